@@ -1,0 +1,25 @@
+//! Quantities of a network core as types: a raw number crosses only the wire and the printer.
+//!
+//! Everything here is `no_std`, allocation-free and computes the same bytes on every platform.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
+
+#[cfg(test)]
+extern crate std;
+
+mod cast;
+mod ecn;
+mod probability;
+mod rate;
+mod seq;
+pub mod text;
+mod time;
+
+pub use cast::{f64_from_u64, u64_from_f64};
+pub use ecn::Ecn;
+pub use probability::{NotAProbability, Probability};
+pub use rate::Rate;
+pub use seq::{SeqNo24, SeqNo48};
+pub use time::{Duration, Instant};

@@ -1,0 +1,203 @@
+//! Quantities as people write them: `15Mbit/s`, `50ms`, `1500B`, `1 %`. One grammar for the command line and scenarios.
+//!
+//! A number, then an optional unit, with or without a space between. Prefixes are decimal (k = 1000).
+
+use core::fmt;
+
+use crate::{Duration, Probability, Rate, u64_from_f64};
+
+/// Why a text is not the quantity that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextErrorKind {
+    /// Nothing, or nothing but a unit.
+    NoNumber,
+    /// The unit is not one of this quantity.
+    UnknownUnit,
+    /// Below the range of the quantity.
+    TooSmall,
+    /// Above the range of the quantity.
+    TooLarge,
+}
+
+/// What is wrong with a text, and what would have been right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextError {
+    /// What went wrong.
+    pub kind: TextErrorKind,
+    /// The quantity asked for, with its units, for the reader.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            TextErrorKind::NoNumber => "does not start with a number",
+            TextErrorKind::UnknownUnit => "has an unknown unit",
+            TextErrorKind::TooSmall => "is too small",
+            TextErrorKind::TooLarge => "is too large",
+        };
+        write!(f, "{what}; expected {}", self.expected)
+    }
+}
+
+impl core::error::Error for TextError {}
+
+const RATE: &str = "a rate in bit/s, such as 10M, 10Mbit/s or 64kbit/s";
+const TIME: &str = "a time, such as 250ms, 20s, 80us or 2min";
+const SIZE: &str = "a size in bytes, such as 1500, 1500B, 50kB or 2MB";
+const SHARE: &str = "a probability, such as 0.01 or 1%";
+
+/// A rate: bit/s with k, M or G before, `10M` short for `10Mbit/s`; a bare number is bit/s.
+///
+/// # Errors
+/// [`TextError`] if there is no number, the unit is unknown, or the rate is negative or not finite.
+pub fn rate(text: &str) -> Result<Rate, TextError> {
+    let (number, unit) = split(text, RATE)?;
+    let unit = unit.strip_suffix("bit/s").or_else(|| unit.strip_suffix("bps")).unwrap_or(unit);
+    let scale = match unit {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        _ => return Err(TextError { kind: TextErrorKind::UnknownUnit, expected: RATE }),
+    };
+    Ok(Rate::from_bits_per_sec(in_range(number * scale, 0.0, 1e15, RATE)?))
+}
+
+/// A length of time in `ns`, `us`/`µs`, `ms`, `s`, `min` or `h`; a bare number is seconds.
+///
+/// # Errors
+/// [`TextError`] if there is no number, the unit is unknown, or the time is negative or beyond 100 years.
+pub fn time(text: &str) -> Result<Duration, TextError> {
+    let (number, unit) = split(text, TIME)?;
+    let nanos = match unit {
+        "ns" => 1.0,
+        "us" | "µs" | "μs" => 1e3,
+        "ms" => 1e6,
+        "s" | "" => 1e9,
+        "min" => 60e9,
+        "h" => 3600e9,
+        _ => return Err(TextError { kind: TextErrorKind::UnknownUnit, expected: TIME }),
+    };
+    // Half a nanosecond is added so that decimal fractions such as 0.1 ms land on the number meant.
+    let ns = in_range(number * nanos, 0.0, 3.2e18, TIME)? + 0.5;
+    Ok(Duration::from_nanos(u64_from_f64(ns)))
+}
+
+/// A number of bytes with `B`, `kB`, `MB` or `GB`, or bare.
+///
+/// # Errors
+/// [`TextError`] if there is no number, the unit is unknown, or the size is negative or beyond 2^53.
+pub fn size(text: &str) -> Result<u64, TextError> {
+    let (number, unit) = split(text, SIZE)?;
+    let scale = match unit.strip_suffix('B').unwrap_or(unit) {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        _ => return Err(TextError { kind: TextErrorKind::UnknownUnit, expected: SIZE }),
+    };
+    Ok(u64_from_f64(in_range(number * scale, 0.0, 9.007_199_254_740_992e15, SIZE)? + 0.5))
+}
+
+/// A probability as a number from 0 to 1, or from 0 to 100 with `%`.
+///
+/// # Errors
+/// [`TextError`] if there is no number, the unit is not `%`, or the value is out of range.
+pub fn probability(text: &str) -> Result<Probability, TextError> {
+    let (number, unit) = split(text, SHARE)?;
+    let p = match unit {
+        "" => number,
+        "%" => number / 100.0,
+        _ => return Err(TextError { kind: TextErrorKind::UnknownUnit, expected: SHARE }),
+    };
+    Ok(Probability::saturating(in_range(p, 0.0, 1.0, SHARE)?))
+}
+
+fn in_range(x: f64, low: f64, high: f64, expected: &'static str) -> Result<f64, TextError> {
+    if x < low {
+        Err(TextError { kind: TextErrorKind::TooSmall, expected })
+    } else if x <= high {
+        Ok(x)
+    } else {
+        Err(TextError { kind: TextErrorKind::TooLarge, expected })
+    }
+}
+
+/// Cuts a text into its leading number and the unit behind it.
+fn split<'a>(text: &'a str, expected: &'static str) -> Result<(f64, &'a str), TextError> {
+    let text = text.trim();
+    let mut end = 0;
+    let mut previous = ' ';
+    for (i, c) in text.char_indices() {
+        let sign_ok = i == 0 || previous == 'e' || previous == 'E';
+        let exponent = (c == 'e' || c == 'E') && i > 0;
+        if !(c.is_ascii_digit() || c == '.' || c == '_' || ((c == '-' || c == '+') && sign_ok) || exponent) {
+            break;
+        }
+        previous = c;
+        end = i + c.len_utf8();
+    }
+    let (mut number, mut unit) = text.split_at(end);
+    // "1e" can only be a unit starting with e; there is none, but say so as a unit and not as a number.
+    if let Some(head) = number.strip_suffix(['e', 'E']) {
+        unit = text.split_at(head.len()).1;
+        number = head;
+    }
+    let mut digits = [0u8; 40];
+    let mut used = 0;
+    for b in number.bytes().filter(|b| *b != b'_') {
+        let slot = digits.get_mut(used).ok_or(TextError { kind: TextErrorKind::TooLarge, expected })?;
+        *slot = b;
+        used += 1;
+    }
+    let parsed = digits
+        .get(..used)
+        .and_then(|d| core::str::from_utf8(d).ok())
+        .and_then(|s| s.parse::<f64>().ok())
+        .ok_or(TextError { kind: TextErrorKind::NoNumber, expected })?;
+    Ok((parsed, unit.trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        assert_eq!(rate("10M"), Ok(Rate::from_bits_per_sec(10e6)));
+        assert_eq!(rate("10 Mbit/s"), rate("10M"));
+        assert_eq!(rate("64kbit/s"), Ok(Rate::from_bits_per_sec(64e3)));
+        assert_eq!(rate("1_000"), Ok(Rate::from_bits_per_sec(1e3)));
+        assert_eq!(time("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(time("0.1ms"), Ok(Duration::from_micros(100)));
+        assert_eq!(time("20"), Ok(Duration::from_secs(20)));
+        assert_eq!(time("2min"), Ok(Duration::from_secs(120)));
+        assert_eq!(size("50kB"), Ok(50_000));
+        assert_eq!(size("1500"), Ok(1500));
+        assert_eq!(size("1e3"), Ok(1000));
+        assert_eq!(probability("5%"), Ok(Probability::saturating(0.05)));
+        assert_eq!(probability("0.05"), probability("5 %"));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let kind = |r: Result<Rate, TextError>| r.map_err(|e| e.kind);
+        assert_eq!(kind(rate("fast")), Err(TextErrorKind::NoNumber));
+        assert_eq!(kind(rate("")), Err(TextErrorKind::NoNumber));
+        assert_eq!(kind(rate("10 furlongs")), Err(TextErrorKind::UnknownUnit));
+        assert_eq!(kind(rate("-3M")), Err(TextErrorKind::TooSmall));
+        assert_eq!(kind(rate("1e300")), Err(TextErrorKind::TooLarge));
+        assert_eq!(time("5 MB").map_err(|e| e.kind), Err(TextErrorKind::UnknownUnit));
+        assert_eq!(probability("1.5").map_err(|e| e.kind), Err(TextErrorKind::TooLarge));
+        assert_eq!(size("nan").map_err(|e| e.kind), Err(TextErrorKind::NoNumber));
+    }
+
+    #[test]
+    fn never_panics_on_odd_text() {
+        for text in ["e", "1e", "1e-", "µs", "--1", "1.2.3", "  ", "%", "1€", "0x10", "\u{0}"] {
+            let _ = (rate(text), time(text), size(text), probability(text));
+        }
+    }
+}
