@@ -4,3 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "this crate is where clocks are read")]
 
 pub mod io;
+mod order;
+mod queue;
+
+pub use order::InOrder;
+pub use queue::{LatePolicy, SendQueue};
