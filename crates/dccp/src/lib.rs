@@ -1,0 +1,17 @@
+//! The Datagram Congestion Control Protocol on bytes: RFC 4340 with CCID 3 (RFC 4342 read with RFC 5348, RTT reports of
+//! RFC 6323), natively or inside UDP (RFC 6773).
+//!
+//! Everything is sans-IO and deterministic: time is an argument, secrets come from a seed, no call blocks and no input
+//! of a peer panics.
+//!
+//! * [`wire`]: packets and options, parsed and emitted.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod wire;
