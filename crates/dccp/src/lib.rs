@@ -5,6 +5,7 @@
 //! of a peer panics.
 //!
 //! * [`wire`]: packets and options, parsed and emitted.
+//! * [`feature`]: what the two ends agree on.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -14,4 +15,5 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod feature;
 pub mod wire;
