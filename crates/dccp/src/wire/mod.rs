@@ -35,3 +35,5 @@ pub use reset::{Reset, ResetCode};
 pub use rtt::RttEstimate;
 pub use service::ServiceCode;
 pub use walk::{Item, MandatoryMisplaced, Refusal, Walk, options};
+
+pub(crate) use bytes::be as number_of;
