@@ -1,1 +1,11 @@
-//! The laboratory around the core.
+//! The laboratory around the core: scenarios, agents, metrics and reports.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::disallowed_macros,
+    reason = "the laboratory faces the real world: files, clocks and people"
+)]
+#![forbid(unsafe_code)]
+
+pub mod scenario;
