@@ -1,0 +1,345 @@
+//! One enum per choice, checked once: [`Settings`] are written, a [`Config`] is known to be sound.
+
+use core::fmt;
+
+use tfrc_units::{Duration, Rate};
+
+use crate::Equation;
+
+/// The most loss intervals an estimator can average over.
+pub const MAX_INTERVALS: usize = 16;
+
+/// All choices of the algorithm; the default is RFC 5348. [`Settings::validate`] makes a [`Config`] of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// The throughput equation (RFC 5348 §3.1).
+    pub equation: Equation,
+    /// NDUPACK: a missing packet is lost when this many later ones have arrived (§5.1). 1 to 8.
+    pub lost_after: u8,
+    /// How losses are gathered into loss events (§5.2).
+    pub loss_event_timing: LossEventTiming,
+    /// How loss intervals become a loss event rate (§5.4).
+    pub estimator: Estimator,
+    /// Whether a long current interval discounts the history (§5.5).
+    pub discounting: HistoryDiscounting,
+    /// The length given to the interval before the first loss event (§6.3.1).
+    pub first_interval: FirstInterval,
+    /// When the receiver reports (§6).
+    pub feedback: FeedbackTrigger,
+    /// What the receiver takes for the round-trip time until it is told one.
+    pub receiver_rtt_before_sample: Duration,
+    /// s, the segment size of the equation (§4.1).
+    pub segment: SegmentSize,
+    /// q, the weight of the old estimate in the round-trip time filter (§4.3 step 2), in [0, 1).
+    pub rtt_weight: f64,
+    /// The rate after the first round-trip time sample (§4.2).
+    pub initial_rate: InitialRate,
+    /// How packets are spaced (§4.5).
+    pub spacing: Spacing,
+    /// How much unused sending time may be caught up with in a burst (§4.6).
+    pub credit: BurstCredit,
+    /// t_gran, the granularity of the host's timers (§8.3): a packet may go up to half of it early. Zero: never early.
+    pub timer_granularity: Duration,
+    /// A lower bound for the nofeedback timer, for hosts whose timers are late. The RFC has none: zero.
+    pub no_feedback_floor: Duration,
+    /// The application's own limit on the sending rate.
+    pub cap: RateCap,
+}
+
+/// How lost packets are told apart into loss events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LossEventTiming {
+    /// By arrival times, interpolated for the missing (RFC 5348 §5.2); needs the sender's round-trip time on packets.
+    ArrivalTime,
+    /// By the four-bit counter of quarter round-trip times (RFC 4342 §10.2).
+    WindowCounter,
+}
+
+/// How loss intervals become one mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Estimator {
+    /// Weighted mean of the latest intervals (RFC 5348 §5.4).
+    AverageLossInterval {
+        /// n, how many intervals; 8 is recommended, more must not be used against TCP in the Internet. 1 to 16.
+        intervals: u8,
+        /// How the older ones count.
+        weights: Weights,
+        /// What the interval that is still growing counts for.
+        open: OpenInterval,
+    },
+}
+
+/// Weights of the loss intervals, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Weights {
+    /// 1 for the newer half, then falling to 2/(n+2) (RFC 5348 §5.4).
+    Decreasing,
+    /// All 1.
+    Constant,
+}
+
+/// What the interval since the latest loss event counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenInterval {
+    /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
+    WhenLonger,
+    /// It never counts: the basic estimator.
+    Never,
+}
+
+/// History discounting (RFC 5348 §5.5): a current interval of more than twice the mean takes weight from the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum HistoryDiscounting {
+    /// None.
+    Off,
+    /// Down to this factor: 0.25 in RFC 5348, 0.5 in RFC 3448. In (0, 1].
+    Floor(f64),
+}
+
+/// The interval that seeds the history at the first loss event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FirstInterval {
+    /// The one at which the equation gives the highest receive rate so far (RFC 5348 §6.3.1).
+    AtMaximumReceiveRate,
+}
+
+/// When the receiver sends feedback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FeedbackTrigger {
+    /// A timer of one round-trip time (RFC 5348 §6.2), early at a new loss event.
+    Timer,
+    /// The window counter has gone on by four (RFC 4342 §10.3), early at a new loss event.
+    WindowCounter,
+}
+
+/// s of the equation, in bytes without IP and transport headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SegmentSize {
+    /// Always this.
+    Fixed(u32),
+    /// The mean over the last four loss intervals, this until a packet has been sent (RFC 5348 §4.1).
+    Mean {
+        /// The size expected before the first packet.
+        initial: u32,
+    },
+}
+
+impl SegmentSize {
+    /// The size to begin with.
+    #[must_use]
+    pub const fn initial(self) -> u32 {
+        match self {
+            Self::Fixed(bytes) | Self::Mean { initial: bytes } => bytes,
+        }
+    }
+}
+
+/// The rate at the first round-trip time sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InitialRate {
+    /// min(4·MSS, max(2·MSS, 4380 bytes)) a round-trip time (RFC 5348 §4.2, after RFC 3390).
+    Rfc3390,
+}
+
+/// Spacing of packets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Spacing {
+    /// s/X apart.
+    Nominal,
+    /// Wider while the newest round-trip time lies above its mean, narrower below (RFC 5348 §4.5).
+    Damped {
+        /// q2, the weight of the old mean of √RTT, in [0, 1).
+        weight: f64,
+    },
+}
+
+/// Bursts after a time in which less was sent than allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BurstCredit {
+    /// What one round-trip time at the allowed rate makes, the most RFC 5348 §4.6 permits.
+    RoundTrip,
+    /// What this time makes, but never more than a round-trip time.
+    Time(Duration),
+}
+
+/// The application's own limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum RateCap {
+    /// None.
+    Unlimited,
+    /// At most this. The sender then counts as data-limited while the allowed rate is higher (RFC 5348 §4.3).
+    AtMost(Rate),
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            equation: Equation::default(),
+            lost_after: 3,
+            loss_event_timing: LossEventTiming::ArrivalTime,
+            estimator: Estimator::default(),
+            discounting: HistoryDiscounting::Floor(0.25),
+            first_interval: FirstInterval::AtMaximumReceiveRate,
+            feedback: FeedbackTrigger::Timer,
+            receiver_rtt_before_sample: Duration::from_millis(500),
+            segment: SegmentSize::Mean { initial: 1460 },
+            rtt_weight: 0.9,
+            initial_rate: InitialRate::Rfc3390,
+            spacing: Spacing::Damped { weight: 0.9 },
+            credit: BurstCredit::RoundTrip,
+            timer_granularity: Duration::ZERO,
+            no_feedback_floor: Duration::ZERO,
+            cap: RateCap::Unlimited,
+        }
+    }
+}
+
+/// The average of the last 8 intervals, the open one when it helps.
+impl Default for Estimator {
+    fn default() -> Self {
+        Self::AverageLossInterval {
+            intervals: 8,
+            weights: Weights::Decreasing,
+            open: OpenInterval::WhenLonger,
+        }
+    }
+}
+
+/// Which setting is out of range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// `equation.packets_per_ack` must be at least 1.
+    PacketsPerAck,
+    /// `lost_after` must be 1 to 8.
+    LostAfter,
+    /// `estimator` must average over 1 to [`MAX_INTERVALS`] intervals.
+    Intervals,
+    /// The floor of `discounting` must lie in (0, 1].
+    DiscountFloor,
+    /// `segment` must be at least 1 byte.
+    Segment,
+    /// `rtt_weight` or the weight of `spacing` must lie in [0, 1).
+    FilterWeight,
+    /// `receiver_rtt_before_sample` must be above zero.
+    ReceiverRtt,
+    /// `cap` must be above zero.
+    Cap,
+    /// `feedback` by the window counter needs loss events by the window counter: it has no round-trip time.
+    Trigger,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PacketsPerAck => "equation.packets_per_ack must be at least 1",
+            Self::LostAfter => "lost_after must be 1 to 8 packets",
+            Self::Intervals => "the estimator must average over 1 to 16 loss intervals",
+            Self::DiscountFloor => "the floor of history discounting must be above 0 and at most 1",
+            Self::Segment => "the segment size must be at least 1 byte",
+            Self::FilterWeight => "a filter weight must be at least 0 and below 1",
+            Self::ReceiverRtt => "receiver_rtt_before_sample must be above zero",
+            Self::Cap => "the rate cap must be above zero",
+            Self::Trigger => "feedback by the window counter needs loss events by the window counter",
+        })
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// Settings known to be sound.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Config(Settings);
+
+impl Config {
+    /// The settings.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.0
+    }
+}
+
+impl Settings {
+    /// Checks every range.
+    ///
+    /// # Errors
+    /// The first setting found out of range.
+    pub fn validate(self) -> Result<Config, ConfigError> {
+        let check = |ok: bool, error| if ok { Ok(()) } else { Err(error) };
+        let weight_ok = |w: f64| (0.0..1.0).contains(&w);
+        check(self.equation.packets_per_ack >= 1, ConfigError::PacketsPerAck)?;
+        check((1..=8).contains(&self.lost_after), ConfigError::LostAfter)?;
+        let Estimator::AverageLossInterval { intervals, .. } = self.estimator;
+        check((1..=MAX_INTERVALS).contains(&usize::from(intervals)), ConfigError::Intervals)?;
+        if let HistoryDiscounting::Floor(floor) = self.discounting {
+            check(floor > 0.0 && floor <= 1.0, ConfigError::DiscountFloor)?;
+        }
+        check(self.segment.initial() >= 1, ConfigError::Segment)?;
+        check(weight_ok(self.rtt_weight), ConfigError::FilterWeight)?;
+        if let Spacing::Damped { weight } = self.spacing {
+            check(weight_ok(weight), ConfigError::FilterWeight)?;
+        }
+        check(!self.receiver_rtt_before_sample.is_zero(), ConfigError::ReceiverRtt)?;
+        if let RateCap::AtMost(cap) = self.cap {
+            check(!cap.is_zero(), ConfigError::Cap)?;
+        }
+        let counter_only = self.feedback == FeedbackTrigger::WindowCounter;
+        let by_time = self.loss_event_timing == LossEventTiming::ArrivalTime;
+        check(!(counter_only && by_time), ConfigError::Trigger)?;
+        Ok(Config(self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_sound() {
+        assert_eq!(Settings::default().validate(), Ok(Config::default()));
+    }
+
+    #[test]
+    fn each_range_is_checked() {
+        let bad = |change: fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            settings.validate().err()
+        };
+        let intervals = |intervals| Estimator::AverageLossInterval {
+            intervals,
+            weights: Weights::Constant,
+            open: OpenInterval::Never,
+        };
+        assert!(Settings { estimator: intervals(16), ..Settings::default() }.validate().is_ok());
+        assert_eq!(
+            Settings { estimator: intervals(17), ..Settings::default() }.validate(),
+            Err(ConfigError::Intervals)
+        );
+        assert_eq!(bad(|s| s.equation.packets_per_ack = 0), Some(ConfigError::PacketsPerAck));
+        assert_eq!(bad(|s| s.lost_after = 0), Some(ConfigError::LostAfter));
+        assert_eq!(bad(|s| s.lost_after = 9), Some(ConfigError::LostAfter));
+        assert_eq!(bad(|s| s.discounting = HistoryDiscounting::Floor(0.0)), Some(ConfigError::DiscountFloor));
+        assert_eq!(bad(|s| s.segment = SegmentSize::Fixed(0)), Some(ConfigError::Segment));
+        assert_eq!(bad(|s| s.rtt_weight = 1.0), Some(ConfigError::FilterWeight));
+        assert_eq!(
+            bad(|s| s.spacing = Spacing::Damped { weight: f64::NAN }),
+            Some(ConfigError::FilterWeight)
+        );
+        assert_eq!(bad(|s| s.receiver_rtt_before_sample = Duration::ZERO), Some(ConfigError::ReceiverRtt));
+        assert_eq!(bad(|s| s.cap = RateCap::AtMost(Rate::ZERO)), Some(ConfigError::Cap));
+        assert_eq!(bad(|s| s.feedback = FeedbackTrigger::WindowCounter), Some(ConfigError::Trigger));
+    }
+}

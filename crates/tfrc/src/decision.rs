@@ -1,0 +1,79 @@
+//! What a machine tells its host: when to send, when to wake up, what changed.
+
+use tfrc_units::{Duration, Instant, Rate};
+
+/// May the next packet go? Rates first: the answer is a time, not a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendDecision {
+    /// Yes, at this moment.
+    Now,
+    /// Not before this time. It may come sooner if the allowed rate rises: ask again after every input.
+    At(Instant),
+    /// No time can be named; an input must come first.
+    Blocked(BlockReason),
+}
+
+/// Why no packet may be sent and no time can be named. The rate control itself always allows one packet in 64 s; these
+/// are the reasons of the protocol that hosts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlockReason {
+    /// The connection is not yet established.
+    Connecting,
+    /// The connection is being closed or is closed.
+    Closed,
+    /// A packet handed over earlier has not been taken for transmission yet.
+    Pending,
+}
+
+/// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice do no harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wake {
+    /// When.
+    pub at: Instant,
+    /// What for.
+    pub reason: WakeReason,
+}
+
+/// What a timer of the rate control is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WakeReason {
+    /// The receiver's feedback timer (RFC 5348 §6.2).
+    Feedback,
+    /// The sender's nofeedback timer (RFC 5348 §4.4).
+    NoFeedback,
+}
+
+/// A change of the allowed sending rate X.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateChange {
+    /// When.
+    pub at: Instant,
+    /// X before.
+    pub from: Rate,
+    /// X now.
+    pub to: Rate,
+    /// Why.
+    pub reason: RateReason,
+    /// The round-trip time estimate R, once there is one.
+    pub rtt: Option<Duration>,
+}
+
+/// What determined the allowed rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RateReason {
+    /// The first round-trip time sample gave the initial rate (RFC 5348 §4.2).
+    Initial,
+    /// No loss event yet, and a round-trip time has passed since the last doubling (§4.3 step 4).
+    SlowStart,
+    /// The throughput equation (§4.3 step 4).
+    Equation,
+    /// Twice the receive rate, or the like of §4.3's data-limited rules.
+    ReceiveLimit,
+    /// The nofeedback timer expired (§4.4).
+    NoFeedback,
+    /// One packet in 64 s, the least there is (§4.3).
+    Floor,
+}

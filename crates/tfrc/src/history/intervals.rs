@@ -1,0 +1,135 @@
+//! The loss intervals kept, with their discount factors (RFC 5348 §5.3–5.5).
+
+use tfrc_units::Probability;
+
+use crate::config::{Estimator, HistoryDiscounting, MAX_INTERVALS, Settings};
+use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
+use crate::ring::Ring;
+
+/// A loss interval that a later loss event has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ClosedInterval {
+    /// Length in data packets; for the very first interval the synthetic one of §6.3.1.
+    pub(crate) length: f64,
+    /// DF_i.
+    pub(crate) discount: f64,
+    /// Sequence numbers from the first to the last loss in it (0 for the very first interval).
+    pub(crate) lossy: u64,
+    /// Sequence numbers after that, up to the next loss event.
+    pub(crate) lossless: u64,
+}
+
+/// I_1 … I_n, newest last.
+#[derive(Debug, Clone)]
+pub(crate) struct Intervals {
+    closed: Ring<ClosedInterval, MAX_INTERVALS>,
+    keep: usize,
+    estimator: Estimator,
+    discounting: HistoryDiscounting,
+}
+
+impl Intervals {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let Estimator::AverageLossInterval { intervals, .. } = settings.estimator;
+        Self {
+            closed: Ring::new(),
+            keep: usize::from(intervals),
+            estimator: settings.estimator,
+            discounting: settings.discounting,
+        }
+    }
+
+    /// A new loss event ends the current interval (§5.5, the shift): the general discount factor it had reached passes into
+    /// those of the older ones.
+    pub(crate) fn close(&mut self, mut interval: ClosedInterval) {
+        let df = self.general_discount(interval.length);
+        for i in 0..self.closed.len() {
+            if let Some(older) = self.closed.get_mut(i) {
+                older.discount *= df;
+            }
+        }
+        interval.discount = 1.0;
+        if self.closed.len() == self.keep {
+            self.closed.pop_front();
+        }
+        self.closed.push(interval);
+    }
+
+    /// p with the current interval at `open` packets; zero before the first loss event.
+    pub(crate) fn loss_event_rate(&self, open: f64) -> Probability {
+        let df = self.general_discount(open);
+        mean_interval(open, self.newest_first(), df, &self.estimator)
+            .map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))
+    }
+
+    /// I_1 first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ClosedInterval> + Clone + '_ {
+        (0..self.closed.len()).rev().filter_map(|i| self.closed.get(i))
+    }
+
+    /// DF: 1 until the current interval is more than twice the mean of the closed ones, then falling to the floor.
+    fn general_discount(&self, open: f64) -> f64 {
+        let HistoryDiscounting::Floor(floor) = self.discounting else { return 1.0 };
+        let Estimator::AverageLossInterval { intervals, weights, .. } = self.estimator;
+        match mean_of_closed(self.newest_first(), weights, intervals) {
+            Some(mean) if open > 2.0 * mean => (2.0 * mean / open).max(floor),
+            _ => 1.0,
+        }
+    }
+
+    fn newest_first(&self) -> impl Iterator<Item = Weighed> + Clone + '_ {
+        self.iter().map(|i| Weighed { length: i.length, discount: i.discount })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn closed(length: f64) -> ClosedInterval {
+        ClosedInterval { length, discount: 1.0, lossy: 1, lossless: 0 }
+    }
+
+    fn after(lengths: &[f64], discounting: HistoryDiscounting) -> Intervals {
+        let mut intervals = Intervals::new(&Settings { discounting, ..Settings::default() });
+        for length in lengths {
+            intervals.close(closed(*length));
+        }
+        intervals
+    }
+
+    #[test]
+    fn steady_intervals_give_their_inverse() {
+        for discounting in [HistoryDiscounting::Off, HistoryDiscounting::Floor(0.25)] {
+            assert_eq!(after(&[100.0; 12], discounting).loss_event_rate(1.0).get(), 0.01);
+        }
+    }
+
+    /// RFC 5348 §5.5 worked by hand: nine intervals of 100, the current one at 400, so DF = max(200/400, 0.25) = 0.5 and
+    /// I_tot0 = 400 + 0.5·100·(1+1+1+0.8+0.6+0.4+0.2) = 650 over W_tot0 = 1 + 0.5·5 = 3.5.
+    #[test]
+    fn a_long_open_interval_discounts_the_others() {
+        let p = after(&[100.0; 9], HistoryDiscounting::Floor(0.25)).loss_event_rate(400.0).get();
+        assert!((p - 3.5 / 650.0).abs() < 1e-15);
+        let p = after(&[100.0; 9], HistoryDiscounting::Off).loss_event_rate(400.0).get();
+        assert!((p - 6.0 / 900.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_floor_holds() {
+        let p = after(&[100.0; 9], HistoryDiscounting::Floor(0.25)).loss_event_rate(4000.0).get();
+        assert!((p - (1.0 + 0.25 * 5.0) / (4000.0 + 0.25 * 500.0)).abs() < 1e-15);
+    }
+
+    /// After a loss the discount reached by then stays with the old intervals: the new one of 400 weighs double.
+    #[test]
+    fn the_discount_is_carried_over() {
+        let intervals = after(
+            &[100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 400.0],
+            HistoryDiscounting::Floor(0.25),
+        );
+        let p = intervals.loss_event_rate(1.0).get();
+        let old = 0.5 * (1.0 + 1.0 + 1.0 + 0.8 + 0.6 + 0.4 + 0.2);
+        assert!((p - (1.0 + old) / (400.0 + 100.0 * old)).abs() < 1e-15, "{p}");
+    }
+}

@@ -1,0 +1,285 @@
+//! What the receiver remembers of the packets that came: arrivals → losses → loss events → loss intervals → p.
+
+mod events;
+mod intervals;
+mod losses;
+mod mean;
+#[cfg(test)]
+mod tests;
+
+pub use mean::loss_event_rate;
+use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
+
+use crate::config::Settings;
+use events::{Events, FirstInterval};
+use losses::{Cause, Congestion, Fill, Losses, Mark};
+
+/// A loss interval as RFC 4342 §8.6 reports it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LossInterval {
+    /// Sequence numbers after the last loss of the interval.
+    pub lossless_length: u64,
+    /// Sequence numbers from the first to the last loss of the interval.
+    pub loss_length: u64,
+    /// Data packets, the length that counts for p; of the very first interval the synthetic length of RFC 5348 §6.3.1,
+    /// or 0 before the first loss event.
+    pub data_length: f64,
+}
+
+/// A packet as the history sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) seq: u64,
+    pub(crate) ecn: Ecn,
+    pub(crate) is_data: bool,
+    /// Packets without data known to stand directly before this one.
+    pub(crate) non_data_before: u32,
+    pub(crate) window_counter: u8,
+    /// R as the sender last reported it.
+    pub(crate) rtt: Duration,
+}
+
+/// What a packet changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It came before, or so late that its place is forgotten.
+    Duplicate,
+    /// No loss event more or less.
+    None,
+    /// A new loss event was found.
+    NewLossEvent,
+    /// A late packet took a loss event back.
+    LossEventRemoved,
+}
+
+/// The reception record and everything worked out from it. Bounded: it keeps the last 32 runs of losses open to repair.
+#[derive(Debug, Clone)]
+pub(crate) struct LossHistory {
+    origin: Option<u64>,
+    highest: Option<Mark>,
+    last_arrival: Option<Mark>,
+    non_data: u64,
+    losses: Losses,
+    /// Loss events of the runs that are beyond repair.
+    settled: Events,
+    /// Loss events of all declared runs.
+    events: Events,
+    first_length: Option<f64>,
+}
+
+impl LossHistory {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            origin: None,
+            highest: None,
+            last_arrival: None,
+            non_data: 0,
+            losses: Losses::new(settings.lost_after),
+            settled: Events::new(settings),
+            events: Events::new(settings),
+            first_length: None,
+        }
+    }
+
+    /// Says which packet will be the first, so that its loss is noticed too.
+    pub(crate) fn expect(&mut self, now: Instant, first: u64) {
+        if self.highest.is_none() {
+            let mark = Mark { seq: first.saturating_sub(1), at: now, counter: 0 };
+            self.origin = Some(first);
+            (self.highest, self.last_arrival) = (Some(mark), Some(mark));
+        }
+    }
+
+    /// The highest sequence number so far and when it came.
+    pub(crate) fn highest(&self) -> Option<(u64, Instant)> {
+        self.highest.map(|mark| (mark.seq, mark.at))
+    }
+
+    /// Loss events so far.
+    pub(crate) const fn loss_events(&self) -> u64 {
+        self.events.count
+    }
+
+    /// The window counter of the packet with the highest sequence number, counted on without wrapping.
+    pub(crate) fn window_counter(&self) -> u64 {
+        self.highest.map_or(0, |mark| mark.counter)
+    }
+
+    /// p (RFC 5348 §5.4, 5.5); zero before the first loss event.
+    pub(crate) fn loss_event_rate(&self) -> Probability {
+        self.events.intervals.loss_event_rate(self.open_length())
+    }
+
+    /// Takes in a packet. `first_interval` is asked for the synthetic interval of §6.3.1 when the first loss event is found;
+    /// its argument says whether the connection's very first packet was the one lost.
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Instant,
+        seen: &Seen,
+        first_interval: impl FnOnce(FirstLoss) -> f64,
+    ) -> Change {
+        let origin = *self.origin.get_or_insert(seen.seq);
+        let events_before = self.events.count;
+        let mut replay = false;
+        let mark = match self.highest {
+            Some(highest) if seen.seq <= highest.seq => {
+                let (fill, out) = self.losses.fill(seen.seq);
+                self.settle(out, origin);
+                let before = match fill {
+                    Fill::NotMissing => return Change::Duplicate,
+                    Fill::Pending { before } => before,
+                    Fill::Lost { before } => {
+                        replay = true;
+                        before
+                    }
+                };
+                Mark { seq: seen.seq, at: now, counter: advance(before.counter, seen.window_counter) }
+            }
+            highest => {
+                let counter = highest
+                    .map_or(u64::from(seen.window_counter & 15), |h| advance(h.counter, seen.window_counter));
+                let mark = Mark { seq: seen.seq, at: now, counter };
+                self.add_hole(origin, mark, seen);
+                self.highest = Some(mark);
+                mark
+            }
+        };
+        if !seen.is_data {
+            self.non_data += 1;
+        }
+        let mut declared = self.losses.count_arrival(seen.seq);
+        if seen.ecn == Ecn::Ce && seen.is_data {
+            let counter_before = self.last_arrival.map_or(mark.counter, |m| m.counter);
+            let cause = Cause::Marked { at: now, counter_before };
+            let declared_before = self.losses.declared().count();
+            let (disorder, out) =
+                self.losses.add_mark(Congestion::new(seen.seq, seen.seq, cause, seen.rtt, self.non_data));
+            replay |= disorder;
+            let forgotten = usize::from(out.is_some());
+            declared += (self.losses.declared().count() + forgotten).saturating_sub(declared_before);
+            self.settle(out, origin);
+        }
+        self.last_arrival = Some(mark);
+        self.bring_up_to_date(origin, declared, replay, first_interval);
+        match self.events.count.cmp(&events_before) {
+            core::cmp::Ordering::Greater => Change::NewLossEvent,
+            core::cmp::Ordering::Equal => Change::None,
+            core::cmp::Ordering::Less => Change::LossEventRemoved,
+        }
+    }
+
+    /// Up to this many of the newest packets are in no loss interval because a hole among them may still be filled
+    /// (RFC 4342 §6.1, §8.6.1: Skip Length, at most 3).
+    pub(crate) fn skip_length(&self) -> u64 {
+        match (self.losses.first_pending(), self.highest) {
+            (Some(first), Some(highest)) => (highest.seq - first + 1).min(3),
+            _ => 0,
+        }
+    }
+
+    /// Newest first, the open interval included (RFC 4342 §8.6).
+    pub(crate) fn loss_intervals(&self) -> impl Iterator<Item = LossInterval> + '_ {
+        let end = self.highest.map_or(0, |h| (h.seq + 1).saturating_sub(self.skip_length()));
+        let open = match (self.events.current, self.origin) {
+            (Some(event), _) => {
+                let end = end.max(event.last + 1);
+                let packets = end - event.first;
+                let non_data = self.non_data.saturating_sub(event.non_data_below);
+                LossInterval {
+                    lossless_length: end - event.last - 1,
+                    loss_length: event.last - event.first + 1,
+                    data_length: f64_from_u64(packets.saturating_sub(non_data).max(1)),
+                }
+            }
+            (None, origin) => LossInterval {
+                lossless_length: end.saturating_sub(origin.unwrap_or(end)),
+                loss_length: 0,
+                data_length: 0.0,
+            },
+        };
+        core::iter::once(open).chain(self.events.intervals.iter().map(|i| LossInterval {
+            lossless_length: i.lossless,
+            loss_length: i.lossy,
+            data_length: i.length,
+        }))
+    }
+
+    /// I_0 = S_C − S_A + 1 (RFC 5348 §5.3), packets without data left out (RFC 4342 §6.1.1).
+    fn open_length(&self) -> f64 {
+        match (self.events.current, self.highest) {
+            (Some(event), Some(highest)) => {
+                let packets = (highest.seq + 1).saturating_sub(event.first);
+                let non_data = self.non_data.saturating_sub(event.non_data_below);
+                f64_from_u64(packets.saturating_sub(non_data).max(1))
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The packets between the highest so far and this one are missing, but for those known to carry no data.
+    fn add_hole(&mut self, origin: u64, mark: Mark, seen: &Seen) {
+        let (Some(highest), Some(before)) = (self.highest, self.last_arrival) else { return };
+        let missing = mark.seq - highest.seq - 1;
+        let non_data = u64::from(seen.non_data_before).min(missing);
+        if missing > non_data {
+            let cause = Cause::Missing { before, after: mark };
+            let run =
+                Congestion::new(highest.seq + 1, mark.seq - 1 - non_data, cause, seen.rtt, self.non_data);
+            let out = self.losses.add_hole(run);
+            self.settle(out, origin);
+        }
+        self.non_data += non_data;
+    }
+
+    /// A run that has fallen out of the window of repair is decided for good.
+    fn settle(&mut self, out: Option<Congestion>, origin: u64) {
+        if let Some(run) = out {
+            let first = FirstInterval { origin, length: self.first_length.unwrap_or(1.0) };
+            self.settled.add(&run, first);
+        }
+    }
+
+    fn bring_up_to_date(
+        &mut self,
+        origin: u64,
+        declared: usize,
+        replay: bool,
+        first_interval: impl FnOnce(FirstLoss) -> f64,
+    ) {
+        if declared == 0 && !replay {
+            return;
+        }
+        if self.events.current.is_none()
+            && let Some(run) = self.losses.declared().next()
+        {
+            let first = if run.first == origin { FirstLoss::FirstPacket } else { FirstLoss::Later };
+            self.first_length = Some(first_interval(first));
+        }
+        let first = FirstInterval { origin, length: self.first_length.unwrap_or(1.0) };
+        if replay {
+            self.events = self.settled.clone();
+            for run in self.losses.declared() {
+                self.events.add(&run, first);
+            }
+        } else {
+            for run in self.losses.newly_declared(declared) {
+                self.events.add(&run, first);
+            }
+        }
+    }
+}
+
+/// Which packet began the first loss event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstLoss {
+    /// The connection's very first one: the interval before it is empty.
+    FirstPacket,
+    /// Any other.
+    Later,
+}
+
+/// The four-bit counter `low` as the next value at or after `reference` that ends in it.
+fn advance(reference: u64, low: u8) -> u64 {
+    let step = (u64::from(low & 15) + 16 - reference % 16) % 16;
+    reference + step
+}

@@ -1,0 +1,129 @@
+//! The receive rate X_recv (RFC 5348 §6.2 step 2).
+
+use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
+
+use crate::ring::Ring;
+
+/// A time and the bytes received by then.
+#[derive(Debug, Clone, Copy)]
+struct Tally {
+    at: Instant,
+    bytes: u64,
+}
+
+/// Measures over exactly the last round-trip time while that holds few packets, else back to the latest expiration of the
+/// feedback timer that is at least a round-trip time ago, which §6.2 allows.
+#[derive(Debug, Clone)]
+pub(crate) struct ReceiveRate {
+    bytes: u64,
+    packets: u64,
+    arrivals: Ring<Tally, 16>,
+    expirations: Ring<Tally, 8>,
+    maximum: Rate,
+}
+
+impl ReceiveRate {
+    pub(crate) const fn new() -> Self {
+        Self { bytes: 0, packets: 0, arrivals: Ring::new(), expirations: Ring::new(), maximum: Rate::ZERO }
+    }
+
+    pub(crate) fn on_data(&mut self, now: Instant, size: u32) {
+        self.bytes += u64::from(size);
+        self.packets += 1;
+        self.arrivals.push(Tally { at: now, bytes: self.bytes });
+    }
+
+    /// The feedback timer expired, for its time or early.
+    pub(crate) fn on_expiration(&mut self, now: Instant) {
+        self.expirations.push(Tally { at: now, bytes: self.bytes });
+    }
+
+    /// X_recv over the last `rtt`.
+    pub(crate) fn measure(&mut self, now: Instant, rtt: Duration) -> Rate {
+        let rate = self.current(now, rtt);
+        self.maximum = self.maximum.max(rate);
+        rate
+    }
+
+    /// The highest rate measured so far, the present one included: X_target of §6.3.1 before its lower bound.
+    pub(crate) fn maximum(&self, now: Instant, rtt: Duration) -> Rate {
+        self.maximum.max(self.current(now, rtt))
+    }
+
+    /// Mean size of the data packets, at least 1 byte.
+    pub(crate) fn mean_size(&self) -> f64 {
+        f64_from_u64(self.bytes.checked_div(self.packets).unwrap_or(0).max(1))
+    }
+
+    fn current(&self, now: Instant, rtt: Duration) -> Rate {
+        let long_ago = |tally: &Tally| now.saturating_since(tally.at) >= rtt;
+        let whole_window_known = self.arrivals.get(0).is_some_and(|oldest| long_ago(&oldest));
+        if whole_window_known && !rtt.is_zero() {
+            let before = self.arrivals.iter().rev().find(long_ago).map_or(0, |tally| tally.bytes);
+            return Rate::of(f64_from_u64(self.bytes - before), rtt);
+        }
+        let since = self.expirations.iter().rev().find(long_ago).or_else(|| self.expirations.get(0));
+        match since {
+            Some(tally) => {
+                let elapsed = now.saturating_since(tally.at).max(rtt);
+                Rate::of(f64_from_u64(self.bytes - tally.bytes), elapsed)
+            }
+            None => Rate::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// 1000 bytes every `spacing` ms, the feedback timer every 100 ms, X_recv at `end`.
+    fn steady(spacing: u64, end: u64) -> f64 {
+        let mut meter = ReceiveRate::new();
+        meter.on_data(at(0), 1000);
+        meter.on_expiration(at(0));
+        for ms in 1..=end {
+            if ms % spacing == 0 {
+                meter.on_data(at(ms), 1000);
+            }
+            if ms % 100 == 0 && ms < end {
+                meter.on_expiration(at(ms));
+            }
+        }
+        meter.measure(at(end), RTT).bytes_per_sec()
+    }
+
+    #[test]
+    fn many_and_few_packets_a_round_trip() {
+        assert_eq!(steady(1, 1000), 1_000_000.0);
+        assert_eq!(steady(50, 1000), 20_000.0);
+    }
+
+    /// RFC 5348 §6.2: at least one packet per round-trip time even when packets come less often.
+    #[test]
+    fn one_packet_is_one_packet_per_round_trip() {
+        assert_eq!(steady(700, 1400), 10_000.0);
+    }
+
+    /// Early feedback, 30 ms after the last expiration, must not see a window of 30 ms only.
+    #[test]
+    fn early_feedback_does_not_change_the_rate() {
+        assert_eq!(steady(1, 1030), 1_000_000.0);
+    }
+
+    #[test]
+    fn nothing_received_yet() {
+        let mut meter = ReceiveRate::new();
+        assert_eq!(meter.measure(at(5), RTT), Rate::ZERO);
+        meter.on_data(at(5), 1000);
+        meter.on_expiration(at(5));
+        assert_eq!(meter.measure(at(5), RTT), Rate::ZERO);
+        assert_eq!(meter.mean_size(), 1000.0);
+    }
+}

@@ -1,0 +1,304 @@
+//! The data receiver (RFC 5348 §6): measures, and reports about once per round-trip time.
+
+mod counter_rtt;
+mod meter;
+#[cfg(test)]
+mod tests;
+
+use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
+
+use crate::config::{Config, FeedbackTrigger, Settings};
+use crate::decision::{Wake, WakeReason};
+use crate::history::{Change, FirstLoss, LossHistory, LossInterval, Seen};
+use counter_rtt::CounterRtt;
+use meter::ReceiveRate;
+
+/// Whether a packet carries data of the application. Only those count in loss intervals (RFC 4342 §6.1.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketKind {
+    /// It carries data.
+    Data,
+    /// It uses up a sequence number but carries no data, such as a pure acknowledgement.
+    NonData,
+}
+
+/// A packet that has arrived.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Arrival {
+    /// Its sequence number, extended so that it does not wrap within a connection.
+    pub seq: u64,
+    /// Bytes of data, without headers.
+    pub size: u32,
+    /// The mark it came with; [`Ecn::Ce`] is a congestion event like a loss (§5.1).
+    pub ecn: Ecn,
+    /// R_i, the sender's estimate of the round-trip time on the packet; `None` if it carries none.
+    pub rtt: Option<Duration>,
+    /// The low four bits of a counter of quarter round-trip times; 0 if the protocol has none (RFC 4342 §8.1).
+    pub window_counter: u8,
+    /// Whether it carries data.
+    pub kind: PacketKind,
+    /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7). Missing ones among them are
+    /// no losses.
+    pub non_data_before: u32,
+}
+
+/// What the receiver tells the sender (RFC 5348 §3.2.2).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    /// The highest sequence number received; the sender knows when it sent that packet.
+    pub newest_seq: u64,
+    /// t_delay: how long ago that packet arrived.
+    pub elapsed: Duration,
+    /// X_recv; zero in the very first report (§6.3).
+    pub receive_rate: Rate,
+    /// p.
+    pub loss_event_rate: Probability,
+    /// Loss events found since the beginning.
+    pub loss_events: u64,
+    /// Why now.
+    pub reason: FeedbackReason,
+}
+
+/// Why a report is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FeedbackReason {
+    /// The first packet has arrived (§6.3), or there is still no round-trip time to pace reports by.
+    First,
+    /// p has risen because of a new loss event (§6.1 step 4).
+    NewLossEvent,
+    /// A late packet has taken a loss event back (§6).
+    LossEventRemoved,
+    /// The feedback timer (§6.2) or the window counter (RFC 4342 §10.3).
+    Regular,
+}
+
+/// The receiving half. Feed every packet that arrives, valid and in the order of arrival, then poll for feedback.
+///
+/// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 17 loss intervals and the last
+/// 16 arrivals.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    settings: Settings,
+    history: LossHistory,
+    meter: ReceiveRate,
+    told_rtt: Option<Duration>,
+    counter_rtt: CounterRtt,
+    /// When the feedback timer expires; `None` before the first packet or without a round-trip time.
+    timer: Option<Instant>,
+    /// R when the timer was last set: R_(m-1) at the next expiration.
+    timer_rtt: Duration,
+    data_since_feedback: bool,
+    /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
+    overdue: bool,
+    due: Option<FeedbackReason>,
+    reports: u64,
+    previous_p: Probability,
+    /// The window counter at the last report (RFC 4342 §10.3).
+    last_counter: u64,
+}
+
+impl Receiver {
+    /// A receiver that has seen nothing yet.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let settings = *config.settings();
+        Self {
+            settings,
+            history: LossHistory::new(&settings),
+            meter: ReceiveRate::new(),
+            told_rtt: None,
+            counter_rtt: CounterRtt::new(),
+            timer: None,
+            timer_rtt: settings.receiver_rtt_before_sample,
+            data_since_feedback: false,
+            overdue: false,
+            due: None,
+            reports: 0,
+            previous_p: Probability::ZERO,
+            last_counter: 0,
+        }
+    }
+
+    /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without
+    /// it the first packet that arrives is taken for the first sent. Too late once a packet has arrived.
+    pub fn expect(&mut self, now: Instant, first_seq: u64) {
+        self.history.expect(now, first_seq);
+    }
+
+    /// A round-trip time known from elsewhere (a handshake, an earlier connection), used until a packet tells one.
+    pub fn on_rtt_sample(&mut self, rtt: Duration) {
+        if self.told_rtt.is_none() && !rtt.is_zero() {
+            self.told_rtt = Some(rtt);
+        }
+    }
+
+    /// Takes in a packet (RFC 5348 §6.1).
+    pub fn on_packet(&mut self, now: Instant, arrival: Arrival) {
+        if let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.told_rtt = Some(rtt);
+        }
+        let rtt = self.rtt();
+        let seen = Seen {
+            seq: arrival.seq,
+            ecn: arrival.ecn,
+            is_data: arrival.kind == PacketKind::Data,
+            non_data_before: arrival.non_data_before,
+            window_counter: arrival.window_counter,
+            rtt,
+        };
+        let counter_before = self.history.window_counter();
+        let (meter, settings) = (&self.meter, &self.settings);
+        // §6.1 step 1, and §5 as far as a new packet changes it.
+        let change =
+            self.history.on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first));
+        if change == Change::Duplicate {
+            return;
+        }
+        let counter = self.history.window_counter();
+        if counter != counter_before {
+            self.counter_rtt.on_packet(now, counter);
+        }
+        if arrival.kind == PacketKind::NonData && change == Change::None {
+            return;
+        }
+        if arrival.kind == PacketKind::Data {
+            self.meter.on_data(now, arrival.size);
+            self.data_since_feedback = true;
+        }
+        if let Some(reason) = self.reason_to_report(change, counter) {
+            self.due = Some(reason);
+        }
+    }
+
+    /// Lets time pass: the feedback timer may expire (RFC 5348 §6.2). Early, late and repeated calls do no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.timer.is_none_or(|at| now < at) {
+            return;
+        }
+        if self.data_since_feedback {
+            self.due = self.due.or(Some(FeedbackReason::Regular));
+        } else {
+            self.overdue = true;
+            self.restart(now);
+        }
+    }
+
+    /// When [`Receiver::handle_timeout`] wants to be called next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Wake> {
+        self.timer.map(|at| Wake { at, reason: WakeReason::Feedback })
+    }
+
+    /// The report that is due, if any. Taking it restarts the feedback timer (RFC 5348 §6.2 steps 1 to 4), so it must then be
+    /// sent. `None` until data has arrived.
+    pub fn poll_feedback(&mut self, now: Instant) -> Option<Report> {
+        let reason = self.due.take()?;
+        let (newest_seq, arrived) = self.history.highest()?;
+        let p = self.history.loss_event_rate();
+        self.previous_p = p;
+        // §6.3: the first report says zero, and the sender knows to ignore that.
+        let receive_rate =
+            if self.reports == 0 { Rate::ZERO } else { self.meter.measure(now, self.timer_rtt) };
+        self.reports += 1;
+        self.data_since_feedback = false;
+        self.overdue = false;
+        self.last_counter = self.history.window_counter();
+        self.restart(now);
+        Some(Report {
+            newest_seq,
+            elapsed: now.saturating_since(arrived),
+            receive_rate,
+            loss_event_rate: p,
+            loss_events: self.history.loss_events(),
+            reason,
+        })
+    }
+
+    /// p as of now (§5); zero before the first loss event.
+    #[must_use]
+    pub fn loss_event_rate(&self) -> Probability {
+        self.history.loss_event_rate()
+    }
+
+    /// Loss events found so far.
+    #[must_use]
+    pub const fn loss_events(&self) -> u64 {
+        self.history.loss_events()
+    }
+
+    /// The round-trip time in use: the sender's word, else what the window counter shows, else the configured guess.
+    #[must_use]
+    pub fn rtt(&self) -> Duration {
+        self.told_rtt
+            .or_else(|| self.counter_rtt.estimate())
+            .unwrap_or(self.settings.receiver_rtt_before_sample)
+    }
+
+    /// The loss intervals, newest first, the open one included (RFC 4342 §8.6). As many as the estimator keeps, and one.
+    pub fn loss_intervals(&self) -> impl Iterator<Item = LossInterval> + '_ {
+        self.history.loss_intervals()
+    }
+
+    /// How many of the newest packets are in no loss interval yet (RFC 4342 §8.6.1), at most 3.
+    #[must_use]
+    pub fn skip_length(&self) -> u64 {
+        self.history.skip_length()
+    }
+
+    /// Whether the packet just taken in calls for a report (§6.1 steps 2 to 4; §6.3; RFC 4342 §10.3).
+    fn reason_to_report(&mut self, change: Change, counter: u64) -> Option<FeedbackReason> {
+        if change == Change::NewLossEvent {
+            let p = self.history.loss_event_rate();
+            let risen = p > self.previous_p;
+            self.previous_p = p;
+            if risen {
+                return Some(FeedbackReason::NewLossEvent);
+            }
+        }
+        if change == Change::LossEventRemoved {
+            return Some(FeedbackReason::LossEventRemoved);
+        }
+        if self.reports == 0 && self.due.is_none() {
+            return Some(FeedbackReason::First);
+        }
+        match self.settings.feedback {
+            // §6.3: without a round-trip time to set the timer by, every packet is reported.
+            FeedbackTrigger::Timer if self.timer.is_none() => Some(FeedbackReason::First),
+            FeedbackTrigger::Timer if self.overdue => Some(FeedbackReason::Regular),
+            FeedbackTrigger::WindowCounter if counter >= self.last_counter + 4 => {
+                Some(FeedbackReason::Regular)
+            }
+            FeedbackTrigger::Timer | FeedbackTrigger::WindowCounter => None,
+        }
+    }
+
+    fn knows_rtt(&self) -> bool {
+        self.told_rtt.is_some() || self.counter_rtt.estimate().is_some()
+    }
+
+    fn restart(&mut self, now: Instant) {
+        self.meter.on_expiration(now);
+        self.timer_rtt = self.rtt();
+        let by_timer = self.settings.feedback == FeedbackTrigger::Timer;
+        self.timer = if by_timer && self.knows_rtt() { Some(now + self.timer_rtt) } else { None };
+    }
+}
+
+/// The synthetic interval before the first loss event (RFC 5348 §6.3.1): where the equation gives the highest receive rate
+/// so far, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
+fn first_interval(
+    settings: &Settings,
+    meter: &ReceiveRate,
+    now: Instant,
+    rtt: Duration,
+    first: FirstLoss,
+) -> f64 {
+    let size = meter.mean_size();
+    let least = Rate::of(0.5 * size, rtt);
+    let target = match first {
+        FirstLoss::FirstPacket => least,
+        FirstLoss::Later => meter.maximum(now, rtt).max(least),
+    };
+    settings.equation.loss_event_rate(size, rtt, target).map_or(1.0, |p| 1.0 / p.get())
+}

@@ -1,0 +1,98 @@
+//! Was the sender data-limited over the whole interval that a feedback packet covers? (RFC 5348 §8.2.1)
+
+use tfrc_units::{Duration, Instant};
+
+/// Two times at which the sender had sent all it was allowed to: one for the interval that the next feedback packet will
+/// cover, one for the interval after that.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct DataLimited {
+    not_limited: [Option<Instant>; 2],
+    t_new: Option<Instant>,
+    t_next: Option<Instant>,
+}
+
+impl DataLimited {
+    /// After sending, nothing more may be sent now: the sender is not data-limited at this moment.
+    pub(crate) fn on_not_limited(&mut self, now: Instant) {
+        let [first, second] = &mut self.not_limited;
+        // `None` stands for a time before everything, as the zeros of §8.2.1 do.
+        if *first <= self.t_new {
+            *first = Some(now);
+        } else if *second <= self.t_next {
+            *second = Some(now);
+        }
+    }
+
+    /// A feedback packet reports the packet sent at `newest_sent_at`. Whether the sender was data-limited all through the
+    /// round-trip time `rtt` up to then.
+    pub(crate) fn on_feedback(&mut self, now: Instant, newest_sent_at: Instant, rtt: Duration) -> Coverage {
+        self.t_new = Some(newest_sent_at);
+        self.t_next = Some(now);
+        // (t_old, t_new], half-open; an interval that reaches back to the epoch includes it.
+        let t_old = newest_sent_at.as_nanos().checked_sub(rtt.as_nanos()).map(Instant::from_nanos);
+        let covered = |at: Option<Instant>| at.is_some_and(|at| Some(at) > t_old && at <= newest_sent_at);
+        let coverage = if self.not_limited.into_iter().any(covered) {
+            Coverage::NotDataLimited
+        } else {
+            Coverage::DataLimited
+        };
+        let [first, second] = &mut self.not_limited;
+        if *first <= self.t_new && *second > self.t_new {
+            *first = *second;
+        }
+        coverage
+    }
+}
+
+/// What the sender did in the interval that a feedback packet covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coverage {
+    /// It sent less than allowed all the time.
+    DataLimited,
+    /// At some moment it had sent all it was allowed to.
+    NotDataLimited,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// RFC 5348 §8.2.1: the interval is half-open, (t_old, t_new].
+    #[test]
+    fn the_interval_is_half_open() {
+        for (not_limited_at, expected) in [
+            (300, Coverage::DataLimited),
+            (301, Coverage::NotDataLimited),
+            (400, Coverage::NotDataLimited),
+            (401, Coverage::DataLimited),
+        ] {
+            let mut limited = DataLimited::default();
+            limited.on_not_limited(at(not_limited_at));
+            assert_eq!(limited.on_feedback(at(450), at(400), RTT), expected, "{not_limited_at}");
+        }
+    }
+
+    /// One moment per interval suffices, and the second variable keeps one for the next feedback.
+    #[test]
+    fn the_second_time_serves_the_next_feedback() {
+        let mut limited = DataLimited::default();
+        limited.on_not_limited(at(350));
+        assert_eq!(limited.on_feedback(at(450), at(400), RTT), Coverage::NotDataLimited);
+        limited.on_not_limited(at(420)); // covered by the next feedback: replaces the first
+        limited.on_not_limited(at(460)); // after t_next: the second
+        assert_eq!(limited.on_feedback(at(550), at(500), RTT), Coverage::NotDataLimited);
+        assert_eq!(limited.on_feedback(at(610), at(559), RTT), Coverage::NotDataLimited);
+        assert_eq!(limited.on_feedback(at(800), at(700), RTT), Coverage::DataLimited);
+    }
+
+    #[test]
+    fn an_idle_sender_is_data_limited() {
+        assert_eq!(DataLimited::default().on_feedback(at(450), at(400), RTT), Coverage::DataLimited);
+    }
+}

@@ -1,0 +1,99 @@
+//! The round-trip time estimate R and the damping of §4.5 that rides on it (RFC 5348 §4.3 steps 1 and 2).
+
+use tfrc_units::{Duration, Rate};
+
+use crate::config::Spacing;
+
+#[derive(Debug, Clone, Copy)]
+struct Estimate {
+    /// R in seconds.
+    mean: f64,
+    /// R_sqmean, the mean of √R_sample.
+    root_mean: f64,
+    /// √R_sample of the newest sample.
+    root_latest: f64,
+}
+
+/// R, R_sqmean and the factor of X_inst.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoundTrip {
+    weight: f64,
+    spacing: Spacing,
+    estimate: Option<Estimate>,
+}
+
+impl RoundTrip {
+    pub(crate) const fn new(weight: f64, spacing: Spacing) -> Self {
+        Self { weight, spacing, estimate: None }
+    }
+
+    /// Takes in a sample; zero samples are passed over, they can only come from a clock or a peer that is wrong.
+    pub(crate) fn on_sample(&mut self, sample: Duration) {
+        if sample.is_zero() {
+            return;
+        }
+        let seconds = sample.as_secs_f64();
+        let root = libm::sqrt(seconds);
+        let root_weight = match self.spacing {
+            Spacing::Nominal => 0.0,
+            Spacing::Damped { weight } => weight,
+        };
+        let mix = |weight: f64, old: f64, new: f64| weight * old + (1.0 - weight) * new;
+        self.estimate = Some(match self.estimate {
+            None => Estimate { mean: seconds, root_mean: root, root_latest: root },
+            Some(old) => Estimate {
+                mean: mix(self.weight, old.mean, seconds),
+                root_mean: mix(root_weight, old.root_mean, root),
+                root_latest: root,
+            },
+        });
+    }
+
+    /// R.
+    pub(crate) fn mean(&self) -> Option<Duration> {
+        self.estimate.map(|e| Duration::from_secs_f64(e.mean).max(Duration::from_nanos(1)))
+    }
+
+    /// X_inst for the allowed rate `x` (§4.5): X · R_sqmean/√R_sample.
+    pub(crate) fn instantaneous(&self, x: Rate) -> Rate {
+        match (self.spacing, self.estimate) {
+            (Spacing::Damped { .. }, Some(e)) => x * (e.root_mean / e.root_latest),
+            _ => x,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn the_first_sample_is_the_estimate() {
+        let mut rtt = RoundTrip::new(0.9, Spacing::Nominal);
+        assert_eq!(rtt.mean(), None);
+        rtt.on_sample(Duration::ZERO);
+        assert_eq!(rtt.mean(), None);
+        rtt.on_sample(MS(100));
+        assert_eq!(rtt.mean(), Some(MS(100)));
+        rtt.on_sample(MS(200));
+        assert_eq!(rtt.mean(), Some(MS(110)));
+    }
+
+    /// RFC 5348 §4.5: a sample of twice the long-term mean slows sending to about 0.7.
+    #[test]
+    fn a_doubled_round_trip_slows_to_seven_tenths() {
+        let mut rtt = RoundTrip::new(0.9, Spacing::Damped { weight: 0.99 });
+        for _ in 0..100 {
+            rtt.on_sample(MS(100));
+        }
+        let x = Rate::from_bytes_per_sec(1000.0);
+        assert!((rtt.instantaneous(x).bytes_per_sec() - 1000.0).abs() < 1e-6);
+        rtt.on_sample(MS(200));
+        let slowed = rtt.instantaneous(x).bytes_per_sec();
+        assert!((700.0..720.0).contains(&slowed), "{slowed}");
+        let nominal = RoundTrip::new(0.9, Spacing::Nominal);
+        assert_eq!(nominal.instantaneous(x), x);
+    }
+}

@@ -1,0 +1,86 @@
+//! s, the segment size (RFC 5348 §4.1).
+
+use tfrc_units::f64_from_u64;
+
+use crate::config::SegmentSize;
+use crate::ring::Ring;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    bytes: u64,
+    packets: u64,
+}
+
+/// The mean packet size over the current and the last four loss intervals, as the sender learns of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Segment {
+    policy: SegmentSize,
+    current: Tally,
+    past: Ring<Tally, 4>,
+}
+
+impl Segment {
+    pub(crate) fn new(policy: SegmentSize) -> Self {
+        Self { policy, current: Tally::default(), past: Ring::new() }
+    }
+
+    pub(crate) fn on_sent(&mut self, size: u32) {
+        self.current.bytes += u64::from(size);
+        self.current.packets += 1;
+    }
+
+    /// Feedback tells of a new loss event.
+    pub(crate) fn on_loss_event(&mut self) {
+        if self.current.packets > 0 {
+            self.past.push(self.current);
+            self.current = Tally::default();
+        }
+    }
+
+    /// s in bytes, at least 1.
+    pub(crate) fn bytes(&self) -> f64 {
+        if let SegmentSize::Fixed(bytes) = self.policy {
+            return f64::from(bytes);
+        }
+        let all = self.past.iter().fold(self.current, |sum, tally| Tally {
+            bytes: sum.bytes + tally.bytes,
+            packets: sum.packets + tally.packets,
+        });
+        if all.packets == 0 {
+            f64::from(self.policy.initial())
+        } else {
+            (f64_from_u64(all.bytes) / f64_from_u64(all.packets)).max(1.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_over_the_last_four_loss_intervals() {
+        let mut segment = Segment::new(SegmentSize::Mean { initial: 1460 });
+        assert_eq!(segment.bytes(), 1460.0);
+        segment.on_sent(100);
+        segment.on_sent(300);
+        assert_eq!(segment.bytes(), 200.0);
+        for _ in 0..4 {
+            segment.on_loss_event();
+            segment.on_sent(1000);
+            segment.on_sent(1000);
+        }
+        assert_eq!(segment.bytes(), 840.0);
+        segment.on_loss_event();
+        assert_eq!(segment.bytes(), 1000.0, "the interval of 200 is a fifth back now");
+        segment.on_loss_event();
+        assert_eq!(segment.bytes(), 1000.0, "an interval without packets does not count");
+    }
+
+    #[test]
+    fn a_fixed_size_stays() {
+        let mut segment = Segment::new(SegmentSize::Fixed(500));
+        segment.on_sent(100);
+        assert_eq!(segment.bytes(), 500.0);
+    }
+}

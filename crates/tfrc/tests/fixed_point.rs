@@ -1,0 +1,151 @@
+//! The core alone, in virtual time: a sender and a receiver over a path that loses packets independently.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tfrc::*;
+use tfrc_units::{Duration, Ecn, Instant, Rate};
+
+struct Lcg(u64);
+
+impl Lcg {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Data { seq: u64, rtt_ns: Option<u64> },
+    Feedback { newest: u64, elapsed_ns: u64, rate_bits: u64, p_bits: u64, new_loss: bool },
+}
+
+struct Outcome {
+    packets_per_rtt: f64,
+    loss_event_rate: f64,
+}
+
+fn run(settings: Settings, p: f64, rtt: Duration, seconds: u64, seed: u64) -> Outcome {
+    const SIZE: u32 = 1460;
+    let config = settings.validate().expect("sound");
+    let (mut sender, mut receiver) = (Sender::new(&config), Receiver::new(&config));
+    let mut random = Lcg(seed);
+    let mut queue: BinaryHeap<Reverse<(Instant, u64, Event)>> = BinaryHeap::new();
+    let (mut now, mut serial) = (Instant::ZERO, 0);
+    let mut sent_at = Vec::new();
+    let mut losses_told = 0;
+    let warmup = Instant::ZERO + Duration::from_secs(seconds / 10);
+    let end = Instant::ZERO + Duration::from_secs(seconds);
+    let (mut counted, mut events_at_warmup) = (0u64, None);
+    while now < end {
+        loop {
+            match sender.next_send(now) {
+                SendDecision::Now => {
+                    let seq = sent_at.len() as u64;
+                    sent_at.push(now);
+                    sender.on_sent(now, SIZE);
+                    if now >= warmup {
+                        events_at_warmup.get_or_insert(receiver.loss_events());
+                        counted += 1;
+                    }
+                    if random.uniform() >= p {
+                        serial += 1;
+                        let rtt_ns = sender.rtt().map(|r| r.as_nanos());
+                        queue.push(Reverse((now + rtt / 2, serial, Event::Data { seq, rtt_ns })));
+                    }
+                }
+                SendDecision::At(_) | SendDecision::Blocked(_) => break,
+            }
+        }
+        let SendDecision::At(next) = sender.next_send(now) else { panic!("the sender always names a time") };
+        let times = [
+            Some(next),
+            sender.poll_timeout().map(|w| w.at),
+            receiver.poll_timeout().map(|w| w.at),
+            queue.peek().map(|Reverse((at, _, _))| *at),
+        ];
+        now = times.into_iter().flatten().min().expect("there is always a next time");
+        sender.handle_timeout(now);
+        receiver.handle_timeout(now);
+        while let Some(Reverse((at, _, _))) = queue.peek() {
+            if *at > now {
+                break;
+            }
+            match queue.pop().expect("just seen").0.2 {
+                Event::Data { seq, rtt_ns } => receiver.on_packet(
+                    now,
+                    Arrival {
+                        seq,
+                        size: SIZE,
+                        ecn: Ecn::NotEct,
+                        rtt: rtt_ns.map(Duration::from_nanos),
+                        window_counter: 0,
+                        kind: PacketKind::Data,
+                        non_data_before: 0,
+                    },
+                ),
+                Event::Feedback { newest, elapsed_ns, rate_bits, p_bits, new_loss } => sender.on_feedback(
+                    now,
+                    Feedback {
+                        newest_sent_at: sent_at[newest as usize],
+                        elapsed: Duration::from_nanos(elapsed_ns),
+                        receive_rate: Rate::from_bytes_per_sec(f64::from_bits(rate_bits)),
+                        loss_event_rate: tfrc_units::Probability::saturating(f64::from_bits(p_bits)),
+                        losses: if new_loss { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
+                    },
+                ),
+            }
+        }
+        while let Some(report) = receiver.poll_feedback(now) {
+            serial += 1;
+            let new_loss = report.loss_events > losses_told;
+            losses_told = report.loss_events;
+            queue.push(Reverse((
+                now + rtt / 2,
+                serial,
+                Event::Feedback {
+                    newest: report.newest_seq,
+                    elapsed_ns: report.elapsed.as_nanos(),
+                    rate_bits: report.receive_rate.bytes_per_sec().to_bits(),
+                    p_bits: report.loss_event_rate.get().to_bits(),
+                    new_loss,
+                },
+            )));
+        }
+    }
+    let measured = (seconds - seconds / 10) as f64;
+    Outcome {
+        packets_per_rtt: counted as f64 / measured * rtt.as_secs_f64(),
+        loss_event_rate: (receiver.loss_events() - events_at_warmup.unwrap_or(0)) as f64 / counted as f64,
+    }
+}
+
+/// Where the equation meets the loss events it causes: L packets per round-trip time with 1/f(p_e) = L and
+/// p_e = p/(1 + p·L), since further losses within a round-trip time of the first join its event.
+fn fixed_point(equation: Equation, p: f64) -> (f64, f64) {
+    let mut l = 1.0;
+    for _ in 0..200 {
+        let p_e = tfrc_units::Probability::saturating(p / (1.0 + p * l));
+        l = 0.5 * l + 0.5 * equation.rate(1.0, Duration::from_secs(1), p_e).bytes_per_sec();
+    }
+    (l, p / (1.0 + p * l))
+}
+
+#[test]
+fn bernoulli_loss_gives_the_rate_of_the_equation() {
+    let rtt = Duration::from_millis(100);
+    for (p, seconds) in [(0.01, 4000), (0.05, 4000), (0.1, 8000)] {
+        let (l, p_e) = fixed_point(Equation::default(), p);
+        for (name, discounting) in [("off", HistoryDiscounting::Off), ("on", HistoryDiscounting::Floor(0.25))]
+        {
+            let outcome = run(Settings { discounting, ..Settings::default() }, p, rtt, seconds, 42);
+            println!(
+                "p={p} {name}: L {:.3} ({:.3} of {l:.3}), p_e ratio {:.3}",
+                outcome.packets_per_rtt,
+                outcome.packets_per_rtt / l,
+                outcome.loss_event_rate / p_e
+            );
+        }
+    }
+}
