@@ -157,6 +157,16 @@ fn a_new_link_moves_nobody_elses_draws() {
     assert_eq!(alone, lost(4));
 }
 
+#[test]
+fn the_route_across_the_dumbbell() {
+    let run = dumbbell(2, 0, 5, 0.0, 1);
+    let node = |id: AgentId| run.engine.address(id).unwrap().node();
+    let path = |a, b| run.engine.route(node(a), node(b)).iter().map(ToString::to_string).collect::<Vec<_>>();
+    // Links 0 and 1 are the bottleneck; then four access links for each pair.
+    assert_eq!(path(run.sources[1], run.sinks[1]), ["#6", "#0", "#9"]);
+    assert_eq!(path(run.sinks[0], run.sources[0]), ["#4", "#1", "#3"]);
+}
+
 /// Sets its timers in the awkward ways.
 #[derive(Default)]
 struct Clockwork {

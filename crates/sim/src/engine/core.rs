@@ -82,6 +82,19 @@ impl<P> Core<P> {
         u32::try_from(self.links.len()).unwrap_or(u32::MAX)
     }
 
+    pub(crate) fn route(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
+        let mut links = Vec::new();
+        let mut node = from;
+        while node != to
+            && let Some(id) = self.routes.next(node, to)
+            && let Some(link) = self.link(id)
+        {
+            links.push(id);
+            node = link.to;
+        }
+        links
+    }
+
     pub(crate) fn attach(&mut self, node: NodeId, agent: AgentId) -> Result<Address, UnknownNode> {
         let address = self.open(node, Port::Agent(agent))?;
         self.timers.add_agent();

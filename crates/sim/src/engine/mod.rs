@@ -198,6 +198,12 @@ impl<A: Agent> Engine<A> {
         self.core.link(link).map(|l| l.stats(self.core.now))
     }
 
+    /// The links that packets take from one node to another, in order; none if there is no way.
+    #[must_use]
+    pub fn route(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
+        self.core.route(from, to)
+    }
+
     /// Packets that have crossed a link, over all links.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
