@@ -8,4 +8,6 @@
 )]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "emu")]
+pub mod link;
 pub mod scenario;
