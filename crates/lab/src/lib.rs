@@ -8,6 +8,11 @@
 )]
 #![forbid(unsafe_code)]
 
+pub mod agent;
 #[cfg(feature = "emu")]
 pub mod link;
+pub mod metric;
+mod run;
 pub mod scenario;
+
+pub use run::{COV_SCALE, FlowOutcome, LinkOutcome, Outcome, run};
