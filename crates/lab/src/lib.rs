@@ -12,6 +12,8 @@ pub mod agent;
 #[cfg(feature = "emu")]
 pub mod link;
 pub mod metric;
+pub mod record;
+pub mod report;
 mod run;
 pub mod scenario;
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::{Change, FirstLoss, LossHistory, Seen};
-use crate::config::{Estimator, HistoryDiscounting, LossEventTiming, Settings};
+use crate::config::{HistoryDiscounting, LossEventTiming, Settings};
 use crate::history::loss_event_rate;
 
 const RTT: Duration = Duration::from_millis(100);
@@ -23,8 +23,12 @@ struct Packet {
     marked: bool,
 }
 
+fn settings() -> Settings {
+    Settings { discounting: HistoryDiscounting::Off, ..Settings::default() }
+}
+
 fn history() -> LossHistory {
-    LossHistory::new(&Settings { discounting: HistoryDiscounting::Off, ..Settings::default() })
+    LossHistory::new(&settings())
 }
 
 fn feed(history: &mut LossHistory, packet: Packet) -> Change {
@@ -124,6 +128,7 @@ proptest! {
                 }
             }
         }
+        let config = settings().validate().map_err(|e| TestCaseError::fail(std::format!("{e}")))?;
         let mut history = history();
         for n in 1..=packets.len() {
             let so_far = packets.get(..n).unwrap_or_default();
@@ -131,7 +136,7 @@ proptest! {
             prop_assert_ne!(feed(&mut history, *packet), Change::Duplicate);
             let (starts, lengths) = naive(so_far);
             prop_assert_eq!(history.loss_events(), wide(starts.len()));
-            let expected = loss_event_rate(&lengths, &Estimator::default());
+            let expected = loss_event_rate(&lengths, &config);
             let got = history.loss_event_rate();
             prop_assert!((got.get() - expected.get()).abs() < 1e-12, "after {} packets: {} against {}", n, got, expected);
             prop_assert_eq!(feed(&mut history, *packet), Change::Duplicate);
