@@ -85,6 +85,7 @@ impl LossProcess {
     }
 
     /// Whether the packet that arrives now is lost.
+    #[inline]
     pub(crate) fn loses(&mut self) -> bool {
         match &mut self.state {
             State::Bernoulli(p) => self.stream.happens(*p),

@@ -181,12 +181,14 @@ impl Network {
 }
 
 impl NodeId {
+    #[inline]
     pub(crate) fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
 impl LinkId {
+    #[inline]
     pub(crate) fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }

@@ -30,6 +30,7 @@ pub(crate) struct Waiting {
 
 impl Queue {
     /// Whether a packet of `size` bytes may join those that wait.
+    #[inline]
     pub(crate) fn admits(self, waiting: Waiting, size: u32) -> bool {
         match self {
             Self::DropTail(Limit::Bytes(limit)) => waiting.bytes.saturating_add(u64::from(size)) <= limit,

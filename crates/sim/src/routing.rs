@@ -48,6 +48,7 @@ impl Routes {
         Self { nodes, next }
     }
 
+    #[inline]
     pub(crate) fn next(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
         let i = from.index().checked_mul(self.nodes)?.checked_add(to.index())?;
         self.next.get(i).copied().flatten()

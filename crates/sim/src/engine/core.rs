@@ -5,6 +5,7 @@ use std::collections::binary_heap::PeekMut;
 
 use tfrc_units::{Duration, Instant, Rate};
 
+use super::arena::{Arena, Slot};
 use super::event::{Entry, Event, Events, Key};
 use super::timers::Timers;
 use super::{Delivery, UnknownNode};
@@ -20,15 +21,14 @@ pub(crate) struct Core<P> {
     pub(crate) now: Instant,
     pub(crate) hops: u64,
     pub(crate) stranded: u64,
-    /// Packets between sending and reception, drop or stranding.
-    pub(crate) in_flight: u64,
     pub(crate) timers: Timers,
     pub(crate) tracing: Tracing,
     pub(crate) records: Vec<Record>,
     pub(crate) events: Events,
-    links: Vec<Link<P>>,
+    packets: Arena<P>,
+    links: Vec<Link>,
     /// Packets from a node to itself.
-    loopback: Link<P>,
+    loopback: Link,
     routes: Routes,
     /// By node and port.
     ports: Vec<Vec<Port<P>>>,
@@ -56,11 +56,11 @@ impl<P> Core<P> {
             now: Instant::ZERO,
             hops: 0,
             stranded: 0,
-            in_flight: 0,
             timers: Timers::default(),
             tracing: Tracing::Off,
             records: Vec::new(),
             events: Events::new(),
+            packets: Arena::new(),
             links: links.iter().map(|spec| Link::new(spec, seed)).collect(),
             loopback: Link::new(&loopback, seed),
             routes,
@@ -74,7 +74,7 @@ impl<P> Core<P> {
         core
     }
 
-    pub(crate) fn link(&self, id: LinkId) -> Option<&Link<P>> {
+    pub(crate) fn link(&self, id: LinkId) -> Option<&Link> {
         self.links.get(id.index())
     }
 
@@ -128,13 +128,16 @@ impl<P> Core<P> {
     pub(crate) fn send(&mut self, src: Address, out: Outgoing<P>) {
         let serial = self.next_packet;
         self.next_packet = self.next_packet.wrapping_add(1);
-        self.in_flight = self.in_flight.saturating_add(1);
         let Outgoing { to: dst, flow, size, ecn, payload } = out;
-        let packet = Packet { header: Header { serial, size, flow, src, dst, ecn }, payload };
+        let header = Header { serial, size, flow, src, dst, ecn };
+        let Some(slot) = self.packets.put(Packet { header, payload }) else {
+            self.strand(&header);
+            return;
+        };
         if dst.node == src.node {
-            self.loop_back(packet);
+            self.loop_back(slot, size);
         } else {
-            self.forward(src.node, packet);
+            self.forward(src.node, slot);
         }
     }
 
@@ -156,8 +159,13 @@ impl<P> Core<P> {
                     let Some(packet) = take_due(link, key, top) else { continue };
                     let node = link.to;
                     self.hops = self.hops.wrapping_add(1);
-                    self.record(&packet.header, Happening::Crossed(id));
-                    if packet.header.dst.node != node {
+                    let Some(header) = self.packets.get(packet).map(|p| &p.header) else { continue };
+                    let arrived = header.dst.node == node;
+                    if self.tracing == Tracing::Keep {
+                        let header = *header;
+                        self.record(&header, Happening::Crossed(id));
+                    }
+                    if !arrived {
                         self.forward(node, packet);
                     } else if let Some(due) = self.receive(packet) {
                         return Some(due);
@@ -188,63 +196,73 @@ impl<P> Core<P> {
     }
 
     /// The packet is at its destination node.
-    fn receive(&mut self, packet: Packet<P>) -> Option<Due<P>> {
-        let dst = packet.header.dst;
+    fn receive(&mut self, slot: Slot) -> Option<Due<P>> {
+        let packet = self.packets.take(slot)?;
+        let header = packet.header;
+        let dst = header.dst;
         let port =
             self.ports.get_mut(dst.node.index()).and_then(|ports| ports.get_mut(usize::from(dst.port)));
         match port {
             Some(Port::Agent(agent)) => {
                 let agent = *agent;
-                self.in_flight = self.in_flight.saturating_sub(1);
-                self.record(&packet.header, Happening::Received);
+                self.record(&header, Happening::Received);
                 Some(Due::Packet(agent, packet))
             }
             Some(Port::Gateway(outbox)) => {
-                let header = packet.header;
                 outbox.push_back(Delivery { at: self.now, packet });
-                self.in_flight = self.in_flight.saturating_sub(1);
                 self.record(&header, Happening::Received);
                 None
             }
             None => {
-                self.strand(&packet.header);
+                self.strand(&header);
                 None
             }
         }
     }
 
-    fn forward(&mut self, node: NodeId, packet: Packet<P>) {
-        let header = packet.header;
+    /// Sends a packet on its way from a node that is not its destination.
+    fn forward(&mut self, node: NodeId, slot: Slot) {
         let serial = self.serial();
+        let Some(Packet { header, .. }) = self.packets.get(slot) else { return };
+        let size = header.size;
         let hop = self.routes.next(node, header.dst.node);
-        let Some((id, link)) = hop.and_then(|id| Some((id, self.links.get_mut(id.index())?))) else {
-            self.strand(&header);
-            return;
-        };
-        match link.offer(self.now, serial, packet) {
-            Ok(()) => {
-                if link.pending.is_none() {
-                    requeue(link, Event::Arrival(id), &mut self.events);
+        let what = match hop.and_then(|id| Some((id, self.links.get_mut(id.index())?))) {
+            None => {
+                self.stranded = self.stranded.saturating_add(1);
+                Happening::Stranded
+            }
+            Some((id, link)) => match link.offer(self.now, serial, slot, size) {
+                Ok(()) => {
+                    if link.pending.is_none() {
+                        requeue(link, Event::Arrival(id), &mut self.events);
+                    }
+                    if self.tracing == Tracing::Keep {
+                        let header = *header;
+                        self.record(&header, Happening::Joined(id));
+                    }
+                    return;
                 }
-                self.record(&header, Happening::Joined(id));
-            }
-            Err(cause) => {
-                self.in_flight = self.in_flight.saturating_sub(1);
-                self.record(&header, Happening::Dropped(id, cause));
-            }
+                Err(cause) => Happening::Dropped(id, cause),
+            },
+        };
+        if let Some(gone) = self.packets.take(slot) {
+            self.record(&gone.header, what);
         }
     }
 
-    fn loop_back(&mut self, packet: Packet<P>) {
+    fn loop_back(&mut self, slot: Slot, size: u32) {
         let serial = self.serial();
         // Its queue has no limit and it loses nothing.
-        if self.loopback.offer(self.now, serial, packet).is_ok() && self.loopback.pending.is_none() {
+        if self.loopback.offer(self.now, serial, slot, size).is_ok() && self.loopback.pending.is_none() {
             requeue(&mut self.loopback, Event::Loopback, &mut self.events);
         }
     }
 
+    pub(crate) fn in_flight(&self) -> u64 {
+        u64::try_from(self.packets.len()).unwrap_or(u64::MAX)
+    }
+
     fn strand(&mut self, header: &Header) {
-        self.in_flight = self.in_flight.saturating_sub(1);
         self.stranded = self.stranded.saturating_add(1);
         self.record(header, Happening::Stranded);
     }
@@ -272,7 +290,8 @@ impl<P> Core<P> {
 
 /// The packet for which entry `key` at the top of the event queue stands, `None` if the entry is stale. The entry is
 /// replaced by the link's next one, or removed.
-fn take_due<P>(link: &mut Link<P>, key: Key, mut top: PeekMut<'_, Entry>) -> Option<Packet<P>> {
+#[inline]
+fn take_due(link: &mut Link, key: Key, mut top: PeekMut<'_, Entry>) -> Option<Slot> {
     if link.pending != Some(key) {
         PeekMut::pop(top);
         return None;
@@ -289,7 +308,7 @@ fn take_due<P>(link: &mut Link<P>, key: Key, mut top: PeekMut<'_, Entry>) -> Opt
 }
 
 /// Puts the link's next arrival into the event queue unless it is there.
-fn requeue<P>(link: &mut Link<P>, event: Event, events: &mut Events) {
+fn requeue(link: &mut Link, event: Event, events: &mut Events) {
     let next = link.next_arrival();
     if next != link.pending {
         link.pending = next;

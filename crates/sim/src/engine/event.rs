@@ -10,10 +10,12 @@ use crate::{AgentId, LinkId, TimerKey};
 pub(crate) struct Key(u128);
 
 impl Key {
+    #[inline]
     pub(crate) fn new(at: Instant, serial: u64) -> Self {
         Self((u128::from(at.as_nanos()) << 64) | u128::from(serial))
     }
 
+    #[inline]
     pub(crate) fn at(self) -> Instant {
         Instant::from_nanos(u64::try_from(self.0 >> 64).unwrap_or(u64::MAX))
     }
@@ -40,12 +42,14 @@ pub(crate) struct Entry {
 
 /// The earliest is the greatest, as [`BinaryHeap`] wants it.
 impl Ord for Entry {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key)
     }
 }
 
 impl PartialOrd for Entry {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

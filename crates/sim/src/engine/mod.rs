@@ -1,5 +1,6 @@
 //! The engine: what happens next, and to whom.
 
+pub(crate) mod arena;
 mod core;
 pub(crate) mod event;
 mod timers;
@@ -213,7 +214,7 @@ impl<A: Agent> Engine<A> {
     /// Packets now on links: sent, and neither received nor dropped.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
-        self.core.in_flight
+        self.core.in_flight()
     }
 
     /// Packets that found no route or nobody at their destination.

@@ -25,6 +25,7 @@ impl Timers {
         self.slots.push(<[Slot; 4]>::default());
     }
 
+    #[inline]
     pub(crate) fn set(
         &mut self,
         agent: AgentId,
@@ -54,6 +55,7 @@ impl Timers {
     }
 
     /// The entry `key` of this timer came up: whether the timer is due.
+    #[inline]
     pub(crate) fn came_up(&mut self, agent: AgentId, timer: TimerKey, key: Key, events: &mut Events) -> bool {
         let Some(slot) = self.slot(agent, timer) else { return false };
         if slot.queued != Some(key) {
@@ -74,12 +76,14 @@ impl Timers {
         }
     }
 
+    #[inline]
     fn slot(&mut self, agent: AgentId, key: TimerKey) -> Option<&mut Slot> {
         self.slots.get_mut(agent.index())?.get_mut(key.index())
     }
 }
 
 impl TimerKey {
+    #[inline]
     const fn index(self) -> usize {
         match self {
             Self::First => 0,
@@ -91,6 +95,7 @@ impl TimerKey {
 }
 
 impl AgentId {
+    #[inline]
     pub(crate) fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }

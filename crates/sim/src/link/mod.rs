@@ -11,15 +11,16 @@ use std::collections::VecDeque;
 
 use tfrc_units::{Duration, Instant, Rate};
 
+use crate::engine::arena::Slot;
 use crate::engine::event::Key;
 use crate::loss::LossProcess;
 use crate::queue::Waiting;
-use crate::{DropCause, LinkSpec, NodeId, Packet, Queue, RateChange, Seed};
+use crate::{DropCause, LinkSpec, NodeId, Queue, RateChange, Seed};
 use line::{Line, Transmission};
 pub use stats::{LinkStats, Tally};
 
 #[derive(Debug)]
-pub(crate) struct Link<P> {
+pub(crate) struct Link {
     pub(crate) to: NodeId,
     /// The key under which the engine's event queue holds this link; an entry with any other key is stale.
     pub(crate) pending: Option<Key>,
@@ -28,7 +29,7 @@ pub(crate) struct Link<P> {
     queue: Queue,
     loss: LossProcess,
     /// All packets on the link in the order of arrival at the far end.
-    ring: VecDeque<OnLink<P>>,
+    ring: VecDeque<OnLink>,
     /// How many at the front of the ring are known to have left the line.
     departed: usize,
     /// Bytes of those behind them.
@@ -45,13 +46,14 @@ pub(crate) struct Link<P> {
 }
 
 #[derive(Debug)]
-struct OnLink<P> {
+struct OnLink {
     serial: u64,
     on_line: Transmission,
-    packet: Packet<P>,
+    packet: Slot,
+    size: u32,
 }
 
-impl<P> Link<P> {
+impl Link {
     pub(crate) fn new(spec: &LinkSpec, seed: Seed) -> Self {
         Self {
             to: spec.to,
@@ -73,8 +75,14 @@ impl<P> Link<P> {
     }
 
     /// A packet comes to the link; `serial` orders its arrival at the far end among simultaneous events.
-    pub(crate) fn offer(&mut self, now: Instant, serial: u64, packet: Packet<P>) -> Result<(), DropCause> {
-        let size = packet.header.size;
+    #[inline]
+    pub(crate) fn offer(
+        &mut self,
+        now: Instant,
+        serial: u64,
+        packet: Slot,
+        size: u32,
+    ) -> Result<(), DropCause> {
         self.arrivals.add(size);
         if self.loss.loses() {
             self.lost.add(size);
@@ -84,7 +92,7 @@ impl<P> Link<P> {
         if let Some(sending) = self.ring.get(self.departed) {
             let waiting = Waiting {
                 packets: count(self.ring.len() - self.departed - 1),
-                bytes: self.queued_bytes.saturating_sub(u64::from(sending.packet.header.size)),
+                bytes: self.queued_bytes.saturating_sub(u64::from(sending.size)),
             };
             if !self.queue.admits(waiting, size) {
                 self.overflowed.add(size);
@@ -95,11 +103,12 @@ impl<P> Link<P> {
         self.busy_ns += nanos(on_line.start, on_line.end);
         self.waited_ns += nanos(now, on_line.start);
         self.queued_bytes = self.queued_bytes.saturating_add(u64::from(size));
-        self.ring.push_back(OnLink { serial, on_line, packet });
+        self.ring.push_back(OnLink { serial, on_line, packet, size });
         Ok(())
     }
 
     /// When the next packet reaches the far end; `None` if none is on its way, or the line stands still before it.
+    #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Key> {
         let first = self.ring.front()?;
         let at = first.on_line.end + self.delay;
@@ -107,12 +116,13 @@ impl<P> Link<P> {
     }
 
     /// The packet that has reached the far end.
-    pub(crate) fn take(&mut self) -> Option<Packet<P>> {
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Slot> {
         let first = self.ring.pop_front()?;
         if self.departed > 0 {
             self.departed -= 1;
         } else {
-            self.unqueue(first.packet.header.size);
+            self.unqueue(first.size);
         }
         Some(first.packet)
     }
@@ -138,7 +148,7 @@ impl<P> Link<P> {
                 self.line.restart(rate, old.end);
                 continue;
             }
-            let new = self.line.transmit(now, held.packet.header.size);
+            let new = self.line.transmit(now, held.size);
             // Sums of all packets: what was added for the old times is in them.
             self.waited_ns = self.waited_ns + nanos(now, new.start) - nanos(now, old.start);
             self.busy_ns = self.busy_ns + nanos(new.start, new.end) - nanos(old.start, old.end);
@@ -153,9 +163,9 @@ impl<P> Link<P> {
         for held in &self.ring {
             let Transmission { start, end } = held.on_line;
             if end <= now {
-                propagating.add(held.packet.header.size);
+                propagating.add(held.size);
             } else {
-                queued.add(held.packet.header.size);
+                queued.add(held.size);
                 busy_ns -= nanos(start.max(now), end);
                 waited_ns -= nanos(now, start);
             }
@@ -178,22 +188,25 @@ impl<P> Link<P> {
         while let Some(held) = self.ring.get(self.departed)
             && held.on_line.end <= now
         {
-            let size = held.packet.header.size;
+            let size = held.size;
             self.departed += 1;
             self.unqueue(size);
         }
     }
 
+    #[inline]
     fn unqueue(&mut self, size: u32) {
         self.queued_bytes = self.queued_bytes.saturating_sub(u64::from(size));
     }
 }
 
 /// Nanoseconds from `a` to `b`, zero if `b` is earlier.
+#[inline]
 fn nanos(a: Instant, b: Instant) -> u128 {
     u128::from(b.saturating_since(a).as_nanos())
 }
 
+#[inline]
 fn count(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }

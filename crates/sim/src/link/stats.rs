@@ -72,6 +72,7 @@ impl LinkStats {
 }
 
 impl Tally {
+    #[inline]
     pub(crate) fn add(&mut self, size: u32) {
         self.packets = self.packets.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u64::from(size));
