@@ -4,12 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tfrc_net::io::Clock;
 use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, Outgoing, Tally};
 use tfrc_units::Instant;
 use tokio::sync::mpsc;
 
 use crate::clients::Clients;
-use crate::clock::Clock;
 use crate::socket::{self, Received, Socket};
 use crate::{Datagram, Direction, HEADER_BYTES, Limits, Payload, Snapshot, World};
 

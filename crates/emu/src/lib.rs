@@ -13,14 +13,13 @@
 #![allow(clippy::disallowed_methods, reason = "the emulator's business is the real clock")]
 #![forbid(unsafe_code)]
 
-mod alarm;
 mod clients;
-mod clock;
 mod datagram;
 mod driver;
 mod monitor;
 mod relay;
 mod socket;
+mod stamp;
 mod world;
 
 pub use datagram::{Datagram, HEADER_BYTES, Payload};

@@ -4,14 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use tfrc_net::io::{Clock, Timer};
 use tfrc_sim::Agent;
 use tfrc_units::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
-use crate::alarm::Alarm;
-use crate::clock::Clock;
 use crate::driver::{Driver, Input};
 use crate::socket::{self, Socket};
 use crate::{Monitor, Payload, Snapshot, World};
@@ -112,7 +111,7 @@ impl<A: Agent<Payload: Payload>> Relay<A> {
     /// If the listening socket or the timer fails.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Arc<Snapshot>> {
         let clock = Clock::start();
-        let mut alarm = Alarm::new()?;
+        let mut alarm = Timer::new(clock)?;
         let listener = Arc::new(Socket::new(self.socket)?);
         let (input, mut inbox) = mpsc::channel(INBOX);
         let (reading, readings) = (Arc::clone(&listener), input.clone());
@@ -137,7 +136,7 @@ impl<A: Agent<Payload: Payload>> Relay<A> {
         loop {
             tokio::select! {
                 () = &mut shutdown => break,
-                rung = alarm.rings() => rung?,
+                rung = alarm.expired() => rung?,
                 _ = inbox.recv_many(&mut batch, BATCH) => {}
                 _ = sampler.tick() => {
                     self.publisher.send_replace(Arc::new(driver.sample()));
@@ -146,8 +145,8 @@ impl<A: Agent<Payload: Payload>> Relay<A> {
             for input in batch.drain(..) {
                 driver.take(input)?;
             }
-            let now = driver.advance();
-            alarm.set(now, driver.next_event())?;
+            driver.advance();
+            alarm.arm(driver.next_event())?;
         }
         let last = Arc::new(driver.sample());
         self.publisher.send_replace(Arc::clone(&last));

@@ -3,12 +3,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Type};
+use tfrc_net::io::Clock;
 use tfrc_sim::Ecn;
 use tfrc_units::Instant;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-use crate::clock::{BatchTime, Clock};
+use crate::stamp::BatchTime;
 
 /// What the kernel is asked to hold for a socket while the relay is busy. It may grant less.
 const KERNEL_BUFFER: usize = 4 << 20;

@@ -1,22 +1,7 @@
 use std::time::SystemTime;
 
+use tfrc_net::io::Clock;
 use tfrc_units::{Duration, Instant};
-
-/// The monotonic clock, counted from the start of the relay: the engine's time.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
-    origin: std::time::Instant,
-}
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        Self { origin: std::time::Instant::now() }
-    }
-
-    pub(crate) fn now(self) -> Instant {
-        Instant::ZERO + Duration::from(self.origin.elapsed())
-    }
-}
 
 /// When the kernel received something, for a batch of datagrams read at one moment.
 #[derive(Debug, Clone, Copy)]
