@@ -17,4 +17,4 @@ pub mod report;
 mod run;
 pub mod scenario;
 
-pub use run::{COV_SCALE, FlowOutcome, LinkOutcome, Outcome, run};
+pub use run::{COV_SCALE, LinkOutcome, Outcome, run, run_with};

@@ -1,13 +1,14 @@
 use serde::Serialize;
 use tfrc::{SegmentSize, Settings};
 use tfrc_sim::{AgentId, Engine, FlowId, LinkStats, NodeId};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::agent::{Any, Losses, SEND, SenderSetup, TfrcReceiver, TfrcSender};
 use crate::metric::Mean;
+use crate::record::{FlowSummary, Interval};
 use crate::scenario::{Flow, FlowKind, Scenario, TfrcFlow};
 
-/// The time scale of [`FlowOutcome::cov`].
+/// The time scale of a flow's coefficient of variation in an [`Outcome`].
 pub const COV_SCALE: Duration = Duration::from_secs(1);
 
 /// What came of one run of a scenario. Rates are of payload, in bits per second, over the measured time.
@@ -21,32 +22,11 @@ pub struct Outcome {
     pub measured_s: f64,
     /// Packets that crossed a link, over all links, in the whole run.
     pub packet_hops: u64,
-    /// The flows, in the order of the scenario.
-    pub flows: Vec<FlowOutcome>,
+    /// The flows, in the order of the scenario. The loss event rate leaves slow start out: it counts from the first loss
+    /// event, or from the end of the warm-up if that is later. `cov` is that of the sending rate at 1 s ([`COV_SCALE`]).
+    pub flows: Vec<FlowSummary>,
     /// The links, in the order of the scenario, each direction on its own.
     pub links: Vec<LinkOutcome>,
-}
-
-/// What one flow got.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FlowOutcome {
-    /// Its name in the scenario.
-    pub id: String,
-    /// Its kind in the scenario.
-    pub kind: &'static str,
-    /// Payload sent.
-    pub send_rate_bps: f64,
-    /// Payload received.
-    pub goodput_bps: f64,
-    /// Packets that did not arrive, of those sent before the newest that did.
-    pub packet_loss_rate: f64,
-    /// Loss events per packet, slow start excluded: from the first loss event, or the end of the warm-up if that is later.
-    /// Zero without loss events.
-    pub loss_event_rate: f64,
-    /// Mean of the round-trip times measured; `None` if there were none.
-    pub rtt_s: Option<f64>,
-    /// Coefficient of variation of the sending rate at a time scale of 1 s ([`COV_SCALE`]).
-    pub cov: Option<f64>,
 }
 
 /// What one direction of a link did.
@@ -68,6 +48,16 @@ pub struct LinkOutcome {
 /// Never for a [`Scenario`] that was parsed: its flows join nodes of its own network.
 #[must_use]
 pub fn run(scenario: &Scenario) -> Outcome {
+    run_with(scenario, scenario.duration, |_| {})
+}
+
+/// Runs a scenario as [`run`] does, and tells what each flow did in every stretch of `every` from the start on. Watching
+/// changes nothing of what happens.
+///
+/// # Panics
+/// As [`run`].
+#[must_use]
+pub fn run_with(scenario: &Scenario, every: Duration, mut watch: impl FnMut(Interval)) -> Outcome {
     let mut engine = scenario.network.build::<Any>(scenario.seed);
     let flows: Vec<Ends> = (0..)
         .map(FlowId)
@@ -76,39 +66,52 @@ pub fn run(scenario: &Scenario) -> Outcome {
             FlowKind::Tfrc(tfrc) => attach_tfrc(&mut engine, id, flow, tfrc),
         })
         .collect();
+    let all = |engine: &Engine<Any>| flows.iter().map(|ends| progress(engine, *ends)).collect::<Vec<_>>();
     let from = Instant::ZERO + scenario.warmup;
     let to = Instant::ZERO + scenario.duration;
-    engine.run_until(from);
-    let flows_before: Vec<Progress> = flows.iter().map(|ends| progress(&engine, *ends)).collect();
-    let links_before = link_stats(&engine);
-    engine.run_until(to);
-    let measured = scenario.measured().as_secs_f64();
-    let flow_outcomes = scenario.flows.iter().zip(&flows).zip(flows_before).map(|((flow, ends), before)| {
-        let after = progress(&engine, *ends);
-        let lost = share(
-            (after.losses.packets - before.losses.packets)
-                .saturating_sub(after.received_packets - before.received_packets),
-            after.losses.packets - before.losses.packets,
-        );
-        let FlowKind::Tfrc(_) = flow.kind;
-        FlowOutcome {
-            id: flow.name.clone(),
-            kind: "tfrc",
-            send_rate_bps: (after.sent_bytes - before.sent_bytes) as f64 * 8.0 / measured,
-            goodput_bps: (after.received_bytes - before.received_bytes) as f64 * 8.0 / measured,
-            packet_loss_rate: lost,
-            loss_event_rate: loss_event_rate(before, after),
-            rtt_s: after.rtt.since(before.rtt).get(),
-            cov: sender(&engine, *ends).and_then(|s| s.series().cov(from, to, COV_SCALE)),
+    let mut told = (Instant::ZERO, all(&engine));
+    let mut tell = |engine: &Engine<Any>, at: Instant| {
+        let now = all(engine);
+        for ((flow, before), after) in scenario.flows.iter().zip(&told.1).zip(&now) {
+            let name = (scenario.flows.len() > 1).then(|| flow.name.clone());
+            watch(interval(told.0, at, name, before, after));
         }
-    });
+        told = (at, now);
+    };
+    // At the start of the measurement and at each end of a stretch, in the order of time.
+    let mut warm = None;
+    let mut next = Instant::ZERO + every.max(Duration::from_millis(1));
+    loop {
+        let stop = next.min(to);
+        if warm.is_none() && from <= stop {
+            // Without a warm-up, what happens at time zero is measured as well.
+            if !scenario.warmup.is_zero() {
+                engine.run_until(from);
+            }
+            warm = Some((all(&engine), link_stats(&engine)));
+        }
+        engine.run_until(stop);
+        tell(&engine, stop);
+        if stop == to {
+            break;
+        }
+        next = stop + every.max(Duration::from_millis(1));
+    }
+    let (flows_before, links_before) = warm.expect("the warm-up is shorter than the run");
+    let measured = scenario.measured();
+    let summaries = scenario.flows.iter().zip(flows_before.iter().zip(all(&engine)).zip(&flows));
     let links = scenario.network.links().zip(links_before).zip(link_stats(&engine));
     Outcome {
         seed: scenario.seed.0,
         duration_s: scenario.duration.as_secs_f64(),
-        measured_s: measured,
+        measured_s: measured.as_secs_f64(),
         packet_hops: engine.packet_hops(),
-        flows: flow_outcomes.collect(),
+        flows: summaries
+            .map(|(flow, ((before, after), ends))| FlowSummary {
+                cov: sender(&engine, *ends).and_then(|s| s.series().cov(from, to, COV_SCALE)),
+                ..summary(flow, before, &after, measured)
+            })
+            .collect(),
         links: links
             .map(|(((_, spec), before), after)| {
                 let during = after.since(&before);
@@ -120,6 +123,48 @@ pub fn run(scenario: &Scenario) -> Outcome {
                 }
             })
             .collect(),
+    }
+}
+
+/// What a flow did between two states, but for its coefficient of variation.
+fn summary(flow: &Flow, before: &Progress, after: &Progress, time: Duration) -> FlowSummary {
+    let FlowKind::Tfrc(_) = flow.kind;
+    let during = Passed::between(before, after);
+    FlowSummary {
+        id: flow.name.clone(),
+        kind: "tfrc".to_owned(),
+        send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
+        goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
+        packet_loss_rate: Some(share(during.lost, during.passed)),
+        loss_event_rate: Some(loss_event_rate(before, after)),
+        rtt_s: after.rtt.since(before.rtt).get(),
+        cov: None,
+    }
+}
+
+fn interval(
+    from: Instant,
+    to: Instant,
+    flow: Option<String>,
+    before: &Progress,
+    after: &Progress,
+) -> Interval {
+    let time = to.saturating_since(from);
+    let during = Passed::between(before, after);
+    Interval {
+        t_s: to.as_secs_f64(),
+        interval_s: time.as_secs_f64(),
+        flow,
+        sent_packets: Some(during.sent),
+        received_packets: Some(during.received),
+        lost_packets: Some(during.lost),
+        send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
+        goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
+        allowed_rate_bps: Some(after.allowed.bits_per_sec()),
+        loss_event_rate: Some(after.p.get()),
+        packet_loss_rate: Some(share(during.lost, during.passed)),
+        rtt_s: after.smoothed_rtt.map(Duration::as_secs_f64),
+        ..Interval::default()
     }
 }
 
@@ -157,12 +202,43 @@ fn attach_tfrc(engine: &mut Engine<Any>, id: FlowId, flow: &Flow, tfrc: &TfrcFlo
 /// How far a flow has come.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
+    sent_packets: u64,
     sent_bytes: u64,
-    received_bytes: u64,
     received_packets: u64,
+    received_bytes: u64,
     losses: Losses,
     first_event: Option<Losses>,
     rtt: Mean,
+    smoothed_rtt: Option<Duration>,
+    allowed: Rate,
+    p: Probability,
+}
+
+/// What passed between two states of a flow.
+struct Passed {
+    sent: u64,
+    sent_bytes: u64,
+    received: u64,
+    received_bytes: u64,
+    /// Packets of which it is known what became of them: sent before the newest that arrived.
+    passed: u64,
+    /// How many of these did not arrive.
+    lost: u64,
+}
+
+impl Passed {
+    fn between(before: &Progress, after: &Progress) -> Self {
+        let passed = after.losses.packets - before.losses.packets;
+        let received = after.received_packets - before.received_packets;
+        Self {
+            sent: after.sent_packets - before.sent_packets,
+            sent_bytes: after.sent_bytes - before.sent_bytes,
+            received,
+            received_bytes: after.received_bytes - before.received_bytes,
+            passed,
+            lost: passed.saturating_sub(received),
+        }
+    }
 }
 
 fn sender(engine: &Engine<Any>, ends: Ends) -> Option<&TfrcSender> {
@@ -179,16 +255,20 @@ fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
         unreachable!("both ends were attached as such")
     };
     Progress {
+        sent_packets: sender.sent_packets(),
         sent_bytes: sender.sent_bytes(),
-        received_bytes: receiver.bytes(),
         received_packets: receiver.packets(),
+        received_bytes: receiver.bytes(),
         losses: receiver.losses(),
         first_event: receiver.first_event(),
         rtt: sender.rtt(),
+        smoothed_rtt: sender.machine().rtt(),
+        allowed: sender.machine().allowed_rate(),
+        p: receiver.machine().loss_event_rate(),
     }
 }
 
-fn loss_event_rate(before: Progress, after: Progress) -> f64 {
+fn loss_event_rate(before: &Progress, after: &Progress) -> f64 {
     let Some(first) = after.first_event else { return 0.0 };
     let base = if before.first_event.is_some() { before.losses } else { first };
     // Loss events may be taken back when late packets fill their holes.
@@ -197,6 +277,10 @@ fn loss_event_rate(before: Progress, after: Progress) -> f64 {
 
 fn link_stats(engine: &Engine<Any>) -> Vec<LinkStats> {
     engine.link_ids().filter_map(|id| engine.link_stats(id)).collect()
+}
+
+fn bits_per_sec(bytes: u64, time: Duration) -> f64 {
+    Rate::of(bytes as f64, time).bits_per_sec()
 }
 
 fn share(part: u64, whole: u64) -> f64 {

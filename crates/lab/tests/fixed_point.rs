@@ -34,9 +34,10 @@ fn measured(p: f64, l: f64) -> [f64; 3] {
         let flow = &outcome.flows[0];
         let rtt = flow.rtt_s.unwrap();
         assert!((0.1..0.1001).contains(&rtt), "seed {seed}: nothing waits, but the round trip takes {rtt} s");
-        let packets_per_rtt = flow.send_rate_bps / 8.0 / 1460.0 * 0.1;
+        let packets_per_rtt = flow.send_rate_bps.unwrap() / 8.0 / 1460.0 * 0.1;
         let p_e = p / (1.0 + p * l);
-        let ratios = [packets_per_rtt / l, flow.loss_event_rate / p_e, flow.packet_loss_rate / p];
+        let ratios =
+            [packets_per_rtt / l, flow.loss_event_rate.unwrap() / p_e, flow.packet_loss_rate.unwrap() / p];
         for (sum, ratio) in sums.iter_mut().zip(ratios) {
             *sum += ratio / SEEDS as f64;
         }

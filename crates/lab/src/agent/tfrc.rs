@@ -77,6 +77,12 @@ impl TfrcSender {
         }
     }
 
+    /// Packets sent.
+    #[must_use]
+    pub fn sent_packets(&self) -> u64 {
+        self.next_seq - FIRST_SEQ
+    }
+
     /// Bytes of payload sent.
     #[must_use]
     pub fn sent_bytes(&self) -> u64 {
