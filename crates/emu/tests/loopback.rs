@@ -78,16 +78,19 @@ async fn bytes_arrive_intact_in_order_and_not_too_early() {
     let relay = Relay::bind(here(), server, world(|l| l.delay = delay), limits()).unwrap().start().unwrap();
     let client = client_of(relay.local_addr()).await;
     let start = Instant::now();
-    for number in 0..150 {
-        client.send(&message(number)).await.unwrap();
-    }
     let mut buffer = [0; 2000];
-    for number in 0..150 {
-        let n = client.recv(&mut buffer).await.unwrap();
-        if number == 0 {
-            assert!(start.elapsed() >= std::time::Duration::from_millis(30));
+    // In rounds that the sockets' buffers hold: what they cannot, the kernel drops.
+    for round in [0..50, 50..100, 100..150] {
+        for number in round.clone() {
+            client.send(&message(number)).await.unwrap();
         }
-        assert_eq!(buffer[..n], message(number), "datagram {number}");
+        for number in round {
+            let n = client.recv(&mut buffer).await.unwrap();
+            if number == 0 {
+                assert!(start.elapsed() >= std::time::Duration::from_millis(30));
+            }
+            assert!(buffer[..n] == message(number), "datagram {number} is not what came {n} bytes long");
+        }
     }
     let last = relay.stop().unwrap();
     assert_eq!((last.clients, last.refused, last.unsent), (1, 0, 0));
