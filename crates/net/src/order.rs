@@ -87,7 +87,7 @@ mod tests {
     fn a_swapped_pair_is_put_right() {
         let mut order = InOrder::new(0);
         order.push(at(0), 1, vec![1]);
-        assert_eq!(drain(&mut order, 99), []);
+        assert_eq!(drain(&mut order, 99), [0u8; 0]);
         assert_eq!(order.poll_timeout(RTT), Some(at(100)));
         order.push(at(99), 0, vec![0]);
         assert_eq!(drain(&mut order, 99), [0, 1]);
@@ -102,7 +102,7 @@ mod tests {
         }
         assert_eq!(drain(&mut order, 0), [1, 2, 3]);
         order.push(at(10), 5, vec![5]);
-        assert_eq!(drain(&mut order, 109), []);
+        assert_eq!(drain(&mut order, 109), [0u8; 0]);
         assert_eq!(drain(&mut order, 110), [5]);
         order.push(at(111), 0, vec![0]);
         order.push(at(111), 4, vec![4]);

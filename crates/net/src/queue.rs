@@ -31,6 +31,11 @@ impl SendQueue {
         Self { policy, capacity: capacity.max(1), waiting: VecDeque::new(), dropped: 0 }
     }
 
+    /// Chooses another policy.
+    pub const fn set_policy(&mut self, policy: LatePolicy) {
+        self.policy = policy;
+    }
+
     /// Adds a datagram.
     ///
     /// # Errors

@@ -13,7 +13,9 @@ pub enum JournalError {
     #[error("this is no tfrc journal (or one of another version): it does not begin with \"tfrc journal 1\"")]
     NotAJournal,
     /// A byte was changed, lost or added.
-    #[error("block {block} at byte {offset} does not match its check value: the journal was changed there or just before")]
+    #[error(
+        "block {block} at byte {offset} does not match its check value: the journal was changed there or just before"
+    )]
     Altered {
         /// Number of the block, from 0.
         block: u64,
@@ -21,7 +23,9 @@ pub enum JournalError {
         offset: u64,
     },
     /// The file ends too early.
-    #[error("the journal ends at byte {offset}, in or before block {block}: it was cut off, or its writer did not finish")]
+    #[error(
+        "the journal ends at byte {offset}, in or before block {block}: it was cut off, or its writer did not finish"
+    )]
     CutOff {
         /// Number of the block that is missing.
         block: u64,

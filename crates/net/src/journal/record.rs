@@ -53,6 +53,11 @@ pub enum Record {
         /// The text.
         text: String,
     },
+    /// In: the application forgets a connection.
+    Release {
+        /// Which.
+        connection: u64,
+    },
     /// Out: a datagram to be sent.
     Transmit {
         /// To whom.
@@ -62,6 +67,8 @@ pub enum Record {
         /// Its payload.
         bytes: Vec<u8>,
     },
+    /// Out: asked at this time, the machine had nothing more to send.
+    Drained,
 }
 
 /// The kind byte of the block that holds the [`Setup`].
@@ -78,7 +85,9 @@ impl Record {
             Self::Send { .. } => b's',
             Self::Close { .. } => b'c',
             Self::AcceptClose { .. } => b'a',
+            Self::Release { .. } => b'r',
             Self::Transmit { .. } => b'x',
+            Self::Drained => b'd',
         }
     }
 
@@ -90,12 +99,14 @@ impl Record {
                 body.push(ecn.bits());
                 body.extend_from_slice(bytes);
             }
-            Self::Timeout => {}
+            Self::Timeout | Self::Drained => {}
             Self::Send { connection, bytes } => {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(bytes);
             }
-            Self::Close { connection } => body.extend_from_slice(&connection.to_le_bytes()),
+            Self::Close { connection } | Self::Release { connection } => {
+                body.extend_from_slice(&connection.to_le_bytes());
+            }
             Self::AcceptClose { connection, text } => {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(text.as_bytes());
@@ -118,8 +129,12 @@ impl Record {
                 }
             }
             b't' if body.is_empty() => Self::Timeout,
-            b's' => take_u64(body).map(|(connection, rest)| Self::Send { connection, bytes: rest.to_vec() })?,
+            b'd' if body.is_empty() => Self::Drained,
+            b's' => {
+                take_u64(body).map(|(connection, rest)| Self::Send { connection, bytes: rest.to_vec() })?
+            }
             b'c' => take_u64(body).map(|(connection, _)| Self::Close { connection })?,
+            b'r' => take_u64(body).map(|(connection, _)| Self::Release { connection })?,
             b'a' => {
                 let (connection, rest) = take_u64(body)?;
                 Self::AcceptClose { connection, text: String::from_utf8(rest.to_vec()).ok()? }

@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::Instant;
 
 use super::block::{Chain, MAGIC, head};
 use super::record::{END, Record, SETUP, Setup};
@@ -21,14 +21,8 @@ impl Writer {
     /// # Errors
     /// What the system says of the first write.
     pub fn new(out: Box<dyn Write + Send>, setup: &Setup) -> io::Result<Self> {
-        let mut writer = Self {
-            out,
-            chain: Chain::new(),
-            blocks: 0,
-            last: Instant::ZERO,
-            body: Vec::new(),
-            failed: None,
-        };
+        let mut writer =
+            Self { out, chain: Chain::new(), blocks: 0, last: Instant::ZERO, body: Vec::new(), failed: None };
         writer.out.write_all(MAGIC)?;
         writer.body = serde_json::to_vec(setup)?;
         writer.block(SETUP, Instant::ZERO)?;
@@ -42,16 +36,6 @@ impl Writer {
         if self.failed.is_none() {
             self.failed = self.block(record.kind(), at).err();
         }
-    }
-
-    /// Adds a datagram in or out without taking ownership of its bytes.
-    pub(crate) fn add_datagram(&mut self, at: Instant, way: Way, peer: std::net::SocketAddr, ecn: Ecn, bytes: &[u8]) {
-        let bytes = bytes.to_vec();
-        let record = match way {
-            Way::In => Record::Datagram { from: peer, ecn, bytes },
-            Way::Out => Record::Transmit { to: peer, ecn, bytes },
-        };
-        self.add(at, &record);
     }
 
     /// Ends the journal.
@@ -79,15 +63,11 @@ impl Writer {
     }
 }
 
-/// Which way a datagram goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    In,
-    Out,
-}
-
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer").field("blocks", &self.blocks).field("failed", &self.failed).finish_non_exhaustive()
+        f.debug_struct("Writer")
+            .field("blocks", &self.blocks)
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
     }
 }

@@ -1,0 +1,132 @@
+//! The data receiver of a half-connection: measures, and writes feedback (RFC 4342 §6, 8, 10; RFC 6323).
+
+use alloc::vec::Vec;
+
+use tfrc::{Arrival, FeedbackTrigger, LossEventTiming, PacketKind, Receiver, Report};
+use tfrc_units::{Duration, Ecn, Instant, u64_from_f64};
+
+use super::intervals::{rate_to_wire, to_wire};
+use super::receiver_rtt::ReceiverRtt;
+use crate::wire::{LossIntervals, Opt, OptionList, OptionsFull, RttEstimate};
+
+/// CCID 3's receiving side.
+#[derive(Debug, Clone)]
+pub(crate) struct DataReceiver {
+    tfrc: Receiver,
+    rtt: Option<ReceiverRtt>,
+    /// CCVal of the newest data packet: what packets without data are taken to have.
+    last_counter: u8,
+}
+
+/// Where the receiver gets the round-trip time from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RttSource {
+    /// RTT Estimate options: loss events and feedback go by time (RFC 6323, RFC 5348).
+    Reports {
+        /// What the handshake took, until the sender says.
+        handshake: Option<Duration>,
+    },
+    /// CCVal: loss events and feedback go by the window counter (RFC 4342 §10.2, 10.3).
+    WindowCounter,
+}
+
+/// A packet as the connection saw it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// Its number, extended.
+    pub(crate) number: u64,
+    /// The length of its datagram, `None` if it carries none.
+    pub(crate) datagram: Option<usize>,
+    pub(crate) ecn: Ecn,
+    pub(crate) ccval: u8,
+    pub(crate) rtt: Option<RttEstimate>,
+    pub(crate) non_data_before: u64,
+}
+
+impl DataReceiver {
+    /// Expects `first` as the first packet.
+    pub(crate) fn new(now: Instant, config: &tfrc::Config, source: RttSource, first: u64) -> Self {
+        let (config, rtt) = match source {
+            RttSource::Reports { .. } => (*config, Some(ReceiverRtt::new())),
+            RttSource::WindowCounter => {
+                let mut settings = *config.settings();
+                settings.loss_event_timing = LossEventTiming::WindowCounter;
+                settings.feedback = FeedbackTrigger::WindowCounter;
+                (settings.validate().unwrap_or(*config), None)
+            }
+        };
+        let mut tfrc = Receiver::new(&config);
+        tfrc.expect(now, first);
+        if let RttSource::Reports { handshake: Some(handshake) } = source {
+            tfrc.on_rtt_sample(handshake);
+        }
+        Self { tfrc, rtt, last_counter: 0 }
+    }
+
+    /// Takes in a valid packet that is no duplicate.
+    pub(crate) fn on_packet(&mut self, now: Instant, seen: &Seen) {
+        if seen.datagram.is_some() {
+            self.last_counter = seen.ccval;
+        }
+        let rtt = match (&mut self.rtt, seen.rtt) {
+            (Some(receiver_rtt), Some(estimate)) => Some(receiver_rtt.on_option(now, estimate)),
+            _ => None,
+        };
+        self.tfrc.on_packet(
+            now,
+            Arrival {
+                seq: seen.number,
+                size: seen.datagram.map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX)),
+                ecn: seen.ecn,
+                rtt,
+                window_counter: self.last_counter,
+                kind: if seen.datagram.is_some() { PacketKind::Data } else { PacketKind::NonData },
+                non_data_before: u32::try_from(seen.non_data_before).unwrap_or(u32::MAX),
+            },
+        );
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.tfrc.handle_timeout(now);
+    }
+
+    /// When the feedback timer expires.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.tfrc.poll_timeout().map(|wake| wake.at)
+    }
+
+    /// The report that is due; once taken it must be sent.
+    pub(crate) fn poll_feedback(&mut self, now: Instant) -> Option<Report> {
+        self.tfrc.poll_feedback(now)
+    }
+
+    /// Writes a report's options, but for Elapsed Time. The packet acknowledges `unreported` packets more than the loss history
+    /// knows.
+    pub(crate) fn push_feedback(
+        &self,
+        report: &Report,
+        unreported: u64,
+        list: &mut OptionList,
+    ) -> Result<(), OptionsFull> {
+        let rate = u64_from_f64(report.receive_rate.bytes_per_sec() + 0.5);
+        list.push(&Opt::ReceiveRate(u32::try_from(rate).unwrap_or(u32::MAX)))?;
+        list.push(&Opt::LossEventRate(rate_to_wire(report.loss_event_rate)))?;
+        let mut space = Vec::new();
+        let skip = u8::try_from(self.tfrc.skip_length().saturating_add(unreported)).unwrap_or(u8::MAX);
+        let intervals = to_wire(self.tfrc.loss_intervals());
+        list.push(&Opt::LossIntervals(LossIntervals::encode(skip, &intervals, &mut space)))
+    }
+
+    /// Bytes that `push_feedback` writes at most.
+    pub(crate) fn feedback_length(&self) -> usize {
+        const RATES: usize = 6 + 6;
+        const HEAD: usize = 3;
+        const CELL: usize = 9;
+        RATES + HEAD + CELL * self.tfrc.loss_intervals().take(LossIntervals::MAX_INTERVALS).count()
+    }
+
+    /// The state machine underneath, to look at.
+    pub(crate) const fn tfrc(&self) -> &Receiver {
+        &self.tfrc
+    }
+}

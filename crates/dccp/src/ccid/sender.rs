@@ -1,0 +1,249 @@
+//! The data sender of a half-connection: paces, remembers what it sent, and understands feedback (RFC 4342 §5, 6, 8).
+
+use tfrc::{Feedback, LossReport, RateChange, SendDecision, Sender};
+use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
+
+use super::counter::WindowCounter;
+use super::intervals::{combine, rate_from_wire, rate_of};
+use super::sent::{Sent, SentKind, SentLog};
+use crate::wire::{DataDropped, DropCode, Elapsed, LossIntervals};
+
+/// The round-trip time while nothing is known of it (RFC 4340 §3.4).
+pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
+
+/// CCID 3's sending side.
+#[derive(Debug, Clone)]
+pub(crate) struct DataSender {
+    tfrc: Sender,
+    config: tfrc::Config,
+    counter: WindowCounter,
+    log: SentLog,
+    /// The newest packet that a feedback packet has acknowledged.
+    newest_reported: Option<SeqNo48>,
+    /// Where the newest loss interval began, as last reported.
+    newest_event: Option<SeqNo48>,
+    /// Packets up to here have had their Data Dropped reports counted.
+    drops_counted: Option<SeqNo48>,
+    timing: Timing,
+    stamped_at: Option<Instant>,
+}
+
+/// How the peer lets us tell its hold time from the round-trip time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Timing {
+    /// It sends Elapsed Time, as RFC 4342 §8.2 requires; or nothing is known yet.
+    ElapsedTime,
+    /// It does not: we put Timestamps on data packets and wait for their echo.
+    Timestamps,
+}
+
+/// The options of a packet that may make it feedback, with its Acknowledgement Number.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FeedbackOptions<'a> {
+    pub(crate) elapsed: Option<Elapsed>,
+    pub(crate) echo: Option<(u32, Elapsed)>,
+    pub(crate) receive_rate: Option<u32>,
+    pub(crate) loss_event_rate: Option<u32>,
+    pub(crate) intervals: Option<LossIntervals<'a>>,
+    pub(crate) dropped: Option<DataDropped<'a>>,
+    pub(crate) slow_receiver: bool,
+}
+
+/// What became of a packet that might be feedback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It lacks the options that RFC 4342 §6 requires.
+    NotFeedback,
+    /// It was taken in.
+    Taken,
+    /// It acknowledges what was never sent, or is forgotten, or is older than what was taken in already.
+    Refused,
+}
+
+impl DataSender {
+    pub(crate) fn new(config: &tfrc::Config) -> Self {
+        Self {
+            tfrc: Sender::new(config),
+            config: *config,
+            counter: WindowCounter::default(),
+            log: SentLog::default(),
+            newest_reported: None,
+            newest_event: None,
+            drops_counted: None,
+            timing: Timing::ElapsedTime,
+            stamped_at: None,
+        }
+    }
+
+    /// A round-trip time from the handshake.
+    pub(crate) fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
+        self.tfrc.on_rtt_sample(now, rtt);
+    }
+
+    /// When the next datagram may go.
+    pub(crate) fn next_send(&self, now: Instant) -> SendDecision {
+        self.tfrc.next_send(now)
+    }
+
+    /// CCVal of a data packet that is about to be sent.
+    pub(crate) fn window_counter(&mut self, now: Instant) -> u8 {
+        let rtt = self.rtt_or_default();
+        self.counter.on_send(now, rtt)
+    }
+
+    /// The Timestamp to put on a data packet, about once per round-trip time, if the peer needs that.
+    pub(crate) fn timestamp(&mut self, now: Instant) -> Option<u32> {
+        let rtt = self.rtt_or_default();
+        let due = self.timing == Timing::Timestamps
+            && self.stamped_at.is_none_or(|at| now.saturating_since(at) >= rtt);
+        if !due {
+            return None;
+        }
+        self.stamped_at = Some(now);
+        Some(clock(now))
+    }
+
+    /// A packet has gone; `datagram` is the length of its data.
+    pub(crate) fn on_sent(&mut self, now: Instant, seq: SeqNo48, kind: SentKind, datagram: usize) {
+        self.log.push(seq, Sent { at: now, kind });
+        if matches!(kind, SentKind::Data(_)) {
+            self.tfrc.on_sent(now, u32::try_from(datagram).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// When a packet was sent that may still be acknowledged.
+    pub(crate) fn sent_at(&self, seq: SeqNo48) -> Option<Instant> {
+        self.log.get(seq).map(|sent| sent.at)
+    }
+
+    /// A packet acknowledges `ack` and carries these options. `lenient` accepts a Loss Event Rate in place of Loss Intervals
+    /// and of Elapsed Time.
+    pub(crate) fn on_acknowledgement(
+        &mut self,
+        now: Instant,
+        ack: SeqNo48,
+        options: &FeedbackOptions<'_>,
+        lenient: bool,
+    ) -> Verdict {
+        let Some(receive_rate) = options.receive_rate else { return Verdict::NotFeedback };
+        let timed = options.elapsed.is_some() || options.echo.is_some();
+        let strict = timed && options.intervals.is_some();
+        if !(strict || lenient && options.loss_event_rate.is_some()) {
+            return Verdict::NotFeedback;
+        }
+        let Some(sent) = self.log.get(ack) else { return Verdict::Refused };
+        if self.newest_reported.is_some_and(|newest| newest.is_after(ack)) {
+            return Verdict::Refused;
+        }
+        if let SentKind::Data(counter) = sent.kind {
+            self.counter.on_acknowledged(counter);
+        }
+        let since_sent = now.saturating_since(sent.at);
+        let elapsed = match (options.elapsed, options.echo) {
+            (Some(elapsed), _) => elapsed.duration(),
+            (None, Some((stamp, held))) => {
+                let travelled = Elapsed::from_units(clock(now).wrapping_sub(stamp)).duration();
+                since_sent.saturating_sub(travelled.saturating_sub(held.duration()))
+            }
+            // Nobody knows for how long it was held: then this one says nothing new about the round-trip time.
+            (None, None) => since_sent.saturating_sub(self.tfrc.rtt().unwrap_or(since_sent)),
+        };
+        self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
+        let losses = self.losses(ack, options.intervals.as_ref());
+        let loss_event_rate = match options.intervals {
+            Some(intervals) => combine(rate_of(&intervals, &self.config), options.loss_event_rate),
+            None => options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire),
+        };
+        let dropped = options.dropped.map_or(0, |dropped| self.newly_dropped(ack, &dropped));
+        let receive_rate = self.limited(Rate::from_bytes_per_sec(f64::from(receive_rate)), dropped, options);
+        self.newest_reported = Some(ack);
+        self.tfrc.on_feedback(
+            now,
+            Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses },
+        );
+        self.log.forget_before(ack);
+        Verdict::Taken
+    }
+
+    /// Whether the newest interval began later than the newest one known.
+    fn losses(&mut self, ack: SeqNo48, intervals: Option<&LossIntervals<'_>>) -> LossReport {
+        let newest = intervals.and_then(|intervals| {
+            let newest = intervals.iter().next().filter(|newest| newest.loss_length > 0)?;
+            let length = u64::from(newest.lossless_length) + u64::from(newest.loss_length);
+            Some(ack.add(1).sub(u64::from(intervals.skip_length) + length))
+        });
+        let Some(start) = newest else { return LossReport::NoNewLoss };
+        let is_new = self.newest_event.is_none_or(|known| start.is_after(known));
+        if is_new {
+            self.newest_event = Some(start);
+            return LossReport::NewLossEvent;
+        }
+        LossReport::NoNewLoss
+    }
+
+    /// Packets newly reported as dropped at the receiver for a reason other than corruption (RFC 4342 §5.2).
+    fn newly_dropped(&mut self, ack: SeqNo48, dropped: &DataDropped<'_>) -> u32 {
+        let mut newest = ack;
+        let mut count = 0;
+        for block in dropped.iter() {
+            let counts = matches!(
+                block.code,
+                Some(
+                    DropCode::ProtocolConstraints
+                        | DropCode::ApplicationNotListening
+                        | DropCode::ReceiveBuffer
+                )
+            );
+            for _ in 0..block.packets {
+                let known = self.drops_counted.is_some_and(|known| known.is_at_or_after(newest));
+                if counts && !known {
+                    count += 1;
+                }
+                newest = newest.sub(1);
+            }
+        }
+        self.drops_counted = Some(ack);
+        count
+    }
+
+    /// X_recv cut down by what Slow Receiver and Data Dropped ask for (RFC 4342 §5.2).
+    fn limited(&self, x_inrecv: Rate, dropped: u32, options: &FeedbackOptions<'_>) -> Rate {
+        let mut x_drop = Rate::INFINITY;
+        if options.slow_receiver {
+            x_drop = x_inrecv;
+        }
+        if dropped > 0 {
+            let one = Rate::of(self.tfrc.segment_size(), self.rtt_or_default());
+            let less = x_inrecv.bytes_per_sec() - f64::from(dropped) * one.bytes_per_sec();
+            x_drop = x_drop.min(Rate::from_bytes_per_sec(less).max(x_inrecv.min(one)));
+        }
+        x_inrecv.min(x_drop / 2.0)
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.tfrc.handle_timeout(now);
+    }
+
+    /// When the nofeedback timer expires.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.tfrc.poll_timeout().map(|wake| wake.at)
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<RateChange> {
+        self.tfrc.poll_event()
+    }
+
+    /// The state machine underneath, to look at.
+    pub(crate) const fn tfrc(&self) -> &Sender {
+        &self.tfrc
+    }
+
+    pub(crate) fn rtt_or_default(&self) -> Duration {
+        self.tfrc.rtt().unwrap_or(DEFAULT_RTT)
+    }
+}
+
+/// The Timestamp clock: units of 10 µs, wrapping.
+fn clock(now: Instant) -> u32 {
+    u32::try_from((now.as_nanos() / 10_000) & u64::from(u32::MAX)).unwrap_or(0)
+}

@@ -1,0 +1,187 @@
+//! What the application calls.
+
+use alloc::vec::Vec;
+
+use tfrc::{BlockReason, SendDecision};
+use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
+
+use super::{Connection, Event, Received, State, Stats};
+use crate::feature::{Feature, Location, Role};
+
+/// Why a datagram was not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// It does not fit into a packet.
+    #[error("a datagram of {length} bytes is too long: at most {limit} fit into a packet")]
+    TooLong {
+        /// Its length.
+        length: usize,
+        /// The longest possible.
+        limit: usize,
+    },
+    /// The rate control does not allow it yet.
+    #[error("too early: the rate control allows the next datagram at {at:?}")]
+    TooEarly {
+        /// When it will, as it looks now.
+        at: Instant,
+    },
+    /// The connection does not take datagrams.
+    #[error("the connection takes no datagram: {0:?}")]
+    Blocked(
+        /// Why.
+        BlockReason,
+    ),
+}
+
+impl Connection {
+    /// When the next datagram may be handed over.
+    #[must_use]
+    pub fn next_send(&self, now: Instant) -> SendDecision {
+        match self.state {
+            State::Request | State::Respond => SendDecision::Blocked(BlockReason::Connecting),
+            State::PartOpen | State::Open if self.pending.is_some() => {
+                SendDecision::Blocked(BlockReason::Pending)
+            }
+            State::PartOpen | State::Open => self.sender.next_send(now),
+            _ => SendDecision::Blocked(BlockReason::Closed),
+        }
+    }
+
+    /// Hands over a datagram; the next [`Connection::poll_transmit`] calls send it.
+    ///
+    /// # Errors
+    /// [`SendError`] if [`Connection::next_send`] does not say `Now` or the datagram is too long; nothing is sent then.
+    pub fn send(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SendError> {
+        let now = self.advance(now);
+        let (length, limit) = (datagram.len(), self.max_datagram());
+        if length > limit {
+            return Err(SendError::TooLong { length, limit });
+        }
+        match self.next_send(now) {
+            SendDecision::Now => {
+                self.pending = Some(Vec::from(datagram));
+                Ok(())
+            }
+            SendDecision::At(at) => Err(SendError::TooEarly { at }),
+            SendDecision::Blocked(reason) => Err(SendError::Blocked(reason)),
+        }
+    }
+
+    /// The oldest datagram that waits to be read.
+    pub fn recv(&mut self) -> Option<Received> {
+        self.queue.pop()
+    }
+
+    /// The oldest event not yet told.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        match self.sender.poll_event() {
+            Some(change) => Some(Event::RateChanged(change)),
+            None => self.events.pop_front(),
+        }
+    }
+
+    /// How many datagrams the peer has sent before the packet `seq`, as far as is known now: lost ones count, packets known to
+    /// carry no data do not. The number can fall when a later packet tells that missing ones carried no data. Two received
+    /// datagrams whose numbers differ by more than one have lost ones between them. `None` if the packet is not known, or
+    /// forgotten: several thousand runs of packets are kept.
+    #[must_use]
+    pub fn data_index(&self, seq: SeqNo48) -> Option<u64> {
+        self.seq.gsr()?;
+        self.ledger.data_before(self.seq.extend(seq))
+    }
+
+    /// Datagrams that the peer has sent, received or not, up to the newest packet received. At the end of a connection this is
+    /// all of them: Close has a number too, and its NDP Count tells what stood before it. Where NDP Count cannot tell, a lost
+    /// packet counts as a datagram.
+    #[must_use]
+    pub const fn peer_sent_data_packets(&self) -> u64 {
+        self.ledger.data_sent()
+    }
+
+    /// Datagrams received, duplicates excluded.
+    #[must_use]
+    pub const fn received_data_packets(&self) -> u64 {
+        self.ledger.data_received()
+    }
+
+    /// Where the connection stands.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Which end this is.
+    #[must_use]
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Our DCCP port and the peer's.
+    #[must_use]
+    pub const fn ports(&self) -> (u16, u16) {
+        (self.ports.local, self.ports.remote)
+    }
+
+    /// What has been sent and received so far.
+    #[must_use]
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// The agreed value of a feature.
+    #[must_use]
+    pub fn feature(&self, feature: Feature, location: Location) -> u64 {
+        self.features.value(feature, location)
+    }
+
+    /// X, the allowed rate of what we send, in data bytes.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.sender.tfrc().allowed_rate()
+    }
+
+    /// The round-trip time of what we send, once there is a sample.
+    #[must_use]
+    pub fn rtt(&self) -> Option<Duration> {
+        self.sender.tfrc().rtt()
+    }
+
+    /// p of what we send, as the peer reports it.
+    #[must_use]
+    pub const fn loss_event_rate(&self) -> Probability {
+        self.sender.tfrc().loss_event_rate()
+    }
+
+    /// The sending half of the rate control, to look at.
+    #[must_use]
+    pub const fn rate_sender(&self) -> &tfrc::Sender {
+        self.sender.tfrc()
+    }
+
+    /// The receiving half of the rate control, to look at; it begins with the first datagram.
+    #[must_use]
+    pub fn rate_receiver(&self) -> Option<&tfrc::Receiver> {
+        self.receiver.as_ref().map(|receiver| receiver.tfrc())
+    }
+
+    /// The longest packet may have changed: the path's MTU less IP and UDP headers.
+    pub const fn set_max_packet(&mut self, bytes: usize) {
+        self.config.max_packet = bytes;
+    }
+
+    /// How it ended, once it has.
+    pub(crate) const fn outcome(&self) -> Option<&super::Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// Whether the handshake was ever completed.
+    pub(crate) const fn was_established(&self) -> bool {
+        self.established
+    }
+
+    /// The number after the last one sent.
+    pub(crate) const fn next_seq(&self) -> SeqNo48 {
+        self.seq.gss().add(1)
+    }
+}

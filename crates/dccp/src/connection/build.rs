@@ -1,0 +1,175 @@
+//! From a plan to bytes: numbers, options, and what is remembered of a packet that goes.
+
+use alloc::vec::Vec;
+
+use tfrc_units::{Ecn, Instant, SeqNo48};
+
+use super::transmit::Plan;
+use super::{Connection, EcnSending, Role, State, Transmit};
+use crate::ccid::SentKind;
+use crate::feature::{Feature, Location, Repeat};
+use crate::wire::{
+    Elapsed, Header, Opt, OptionList, OptionsFull, Packet, PacketType, RttEstimate, SeqAck, Sequence,
+};
+
+/// What must fit beside a datagram in a DataAck: NDP Count, Elapsed Time, RTT Estimate, and a Confirm of Sequence Window.
+const DATA_OPTIONS: usize = 24;
+
+impl Connection {
+    /// The longest datagram that can be sent, in bytes.
+    #[must_use]
+    pub fn max_datagram(&self) -> usize {
+        self.config.max_packet.saturating_sub(PacketType::DataAck.fixed_length(true) + DATA_OPTIONS)
+    }
+
+    /// Whether feedback fits beside a datagram of this length.
+    pub(super) fn report_fits(&self, datagram: usize) -> bool {
+        const ELAPSED_TIME: usize = 6;
+        let feedback = self.receiver.as_ref().map_or(0, |receiver| receiver.feedback_length());
+        datagram + feedback + ELAPSED_TIME <= self.max_datagram()
+    }
+
+    pub(super) fn build(&mut self, now: Instant, plan: Plan, out: &mut Vec<u8>) -> Option<Transmit> {
+        let seq = self.seq.next();
+        let gsr = self.seq.gsr().unwrap_or_default();
+        let service = self.config.service;
+        let numbers = SeqAck::Long { seq, ack: gsr };
+        let (header, payload) = match plan {
+            Plan::Request => (Header::Request { seq, service }, Vec::new()),
+            Plan::Response => (Header::Response { seq, ack: gsr, service }, Vec::new()),
+            Plan::Data(datagram) => (Header::Data { seq: Sequence::Long(seq) }, datagram),
+            Plan::Ack => (Header::Ack { numbers }, Vec::new()),
+            Plan::DataAck(datagram) => (Header::DataAck { numbers }, datagram),
+            Plan::CloseReq => (Header::CloseReq { seq, ack: gsr }, Vec::new()),
+            Plan::Close => (Header::Close { seq, ack: gsr }, Vec::new()),
+            Plan::Sync(ack) => (Header::Sync { seq, ack }, Vec::new()),
+            Plan::SyncAck(ack) => (Header::SyncAck { seq, ack }, Vec::new()),
+            Plan::Reset(due) => {
+                let ack = due.ack.unwrap_or(gsr);
+                (Header::Reset { seq, ack, reset: due.reset }, due.text.into_bytes())
+            }
+        };
+        let kind = header.kind();
+        let room = self.config.max_packet.saturating_sub(kind.fixed_length(true) + payload.len());
+        let mut list = OptionList::new(room);
+        // What does not fit stays due or can be spared.
+        let _ = self.push_options(now, seq, kind, &mut list);
+        let ccval = if kind.carries_datagram() { self.sender.window_counter(now) } else { 0 };
+        let packet = Packet {
+            source_port: self.ports.local,
+            destination_port: self.ports.remote,
+            ccval,
+            coverage: 0,
+            header,
+            options: list.padded(),
+            payload: &payload,
+        };
+        packet.emit(out, self.sending_integrity()).ok()?;
+        self.remember(now, seq, kind, ccval, payload.len());
+        Some(Transmit { ecn: self.codepoint(kind), kind })
+    }
+
+    fn push_options(
+        &mut self,
+        now: Instant,
+        seq: SeqNo48,
+        kind: PacketType,
+        list: &mut OptionList,
+    ) -> Result<(), OptionsFull> {
+        let handshake = matches!(kind, PacketType::Request | PacketType::Response);
+        if self.non_data_run > 0 && !handshake {
+            list.push(&Opt::NdpCount(self.non_data_run))?;
+        }
+        if matches!(kind, PacketType::Ack | PacketType::DataAck) {
+            self.push_acknowledgement(now, list)?;
+        }
+        let reports_rtt = self.features.is_on(Feature::SendRttEstimate, Location::Local);
+        if reports_rtt && (kind.carries_datagram() || matches!(kind, PacketType::Sync | PacketType::SyncAck))
+        {
+            list.push(&Opt::RttEstimate(RttEstimate::from_rtt(self.sender.tfrc().rtt())))?;
+        }
+        if let Some((value, at)) = self.echo.filter(|_| kind != PacketType::Data) {
+            let elapsed = Some(Elapsed::from_duration(now.saturating_since(at)));
+            list.push(&Opt::TimestampEcho { value, elapsed })?;
+            self.echo = None;
+        }
+        if kind.carries_datagram()
+            && let Some(stamp) = self.sender.timestamp(now)
+        {
+            list.push(&Opt::Timestamp(stamp))?;
+        }
+        if self.state == State::PartOpen {
+            for cookie in &self.init_cookies {
+                list.push(&Opt::InitCookie(cookie))?;
+            }
+        }
+        if self.state != State::Closed {
+            let replaces = handshake || self.state == State::PartOpen;
+            let repeat = if replaces { Repeat::Handshake } else { Repeat::Due };
+            self.features.emit(now, self.sender.rtt_or_default(), seq, kind, repeat, list);
+        }
+        Ok(())
+    }
+
+    /// Elapsed Time, and feedback if it is due (RFC 4342 §6).
+    fn push_acknowledgement(&mut self, now: Instant, list: &mut OptionList) -> Result<(), OptionsFull> {
+        let part_open = self.state == State::PartOpen;
+        let Some(report) = self.report.take() else {
+            // In PARTOPEN the server takes its round-trip time from this.
+            return if part_open { list.push(&self.elapsed(now)) } else { Ok(()) };
+        };
+        list.push(&self.elapsed(now))?;
+        let Some(receiver) = &self.receiver else { return Ok(()) };
+        let acknowledged = self.seq.gsr().map_or(report.newest_seq, |gsr| self.seq.extend(gsr));
+        receiver.push_feedback(&report, acknowledged.saturating_sub(report.newest_seq), list)?;
+        self.stats.sent_feedback += 1;
+        Ok(())
+    }
+
+    fn elapsed(&self, now: Instant) -> Opt<'static> {
+        Opt::ElapsedTime(Elapsed::from_duration(now.saturating_since(self.gsr_arrived)))
+    }
+
+    fn codepoint(&self, kind: PacketType) -> Ecn {
+        let usual = matches!(kind, PacketType::Data | PacketType::Ack | PacketType::DataAck);
+        let readable = !self.features.is_on(Feature::EcnIncapable, Location::Remote);
+        match self.config.ecn {
+            EcnSending::Ect0 if usual && readable => Ecn::Ect0,
+            _ => Ecn::NotEct,
+        }
+    }
+
+    /// A packet has gone.
+    fn remember(&mut self, now: Instant, seq: SeqNo48, kind: PacketType, ccval: u8, datagram: usize) {
+        if kind.is_data() {
+            self.non_data_run = 0
+        } else {
+            self.non_data_run += 1
+        }
+        let sent = if kind.carries_datagram() { SentKind::Data(ccval) } else { SentKind::NonData };
+        self.sender.on_sent(now, seq, sent, datagram);
+        if kind.carries_datagram() {
+            self.stats.sent_data_packets += 1;
+            self.stats.sent_data_bytes += u64::try_from(datagram).unwrap_or(u64::MAX);
+        } else {
+            self.stats.sent_non_data_packets += 1;
+        }
+        match kind {
+            PacketType::Request => self.request_sent(now),
+            PacketType::Close | PacketType::CloseReq => self.close_sent(now),
+            PacketType::Sync | PacketType::SyncAck => self.stats.sent_syncs += 1,
+            PacketType::Reset => self.stats.sent_resets += 1,
+            _ => {}
+        }
+        if self.state == State::PartOpen {
+            self.part_open_sent(now);
+        }
+        let open_server = self.role == Role::Server && self.state == State::Open;
+        if open_server && self.first_since_response.is_none() {
+            self.first_since_response = Some(seq);
+        }
+        if kind != PacketType::Data && !self.features.owes_answer() && !self.features.owes_question() {
+            self.timers.feature_ride = None;
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! How a connection ends: Close and CloseReq, Reset, giving up (RFC 4340 §8.3).
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+
+use tfrc_units::{Duration, Instant};
+
+use super::timers::expired;
+use super::{Closed, ClosedBy, Connection, Due, DueReset, Event, MAX_TEXT, Outcome, State};
+use crate::feature::Role;
+use crate::wire::{Reset, ResetCode};
+
+/// The first wait for an answer to Close is two round-trip times, but not less than this: the peer's application may take a
+/// moment.
+const LEAST_CLOSE_WAIT: Duration = Duration::from_millis(250);
+const LONGEST_CLOSE_WAIT: Duration = Duration::from_secs(64);
+
+impl Connection {
+    /// Closes: a datagram handed over is still sent, then Close, and what the peer answers ends the connection. Before the
+    /// handshake is complete this breaks off. Without effect if the connection is closing already.
+    pub fn close(&mut self, now: Instant) {
+        let now = self.advance(now);
+        match self.state {
+            State::Request | State::Respond => self.break_off(Reset::new(ResetCode::Aborted), ""),
+            State::PartOpen | State::Open => self.start_closing(now, State::Closing),
+            State::CloseReceived => self.accept_close(now),
+            State::CloseReq | State::Closing | State::Closed => {}
+        }
+    }
+
+    /// As a server, asks the client to close, so that the client holds TIMEWAIT; a client closes as with
+    /// [`Connection::close`].
+    pub fn request_close(&mut self, now: Instant) {
+        let now = self.advance(now);
+        match (self.role, self.state) {
+            (Role::Server, State::Open) => self.start_closing(now, State::CloseReq),
+            _ => self.close(now),
+        }
+    }
+
+    /// Answers the peer's Close: with this the connection is over. Without effect before [`Event::CloseReceived`].
+    pub fn accept_close(&mut self, now: Instant) {
+        self.advance(now);
+        if self.state == State::CloseReceived {
+            self.answer_close();
+        }
+    }
+
+    /// Breaks the connection off with a Reset of this code.
+    pub fn abort(&mut self, now: Instant, code: ResetCode) {
+        self.advance(now);
+        self.break_off(Reset::new(code), "");
+    }
+
+    /// Sets the text that our final Reset carries to the peer (RFC 4340 §5.6), cut to 200 bytes.
+    pub fn set_closing_text(&mut self, text: &str) {
+        self.closing_text = cut(text, MAX_TEXT).to_owned();
+    }
+
+    fn start_closing(&mut self, now: Instant, state: State) {
+        self.state = state;
+        self.due.close = true;
+        self.timers.handshake = None;
+        self.timers.handshake_limit = None;
+        self.timers.close_limit = Some(now + self.config.close_timeout);
+        self.backoff = (self.round_trip() * 2).max(LEAST_CLOSE_WAIT);
+    }
+
+    /// Step 13: a client is asked to close.
+    pub(super) fn on_close_req(&mut self, now: Instant) {
+        match self.state {
+            State::PartOpen | State::Open | State::CloseReceived => self.start_closing(now, State::Closing),
+            State::Closing => self.due.close = true,
+            _ => {}
+        }
+    }
+
+    /// Step 14: the peer closes.
+    pub(super) fn on_close(&mut self, now: Instant) {
+        match self.state {
+            State::PartOpen | State::Open => {
+                self.state = State::CloseReceived;
+                self.timers.accept_close = Some(now + self.config.accept_close_within);
+                self.timers.handshake = None;
+                self.timers.handshake_limit = None;
+                self.pending = None;
+                self.events.push_back(Event::CloseReceived);
+            }
+            // It repeats itself while the application takes its time.
+            State::CloseReceived => {}
+            // Both ends closed, or our CloseReq is answered: nobody waits for anything.
+            _ => self.answer_close(),
+        }
+    }
+
+    /// A Close or CloseReq goes out: when the next one does.
+    pub(super) fn close_sent(&mut self, now: Instant) {
+        self.timers.close = Some(now + self.backoff);
+        self.backoff = (self.backoff * 2).min(LONGEST_CLOSE_WAIT);
+    }
+
+    pub(super) fn close_timeout(&mut self, now: Instant) {
+        if expired(&mut self.timers.close_limit, now) {
+            self.break_off(Reset::new(ResetCode::Aborted), "the close was not answered in time");
+            return;
+        }
+        if expired(&mut self.timers.close, now) && matches!(self.state, State::Closing | State::CloseReq) {
+            self.due.close = true;
+        }
+        if expired(&mut self.timers.accept_close, now) && self.state == State::CloseReceived {
+            self.answer_close();
+        }
+    }
+
+    fn answer_close(&mut self) {
+        let by = if self.state == State::CloseReceived { ClosedBy::Peer } else { ClosedBy::Us };
+        self.finish_with_reset(Reset::new(ResetCode::Closed), self.closing_text.clone(), by);
+    }
+
+    /// Ends the connection with a Reset; `why` is its text unless the application has set one.
+    pub(super) fn break_off(&mut self, reset: Reset, why: &str) {
+        if self.state == State::Closed {
+            return;
+        }
+        let text = if self.closing_text.is_empty() { why.to_owned() } else { self.closing_text.clone() };
+        self.finish_with_reset(reset, text, ClosedBy::OurReset);
+    }
+
+    fn finish_with_reset(&mut self, reset: Reset, text: String, by: ClosedBy) {
+        self.finish(by, reset.code, None, Outcome::SentReset { reset, text: text.clone() });
+        self.due = Due { reset: Some(DueReset { reset, ack: None, text }), ..Due::default() };
+    }
+
+    /// Step 9: the peer has reset the connection.
+    pub(super) fn on_reset(&mut self, reset: Reset, text: &[u8]) {
+        let text =
+            core::str::from_utf8(cut_bytes(text)).ok().filter(|text| !text.is_empty()).map(ToOwned::to_owned);
+        let by = match (self.state, reset.code) {
+            (State::Closing | State::CloseReq, ResetCode::Closed) => ClosedBy::Us,
+            _ => ClosedBy::PeerReset,
+        };
+        self.finish(by, reset.code, text, Outcome::ReceivedReset);
+        self.due = Due::default();
+    }
+
+    fn finish(&mut self, by: ClosedBy, code: ResetCode, text: Option<String>, outcome: Outcome) {
+        self.state = State::Closed;
+        self.pending = None;
+        self.report = None;
+        self.outcome = Some(outcome);
+        self.events.push_back(Event::Closed(Closed {
+            by,
+            code,
+            text,
+            peer_sent_data_packets: self.ledger.data_sent(),
+        }));
+    }
+}
+
+/// The longest beginning of at most `limit` bytes that ends between characters.
+fn cut(text: &str, limit: usize) -> &str {
+    let mut end = text.len().min(limit);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// The longest beginning that is UTF-8, of at most a kilobyte.
+fn cut_bytes(text: &[u8]) -> &[u8] {
+    let text = text.get(..1024).unwrap_or(text);
+    match core::str::from_utf8(text) {
+        Ok(_) => text,
+        Err(error) => text.get(..error.valid_up_to()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        assert_eq!(cut("grün", 3), "gr");
+        assert_eq!(cut("grün", 4), "grü");
+        assert_eq!(cut("x", 200), "x");
+        assert_eq!(cut_bytes(b"ok\xFFno"), b"ok");
+    }
+}

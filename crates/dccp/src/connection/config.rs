@@ -1,0 +1,104 @@
+use core::net::IpAddr;
+
+use tfrc_units::Duration;
+
+use crate::feature::Wishes;
+use crate::wire::ServiceCode;
+
+/// How an end behaves; the default suits a host behind UDP on an Ethernet path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConnectionConfig {
+    /// What the application is (RFC 4340 §8.1.2). Both ends must name the same.
+    pub service: ServiceCode,
+    /// What goes around a packet.
+    pub encapsulation: Encapsulation,
+    /// The rate control: estimator, timers, the application's cap.
+    pub tfrc: tfrc::Config,
+    /// What is asked for in feature negotiation.
+    pub wishes: Wishes,
+    /// Whether data and acknowledgements are sent ECN-capable. Marks received count in any case.
+    pub ecn: EcnSending,
+    /// What is taken for feedback.
+    pub feedback: FeedbackProfile,
+    /// The longest DCCP packet, header included, in bytes: the path's MTU less IP and UDP headers.
+    pub max_packet: usize,
+    /// Received datagrams kept for the application; the oldest go first when there are more.
+    pub receive_queue: usize,
+    /// How long a client tries to connect.
+    pub connect_timeout: Duration,
+    /// How long a server keeps a connection whose client does not complete the handshake; RFC 4340 §8.1.3 asks for at least
+    /// 8 minutes.
+    pub respond_timeout: Duration,
+    /// How long the end that closes repeats itself.
+    pub close_timeout: Duration,
+    /// How long the end that is asked to close waits for its application's [`accept_close`](crate::Connection::accept_close).
+    pub accept_close_within: Duration,
+    /// What to do when the peer is not heard any more.
+    pub silence: Silence,
+}
+
+/// What carries a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encapsulation {
+    /// UDP: the header checksum is not used (RFC 6773).
+    Udp,
+    /// IP protocol 33: the header checksum covers both addresses.
+    Native {
+        /// Our address.
+        local: IpAddr,
+        /// The peer's.
+        remote: IpAddr,
+    },
+}
+
+/// The ECN codepoint of what we send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EcnSending {
+    /// ECT(0), unless the peer says that it cannot read marks.
+    Ect0,
+    /// Not ECN-capable.
+    NotEct,
+}
+
+/// Which acknowledgements count as feedback of a CCID 3 receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedbackProfile {
+    /// Those with Elapsed Time or Timestamp Echo, Receive Rate and Loss Intervals (RFC 4342 §6).
+    Strict,
+    /// Also those with Receive Rate and Loss Event Rate alone, once Send Loss Event Rate is agreed: Linux sends no others.
+    Lenient,
+}
+
+/// What to do when nothing valid arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// Wait for ever.
+    Endure,
+    /// Ask with a Sync, again and again, then give up.
+    Probe {
+        /// Silence before each question.
+        after: Duration,
+        /// Silence that ends the connection with "Aborted".
+        give_up: Duration,
+    },
+}
+
+impl Default for ConnectionConfig {
+    fn default() -> Self {
+        Self {
+            service: ServiceCode::NONE,
+            encapsulation: Encapsulation::Udp,
+            tfrc: tfrc::Config::default(),
+            wishes: Wishes::default(),
+            ecn: EcnSending::Ect0,
+            feedback: FeedbackProfile::Lenient,
+            max_packet: 1472,
+            receive_queue: 1024,
+            connect_timeout: Duration::from_secs(60),
+            respond_timeout: Duration::from_secs(480),
+            close_timeout: Duration::from_secs(30),
+            accept_close_within: Duration::from_millis(200),
+            silence: Silence::Probe { after: Duration::from_secs(15), give_up: Duration::from_secs(60) },
+        }
+    }
+}

@@ -1,0 +1,52 @@
+use alloc::string::String;
+
+use tfrc::RateChange;
+
+use crate::wire::{ResetCode, ServiceCode};
+
+/// Something the application should know.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A server's new connection is established.
+    Incoming {
+        /// What the client asked for.
+        service: ServiceCode,
+    },
+    /// A client's connection is established: data may be sent.
+    Connected,
+    /// Datagrams wait to be received, where none did before.
+    Readable,
+    /// The allowed sending rate has changed.
+    RateChanged(RateChange),
+    /// The peer wants to close: read what is left, set a closing text, accept.
+    CloseReceived,
+    /// The connection is over. What was received can still be read. No more events follow.
+    Closed(Closed),
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// Who ended it.
+    pub by: ClosedBy,
+    /// The Reset Code with which it ended; [`ResetCode::Closed`] if all went well.
+    pub code: ResetCode,
+    /// The text that the peer's Reset carried.
+    pub text: Option<String>,
+    /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts tell.
+    pub peer_sent_data_packets: u64,
+}
+
+/// Who ended a connection, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClosedBy {
+    /// We closed, and the peer agreed.
+    Us,
+    /// The peer closed, and we agreed.
+    Peer,
+    /// We broke it off: on request, for lack of progress, or because of what the peer sent.
+    OurReset,
+    /// The peer broke it off.
+    PeerReset,
+}

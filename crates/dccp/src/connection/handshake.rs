@@ -1,0 +1,139 @@
+//! The three-way handshake: REQUEST, RESPOND, PARTOPEN (RFC 4340 §8.1).
+
+use tfrc_units::{Duration, Instant, SeqNo48};
+
+use super::timers::expired;
+use super::{Connection, ConnectionConfig, Event, Ledger, Ports, State};
+use crate::feature::Role;
+use crate::secret;
+use crate::wire::{Reset, ResetCode};
+
+/// Between the first two Requests, and the longest wait (§8.1.1).
+const FIRST_REQUEST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(64);
+/// The PARTOPEN timer and how long a client may stay there: 4 MSL (§8.1.5).
+const PART_OPEN_WAIT: Duration = Duration::from_millis(200);
+const PART_OPEN_LIMIT: Duration = Duration::from_secs(480);
+
+impl Connection {
+    /// A client that asks for a connection from `now` on. `local_port` and `remote_port` are DCCP ports; the initial sequence
+    /// number comes from `seed` and the ports, so use a fresh seed per process.
+    #[must_use]
+    pub fn client(
+        config: ConnectionConfig,
+        local_port: u16,
+        remote_port: u16,
+        seed: [u8; 32],
+        now: Instant,
+    ) -> Self {
+        let iss = secret::initial_sequence_number(&seed, None, local_port, remote_port, now);
+        Self::client_at(config, Ports { local: local_port, remote: remote_port }, iss, now)
+    }
+
+    /// A client whose first packet has number `iss`.
+    pub(crate) fn client_at(config: ConnectionConfig, ports: Ports, iss: SeqNo48, now: Instant) -> Self {
+        let limit = now + config.connect_timeout;
+        let mut client = Self::new(config, Role::Client, State::Request, ports, iss, now);
+        client.features.ask_for_wishes();
+        client.due.handshake = true;
+        client.backoff = FIRST_REQUEST_WAIT;
+        client.timers.handshake_limit = Some(limit);
+        client
+    }
+
+    /// A server that has got a Request with number `isr` (step 3 of §8.5), to be fed with it.
+    pub(crate) fn server_at(
+        config: ConnectionConfig,
+        ports: Ports,
+        iss: SeqNo48,
+        isr: SeqNo48,
+        now: Instant,
+    ) -> Self {
+        let limit = now + config.respond_timeout;
+        let mut server = Self::new(config, Role::Server, State::Respond, ports, iss, now);
+        server.seq.begin_peer(isr);
+        server.ledger = Ledger::new(server.seq.extend(isr));
+        server.timers.handshake_limit = Some(limit);
+        server
+    }
+
+    /// A Request goes out: when the next one does.
+    pub(super) fn request_sent(&mut self, now: Instant) {
+        self.timers.handshake = Some(now + self.backoff);
+        self.backoff = (self.backoff * 2).min(LONGEST_WAIT);
+    }
+
+    /// Steps 4 and 10: the Response has come.
+    pub(super) fn enter_part_open(&mut self, now: Instant, ack: SeqNo48) {
+        if let Some(sent) = self.sender.sent_at(ack) {
+            self.take_handshake_rtt(now, now.saturating_since(sent));
+        }
+        self.state = State::PartOpen;
+        self.established = true;
+        self.due.ack = true;
+        self.backoff = PART_OPEN_WAIT;
+        self.timers.handshake_limit = Some(now + PART_OPEN_LIMIT);
+        self.events.push_back(Event::Connected);
+    }
+
+    /// A packet goes out in PARTOPEN: if nothing comes back, an Ack follows.
+    pub(super) fn part_open_sent(&mut self, now: Instant) {
+        self.timers.handshake = Some(now + self.backoff);
+    }
+
+    /// Steps 11 and 12: the handshake is complete.
+    pub(super) fn enter_open(&mut self, now: Instant, seq: SeqNo48) {
+        let was = self.state;
+        self.seq.opened(seq);
+        self.state = State::Open;
+        self.established = true;
+        self.timers.handshake = None;
+        self.timers.handshake_limit = None;
+        self.init_cookies.clear();
+        self.features.handshake_done();
+        if was == State::Respond {
+            // So that the client leaves PARTOPEN.
+            self.due.ack = true;
+            self.last_nudge = Some(now);
+            self.events.push_back(Event::Incoming { service: self.config.service });
+        }
+    }
+
+    /// A client that still acknowledges a Response has not heard from us since: it is told again, about once a round-trip time.
+    pub(super) fn nudge_part_open(&mut self, now: Instant, ack: SeqNo48) {
+        let in_part_open = self.role == Role::Server
+            && self.state == State::Open
+            && self.first_since_response.is_some_and(|first| first.is_after(ack));
+        let wait = self.round_trip();
+        if in_part_open && self.last_nudge.is_none_or(|at| now.saturating_since(at) > wait) {
+            self.last_nudge = Some(now);
+            self.due.ack = true;
+        }
+    }
+
+    /// The handshake's round-trip time starts both halves.
+    pub(super) fn take_handshake_rtt(&mut self, now: Instant, rtt: Duration) {
+        if self.handshake_rtt.is_none() && !rtt.is_zero() {
+            self.handshake_rtt = Some(rtt);
+            self.sender.on_rtt_sample(now, rtt);
+        }
+    }
+
+    pub(super) fn handshake_timeout(&mut self, now: Instant) {
+        if expired(&mut self.timers.handshake_limit, now) {
+            self.break_off(Reset::new(ResetCode::Aborted), "the handshake was not completed in time");
+            return;
+        }
+        if !expired(&mut self.timers.handshake, now) {
+            return;
+        }
+        match self.state {
+            State::Request => self.due.handshake = true,
+            State::PartOpen => {
+                self.due.ack = true;
+                self.backoff = (self.backoff * 2).min(LONGEST_WAIT);
+            }
+            _ => {}
+        }
+    }
+}

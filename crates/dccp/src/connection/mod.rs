@@ -1,0 +1,221 @@
+//! One connection: handshake, data, acknowledgements, close (RFC 4340 §7, 8).
+//!
+//! The order of use is that of every machine here: after each input ([`Connection::handle_datagram`],
+//! [`Connection::handle_timeout`], a call of the application) poll [`Connection::poll_transmit`] until it gives none, then
+//! [`Connection::poll_timeout`], then [`Connection::poll_event`].
+
+mod api;
+mod build;
+mod close;
+mod config;
+mod event;
+mod handshake;
+mod ledger;
+mod options;
+mod queue;
+mod receive;
+mod seq;
+mod state;
+mod stats;
+mod timers;
+mod transmit;
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use tfrc::Report;
+use tfrc_units::{Duration, Instant, SeqNo48};
+
+pub use api::SendError;
+pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
+pub use event::{Closed, ClosedBy, Event};
+pub use queue::Received;
+pub use state::State;
+pub use stats::Stats;
+pub use timers::{Wake, WakeReason};
+pub use transmit::Transmit;
+
+use crate::ccid::{DataReceiver, DataSender};
+use crate::feature::{Feature, Location, Negotiation, Role};
+use crate::limiter::RateLimiter;
+use crate::wire::{Integrity, PseudoHeader, Reset};
+use ledger::Ledger;
+use queue::ReceiveQueue;
+use seq::{SeqSpace, Windows};
+use timers::Timers;
+
+/// A DCCP connection, sans-IO. Clients are made by [`Connection::client`], servers by an [`Endpoint`](crate::Endpoint).
+///
+/// Memory is bounded: the receive queue by its limit, the record of sent packets by 2^16 entries, the record of the peer's
+/// packets by 4096 runs. Work per call is bounded by the size of a packet.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    config: ConnectionConfig,
+    role: Role,
+    state: State,
+    ports: Ports,
+    seq: SeqSpace,
+    features: Negotiation,
+    sender: DataSender,
+    receiver: Option<DataReceiver>,
+    ledger: Ledger,
+    timers: Timers,
+    now: Instant,
+    /// When the packet with number GSR arrived.
+    gsr_arrived: Instant,
+    /// When something valid was last heard.
+    last_heard: Instant,
+    /// Whether the handshake was ever completed.
+    established: bool,
+    backoff: Duration,
+    handshake_rtt: Option<Duration>,
+    /// Packets without data that we have sent since the last one with data.
+    non_data_run: u64,
+    /// The latest Timestamp received and not yet echoed, and when.
+    echo: Option<(u32, Instant)>,
+    due: Due,
+    report: Option<Report>,
+    pending: Option<Vec<u8>>,
+    init_cookies: Vec<Vec<u8>>,
+    /// The number of our first packet that is no Response; a client that acknowledges less is in PARTOPEN.
+    first_since_response: Option<SeqNo48>,
+    last_nudge: Option<Instant>,
+    probes: u32,
+    sync_limiter: RateLimiter,
+    queue: ReceiveQueue,
+    closing_text: String,
+    outcome: Option<Outcome>,
+    events: VecDeque<Event>,
+    stats: Stats,
+}
+
+/// DCCP ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ports {
+    pub(crate) local: u16,
+    pub(crate) remote: u16,
+}
+
+/// Packets that must go out.
+#[derive(Debug, Clone, Default)]
+struct Due {
+    /// A Request or a Response, as the state has it.
+    handshake: bool,
+    /// An Ack.
+    ack: bool,
+    /// A Sync that acknowledges this packet.
+    sync: Option<SeqNo48>,
+    /// A SyncAck for the Sync with this number.
+    sync_ack: Option<SeqNo48>,
+    /// A Close or a CloseReq, as the state has it.
+    close: bool,
+    /// A Reset that ends the connection, or, with a number to acknowledge, one in REQUEST that does not.
+    reset: Option<DueReset>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct DueReset {
+    reset: Reset,
+    ack: Option<SeqNo48>,
+    text: String,
+}
+
+/// How it ended on the wire: what an endpoint needs to answer stragglers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// We sent a Reset; a retransmitted Close is answered with it again, under the next number.
+    SentReset { reset: Reset, text: String },
+    /// The peer sent a Reset: we hold TIMEWAIT.
+    ReceivedReset,
+}
+
+/// Syncs and SyncAcks a second, each (RFC 4340 §7.5.4).
+const SYNCS_PER_SECOND: u32 = 8;
+/// The longest closing text, in bytes.
+const MAX_TEXT: usize = 200;
+
+impl Connection {
+    fn new(
+        config: ConnectionConfig,
+        role: Role,
+        state: State,
+        ports: Ports,
+        iss: SeqNo48,
+        now: Instant,
+    ) -> Self {
+        Self {
+            role,
+            state,
+            ports,
+            seq: SeqSpace::new(iss),
+            features: Negotiation::new(role, config.wishes, iss),
+            sender: DataSender::new(&config.tfrc),
+            receiver: None,
+            ledger: Ledger::new(0),
+            timers: Timers::default(),
+            now,
+            gsr_arrived: now,
+            last_heard: now,
+            established: false,
+            backoff: Duration::ZERO,
+            handshake_rtt: None,
+            non_data_run: 0,
+            echo: None,
+            due: Due::default(),
+            report: None,
+            pending: None,
+            init_cookies: Vec::new(),
+            first_since_response: None,
+            last_nudge: None,
+            probes: 0,
+            sync_limiter: RateLimiter::new(SYNCS_PER_SECOND),
+            queue: ReceiveQueue::new(config.receive_queue),
+            closing_text: String::new(),
+            outcome: None,
+            events: VecDeque::new(),
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// Time never goes back.
+    fn advance(&mut self, now: Instant) -> Instant {
+        self.now = self.now.max(now);
+        self.now
+    }
+
+    fn windows(&self) -> Windows {
+        Windows {
+            remote: self.features.value(Feature::SequenceWindow, Location::Remote),
+            local: self.features.value(Feature::SequenceWindow, Location::Local),
+        }
+    }
+
+    /// The round-trip time, guessed as RFC 4340 §3.4 has it while there is none.
+    fn round_trip(&self) -> Duration {
+        self.sender.rtt_or_default()
+    }
+
+    fn sending_integrity(&self) -> Integrity {
+        self.integrity(|local, remote| (local, remote))
+    }
+
+    fn receiving_integrity(&self) -> Integrity {
+        self.integrity(|local, remote| (remote, local))
+    }
+
+    fn integrity<T>(&self, order: T) -> Integrity
+    where
+        T: FnOnce(core::net::IpAddr, core::net::IpAddr) -> (core::net::IpAddr, core::net::IpAddr),
+    {
+        match self.config.encapsulation {
+            Encapsulation::Udp => Integrity::Udp,
+            Encapsulation::Native { local, remote } => {
+                let (source, destination) = order(local, remote);
+                // Addresses of two IP versions have no pseudo-header; such a connection is refused when it is made.
+                PseudoHeader::new(source, destination).map_or(Integrity::Udp, Integrity::Native)
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Step 8: a packet's options take effect (RFC 4340 §5.8, 8.5).
+
+use alloc::vec::Vec;
+
+use tfrc_units::{Instant, SeqNo48};
+
+use super::{Connection, State};
+use crate::ccid::FeedbackOptions;
+use crate::feature::{Failure, Feature, Location};
+use crate::wire::{self, FeatureOption, Item, Opt, PacketType, Refusal, Reset, ResetCode, RttEstimate};
+
+/// What the options of a packet say beyond what has taken effect.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gathered<'a> {
+    /// NDP Count; zero if there is none.
+    pub(super) non_data_before: u64,
+    pub(super) rtt: Option<RttEstimate>,
+    pub(super) feedback: FeedbackOptions<'a>,
+}
+
+impl Connection {
+    /// Processes the options of a valid packet.
+    ///
+    /// # Errors
+    /// The Reset that must be sent instead of going on.
+    pub(super) fn process_options<'a>(
+        &mut self,
+        now: Instant,
+        kind: PacketType,
+        seq: SeqNo48,
+        ack: Option<SeqNo48>,
+        space: &'a [u8],
+    ) -> Result<Gathered<'a>, Reset> {
+        let order = self.features.order(seq, ack);
+        let mut gathered = Gathered::default();
+        let mut negotiates = false;
+        if kind == PacketType::Response && self.state == State::Request {
+            self.init_cookies.clear();
+        }
+        for item in wire::options(kind, space) {
+            let item = item.map_err(|_| Reset::about_option(ResetCode::OptionError, 1, &[]))?;
+            let option = match item.option {
+                Ok(option) => option,
+                Err(refusal) => {
+                    self.refuse(&item, refusal)?;
+                    continue;
+                }
+            };
+            match option {
+                Opt::Feature(feature) => {
+                    negotiates = true;
+                    self.features
+                        .on_option(order, &feature, item.mandatory)
+                        .map_err(|failure| blame(failure, &item, &feature))?;
+                }
+                Opt::NdpCount(count) => gathered.non_data_before = count,
+                Opt::RttEstimate(estimate) => gathered.rtt = Some(estimate),
+                Opt::Timestamp(value) => self.echo = Some((value, now)),
+                Opt::TimestampEcho { value, elapsed } => {
+                    gathered.feedback.echo = Some((value, elapsed.unwrap_or_default()));
+                }
+                Opt::ElapsedTime(elapsed) => gathered.feedback.elapsed = Some(elapsed),
+                Opt::ReceiveRate(rate) => gathered.feedback.receive_rate = Some(rate),
+                Opt::LossEventRate(rate) => gathered.feedback.loss_event_rate = Some(rate),
+                // A second option continues the first; nine intervals fit into one.
+                Opt::LossIntervals(intervals) => {
+                    gathered.feedback.intervals.get_or_insert(intervals);
+                }
+                Opt::DataDropped(dropped) => gathered.feedback.dropped = Some(dropped),
+                Opt::SlowReceiver => gathered.feedback.slow_receiver = true,
+                Opt::InitCookie(cookie) => self.keep_cookie(kind, cookie),
+                // Data Checksums are not checked here (RFC 4340 §9.3.1 leaves that open), so none can be insisted on.
+                Opt::DataChecksum(_) if item.mandatory => {
+                    return Err(Reset::about_option(ResetCode::MandatoryError, item.raw.kind, item.raw.data));
+                }
+                Opt::DataChecksum(_) | Opt::AckVector(_) => {}
+            }
+        }
+        if negotiates {
+            self.features.after_packet(seq);
+        }
+        Ok(gathered)
+    }
+
+    /// An option that is not processed: harmless unless it was mandatory, or is an RTT Estimate that we have asked for.
+    fn refuse(&self, item: &Item<'_>, refusal: Refusal) -> Result<(), Reset> {
+        const RTT_ESTIMATE: u8 = 128;
+        let (kind, data) = (item.raw.kind, item.raw.data);
+        if item.mandatory {
+            return Err(Reset::about_option(ResetCode::MandatoryError, kind, data));
+        }
+        let reports = self.features.is_on(Feature::SendRttEstimate, Location::Remote);
+        if kind == RTT_ESTIMATE && refusal == Refusal::Invalid && reports {
+            // RFC 6323 §3.3: the option's first three bytes are named.
+            let length = u8::try_from(data.len() + 2).unwrap_or(u8::MAX);
+            let first = data.first().copied().unwrap_or(0);
+            return Err(Reset { code: ResetCode::OptionError, data: [kind, length, first] });
+        }
+        Ok(())
+    }
+
+    /// A client keeps the cookies of the Response and sends them back in the same order (§8.1.4).
+    fn keep_cookie(&mut self, kind: PacketType, cookie: &[u8]) {
+        if kind == PacketType::Response && self.state == State::Request {
+            self.init_cookies.push(Vec::from(cookie));
+        }
+    }
+}
+
+fn blame(failure: Failure, item: &Item<'_>, feature: &FeatureOption<'_>) -> Reset {
+    let code = match failure {
+        Failure::Option => ResetCode::OptionError,
+        Failure::Mandatory => ResetCode::MandatoryError,
+    };
+    let first = feature.values.first().copied().unwrap_or(0);
+    Reset { code, data: [item.raw.kind, feature.feature, first] }
+}

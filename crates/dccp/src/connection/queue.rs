@@ -1,0 +1,80 @@
+//! Received datagrams on their way to the application.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use tfrc_units::{Ecn, Instant, SeqNo48};
+
+/// A datagram that has arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The sequence number of its packet.
+    pub seq: SeqNo48,
+    /// How many datagrams the peer has sent before it, as far as was known when it arrived;
+    /// [`Connection::data_index`](crate::Connection::data_index) says what is known later.
+    pub data_index: u64,
+    /// Its content.
+    pub bytes: Vec<u8>,
+    /// When it arrived.
+    pub at: Instant,
+    /// The mark it came with.
+    pub ecn: Ecn,
+}
+
+/// A bounded queue that drops its oldest entry when it is full.
+#[derive(Debug, Clone)]
+pub(crate) struct ReceiveQueue {
+    entries: VecDeque<Received>,
+    limit: usize,
+}
+
+impl ReceiveQueue {
+    pub(crate) const fn new(limit: usize) -> Self {
+        Self { entries: VecDeque::new(), limit }
+    }
+
+    /// Adds a datagram; says how many were dropped for it.
+    pub(crate) fn push(&mut self, datagram: Received) -> u64 {
+        if self.limit == 0 {
+            return 1;
+        }
+        let full = self.entries.len() >= self.limit;
+        if full {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(datagram);
+        u64::from(full)
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Received> {
+        self.entries.pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    fn datagram(n: u8) -> Received {
+        Received {
+            seq: SeqNo48::new(u64::from(n)),
+            data_index: u64::from(n),
+            bytes: vec![n],
+            at: Instant::ZERO,
+            ecn: Ecn::NotEct,
+        }
+    }
+
+    #[test]
+    fn the_oldest_goes_first() {
+        let mut queue = ReceiveQueue::new(2);
+        assert_eq!([queue.push(datagram(1)), queue.push(datagram(2)), queue.push(datagram(3))], [0, 0, 1]);
+        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(datagram(2)), Some(datagram(3)), None]);
+        assert_eq!(ReceiveQueue::new(0).push(datagram(1)), 1);
+    }
+}

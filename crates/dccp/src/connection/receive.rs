@@ -1,0 +1,327 @@
+//! What a packet does: the pseudocode of RFC 4340 §8.5 from step 4 on, in its order.
+
+use alloc::vec::Vec;
+
+use tfrc_units::{Ecn, Instant, SeqNo48};
+
+use super::options::Gathered;
+use super::seq::Activity;
+use super::{Connection, DueReset, Event, Ledger, Received, State};
+use crate::ccid::{DataReceiver, RttSource, Seen, Verdict};
+use crate::connection::FeedbackProfile;
+use crate::connection::ledger::Content;
+use crate::feature::{Feature, Location, Role};
+use crate::wire::{Header, Packet, PacketType, Reset, Sequence};
+
+impl Connection {
+    /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without what encapsulates it. Anything but a
+    /// valid packet of this connection is counted and otherwise ignored.
+    pub fn handle_datagram(&mut self, now: Instant, ecn: Ecn, bytes: &[u8]) {
+        match Packet::parse(bytes, self.receiving_integrity()) {
+            Ok(packet)
+                if packet.destination_port == self.ports.local && packet.source_port == self.ports.remote =>
+            {
+                self.handle_packet(now, ecn, &packet);
+            }
+            _ => self.stats.malformed_packets += 1,
+        }
+    }
+
+    /// Takes in a packet that has passed steps 1 to 3.
+    pub(crate) fn handle_packet(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>) {
+        let now = self.advance(now);
+        if self.state == State::Closed {
+            return;
+        }
+        let kind = packet.header.kind();
+        let Some((seq, ack)) = self.numbers(&packet.header) else {
+            self.stats.invalid_packets += 1;
+            return;
+        };
+        let valid = match self.state {
+            State::Request => self.begin_with(now, kind, seq, ack),
+            _ => self.check_sequence(now, kind, seq, ack),
+        };
+        if !valid {
+            self.stats.invalid_packets += 1;
+            return;
+        }
+        self.heard(now);
+        if self.is_unexpected(kind, seq) {
+            self.stats.invalid_packets += 1;
+            self.ask_for_sync(now, seq);
+            return;
+        }
+        if self.is_duplicate(kind, seq) {
+            self.stats.duplicate_packets += 1;
+            if kind == PacketType::Sync {
+                self.answer_sync(now, seq);
+            }
+            return;
+        }
+        match self.process_options(now, kind, seq, ack, packet.options) {
+            Ok(gathered) => self.process(now, ecn, packet, seq, ack, &gathered),
+            Err(reset) => self.break_off(reset, "an option was in error"),
+        }
+        if let Some(gsr) = self.seq.gsr() {
+            self.features.follow(gsr, self.seq.gss());
+        }
+    }
+
+    /// The numbers in 48 bits (step 6); `None` if short ones are not allowed.
+    fn numbers(&self, header: &Header) -> Option<(SeqNo48, Option<SeqNo48>)> {
+        let short_allowed = self.features.is_on(Feature::AllowShortSeqnos, Location::Remote);
+        let extend = |number, reference: Option<SeqNo48>| match number {
+            Sequence::Long(number) => Some(number),
+            Sequence::Short(number) => reference.filter(|_| short_allowed).map(|near| number.extend(near)),
+        };
+        let seq = extend(header.sequence(), self.seq.gsr())?;
+        let ack = match header.acknowledgement() {
+            None => None,
+            Some(ack) => Some(extend(ack, Some(self.seq.gss()))?),
+        };
+        Some((seq, ack))
+    }
+
+    /// Step 4: in REQUEST only a Response or a Reset to one of our Requests is right.
+    fn begin_with(&mut self, now: Instant, kind: PacketType, seq: SeqNo48, ack: Option<SeqNo48>) -> bool {
+        let fits = matches!(kind, PacketType::Response | PacketType::Reset)
+            && ack.is_some_and(|ack| self.seq.acknowledges_recent(ack, self.windows()));
+        if fits {
+            self.seq.begin_peer(seq);
+            self.seq.accept(kind, seq, ack);
+            self.gsr_arrived = now;
+            self.ledger = Ledger::new(self.seq.extend(seq));
+        } else if kind != PacketType::Reset && self.sync_limiter.allow(now) {
+            let text = alloc::string::String::new();
+            self.due.reset = Some(DueReset { reset: Reset::packet_error(kind), ack: Some(seq), text });
+        }
+        fits
+    }
+
+    /// Steps 5 and 6: the windows.
+    fn check_sequence(&mut self, now: Instant, kind: PacketType, seq: SeqNo48, ack: Option<SeqNo48>) -> bool {
+        let recently = now.saturating_since(self.last_heard) <= self.round_trip() * 3;
+        let activity = if recently { Activity::Active } else { Activity::Quiet };
+        if self.seq.is_valid(kind, seq, ack, self.windows(), activity) {
+            if self.seq.accept(kind, seq, ack) {
+                self.gsr_arrived = now;
+            }
+            return true;
+        }
+        match (kind, self.seq.gsr()) {
+            (PacketType::Sync | PacketType::SyncAck, _) => {}
+            (PacketType::Reset, Some(gsr)) => self.ask_for_sync(now, gsr),
+            _ => self.ask_for_sync(now, seq),
+        }
+        false
+    }
+
+    /// Step 7.
+    fn is_unexpected(&self, kind: PacketType, seq: SeqNo48) -> bool {
+        let open =
+            matches!(self.state, State::Open | State::CloseReceived | State::CloseReq | State::Closing);
+        match (self.role, kind) {
+            (Role::Server, PacketType::CloseReq | PacketType::Response) => true,
+            (Role::Client, PacketType::Request) => true,
+            (_, PacketType::Request | PacketType::Response) => open && self.seq.is_since_open(seq),
+            (_, PacketType::Data) => self.state == State::Respond,
+            _ => false,
+        }
+    }
+
+    /// Packets of the handshake are known by the state, all others by their number.
+    fn is_duplicate(&self, kind: PacketType, seq: SeqNo48) -> bool {
+        let handshake = matches!(kind, PacketType::Request | PacketType::Response);
+        let first_reset = self.state == State::Request;
+        !handshake && !first_reset && self.ledger.is_duplicate(self.seq.extend(seq))
+    }
+
+    /// A Sync is to be sent, if the rate limit allows.
+    fn ask_for_sync(&mut self, now: Instant, ack: SeqNo48) {
+        if self.due.sync.is_none() && self.sync_limiter.allow(now) {
+            self.due.sync = Some(ack);
+        }
+    }
+
+    /// Step 15.
+    fn answer_sync(&mut self, now: Instant, seq: SeqNo48) {
+        if self.due.sync_ack.is_none() && self.sync_limiter.allow(now) {
+            self.due.sync_ack = Some(seq);
+        }
+    }
+
+    /// Steps 8 to 16 of a valid, new packet whose options have taken effect.
+    fn process(
+        &mut self,
+        now: Instant,
+        ecn: Ecn,
+        packet: &Packet<'_>,
+        seq: SeqNo48,
+        ack: Option<SeqNo48>,
+        gathered: &Gathered<'_>,
+    ) {
+        let kind = packet.header.kind();
+        let number = self.seq.extend(seq);
+        self.enter_in_ledger(kind, number, gathered.non_data_before);
+        if let Header::Reset { reset, .. } = packet.header {
+            self.on_reset(reset, packet.payload);
+            return;
+        }
+        match self.state {
+            State::Request => self.enter_part_open(now, ack.unwrap_or_default()),
+            State::Respond if kind == PacketType::Request => {
+                self.features.ask_for_wishes();
+                self.due.handshake = true;
+                return;
+            }
+            State::Respond => {
+                self.sample_from_ack(now, kind, ack, gathered);
+                self.enter_open(now, seq);
+            }
+            State::PartOpen if kind == PacketType::Response => self.due.ack = true,
+            State::PartOpen if kind != PacketType::Sync => self.enter_open(now, seq),
+            _ => {}
+        }
+        self.feed_receiver(now, ecn, packet, number, gathered);
+        if let Some(ack) = ack {
+            self.take_acknowledgement(now, kind, ack, gathered);
+        }
+        self.deliver(now, ecn, packet, seq, number);
+        match kind {
+            PacketType::CloseReq => self.on_close_req(now),
+            PacketType::Close => self.on_close(now),
+            PacketType::Sync => self.answer_sync(now, seq),
+            PacketType::SyncAck => self.stats.received_syncs += 1,
+            _ => {}
+        }
+        self.arm_silence();
+    }
+
+    fn enter_in_ledger(&mut self, kind: PacketType, number: u64, non_data_before: u64) {
+        if matches!(kind, PacketType::Request | PacketType::Response) {
+            self.ledger.record_handshake(number);
+            return;
+        }
+        if self.state == State::Respond {
+            // A client's first word after the Response is an acknowledgement (step 12).
+            self.ledger.presume_first_non_data();
+        }
+        let content = if kind.carries_datagram() { Content::Data } else { Content::NonData };
+        self.ledger.record(number, content, non_data_before);
+        match content {
+            Content::Data => self.stats.received_data_packets += 1,
+            Content::NonData => self.stats.received_non_data_packets += 1,
+        }
+        if kind == PacketType::Sync {
+            self.stats.received_syncs += 1;
+        }
+    }
+
+    /// The Response's way there and back. An acknowledgement that may have waited for data to carry says nothing, unless it says
+    /// for how long.
+    fn sample_from_ack(
+        &mut self,
+        now: Instant,
+        kind: PacketType,
+        ack: Option<SeqNo48>,
+        gathered: &Gathered<'_>,
+    ) {
+        let held = gathered.feedback.elapsed;
+        let Some(sent) = ack.and_then(|ack| self.sender.sent_at(ack)) else { return };
+        if kind == PacketType::Ack || held.is_some() {
+            let held = held.unwrap_or_default().duration();
+            self.take_handshake_rtt(now, now.saturating_since(sent).saturating_sub(held));
+        }
+    }
+
+    /// The receiving half of congestion control begins with the first datagram.
+    fn feed_receiver(
+        &mut self,
+        now: Instant,
+        ecn: Ecn,
+        packet: &Packet<'_>,
+        number: u64,
+        gathered: &Gathered<'_>,
+    ) {
+        let kind = packet.header.kind();
+        if matches!(kind, PacketType::Request | PacketType::Response) {
+            return;
+        }
+        let readable = !self.features.is_on(Feature::EcnIncapable, Location::Local);
+        let ecn = if readable { ecn } else { Ecn::NotEct };
+        if ecn == Ecn::Ce {
+            self.stats.marked_packets += 1;
+        }
+        let datagram = kind.carries_datagram().then_some(packet.payload.len());
+        if self.receiver.is_none() && datagram.is_some() {
+            let first = self.ledger.oldest_missing().unwrap_or(number).min(number);
+            let source = if self.features.is_on(Feature::SendRttEstimate, Location::Remote) {
+                RttSource::Reports { handshake: self.handshake_rtt }
+            } else {
+                RttSource::WindowCounter
+            };
+            self.receiver = Some(DataReceiver::new(now, &self.config.tfrc, source, first));
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.on_packet(
+                now,
+                &Seen {
+                    number,
+                    datagram,
+                    ecn,
+                    ccval: packet.ccval,
+                    rtt: gathered.rtt,
+                    non_data_before: gathered.non_data_before,
+                },
+            );
+        }
+    }
+
+    fn take_acknowledgement(
+        &mut self,
+        now: Instant,
+        kind: PacketType,
+        ack: SeqNo48,
+        gathered: &Gathered<'_>,
+    ) {
+        if !matches!(kind, PacketType::Ack | PacketType::DataAck) {
+            return;
+        }
+        self.nudge_part_open(now, ack);
+        self.widen_window(ack);
+        let lenient = self.config.feedback == FeedbackProfile::Lenient
+            && self.features.is_on(Feature::SendLossEventRate, Location::Remote);
+        match self.sender.on_acknowledgement(now, ack, &gathered.feedback, lenient) {
+            Verdict::NotFeedback => {}
+            Verdict::Taken => self.stats.received_feedback += 1,
+            Verdict::Refused => self.stats.refused_feedback += 1,
+        }
+    }
+
+    /// Our Sequence Window is to be about five times what is in flight (§7.5.2); it grows by doubling at least.
+    fn widen_window(&mut self, ack: SeqNo48) {
+        if ack != self.seq.gar() {
+            return;
+        }
+        let wanted = self.seq.gss().distance_from(ack).saturating_mul(5);
+        let proposed = self.features.proposed_sequence_window();
+        if wanted > proposed {
+            self.features.change_sequence_window(wanted.max(proposed.saturating_mul(2)));
+        }
+    }
+
+    /// Step 16.
+    fn deliver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, seq: SeqNo48, number: u64) {
+        if !packet.header.kind().carries_datagram() {
+            return;
+        }
+        self.stats.received_data_bytes += u64::try_from(packet.payload.len()).unwrap_or(u64::MAX);
+        if self.queue.is_empty() && !self.events.contains(&Event::Readable) {
+            self.events.push_back(Event::Readable);
+        }
+        let data_index = self.ledger.data_before(number).unwrap_or_default();
+        self.stats.queue_dropped_packets +=
+            self.queue.push(Received { seq, data_index, bytes: Vec::from(packet.payload), at: now, ecn });
+    }
+}

@@ -1,0 +1,39 @@
+/// What a connection has sent and received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Datagrams sent.
+    pub sent_data_packets: u64,
+    /// Their bytes, headers excluded.
+    pub sent_data_bytes: u64,
+    /// Packets sent that carried none.
+    pub sent_non_data_packets: u64,
+    /// Datagrams received, duplicates excluded.
+    pub received_data_packets: u64,
+    /// Their bytes, headers excluded.
+    pub received_data_bytes: u64,
+    /// Packets received that carried none.
+    pub received_non_data_packets: u64,
+    /// Datagrams dropped because the application did not read them in time.
+    pub queue_dropped_packets: u64,
+    /// What was no packet of this connection: malformed, or for other ports.
+    pub malformed_packets: u64,
+    /// Sequence-invalid packets, or of a type that does not fit the state.
+    pub invalid_packets: u64,
+    /// Packets received before.
+    pub duplicate_packets: u64,
+    /// Received packets with a congestion mark.
+    pub marked_packets: u64,
+    /// Syncs and SyncAcks sent.
+    pub sent_syncs: u64,
+    /// Syncs and SyncAcks received.
+    pub received_syncs: u64,
+    /// Resets sent.
+    pub sent_resets: u64,
+    /// Feedback packets sent.
+    pub sent_feedback: u64,
+    /// Feedback packets taken in.
+    pub received_feedback: u64,
+    /// Feedback packets refused: they acknowledged what was not sent, or were overtaken.
+    pub refused_feedback: u64,
+}

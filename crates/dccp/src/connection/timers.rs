@@ -1,0 +1,135 @@
+use tfrc_units::Instant;
+
+use super::{Connection, Silence, State};
+use crate::wire::{Reset, ResetCode};
+
+/// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice do no harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wake {
+    /// When.
+    pub at: Instant,
+    /// What for.
+    pub reason: WakeReason,
+}
+
+/// What a timer of a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum WakeReason {
+    /// A Request, or an acknowledgement in PARTOPEN, is sent again, or the handshake is given up.
+    Handshake,
+    /// A Close or CloseReq is sent again, or given up.
+    Close,
+    /// A Close is accepted although the application has not said so.
+    AcceptClose,
+    /// A feature question is asked again, or sent on a packet of its own.
+    Feature,
+    /// The receiver's feedback timer (RFC 5348 §6.2).
+    Feedback,
+    /// The sender's nofeedback timer (RFC 5348 §4.4).
+    NoFeedback,
+    /// The peer has been silent for long.
+    Silence,
+    /// An endpoint forgets a connection that is over.
+    TimeWait,
+}
+
+/// The connection's own timers; features and congestion control keep theirs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Timers {
+    pub(super) handshake: Option<Instant>,
+    /// When the handshake is given up.
+    pub(super) handshake_limit: Option<Instant>,
+    pub(super) close: Option<Instant>,
+    pub(super) close_limit: Option<Instant>,
+    pub(super) accept_close: Option<Instant>,
+    /// Until when feature options wait for a packet to ride on.
+    pub(super) feature_ride: Option<Instant>,
+    pub(super) silence: Option<Instant>,
+}
+
+impl Connection {
+    /// When [`Connection::handle_timeout`] wants to be called next; `None` if nothing is waited for. (The time of the next
+    /// datagram is [`Connection::next_send`]'s.)
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Wake> {
+        if self.state == State::Closed {
+            return None;
+        }
+        let established = self.state.is_established();
+        let receiver = self.receiver.as_ref().and_then(|receiver| receiver.poll_timeout());
+        [
+            (self.timers.handshake, WakeReason::Handshake),
+            (self.timers.handshake_limit, WakeReason::Handshake),
+            (self.timers.close, WakeReason::Close),
+            (self.timers.close_limit, WakeReason::Close),
+            (self.timers.accept_close, WakeReason::AcceptClose),
+            // The rest is served only while data may flow: a timer that nobody serves would come again and again.
+            (self.timers.feature_ride.filter(|_| established), WakeReason::Feature),
+            (self.features.poll_timeout().filter(|_| established), WakeReason::Feature),
+            (receiver.filter(|_| established), WakeReason::Feedback),
+            (self.sender.poll_timeout().filter(|_| established), WakeReason::NoFeedback),
+            (self.timers.silence.filter(|_| established), WakeReason::Silence),
+        ]
+        .into_iter()
+        .filter_map(|(at, reason)| at.map(|at| Wake { at, reason }))
+        .min_by_key(|wake| wake.at)
+    }
+
+    /// Lets time pass. Early, late and repeated calls do no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.advance(now);
+        if self.state == State::Closed {
+            return;
+        }
+        if self.state.is_established() {
+            self.sender.handle_timeout(now);
+            if let Some(receiver) = &mut self.receiver {
+                receiver.handle_timeout(now);
+            }
+            self.features.handle_timeout(now);
+            self.silence_timeout(now);
+        }
+        self.handshake_timeout(now);
+        self.close_timeout(now);
+    }
+
+    /// Something valid has been heard.
+    pub(super) fn heard(&mut self, now: Instant) {
+        self.last_heard = now;
+        self.probes = 0;
+        self.arm_silence();
+    }
+
+    pub(super) fn arm_silence(&mut self) {
+        self.timers.silence = match self.config.silence {
+            Silence::Probe { after, give_up } if self.state.is_established() => {
+                Some(self.last_heard + (after * u64::from(self.probes + 1)).min(give_up))
+            }
+            _ => None,
+        };
+    }
+
+    fn silence_timeout(&mut self, now: Instant) {
+        let Silence::Probe { give_up, .. } = self.config.silence else { return };
+        if self.timers.silence.is_none_or(|at| now < at) {
+            return;
+        }
+        if now.saturating_since(self.last_heard) >= give_up {
+            self.break_off(Reset::new(ResetCode::Aborted), "the peer is silent");
+            return;
+        }
+        self.probes += 1;
+        self.due.sync = self.due.sync.or(self.seq.gsr());
+        self.arm_silence();
+    }
+}
+
+/// Whether a timer has come, and if so stops it.
+pub(super) fn expired(timer: &mut Option<Instant>, now: Instant) -> bool {
+    if timer.is_none_or(|at| now < at) {
+        return false;
+    }
+    *timer = None;
+    true
+}

@@ -1,0 +1,112 @@
+//! Which packet goes out next.
+
+use alloc::vec::Vec;
+
+use tfrc_units::{Ecn, Instant, SeqNo48};
+
+use super::{Connection, DueReset, State};
+use crate::feature::Role;
+use crate::wire::PacketType;
+
+/// A packet to be sent, whose bytes are in the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmit {
+    /// The ECN codepoint to send it with.
+    pub ecn: Ecn,
+    /// Its type, for who looks.
+    pub kind: PacketType,
+}
+
+/// A packet decided on but not built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Plan {
+    Request,
+    Response,
+    Data(Vec<u8>),
+    Ack,
+    DataAck(Vec<u8>),
+    CloseReq,
+    Close,
+    Reset(DueReset),
+    Sync(SeqNo48),
+    SyncAck(SeqNo48),
+}
+
+impl Connection {
+    /// The next packet to send now, written into `out`, which is cleared first; `None` when there is none. Its answer can change
+    /// with every input and with time.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
+        let now = self.advance(now);
+        out.clear();
+        let plan = self.plan(now)?;
+        self.build(now, plan, out)
+    }
+
+    fn plan(&mut self, now: Instant) -> Option<Plan> {
+        if let Some(reset) = self.due.reset.take() {
+            return Some(Plan::Reset(reset));
+        }
+        match self.state {
+            State::Closed => return None,
+            State::Request => return core::mem::take(&mut self.due.handshake).then_some(Plan::Request),
+            State::Respond if core::mem::take(&mut self.due.handshake) => return Some(Plan::Response),
+            _ => {}
+        }
+        if let Some(seq) = self.due.sync.take() {
+            return Some(Plan::Sync(seq));
+        }
+        if let Some(seq) = self.due.sync_ack.take() {
+            return Some(Plan::SyncAck(seq));
+        }
+        if !self.state.is_established() || self.state == State::CloseReceived {
+            return None;
+        }
+        // A client's first word in PARTOPEN is a pure acknowledgement: the server counts on that.
+        if self.state == State::PartOpen && core::mem::take(&mut self.due.ack) {
+            return Some(Plan::Ack);
+        }
+        if self.report.is_none()
+            && let Some(receiver) = &mut self.receiver
+        {
+            self.report = receiver.poll_feedback(now);
+        }
+        if let Some(datagram) = self.pending.take() {
+            return Some(self.plan_data(datagram));
+        }
+        if core::mem::take(&mut self.due.close) {
+            return match (self.state, self.role) {
+                (State::CloseReq, Role::Server) => Some(Plan::CloseReq),
+                (State::Closing, _) => Some(Plan::Close),
+                _ => None,
+            };
+        }
+        let rides_no_more = self.feature_ride_over(now);
+        (self.report.is_some() || core::mem::take(&mut self.due.ack) || rides_no_more).then_some(Plan::Ack)
+    }
+
+    /// Data goes with an acknowledgement where there is something to say; if that makes it too long, that goes first.
+    fn plan_data(&mut self, datagram: Vec<u8>) -> Plan {
+        let part_open = self.state == State::PartOpen;
+        let negotiates = self.features.owes_answer() || self.features.owes_question();
+        if !(part_open || self.due.ack || self.report.is_some() || negotiates) {
+            return Plan::Data(datagram);
+        }
+        if self.report.is_some() && !self.report_fits(datagram.len()) {
+            self.pending = Some(datagram);
+            self.due.ack = false;
+            return Plan::Ack;
+        }
+        self.due.ack = false;
+        Plan::DataAck(datagram)
+    }
+
+    /// Feature options wait about a round-trip time for a packet that goes anyway (RFC 4340 §6.6.1).
+    fn feature_ride_over(&mut self, now: Instant) -> bool {
+        if !(self.features.owes_answer() || self.features.owes_question()) {
+            self.timers.feature_ride = None;
+            return false;
+        }
+        let wait = self.round_trip();
+        now >= *self.timers.feature_ride.get_or_insert(now + wait)
+    }
+}

@@ -1,0 +1,76 @@
+use core::net::IpAddr;
+
+use tfrc_units::Duration;
+
+use crate::ConnectionConfig;
+
+/// How an endpoint behaves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndpointConfig {
+    /// What carries packets.
+    pub carrier: Carrier,
+    /// Which Requests are accepted.
+    pub listen: Listen,
+    /// The DCCP port to listen on.
+    pub port: u16,
+    /// For the connections that are accepted. Its service code must be the client's; its encapsulation is set by `carrier`.
+    pub connection: ConnectionConfig,
+    /// Accepted connections whose handshake is not complete, at most.
+    pub half_open: usize,
+    /// Resets a second for packets without a connection.
+    pub resets_per_second: u32,
+    /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340 §8.3).
+    pub time_wait: Duration,
+    /// Connections remembered so, at most; the oldest are forgotten first.
+    pub remembered: usize,
+}
+
+/// What carries an endpoint's packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// UDP (RFC 6773): remote addresses are UDP addresses.
+    Udp,
+    /// IP protocol 33: of remote addresses only the IP address counts; pass port 0.
+    Native {
+        /// Our address, which the checksum covers.
+        local: IpAddr,
+    },
+}
+
+/// Which Requests are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listen {
+    /// None: answered with "Connection Refused".
+    Refuse,
+    /// One connection after another; a second at once is answered with "Too Busy".
+    One,
+    /// Several.
+    Many {
+        /// At most this many at once.
+        limit: usize,
+    },
+}
+
+/// A connection to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConnectConfig {
+    /// The peer's DCCP port.
+    pub port: u16,
+    /// Its service and how we behave; the encapsulation is set by the endpoint.
+    pub connection: ConnectionConfig,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            carrier: Carrier::Udp,
+            listen: Listen::Refuse,
+            port: 0,
+            connection: ConnectionConfig::default(),
+            half_open: 128,
+            resets_per_second: 1024,
+            time_wait: Duration::from_secs(240),
+            remembered: 4096,
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! Many connections behind one socket: demultiplexing, admission, and what is left of connections that are over.
+
+mod admission;
+mod config;
+mod slots;
+mod tombs;
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use tfrc_units::{Ecn, Instant, SeqNo48};
+
+pub use config::{Carrier, ConnectConfig, EndpointConfig, Listen};
+pub use slots::ConnectionId;
+
+use crate::connection::{
+    Connection, ConnectionConfig, Encapsulation, Event, Outcome, Ports, State, Wake, WakeReason,
+};
+use crate::limiter::RateLimiter;
+use crate::secret::{self, Purpose};
+use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Reset, Sequence};
+use slots::{Live, Slots};
+use tombs::Tombs;
+
+/// What identifies a connection: the peer's address, our DCCP port and the peer's (RFC 6773 §3.8).
+type Key = (SocketAddr, u16, u16);
+
+/// Owns connections, sans-IO. Use it as a [`Connection`]: after each input poll [`Endpoint::poll_transmit`] until it gives none,
+/// then [`Endpoint::poll_timeout`], then [`Endpoint::poll_event`]. Work is proportional to the connections touched.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    config: EndpointConfig,
+    seed: [u8; 32],
+    slots: Slots,
+    by_key: BTreeMap<Key, ConnectionId>,
+    timers: BTreeSet<(Instant, ConnectionId)>,
+    /// Connections whose timers may have changed.
+    touched: Vec<ConnectionId>,
+    may_transmit: VecDeque<ConnectionId>,
+    may_tell: VecDeque<ConnectionId>,
+    /// Half-open connections, the oldest first.
+    half_open: BTreeSet<(Instant, ConnectionId)>,
+    serving: usize,
+    tombs: Tombs,
+    outbox: VecDeque<(SocketAddr, Vec<u8>)>,
+    limiter: RateLimiter,
+    clients: u64,
+    now: Instant,
+    stats: EndpointStats,
+}
+
+/// What an endpoint has done outside of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct EndpointStats {
+    /// Datagrams that were no DCCP packets.
+    pub malformed: u64,
+    /// Requests refused.
+    pub refused: u64,
+    /// Resets sent for packets without a connection, refusals among them.
+    pub resets: u64,
+}
+
+/// A packet to be sent, whose bytes are in the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmission {
+    /// To whom.
+    pub remote: SocketAddr,
+    /// The ECN codepoint to send it with.
+    pub ecn: Ecn,
+    /// Its type, for who looks.
+    pub kind: PacketType,
+}
+
+/// Why no connection can be begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The peer's address is of another IP version than ours.
+    #[error("the peer's address and ours are of two IP versions")]
+    AddressFamily,
+    /// All ports are in use with this peer.
+    #[error("no free DCCP port towards this peer: release connections that are over")]
+    NoPort,
+}
+
+/// Packets of the endpoint's own that may wait to be sent.
+const MAX_OUTBOX: usize = 64;
+/// Ports for clients (RFC 6335's dynamic ports).
+const FIRST_PORT: u16 = 49_152;
+const PORTS: u64 = 16_384;
+
+impl Endpoint {
+    /// An endpoint without connections. Initial sequence numbers and client ports come from `seed`, which must be secret, and
+    /// fresh for each process.
+    #[must_use]
+    pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Self {
+        Self {
+            limiter: RateLimiter::new(config.resets_per_second),
+            config,
+            seed,
+            slots: Slots::default(),
+            by_key: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            touched: Vec::new(),
+            may_transmit: VecDeque::new(),
+            may_tell: VecDeque::new(),
+            half_open: BTreeSet::new(),
+            serving: 0,
+            tombs: Tombs::default(),
+            outbox: VecDeque::new(),
+            clients: 0,
+            now: Instant::ZERO,
+            stats: EndpointStats::default(),
+        }
+    }
+
+    /// Begins a connection to a peer.
+    ///
+    /// # Errors
+    /// [`ConnectError`] if there cannot be one.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        config: ConnectConfig,
+    ) -> Result<ConnectionId, ConnectError> {
+        let now = self.advance(now);
+        let encapsulation = self.encapsulation(remote).ok_or(ConnectError::AddressFamily)?;
+        let ports = Ports { local: self.free_port(remote, config.port)?, remote: config.port };
+        let iss = self.initial_sequence_number(remote, ports, now);
+        let connection = ConnectionConfig { encapsulation, ..config.connection };
+        let client = Connection::client_at(connection, ports, iss, now);
+        Ok(self.adopt(remote, ports, client))
+    }
+
+    /// Takes in a datagram from a peer.
+    pub fn handle_datagram(&mut self, now: Instant, remote: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+        let now = self.advance(now);
+        let integrity = match self.config.carrier {
+            Carrier::Udp => Some(Integrity::Udp),
+            Carrier::Native { local } => PseudoHeader::new(remote.ip(), local).map(Integrity::Native),
+        };
+        let Some(packet) = integrity.and_then(|integrity| Packet::parse(bytes, integrity).ok()) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let key = (remote, packet.destination_port, packet.source_port);
+        if let Some(id) = self.by_key.get(&key).copied() {
+            if let Some(live) = self.slots.get_mut(id) {
+                live.connection.handle_packet(now, ecn, &packet);
+            }
+            self.touch(id);
+        } else if packet.header.kind() == PacketType::Request && self.tombs.yields(&key) {
+            self.admit(now, remote, ecn, &packet);
+        } else if packet.header.kind() != PacketType::Reset {
+            self.answer_straggler(now, key, &packet);
+        }
+    }
+
+    /// Lets time pass. Early, late and repeated calls do no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.advance(now);
+        self.settle();
+        self.tombs.expire(now);
+        let due: Vec<ConnectionId> =
+            self.timers.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect();
+        for id in due {
+            if let Some(live) = self.slots.get_mut(id) {
+                live.connection.handle_timeout(now);
+            }
+            self.touch(id);
+        }
+    }
+
+    /// When [`Endpoint::handle_timeout`] wants to be called next.
+    pub fn poll_timeout(&mut self) -> Option<Wake> {
+        self.settle();
+        let connection = self.timers.first().and_then(|(at, id)| {
+            let reason = self.slots.get(*id)?.connection.poll_timeout()?.reason;
+            Some(Wake { at: *at, reason })
+        });
+        let tomb = self.tombs.next_expiry().map(|at| Wake { at, reason: WakeReason::TimeWait });
+        connection.into_iter().chain(tomb).min_by_key(|wake| wake.at)
+    }
+
+    /// The next packet to send, written into `out`, which is cleared first; `None` when there is none. Connections take turns.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmission> {
+        let now = self.advance(now);
+        out.clear();
+        if let Some((remote, bytes)) = self.outbox.pop_front() {
+            out.extend_from_slice(&bytes);
+            return Some(Transmission { remote, ecn: Ecn::NotEct, kind: PacketType::Reset });
+        }
+        while let Some(id) = self.may_transmit.pop_front() {
+            let Some(live) = self.slots.get_mut(id) else { continue };
+            if let Some(transmit) = live.connection.poll_transmit(now, out) {
+                let remote = live.remote;
+                self.may_transmit.push_back(id);
+                return Some(Transmission { remote, ecn: transmit.ecn, kind: transmit.kind });
+            }
+            live.marks.transmit = false;
+            // Sending sets timers.
+            if !live.marks.timer {
+                live.marks.timer = true;
+                self.touched.push(id);
+            }
+            self.bury_if_closed(now, id);
+        }
+        None
+    }
+
+    /// The oldest event not yet told. A server's connection is first heard of with [`Event::Incoming`]; after [`Event::Closed`]
+    /// call [`Endpoint::release`] when its data is read.
+    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+        while let Some(id) = self.may_tell.front().copied() {
+            let Some(live) = self.slots.get_mut(id) else {
+                self.may_tell.pop_front();
+                continue;
+            };
+            match live.connection.poll_event() {
+                None => {
+                    live.marks.tell = false;
+                    self.may_tell.pop_front();
+                }
+                Some(event) => {
+                    live.known |= matches!(event, Event::Incoming { .. });
+                    if live.known && !live.released {
+                        return Some((id, event));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// A connection, to look at.
+    #[must_use]
+    pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.slots.get(id).map(|live| &live.connection)
+    }
+
+    /// A connection, to use. Poll the endpoint afterwards.
+    pub fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.touch(id);
+        self.slots.get_mut(id).map(|live| &mut live.connection)
+    }
+
+    /// The peer's address.
+    #[must_use]
+    pub fn remote(&self, id: ConnectionId) -> Option<SocketAddr> {
+        self.slots.get(id).map(|live| live.remote)
+    }
+
+    /// All connections that are not released.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
+        self.slots.iter().filter(|(_, live)| live.known).map(|(id, live)| (id, &live.connection))
+    }
+
+    /// Forgets a connection; one that is not over is broken off first. Stragglers are still answered.
+    pub fn release(&mut self, now: Instant, id: ConnectionId) {
+        let now = self.advance(now);
+        let Some(live) = self.slots.get_mut(id) else { return };
+        live.connection.abort(now, crate::wire::ResetCode::Aborted);
+        live.released = true;
+        self.touch(id);
+        // What it still has to send goes first; then poll_transmit buries it.
+    }
+
+    /// Changes what is accepted from now on.
+    pub const fn set_listen(&mut self, listen: Listen) {
+        self.config.listen = listen;
+    }
+
+    /// What the endpoint has done outside of connections.
+    #[must_use]
+    pub const fn stats(&self) -> EndpointStats {
+        self.stats
+    }
+
+    fn advance(&mut self, now: Instant) -> Instant {
+        self.now = self.now.max(now);
+        self.now
+    }
+
+    fn encapsulation(&self, remote: SocketAddr) -> Option<Encapsulation> {
+        match self.config.carrier {
+            Carrier::Udp => Some(Encapsulation::Udp),
+            Carrier::Native { local } => PseudoHeader::new(local, remote.ip())
+                .map(|_| Encapsulation::Native { local, remote: remote.ip() }),
+        }
+    }
+
+    fn initial_sequence_number(&self, remote: SocketAddr, ports: Ports, now: Instant) -> SeqNo48 {
+        secret::initial_sequence_number(&self.seed, Some(remote), ports.local, ports.remote, now)
+    }
+
+    /// A port that is hard to guess and not in use with this peer (RFC 4340 §5.1).
+    fn free_port(&mut self, remote: SocketAddr, remote_port: u16) -> Result<u16, ConnectError> {
+        self.clients += 1;
+        let start = secret::keyed_hash(&self.seed, Purpose::Port, Some(remote), self.clients);
+        (0..PORTS)
+            .filter_map(|i| u16::try_from(start.wrapping_add(i) % PORTS).ok().map(|port| FIRST_PORT + port))
+            .find(|port| {
+                let key = (remote, *port, remote_port);
+                !self.by_key.contains_key(&key) && !self.tombs.contains(&key)
+            })
+            .ok_or(ConnectError::NoPort)
+    }
+
+    fn adopt(&mut self, remote: SocketAddr, ports: Ports, connection: Connection) -> ConnectionId {
+        let key = (remote, ports.local, ports.remote);
+        self.tombs.remove(&key);
+        let id = self.slots.insert(Live::new(connection, remote, key));
+        self.by_key.insert(key, id);
+        if let Some(live) = self.slots.get_mut(id) {
+            self.serving += usize::from(live.serves);
+            if live.connection.state() == State::Respond {
+                live.half_open = Some(self.now);
+                self.half_open.insert((self.now, id));
+            }
+        }
+        self.touch(id);
+        id
+    }
+
+    /// The connection may have something to send or to tell, or other timers.
+    fn touch(&mut self, id: ConnectionId) {
+        let Some(live) = self.slots.get_mut(id) else { return };
+        if live.connection.state() != State::Respond
+            && let Some(since) = live.half_open.take()
+        {
+            self.half_open.remove(&(since, id));
+        }
+        if live.serves && live.connection.state() == State::Closed {
+            live.serves = false;
+            self.serving -= 1;
+        }
+        if !live.marks.transmit {
+            live.marks.transmit = true;
+            self.may_transmit.push_back(id);
+        }
+        if !live.marks.tell {
+            live.marks.tell = true;
+            self.may_tell.push_back(id);
+        }
+        if !live.marks.timer {
+            live.marks.timer = true;
+            self.touched.push(id);
+        }
+    }
+
+    /// Brings the timers of touched connections up to date.
+    fn settle(&mut self) {
+        for id in core::mem::take(&mut self.touched) {
+            let Some(live) = self.slots.get_mut(id) else { continue };
+            live.marks.timer = false;
+            let at = live.connection.poll_timeout().map(|wake| wake.at);
+            if at == live.timer {
+                continue;
+            }
+            if let Some(old) = live.timer {
+                self.timers.remove(&(old, id));
+            }
+            if let Some(new) = at {
+                self.timers.insert((new, id));
+            }
+            live.timer = at;
+        }
+    }
+
+    /// A connection that is over and has sent its last packet makes room: its key becomes a tomb.
+    fn bury_if_closed(&mut self, now: Instant, id: ConnectionId) {
+        let Some(live) = self.slots.get_mut(id) else { return };
+        let Some(outcome) = live.connection.outcome() else { return };
+        if !live.buried {
+            live.buried = true;
+            let last_word = match outcome {
+                Outcome::SentReset { reset, text } => Some((*reset, text.clone())),
+                Outcome::ReceivedReset => None,
+            };
+            let (key, next_seq) = (live.key, live.connection.next_seq());
+            self.by_key.remove(&key);
+            self.tombs.add(key, now + self.config.time_wait, next_seq, last_word, self.config.remembered);
+        }
+        let unknown = !live.known && !live.connection.was_established();
+        if live.released || unknown {
+            if let Some(at) = live.timer {
+                self.timers.remove(&(at, id));
+            }
+            self.slots.remove(id);
+        }
+    }
+
+    /// A packet without a connection, no Request and no Reset (step 2 of §8.5; §8.3.1).
+    fn answer_straggler(&mut self, now: Instant, key: Key, packet: &Packet<'_>) {
+        if !self.limiter.allow(now) {
+            return;
+        }
+        match self.tombs.answer(&key) {
+            Some(answer) => {
+                let Sequence::Long(ack) = packet.header.sequence() else { return };
+                self.post_reset(key, answer.seq, ack, answer.reset, answer.text);
+            }
+            None => {
+                self.reset_without_connection(key, packet, Reset::new(crate::wire::ResetCode::NoConnection))
+            }
+        }
+    }
+
+    /// A Reset whose numbers come from the packet it answers (§8.3.1).
+    fn reset_without_connection(&mut self, key: Key, packet: &Packet<'_>, reset: Reset) {
+        let widen = |number| match number {
+            Sequence::Long(number) => number,
+            Sequence::Short(number) => SeqNo48::new(u64::from(number.get())),
+        };
+        let seq = packet.header.acknowledgement().map_or(SeqNo48::new(0), |ack| widen(ack).add(1));
+        let ack = widen(packet.header.sequence());
+        self.post_reset(key, seq, ack, reset, String::new());
+    }
+
+    fn post_reset(&mut self, key: Key, seq: SeqNo48, ack: SeqNo48, reset: Reset, text: String) {
+        let (remote, local_port, remote_port) = key;
+        let integrity = match self.encapsulation(remote) {
+            Some(Encapsulation::Native { local, remote }) => {
+                PseudoHeader::new(local, remote).map(Integrity::Native)
+            }
+            Some(Encapsulation::Udp) => Some(Integrity::Udp),
+            None => None,
+        };
+        let (Some(integrity), true) = (integrity, self.outbox.len() < MAX_OUTBOX) else { return };
+        let packet = Packet {
+            source_port: local_port,
+            destination_port: remote_port,
+            ccval: 0,
+            coverage: 0,
+            header: Header::Reset { seq, ack, reset },
+            options: &[],
+            payload: text.as_bytes(),
+        };
+        let mut bytes = Vec::new();
+        if packet.emit(&mut bytes, integrity).is_ok() {
+            self.outbox.push_back((remote, bytes));
+            self.stats.resets += 1;
+        }
+    }
+}

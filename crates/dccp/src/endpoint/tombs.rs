@@ -1,0 +1,91 @@
+//! Connections that are over, remembered for a while (RFC 4340 §8.3: TIMEWAIT; and the Reset that may have been lost).
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+
+use tfrc_units::{Instant, SeqNo48};
+
+use super::Key;
+use crate::wire::{Reset, ResetCode};
+
+/// What is left of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tomb {
+    expires: Instant,
+    next_seq: SeqNo48,
+    /// The Reset we ended it with and its text; `None` if the peer ended it.
+    last_word: Option<(Reset, String)>,
+}
+
+/// A Reset to answer a straggler with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) seq: SeqNo48,
+    pub(super) reset: Reset,
+    pub(super) text: String,
+}
+
+/// All of them, bounded in number.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tombs {
+    by_key: BTreeMap<Key, Tomb>,
+    by_time: BTreeSet<(Instant, Key)>,
+}
+
+impl Tombs {
+    pub(super) fn add(
+        &mut self,
+        key: Key,
+        expires: Instant,
+        next_seq: SeqNo48,
+        last_word: Option<(Reset, String)>,
+        limit: usize,
+    ) {
+        self.remove(&key);
+        self.by_time.insert((expires, key));
+        self.by_key.insert(key, Tomb { expires, next_seq, last_word });
+        while self.by_key.len() > limit {
+            let Some((_, oldest)) = self.by_time.first().copied() else { break };
+            self.remove(&oldest);
+        }
+    }
+
+    pub(super) fn contains(&self, key: &Key) -> bool {
+        self.by_key.contains_key(key)
+    }
+
+    /// Whether a Request may begin a new connection: only if it was we who ended the old one (§8.5 step 2).
+    pub(super) fn yields(&self, key: &Key) -> bool {
+        self.by_key.get(key).is_none_or(|tomb| tomb.last_word.is_some())
+    }
+
+    /// What to answer a packet that came late.
+    pub(super) fn answer(&mut self, key: &Key) -> Option<Answer> {
+        let tomb = self.by_key.get_mut(key)?;
+        let seq = tomb.next_seq;
+        tomb.next_seq = seq.add(1);
+        let (reset, text) = match &tomb.last_word {
+            Some((reset, text)) => (*reset, text.clone()),
+            None => (Reset::new(ResetCode::NoConnection), String::new()),
+        };
+        Some(Answer { seq, reset, text })
+    }
+
+    pub(super) fn remove(&mut self, key: &Key) {
+        if let Some(tomb) = self.by_key.remove(key) {
+            self.by_time.remove(&(tomb.expires, *key));
+        }
+    }
+
+    pub(super) fn next_expiry(&self) -> Option<Instant> {
+        self.by_time.first().map(|(expires, _)| *expires)
+    }
+
+    pub(super) fn expire(&mut self, now: Instant) {
+        while let Some((expires, key)) = self.by_time.first().copied()
+            && expires <= now
+        {
+            self.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Data from one end to the other: handshake, counts, close, under loss of every single packet in turn.
+
+mod pair;
+
+use pair::{Fate, Flight, Pair, Side, ms};
+use tfrc_dccp::feature::{Feature, Location};
+use tfrc_dccp::wire::{PacketType, ResetCode};
+use tfrc_dccp::{ClosedBy, ConnectionConfig, Event, State};
+use tfrc_units::Duration;
+
+/// What both ends must agree on once it is over, whatever was lost.
+fn check(pair: &Pair, what: &str) {
+    let client = pair.client.closed().unwrap_or_else(|| panic!("{what}: the client is not closed"));
+    let server = pair.server.closed().unwrap_or_else(|| panic!("{what}: the server is not closed"));
+    assert_eq!((client.by, client.code), (ClosedBy::Us, ResetCode::Closed), "{what}");
+    assert_eq!((server.by, server.code), (ClosedBy::Peer, ResetCode::Closed), "{what}");
+    let received = u64::try_from(pair.server.received.len()).expect("small");
+    assert_eq!(received, pair.client.sent - pair.dropped_data(), "{what}: datagrams");
+    assert_eq!(
+        server.peer_sent_data_packets, pair.client.sent,
+        "{what}: the server knows how many were sent"
+    );
+    assert_eq!(client.text, Some(format!("{received} received")), "{what}: and tells how many it has");
+    assert_eq!(pair.client.connection().stats().sent_data_packets, pair.client.sent, "{what}");
+    assert_eq!(pair.server.connection().stats().received_data_packets, received, "{what}");
+    let mut numbers = pair.server.numbers();
+    for received in &pair.server.received {
+        let index = pair.server.connection().data_index(received.seq);
+        let number = received.bytes.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes));
+        assert_eq!(index, number, "{what}: its place among the datagrams sent");
+    }
+    numbers.dedup();
+    assert_eq!(numbers.len(), pair.server.received.len(), "{what}: nothing twice");
+}
+
+#[test]
+fn a_clean_transfer_wastes_nothing() {
+    let mut pair = Pair::transfer(40, |_| Fate::Deliver);
+    pair.run_to_end(Duration::from_secs(60));
+    check(&pair, "clean");
+    let sent = pair.kinds(Side::Client);
+    let count = |kind| sent.iter().filter(|k| **k == kind).count();
+    assert_eq!(sent.first(), Some(&PacketType::Request));
+    assert_eq!(sent.get(1), Some(&PacketType::Ack), "PARTOPEN begins with a pure acknowledgement");
+    assert_eq!(sent.last(), Some(&PacketType::Close));
+    assert_eq!(count(PacketType::Data) + count(PacketType::DataAck), 40);
+    assert_eq!(sent.len(), 43, "and nothing else: {sent:?}");
+    assert!(count(PacketType::DataAck) < 10, "only while PARTOPEN: {sent:?}");
+    let back = pair.kinds(Side::Server);
+    assert!(!back.contains(&PacketType::Sync) && !back.contains(&PacketType::DataAck), "{back:?}");
+    assert_eq!(pair.server.numbers(), (0..40).collect::<Vec<_>>());
+    assert_eq!(pair.server.connection().stats().invalid_packets, 0);
+}
+
+#[test]
+fn both_ends_agree_on_the_features() {
+    let mut pair = Pair::transfer(5, |_| Fate::Deliver);
+    pair.run_to_end(Duration::from_secs(60));
+    for connection in [pair.client.connection(), pair.server.connection()] {
+        for location in [Location::Local, Location::Remote] {
+            let value = |feature| connection.feature(feature, location);
+            assert_eq!(value(Feature::Ccid), 3);
+            assert_eq!(value(Feature::SequenceWindow), 1000);
+            assert_eq!(value(Feature::SendNdpCount), 1);
+            assert_eq!(value(Feature::SendRttEstimate), 1);
+            assert_eq!(value(Feature::SendLossEventRate), 1);
+        }
+    }
+}
+
+#[test]
+fn the_handshake_gives_both_ends_the_round_trip_time() {
+    let mut pair = Pair::new(|_| Fate::Deliver);
+    pair.run(ms(200));
+    assert_eq!(pair.client.connection().rtt(), Some(ms(50)));
+    assert_eq!(pair.server.connection().rtt(), Some(ms(50)));
+    assert_eq!(pair.client.state(), Some(State::Open));
+    assert_eq!(pair.server.state(), Some(State::Open));
+    let before = pair.log.len();
+    pair.run(Duration::from_secs(5));
+    assert_eq!(pair.log.len(), before, "then it is quiet");
+}
+
+/// Every packet of a transfer is lost in turn, by either end.
+#[test]
+fn the_loss_of_any_packet_does_no_harm() {
+    let mut clean = Pair::transfer(12, |_| Fate::Deliver);
+    clean.run_to_end(Duration::from_secs(60));
+    let packets = clean.log.len();
+    assert!(packets > 16, "{packets}");
+    for lost in 0..packets {
+        let mut pair =
+            Pair::transfer(12, move |flight| if flight.index == lost { Fate::Drop } else { Fate::Deliver });
+        pair.run_to_end(Duration::from_secs(120));
+        let what = format!("without packet {lost}, a {:?}", clean.log.get(lost).map(|(f, _)| f.kind));
+        check(&pair, &what);
+    }
+}
+
+/// Every packet in turn is held back so long that others overtake it.
+#[test]
+fn the_delay_of_any_packet_does_no_harm() {
+    let mut clean = Pair::transfer(12, |_| Fate::Deliver);
+    clean.run_to_end(Duration::from_secs(60));
+    for late in 0..clean.log.len() {
+        let rule = move |flight: &Flight| {
+            if flight.index == late { Fate::Late(ms(40)) } else { Fate::Deliver }
+        };
+        let mut pair = Pair::transfer(12, rule);
+        pair.run_to_end(Duration::from_secs(120));
+        let closed = pair.client.closed().zip(pair.server.closed());
+        let (client, server) = closed.unwrap_or_else(|| panic!("packet {late} late: not closed"));
+        assert_eq!((client.code, server.code), (ResetCode::Closed, ResetCode::Closed), "packet {late} late");
+        // A datagram that comes after the Close is past its time.
+        let received = u64::try_from(pair.server.received.len()).expect("small");
+        assert!((11..=12).contains(&received), "packet {late} late: {received}");
+        assert_eq!(server.peer_sent_data_packets, 12, "packet {late} late");
+    }
+}
+
+#[test]
+fn duplicates_are_delivered_once() {
+    let mut pair = Pair::transfer(30, |_| Fate::Twice(ms(7)));
+    pair.run_to_end(Duration::from_secs(60));
+    check(&pair, "everything twice");
+    assert!(pair.server.connection().stats().duplicate_packets > 20);
+}
+
+/// A generator of our own, so that a seed says all (splitmix64).
+fn random(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        tfrc_units::f64_from_u64((z ^ (z >> 31)) >> 11) / tfrc_units::f64_from_u64(1 << 53)
+    }
+}
+
+/// Loss, reordering and duplication of everything, both ways, on many seeds.
+#[test]
+fn chaos_ends_in_order() {
+    for seed in 0..40 {
+        let mut draw = random(seed);
+        let mut pair = Pair::transfer(150, move |_| match draw() {
+            x if x < 0.05 => Fate::Drop,
+            x if x < 0.10 => Fate::Late(ms(30)),
+            x if x < 0.15 => Fate::Twice(ms(20)),
+            _ => Fate::Deliver,
+        });
+        pair.run_to_end(Duration::from_secs(600));
+        let what = format!("seed {seed}");
+        let closed = pair.client.closed().zip(pair.server.closed());
+        let (client, server) = closed.unwrap_or_else(|| panic!("{what}: not closed at {:?}", pair.now));
+        assert_eq!((client.code, server.code), (ResetCode::Closed, ResetCode::Closed), "{what}");
+        let received = u64::try_from(pair.server.received.len()).expect("small");
+        assert!(received <= 150 - pair.dropped_data(), "{what}");
+        // What is late when the Close comes is lost, too.
+        assert!(received + 3 >= 150 - pair.dropped_data(), "{what}: {received}");
+        // Without NDP Count a lost Ack among lost datagrams may be taken for one.
+        let known = server.peer_sent_data_packets;
+        assert!((150..=152).contains(&known), "{what}: {known}");
+        let mut numbers = pair.server.numbers();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), pair.server.received.len(), "{what}: nothing twice");
+    }
+}
+
+#[test]
+fn data_flows_both_ways() {
+    let mut pair = Pair::transfer(100, |_| Fate::Deliver);
+    pair.client.close_after = false;
+    pair.server.to_send = 80;
+    pair.run(Duration::from_secs(20));
+    assert_eq!(pair.server.numbers(), (0..100).collect::<Vec<_>>());
+    assert_eq!(pair.client.numbers(), (0..80).collect::<Vec<_>>());
+    let (client, server) = (pair.client.connection(), pair.server.connection());
+    assert_eq!((client.peer_sent_data_packets(), server.peer_sent_data_packets()), (80, 100));
+    assert!(pair.kinds(Side::Server).contains(&PacketType::DataAck), "feedback rides on data");
+    assert!(client.stats().received_feedback > 3 && server.stats().received_feedback > 3);
+}
+
+#[test]
+fn loss_reaches_the_sender_as_a_rate() {
+    let mut draw = random(9);
+    let mut pair = Pair::transfer(3000, move |flight| {
+        if flight.from == Side::Client && flight.kind == PacketType::Data && draw() < 0.02 {
+            Fate::Drop
+        } else {
+            Fate::Deliver
+        }
+    });
+    pair.client.close_after = false;
+    pair.run_until_sent(Duration::from_secs(120));
+    let client = pair.client.connection();
+    let p = client.loss_event_rate().get();
+    assert!((0.01..0.035).contains(&p), "p = {p} at 2 % loss");
+    let receiver = pair.server.connection().rate_receiver().expect("data came").loss_event_rate().get();
+    assert!((p / receiver - 1.0).abs() < 0.35, "sender {p}, receiver {receiver}");
+    let rtt = client.rtt().map_or(0.0, Duration::as_secs_f64);
+    assert!((rtt - 0.05).abs() < 0.001, "{rtt}");
+    // 500 bytes, 50 ms, p: the equation.
+    let expected = tfrc::Equation::default().rate(500.0, ms(50), client.loss_event_rate()).bytes_per_sec();
+    let rate = client.rate().bytes_per_sec();
+    assert!((rate / expected - 1.0).abs() < 0.25, "{rate} B/s, equation {expected}");
+}
+
+#[test]
+fn congestion_marks_count_as_loss_events() {
+    let mut n = 0;
+    let mut pair = Pair::transfer(1500, move |flight| {
+        if flight.from == Side::Client && flight.kind == PacketType::Data {
+            n += 1;
+        }
+        if n % 100 == 99 { Fate::Mark } else { Fate::Deliver }
+    });
+    pair.client.close_after = false;
+    pair.run(Duration::from_secs(60));
+    let p = pair.client.connection().loss_event_rate().get();
+    assert!((0.006..0.02).contains(&p), "p = {p} at one mark in 100");
+    assert!(pair.server.connection().stats().marked_packets >= 10);
+    assert_eq!(pair.server.received.len(), 1500, "nothing is lost");
+}
+
+#[test]
+fn the_sequence_window_grows_with_the_rate() {
+    let mut pair = Pair::transfer(30_000, |_| Fate::Deliver);
+    pair.delay = ms(100);
+    pair.client.size = 1000;
+    pair.run_to_end(Duration::from_secs(60));
+    check(&pair, "long fat path");
+    let window = pair.client.connection().feature(Feature::SequenceWindow, Location::Local);
+    assert!(window > 1000, "{window}");
+    assert_eq!(window, pair.server.connection().feature(Feature::SequenceWindow, Location::Remote));
+    let stats = pair.server.connection().stats();
+    assert_eq!((stats.sent_syncs, stats.invalid_packets), (0, 0), "and nothing fell out of it");
+}
+
+#[test]
+fn long_datagrams_are_refused_with_the_limit() {
+    let mut pair = Pair::new(|_| Fate::Deliver);
+    pair.run(ms(200));
+    let now = pair.now;
+    let limit = pair.client.connection().max_datagram();
+    let too_long = vec![0; limit + 1];
+    let refused = pair.client.with(|connection| connection.send(now, &too_long));
+    assert_eq!(refused, Err(tfrc_dccp::SendError::TooLong { length: limit + 1, limit }));
+    let fits = vec![0; limit];
+    assert_eq!(pair.client.with(|connection| connection.send(now, &fits)), Ok(()));
+    let again = pair.client.with(|connection| connection.send(now, &fits));
+    assert_eq!(again, Err(tfrc_dccp::SendError::Blocked(tfrc::BlockReason::Pending)));
+    pair.run(ms(100));
+    assert_eq!(pair.server.received.first().map(|received| received.bytes.len()), Some(limit));
+}
+
+#[test]
+fn empty_datagrams_arrive() {
+    // RFC 4340 §5.4: a Data packet without data is an empty datagram.
+    let mut pair = Pair::new(|_| Fate::Deliver);
+    pair.run(ms(200));
+    let now = pair.now;
+    pair.client.with(|connection| connection.send(now, &[])).expect("it may");
+    pair.run(ms(100));
+    assert_eq!(pair.server.received.iter().map(|received| received.bytes.len()).collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn the_receive_queue_drops_its_oldest() {
+    let server = ConnectionConfig { receive_queue: 4, ..ConnectionConfig::default() };
+    let mut pair = Pair::with(ConnectionConfig::default(), server, |_| Fate::Deliver);
+    pair.run(ms(200));
+    pair.client.to_send = 10;
+    let id = pair.server.id.take();
+    pair.run(Duration::from_secs(5));
+    pair.server.id = id;
+    pair.run(ms(1));
+    assert_eq!(pair.server.numbers(), [6, 7, 8, 9]);
+    assert_eq!(pair.server.connection().stats().queue_dropped_packets, 6);
+}
+
+#[test]
+fn rate_changes_are_told() {
+    let mut pair = Pair::transfer(200, |_| Fate::Deliver);
+    pair.run_to_end(Duration::from_secs(60));
+    let told = pair.client.events.iter().filter(|event| matches!(event, Event::RateChanged(_))).count();
+    assert!(told >= 3, "{told}");
+    assert_eq!(pair.client.events.iter().filter(|event| **event == Event::Connected).count(), 1);
+    assert!(matches!(pair.client.events.last(), Some(Event::Closed(_))), "the end comes last");
+    assert!(matches!(pair.server.events.first(), Some(Event::RateChanged(_) | Event::Incoming { .. })));
+}
