@@ -14,6 +14,8 @@ pub enum Failure {
     ClosedPipe,
     /// The run failed: exit status 1.
     Run(String),
+    /// The scenario is not right: exit status 2. The text shows where, over several lines.
+    Scenario(String),
     /// The command line or the scenario asks for something impossible: exit status 2.
     Usage {
         /// What is wrong.
@@ -45,15 +47,17 @@ impl Failure {
         match self {
             Self::ClosedPipe => 0,
             Self::Run(_) => 1,
-            Self::Usage { .. } => 2,
+            Self::Scenario(_) | Self::Usage { .. } => 2,
             Self::Check(_) => 3,
         }
     }
 
     /// Says it on standard error, in the form of clap's own errors, and gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        if *self != Self::ClosedPipe {
-            eprintln!("error: {self}");
+        match self {
+            Self::ClosedPipe => {}
+            Self::Scenario(picture) => eprintln!("{}", picture.trim_end()),
+            _ => eprintln!("error: {self}"),
         }
         ExitCode::from(self.status())
     }
@@ -62,7 +66,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Check(message) | Self::Run(message) => f.write_str(message),
+            Self::Check(message) | Self::Run(message) | Self::Scenario(message) => f.write_str(message),
             Self::ClosedPipe => f.write_str("the reader closed the pipe"),
             Self::Usage { message, hint } => write!(f, "{message}\n\n  hint: {hint}"),
         }

@@ -48,10 +48,13 @@ pub fn main() -> ExitCode {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Completions(args) => command::completions::run(&args),
+        Command::Demo(args) => command::demo::run(&args),
         Command::Equation(args) => command::equation::run(&args),
+        Command::Link(args) => command::link::run(&args),
         Command::Man(args) => command::man::run(&args),
         Command::Recv(args) => command::recv::run(&args),
         Command::Replay(args) => command::replay::run(&args),
         Command::Send(args) => command::send::run(&args),
+        Command::Sim(args) => command::sim::run(&args),
     }
 }

@@ -4,8 +4,12 @@ use std::net::SocketAddr;
 
 use tfrc_emu::{BindError, Datagram, Limits, Relay, World};
 use tfrc_sim::{NoAgent, Seed};
+use tfrc_units::Duration;
 
 use crate::scenario::Scenario;
+
+/// A queue of some tens of packets at some Mbit/s fills and drains within this.
+const SAMPLE: Duration = Duration::from_millis(10);
 
 /// A relay through the network of a scenario, from its gateway `listen` to its gateway `to` and back. It has the links and
 /// none of the flows: those that send and receive are outside. Run it with [`Relay::run`], or with [`Relay::start`] on a
@@ -38,5 +42,5 @@ pub fn relay(
     let gateways = scenario.gateways;
     let world = World::empty(&scenario.network, seed, gateways.listen, gateways.to)
         .unwrap_or_else(|error| unreachable!("a scenario's gateways are nodes of its network: {error}"));
-    Relay::bind(listen, to, world, Limits::default())
+    Relay::bind(listen, to, world, Limits { sample: SAMPLE, ..Limits::default() })
 }

@@ -212,6 +212,9 @@ pub struct Summary {
     /// Rate of the bottleneck, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck_bps: Option<f64>,
+    /// What arrived over the bottleneck after slow start, headers included, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire_goodput_bps: Option<f64>,
     /// Each flow through the bottleneck.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,

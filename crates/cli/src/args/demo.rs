@@ -15,8 +15,8 @@ pub struct DemoArgs {
     /// How long to run
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_time)]
     pub duration: Duration,
-    /// Simulated TCP flows that share the bottleneck
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1000))]
+    /// Simulated TCP flows that share the bottleneck; this version has no TCP models, so only 0
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=0))]
     pub tcp: u16,
     /// Write a page with charts of the run
     #[arg(long, value_name = "FILE.html")]

@@ -9,6 +9,7 @@ mod output;
 mod recv;
 mod replay;
 mod send;
+mod sim;
 pub mod values;
 
 use clap::{Parser, Subcommand};
@@ -22,6 +23,7 @@ pub use output::{Format, JsonArgs, StreamArgs};
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
 pub use send::SendArgs;
+pub use sim::SimArgs;
 
 /// TCP-Friendly Rate Control: the equation, the protocol and the laboratory
 #[derive(Debug, Parser)]
@@ -45,8 +47,12 @@ pub struct Cli {
 pub enum Command {
     /// Print the completion script of a shell
     Completions(CompletionsArgs),
+    /// Show a flow share an emulated bottleneck, over loopback and without privileges
+    Demo(DemoArgs),
     /// Compute the rate of a loss event rate with the TCP throughput equation, or the reverse
     Equation(EquationArgs),
+    /// Play a scenario's network in real time between real programs, as a relay of UDP datagrams
+    Link(LinkArgs),
     /// Write the manual pages into a directory
     Man(ManArgs),
     /// Receive what somebody sends
@@ -55,6 +61,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Send a file, a pipe or made-up data at the rate that is fair on the path
     Send(SendArgs),
+    /// Run a scenario in virtual time
+    Sim(SimArgs),
 }
 
 #[cfg(test)]
@@ -81,12 +89,12 @@ mod tests {
     #[test]
     fn demo() {
         let args: DemoArgs = read("").expect("all have defaults");
-        assert_eq!((args.duration, args.tcp, args.report), (Duration::from_secs(20), 1, None));
+        assert_eq!((args.duration, args.tcp, args.report), (Duration::from_secs(20), 0, None));
         assert_eq!(args.output.format(), Format::Human);
         let args: DemoArgs = read("--duration 2min --tcp 0 --report r.html --json-stream").expect("right");
         assert_eq!((args.duration, args.tcp), (Duration::from_secs(120), 0));
         assert_eq!(args.output.format(), Format::JsonStream);
-        for bad in ["--duration 0", "--tcp -1", "--tcp 1001", "-J --json-stream"] {
+        for bad in ["--duration 0", "--tcp -1", "--tcp 1", "-J --json-stream"] {
             assert!(read::<DemoArgs>(bad).is_err(), "{bad}");
         }
     }

@@ -1,11 +1,14 @@
 //! What each subcommand does, one file each.
 
 pub mod completions;
+pub mod demo;
 pub mod equation;
+pub mod link;
 pub mod man;
 pub mod recv;
 pub mod replay;
 pub mod send;
+pub mod sim;
 
 use std::io::{self, Write};
 

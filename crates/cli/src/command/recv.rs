@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
-use tfrc_net::{Accept, Closed, Connection, Endpoint, InOrder, Options};
+use tfrc_net::{Accept, Closed, Connection, Endpoint, Options};
 use tfrc_units::{Duration, Instant};
 use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
 
@@ -13,7 +13,7 @@ use crate::args::values::Place;
 use crate::args::{Format, RecvArgs};
 use crate::interrupt::Interrupt;
 use crate::reporter::{Reporter, ReporterConfig, SummaryTo};
-use crate::session::{self, SAMPLE, Sampler, Tally};
+use crate::session::{self, Inbox, SAMPLE, Sampler, Tally};
 
 /// The round-trip time assumed until the sender tells its own (RFC 4340 §3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
@@ -97,7 +97,7 @@ async fn serve(
     let interrupted = loop {
         let now = endpoint.now();
         let rtt = connection.status().sender_rtt.unwrap_or(DEFAULT_RTT);
-        let next_gap = inbox.order.as_ref().and_then(|order| order.poll_timeout(rtt));
+        let next_gap = inbox.poll_timeout(rtt);
         let wait = next_gap.map(|at| std::time::Duration::from(at.saturating_since(now)));
         tokio::select! {
             received = connection.recv() => match received {
@@ -158,53 +158,6 @@ fn summarise(
     };
     tally.complete(sent, &mut summary);
     summary
-}
-
-/// What has come, in order.
-#[derive(Debug, Default)]
-struct Inbox {
-    order: Option<InOrder>,
-    /// The number space of [`InOrder`] begins well below the first packet, so that earlier ones have numbers too.
-    base: Option<tfrc_units::SeqNo48>,
-    handed_out: u64,
-    bytes: u64,
-}
-
-impl Inbox {
-    fn push(&mut self, now: Instant, datagram: tfrc_net::Received) {
-        let base = *self.base.get_or_insert_with(|| datagram.seq.sub(1 << 32));
-        let number = datagram.seq.distance_from(base);
-        // What was sent before the first one that came may still come.
-        let first = number.saturating_sub(datagram.data_index);
-        self.order.get_or_insert_with(|| InOrder::new(first)).push(now, number, datagram.bytes);
-    }
-
-    fn pop(&mut self, now: Instant, rtt: Duration) -> Option<Vec<u8>> {
-        let bytes = self.order.as_mut()?.pop(now, rtt)?;
-        Some(self.count(bytes))
-    }
-
-    fn take(&mut self) -> Option<Vec<u8>> {
-        let bytes = self.order.as_mut()?.take()?;
-        Some(self.count(bytes))
-    }
-
-    fn count(&mut self, bytes: Vec<u8>) -> Vec<u8> {
-        self.handed_out += 1;
-        self.bytes += u64::try_from(bytes.len()).unwrap_or(0);
-        bytes
-    }
-
-    fn tally(&self, connection: &Connection) -> Tally {
-        let (loss_events, of_packets) = connection.status().after_slow_start;
-        Tally {
-            received: self.handed_out,
-            bytes: self.bytes,
-            late: self.order.as_ref().map_or(0, InOrder::late),
-            loss_events,
-            of_packets,
-        }
-    }
 }
 
 async fn sleep(wait: Option<std::time::Duration>) {

@@ -1,12 +1,14 @@
 //! What `send`, `recv` and `demo` share: sampling a connection into records, and the counts that close it.
 
+mod inbox;
 mod sampler;
 mod source;
 mod tally;
 
+pub(crate) use inbox::Inbox;
 pub(crate) use sampler::Sampler;
 pub(crate) use source::{Pace, Source};
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Tally, as_f64};
 
 use std::future::Future;
 

@@ -58,14 +58,13 @@ impl Sampler {
         if status.reported_loss_events > self.last.reported_loss_events {
             records.extend(self.loss_event(status.at));
         }
-        let interval = self.sender_interval(&status);
-        records.extend(interval.map(Record::Interval));
+        records.extend(self.sender_interval(&status).map(Record::Interval));
         self.last = status;
         records
     }
 
     /// What a sender did since the last look; `None` if no time has passed.
-    pub(crate) fn sender_interval(&mut self, status: &Status) -> Option<Interval> {
+    fn sender_interval(&mut self, status: &Status) -> Option<Interval> {
         let passed = status.at.saturating_since(self.last.at);
         if passed.is_zero() {
             return None;
@@ -119,11 +118,6 @@ impl Sampler {
         }
         self.last = status;
         records
-    }
-
-    /// Remembers a look that was turned into records elsewhere.
-    pub(crate) fn looked(&mut self, status: Status) {
-        self.last = status;
     }
 
     /// The mean allowed rate so far, in bit/s.

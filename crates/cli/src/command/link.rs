@@ -1,0 +1,143 @@
+//! `tfrc link`: a scenario's network between real programs.
+
+use std::io::Write;
+use std::path::Path;
+
+use tfrc_emu::{Running, Snapshot};
+use tfrc_lab::link::relay;
+use tfrc_lab::scenario::{Scenario, ScenarioError};
+
+use crate::Failure;
+use crate::args::{Format, LinkArgs};
+use crate::interrupt::Interrupt;
+use crate::session;
+
+/// Runs `tfrc link` until the user ends it.
+///
+/// # Errors
+/// [`Failure::Usage`] for a scenario that is not right, [`Failure::Run`] when an address cannot be had.
+pub fn run(args: &LinkArgs) -> Result<(), Failure> {
+    let scenario = load(&args.scenario)?;
+    let relay = relay(&scenario, scenario.seed, args.listen, args.to)
+        .map_err(|error| Failure::Run(with_source(&error)))?;
+    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    let running = relay.start().map_err(|error| Failure::io(&"relay", &error))?;
+    eprintln!("relaying {} to {} through {}", running.local_addr(), args.to, args.scenario.display());
+    let last = session::block_on(watch(running, interrupt))?;
+    let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
+    let text = match args.output.format() {
+        Format::Human => words(&last, &names),
+        _ => document(&last, &names).to_string(),
+    };
+    writeln!(std::io::stdout(), "{text}").map_err(|error| Failure::io(&"standard output", &error))
+}
+
+/// Reads a scenario; what is wrong with it is shown in its place.
+pub(super) fn load(path: &Path) -> Result<Scenario, Failure> {
+    Scenario::load(path).map_err(|error| match error {
+        ScenarioError::Invalid(_) => Failure::Scenario(format!("{:?}", miette::Report::new(error))),
+        error => Failure::usage(with_source(&error), "name a scenario file that can be read, such as one of scenarios/"),
+    })
+}
+
+/// A line a second until the user has had enough.
+async fn watch(running: Running, mut interrupt: Interrupt) -> Result<std::sync::Arc<Snapshot>, Failure> {
+    let monitor = running.monitor();
+    let mut tick = tokio::time::interval(std::time::Duration::from_secs(1));
+    tick.tick().await;
+    let mut before = monitor.latest();
+    loop {
+        tokio::select! {
+            () = interrupt.wished() => break,
+            _ = tick.tick() => {
+                let now = monitor.latest();
+                if now.there.entered != before.there.entered || now.back.entered != before.back.entered {
+                    eprintln!("{}", line(&before, &now));
+                }
+                before = now;
+            }
+        }
+    }
+    running.stop().map_err(|error| Failure::io(&"relay", &error))
+}
+
+fn line(before: &Snapshot, now: &Snapshot) -> String {
+    let way = |name: &str, before: &tfrc_emu::Direction, now: &tfrc_emu::Direction| {
+        let time = now_since(before_after(before, now));
+        format!(
+            "{name} {} in, {} out, {} lost, {} overflowed, queue {}",
+            time.0, time.1, time.2, time.3, now.queued.packets
+        )
+    };
+    format!(
+        "{:6.1} s  {}; {}",
+        now.elapsed.as_secs_f64(),
+        way("there", &before.there, &now.there),
+        way("back", &before.back, &now.back)
+    )
+}
+
+type Packets = (u64, u64, u64, u64);
+
+fn before_after(before: &tfrc_emu::Direction, now: &tfrc_emu::Direction) -> (Packets, Packets) {
+    let all = |d: &tfrc_emu::Direction| {
+        (d.entered.packets, d.delivered.packets, d.lost.packets, d.overflowed.packets)
+    };
+    (all(before), all(now))
+}
+
+fn now_since((before, now): (Packets, Packets)) -> Packets {
+    (now.0 - before.0, now.1 - before.1, now.2 - before.2, now.3 - before.3)
+}
+
+fn words(last: &Snapshot, names: &[&str]) -> String {
+    let mut text = format!("link              packets      lost  overflowed  utilization  mean queue\n");
+    for (name, (_, stats)) in names.iter().zip(&last.links) {
+        text.push_str(&format!(
+            "{name:<14} {:>10} {:>9} {:>11} {:>12.3} {:>11.2}\n",
+            stats.arrivals.packets,
+            stats.lost.packets,
+            stats.overflowed.packets,
+            stats.utilization(),
+            stats.mean_queue_packets()
+        ));
+    }
+    for (what, count) in [("refused", last.refused), ("unsent", last.unsent)] {
+        if count > 0 {
+            text.push_str(&format!("{what}: {count} datagrams\n"));
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+fn document(last: &Snapshot, names: &[&str]) -> serde_json::Value {
+    let links: Vec<_> = names
+        .iter()
+        .zip(&last.links)
+        .map(|(name, (_, stats))| {
+            serde_json::json!({
+                "id": name,
+                "arrived_packets": stats.arrivals.packets,
+                "lost_packets": stats.lost.packets,
+                "overflowed_packets": stats.overflowed.packets,
+                "utilization": stats.utilization(),
+                "drop_rate": stats.drop_rate(),
+                "mean_queue_packets": stats.mean_queue_packets(),
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "duration_s": last.elapsed.as_secs_f64(),
+        "refused_packets": last.refused,
+        "unsent_packets": last.unsent,
+        "links": links,
+    })
+}
+
+/// An error with what is behind it.
+pub(super) fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", with_source(source)),
+        None => error.to_string(),
+    }
+}

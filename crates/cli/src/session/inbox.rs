@@ -1,0 +1,62 @@
+//! What a receiver hands out, in order, and how much of it.
+
+use tfrc_net::{Connection, InOrder};
+use tfrc_units::{Duration, Instant};
+
+use super::Tally;
+
+/// What has come, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    order: Option<InOrder>,
+    /// The number space of [`InOrder`] begins well below the first packet, so that earlier ones have numbers too.
+    base: Option<tfrc_units::SeqNo48>,
+    handed_out: u64,
+    bytes: u64,
+}
+
+impl Inbox {
+    /// Takes in what has arrived.
+    pub(crate) fn push(&mut self, now: Instant, datagram: tfrc_net::Received) {
+        let base = *self.base.get_or_insert_with(|| datagram.seq.sub(1 << 32));
+        let number = datagram.seq.distance_from(base);
+        // What was sent before the first one that came may still come.
+        let first = number.saturating_sub(datagram.data_index);
+        self.order.get_or_insert_with(|| InOrder::new(first)).push(now, number, datagram.bytes);
+    }
+
+    /// The next datagram that need not wait for an earlier one.
+    pub(crate) fn pop(&mut self, now: Instant, rtt: Duration) -> Option<Vec<u8>> {
+        let bytes = self.order.as_mut()?.pop(now, rtt)?;
+        Some(self.count(bytes))
+    }
+
+    /// At the end: the next one, gaps or not.
+    pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
+        let bytes = self.order.as_mut()?.take()?;
+        Some(self.count(bytes))
+    }
+
+    /// When [`Inbox::pop`] may give something without further packets.
+    pub(crate) fn poll_timeout(&self, rtt: Duration) -> Option<Instant> {
+        self.order.as_ref().and_then(|order| order.poll_timeout(rtt))
+    }
+
+    fn count(&mut self, bytes: Vec<u8>) -> Vec<u8> {
+        self.handed_out += 1;
+        self.bytes += u64::try_from(bytes.len()).unwrap_or(0);
+        bytes
+    }
+
+    /// The counts so far.
+    pub(crate) fn tally(&self, connection: &Connection) -> Tally {
+        let (loss_events, of_packets) = connection.status().after_slow_start;
+        Tally {
+            received: self.handed_out,
+            bytes: self.bytes,
+            late: self.order.as_ref().map_or(0, InOrder::late),
+            loss_events,
+            of_packets,
+        }
+    }
+}
