@@ -1,1 +1,5 @@
 //! The laboratory around the core.
+#![forbid(unsafe_code)]
+
+pub mod record;
+pub mod report;

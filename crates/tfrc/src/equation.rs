@@ -102,15 +102,14 @@ impl Equation {
         rtt: Duration,
         rate: Rate,
     ) -> Result<Probability, InverseError> {
-        // `>` is also false for NaN.
-        if !(segment > 0.0) || rtt.is_zero() {
+        if segment <= 0.0 || segment.is_nan() || rtt.is_zero() {
             return Err(InverseError::Degenerate);
         }
         let wanted = segment / rate.bytes_per_sec();
         if wanted > self.seconds_per_segment(rtt, 1.0) {
             return Err(InverseError::RateTooLow(self.rate(segment, rtt, Probability::ONE)));
         }
-        if !(wanted > self.seconds_per_segment(rtt, f64::MIN_POSITIVE)) {
+        if wanted <= self.seconds_per_segment(rtt, f64::MIN_POSITIVE) {
             return Err(InverseError::RateTooHigh);
         }
         // Positive floats are ordered like their bit patterns, so bisecting the patterns needs at most 62 steps for the

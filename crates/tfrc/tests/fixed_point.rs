@@ -39,23 +39,18 @@ fn run(settings: Settings, p: f64, rtt: Duration, seconds: u64, seed: u64) -> Ou
     let end = Instant::ZERO + Duration::from_secs(seconds);
     let (mut counted, mut events_at_warmup) = (0u64, None);
     while now < end {
-        loop {
-            match sender.next_send(now) {
-                SendDecision::Now => {
-                    let seq = sent_at.len() as u64;
-                    sent_at.push(now);
-                    sender.on_sent(now, SIZE);
-                    if now >= warmup {
-                        events_at_warmup.get_or_insert(receiver.loss_events());
-                        counted += 1;
-                    }
-                    if random.uniform() >= p {
-                        serial += 1;
-                        let rtt_ns = sender.rtt().map(|r| r.as_nanos());
-                        queue.push(Reverse((now + rtt / 2, serial, Event::Data { seq, rtt_ns })));
-                    }
-                }
-                SendDecision::At(_) | SendDecision::Blocked(_) => break,
+        while sender.next_send(now) == SendDecision::Now {
+            let seq = sent_at.len() as u64;
+            sent_at.push(now);
+            sender.on_sent(now, SIZE);
+            if now >= warmup {
+                events_at_warmup.get_or_insert(receiver.loss_events());
+                counted += 1;
+            }
+            if random.uniform() >= p {
+                serial += 1;
+                let rtt_ns = sender.rtt().map(|r| r.as_nanos());
+                queue.push(Reverse((now + rtt / 2, serial, Event::Data { seq, rtt_ns })));
             }
         }
         let SendDecision::At(next) = sender.next_send(now) else { panic!("the sender always names a time") };
@@ -132,20 +127,30 @@ fn fixed_point(equation: Equation, p: f64) -> (f64, f64) {
     (l, p / (1.0 + p * l))
 }
 
+/// The bands: 7 % around the fixed point for the rate, 10 % around p/(1 + pL) for the loss event rate. At p = 0.1 the rate lies
+/// some 6 % below: see docs/decisions/0003-discount-factor-at-detection.md.
 #[test]
 fn bernoulli_loss_gives_the_rate_of_the_equation() {
     let rtt = Duration::from_millis(100);
-    for (p, seconds) in [(0.01, 4000), (0.05, 4000), (0.1, 8000)] {
+    for (p, seconds, low, high) in
+        [(0.01, 4000, 0.93, 1.07), (0.05, 4000, 0.93, 1.07), (0.1, 8000, 0.87, 1.0)]
+    {
         let (l, p_e) = fixed_point(Equation::default(), p);
-        for (name, discounting) in [("off", HistoryDiscounting::Off), ("on", HistoryDiscounting::Floor(0.25))]
-        {
-            let outcome = run(Settings { discounting, ..Settings::default() }, p, rtt, seconds, 42);
-            println!(
-                "p={p} {name}: L {:.3} ({:.3} of {l:.3}), p_e ratio {:.3}",
-                outcome.packets_per_rtt,
-                outcome.packets_per_rtt / l,
-                outcome.loss_event_rate / p_e
+        for seed in [1, 2, 3] {
+            let outcome = run(Settings::default(), p, rtt, seconds, seed);
+            let (rate, events) = (outcome.packets_per_rtt / l, outcome.loss_event_rate / p_e);
+            assert!(
+                (0.93..1.07).contains(&rate),
+                "p={p} seed={seed}: {rate} of {l} packets a round-trip time"
             );
+            assert!((0.9..1.1).contains(&events), "p={p} seed={seed}: loss event rate {events} of {p_e}");
         }
+    }
+}
+
+#[test]
+fn the_fixed_points_are_those_of_the_design() {
+    for (p, l) in [(0.01, 11.995), (0.05, 4.349), (0.1, 2.271)] {
+        assert!((fixed_point(Equation::default(), p).0 - l).abs() < 0.001);
     }
 }

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use tfrc::Estimator;
 use tfrc_units::{Probability, f64_from_u64, u64_from_f64};
 
 use crate::wire::{LossInterval, LossIntervals, Nonce};
@@ -45,24 +44,27 @@ pub(crate) fn to_wire(intervals: impl Iterator<Item = tfrc::LossInterval>) -> Ve
 }
 
 /// The loss event rate p that intervals, newest first, imply (RFC 4342 §6, RFC 5348 §5.4).
-pub(crate) fn rate_of(intervals: &LossIntervals<'_>, estimator: &Estimator) -> Probability {
+pub(crate) fn rate_of(intervals: &LossIntervals<'_>, config: &tfrc::Config) -> Probability {
     let lengths: Vec<f64> = intervals.iter().map(|interval| f64::from(interval.data_length.max(1))).collect();
-    tfrc::loss_event_rate(&lengths, estimator)
+    tfrc::loss_event_rate(&lengths, config)
 }
 
-/// The p to go by when a receiver sends both options. The intervals are exact where the rate is rounded; but a receiver that
-/// discounts old history (RFC 5348 §5.5) has a smaller p than its intervals show, by no more than the sum of the weights.
+/// The p to go by when a receiver sends both options. Its own p is the better one, since it knows all of its history, but comes
+/// rounded: 1/p up to a whole number. So p from the intervals is moved into what rounds to the number reported, by no more than a
+/// factor of two: the intervals can be checked, the rate cannot.
 pub(crate) fn combine(from_intervals: Probability, reported: Option<u32>) -> Probability {
-    /// Sum of the weights of RFC 5348 §5.4: with all old ones discounted away, the newest counts this many times more.
-    const MOST_DISCOUNT: f64 = 6.0;
     let Some(reported) = reported else { return from_intervals };
-    let p = from_intervals.get();
-    let rounding = 1.0 / (1.0 / p + 1.0);
-    let claimed = rate_from_wire(reported).get();
-    if from_intervals.is_zero() || claimed >= rounding {
+    if from_intervals.is_zero() || reported == 0 {
         return from_intervals;
     }
-    Probability::saturating(claimed.max(p / MOST_DISCOUNT))
+    let inverse = 1.0 / from_intervals.get();
+    let reported = f64::from(reported);
+    let (shortest, longest) = ((reported - 1.0).max(inverse / 2.0), reported.min(inverse * 2.0));
+    if shortest > longest {
+        let nearest = if shortest > inverse { inverse * 2.0 } else { inverse / 2.0 };
+        return Probability::saturating(1.0 / nearest);
+    }
+    Probability::saturating(1.0 / inverse.clamp(shortest, longest))
 }
 
 #[cfg(test)]
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_is_no_discount() {
+    fn rounding_changes_nothing() {
         // 1/p = 3.5 is reported as 4.
         assert_eq!(combine(p(1.0 / 3.5), Some(4)), p(1.0 / 3.5));
         assert_eq!(combine(p(0.01), Some(100)), p(0.01));
@@ -96,9 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn a_discount_is_believed_within_its_bounds() {
-        assert_eq!(combine(p(0.01), Some(200)), p(0.005));
-        assert_eq!(combine(p(0.06), Some(1_000_000)), p(0.01));
-        assert_eq!(combine(p(0.06), Some(u32::MAX)), p(0.01), "a history of losses does not vanish");
+    fn the_receivers_own_rate_counts_within_a_factor_of_two() {
+        assert_eq!(combine(p(0.01), Some(120)), p(1.0 / 119.0));
+        assert_eq!(combine(p(0.01), Some(80)), p(1.0 / 80.0));
+        assert_eq!(combine(p(0.01), Some(u32::MAX)), p(0.005), "a history of losses does not vanish");
+        assert_eq!(combine(p(0.01), Some(1)), p(0.02));
     }
 }

@@ -1,6 +1,6 @@
 //! The data sender of a half-connection: paces, remembers what it sent, and understands feedback (RFC 4342 §5, 6, 8).
 
-use tfrc::{Estimator, Feedback, LossReport, RateChange, SendDecision, Sender};
+use tfrc::{Feedback, LossReport, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
 use super::counter::WindowCounter;
@@ -15,7 +15,7 @@ pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone)]
 pub(crate) struct DataSender {
     tfrc: Sender,
-    estimator: Estimator,
+    config: tfrc::Config,
     counter: WindowCounter,
     log: SentLog,
     /// The newest packet that a feedback packet has acknowledged.
@@ -64,7 +64,7 @@ impl DataSender {
     pub(crate) fn new(config: &tfrc::Config) -> Self {
         Self {
             tfrc: Sender::new(config),
-            estimator: config.settings().estimator,
+            config: *config,
             counter: WindowCounter::default(),
             log: SentLog::default(),
             newest_reported: None,
@@ -151,7 +151,7 @@ impl DataSender {
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
         let losses = self.losses(ack, options.intervals.as_ref());
         let loss_event_rate = match options.intervals {
-            Some(intervals) => combine(rate_of(&intervals, &self.estimator), options.loss_event_rate),
+            Some(intervals) => combine(rate_of(&intervals, &self.config), options.loss_event_rate),
             None => options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire),
         };
         let dropped = options.dropped.map_or(0, |dropped| self.newly_dropped(ack, &dropped));

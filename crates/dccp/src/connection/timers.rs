@@ -64,11 +64,12 @@ impl Connection {
             (self.timers.close, WakeReason::Close),
             (self.timers.close_limit, WakeReason::Close),
             (self.timers.accept_close, WakeReason::AcceptClose),
-            (self.timers.feature_ride, WakeReason::Feature),
+            // The rest is served only while data may flow: a timer that nobody serves would come again and again.
+            (self.timers.feature_ride.filter(|_| established), WakeReason::Feature),
             (self.features.poll_timeout().filter(|_| established), WakeReason::Feature),
-            (receiver, WakeReason::Feedback),
-            (self.sender.poll_timeout(), WakeReason::NoFeedback),
-            (self.timers.silence, WakeReason::Silence),
+            (receiver.filter(|_| established), WakeReason::Feedback),
+            (self.sender.poll_timeout().filter(|_| established), WakeReason::NoFeedback),
+            (self.timers.silence.filter(|_| established), WakeReason::Silence),
         ]
         .into_iter()
         .filter_map(|(at, reason)| at.map(|at| Wake { at, reason }))
@@ -81,16 +82,16 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
-        self.sender.handle_timeout(now);
-        if let Some(receiver) = &mut self.receiver {
-            receiver.handle_timeout(now);
-        }
         if self.state.is_established() {
+            self.sender.handle_timeout(now);
+            if let Some(receiver) = &mut self.receiver {
+                receiver.handle_timeout(now);
+            }
             self.features.handle_timeout(now);
+            self.silence_timeout(now);
         }
         self.handshake_timeout(now);
         self.close_timeout(now);
-        self.silence_timeout(now);
     }
 
     /// Something valid has been heard.

@@ -1,6 +1,6 @@
 //! From lost and marked packets to loss events (RFC 5348 §5.2; RFC 4342 §10.2) and their intervals (§5.3).
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, f64_from_u64};
 
 use crate::config::{LossEventTiming, MAX_INTERVALS, Settings};
 use crate::history::intervals::{ClosedInterval, Intervals};
@@ -15,6 +15,8 @@ pub(crate) struct LossEvent {
     at: Instant,
     /// The window counter just before it.
     counter_before: u64,
+    /// S_C when it was found.
+    found_at: u64,
     /// The last lost or marked packet in it.
     pub(crate) last: u64,
     /// Packets without data below `first`.
@@ -89,6 +91,7 @@ impl Events {
                 first: run.first,
                 at,
                 counter_before,
+                found_at: run.found_at,
                 last: run.last,
                 non_data_below: run.non_data_below,
             };
@@ -145,6 +148,7 @@ impl Events {
                 first: before.seq + k,
                 at,
                 counter_before: before.counter,
+                found_at: run.found_at,
                 last: before.seq + k.saturating_add(step - 1).min(last_k),
                 non_data_below: run.non_data_below,
             };
@@ -161,33 +165,35 @@ impl Events {
     }
 
     fn begin(&mut self, event: LossEvent, first: FirstInterval) {
-        let ended = match self.current {
-            None => ClosedInterval {
-                length: first.length,
-                discount: 1.0,
-                lossy: 0,
-                lossless: event.first.saturating_sub(first.origin),
-            },
+        match self.current {
+            None => {
+                let lossless = event.first.saturating_sub(first.origin);
+                let ended = ClosedInterval { length: first.length, discount: 1.0, lossy: 0, lossless };
+                self.intervals.close(ended, first.length);
+            }
             Some(current) => {
                 let packets = event.first.saturating_sub(current.first);
                 let non_data = event.non_data_below.saturating_sub(current.non_data_below);
+                let length = f64_from_u64(packets.saturating_sub(non_data).max(1));
                 let lossy = (current.last + 1).saturating_sub(current.first).min(packets);
-                ClosedInterval {
-                    length: tfrc_units::f64_from_u64(packets.saturating_sub(non_data).max(1)),
-                    discount: 1.0,
-                    lossy,
-                    lossless: packets - lossy,
-                }
+                let ended = ClosedInterval { length, discount: 1.0, lossy, lossless: packets - lossy };
+                // No packet has arrived between two events that were found together: DF is still at 1 (§5.5).
+                let grown_to = if event.found_at == current.found_at {
+                    0.0
+                } else {
+                    length + f64_from_u64((event.found_at + 1).saturating_sub(event.first))
+                };
+                self.intervals.close(ended, grown_to);
             }
-        };
-        self.intervals.close(ended);
+        }
         self.current = Some(event);
         self.count += 1;
     }
 }
 
-/// `span · k / steps` in whole nanoseconds.
+/// `span · k / steps`, rounded up to a nanosecond: a packet exactly a round-trip time after the first loss still belongs to its
+/// event (RFC 5348 §5.2), and rounding must not undo that.
 fn interpolate(span: Duration, k: u64, steps: u64) -> u64 {
-    let ns = u128::from(span.as_nanos()) * u128::from(k) / u128::from(steps.max(1));
+    let ns = (u128::from(span.as_nanos()) * u128::from(k)).div_ceil(u128::from(steps.max(1)));
     u64::try_from(ns).unwrap_or(u64::MAX)
 }

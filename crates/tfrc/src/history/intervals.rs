@@ -39,10 +39,11 @@ impl Intervals {
         }
     }
 
-    /// A new loss event ends the current interval (§5.5, the shift): the general discount factor it had reached passes into
-    /// those of the older ones.
-    pub(crate) fn close(&mut self, mut interval: ClosedInterval) {
-        let df = self.general_discount(interval.length);
+    /// A new loss event ends the current interval (§5.5, the shift): the general discount factor reached by then passes into
+    /// those of the older ones. DF goes by every packet that arrives (§5.5), so when the loss event is found it goes by
+    /// `grown_to`, the length the interval had then, with the packets that revealed the loss in it.
+    pub(crate) fn close(&mut self, mut interval: ClosedInterval, grown_to: f64) {
+        let df = self.general_discount(grown_to);
         for i in 0..self.closed.len() {
             if let Some(older) = self.closed.get_mut(i) {
                 older.discount *= df;
@@ -93,7 +94,7 @@ mod tests {
     fn after(lengths: &[f64], discounting: HistoryDiscounting) -> Intervals {
         let mut intervals = Intervals::new(&Settings { discounting, ..Settings::default() });
         for length in lengths {
-            intervals.close(closed(*length));
+            intervals.close(closed(*length), *length);
         }
         intervals
     }
@@ -119,6 +120,16 @@ mod tests {
     fn the_floor_holds() {
         let p = after(&[100.0; 9], HistoryDiscounting::Floor(0.25)).loss_event_rate(4000.0).get();
         assert!((p - (1.0 + 0.25 * 5.0) / (4000.0 + 0.25 * 500.0)).abs() < 1e-15);
+    }
+
+    /// The same history, but the loss event was found when the interval had grown to 800: DF is at its floor of 0.25.
+    #[test]
+    fn the_discount_goes_by_the_length_at_detection() {
+        let mut intervals = after(&[100.0; 8], HistoryDiscounting::Floor(0.25));
+        intervals.close(closed(400.0), 800.0);
+        let old = 0.25 * (1.0 + 1.0 + 1.0 + 0.8 + 0.6 + 0.4 + 0.2);
+        let p = intervals.loss_event_rate(1.0).get();
+        assert!((p - (1.0 + old) / (400.0 + 100.0 * old)).abs() < 1e-15, "{p}");
     }
 
     /// After a loss the discount reached by then stays with the old intervals: the new one of 400 weighs double.

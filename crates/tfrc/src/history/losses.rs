@@ -33,6 +33,8 @@ pub(crate) struct Congestion {
     pub(crate) cause: Cause,
     /// Packets that arrived with a higher sequence number.
     later: u8,
+    /// S_C, the highest sequence number received, when the run was declared.
+    pub(crate) found_at: u64,
     /// R as the sender reported it by then.
     pub(crate) rtt: Duration,
     /// Packets without data known to lie below `first`.
@@ -41,7 +43,7 @@ pub(crate) struct Congestion {
 
 impl Congestion {
     pub(crate) const fn new(first: u64, last: u64, cause: Cause, rtt: Duration, non_data_below: u64) -> Self {
-        Self { first, last, cause, later: 0, rtt, non_data_below }
+        Self { first, last, cause, later: 0, found_at: last, rtt, non_data_below }
     }
 }
 
@@ -89,6 +91,11 @@ impl Losses {
     /// Adds a marked packet; everything missing below it now counts as lost (RFC 5348 §5.1). Says whether the mark lies
     /// below a declared run, so that loss events must be worked out anew, and gives back a run that no longer fits.
     pub(crate) fn add_mark(&mut self, run: Congestion) -> (bool, Option<Congestion>) {
+        for i in self.declared..self.runs.len() {
+            if let Some(pending) = self.runs.get_mut(i) {
+                pending.found_at = run.found_at;
+            }
+        }
         let at = self.runs.iter().take_while(|r| r.first < run.first).count();
         let disorder = at < self.declared;
         let out = self.runs.insert(at, run);
@@ -135,8 +142,8 @@ impl Losses {
         (fill, out)
     }
 
-    /// Counts an arrival for every pending hole below it. Returns how many runs became declared.
-    pub(crate) fn count_arrival(&mut self, seq: u64) -> usize {
+    /// Counts an arrival for every pending hole below it; `highest` is S_C. Returns how many runs became declared.
+    pub(crate) fn count_arrival(&mut self, seq: u64, highest: u64) -> usize {
         let before = self.declared;
         for i in self.declared..self.runs.len() {
             if let Some(run) = self.runs.get_mut(i)
@@ -144,6 +151,7 @@ impl Losses {
             {
                 run.later = run.later.saturating_add(1);
                 if run.later >= self.lost_after && i == self.declared {
+                    run.found_at = highest;
                     self.declared += 1;
                 }
             }

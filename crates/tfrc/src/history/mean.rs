@@ -1,7 +1,5 @@
 //! From loss intervals to the loss event rate: the weighted mean of RFC 5348 §5.4 and §5.5.
 
-use tfrc_units::Probability;
-
 use crate::config::{Estimator, OpenInterval, Weights};
 
 /// w_i, the weight of the i-th newest of `n` intervals (RFC 5348 §5.4).
@@ -68,20 +66,16 @@ pub(crate) fn mean_interval(
     })
 }
 
-/// The loss event rate from interval lengths alone, newest (still open) first, without history discounting: what a CCID 3
-/// sender computes from a Loss Intervals option (RFC 4342 §6, RFC 5348 §5.4). Zero while there is only the open interval.
-#[must_use]
-pub fn loss_event_rate(lengths: &[f64], estimator: &Estimator) -> Probability {
-    let Some((open, closed)) = lengths.split_first() else { return Probability::ZERO };
-    let closed = closed.iter().map(|length| Weighed { length: *length, discount: 1.0 });
-    mean_interval(*open, closed, 1.0, estimator)
-        .map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::vec::Vec;
+
+    fn loss_event_rate(lengths: &[f64], estimator: &Estimator) -> Option<f64> {
+        let (open, closed) = lengths.split_first()?;
+        let closed = closed.iter().map(|length| Weighed { length: *length, discount: 1.0 });
+        mean_interval(*open, closed, 1.0, estimator).map(|mean| 1.0 / mean)
+    }
 
     const DEFAULT: Estimator = Estimator::AverageLossInterval {
         intervals: 8,
@@ -115,7 +109,7 @@ mod tests {
             for open in [1.0, 50.0, 5000.0] {
                 let mut lengths = std::vec![open];
                 lengths.extend((0..closed).map(|i| 10.0 + f64::from(u32::try_from(i * i % 37).unwrap_or(0))));
-                let got = loss_event_rate(&lengths, &DEFAULT).get();
+                let got = loss_event_rate(&lengths, &DEFAULT).unwrap_or(0.0);
                 let want = naive(&lengths);
                 assert!(
                     (got / want - 1.0).abs() < 1e-12,
@@ -127,8 +121,7 @@ mod tests {
 
     #[test]
     fn no_loss_event_no_rate() {
-        assert_eq!(loss_event_rate(&[], &DEFAULT), Probability::ZERO);
-        assert_eq!(loss_event_rate(&[1000.0], &DEFAULT), Probability::ZERO);
+        assert_eq!(loss_event_rate(&[1000.0], &DEFAULT), None);
     }
 
     #[test]
@@ -138,6 +131,6 @@ mod tests {
             weights: Weights::Constant,
             open: OpenInterval::Never,
         };
-        assert_eq!(loss_event_rate(&[1e9, 10.0, 20.0, 30.0, 40.0, 1.0], &basic).get(), 1.0 / 25.0);
+        assert_eq!(loss_event_rate(&[1e9, 10.0, 20.0, 30.0, 40.0, 1.0], &basic), Some(1.0 / 25.0));
     }
 }

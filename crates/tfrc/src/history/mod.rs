@@ -4,10 +4,11 @@ mod events;
 mod intervals;
 mod losses;
 mod mean;
+mod reported;
 #[cfg(test)]
 mod tests;
 
-pub use mean::loss_event_rate;
+pub use reported::loss_event_rate;
 use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 
 use crate::config::Settings;
@@ -147,13 +148,15 @@ impl LossHistory {
         if !seen.is_data {
             self.non_data += 1;
         }
-        let mut declared = self.losses.count_arrival(seen.seq);
+        let highest = self.highest.map_or(seen.seq, |h| h.seq);
+        let mut declared = self.losses.count_arrival(seen.seq, highest);
         if seen.ecn == Ecn::Ce && seen.is_data {
             let counter_before = self.last_arrival.map_or(mark.counter, |m| m.counter);
             let cause = Cause::Marked { at: now, counter_before };
             let declared_before = self.losses.declared().count();
-            let (disorder, out) =
-                self.losses.add_mark(Congestion::new(seen.seq, seen.seq, cause, seen.rtt, self.non_data));
+            let mut run = Congestion::new(seen.seq, seen.seq, cause, seen.rtt, self.non_data);
+            run.found_at = highest;
+            let (disorder, out) = self.losses.add_mark(run);
             replay |= disorder;
             let forgotten = usize::from(out.is_some());
             declared += (self.losses.declared().count() + forgotten).saturating_sub(declared_before);

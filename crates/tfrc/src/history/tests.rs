@@ -1,1 +1,296 @@
+//! The incremental history against RFC 5348 §5.1–5.4 written down plainly over the whole list of arrivals.
 
+use std::vec::Vec;
+
+use proptest::prelude::*;
+use tfrc_units::{Duration, Ecn, Instant};
+
+use super::{Change, FirstLoss, LossHistory, Seen};
+use crate::config::{HistoryDiscounting, LossEventTiming, Settings};
+use crate::history::loss_event_rate;
+
+const RTT: Duration = Duration::from_millis(100);
+const SEED: f64 = 50.0;
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Packet {
+    seq: u64,
+    at: Instant,
+    marked: bool,
+}
+
+fn settings() -> Settings {
+    Settings { discounting: HistoryDiscounting::Off, ..Settings::default() }
+}
+
+fn history() -> LossHistory {
+    LossHistory::new(&settings())
+}
+
+fn feed(history: &mut LossHistory, packet: Packet) -> Change {
+    let seen = Seen {
+        seq: packet.seq,
+        ecn: if packet.marked { Ecn::Ce } else { Ecn::NotEct },
+        is_data: true,
+        non_data_before: 0,
+        window_counter: 0,
+        rtt: RTT,
+    };
+    history.on_packet(packet.at, &seen, |_| SEED)
+}
+
+fn feed_all(history: &mut LossHistory, packets: &[(u64, u64)]) -> Vec<Change> {
+    packets.iter().map(|(ms, seq)| feed(history, Packet { seq: *seq, at: at(*ms), marked: false })).collect()
+}
+
+/// Start of every loss event and the interval lengths, from the definitions.
+fn naive(packets: &[Packet]) -> (Vec<u64>, Vec<f64>) {
+    let Some(highest) = packets.iter().map(|p| p.seq).max() else { return (Vec::new(), Vec::new()) };
+    let origin = packets.first().map_or(0, |p| p.seq);
+    let mut congestion: Vec<(u64, u128)> = Vec::new();
+    for seq in origin..highest {
+        if packets.iter().any(|p| p.seq == seq) {
+            continue;
+        }
+        let above = packets.iter().filter(|p| p.seq > seq).count();
+        let marked_above = packets.iter().any(|p| p.marked && p.seq > seq);
+        if above < 3 && !marked_above {
+            continue;
+        }
+        let Some(after) = packets.iter().position(|p| p.seq > seq) else { continue };
+        let Some(before) = packets.iter().take(after).next_back() else { continue };
+        let Some(after) = packets.get(after) else { continue };
+        let span = u128::from(after.at.as_nanos() - before.at.as_nanos());
+        // In units of a nanosecond times the number of steps, to compare without rounding.
+        let nominal = u128::from(before.at.as_nanos()) * 1_000_000
+            + span * 1_000_000 * u128::from(seq - before.seq) / u128::from(after.seq - before.seq);
+        congestion.push((seq, nominal));
+    }
+    congestion.extend(
+        packets.iter().filter(|p| p.marked).map(|p| (p.seq, u128::from(p.at.as_nanos()) * 1_000_000)),
+    );
+    congestion.sort_unstable();
+    let mut starts: Vec<(u64, u128)> = Vec::new();
+    for (seq, time) in congestion {
+        let rtt = u128::from(RTT.as_nanos()) * 1_000_000;
+        if starts.last().is_none_or(|(_, start)| start + rtt < time) {
+            starts.push((seq, time));
+        }
+    }
+    let starts: Vec<u64> = starts.into_iter().map(|(seq, _)| seq).collect();
+    let mut lengths = Vec::new();
+    if let Some(last) = starts.last() {
+        lengths.push(tfrc_units::f64_from_u64(highest - last + 1));
+        lengths.extend(starts.windows(2).rev().map(|w| match w {
+            [a, b] => tfrc_units::f64_from_u64(b - a),
+            _ => 0.0,
+        }));
+        lengths.push(SEED);
+    }
+    (starts, lengths)
+}
+
+proptest! {
+    /// Random losses, reordering by a few places, marks, and pauses longer than a round-trip time.
+    #[test]
+    fn agrees_with_the_definitions(
+        steps in prop::collection::vec((0u8..100, 0u64..40, 0u8..100), 1..120),
+        loss in 0u8..40,
+        late in 0u8..20,
+        mark in 0u8..10,
+    ) {
+        let mut packets = Vec::new();
+        let mut held: Vec<(usize, Packet)> = Vec::new();
+        let mut now = 0;
+        for (i, (fate, pause, luck)) in steps.iter().enumerate() {
+            now += 1 + pause;
+            let seq = 1000 + wide(i);
+            let marked = *luck < mark;
+            if *fate < loss && i > 0 {
+                continue;
+            }
+            if *fate < loss + late && i > 0 {
+                held.push((i + 1 + usize::from(*luck) % 6, Packet { seq, at: at(0), marked: false }));
+            } else {
+                packets.push(Packet { seq, at: at(now), marked });
+            }
+            for (due, mut packet) in held.split_off(0) {
+                if due <= i {
+                    now += 1;
+                    packet.at = at(now);
+                    packets.push(packet);
+                } else {
+                    held.push((due, packet));
+                }
+            }
+        }
+        let config = settings().validate().map_err(|e| TestCaseError::fail(std::format!("{e}")))?;
+        let mut history = history();
+        for n in 1..=packets.len() {
+            let so_far = packets.get(..n).unwrap_or_default();
+            let Some(packet) = so_far.last() else { continue };
+            prop_assert_ne!(feed(&mut history, *packet), Change::Duplicate);
+            let (starts, lengths) = naive(so_far);
+            prop_assert_eq!(history.loss_events(), wide(starts.len()));
+            let expected = loss_event_rate(&lengths, &config);
+            let got = history.loss_event_rate();
+            prop_assert!((got.get() - expected.get()).abs() < 1e-12, "after {} packets: {} against {}", n, got, expected);
+            prop_assert_eq!(feed(&mut history, *packet), Change::Duplicate);
+        }
+    }
+}
+
+/// RFC 5348 §5.1: lost when three later ones have come, not two; late ones fill the hole.
+#[test]
+fn three_later_packets_make_a_loss() {
+    let mut h = history();
+    let changes = feed_all(&mut h, &[(0, 0), (10, 2), (20, 3), (30, 4), (40, 1), (50, 5)]);
+    assert_eq!(
+        changes,
+        [
+            Change::None,
+            Change::None,
+            Change::None,
+            Change::NewLossEvent,
+            Change::LossEventRemoved,
+            Change::None
+        ]
+    );
+    assert!(h.loss_event_rate().is_zero());
+    let mut h = history();
+    assert_eq!(feed_all(&mut h, &[(0, 0), (10, 2), (20, 3), (30, 1), (40, 4)]), [Change::None; 5]);
+}
+
+/// subtle-points, §5.1: n−1, n+1, then n+2 marked: the event begins at the missing n when the mark comes.
+#[test]
+fn a_mark_makes_holes_before_it_count_at_once() {
+    let mut h = history();
+    feed_all(&mut h, &[(0, 10), (20, 12)]);
+    assert_eq!(feed(&mut h, Packet { seq: 13, at: at(30), marked: true }), Change::NewLossEvent);
+    assert_eq!(h.loss_events(), 1, "the mark lies within a round-trip time of the missing packet");
+    let intervals: Vec<_> = h.loss_intervals().collect();
+    assert_eq!(
+        intervals.first().map(|i| (i.lossless_length, i.loss_length, i.data_length)),
+        Some((0, 3, 3.0))
+    );
+
+    let mut h = history();
+    feed_all(&mut h, &[(0, 10), (20, 12)]);
+    feed(&mut h, Packet { seq: 13, at: at(120), marked: true });
+    assert_eq!(h.loss_events(), 2, "more than a round-trip time after the missing packet's nominal arrival");
+}
+
+/// RFC 5348 §5.3: a single marked packet is an interval of one.
+#[test]
+fn a_single_mark_is_an_interval_of_one() {
+    let mut h = history();
+    feed_all(&mut h, &[(0, 0), (10, 1)]);
+    feed(&mut h, Packet { seq: 2, at: at(20), marked: true });
+    assert_eq!(h.loss_intervals().next().map(|i| i.data_length), Some(1.0));
+}
+
+/// RFC 5348 §5.2: a run of losses that lasts longer than a round-trip time is several events. 1000 packets in 1 s: nominal
+/// times 1 ms apart, so an event every 101 packets.
+#[test]
+fn a_long_outage_is_several_events() {
+    let mut h = history();
+    feed_all(&mut h, &[(0, 0), (1000, 1000), (1001, 1001), (1002, 1002)]);
+    assert_eq!(h.loss_events(), 10);
+    assert_eq!(h.loss_intervals().nth(1).map(|i| (i.data_length, i.loss_length)), Some((101.0, 101)));
+}
+
+/// The same with a gap so long that only the intervals kept are worked through: the work is bounded, the count is right.
+#[test]
+fn a_huge_outage_takes_bounded_work() {
+    let mut h = history();
+    let far = 10_000_000_000;
+    feed_all(&mut h, &[(0, 0), (far / 1000, far), (far / 1000 + 1, far + 1), (far / 1000 + 2, far + 2)]);
+    // A packet a microsecond: an event every 100,001 packets.
+    assert_eq!(h.loss_events(), (far - 2) / 100_001 + 1);
+    assert_eq!(h.loss_intervals().nth(1).map(|i| i.data_length), Some(100_001.0));
+    assert_eq!(h.loss_intervals().nth(8).map(|i| i.data_length), Some(100_001.0));
+}
+
+/// RFC 4342 §10.2: by the window counter, losses are one event until the counter has gone on by more than four.
+#[test]
+fn loss_events_by_the_window_counter() {
+    let events = |counters: &[u8]| {
+        let settings = Settings { loss_event_timing: LossEventTiming::WindowCounter, ..Settings::default() };
+        let mut h = LossHistory::new(&settings);
+        for (i, counter) in counters.iter().enumerate() {
+            // Every second packet is lost.
+            let seen = Seen {
+                seq: 2 * wide(i),
+                ecn: Ecn::NotEct,
+                is_data: true,
+                non_data_before: 0,
+                window_counter: *counter,
+                rtt: RTT,
+            };
+            h.on_packet(at(0), &seen, |_| SEED);
+        }
+        h.loss_events()
+    };
+    assert_eq!(events(&[0, 1, 2, 3, 4, 4, 4, 4]), 1);
+    assert_eq!(events(&[0, 1, 2, 3, 4, 5, 5, 5, 5]), 2);
+    assert_eq!(events(&[14, 15, 0, 1, 2, 3, 3, 3, 3]), 2, "circular");
+}
+
+/// RFC 4342 §6.1.1: packets without data do not count, neither received nor known to be missing.
+#[test]
+fn packets_without_data_do_not_count() {
+    let mut h = history();
+    let mut feed = |ms, seq, is_data, non_data_before| {
+        let seen = Seen { seq, ecn: Ecn::NotEct, is_data, non_data_before, window_counter: 0, rtt: RTT };
+        h.on_packet(at(ms), &seen, |_| SEED)
+    };
+    feed(0, 0, true, 0);
+    // 1 and 2 are missing, but both are known to carry no data.
+    assert_eq!(feed(10, 3, true, 2), Change::None);
+    // 4 (data) and 5 (no data) are missing.
+    feed(20, 6, true, 1);
+    feed(30, 7, false, 0);
+    assert_eq!(feed(40, 8, true, 1), Change::NewLossEvent);
+    let open = h.loss_intervals().next();
+    assert_eq!(open.map(|i| (i.lossless_length, i.loss_length, i.data_length)), Some((4, 1, 3.0)));
+    assert_eq!(h.loss_intervals().nth(1).map(|i| (i.lossless_length, i.data_length)), Some((4, SEED)));
+}
+
+/// RFC 5348 §6.3.1: the loss of the very first packet is told apart.
+#[test]
+fn the_first_packet_may_be_the_lost_one() {
+    let mut h = history();
+    h.expect(at(0), 5);
+    let mut asked = Vec::new();
+    for seq in 6..10 {
+        let seen =
+            Seen { seq, ecn: Ecn::NotEct, is_data: true, non_data_before: 0, window_counter: 0, rtt: RTT };
+        h.on_packet(at(seq), &seen, |first| {
+            asked.push(first);
+            4.84
+        });
+    }
+    assert_eq!(asked, [FirstLoss::FirstPacket]);
+    assert_eq!(h.loss_intervals().nth(1).map(|i| i.lossless_length), Some(0));
+}
+
+/// Holes that never fill do not pile up: the oldest are decided for good.
+#[test]
+fn memory_is_bounded() {
+    let mut h = history();
+    for i in 0..100_000 {
+        feed(&mut h, Packet { seq: 2 * i, at: at(200 * i), marked: false });
+    }
+    assert_eq!(h.loss_events(), 100_000 - 3);
+    assert_eq!(feed(&mut h, Packet { seq: 1, at: at(20_000_001), marked: false }), Change::Duplicate);
+    // Every other packet lost, and six since the last loss that is certain: I_tot0 = 6 + 2·5 over 6.
+    assert_eq!(h.loss_event_rate().get(), 6.0 / 16.0);
+}
+
+fn wide(x: usize) -> u64 {
+    u64::try_from(x).unwrap_or(u64::MAX)
+}

@@ -121,7 +121,7 @@ impl Receiver {
     }
 
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without
-    /// it the first packet that arrives is taken for the first sent. Too late once a packet has arrived.
+    /// it the first packet that arrives is taken for the first sent. `first_seq` is at least 1. Too late once a packet has arrived.
     pub fn expect(&mut self, now: Instant, first_seq: u64) {
         self.history.expect(now, first_seq);
     }

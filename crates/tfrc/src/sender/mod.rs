@@ -66,6 +66,8 @@ pub struct Sender {
     timer: Option<Instant>,
     activity: Activity,
     feedback_packets: u64,
+    latest_feedback: Option<Feedback>,
+    loss_events: u64,
     latest: Instant,
     events: Ring<RateChange, 4>,
 }
@@ -85,6 +87,8 @@ impl Sender {
             timer: None,
             activity: Activity::Idle,
             feedback_packets: 0,
+            latest_feedback: None,
+            loss_events: 0,
             latest: Instant::ZERO,
             events: Ring::new(),
             settings,
@@ -207,13 +211,27 @@ impl Sender {
         self.feedback_packets
     }
 
+    /// The feedback taken in last.
+    #[must_use]
+    pub const fn latest_feedback(&self) -> Option<Feedback> {
+        self.latest_feedback
+    }
+
+    /// Feedback packets that told of a new loss event.
+    #[must_use]
+    pub const fn loss_events(&self) -> u64 {
+        self.loss_events
+    }
+
     fn take_feedback(&mut self, now: Instant, feedback: Feedback) {
         self.feedback_packets += 1;
+        self.latest_feedback = Some(feedback);
         // Step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
         let new_loss_event = feedback.losses == LossReport::NewLossEvent;
         if new_loss_event || feedback.loss_event_rate > self.allowed.p {
             self.segment.on_loss_event();
+            self.loss_events += 1;
         }
         if self.rtt.mean().is_none() {
             // §4.2: the first sample gives the initial rate instead of step 4.

@@ -1,0 +1,27 @@
+//! Arguments of `tfrc demo`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tfrc_units::Duration;
+
+use super::output::StreamArgs;
+use super::values;
+
+/// Arguments of `tfrc demo`: sender, receiver and an emulated bottleneck (2 Mbit/s, round-trip time 40 ms, 25 packets)
+/// in one process, over the loopback interface, without privileges.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// How long to run
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_time)]
+    pub duration: Duration,
+    /// Simulated TCP flows that share the bottleneck
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1000))]
+    pub tcp: u16,
+    /// Write a page with charts of the run
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// What to print.
+    #[command(flatten)]
+    pub output: StreamArgs,
+}

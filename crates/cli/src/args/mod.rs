@@ -1,0 +1,129 @@
+//! What can be written on the command line: one file per subcommand.
+
+mod completions;
+mod demo;
+mod equation;
+mod link;
+mod man;
+mod output;
+mod recv;
+mod send;
+pub mod values;
+
+use clap::{Parser, Subcommand};
+
+pub use completions::CompletionsArgs;
+pub use demo::DemoArgs;
+pub use equation::EquationArgs;
+pub use link::LinkArgs;
+pub use man::ManArgs;
+pub use output::{Format, JsonArgs, StreamArgs};
+pub use recv::RecvArgs;
+pub use send::SendArgs;
+
+/// TCP-Friendly Rate Control: the equation, the protocol and the laboratory
+#[derive(Debug, Parser)]
+#[command(
+    name = "tfrc",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Rates are bit/s with decimal prefixes (10M, 64kbit/s); times have a unit (250ms, 20s).\n\
+                  Exit status: 0 fine, 1 the run failed, 2 usage or scenario error, 3 a check failed."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+#[non_exhaustive]
+pub enum Command {
+    /// Print the completion script of a shell
+    Completions(CompletionsArgs),
+    /// Compute the rate of a loss event rate with the TCP throughput equation, or the reverse
+    Equation(EquationArgs),
+    /// Write the manual pages into a directory
+    Man(ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, FromArgMatches};
+    use tfrc_units::{Duration, Rate};
+    use values::{Place, Target};
+
+    /// Reads arguments by themselves, whether or not their subcommand is there, and has clap check their definition.
+    fn read<A: Args + FromArgMatches>(line: &str) -> Result<A, String> {
+        let command = A::augment_args(clap::Command::new("x"));
+        command.clone().debug_assert();
+        let words = std::iter::once("x").chain(line.split_whitespace());
+        let matches = command.try_get_matches_from(words).map_err(|e| e.to_string())?;
+        A::from_arg_matches(&matches).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn demo() {
+        let args: DemoArgs = read("").expect("all have defaults");
+        assert_eq!((args.duration, args.tcp, args.report), (Duration::from_secs(20), 1, None));
+        assert_eq!(args.output.format(), Format::Human);
+        let args: DemoArgs = read("--duration 2min --tcp 0 --report r.html --json-stream").expect("right");
+        assert_eq!((args.duration, args.tcp), (Duration::from_secs(120), 0));
+        assert_eq!(args.output.format(), Format::JsonStream);
+        for bad in ["--duration 0", "--tcp -1", "--tcp 1001", "-J --json-stream"] {
+            assert!(read::<DemoArgs>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn send() {
+        let args: SendArgs = read("host").expect("right");
+        assert_eq!(args.to, values::target("host:6511").expect("right"));
+        assert_eq!((args.length, args.file, args.cap, args.time), (1316, None, None, None));
+        let line = "[::1]:7000 -f - -b 10M -l 1000 --pps 50 -t 5s -n 2MB --deadline 100ms --journal j -J";
+        let args: SendArgs = read(line).expect("right");
+        let Target { host, port } = args.to;
+        assert_eq!((host.as_str(), port), ("::1", 7000));
+        assert_eq!(args.file, Some(Place::Standard));
+        assert_eq!(args.cap, Some(Rate::from_bits_per_sec(10e6)));
+        assert_eq!((args.length, args.pps, args.bytes), (1000, Some(50.0), Some(2_000_000)));
+        assert_eq!(
+            (args.time, args.deadline),
+            (Some(Duration::from_secs(5)), Some(Duration::from_millis(100)))
+        );
+        assert_eq!(args.output.format(), Format::Json);
+        for bad in ["", "host -b 0", "host -l 70000", "host -t 5MB", "host:x"] {
+            assert!(read::<SendArgs>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn recv() {
+        let args: RecvArgs = read("").expect("all have defaults");
+        assert_eq!((args.bind, args.port, args.output, args.one, args.service), (None, 6511, None, false, 0));
+        let args: RecvArgs = read("--bind ::1 -p 7000 -o out.ts -1 --service SC:fdpz").expect("right");
+        assert_eq!((args.bind.map(|a| a.is_ipv6()), args.port, args.one), (Some(true), 7000, true));
+        assert_eq!(args.output, Some(Place::File("out.ts".into())));
+        assert_eq!(args.service, 0x6664_707a);
+        for bad in ["--bind here", "-p 70000", "-o", "--service toolong"] {
+            assert!(read::<RecvArgs>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn link() {
+        let args: LinkArgs = read("net.toml --listen 127.0.0.1:9000 --to [::1]:9001").expect("right");
+        assert_eq!((args.listen.port(), args.to.is_ipv6()), (9000, true));
+        for bad in ["", "net.toml", "net.toml --listen 127.0.0.1 --to [::1]:9001"] {
+            assert!(read::<LinkArgs>(bad).is_err(), "{bad}");
+        }
+    }
+}

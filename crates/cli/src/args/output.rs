@@ -1,0 +1,54 @@
+//! `--json` and `--json-stream`: what results are written as.
+
+use clap::Args;
+
+/// What results are written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// Words and tables for a person.
+    Human,
+    /// One JSON document at the end.
+    Json,
+    /// One JSON object a line while it runs.
+    JsonStream,
+}
+
+/// For commands with one result.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct JsonArgs {
+    /// Print the result as one JSON document
+    #[arg(short = 'J', long)]
+    pub json: bool,
+}
+
+impl JsonArgs {
+    /// The format asked for.
+    #[must_use]
+    pub const fn format(self) -> Format {
+        if self.json { Format::Json } else { Format::Human }
+    }
+}
+
+/// For commands that run for a time.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct StreamArgs {
+    /// Print the summary as one JSON document at the end
+    #[arg(short = 'J', long, conflicts_with = "json_stream")]
+    pub json: bool,
+    /// Print one JSON object a line while it runs: start, interval, event, end, error
+    #[arg(long)]
+    pub json_stream: bool,
+}
+
+impl StreamArgs {
+    /// The format asked for.
+    #[must_use]
+    pub const fn format(self) -> Format {
+        match (self.json_stream, self.json) {
+            (true, _) => Format::JsonStream,
+            (false, true) => Format::Json,
+            (false, false) => Format::Human,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Arguments of `tfrc send`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tfrc_units::{Duration, Rate};
+
+use super::output::StreamArgs;
+use super::values::{self, Place, Target};
+
+/// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
+#[derive(Debug, Args)]
+pub struct SendArgs {
+    /// The receiver; without a port 6511
+    #[arg(value_name = "HOST[:PORT]", value_parser = values::target)]
+    pub to: Target,
+    /// Send a file, or standard input (-); without it made-up data
+    #[arg(short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
+    pub file: Option<Place>,
+    /// Never send faster than this; without it 50 Mbit/s to another host and no cap to this one
+    #[arg(short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
+    pub cap: Option<Rate>,
+    /// Application data in each packet
+    #[arg(short = 'l', long = "length", value_name = "BYTES", default_value = "1316", value_parser = values::packet_size)]
+    pub length: u16,
+    /// Packets a second the application makes; without it as many as allowed
+    #[arg(long, value_name = "N", value_parser = values::packets_per_second)]
+    pub pps: Option<f64>,
+    /// Stop after this time
+    #[arg(short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
+    pub time: Option<Duration>,
+    /// Stop after this much data
+    #[arg(short = 'n', long = "bytes", value_name = "BYTES", value_parser = values::positive_size)]
+    pub bytes: Option<u64>,
+    /// Drop data that has waited longer than this instead of sending it late
+    #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
+    pub deadline: Option<Duration>,
+    /// Write a page with charts of the run
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Record every input of the protocol machine, to replay it
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
+    /// What to print.
+    #[command(flatten)]
+    pub output: StreamArgs,
+}

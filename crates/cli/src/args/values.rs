@@ -1,0 +1,238 @@
+//! Values as people write them, read by the grammar of [`tfrc_units::text`], with an error that says what would be
+//! right.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use tfrc_units::{Duration, Probability, Rate, text};
+
+/// The UDP port of DCCP in UDP (RFC 6773 §3).
+pub const DEFAULT_PORT: u16 = 6511;
+
+/// A rate above zero.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn positive_rate(written: &str) -> Result<Rate, String> {
+    let rate = text::rate(written).map_err(|e| e.to_string())?;
+    if rate.is_zero() {
+        return Err("is zero; expected a rate above zero, such as 10M, 10Mbit/s or 64kbit/s".to_owned());
+    }
+    Ok(rate)
+}
+
+/// A time above zero.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn positive_time(written: &str) -> Result<Duration, String> {
+    let time = text::time(written).map_err(|e| e.to_string())?;
+    if time.is_zero() {
+        return Err("is zero; expected a time above zero, such as 250ms, 20s or 80us".to_owned());
+    }
+    Ok(time)
+}
+
+/// A number of bytes above zero.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn positive_size(written: &str) -> Result<u64, String> {
+    match text::size(written).map_err(|e| e.to_string())? {
+        0 => Err("is zero; expected a size above zero in bytes, such as 1460, 50kB or 2MB".to_owned()),
+        size => Ok(size),
+    }
+}
+
+/// Application data of one packet: 1 byte to what a UDP datagram can carry.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn packet_size(written: &str) -> Result<u16, String> {
+    // 65 535 less IPv4 and UDP headers and the longest DCCP header (RFC 4340 §5: 255 words).
+    const MOST: u16 = 65_535 - 28 - 1020;
+    u16::try_from(positive_size(written)?)
+        .ok()
+        .filter(|size| *size <= MOST)
+        .ok_or_else(|| format!("is too large for a datagram; expected 1 to {MOST} bytes, such as 1316"))
+}
+
+/// Packets a second, above zero.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn packets_per_second(written: &str) -> Result<f64, String> {
+    match f64::from_str(written) {
+        Ok(pps) if pps > 0.0 && pps <= 1e9 => Ok(pps),
+        _ => Err("expected a number of packets a second above zero, such as 50 or 33.3".to_owned()),
+    }
+}
+
+/// A loss event rate for the throughput equation: above 0, at most 1.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn loss_event_rate(written: &str) -> Result<Probability, String> {
+    let p = text::probability(written).map_err(|e| e.to_string())?;
+    if p.is_zero() {
+        return Err("is zero, and without loss the equation sets no limit; \
+                    expected a loss event rate above 0 and at most 1, such as 0.01 or 1%"
+            .to_owned());
+    }
+    Ok(p)
+}
+
+/// A file, or `-` for a standard stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// A file by its path.
+    File(PathBuf),
+    /// Standard input or standard output.
+    Standard,
+}
+
+/// Reads a [`Place`].
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn place(written: &str) -> Result<Place, String> {
+    match written {
+        "" => Err("is empty; expected a file's name, or - for the standard stream".to_owned()),
+        "-" => Ok(Place::Standard),
+        name => Ok(Place::File(PathBuf::from(name))),
+    }
+}
+
+/// A host and the UDP port on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Target {
+    /// Name or address, without brackets.
+    pub host: String,
+    /// UDP port.
+    pub port: u16,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// Reads a [`Target`]: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn target(written: &str) -> Result<Target, String> {
+    let hint =
+        || "expected HOST or HOST:PORT, such as 192.0.2.1:6511, example.org or [2001:db8::1]:6511".to_owned();
+    let (host, port) = if let Some(rest) = written.strip_prefix('[') {
+        let (host, after) = rest.split_once(']').ok_or_else(hint)?;
+        (host, if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or_else(hint)?) })
+    } else if written.matches(':').count() > 1 {
+        (written, None)
+    } else {
+        written.split_once(':').map_or((written, None), |(host, port)| (host, Some(port)))
+    };
+    let port = match port {
+        None => DEFAULT_PORT,
+        Some(text) => text.parse().ok().filter(|p| *p != 0).ok_or_else(hint)?,
+    };
+    if host.is_empty() || host.contains(char::is_whitespace) {
+        return Err(hint());
+    }
+    Ok(Target { host: host.to_owned(), port })
+}
+
+/// A DCCP service code (RFC 4340 §8.1.2): `SC:text`, `SC=decimal`, `SC=xhex`, or the text or decimal number alone.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn service_code(written: &str) -> Result<u32, String> {
+    let hint = || {
+        "expected a service code, such as SC:fdpz (up to four ASCII characters), SC=1717858426 or 42"
+            .to_owned()
+    };
+    if let Some(number) = written.strip_prefix("SC=") {
+        let parsed = match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16),
+            None => number.parse(),
+        };
+        return parsed.map_err(|_| hint());
+    }
+    let (text, bare) = written.strip_prefix("SC:").map_or((written, true), |text| (text, false));
+    if bare && let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    if text.is_empty() || text.len() > 4 || !text.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(hint());
+    }
+    // Shorter texts are filled with spaces on the right.
+    Ok(text.bytes().chain(std::iter::repeat(b' ')).take(4).fold(0, |code, b| (code << 8) | u32::from(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(host: &str, port: u16) -> Result<Target, String> {
+        Ok(Target { host: host.to_owned(), port })
+    }
+
+    #[test]
+    fn targets() {
+        assert_eq!(target("example.org"), at("example.org", 6511));
+        assert_eq!(target("192.0.2.1:7000"), at("192.0.2.1", 7000));
+        assert_eq!(target("::1"), at("::1", 6511));
+        assert_eq!(target("[::1]"), at("::1", 6511));
+        assert_eq!(target("[::1]:7000"), at("::1", 7000));
+        for bad in
+            ["", ":7000", "host:", "host:0", "host:70000", "host:x", "[::1", "[::1]7000", "a b", "[]:1"]
+        {
+            assert!(target(bad).is_err(), "{bad}");
+        }
+        for written in ["example.org:6511", "[::1]:7000"] {
+            assert_eq!(target(written).map(|t| t.to_string()), Ok(written.to_owned()));
+        }
+    }
+
+    #[test]
+    fn service_codes() {
+        assert_eq!(service_code("SC:fdpz"), Ok(1_717_858_426));
+        assert_eq!(service_code("fdpz"), Ok(1_717_858_426));
+        assert_eq!(service_code("SC=1717858426"), Ok(1_717_858_426));
+        assert_eq!(service_code("SC=x6664707a"), Ok(1_717_858_426));
+        assert_eq!(service_code("42"), Ok(42));
+        assert_eq!(service_code("SC:42"), Ok(0x3432_2020));
+        for bad in ["", "SC:", "SC=", "SC=x", "SC:abcde", "4294967296", "é", "SC:a\u{7}"] {
+            assert!(service_code(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn zero_is_refused_with_what_would_be_right() {
+        for error in [
+            positive_rate("0").map(|_| ()),
+            positive_time("0ms").map(|_| ()),
+            positive_size("0").map(|_| ()),
+            loss_event_rate("0%").map(|_| ()),
+            packets_per_second("0").map(|_| ()),
+        ] {
+            assert!(error.is_err_and(|e| e.contains("expected")));
+        }
+        assert_eq!(packet_size("1316"), Ok(1316));
+        assert_eq!(packet_size("64487"), Ok(64_487));
+        assert!(packet_size("64488").is_err());
+        assert!(packet_size("0").is_err());
+        assert_eq!(packets_per_second("33.3"), Ok(33.3));
+        for bad in ["nan", "inf", "-1", "1e10", "ten"] {
+            assert!(packets_per_second(bad).is_err(), "{bad}");
+        }
+    }
+}

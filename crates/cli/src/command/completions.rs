@@ -1,0 +1,16 @@
+//! `tfrc completions`: the completion script of a shell.
+
+use clap::CommandFactory;
+
+use crate::Failure;
+use crate::args::{Cli, CompletionsArgs};
+
+/// Prints the script.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "tfrc", &mut script);
+    super::print(&String::from_utf8_lossy(&script))
+}

@@ -1,0 +1,15 @@
+//! What each subcommand does, one file each.
+
+pub mod completions;
+pub mod equation;
+pub mod man;
+
+use std::io::{self, Write};
+
+use crate::Failure;
+
+/// Writes a result to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Failure::io(&"standard output", &e))
+}

@@ -1,0 +1,87 @@
+//! How a command can fail, and the exit status of each way.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// Why a command did not end well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// A check of a result failed: exit status 3.
+    Check(String),
+    /// Whoever read our output has closed it: nothing is left to do, exit status 0.
+    ClosedPipe,
+    /// The run failed: exit status 1.
+    Run(String),
+    /// The command line or the scenario asks for something impossible: exit status 2.
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What would be right.
+        hint: String,
+    },
+}
+
+impl Failure {
+    /// A usage failure from its two sentences.
+    #[must_use]
+    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), hint: hint.into() }
+    }
+
+    /// An I/O error on `what`, such as `standard output` or a file's name.
+    #[must_use]
+    pub fn io(what: &dyn fmt::Display, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Run(format!("{what}: {error}")),
+        }
+    }
+
+    /// The exit status.
+    #[must_use]
+    pub const fn status(&self) -> u8 {
+        match self {
+            Self::ClosedPipe => 0,
+            Self::Run(_) => 1,
+            Self::Usage { .. } => 2,
+            Self::Check(_) => 3,
+        }
+    }
+
+    /// Says it on standard error, in the form of clap's own errors, and gives the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
+        if *self != Self::ClosedPipe {
+            eprintln!("error: {self}");
+        }
+        ExitCode::from(self.status())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Check(message) | Self::Run(message) => f.write_str(message),
+            Self::ClosedPipe => f.write_str("the reader closed the pipe"),
+            Self::Usage { message, hint } => write!(f, "{message}\n\n  hint: {hint}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_fine_and_other_io_is_not() {
+        let closed = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert_eq!(Failure::io(&"standard output", &closed).status(), 0);
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let failure = Failure::io(&"out.html", &full);
+        assert_eq!(failure.status(), 1);
+        assert!(failure.to_string().starts_with("out.html: "));
+    }
+}

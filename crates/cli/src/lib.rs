@@ -1,0 +1,53 @@
+//! The command `tfrc`: arguments, output and exit status. What the subcommands do is in the crates below.
+//!
+//! Data goes to standard output; progress, logs and errors to standard error. Exit status: 0 fine, 1 the run failed,
+//! 2 usage or scenario error, 3 a check failed. A reader that closes the pipe early is no failure.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a command line has a terminal, a clock and signals"
+)]
+
+pub mod args;
+pub mod command;
+mod failure;
+pub mod interrupt;
+pub mod reporter;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use failure::Failure;
+
+use args::{Cli, Command};
+
+/// Runs the command line of this process and says how it went.
+#[must_use]
+pub fn main() -> ExitCode {
+    let outcome = match Cli::try_parse() {
+        Ok(cli) => run(cli.command),
+        // Help and version come this way too, with status 0; a closed pipe must not turn them into a failure.
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Runs one subcommand.
+///
+/// # Errors
+/// The [`Failure`] that decides the exit status.
+pub fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Completions(args) => command::completions::run(&args),
+        Command::Equation(args) => command::equation::run(&args),
+        Command::Man(args) => command::man::run(&args),
+    }
+}

@@ -1,0 +1,5 @@
+//! The command `tfrc`. Everything is in the library beside it, where it can be tested.
+
+fn main() -> std::process::ExitCode {
+    tfrc_cli::main()
+}

@@ -1,0 +1,298 @@
+//! Everything a running command says: records in, words or JSON on standard output, progress on standard error, and
+//! the report page at the end.
+//!
+//! `send`, `recv` and `demo` hand every [`Record`] to one [`Reporter`] and write nothing themselves.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tfrc_lab::record::{Event, EventKind, Interval, Record, Summary};
+use tfrc_lab::report::{self, Run, human};
+use tfrc_units::Duration;
+
+use crate::Failure;
+use crate::args::Format;
+
+/// Where the words of the summary go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SummaryTo {
+    /// Standard error: standard output carries received data.
+    Stderr,
+    /// Standard output.
+    Stdout,
+}
+
+/// What a [`Reporter`] shall do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReporterConfig {
+    /// What standard output carries.
+    pub format: Format,
+    /// Where [`Format::Human`] puts the summary.
+    pub summary_to: SummaryTo,
+    /// How long the run will last if nobody ends it; the progress bar needs it.
+    pub duration: Option<Duration>,
+    /// Where to write the page of the run.
+    pub report: Option<PathBuf>,
+}
+
+/// Says what a run does while it runs, and what it did.
+#[derive(Debug)]
+pub struct Reporter<O = io::Stdout, E = io::Stderr> {
+    config: ReporterConfig,
+    out: O,
+    err: E,
+    bar: Option<ProgressBar>,
+    /// The run so far, kept only when a page is wanted.
+    run: Option<Run>,
+    /// Progress lines are due from here, seconds since the start.
+    next_line_s: f64,
+}
+
+impl Reporter {
+    /// A reporter on the standard streams. A progress bar is drawn if standard error is a terminal and nothing
+    /// streams; else there is a line of progress every second of the run.
+    #[must_use]
+    pub fn new(config: ReporterConfig) -> Self {
+        let mut reporter = Self::on(config, io::stdout(), io::stderr());
+        if reporter.config.format != Format::JsonStream && io::stderr().is_terminal() {
+            reporter.bar = Some(bar(reporter.config.duration));
+        }
+        reporter
+    }
+}
+
+impl<O: Write, E: Write> Reporter<O, E> {
+    /// A reporter on other streams, without a progress bar.
+    pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
+        Self { config, out, err, bar: None, run: None, next_line_s: 1.0 }
+    }
+
+    /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and [`Record::Error`] print the
+    /// summary and write the page.
+    ///
+    /// # Errors
+    /// When standard output or the page cannot be written; [`Failure::ClosedPipe`] if its reader has gone.
+    pub fn record(&mut self, record: &Record) -> Result<(), Failure> {
+        if self.config.format == Format::JsonStream {
+            self.line(&serde_json::json!(record).to_string())?;
+        }
+        match record {
+            Record::Interval(interval) => self.progress(interval),
+            Record::Event(event) => self.event(event),
+            _ => {}
+        }
+        if self.config.report.is_some() {
+            match (&mut self.run, record) {
+                (Some(run), record) => run.push(record.clone()),
+                (none, Record::Start(start)) => *none = Some(Run::new(start.clone())),
+                _ => {}
+            }
+        }
+        match record {
+            Record::End(summary) => self.end(summary),
+            Record::Error { .. } => {
+                self.clear();
+                self.page()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A line for the user on standard error, such as where the receiver listens.
+    pub fn note(&mut self, text: &str) {
+        // What cannot be said on standard error cannot be said at all.
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => drop(writeln!(self.err, "{text}")),
+        }
+    }
+
+    fn line(&mut self, text: &str) -> Result<(), Failure> {
+        writeln!(self.out, "{text}")
+            .and_then(|()| self.out.flush())
+            .map_err(|e| Failure::io(&"standard output", &e))
+    }
+
+    fn progress(&mut self, interval: &Interval) {
+        if interval.flow.is_some() {
+            return;
+        }
+        if let Some(bar) = &self.bar {
+            let position = Duration::from_secs_f64(interval.t_s).as_nanos() / 1_000_000;
+            bar.set_position(position.min(bar.length().unwrap_or(u64::MAX)));
+            bar.set_message(state(interval));
+        } else if interval.t_s + 1e-6 >= self.next_line_s {
+            self.next_line_s = (interval.t_s + 1e-6).floor() + 1.0;
+            let line = format!("{:6.1} s  {}", interval.t_s, state(interval));
+            self.note(&line);
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let what = match event.event {
+            EventKind::Connected => "connected",
+            EventKind::Closed => "closed",
+            _ => return,
+        };
+        let detail = event.detail.as_ref().map_or(String::new(), |d| format!(": {d}"));
+        let line = format!("{:6.1} s  {what}{detail}", event.t_s);
+        self.note(&line);
+    }
+
+    fn end(&mut self, summary: &Summary) -> Result<(), Failure> {
+        self.clear();
+        match (self.config.format, self.config.summary_to) {
+            (Format::Human, SummaryTo::Stdout) => {
+                let text = words(summary);
+                self.line(text.trim_end())?;
+            }
+            (Format::Human, SummaryTo::Stderr) => self.note(words(summary).trim_end()),
+            (Format::Json, _) => self.line(&serde_json::json!(summary).to_string())?,
+            (Format::JsonStream, _) => {}
+        }
+        self.page()
+    }
+
+    fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn page(&mut self) -> Result<(), Failure> {
+        if let (Some(run), Some(path)) = (self.run.take(), self.config.report.clone()) {
+            std::fs::write(&path, report::page(&run)).map_err(|e| Failure::io(&path.display(), &e))?;
+            self.note(&format!("report written to {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+fn bar(duration: Option<Duration>) -> ProgressBar {
+    let milliseconds = duration.map(|d| d.as_nanos() / 1_000_000);
+    let (bar, template) = match milliseconds {
+        Some(length) => (ProgressBar::new(length), "{elapsed:>4} {bar:24} {msg}"),
+        None => (ProgressBar::no_length(), "{elapsed:>4} {spinner} {msg}"),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// What is known now, in one line.
+fn state(i: &Interval) -> String {
+    let parts = [
+        i.allowed_rate_bps.map(|x| format!("allowed {}", human::rate(x))),
+        i.send_rate_bps.map(|x| format!("sent {}", human::rate(x))),
+        i.goodput_bps.map(|x| format!("goodput {}", human::rate(x))),
+        i.loss_event_rate.map(|x| format!("p {}", human::number(x))),
+        i.rtt_s.map(|x| format!("RTT {}", human::time(x))),
+        i.queue_packets.map(|x| format!("queue {x:.0}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+/// The summary as a table.
+fn words(summary: &Summary) -> String {
+    let mut text: String =
+        report::rows(summary).iter().map(|(name, value, _)| format!("{name:<38} {value}\n")).collect();
+    if summary.flows.len() > 1 {
+        text.push_str("\nflow              kind          goodput         loss        variation\n");
+        for f in &summary.flows {
+            let or_dash = |x: Option<String>| x.unwrap_or_else(|| "-".to_owned());
+            text.push_str(&format!(
+                "{:<17} {:<13} {:<15} {:<11} {}\n",
+                f.id,
+                f.kind,
+                or_dash(f.goodput_bps.map(human::rate)),
+                or_dash(f.packet_loss_rate.map(human::percent)),
+                or_dash(f.cov.map(human::number)),
+            ));
+        }
+    }
+    // The page keeps thousands together with a space that does not break; a terminal has no need to.
+    text.replace('\u{a0}', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tfrc_lab::record::{Role, Start};
+
+    fn config(format: Format) -> ReporterConfig {
+        ReporterConfig { format, summary_to: SummaryTo::Stdout, duration: None, report: None }
+    }
+
+    fn records() -> Vec<Record> {
+        let mut records = vec![Record::Start(Start::new(Role::Send, "tfrc 0.1.0", "tfrc send h"))];
+        for tick in 1..=25u32 {
+            records.push(Record::Interval(Interval {
+                t_s: f64::from(tick) / 10.0,
+                interval_s: 0.1,
+                allowed_rate_bps: Some(1e6),
+                ..Interval::default()
+            }));
+        }
+        records.push(Record::End(Box::new(Summary {
+            sent_packets: Some(250),
+            duration_s: 2.5,
+            ..Summary::default()
+        })));
+        records
+    }
+
+    fn run(config: ReporterConfig) -> (String, String) {
+        let mut reporter = Reporter::on(config, Vec::new(), Vec::new());
+        for record in records() {
+            reporter.record(&record).expect("memory takes everything");
+        }
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (text(reporter.out), text(reporter.err))
+    }
+
+    #[test]
+    fn progress_is_one_line_a_second_on_stderr() {
+        let (_, err) = run(config(Format::Human));
+        assert_eq!(err, "   1.0 s  allowed 1.00 Mbit/s\n   2.0 s  allowed 1.00 Mbit/s\n");
+    }
+
+    #[test]
+    fn a_stream_is_every_record_on_a_line() {
+        let (out, _) = run(config(Format::JsonStream));
+        let read: Vec<Record> = out.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        assert_eq!(read, records());
+    }
+
+    #[test]
+    fn json_is_one_document() {
+        let (out, _) = run(config(Format::Json));
+        let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!(document["sent_packets"], 250);
+        assert_eq!(document["goodput_bps"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn the_summary_leaves_stdout_to_the_data() {
+        let (out, err) = run(ReporterConfig { summary_to: SummaryTo::Stderr, ..config(Format::Human) });
+        assert_eq!(out, "");
+        assert!(err.contains("Packets sent                           250"), "{err}");
+    }
+
+    #[test]
+    fn the_page_is_written_at_the_end() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("run.html");
+        let (_, err) = run(ReporterConfig { report: Some(path.clone()), ..config(Format::Human) });
+        let page = std::fs::read_to_string(&path).expect("the page");
+        assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+        assert!(err.contains("report written to"));
+        let nowhere = ReporterConfig { report: Some(dir.path().join("no/run.html")), ..config(Format::Json) };
+        let mut reporter = Reporter::on(nowhere, Vec::new(), Vec::new());
+        let outcome: Vec<_> = records().iter().map(|r| reporter.record(r)).collect();
+        assert!(matches!(outcome.last(), Some(Err(Failure::Run(why))) if why.contains("run.html")));
+    }
+}

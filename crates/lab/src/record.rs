@@ -1,0 +1,319 @@
+//! What a run says about itself: one stream of typed records, the same from simulator, emulator and wire.
+//!
+//! The command line prints it (`--json-stream`, one object a line, `type` says which), the page of
+//! [`crate::report`] draws it, and the last record is what `--json` prints. Rates are bit/s, times seconds, and the
+//! unit stands in the key. A value that is not known at this side is `None`: left out of [`Start`],
+//! [`Interval`] and [`Event`], written as `null` in [`Summary`] so that its keys are always there.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One line of a run's stream: first a start, then intervals and events in the order of their times, then an end or
+/// an error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Record {
+    /// What is about to run.
+    Start(Start),
+    /// What was measured over one interval.
+    Interval(Interval),
+    /// Something that happened at one moment.
+    Event(Event),
+    /// The run is over: the figures of the whole.
+    End(Box<Summary>),
+    /// The run failed.
+    Error {
+        /// Seconds since the start.
+        t_s: f64,
+        /// What went wrong and what to do.
+        message: String,
+    },
+}
+
+/// What a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Role {
+    /// Sender, receiver and an emulated bottleneck in one process.
+    Demo,
+    /// The receiver of a connection.
+    Recv,
+    /// The sender of a connection.
+    Send,
+    /// A simulated scenario.
+    Sim,
+}
+
+/// What is about to run, enough to repeat it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// What kind of run.
+    pub role: Role,
+    /// Program and version, such as `tfrc 0.1.0`.
+    pub version: String,
+    /// The command line that repeats the run.
+    pub command: String,
+    /// The other end, `address:port`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// Packet size asked for, in bytes of application data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment_bytes: Option<u64>,
+    /// Rate of the bottleneck link where one is known and constant, bit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bottleneck_bps: Option<f64>,
+    /// Other settings worth knowing, name to text with its unit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+}
+
+impl Start {
+    /// A start with no optional value known. `version` and `command` as in the fields.
+    #[must_use]
+    pub fn new(role: Role, version: impl Into<String>, command: impl Into<String>) -> Self {
+        Self {
+            role,
+            version: version.into(),
+            command: command.into(),
+            peer: None,
+            segment_bytes: None,
+            bottleneck_bps: None,
+            parameters: BTreeMap::new(),
+        }
+    }
+}
+
+/// What one flow (and the link it crosses, where it can be seen) did over the `interval_s` seconds before `t_s`.
+///
+/// Counts are of this interval alone, never totals. `Interval { t_s, interval_s, ..Interval::default() }` starts one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Interval {
+    /// End of the interval, seconds since the start.
+    pub t_s: f64,
+    /// Length of the interval, seconds.
+    pub interval_s: f64,
+    /// The flow, where there is more than one; absent for the flow the run is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Packets sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_packets: Option<u64>,
+    /// Packets received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received_packets: Option<u64>,
+    /// Packets found lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_packets: Option<u64>,
+    /// Packets that the sender dropped because their deadline had passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_dropped_packets: Option<u64>,
+    /// Application data sent, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_rate_bps: Option<f64>,
+    /// X_recv, the receive rate of the latest feedback (RFC 5348 §6.2), bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_rate_bps: Option<f64>,
+    /// Application data that arrived, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput_bps: Option<f64>,
+    /// X, the allowed sending rate (RFC 5348 §4.3), bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_rate_bps: Option<f64>,
+    /// Rate of the bottleneck link, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_rate_bps: Option<f64>,
+    /// p, the loss event rate now (RFC 5348 §5), 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_event_rate: Option<f64>,
+    /// Share of the interval's packets that were lost, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_loss_rate: Option<f64>,
+    /// R, the smoothed round-trip time (RFC 5348 §4.3), seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_s: Option<f64>,
+    /// Packets waiting in the bottleneck's queue, the most in this interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_packets: Option<f64>,
+}
+
+/// What can happen at one moment of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The connection ended, or was asked to.
+    Closed,
+    /// The connection is open.
+    Connected,
+    /// The link changed: rate, delay or loss.
+    LinkChange,
+    /// A new loss event began (RFC 5348 §5.2).
+    LossEvent,
+    /// The no-feedback timer expired (RFC 5348 §4.4).
+    NoFeedback,
+    /// The first loss event ended slow start (RFC 5348 §4.3).
+    SlowStartEnd,
+}
+
+/// Something that happened at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Seconds since the start.
+    pub t_s: f64,
+    /// What happened.
+    pub event: EventKind,
+    /// The flow, where there is more than one; absent for the flow the run is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// More words, for a reader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// The figures of a whole run: what `--json` prints for `send`, `recv` and `demo`.
+///
+/// Unknown at this side is `None`, printed as `null`. The fields from `bottleneck_bps` on belong to `demo` and are
+/// left out elsewhere.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    /// Data packets sent.
+    pub sent_packets: Option<u64>,
+    /// Data packets that arrived, each once.
+    pub received_packets: Option<u64>,
+    /// Data packets that never arrived.
+    pub lost_packets: Option<u64>,
+    /// Packets that arrived after the receiver had gone on without them.
+    pub late_packets: Option<u64>,
+    /// Application data sent, bytes.
+    pub sent_bytes: Option<u64>,
+    /// Application data that arrived, bytes.
+    pub received_bytes: Option<u64>,
+    /// Length of the run, seconds.
+    pub duration_s: f64,
+    /// Application data sent over the run, bit/s.
+    pub send_rate_bps: Option<f64>,
+    /// Application data that arrived over the run, bit/s.
+    pub goodput_bps: Option<f64>,
+    /// The allowed rate, mean over the run, bit/s.
+    pub allowed_rate_bps: Option<f64>,
+    /// Loss events per packet over the run, slow start excluded, 0 to 1.
+    pub loss_event_rate: Option<f64>,
+    /// Lost packets per packet sent, 0 to 1.
+    pub packet_loss_rate: Option<f64>,
+    /// Round-trip time, mean over the run, seconds.
+    pub rtt_s: Option<f64>,
+    /// Packets the sender dropped because their deadline had passed.
+    pub late_dropped_packets: Option<u64>,
+    /// Rate of the bottleneck, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bottleneck_bps: Option<f64>,
+    /// Each flow through the bottleneck.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowSummary>,
+    /// Goodput of the TFRC flow over that of all flows, 0 to 1; `None` without a competitor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Coefficient of variation of the TFRC flow's rate over that of the competitors; below 1 is smoother than TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cov_ratio: Option<f64>,
+    /// Mean equivalence ratio of the TFRC flow and a competitor, 0 to 1; 1 is the same rate at every moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub equivalence_ratio: Option<f64>,
+}
+
+/// The figures of one flow over the measured part of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlowSummary {
+    /// Name of the flow, the same as in [`Interval::flow`].
+    pub id: String,
+    /// What drives it, such as `tfrc` or `tcp-sack`.
+    pub kind: String,
+    /// Application data sent, bit/s.
+    pub send_rate_bps: Option<f64>,
+    /// Application data that arrived, bit/s.
+    pub goodput_bps: Option<f64>,
+    /// Lost packets per packet sent, 0 to 1.
+    pub packet_loss_rate: Option<f64>,
+    /// Loss events per packet, 0 to 1.
+    pub loss_event_rate: Option<f64>,
+    /// Round-trip time, mean, seconds.
+    pub rtt_s: Option<f64>,
+    /// Coefficient of variation of the rate.
+    pub cov: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_leaves_out_what_is_unknown() {
+        let record = Record::Interval(Interval {
+            t_s: 0.5,
+            interval_s: 0.1,
+            allowed_rate_bps: Some(1e6),
+            ..Interval::default()
+        });
+        let text = serde_json::to_string(&record).unwrap();
+        assert_eq!(text, r#"{"type":"interval","t_s":0.5,"interval_s":0.1,"allowed_rate_bps":1000000.0}"#);
+        assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+    }
+
+    #[test]
+    fn a_summary_always_has_the_keys_of_a_connection() {
+        let value = serde_json::to_value(Summary::default()).unwrap();
+        let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut wanted = vec![
+            "sent_packets",
+            "received_packets",
+            "lost_packets",
+            "late_packets",
+            "sent_bytes",
+            "received_bytes",
+            "duration_s",
+            "send_rate_bps",
+            "goodput_bps",
+            "allowed_rate_bps",
+            "loss_event_rate",
+            "packet_loss_rate",
+            "rtt_s",
+            "late_dropped_packets",
+        ];
+        wanted.sort_unstable();
+        let mut keys = keys;
+        keys.sort_unstable();
+        assert_eq!(keys, wanted);
+    }
+
+    #[test]
+    fn every_record_reads_back_as_written() {
+        let summary = Summary {
+            sent_packets: Some(u64::MAX),
+            duration_s: 0.1 + 0.2,
+            share: Some(0.5),
+            flows: vec![FlowSummary { id: "tcp".into(), goodput_bps: Some(1e6), ..FlowSummary::default() }],
+            ..Summary::default()
+        };
+        let records = [
+            Record::Start(Start::new(Role::Demo, "tfrc 0.1.0", "tfrc demo")),
+            Record::Event(Event {
+                t_s: 1.25,
+                event: EventKind::LossEvent,
+                flow: None,
+                detail: Some("3 packets".into()),
+            }),
+            Record::End(Box::new(summary)),
+            Record::Error { t_s: 2.0, message: "peer is gone".into() },
+        ];
+        for record in records {
+            let text = serde_json::to_string(&record).unwrap();
+            assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record, "{text}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The page of one run: a single HTML file that opens from disk and needs no network.
+//!
+//! It is made from the records of [`crate::record`] and nothing else, so that a figure and the numbers beside it
+//! cannot differ. [uPlot](../../vendor/uplot/README.md) draws the charts; everything else on the page is readable
+//! without scripts.
+
+mod chart;
+mod grid;
+mod html;
+pub mod human;
+mod words;
+
+use crate::record::{Event, Interval, Record, Role, Start, Summary};
+
+/// The records of one run, sorted by kind.
+///
+/// Make one with [`Run::new`], hand it every record with [`Run::push`], and give it to [`page`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Run {
+    /// Title of the page.
+    pub title: String,
+    /// What ran.
+    pub start: Start,
+    /// What was measured, in the order it came; see [`Interval::flow`] for whose it is.
+    pub intervals: Vec<Interval>,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// The figures of the whole; `None` until the run has ended.
+    pub summary: Option<Summary>,
+    /// When the run failed, seconds since the start, and why.
+    pub failure: Option<(f64, String)>,
+}
+
+impl Run {
+    /// A run that has begun and measured nothing yet.
+    #[must_use]
+    pub fn new(start: Start) -> Self {
+        let title = match start.role {
+            Role::Demo => "TFRC through an emulated bottleneck",
+            Role::Recv => "TFRC receiver",
+            Role::Send => "TFRC sender",
+            Role::Sim => "TFRC simulation",
+        };
+        Self {
+            title: title.to_owned(),
+            start,
+            intervals: Vec::new(),
+            events: Vec::new(),
+            summary: None,
+            failure: None,
+        }
+    }
+
+    /// Adds a record. A second [`Record::Start`] or [`Record::End`] replaces the first.
+    pub fn push(&mut self, record: Record) {
+        match record {
+            Record::Start(start) => self.start = start,
+            Record::Interval(interval) => self.intervals.push(interval),
+            Record::Event(event) => self.events.push(event),
+            Record::End(summary) => self.summary = Some(*summary),
+            Record::Error { t_s, message } => self.failure = Some((t_s, message)),
+        }
+    }
+
+    /// What happened, in one sentence.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        words::headline(self)
+    }
+}
+
+impl Extend<Record> for Run {
+    fn extend<I: IntoIterator<Item = Record>>(&mut self, records: I) {
+        for record in records {
+            self.push(record);
+        }
+    }
+}
+
+/// Every known figure of a summary: its name, its value with the unit, and its key in JSON.
+#[must_use]
+pub fn rows(summary: &Summary) -> Vec<(&'static str, String, &'static str)> {
+    words::rows(summary)
+}
+
+/// The HTML page of a run, complete: write it to a file and open it.
+///
+/// Long runs are thinned to about 1500 points a curve, and the page then says so. No input, however odd, breaks the
+/// page or runs as a script in it.
+#[must_use]
+pub fn page(run: &Run) -> String {
+    html::page(run)
+}

@@ -1,0 +1,154 @@
+//! The page's sentences and figures: headline, tiles and rows of tables, from the summary alone.
+
+use super::{Run, human};
+use crate::record::{FlowSummary, Role, Summary};
+
+/// A key figure at the top of the page.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tile {
+    pub(super) label: &'static str,
+    pub(super) value: String,
+    pub(super) note: String,
+}
+
+/// What happened, in one sentence.
+pub(super) fn headline(run: &Run) -> String {
+    if let Some((t_s, message)) = &run.failure {
+        return format!("The run failed after {}: {message}.", human::time(*t_s));
+    }
+    let Some(s) = &run.summary else { return "The run has not ended.".to_owned() };
+    let peer = |word: &str| run.start.peer.as_ref().map_or(String::new(), |p| format!(" {word} {p}"));
+    let time = human::time(s.duration_s);
+    match run.start.role {
+        Role::Demo => demo(s, &time),
+        Role::Recv => format!(
+            "{} received{} in {time}{}{}.",
+            s.received_bytes.map_or("Data".to_owned(), human::bytes),
+            peer("from"),
+            s.goodput_bps.map_or(String::new(), |r| format!(", {} on average", human::rate(r))),
+            lost(s),
+        ),
+        Role::Send => format!(
+            "{} sent{} in {time}{}{}.",
+            s.sent_bytes.map_or("Data".to_owned(), human::bytes),
+            peer("to"),
+            s.send_rate_bps.map_or(String::new(), |r| format!(", {} on average", human::rate(r))),
+            lost(s),
+        ),
+        Role::Sim => format!("{time} were simulated{}.", lost(s)),
+    }
+}
+
+fn demo(s: &Summary, time: &str) -> String {
+    let link = s.bottleneck_bps.map_or("one".to_owned(), |b| format!("a {}", human::rate(b)));
+    let goodput = s.goodput_bps.map_or("an unknown rate".to_owned(), human::rate);
+    match (s.flows.len().saturating_sub(1), s.share) {
+        (0, _) | (_, None) => {
+            let used = s
+                .bottleneck_bps
+                .zip(s.goodput_bps)
+                .filter(|(b, _)| *b > 0.0)
+                .map_or(String::new(), |(b, g)| format!(", {} of the link", human::percent(g / b)));
+            format!(
+                "A TFRC flow had {link} bottleneck to itself for {time}: {goodput} arrived{used}{}.",
+                lost(s)
+            )
+        }
+        (n, Some(share)) => format!(
+            "A TFRC flow and {n} TCP flow{} shared {link} bottleneck for {time}: TFRC got {goodput}, {} of what \
+             arrived; an equal share is {}.",
+            if n == 1 { "" } else { "s" },
+            human::percent(share),
+            human::percent(1.0 / tfrc_units::f64_from_u64(u64::try_from(n + 1).unwrap_or(u64::MAX))),
+        ),
+    }
+}
+
+fn lost(s: &Summary) -> String {
+    s.packet_loss_rate.map_or(String::new(), |p| format!("; {} of the packets were lost", human::percent(p)))
+}
+
+/// The key figures that are known, at most six.
+pub(super) fn tiles(run: &Run) -> Vec<Tile> {
+    let Some(s) = &run.summary else { return Vec::new() };
+    let tile = |label, value: Option<String>, note: String| value.map(|value| Tile { label, value, note });
+    let main = if run.start.role == Role::Send && s.goodput_bps.is_none() {
+        tile("Send rate", s.send_rate_bps.map(human::rate), "application data, whole run".to_owned())
+    } else {
+        let note = s.bottleneck_bps.filter(|b| *b > 0.0).zip(s.goodput_bps).map_or_else(
+            || "application data, whole run".to_owned(),
+            |(b, g)| format!("{} of the link", human::percent(g / b)),
+        );
+        tile("Goodput", s.goodput_bps.map(human::rate), note)
+    };
+    [
+        main,
+        tile("Share", s.share.map(human::percent), "of all goodput".to_owned()),
+        tile("Allowed rate X", s.allowed_rate_bps.map(human::rate), "mean".to_owned()),
+        tile("Loss event rate p", s.loss_event_rate.map(human::number), "slow start excluded".to_owned()),
+        tile(
+            "Packets lost",
+            s.packet_loss_rate.map(human::percent),
+            s.lost_packets.map_or(String::new(), |n| format!("{} packets", human::count(n))),
+        ),
+        tile("Round-trip time", s.rtt_s.map(human::time), "mean".to_owned()),
+        tile(
+            "Smoothness",
+            s.cov_ratio.map(|c| format!("{}×", human::number(c))),
+            "coefficient of variation, TFRC over TCP".to_owned(),
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .take(6)
+    .collect()
+}
+
+/// Every known figure of a summary: name, value, key.
+pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
+    let count = |n: Option<u64>| n.map(human::count);
+    let rate = |x: Option<f64>| x.map(human::rate);
+    let percent = |x: Option<f64>| x.map(human::percent);
+    let number = |x: Option<f64>| x.map(human::number);
+    [
+        ("Duration", Some(human::time(s.duration_s)), "duration_s"),
+        ("Packets sent", count(s.sent_packets), "sent_packets"),
+        ("Packets received", count(s.received_packets), "received_packets"),
+        ("Packets lost", count(s.lost_packets), "lost_packets"),
+        ("Packets too late", count(s.late_packets), "late_packets"),
+        ("Packets dropped past their deadline", count(s.late_dropped_packets), "late_dropped_packets"),
+        ("Data sent", s.sent_bytes.map(human::bytes), "sent_bytes"),
+        ("Data received", s.received_bytes.map(human::bytes), "received_bytes"),
+        ("Send rate", rate(s.send_rate_bps), "send_rate_bps"),
+        ("Goodput", rate(s.goodput_bps), "goodput_bps"),
+        ("Allowed rate X, mean", rate(s.allowed_rate_bps), "allowed_rate_bps"),
+        ("Loss event rate p", number(s.loss_event_rate), "loss_event_rate"),
+        ("Packet loss rate", percent(s.packet_loss_rate), "packet_loss_rate"),
+        ("Round-trip time, mean", s.rtt_s.map(human::time), "rtt_s"),
+        ("Bottleneck", rate(s.bottleneck_bps), "bottleneck_bps"),
+        ("Share of all goodput", percent(s.share), "share"),
+        ("Variation of the rate, TFRC over TCP", number(s.cov_ratio), "cov_ratio"),
+        ("Equivalence ratio", number(s.equivalence_ratio), "equivalence_ratio"),
+    ]
+    .into_iter()
+    .filter_map(|(name, value, key)| Some((name, value?, key)))
+    .collect()
+}
+
+/// Column heads of the table of flows.
+pub(super) const FLOW_HEADS: [&str; 7] =
+    ["Flow", "Kind", "Goodput", "Packet loss", "Loss event rate p", "RTT", "Variation"];
+
+/// One row of the table of flows; a dash where a value is unknown.
+pub(super) fn flow_row(flow: &FlowSummary) -> [String; 7] {
+    let or_dash = |x: Option<String>| x.unwrap_or_else(|| "–".to_owned());
+    [
+        flow.id.clone(),
+        flow.kind.clone(),
+        or_dash(flow.goodput_bps.map(human::rate)),
+        or_dash(flow.packet_loss_rate.map(human::percent)),
+        or_dash(flow.loss_event_rate.map(human::number)),
+        or_dash(flow.rtt_s.map(human::time)),
+        or_dash(flow.cov.map(human::number)),
+    ]
+}

@@ -1,0 +1,228 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tfrc::RateChange;
+use tfrc_dccp::{Closed, ConnectionId, Received};
+
+use crate::LatePolicy;
+use crate::endpoint::Shared;
+use crate::state::{Slot, Standing, State};
+use crate::status::Status;
+
+/// One end of a connection. Dropping it closes the connection; to see how it ended, [`Connection::close`] it.
+#[derive(Debug)]
+pub struct Connection {
+    shared: Arc<Shared>,
+    id: ConnectionId,
+}
+
+/// Why a connection did not come to be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The peer, or our own patience, ended the attempt.
+    #[error("{}", explain(.0))]
+    Refused(Closed),
+    /// It could not be begun.
+    #[error(transparent)]
+    Start(#[from] tfrc_dccp::ConnectError),
+    /// The endpoint has ended.
+    #[error("the local endpoint has ended")]
+    EndpointEnded,
+}
+
+/// Why a datagram was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// It does not fit into a packet.
+    #[error("a datagram of {length} bytes does not fit into a packet: at most {limit}")]
+    TooLong {
+        /// Its length.
+        length: usize,
+        /// The longest possible.
+        limit: usize,
+    },
+    /// The connection is over or ending.
+    #[error("the connection is closed")]
+    Closed,
+}
+
+impl Connection {
+    pub(crate) fn new(shared: Arc<Shared>, id: ConnectionId) -> Self {
+        Self { shared, id }
+    }
+
+    /// The peer's address; `None` once everything about the connection is forgotten.
+    #[must_use]
+    pub fn remote_addr(&self) -> Option<SocketAddr> {
+        self.shared.state().machine.remote(self.id)
+    }
+
+    /// Chooses what happens to data that the rate cannot carry at once. What waits now stays under the old policy's clock.
+    pub fn set_late_policy(&self, policy: LatePolicy) {
+        self.with_slot(|_, slot| slot.queue.set_policy(policy));
+    }
+
+    /// Hands over a datagram. It waits in a queue for the rate control; with [`LatePolicy::Wait`] this call waits while the
+    /// queue is full. Cancelled, nothing was handed over.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub async fn send(&self, datagram: Vec<u8>) -> Result<(), SendError> {
+        let mut datagram = Some(datagram);
+        self.until(|state, id, now| {
+            let limit = state.machine.connection(id).map_or(0, tfrc_dccp::Connection::max_datagram);
+            let Some(slot) = state.slots.get_mut(&id) else { return Some(Err(SendError::Closed)) };
+            if !matches!(slot.standing, Standing::Open | Standing::Connecting) {
+                return Some(Err(SendError::Closed));
+            }
+            let data = datagram.take()?;
+            if data.len() > limit {
+                return Some(Err(SendError::TooLong { length: data.len(), limit }));
+            }
+            match slot.queue.push(now, data) {
+                Ok(()) => Some(Ok(())),
+                Err(data) => {
+                    datagram = Some(data);
+                    None
+                }
+            }
+        })
+        .await
+        .unwrap_or(Err(SendError::Closed))
+        .inspect(|()| self.shared.wake.notify_one())
+    }
+
+    /// The longest datagram that fits into a packet now, in bytes.
+    #[must_use]
+    pub fn max_datagram(&self) -> usize {
+        self.shared.state().machine.connection(self.id).map_or(0, tfrc_dccp::Connection::max_datagram)
+    }
+
+    /// Waits until everything handed over has gone out, or the connection is over.
+    pub async fn flushed(&self) {
+        self.until(|state, id, _| {
+            let slot = state.slots.get(&id)?;
+            (slot.queue.is_empty() || matches!(slot.standing, Standing::Over(_))).then_some(())
+        })
+        .await;
+    }
+
+    /// The next datagram received, in order of arrival; `None` when the peer has asked for the end, or the connection is over,
+    /// and all has been read. Cancel-safe.
+    pub async fn recv(&self) -> Option<Received> {
+        self.until(|state, id, _| {
+            if let Some(received) = state.machine.connection_to_read(id).and_then(tfrc_dccp::Connection::recv)
+            {
+                return Some(Some(received));
+            }
+            let slot = state.slots.get_mut(&id)?;
+            if let Some(received) = slot.leftover.pop_front() {
+                return Some(Some(received));
+            }
+            matches!(slot.standing, Standing::PeerCloses | Standing::Over(_)).then_some(None)
+        })
+        .await
+        .flatten()
+    }
+
+    /// What is known of the connection now; after its end, what was known then.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let now = self.shared.clock.now();
+        let state = self.shared.state();
+        let Some(slot) = state.slots.get(&self.id) else { return Status::default() };
+        match (&slot.last_status, state.machine.connection(self.id)) {
+            (Some(status), _) => *status,
+            (None, Some(connection)) => Status::of(connection, slot, now),
+            (None, None) => Status::default(),
+        }
+    }
+
+    /// The changes of the allowed rate since the last call, oldest first; up to 4096 are kept.
+    #[must_use]
+    pub fn take_rate_changes(&self) -> Vec<RateChange> {
+        self.with_slot(|_, slot| slot.rate_changes.drain(..).collect()).unwrap_or_default()
+    }
+
+    /// Closes the connection once what was handed over has gone out, and waits for the peer to agree. How it ended; `None` if the
+    /// endpoint ended first.
+    pub async fn close(&self) -> Option<Closed> {
+        self.with_slot(|_, slot| {
+            if matches!(slot.standing, Standing::Open | Standing::Connecting) {
+                slot.standing = Standing::Finishing;
+            }
+        });
+        self.shared.wake.notify_one();
+        self.over().await
+    }
+
+    /// Agrees to the end that the peer has asked for (after [`Connection::recv`] gave `None`), with a text for it of at most 200
+    /// bytes, and waits for it. How the connection ended; `None` if the endpoint ended first.
+    pub async fn accept_close(&self, text: &str) -> Option<Closed> {
+        let now = self.shared.clock.now();
+        self.shared.state().machine.accept_close(now, self.id, text);
+        self.shared.wake.notify_one();
+        self.over().await
+    }
+
+    async fn over(&self) -> Option<Closed> {
+        self.until(|state, id, _| match &state.slots.get(&id)?.standing {
+            Standing::Over(closed) => Some(closed.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn established(&self) -> Result<(), ConnectError> {
+        self.until(|state, id, _| match &state.slots.get(&id)?.standing {
+            Standing::Connecting => None,
+            Standing::Over(closed) => Some(Err(ConnectError::Refused(closed.clone()))),
+            _ => Some(Ok(())),
+        })
+        .await
+        .unwrap_or(Err(ConnectError::EndpointEnded))
+    }
+
+    /// Waits until `answer` has one; `None` when the driver has ended without.
+    async fn until<T>(
+        &self,
+        mut answer: impl FnMut(&mut State, ConnectionId, tfrc_units::Instant) -> Option<T>,
+    ) -> Option<T> {
+        let changed = self.with_slot(|_, slot| Arc::clone(&slot.changed))?;
+        loop {
+            let notified = changed.notified();
+            {
+                let now = self.shared.clock.now();
+                let mut state = self.shared.state();
+                if let Some(answer) = answer(&mut state, self.id, now) {
+                    return Some(answer);
+                }
+                if state.ended {
+                    return None;
+                }
+            }
+            notified.await;
+        }
+    }
+
+    fn with_slot<T>(&self, f: impl FnOnce(tfrc_units::Instant, &mut Slot) -> T) -> Option<T> {
+        let now = self.shared.clock.now();
+        self.shared.state().slots.get_mut(&self.id).map(|slot| f(now, slot))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.shared.forget(self.id);
+    }
+}
+
+fn explain(closed: &Closed) -> String {
+    let text = closed.text.as_ref().map_or(String::new(), |text| format!(" ({text})"));
+    match closed.by {
+        tfrc_dccp::ClosedBy::OurReset => format!("no answer: gave up ({:?}){text}", closed.code),
+        _ => format!("refused by the peer: {:?}{text}", closed.code),
+    }
+}

@@ -1,0 +1,98 @@
+//! The loop around an endpoint: what arrives and what is due goes into the machine, what it says goes out.
+
+use std::io;
+use std::sync::Arc;
+
+use tfrc_units::Ecn;
+
+use crate::endpoint::Shared;
+use crate::io::{Outgoing, Socket, Timer};
+
+/// Rounds of reading before the machine's answers are sent.
+const READS: usize = 8;
+
+pub(crate) async fn run(shared: Arc<Shared>, mut socket: Socket, mut timer: Timer) -> io::Result<()> {
+    let outcome = turn(&shared, &mut socket, &mut timer).await;
+    let mut state = shared.state();
+    state.ended = true;
+    for slot in state.slots.values() {
+        slot.changed.notify_waiters();
+    }
+    let finished = state.machine.finish();
+    drop(state);
+    shared.accepted.notify_waiters();
+    outcome.and(finished)
+}
+
+async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Result<()> {
+    let mut buffer = Vec::with_capacity(2048);
+    let mut out = Batch::default();
+    loop {
+        for _ in 0..READS {
+            if socket.receive()? == 0 {
+                break;
+            }
+            let mut state = shared.state();
+            for datagram in socket.incoming() {
+                state.machine.datagram(datagram.at, datagram.from, datagram.ecn, datagram.bytes);
+            }
+        }
+        let (next, new) = {
+            let mut state = shared.state();
+            let now = shared.clock.now();
+            let waiting = state.incoming.len();
+            let next = state.pump(now, &mut buffer, |to, ecn, bytes| out.add(to, ecn, bytes));
+            (next, state.incoming.len() > waiting)
+        };
+        if new {
+            shared.accepted.notify_waiters();
+        }
+        for (to, ecn, range) in out.datagrams.drain(..) {
+            let bytes = out.bytes.get(range).unwrap_or_default();
+            // A datagram that the path or the system does not take is lost, as it might be further on.
+            if let Err(error) = socket.send(Outgoing { to, ecn, bytes }).await
+                && !is_loss(&error)
+            {
+                return Err(error);
+            }
+        }
+        out.bytes.clear();
+        if shared.is_stopping() {
+            return Ok(());
+        }
+        timer.arm(next)?;
+        // Busy or not, the application has its turn.
+        tokio::task::yield_now().await;
+        tokio::select! {
+            readable = socket.readable() => readable?,
+            expired = timer.expired() => expired?,
+            () = shared.wake.notified() => {}
+        }
+    }
+}
+
+/// Datagrams on their way from the machine to the socket.
+#[derive(Debug, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    datagrams: Vec<(std::net::SocketAddr, Ecn, std::ops::Range<usize>)>,
+}
+
+impl Batch {
+    fn add(&mut self, to: std::net::SocketAddr, ecn: Ecn, bytes: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.datagrams.push((to, ecn, start..self.bytes.len()));
+    }
+}
+
+/// Too large for the path, no route, no buffers: the datagram is gone, the endpoint lives.
+fn is_loss(error: &io::Error) -> bool {
+    use io::ErrorKind::{HostUnreachable, InvalidInput, NetworkDown, NetworkUnreachable, PermissionDenied};
+    quinn_udp::is_msg_size_err(error)
+        || matches!(
+            error.kind(),
+            HostUnreachable | InvalidInput | NetworkDown | NetworkUnreachable | PermissionDenied
+        )
+        || matches!(error.kind(), io::ErrorKind::OutOfMemory)
+}

@@ -1,0 +1,197 @@
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tfrc_dccp::ConnectionId;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::connection::{ConnectError, Connection};
+use crate::io::{Clock, Socket, Timer};
+use crate::journal::{Setup, Writer};
+use crate::machine::Machine;
+use crate::state::{Standing, State};
+use crate::{Options, driver};
+
+/// What the application's handles and the driver share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) clock: Clock,
+    /// The driver has something to do.
+    pub(crate) wake: Notify,
+    /// A connection waits to be accepted, or the driver has ended.
+    pub(crate) accepted: Notify,
+    stopping: AtomicBool,
+}
+
+impl Shared {
+    /// The state. A panic elsewhere while it was held does not make it unusable: the machine never panics half-way.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+}
+
+/// A UDP port that speaks DCCP (RFC 6773): connections out of it and into it, thousands at a time.
+///
+/// It runs as a task of the tokio runtime it was made in.
+#[derive(Debug)]
+pub struct Endpoint {
+    shared: Arc<Shared>,
+    local: SocketAddr,
+    driver: JoinHandle<io::Result<()>>,
+}
+
+/// Why an endpoint could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// The address cannot be had.
+    #[error("cannot use {address}: {source}")]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An option is out of range.
+    #[error(transparent)]
+    Options(#[from] tfrc::ConfigError),
+    /// The system gives no timer or no random numbers, or the journal cannot be written.
+    #[error("{what}: {source}")]
+    System {
+        /// For what.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Endpoint {
+    /// Opens a UDP port; port 0 lets the system choose. Secrets come from the system's random numbers.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind(address: SocketAddr, options: &Options) -> Result<Self, BindError> {
+        Self::bind_recorded(address, options, None)
+    }
+
+    /// The same, with a journal of the session.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind_recorded(
+        address: SocketAddr,
+        options: &Options,
+        journal: Option<Box<dyn io::Write + Send>>,
+    ) -> Result<Self, BindError> {
+        let system = |what| move |source| BindError::System { what, source };
+        let clock = Clock::start();
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed)
+            .map_err(|error| system("random numbers")(io::Error::other(error.to_string())))?;
+        let socket = Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
+        let local = socket.local_addr().map_err(|source| BindError::Address { address, source })?;
+        let timer = Timer::new(clock).map_err(system("timer"))?;
+        let journal = match journal {
+            None => None,
+            Some(out) => {
+                let version = env!("CARGO_PKG_VERSION").to_owned();
+                let setup = Setup { version, options: options.clone(), seed };
+                Some(Writer::new(out, &setup).map_err(system("journal"))?)
+            }
+        };
+        let machine = Machine::new(options, seed, journal)?;
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State::new(machine, options.send_queue)),
+            clock,
+            wake: Notify::new(),
+            accepted: Notify::new(),
+            stopping: AtomicBool::new(false),
+        });
+        let driver = tokio::spawn(driver::run(Arc::clone(&shared), socket, timer));
+        Ok(Self { shared, local, driver })
+    }
+
+    /// The address bound to.
+    #[must_use]
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The time by the endpoint's clock, which began at zero when it was made.
+    #[must_use]
+    pub fn now(&self) -> tfrc_units::Instant {
+        self.shared.clock.now()
+    }
+
+    /// Connects to another endpoint; the handshake repeats itself until it is through or given up after a minute.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub async fn connect(&self, to: SocketAddr) -> Result<Connection, ConnectError> {
+        let id = {
+            let mut state = self.shared.state();
+            let id = state.machine.connect(self.shared.clock.now(), to)?;
+            state.add_slot(id, Standing::Connecting);
+            id
+        };
+        self.shared.wake.notify_one();
+        let connection = Connection::new(Arc::clone(&self.shared), id);
+        connection.established().await?;
+        Ok(connection)
+    }
+
+    /// The next connection that somebody has made to us; `None` when the endpoint has ended. Cancel-safe.
+    pub async fn accept(&self) -> Option<Connection> {
+        loop {
+            let accepted = self.shared.accepted.notified();
+            {
+                let mut state = self.shared.state();
+                if let Some(id) = state.incoming.pop_front() {
+                    return Some(Connection::new(Arc::clone(&self.shared), id));
+                }
+                if state.ended {
+                    return None;
+                }
+            }
+            accepted.await;
+        }
+    }
+
+    /// Ends the endpoint: what is due now is still sent, then the port is closed and the journal ended. Connections that are open
+    /// then break off; close them before.
+    ///
+    /// # Errors
+    /// What made the driver fail earlier, or a journal that could not be written.
+    pub async fn shut_down(self) -> io::Result<()> {
+        self.shared.stopping.store(true, Ordering::Release);
+        self.shared.wake.notify_one();
+        match self.driver.await {
+            Ok(outcome) => outcome,
+            Err(panic) => Err(io::Error::other(panic)),
+        }
+    }
+}
+
+impl Shared {
+    /// The handle of a connection is gone: it is closed, and forgotten when that is done.
+    pub(crate) fn forget(&self, id: ConnectionId) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        let Some(slot) = state.slots.get_mut(&id) else { return };
+        if matches!(slot.standing, Standing::Over(_)) {
+            state.slots.remove(&id);
+            state.machine.release(now, id);
+        } else {
+            slot.orphan = true;
+            slot.standing = Standing::Finishing;
+        }
+        self.wake.notify_one();
+    }
+}

@@ -1,0 +1,228 @@
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::time::SystemTime;
+
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use tfrc_units::{Duration, Ecn, Instant};
+use tokio::io::Interest;
+
+use crate::io::Clock;
+
+/// The oldest a kernel receive time may be; anything else is a clock that was set.
+const MAX_AGE: Duration = Duration::from_millis(100);
+
+/// Room for one receive call: as much as generic receive offload can hand over at once.
+const BUFFER: usize = 65_536;
+
+/// A UDP socket with ECN both ways, receive times from the kernel, and batches.
+#[derive(Debug)]
+pub struct Socket {
+    socket: tokio::net::UdpSocket,
+    state: UdpSocketState,
+    clock: Clock,
+    buffers: Vec<Vec<u8>>,
+    metas: Vec<RecvMeta>,
+    received: usize,
+    batch_time: (Instant, SystemTime),
+}
+
+/// A datagram that has arrived.
+#[derive(Debug, Clone, Copy)]
+pub struct Incoming<'a> {
+    /// When the kernel got it, as far as it says.
+    pub at: Instant,
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// The ECN bits of its IP header.
+    pub ecn: Ecn,
+    /// Its payload.
+    pub bytes: &'a [u8],
+}
+
+/// A datagram to be sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing<'a> {
+    /// Where to.
+    pub to: SocketAddr,
+    /// The ECN bits of its IP header.
+    pub ecn: Ecn,
+    /// Its payload.
+    pub bytes: &'a [u8],
+}
+
+impl Socket {
+    /// Binds to an address; port 0 lets the system choose. Must be called inside a tokio runtime with I/O.
+    ///
+    /// # Errors
+    /// What the system says, such as an address in use.
+    pub fn bind(address: SocketAddr, clock: Clock) -> io::Result<Self> {
+        let socket = std::net::UdpSocket::bind(address)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        socket.set_nonblocking(true)?;
+        // Larger buffers are a wish: systems cap them.
+        let _ = state.set_recv_buffer_size((&socket).into(), 4 << 20);
+        let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
+        let batch = BATCH_SIZE.min(8);
+        Ok(Self {
+            socket: tokio::net::UdpSocket::from_std(socket)?,
+            state,
+            clock,
+            buffers: vec![vec![0; BUFFER]; batch],
+            metas: vec![RecvMeta::default(); batch],
+            received: 0,
+            batch_time: (clock.now(), SystemTime::now()),
+        })
+    }
+
+    /// The address bound to.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Waits until something has arrived. Cancel-safe.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.socket.readable().await
+    }
+
+    /// Takes in what has arrived, without waiting; [`Socket::incoming`] then shows it. Zero if there is nothing.
+    ///
+    /// # Errors
+    /// What the system says; an unreachable peer is no error here.
+    pub fn receive(&mut self) -> io::Result<usize> {
+        let mut slices: Vec<IoSliceMut<'_>> = self.buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
+        let (socket, state, metas) = (&self.socket, &self.state, &mut self.metas);
+        let received = socket.try_io(Interest::READABLE, || state.recv(socket.into(), &mut slices, metas));
+        self.received = match received {
+            Ok(count) => count,
+            Err(error) if is_transient(&error) => 0,
+            Err(error) => return Err(error),
+        };
+        self.batch_time = (self.clock.now(), SystemTime::now());
+        Ok(self.received)
+    }
+
+    /// The datagrams of the last [`Socket::receive`], in order of arrival.
+    pub fn incoming(&self) -> impl Iterator<Item = Incoming<'_>> {
+        let (now, wall) = self.batch_time;
+        self.metas.iter().take(self.received).zip(&self.buffers).flat_map(move |(meta, buffer)| {
+            let age = meta
+                .timestamp
+                .and_then(|then| wall.duration_since(SystemTime::UNIX_EPOCH + then).ok())
+                .map_or(Duration::ZERO, Duration::from);
+            let at = now - if age > MAX_AGE { Duration::ZERO } else { age };
+            let data = buffer.get(..meta.len).unwrap_or_default();
+            data.chunks(meta.stride.max(1)).map(move |bytes| Incoming {
+                at,
+                from: meta.addr,
+                ecn: meta.ecn.map_or(Ecn::NotEct, from_codepoint),
+                bytes,
+            })
+        })
+    }
+
+    /// Sends one datagram. When the system has no room it waits for it.
+    ///
+    /// # Errors
+    /// What the system says, such as a datagram larger than the path takes. An unreachable peer is no error here: it shows in
+    /// missing answers.
+    pub async fn send(&self, datagram: Outgoing<'_>) -> io::Result<()> {
+        loop {
+            match self.try_send(datagram) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.socket.writable().await?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Sends one datagram if there is room.
+    ///
+    /// # Errors
+    /// As [`Socket::send`], and `WouldBlock` when there is no room.
+    pub fn try_send(&self, datagram: Outgoing<'_>) -> io::Result<()> {
+        let transmit = Transmit {
+            destination: datagram.to,
+            ecn: to_codepoint(datagram.ecn),
+            contents: datagram.bytes,
+            segment_size: None,
+            src_ip: None,
+        };
+        let sent =
+            self.socket.try_io(Interest::WRITABLE, || self.state.try_send((&self.socket).into(), &transmit));
+        match sent {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock && is_transient(&error) => Ok(()),
+            sent => sent,
+        }
+    }
+}
+
+/// Errors that an ICMP message of some earlier datagram leaves behind on the socket.
+fn is_transient(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        ConnectionRefused, ConnectionReset, HostUnreachable, Interrupted, NetworkUnreachable, WouldBlock,
+    };
+    matches!(
+        error.kind(),
+        WouldBlock | Interrupted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
+    )
+}
+
+const fn from_codepoint(codepoint: EcnCodepoint) -> Ecn {
+    match codepoint {
+        EcnCodepoint::Ect0 => Ecn::Ect0,
+        EcnCodepoint::Ect1 => Ecn::Ect1,
+        EcnCodepoint::Ce => Ecn::Ce,
+    }
+}
+
+const fn to_codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn datagrams_and_marks_go_through() -> io::Result<()> {
+        let clock = Clock::start();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (a, mut b) = (Socket::bind(any, clock)?, Socket::bind(any, clock)?);
+        let to = b.local_addr()?;
+        for (i, ecn) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ce].into_iter().enumerate() {
+            a.send(Outgoing { to, ecn, bytes: &vec![7; i + 1] }).await?;
+        }
+        let mut got = Vec::new();
+        while got.len() < 3 {
+            b.readable().await?;
+            b.receive()?;
+            got.extend(b.incoming().map(|d| (d.bytes.len(), d.ecn, d.from)));
+        }
+        let from = a.local_addr()?;
+        assert_eq!(got, [(1, Ecn::NotEct, from), (2, Ecn::Ect0, from), (3, Ecn::Ce, from)]);
+        Ok(())
+    }
+
+    /// On loopback an unreachable port comes back as an error of a later call; it must not end the socket.
+    #[tokio::test]
+    async fn an_unreachable_peer_is_no_error() -> io::Result<()> {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut a = Socket::bind(any, Clock::start())?;
+        let nobody = std::net::UdpSocket::bind(any)?.local_addr()?;
+        for _ in 0..3 {
+            a.send(Outgoing { to: nobody, ecn: Ecn::NotEct, bytes: b"x" }).await?;
+            assert_eq!(a.receive()?, 0);
+        }
+        Ok(())
+    }
+}

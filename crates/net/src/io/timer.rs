@@ -1,0 +1,146 @@
+use std::io;
+
+use tfrc_units::Instant;
+
+use crate::io::Clock;
+
+/// One deadline that can be moved at any time.
+///
+/// On Linux a timerfd, which wakes within some tens of microseconds; elsewhere the runtime's timer, which is good to a
+/// millisecond.
+#[derive(Debug)]
+pub struct Timer {
+    clock: Clock,
+    armed: Option<Instant>,
+    #[cfg(target_os = "linux")]
+    fd: tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
+}
+
+#[cfg(target_os = "linux")]
+impl Timer {
+    /// A timer that is not armed. Must be made inside a tokio runtime with I/O.
+    ///
+    /// # Errors
+    /// What the system says when it has no more timers or descriptors.
+    pub fn new(clock: Clock) -> io::Result<Self> {
+        use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+        let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe, for types whose descriptor may change; this one is owned"
+        )]
+        let fd = tokio::io::unix::AsyncFd::new(fd)?;
+        Ok(Self { clock, armed: None, fd })
+    }
+
+    /// Sets the deadline, or takes it away. A deadline in the past fires at once.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn arm(&mut self, at: Option<Instant>) -> io::Result<()> {
+        use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+        if at == self.armed {
+            return Ok(());
+        }
+        // All zeros disarm, so the earliest time that can be asked for is one nanosecond.
+        let ns = at.map_or(0, |at| self.clock.on_system_clock(at).as_nanos().max(1));
+        let value = Timespec {
+            tv_sec: i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: i64::try_from(ns % 1_000_000_000).unwrap_or(0),
+        };
+        let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+        timerfd_settime(
+            self.fd.get_ref(),
+            TimerfdTimerFlags::ABSTIME,
+            &Itimerspec { it_interval: never, it_value: value },
+        )?;
+        self.armed = at;
+        Ok(())
+    }
+
+    /// Waits for the deadline; for ever while there is none. Cancel-safe.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn expired(&mut self) -> io::Result<()> {
+        loop {
+            let mut ready = self.fd.readable().await?;
+            let mut count = [0u8; 8];
+            match rustix::io::read(ready.get_inner(), &mut count) {
+                Ok(_) => {
+                    self.armed = None;
+                    return Ok(());
+                }
+                Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Timer {
+    /// A timer that is not armed.
+    ///
+    /// # Errors
+    /// None here.
+    pub fn new(clock: Clock) -> io::Result<Self> {
+        Ok(Self { clock, armed: None })
+    }
+
+    /// Sets the deadline, or takes it away. A deadline in the past fires at once.
+    ///
+    /// # Errors
+    /// None here.
+    pub fn arm(&mut self, at: Option<Instant>) -> io::Result<()> {
+        self.armed = at;
+        Ok(())
+    }
+
+    /// Waits for the deadline; for ever while there is none. Cancel-safe.
+    ///
+    /// # Errors
+    /// None here.
+    pub async fn expired(&mut self) -> io::Result<()> {
+        match self.armed {
+            None => std::future::pending().await,
+            Some(at) => {
+                tokio::time::sleep(at.saturating_since(self.clock.now()).into()).await;
+                self.armed = None;
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tfrc_units::Duration;
+
+    #[tokio::test]
+    async fn fires_once_and_not_early() -> io::Result<()> {
+        let clock = Clock::start();
+        let mut timer = Timer::new(clock)?;
+        for ms in [0, 1, 5] {
+            let at = clock.now() + Duration::from_millis(ms);
+            timer.arm(Some(at + Duration::from_secs(3600)))?;
+            timer.arm(Some(at))?;
+            timer.expired().await?;
+            assert!(clock.now() >= at);
+        }
+        // Armed again for the same time, it fires again; disarmed, it does not.
+        let at = clock.now();
+        timer.arm(Some(at))?;
+        timer.expired().await?;
+        timer.arm(Some(at))?;
+        timer.expired().await?;
+        timer.arm(Some(at))?;
+        timer.arm(None)?;
+        tokio::select! {
+            biased;
+            fired = timer.expired() => panic!("fired without a deadline: {fired:?}"),
+            () = tokio::task::yield_now() => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+use std::io::{self, Read};
+
+use tfrc_units::Instant;
+
+use super::block::{Chain, HEAD, MAGIC, MAX_BODY, parse_head};
+use super::record::{END, Record, SETUP, Setup, Timed};
+
+/// Why a journal cannot be read, and where.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The file does not begin like a journal.
+    #[error("this is no tfrc journal (or one of another version): it does not begin with \"tfrc journal 1\"")]
+    NotAJournal,
+    /// A byte was changed, lost or added.
+    #[error(
+        "block {block} at byte {offset} does not match its check value: the journal was changed there or just before"
+    )]
+    Altered {
+        /// Number of the block, from 0.
+        block: u64,
+        /// Where the block begins in the file.
+        offset: u64,
+    },
+    /// The file ends too early.
+    #[error(
+        "the journal ends at byte {offset}, in or before block {block}: it was cut off, or its writer did not finish"
+    )]
+    CutOff {
+        /// Number of the block that is missing.
+        block: u64,
+        /// Where the file ends.
+        offset: u64,
+    },
+    /// There is something behind the last block.
+    #[error("there are bytes behind the last block, from byte {offset}")]
+    Trailing {
+        /// Where the journal should have ended.
+        offset: u64,
+    },
+    /// A block whose check value is right makes no sense: another program or version wrote it.
+    #[error("block {block} at byte {offset} is of a kind or form that this version does not know")]
+    Unknown {
+        /// Number of the block, from 0.
+        block: u64,
+        /// Where the block begins in the file.
+        offset: u64,
+    },
+    /// The file cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Reads a journal, checking every block.
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: R,
+    chain: Chain,
+    block: u64,
+    offset: u64,
+    ended: bool,
+    setup: Setup,
+}
+
+impl<R: Read> Reader<R> {
+    /// Opens a journal and reads its setup.
+    ///
+    /// # Errors
+    /// [`JournalError`] if it is none or its first block is not right.
+    pub fn new(mut input: R) -> Result<Self, JournalError> {
+        let mut magic = vec![0; MAGIC.len()];
+        input.read_exact(&mut magic).map_err(|_| JournalError::NotAJournal)?;
+        if magic != MAGIC {
+            return Err(JournalError::NotAJournal);
+        }
+        let offset = u64::try_from(MAGIC.len()).unwrap_or(0);
+        let empty = Setup { version: String::new(), options: crate::Options::default(), seed: [0; 32] };
+        let mut reader = Self { input, chain: Chain::new(), block: 0, offset, ended: false, setup: empty };
+        let (kind, _, body) = reader.next_block()?;
+        let unknown = JournalError::Unknown { block: 0, offset };
+        if kind != SETUP {
+            return Err(unknown);
+        }
+        reader.setup = serde_json::from_slice(&body).map_err(|_| unknown)?;
+        Ok(reader)
+    }
+
+    /// What the machine was made of.
+    #[must_use]
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Blocks read so far.
+    #[must_use]
+    pub const fn blocks(&self) -> u64 {
+        self.block
+    }
+
+    /// The next record; `None` at the end.
+    ///
+    /// # Errors
+    /// [`JournalError`] where the journal is not as it was written.
+    pub fn next_record(&mut self) -> Result<Option<Timed>, JournalError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let (block, offset) = (self.block, self.offset);
+        let (kind, at, body) = self.next_block()?;
+        if kind == END {
+            self.ended = true;
+            if body != block.to_le_bytes() {
+                return Err(JournalError::Altered { block, offset });
+            }
+            return match self.input.read(&mut [0])? {
+                0 => Ok(None),
+                _ => Err(JournalError::Trailing { offset: self.offset }),
+            };
+        }
+        let record = Record::decode(kind, &body).ok_or(JournalError::Unknown { block, offset })?;
+        Ok(Some((Instant::from_nanos(at), record)))
+    }
+
+    fn next_block(&mut self) -> Result<(u8, u64, Vec<u8>), JournalError> {
+        let (block, offset) = (self.block, self.offset);
+        let mut head = [0; HEAD];
+        self.fill(&mut head)?;
+        let (kind, at, length) = parse_head(&head);
+        if length > MAX_BODY {
+            return Err(JournalError::Altered { block, offset });
+        }
+        let mut body = vec![0; usize::try_from(length).unwrap_or(0)];
+        self.fill(&mut body)?;
+        let mut check = [0; 8];
+        self.fill(&mut check)?;
+        if self.chain.next(&head, &body) != u64::from_le_bytes(check) {
+            return Err(JournalError::Altered { block, offset });
+        }
+        self.block += 1;
+        Ok((kind, at, body))
+    }
+
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), JournalError> {
+        match self.input.read_exact(buffer) {
+            Ok(()) => {
+                self.offset += u64::try_from(buffer.len()).unwrap_or(0);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(JournalError::CutOff { block: self.block, offset: self.offset })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What a journal says.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+use tfrc_units::{Ecn, Instant};
+
+use crate::Options;
+
+/// What a fresh machine is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// The program that wrote the journal.
+    pub version: String,
+    /// The options of the endpoint.
+    pub options: Options,
+    /// The seed of initial sequence numbers and everything else secret. Whoever has the journal has it too.
+    pub seed: [u8; 32],
+}
+
+/// One input or output of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// In: connect to this address. Connections are numbered in the order in which they come to be, from 0.
+    Connect(SocketAddr),
+    /// In: a datagram has arrived.
+    Datagram {
+        /// From whom.
+        from: SocketAddr,
+        /// With which ECN bits.
+        ecn: Ecn,
+        /// Its payload.
+        bytes: Vec<u8>,
+    },
+    /// In: time has passed.
+    Timeout,
+    /// In: the application sends a datagram on a connection.
+    Send {
+        /// Which.
+        connection: u64,
+        /// The data.
+        bytes: Vec<u8>,
+    },
+    /// In: the application closes a connection.
+    Close {
+        /// Which.
+        connection: u64,
+    },
+    /// In: the application agrees to the end of a connection, with a text for the peer.
+    AcceptClose {
+        /// Which.
+        connection: u64,
+        /// The text.
+        text: String,
+    },
+    /// In: the application forgets a connection.
+    Release {
+        /// Which.
+        connection: u64,
+    },
+    /// Out: a datagram to be sent.
+    Transmit {
+        /// To whom.
+        to: SocketAddr,
+        /// With which ECN bits.
+        ecn: Ecn,
+        /// Its payload.
+        bytes: Vec<u8>,
+    },
+    /// Out: asked at this time, the machine had nothing more to send.
+    Drained,
+}
+
+/// The kind byte of the block that holds the [`Setup`].
+pub(super) const SETUP: u8 = b'0';
+/// The kind byte of the last block.
+pub(super) const END: u8 = b'.';
+
+impl Record {
+    pub(super) fn kind(&self) -> u8 {
+        match self {
+            Self::Connect(_) => b'o',
+            Self::Datagram { .. } => b'i',
+            Self::Timeout => b't',
+            Self::Send { .. } => b's',
+            Self::Close { .. } => b'c',
+            Self::AcceptClose { .. } => b'a',
+            Self::Release { .. } => b'r',
+            Self::Transmit { .. } => b'x',
+            Self::Drained => b'd',
+        }
+    }
+
+    pub(super) fn encode(&self, body: &mut Vec<u8>) {
+        match self {
+            Self::Connect(to) => address(body, *to),
+            Self::Datagram { from: peer, ecn, bytes } | Self::Transmit { to: peer, ecn, bytes } => {
+                address(body, *peer);
+                body.push(ecn.bits());
+                body.extend_from_slice(bytes);
+            }
+            Self::Timeout | Self::Drained => {}
+            Self::Send { connection, bytes } => {
+                body.extend_from_slice(&connection.to_le_bytes());
+                body.extend_from_slice(bytes);
+            }
+            Self::Close { connection } | Self::Release { connection } => {
+                body.extend_from_slice(&connection.to_le_bytes());
+            }
+            Self::AcceptClose { connection, text } => {
+                body.extend_from_slice(&connection.to_le_bytes());
+                body.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+
+    /// `None` if the body does not fit the kind.
+    pub(super) fn decode(kind: u8, body: &[u8]) -> Option<Self> {
+        Some(match kind {
+            b'o' => Self::Connect(take_address(body)?.0),
+            b'i' | b'x' => {
+                let (peer, rest) = take_address(body)?;
+                let (ecn, bytes) = rest.split_first()?;
+                let (ecn, bytes) = (Ecn::from_bits(*ecn), bytes.to_vec());
+                if kind == b'i' {
+                    Self::Datagram { from: peer, ecn, bytes }
+                } else {
+                    Self::Transmit { to: peer, ecn, bytes }
+                }
+            }
+            b't' if body.is_empty() => Self::Timeout,
+            b'd' if body.is_empty() => Self::Drained,
+            b's' => {
+                take_u64(body).map(|(connection, rest)| Self::Send { connection, bytes: rest.to_vec() })?
+            }
+            b'c' => take_u64(body).map(|(connection, _)| Self::Close { connection })?,
+            b'r' => take_u64(body).map(|(connection, _)| Self::Release { connection })?,
+            b'a' => {
+                let (connection, rest) = take_u64(body)?;
+                Self::AcceptClose { connection, text: String::from_utf8(rest.to_vec()).ok()? }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// A record and its time.
+pub(super) type Timed = (Instant, Record);
+
+fn address(body: &mut Vec<u8>, address: SocketAddr) {
+    let text = address.to_string();
+    body.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+    body.extend_from_slice(text.as_bytes());
+}
+
+fn take_address(body: &[u8]) -> Option<(SocketAddr, &[u8])> {
+    let (length, rest) = body.split_first()?;
+    let (text, rest) = rest.split_at_checked(usize::from(*length))?;
+    Some((std::str::from_utf8(text).ok()?.parse().ok()?, rest))
+}
+
+fn take_u64(body: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = body.split_first_chunk::<8>()?;
+    Some((u64::from_le_bytes(*number), rest))
+}

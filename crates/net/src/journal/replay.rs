@@ -1,0 +1,131 @@
+use std::io::Read;
+
+use tfrc_units::Instant;
+
+use super::read::{JournalError, Reader};
+use super::record::Record;
+use crate::machine::Machine;
+
+/// What a replay went through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Replayed {
+    /// Inputs given to the machine.
+    pub inputs: u64,
+    /// Datagrams it sent, all equal to those recorded.
+    pub transmitted: u64,
+    /// Their bytes.
+    pub transmitted_bytes: u64,
+    /// Time from the first to the last record, in nanoseconds.
+    pub span_ns: u64,
+}
+
+/// Why a replay failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The journal itself is not as it was written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The options in it are out of range.
+    #[error("the options in the journal are out of range: {0}")]
+    Options(tfrc::ConfigError),
+    /// The machine did something else than what was recorded.
+    #[error("block {block}, {seconds:.6} s into the session: {what}")]
+    Differs {
+        /// Number of the block, from 0.
+        block: u64,
+        /// When, since the first record.
+        seconds: f64,
+        /// What was different.
+        what: String,
+    },
+}
+
+/// Feeds a journal's inputs into a fresh machine and compares what it sends with what was recorded, byte for byte.
+///
+/// # Errors
+/// [`ReplayError`] at the first difference or the first block that was changed.
+pub fn replay(input: impl Read) -> Result<Replayed, ReplayError> {
+    let mut reader = Reader::new(input)?;
+    let mut machine = Machine::from_setup(reader.setup()).map_err(ReplayError::Options)?;
+    let mut done = Replayed::default();
+    let mut start = None;
+    let mut sent = Vec::new();
+    loop {
+        let block = reader.blocks();
+        let Some((at, record)) = reader.next_record()? else { break };
+        let first = *start.get_or_insert(at);
+        done.span_ns = at.saturating_since(first).as_nanos();
+        let differs = |what: String| ReplayError::Differs {
+            block,
+            seconds: at.saturating_since(first).as_secs_f64(),
+            what,
+        };
+        if let Record::Transmit { to, ecn, bytes } = record {
+            let transmit = machine.transmit(at, &mut sent);
+            if transmit != Some((to, ecn)) {
+                return Err(differs(format!(
+                    "recorded was a datagram to {to}, the machine sends {transmit:?}"
+                )));
+            }
+            if let Some(place) = first_difference(&sent, &bytes) {
+                return Err(differs(format!(
+                    "the machine sends another datagram: it differs from byte {place} on"
+                )));
+            }
+            done.transmitted += 1;
+            done.transmitted_bytes += u64::try_from(bytes.len()).unwrap_or(0);
+            continue;
+        }
+        if record == Record::Drained {
+            if let Some((to, _)) = machine.transmit(at, &mut sent) {
+                return Err(differs(format!("the machine sends a datagram to {to} more than was recorded")));
+            }
+            continue;
+        }
+        done.inputs += 1;
+        apply(&mut machine, at, record).map_err(differs)?;
+    }
+    Ok(done)
+}
+
+fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
+    let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    (common < a.len().max(b.len())).then_some(common)
+}
+
+fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), String> {
+    // Events and received data are taken out as on the day, so that queues do not fill.
+    while let Some((id, _)) = machine.poll_event() {
+        while machine.connection_to_read(id).and_then(tfrc_dccp::Connection::recv).is_some() {}
+    }
+    let known = |machine: &Machine, number| {
+        machine.numbered(number).ok_or_else(|| format!("there is no connection {number}"))
+    };
+    match record {
+        Record::Connect(to) => {
+            machine.connect(at, to).map_err(|error| error.to_string())?;
+        }
+        Record::Datagram { from, ecn, bytes } => machine.datagram(at, from, ecn, &bytes),
+        Record::Timeout => machine.timeout(at),
+        Record::Send { connection, bytes } => {
+            let id = known(machine, connection)?;
+            // A refusal is part of the session and happens again.
+            let _ = machine.send(at, id, &bytes);
+        }
+        Record::Close { connection } => {
+            let id = known(machine, connection)?;
+            machine.close(at, id);
+        }
+        Record::Release { connection } => {
+            let id = known(machine, connection)?;
+            machine.release(at, id);
+        }
+        Record::AcceptClose { connection, text } => {
+            let id = known(machine, connection)?;
+            machine.accept_close(at, id, &text);
+        }
+        Record::Transmit { .. } | Record::Drained => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! DCCP over UDP endpoints (RFC 6773) around the sans-IO core.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "this crate is where clocks are read")]
+
+mod connection;
+mod driver;
+mod endpoint;
+pub mod io;
+pub mod journal;
+mod machine;
+mod options;
+mod order;
+mod queue;
+mod state;
+mod status;
+
+pub use connection::{ConnectError, Connection, SendError};
+pub use endpoint::{BindError, Endpoint};
+pub use options::{Accept, Options};
+pub use order::InOrder;
+pub use queue::{LatePolicy, SendQueue};
+pub use status::Status;
+pub use tfrc_dccp::{Closed, ClosedBy, Received, Stats};

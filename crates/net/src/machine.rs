@@ -1,0 +1,159 @@
+//! The sans-IO endpoint with a journal around it: whatever goes in or comes out is written down.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event};
+use tfrc_units::{Ecn, Instant};
+
+use crate::Options;
+use crate::journal::{Record, Setup, Writer};
+
+/// A dccp endpoint, every input recorded.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    endpoint: Endpoint,
+    config: ConnectConfig,
+    journal: Option<Writer>,
+    latest: Instant,
+    /// Connections in the order in which they came to be: a journal names them by their place here.
+    ids: Vec<ConnectionId>,
+}
+
+impl Machine {
+    pub(crate) fn new(
+        options: &Options,
+        seed: [u8; 32],
+        journal: Option<Writer>,
+    ) -> Result<Self, tfrc::ConfigError> {
+        let endpoint = options.endpoint_config()?;
+        let config = ConnectConfig { port: endpoint.port, connection: endpoint.connection.clone() };
+        let endpoint = Endpoint::new(endpoint, seed);
+        Ok(Self { endpoint, config, journal, latest: Instant::ZERO, ids: Vec::new() })
+    }
+
+    /// The machine that a journal begins with.
+    pub(crate) fn from_setup(setup: &Setup) -> Result<Self, tfrc::ConfigError> {
+        Self::new(&setup.options, setup.seed, None)
+    }
+
+    pub(crate) fn connect(
+        &mut self,
+        now: Instant,
+        to: SocketAddr,
+    ) -> Result<ConnectionId, tfrc_dccp::ConnectError> {
+        let now = self.record(now, || Record::Connect(to));
+        let id = self.endpoint.connect(now, to, self.config.clone())?;
+        self.ids.push(id);
+        Ok(id)
+    }
+
+    pub(crate) fn datagram(&mut self, at: Instant, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+        let at = self.record(at, || Record::Datagram { from, ecn, bytes: bytes.to_vec() });
+        self.endpoint.handle_datagram(at, from, ecn, bytes);
+    }
+
+    pub(crate) fn timeout(&mut self, now: Instant) {
+        let now = self.record(now, || Record::Timeout);
+        self.endpoint.handle_timeout(now);
+    }
+
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        bytes: &[u8],
+    ) -> Result<(), tfrc_dccp::SendError> {
+        let connection = self.number(id);
+        let now = self.record(now, || Record::Send { connection, bytes: bytes.to_vec() });
+        match self.endpoint.connection_mut(id) {
+            Some(connection) => connection.send(now, bytes),
+            None => Err(tfrc_dccp::SendError::Blocked(tfrc::BlockReason::Closed)),
+        }
+    }
+
+    pub(crate) fn close(&mut self, now: Instant, id: ConnectionId) {
+        let connection = self.number(id);
+        let now = self.record(now, || Record::Close { connection });
+        if let Some(connection) = self.endpoint.connection_mut(id) {
+            connection.close(now);
+        }
+    }
+
+    pub(crate) fn accept_close(&mut self, now: Instant, id: ConnectionId, text: &str) {
+        let connection = self.number(id);
+        let now = self.record(now, || Record::AcceptClose { connection, text: text.to_owned() });
+        if let Some(connection) = self.endpoint.connection_mut(id) {
+            connection.set_closing_text(text);
+            connection.accept_close(now);
+        }
+    }
+
+    /// Forgets a connection; one that is not over is broken off.
+    pub(crate) fn release(&mut self, now: Instant, id: ConnectionId) {
+        let connection = self.number(id);
+        let now = self.record(now, || Record::Release { connection });
+        self.endpoint.release(now, id);
+    }
+
+    /// The next datagram to send, written into `out`.
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(SocketAddr, Ecn)> {
+        let now = self.latest.max(now);
+        let transmit = self.endpoint.poll_transmit(now, out).map(|transmit| (transmit.remote, transmit.ecn));
+        self.record(now, || match transmit {
+            Some((to, ecn)) => Record::Transmit { to, ecn, bytes: out.clone() },
+            None => Record::Drained,
+        });
+        transmit
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+        let (id, event) = self.endpoint.poll_event()?;
+        if matches!(event, Event::Incoming { .. }) {
+            self.ids.push(id);
+        }
+        Some((id, event))
+    }
+
+    pub(crate) fn poll_timeout(&mut self) -> Option<Instant> {
+        self.endpoint.poll_timeout().map(|wake| wake.at)
+    }
+
+    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.endpoint.connection(id)
+    }
+
+    pub(crate) fn remote(&self, id: ConnectionId) -> Option<SocketAddr> {
+        self.endpoint.remote(id)
+    }
+
+    /// The connection with this number.
+    pub(crate) fn numbered(&self, number: u64) -> Option<ConnectionId> {
+        usize::try_from(number).ok().and_then(|i| self.ids.get(i)).copied()
+    }
+
+    /// For reading what has arrived, which changes nothing that goes out.
+    pub(crate) fn connection_to_read(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.endpoint.connection_mut(id)
+    }
+
+    /// Ends the journal.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.journal.take().map_or(Ok(()), Writer::finish)
+    }
+
+    fn number(&self, id: ConnectionId) -> u64 {
+        // Sessions that are recorded have few connections.
+        let place = self.journal.as_ref().and_then(|_| self.ids.iter().position(|known| *known == id));
+        place.and_then(|i| u64::try_from(i).ok()).unwrap_or(u64::MAX)
+    }
+
+    /// Time never goes back in what a machine is told.
+    fn record(&mut self, now: Instant, record: impl FnOnce() -> Record) -> Instant {
+        self.latest = self.latest.max(now);
+        if let Some(journal) = &mut self.journal {
+            journal.add(self.latest, &record());
+        }
+        self.latest
+    }
+}

@@ -1,0 +1,80 @@
+use serde::{Deserialize, Serialize};
+use tfrc::{RateCap, SegmentSize, Settings};
+use tfrc_dccp::wire::ServiceCode;
+use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen};
+use tfrc_units::{Duration, Rate};
+
+/// What an endpoint is asked to be. Plain numbers, so that a journal can hold them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// The DCCP service code (RFC 4340 §8.1.2); both ends must name the same.
+    pub service: u32,
+    /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the initial rate.
+    pub segment_bytes: u32,
+    /// The application's own limit on the sending rate, in bits of data per second.
+    pub cap_bps: Option<f64>,
+    /// The longest UDP payload sent, in bytes.
+    pub max_udp_payload: usize,
+    /// Who may connect.
+    pub accept: Accept,
+    /// Datagrams that wait to be sent, at most, per connection.
+    pub send_queue: usize,
+    /// Received datagrams that wait to be read, at most, per connection; the oldest are dropped beyond that.
+    pub receive_queue: usize,
+}
+
+/// Which connections an endpoint takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Accept {
+    /// None: it only connects.
+    Nobody,
+    /// One at a time; a second one is told that we are too busy.
+    One,
+    /// Up to this many at a time.
+    Many(u32),
+}
+
+/// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this would fire for nothing.
+const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            service: 0,
+            segment_bytes: 1316,
+            cap_bps: None,
+            max_udp_payload: 1472,
+            accept: Accept::Nobody,
+            send_queue: 64,
+            receive_queue: 4096,
+        }
+    }
+}
+
+impl Options {
+    /// What the protocol machine is made of.
+    ///
+    /// # Errors
+    /// A sentence about the option that is out of range.
+    pub(crate) fn endpoint_config(&self) -> Result<EndpointConfig, tfrc::ConfigError> {
+        let settings = Settings {
+            segment: SegmentSize::Mean { initial: self.segment_bytes },
+            cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
+            no_feedback_floor: NO_FEEDBACK_FLOOR,
+            ..Settings::default()
+        };
+        let connection = ConnectionConfig {
+            service: ServiceCode::new(self.service),
+            tfrc: settings.validate()?,
+            max_packet: self.max_udp_payload,
+            receive_queue: self.receive_queue,
+            ..ConnectionConfig::default()
+        };
+        let listen = match self.accept {
+            Accept::Nobody => Listen::Refuse,
+            Accept::One => Listen::One,
+            Accept::Many(limit) => Listen::Many { limit: usize::try_from(limit).unwrap_or(usize::MAX) },
+        };
+        Ok(EndpointConfig { connection, listen, ..EndpointConfig::default() })
+    }
+}

@@ -1,0 +1,219 @@
+//! What the application's side and the driver share: the machine and, per connection, what waits and what is known.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use tfrc::{RateChange, SendDecision};
+use tfrc_dccp::{Closed, ConnectionId, Event, Received};
+use tfrc_units::{Ecn, Instant};
+use tokio::sync::Notify;
+
+use crate::machine::Machine;
+use crate::queue::{LatePolicy, SendQueue};
+
+/// Rate changes kept for an application that does not look.
+const RATE_CHANGES: usize = 4096;
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) machine: Machine,
+    pub(crate) slots: BTreeMap<ConnectionId, Slot>,
+    pub(crate) incoming: VecDeque<ConnectionId>,
+    /// The driver has ended; nothing will happen any more.
+    pub(crate) ended: bool,
+    pub(crate) latest: Instant,
+    send_queue: usize,
+}
+
+/// One connection, as its application sees it.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) changed: Arc<Notify>,
+    pub(crate) queue: SendQueue,
+    pub(crate) standing: Standing,
+    pub(crate) rate_changes: VecDeque<RateChange>,
+    pub(crate) loss_measure: LossMeasure,
+    /// Its handle is gone: it is forgotten as soon as it is over.
+    pub(crate) orphan: bool,
+    /// What the connection was when it ended; the machine may have forgotten it.
+    pub(crate) last_status: Option<crate::Status>,
+    /// Received datagrams saved from a connection that the machine has forgotten.
+    pub(crate) leftover: VecDeque<Received>,
+}
+
+/// How far a connection is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Connecting,
+    Open,
+    /// The application has asked for the end; it comes when the queue is empty.
+    Finishing,
+    /// The peer wants the end.
+    PeerCloses,
+    Over(Closed),
+}
+
+/// Loss events per data packet from the first loss event on, that is without slow start.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LossMeasure {
+    at_first: Option<(u64, u64)>,
+    now: (u64, u64),
+}
+
+impl LossMeasure {
+    /// So many loss events and data packets up to now.
+    fn update(&mut self, loss_events: u64, packets: u64) {
+        if loss_events > 0 {
+            self.at_first.get_or_insert((loss_events, packets));
+        }
+        self.now = (loss_events, packets);
+    }
+
+    /// Loss events and packets after the first loss event.
+    pub(crate) fn after_slow_start(&self) -> (u64, u64) {
+        let (events, packets) = self.at_first.unwrap_or(self.now);
+        (self.now.0 - events, self.now.1.saturating_sub(packets))
+    }
+}
+
+impl State {
+    pub(crate) fn new(machine: Machine, send_queue: usize) -> Self {
+        Self {
+            machine,
+            slots: BTreeMap::new(),
+            incoming: VecDeque::new(),
+            ended: false,
+            latest: Instant::ZERO,
+            send_queue,
+        }
+    }
+
+    pub(crate) fn add_slot(&mut self, id: ConnectionId, standing: Standing) {
+        let slot = Slot {
+            changed: Arc::new(Notify::new()),
+            queue: SendQueue::new(LatePolicy::Wait, self.send_queue),
+            standing,
+            rate_changes: VecDeque::new(),
+            loss_measure: LossMeasure::default(),
+            orphan: false,
+            last_status: None,
+            leftover: VecDeque::new(),
+        };
+        self.slots.insert(id, slot);
+    }
+
+    /// Takes what the machine has to tell, hands queued data to it where the rate allows, and gives each datagram to be sent
+    /// to `send`. Returns when it must be called again at the latest.
+    pub(crate) fn pump(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        mut send: impl FnMut(std::net::SocketAddr, Ecn, &[u8]),
+    ) -> Option<Instant> {
+        self.latest = self.latest.max(now);
+        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+            self.machine.timeout(now);
+        }
+        let mut drain = |machine: &mut Machine| {
+            while let Some((to, ecn)) = machine.transmit(now, buffer) {
+                send(to, ecn, buffer);
+            }
+        };
+        drain(&mut self.machine);
+        self.take_events(now);
+        let mut next = None;
+        let ids: Vec<ConnectionId> = self.slots.keys().copied().collect();
+        for id in ids {
+            let at = self.feed(now, id, &mut drain);
+            next = earliest(next, at);
+        }
+        self.take_events(now);
+        earliest(next, self.machine.poll_timeout())
+    }
+
+    /// Gives a connection what waits for it; the time at which more may go.
+    fn feed(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        drain: &mut impl FnMut(&mut Machine),
+    ) -> Option<Instant> {
+        let slot = self.slots.get_mut(&id)?;
+        let was_full = slot.queue.is_full();
+        let mut next = None;
+        while !slot.queue.is_empty() {
+            match self.machine.connection(id)?.next_send(now) {
+                SendDecision::Now => {
+                    let Some(datagram) = slot.queue.pop(now) else { break };
+                    // Its length was checked when it was queued; a path that has shrunk since loses it.
+                    let _ = self.machine.send(now, id, &datagram);
+                    drain(&mut self.machine);
+                }
+                SendDecision::At(at) => {
+                    next = Some(at);
+                    break;
+                }
+                SendDecision::Blocked(_) => break,
+            }
+        }
+        if slot.queue.is_empty() && slot.standing == Standing::Finishing {
+            let connection = self.machine.connection(id)?;
+            if connection.next_send(now) != SendDecision::Blocked(tfrc::BlockReason::Closed) {
+                self.machine.close(now, id);
+                drain(&mut self.machine);
+            }
+        }
+        if (was_full && !slot.queue.is_full()) || slot.queue.is_empty() {
+            slot.changed.notify_waiters();
+        }
+        next
+    }
+
+    fn take_events(&mut self, now: Instant) {
+        while let Some((id, event)) = self.machine.poll_event() {
+            if matches!(event, Event::Incoming { .. }) {
+                self.add_slot(id, Standing::Open);
+                self.incoming.push_back(id);
+                continue;
+            }
+            let Some(slot) = self.slots.get_mut(&id) else { continue };
+            match event {
+                Event::Connected => slot.standing = Standing::Open,
+                Event::CloseReceived => slot.standing = Standing::PeerCloses,
+                Event::RateChanged(change) => {
+                    if slot.rate_changes.len() == RATE_CHANGES {
+                        slot.rate_changes.pop_front();
+                    }
+                    slot.rate_changes.push_back(change);
+                }
+                Event::Closed(closed) => {
+                    if let Some(connection) = self.machine.connection(id) {
+                        slot.last_status = Some(crate::Status::of(connection, slot, now));
+                    }
+                    if let Some(connection) = self.machine.connection_to_read(id) {
+                        slot.leftover.extend(std::iter::from_fn(|| connection.recv()));
+                    }
+                    slot.standing = Standing::Over(closed);
+                }
+                _ => {}
+            }
+            if let Some(connection) = self.machine.connection(id) {
+                let packets = connection.peer_sent_data_packets();
+                let events = connection.rate_receiver().map_or(0, tfrc::Receiver::loss_events);
+                slot.loss_measure.update(events, packets);
+            }
+            slot.changed.notify_waiters();
+            if slot.orphan && matches!(slot.standing, Standing::Over(_)) {
+                self.slots.remove(&id);
+                self.machine.release(now, id);
+            }
+        }
+    }
+}
+
+fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

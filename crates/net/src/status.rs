@@ -1,0 +1,64 @@
+use tfrc::RateReason;
+use tfrc_dccp::{Connection, Stats};
+use tfrc_units::{Duration, Instant, Probability, Rate};
+
+use crate::state::Slot;
+
+/// What is known of a connection at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Status {
+    /// When, by the endpoint's clock.
+    pub at: Instant,
+    /// X, the allowed rate of what we send, in data bytes (RFC 5348 §4.3).
+    pub allowed_rate: Rate,
+    /// What set it last; `None` before the first round-trip time.
+    pub rate_reason: Option<RateReason>,
+    /// R of what we send, once there is a sample.
+    pub rtt: Option<Duration>,
+    /// p of what we send, as the peer reports it.
+    pub reported_loss_event_rate: Probability,
+    /// X_recv of the latest feedback.
+    pub reported_receive_rate: Option<Rate>,
+    /// Loss events that feedback has told of.
+    pub reported_loss_events: u64,
+    /// p of what we receive (RFC 5348 §5).
+    pub loss_event_rate: Probability,
+    /// The sender's round-trip time as we, the receiver, know it.
+    pub sender_rtt: Option<Duration>,
+    /// Loss events in what we receive.
+    pub loss_events: u64,
+    /// Loss events, and data packets sent by the peer, since the first loss event: slow start is not in them.
+    pub after_slow_start: (u64, u64),
+    /// Datagrams the peer has sent, received or not, as far as we can tell.
+    pub peer_sent_packets: u64,
+    /// Counts.
+    pub stats: Stats,
+    /// Datagrams that wait to be sent.
+    pub queued: usize,
+    /// Datagrams dropped unsent because they were late.
+    pub late_dropped: u64,
+}
+
+impl Status {
+    pub(crate) fn of(connection: &Connection, slot: &Slot, now: Instant) -> Self {
+        let (sender, receiver) = (connection.rate_sender(), connection.rate_receiver());
+        Self {
+            at: now,
+            allowed_rate: sender.allowed_rate(),
+            rate_reason: sender.rtt().map(|_| sender.rate_reason()),
+            rtt: sender.rtt(),
+            reported_loss_event_rate: sender.loss_event_rate(),
+            reported_receive_rate: sender.latest_feedback().map(|feedback| feedback.receive_rate),
+            reported_loss_events: sender.loss_events(),
+            loss_event_rate: receiver.map_or(Probability::ZERO, tfrc::Receiver::loss_event_rate),
+            sender_rtt: receiver.map(tfrc::Receiver::rtt),
+            loss_events: receiver.map_or(0, tfrc::Receiver::loss_events),
+            after_slow_start: slot.loss_measure.after_slow_start(),
+            peer_sent_packets: connection.peer_sent_data_packets(),
+            stats: connection.stats(),
+            queued: slot.queue.len(),
+            late_dropped: slot.queue.dropped(),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Every check, each with its title and the command that repeats it alone.
+
+use std::time::Instant;
+
+use crate::{Outcome, cargo, dependencies, files};
+
+/// One check.
+struct Step {
+    title: &'static str,
+    work: Work,
+}
+
+enum Work {
+    /// Arguments of cargo, and environment variables set for it.
+    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    /// A command of `cargo xtask`.
+    Own(&'static str, fn() -> Outcome),
+}
+
+/// Cheapest first, so that a slip shows early.
+const STEPS: [Step; 6] = [
+    Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
+    Step { title: "files", work: Work::Own("files", files::check) },
+    Step {
+        title: "dependencies: licences and duplicate versions",
+        work: Work::Own("dependencies", dependencies::check),
+    },
+    Step {
+        title: "lints",
+        work: Work::Cargo(
+            &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"],
+            &[],
+        ),
+    },
+    Step { title: "tests", work: Work::Cargo(&["test", "--locked", "--workspace"], &[]) },
+    Step {
+        title: "documentation",
+        work: Work::Cargo(
+            &["doc", "--locked", "--workspace", "--no-deps"],
+            &[("RUSTDOCFLAGS", "-D warnings")],
+        ),
+    },
+];
+
+pub(crate) fn run() -> Outcome {
+    let begin = Instant::now();
+    for (number, Step { title, work }) in STEPS.iter().enumerate() {
+        println!("\n== {}/{} {title}\n   {}", number + 1, STEPS.len(), shown(work));
+        let since = Instant::now();
+        match work {
+            Work::Own(_, check) => check(),
+            Work::Cargo(arguments, environment) => {
+                let status = cargo().args(*arguments).envs(environment.iter().copied()).status();
+                match status {
+                    Ok(status) if status.success() => Ok(()),
+                    Ok(status) => Err(format!("cargo ended with {status}")),
+                    Err(error) => Err(format!("cargo did not start: {error}")),
+                }
+            }
+        }
+        .map_err(|why| format!("{title}: {why}\n  to repeat it: {}", shown(work)))?;
+        println!("   passed in {:.1} s", since.elapsed().as_secs_f64());
+    }
+    println!("\nAll {} checks passed in {:.0} s.", STEPS.len(), begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// A step as one would type it.
+fn shown(work: &Work) -> String {
+    match work {
+        Work::Own(name, _) => format!("cargo xtask {name}"),
+        Work::Cargo(arguments, environment) => {
+            let variables: String = environment.iter().map(|(k, v)| format!("{k}='{v}' ")).collect();
+            format!("{variables}cargo {}", arguments.join(" "))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The checks and chores of this workspace: `cargo xtask ci` is what has to pass, on every machine and in CI.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a tool for the terminal, which times its steps"
+)]
+
+mod ci;
+mod dependencies;
+mod files;
+mod licence;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  ci            every check, in the order of their cost
+  dependencies  licences and duplicate versions against deny.toml
+  files         rules on the files under version control
+";
+
+/// What a chore says when it fails.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["ci"] => ci::run(),
+        ["dependencies"] => dependencies::check(),
+        ["files"] => files::check(),
+        ["help" | "-h" | "--help"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the workspace.
+fn root() -> &'static std::path::Path {
+    // This crate is `crates/xtask`, two below the root.
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here)
+}
+
+/// The cargo that runs us.
+fn cargo() -> std::process::Command {
+    let mut command = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
