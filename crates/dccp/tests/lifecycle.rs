@@ -570,3 +570,24 @@ fn many_connections_share_an_endpoint() {
         .count();
     assert_eq!(closed, 1000);
 }
+
+/// While the application takes its time over a Close, no timer comes again and again.
+#[test]
+fn a_close_that_waits_wakes_nobody() {
+    let config =
+        ConnectionConfig { accept_close_within: Duration::from_secs(5), ..ConnectionConfig::default() };
+    let mut pair = Pair::with(ConnectionConfig::default(), config, |_| Fate::Deliver);
+    pair.client.to_send = 50;
+    pair.run_until_sent(Duration::from_secs(10));
+    pair.server.id = None;
+    let now = pair.now;
+    pair.client.with(|connection| connection.close(now));
+    let mut steps = 0;
+    while pair.step(now + Duration::from_secs(20)).is_some() {
+        steps += 1;
+    }
+    let reset = pair.log.iter().find(|(flight, _)| flight.kind == PacketType::Reset).expect("it ends");
+    let waited = reset.0.at.saturating_since(now);
+    assert!((Duration::from_secs(5)..Duration::from_millis(5100)).contains(&waited), "{waited}");
+    assert!(steps < 60, "{steps} wake-ups");
+}

@@ -248,7 +248,7 @@ fn loss_intervals_make_the_rate() {
     let report = [
         Opt::ElapsedTime(Elapsed::ZERO),
         Opt::ReceiveRate(10_000),
-        Opt::LossEventRate(4),
+        Opt::LossEventRate(5),
         Opt::LossIntervals(LossIntervals::encode(0, &intervals, &mut space)),
     ];
     client.handle_datagram(at(100), Ecn::NotEct, &feedback(1, data, &report));
@@ -290,7 +290,7 @@ fn slow_receiver_and_data_dropped_hold_the_rate_down() {
     // Two packets dropped in the receive buffer, per report.
     let dropped = rate_after(Some(Opt::DataDropped(crate::wire::DataDropped { blocks: &[0xA1] })));
     let corrupt = rate_after(Some(Opt::DataDropped(crate::wire::DataDropped { blocks: &[0xB1] })));
-    assert!(dropped <= 100_000.0 && dropped >= 60_000.0, "{dropped}");
+    assert!((60_000.0..=100_000.0).contains(&dropped), "{dropped}");
     assert!((corrupt - free).abs() < 1.0, "corruption is not the receiver's slowness");
 }
 
@@ -394,7 +394,7 @@ fn numbers_may_wrap_in_the_middle() {
 fn without_rtt_reports_the_window_counter_does() {
     // RFC 4342 §10.2, 10.3
     let wishes = Wishes { rtt_reports: RttReports::Refused, ..Wishes::default() };
-    let lost = |n: u64| n > 100 && n % 60 == 0;
+    let lost = |n: u64| n > 100 && n.is_multiple_of(60);
     let (client, server) = exchange(SeqNo48::new(1), ISR, wishes, 3000, lost);
     assert_eq!(client.feature(Feature::SendRttEstimate, Location::Local), 0);
     assert_eq!(server.peer_sent_data_packets(), 3000);
