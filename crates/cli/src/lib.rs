@@ -14,6 +14,7 @@ pub mod command;
 mod failure;
 pub mod interrupt;
 pub mod reporter;
+mod session;
 
 use std::process::ExitCode;
 
@@ -49,5 +50,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Completions(args) => command::completions::run(&args),
         Command::Equation(args) => command::equation::run(&args),
         Command::Man(args) => command::man::run(&args),
+        Command::Recv(args) => command::recv::run(&args),
+        Command::Replay(args) => command::replay::run(&args),
+        Command::Send(args) => command::send::run(&args),
     }
 }

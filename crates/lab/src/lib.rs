@@ -1,5 +1,20 @@
-//! The laboratory around the core.
+//! The laboratory around the core: scenarios, agents, metrics and reports.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::disallowed_macros,
+    reason = "the laboratory faces the real world: files, clocks and people"
+)]
 #![forbid(unsafe_code)]
 
+pub mod agent;
+#[cfg(feature = "emu")]
+pub mod link;
+pub mod metric;
 pub mod record;
 pub mod report;
+mod run;
+pub mod scenario;
+
+pub use run::{COV_SCALE, LinkOutcome, Outcome, run, run_with};

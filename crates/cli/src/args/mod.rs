@@ -7,6 +7,7 @@ mod link;
 mod man;
 mod output;
 mod recv;
+mod replay;
 mod send;
 pub mod values;
 
@@ -19,6 +20,7 @@ pub use link::LinkArgs;
 pub use man::ManArgs;
 pub use output::{Format, JsonArgs, StreamArgs};
 pub use recv::RecvArgs;
+pub use replay::ReplayArgs;
 pub use send::SendArgs;
 
 /// TCP-Friendly Rate Control: the equation, the protocol and the laboratory
@@ -47,6 +49,12 @@ pub enum Command {
     Equation(EquationArgs),
     /// Write the manual pages into a directory
     Man(ManArgs),
+    /// Receive what somebody sends
+    Recv(RecvArgs),
+    /// Feed the journal of a session into a fresh protocol machine and compare what it sends
+    Replay(ReplayArgs),
+    /// Send a file, a pipe or made-up data at the rate that is fair on the path
+    Send(SendArgs),
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 pub mod completions;
 pub mod equation;
 pub mod man;
+pub mod recv;
+pub mod replay;
+pub mod send;
 
 use std::io::{self, Write};
 

@@ -1,0 +1,40 @@
+//! `tfrc replay`: the same inputs, the same bytes?
+
+use std::fs::File;
+use std::io::{BufReader, Write};
+
+use tfrc_net::journal::{ReplayError, replay};
+
+use crate::Failure;
+use crate::args::{Format, ReplayArgs};
+
+/// Runs `tfrc replay`.
+///
+/// # Errors
+/// [`Failure::Check`] when the journal was changed or the machine sends something else; [`Failure::Usage`] when the file is no
+/// journal.
+pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
+    let name = args.journal.display();
+    let usage =
+        |why: String| Failure::usage(format!("{name}: {why}"), "name a file written by tfrc send --journal");
+    let file = File::open(&args.journal).map_err(|error| usage(error.to_string()))?;
+    let done = replay(BufReader::new(file)).map_err(|error| match error {
+        ReplayError::Journal(tfrc_net::journal::JournalError::NotAJournal) => usage(error.to_string()),
+        error => Failure::Check(format!("{name}: {error}")),
+    })?;
+    let seconds = done.span_ns as f64 / 1e9;
+    let text = match args.output.format() {
+        Format::Human => format!(
+            "{} inputs over {seconds:.3} s replayed: all {} datagrams sent ({} bytes) are the same",
+            done.inputs, done.transmitted, done.transmitted_bytes
+        ),
+        _ => serde_json::json!({
+            "inputs": done.inputs,
+            "transmitted_packets": done.transmitted,
+            "transmitted_bytes": done.transmitted_bytes,
+            "duration_s": seconds,
+        })
+        .to_string(),
+    };
+    writeln!(std::io::stdout(), "{text}").map_err(|error| Failure::io(&"standard output", &error))
+}

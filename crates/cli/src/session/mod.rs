@@ -1,0 +1,46 @@
+//! What `send`, `recv` and `demo` share: sampling a connection into records, and the counts that close it.
+
+mod sampler;
+mod source;
+mod tally;
+
+pub(crate) use sampler::Sampler;
+pub(crate) use source::{Pace, Source};
+pub(crate) use tally::Tally;
+
+use std::future::Future;
+
+use crate::Failure;
+
+/// Time between two samples.
+pub(crate) const SAMPLE: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// The command line of this process, for the record of a run.
+pub(crate) fn command_line() -> String {
+    let mut words = std::env::args();
+    words.next();
+    let quoted = words.map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+[]".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    std::iter::once("tfrc".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// The name and version of this program.
+pub(crate) fn version() -> String {
+    format!("tfrc {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Runs a future to its end: one thread for the protocol, one for the data.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::io(&"cannot start", &error))?;
+    let outcome = runtime.block_on(work);
+    // A read of standard input that nobody waits for must not hold up the end.
+    runtime.shutdown_background();
+    outcome
+}

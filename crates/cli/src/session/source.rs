@@ -1,0 +1,163 @@
+//! Where the data of `send` comes from, cut into datagrams.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+
+/// How often an application that makes its own data has a datagram ready.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Pace {
+    /// Whenever it is asked.
+    AsAllowed,
+    /// So many a second.
+    PerSecond(f64),
+}
+
+/// A stream of datagrams of at most `length` bytes.
+pub(crate) struct Source {
+    input: Input,
+    length: usize,
+    left: u64,
+    ticker: Option<tokio::time::Interval>,
+    serial: u64,
+}
+
+enum Input {
+    MadeUp,
+    Stream { reader: Box<dyn AsyncRead + Send + Unpin>, flush: Option<Duration> },
+}
+
+impl Source {
+    /// Data without meaning, numbered so that packets differ.
+    pub(crate) fn made_up(length: usize) -> Self {
+        Self::new(Input::MadeUp, length)
+    }
+
+    /// A file: full datagrams but for the last.
+    pub(crate) fn file(file: tokio::fs::File, length: usize) -> Self {
+        Self::new(Input::Stream { reader: Box::new(file), flush: None }, length)
+    }
+
+    /// A pipe: what has come goes after `flush` even if it does not fill a datagram.
+    pub(crate) fn pipe(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        length: usize,
+        flush: Duration,
+    ) -> Self {
+        Self::new(Input::Stream { reader: Box::new(reader), flush: Some(flush) }, length)
+    }
+
+    fn new(input: Input, length: usize) -> Self {
+        Self { input, length, left: u64::MAX, ticker: None, serial: 0 }
+    }
+
+    /// Ends after this many bytes.
+    pub(crate) fn at_most(mut self, bytes: Option<u64>) -> Self {
+        self.left = bytes.unwrap_or(u64::MAX);
+        self
+    }
+
+    /// Holds back datagrams to this pace.
+    pub(crate) fn paced(mut self, pace: Pace) -> Self {
+        if let Pace::PerSecond(rate) = pace {
+            let mut ticker = interval(Duration::from_secs_f64(1.0 / rate));
+            // The pace is that of a device: what was missed is not made up for in a burst longer than a moment.
+            ticker.set_missed_tick_behavior(MissedTickBehavior::Burst);
+            self.ticker = Some(ticker);
+        }
+        self
+    }
+
+    /// The next datagram; `None` at the end.
+    ///
+    /// # Errors
+    /// What the file or pipe says.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if let Some(ticker) = &mut self.ticker {
+            ticker.tick().await;
+        }
+        let length = self.length.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if length == 0 {
+            return Ok(None);
+        }
+        let datagram = match &mut self.input {
+            Input::MadeUp => made_up(self.serial, length),
+            Input::Stream { reader, flush } => cut(reader, length, *flush).await?,
+        };
+        self.serial += 1;
+        self.left -= u64::try_from(datagram.len()).unwrap_or(u64::MAX).min(self.left);
+        Ok(if datagram.is_empty() { None } else { Some(datagram) })
+    }
+}
+
+fn made_up(serial: u64, length: usize) -> Vec<u8> {
+    serial.to_be_bytes().into_iter().cycle().take(length).collect()
+}
+
+/// Reads until the datagram is full, the input ends, or `flush` has passed since its first bytes.
+async fn cut(
+    reader: &mut (dyn AsyncRead + Send + Unpin),
+    length: usize,
+    flush: Option<Duration>,
+) -> io::Result<Vec<u8>> {
+    let mut datagram = vec![0; length];
+    let mut filled = reader.read(&mut datagram).await?;
+    let deadline = flush.map(|flush| Instant::now() + flush);
+    while filled > 0 && filled < length {
+        let rest = datagram.get_mut(filled..).unwrap_or_default();
+        let more = match deadline {
+            None => reader.read(rest).await?,
+            Some(deadline) => match timeout_at(deadline, reader.read(rest)).await {
+                Ok(read) => read?,
+                Err(_) => break,
+            },
+        };
+        if more == 0 {
+            break;
+        }
+        filled += more;
+    }
+    datagram.truncate(filled);
+    Ok(datagram)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+
+    async fn lengths(mut source: Source) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        while let Some(datagram) = source.next().await.expect("readable") {
+            lengths.push(datagram.len());
+        }
+        lengths
+    }
+
+    #[tokio::test]
+    async fn limits_in_bytes_hold_exactly() {
+        assert_eq!(lengths(Source::made_up(1000).at_most(Some(2500))).await, [1000, 1000, 500]);
+        let text: &[u8] = &[7; 2500];
+        assert_eq!(lengths(Source::pipe(text, 1000, Duration::from_secs(1))).await, [1000, 1000, 500]);
+        let text: &[u8] = &[7; 2500];
+        assert_eq!(
+            lengths(Source::pipe(text, 1000, Duration::from_secs(1)).at_most(Some(1200))).await,
+            [1000, 200]
+        );
+    }
+
+    /// Bytes that trickle in are put together into one datagram; a pause sends what is there.
+    #[tokio::test(start_paused = true)]
+    async fn a_pipe_is_flushed_after_a_while() {
+        let (mut there, here) = tokio::io::duplex(64);
+        tokio::spawn(async move {
+            for pause in [0, 5, 5, 50, 5] {
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                there.write_all(b"abc").await.expect("open");
+            }
+        });
+        assert_eq!(lengths(Source::pipe(here, 1000, Duration::from_millis(20))).await, [9, 6]);
+    }
+}

@@ -1,0 +1,110 @@
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use tfrc_units::{Duration, Instant};
+use tokio::task::AbortHandle;
+
+use crate::socket::Socket;
+
+/// Who talks through the relay: each client has a socket of its own towards the server, so that answers find back.
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    by_id: BTreeMap<u64, Client>,
+    by_address: BTreeMap<SocketAddr, u64>,
+    next: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) address: SocketAddr,
+    /// The address of ours that the client speaks to.
+    pub(crate) local: Option<IpAddr>,
+    pub(crate) upstream: Arc<Socket>,
+    last_active: Instant,
+    reader: AbortHandle,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl Clients {
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<&Client> {
+        self.by_id.get(&id)
+    }
+
+    /// The client at this address, who has just been heard.
+    pub(crate) fn heard(&mut self, now: Instant, address: SocketAddr) -> Option<u64> {
+        let id = *self.by_address.get(&address)?;
+        self.touch(now, id);
+        Some(id)
+    }
+
+    /// Something went to or from this client.
+    pub(crate) fn touch(&mut self, now: Instant, id: u64) {
+        if let Some(client) = self.by_id.get_mut(&id) {
+            client.last_active = now;
+        }
+    }
+
+    /// Number of the next client; never given twice.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        now: Instant,
+        address: SocketAddr,
+        local: Option<IpAddr>,
+        upstream: Arc<Socket>,
+        reader: AbortHandle,
+    ) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.by_address.insert(address, id);
+        self.by_id.insert(id, Client { address, local, upstream, last_active: now, reader });
+        id
+    }
+
+    /// Forgets those with whom nothing was exchanged for `idle`.
+    pub(crate) fn expire(&mut self, now: Instant, idle: Duration) {
+        self.by_id.retain(|_, client| now.saturating_since(client.last_active) < idle);
+        let known = &self.by_id;
+        self.by_address.retain(|_, id| known.contains_key(id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket;
+
+    #[tokio::test]
+    async fn silent_clients_are_forgotten_and_numbers_not_reused() {
+        let at = |s| Instant::ZERO + Duration::from_secs(s);
+        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        let mut clients = Clients::default();
+        let add = |clients: &mut Clients, now, port| {
+            let upstream = Arc::new(Socket::new(socket::bind_towards(address(1)).unwrap()).unwrap());
+            let reader = tokio::spawn(std::future::pending::<()>()).abort_handle();
+            clients.add(now, address(port), None, upstream, reader)
+        };
+        assert_eq!(add(&mut clients, at(0), 5), 0);
+        assert_eq!(add(&mut clients, at(0), 6), 1);
+        clients.touch(at(9), 1);
+        clients.expire(at(10), Duration::from_secs(10));
+        assert_eq!(clients.len(), 1);
+        assert_eq!((clients.heard(at(10), address(5)), clients.heard(at(10), address(6))), (None, Some(1)));
+        assert!(clients.get(0).is_none());
+        assert_eq!(clients.next_id(), 2);
+        assert_eq!(add(&mut clients, at(11), 5), 2);
+    }
+}

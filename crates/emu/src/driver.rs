@@ -1,0 +1,225 @@
+//! The relay's step: datagrams in, network forward, datagrams out.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tfrc_net::io::Clock;
+use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, Outgoing, Tally};
+use tfrc_units::Instant;
+use tokio::sync::mpsc;
+
+use crate::clients::Clients;
+use crate::socket::{self, Received, Socket};
+use crate::{Datagram, Direction, HEADER_BYTES, Limits, Payload, Snapshot, World};
+
+/// What the readers of the sockets say.
+pub(crate) enum Input {
+    FromClients(io::Result<Vec<Received>>),
+    FromServer { client: u64, batch: Vec<Received> },
+}
+
+pub(crate) struct Driver<A: Agent> {
+    clock: Clock,
+    world: World<A>,
+    paths: Paths,
+    server: SocketAddr,
+    limits: Limits,
+    listener: Arc<Socket>,
+    clients: Clients,
+    input: mpsc::Sender<Input>,
+    there: Flow,
+    back: Flow,
+    refused: u64,
+    unsent: u64,
+}
+
+/// What entered and left the network in one direction.
+#[derive(Default)]
+struct Flow {
+    entered: Tally,
+    delivered: Tally,
+}
+
+/// The links on the way there and on the way back.
+struct Paths {
+    there: Vec<LinkId>,
+    back: Vec<LinkId>,
+}
+
+impl Paths {
+    fn of<A: Agent>(world: &World<A>) -> Self {
+        let (near, far) = (world.near.node(), world.far.node());
+        Self { there: world.engine.route(near, far), back: world.engine.route(far, near) }
+    }
+}
+
+impl<A: Agent<Payload: Payload>> Driver<A> {
+    /// `input` is what the readers of clients' sockets write to.
+    pub(crate) fn new(
+        clock: Clock,
+        world: World<A>,
+        server: SocketAddr,
+        limits: Limits,
+        listener: Arc<Socket>,
+        input: mpsc::Sender<Input>,
+    ) -> Self {
+        Self {
+            clock,
+            paths: Paths::of(&world),
+            world,
+            server,
+            limits,
+            listener,
+            clients: Clients::default(),
+            input,
+            there: Flow::default(),
+            back: Flow::default(),
+            refused: 0,
+            unsent: 0,
+        }
+    }
+
+    /// When the network has something to do.
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        self.world.engine.poll_timeout()
+    }
+
+    /// Takes datagrams into the network.
+    pub(crate) fn take(&mut self, input: Input) -> io::Result<()> {
+        match input {
+            Input::FromClients(batch) => {
+                for received in batch? {
+                    let known = self.clients.heard(received.at, received.from);
+                    match known.or_else(|| self.admit(&received)) {
+                        Some(client) => self.inject(self.world.near, self.world.far, client, received),
+                        None => self.refused += 1,
+                    }
+                }
+            }
+            Input::FromServer { client, batch } => {
+                // Only the server may answer.
+                let server = self.server;
+                for received in batch.into_iter().filter(|r| r.from == server) {
+                    self.clients.touch(received.at, client);
+                    self.inject(self.world.far, self.world.near, client, received);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn inject(&mut self, from: Address, to: Address, client: u64, received: Received) {
+        if self.world.engine.in_flight() >= self.limits.in_flight {
+            self.refused += 1;
+            return;
+        }
+        let Received { at, ecn, bytes, .. } = received;
+        let size = wire_size(&bytes);
+        let flow = if from == self.world.near { &mut self.there } else { &mut self.back };
+        count(&mut flow.entered, size);
+        let payload = A::Payload::from(Datagram { client, bytes });
+        // Numbers of the relay's flows come after those that agents use: 2^31 and up, by client.
+        let flow = FlowId((client as u32) | (1 << 31));
+        self.world.engine.inject(at, from, Outgoing { to, flow, size, ecn, payload });
+    }
+
+    /// A client not heard before, if there is room for one.
+    fn admit(&mut self, received: &Received) -> Option<u64> {
+        if self.clients.len() >= self.limits.clients {
+            return None;
+        }
+        let upstream = Arc::new(socket::bind_towards(self.server).and_then(Socket::new).ok()?);
+        let (reading, clock, input) = (Arc::clone(&upstream), self.clock, self.input.clone());
+        let client = self.clients.next_id();
+        let reader = tokio::spawn(async move {
+            let mut buffer = Vec::new();
+            // A broken upstream socket is silent from then on; the client expires in time.
+            while let Ok(batch) = reading.receive(clock, &mut buffer).await
+                && input.send(Input::FromServer { client, batch }).await.is_ok()
+            {}
+        });
+        Some(self.clients.add(received.at, received.from, received.to_ip, upstream, reader.abort_handle()))
+    }
+
+    /// Brings the network up to the clock and sends what has come out.
+    pub(crate) fn advance(&mut self) -> Instant {
+        let now = self.clock.now();
+        self.world.engine.run_until(now);
+        while let Some(delivery) = self.world.engine.poll_delivery(self.world.far) {
+            let packet = delivery.packet;
+            if let Some(datagram) = packet.payload.into_datagram() {
+                count(&mut self.there.delivered, packet.header.size);
+                self.send_to_server(packet.header.ecn, &datagram);
+            }
+        }
+        while let Some(delivery) = self.world.engine.poll_delivery(self.world.near) {
+            let packet = delivery.packet;
+            if let Some(datagram) = packet.payload.into_datagram() {
+                count(&mut self.back.delivered, packet.header.size);
+                self.send_to_client(packet.header.ecn, &datagram);
+            }
+        }
+        now
+    }
+
+    fn send_to_server(&mut self, ecn: Ecn, datagram: &Datagram) {
+        let sent = self
+            .clients
+            .get(datagram.client)
+            .map(|c| c.upstream.send(self.server, None, ecn, &datagram.bytes));
+        self.unsent += u64::from(!matches!(sent, Some(Ok(()))));
+    }
+
+    fn send_to_client(&mut self, ecn: Ecn, datagram: &Datagram) {
+        let client = self.clients.get(datagram.client);
+        let sent = client.map(|c| self.listener.send(c.address, c.local, ecn, &datagram.bytes));
+        self.unsent += u64::from(!matches!(sent, Some(Ok(()))));
+    }
+
+    /// The state now. Forgets clients that were silent for too long.
+    pub(crate) fn sample(&mut self) -> Snapshot {
+        let now = self.advance();
+        self.clients.expire(now, self.limits.idle);
+        self.snapshot(now)
+    }
+
+    fn snapshot(&self, now: Instant) -> Snapshot {
+        let engine = &self.world.engine;
+        let links: Vec<(LinkId, LinkStats)> =
+            engine.link_ids().filter_map(|id| Some((id, engine.link_stats(id)?))).collect();
+        let direction = |flow: &Flow, path: &[LinkId]| {
+            let mut total =
+                Direction { entered: flow.entered, delivered: flow.delivered, ..Direction::default() };
+            for (_, stats) in links.iter().filter(|(id, _)| path.contains(id)) {
+                add(&mut total.lost, stats.lost);
+                add(&mut total.overflowed, stats.overflowed);
+                add(&mut total.queued, stats.queued);
+            }
+            total
+        };
+        Snapshot {
+            elapsed: now.saturating_since(Instant::ZERO),
+            there: direction(&self.there, &self.paths.there),
+            back: direction(&self.back, &self.paths.back),
+            clients: self.clients.len(),
+            refused: self.refused,
+            unsent: self.unsent,
+            links,
+        }
+    }
+}
+
+/// Bytes of a datagram on a link.
+fn wire_size(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(HEADER_BYTES)
+}
+
+fn count(tally: &mut Tally, size: u32) {
+    add(tally, Tally { packets: 1, bytes: u64::from(size) });
+}
+
+fn add(tally: &mut Tally, more: Tally) {
+    tally.packets += more.packets;
+    tally.bytes += more.bytes;
+}

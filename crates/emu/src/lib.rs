@@ -1,0 +1,28 @@
+//! A network in real time.
+//!
+//! A [`Relay`] drives a `tfrc-sim` engine against the wall clock. Datagrams that clients send to its address enter the
+//! engine's network at one gateway node, come out at another when their simulated time has come, and go on to a server;
+//! the server's answers take the way back. Whatever runs inside the engine besides competes with them.
+//!
+//! The engine's time is the monotonic clock, so a late wake-up delivers late but never changes the order of events, the
+//! length of a queue or who is dropped.
+//!
+//! What the network sees of a datagram is its payload and 28 bytes ([`HEADER_BYTES`]), and its ECN bits, which a queue may
+//! change.
+
+#![allow(clippy::disallowed_methods, reason = "the emulator's business is the real clock")]
+#![forbid(unsafe_code)]
+
+mod clients;
+mod datagram;
+mod driver;
+mod monitor;
+mod relay;
+mod socket;
+mod stamp;
+mod world;
+
+pub use datagram::{Datagram, HEADER_BYTES, Payload};
+pub use monitor::{Direction, Monitor, Snapshot};
+pub use relay::{BindError, Limits, Relay, Running};
+pub use world::World;

@@ -1,0 +1,57 @@
+use std::sync::Arc;
+
+use tfrc_sim::{LinkId, LinkStats, Tally};
+use tfrc_units::Duration;
+use tokio::sync::watch;
+
+/// The state of a relay at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// Time since the relay was started.
+    pub elapsed: Duration,
+    /// From the clients to the server.
+    pub there: Direction,
+    /// From the server to the clients.
+    pub back: Direction,
+    /// Clients known now.
+    pub clients: usize,
+    /// Datagrams not let in because a limit was reached.
+    pub refused: u64,
+    /// Datagrams that came out of the network but could not be sent: the client was gone, or the socket would not take it.
+    pub unsent: u64,
+    /// Every link of the network with its counters, in the order of the scenario.
+    pub links: Vec<(LinkId, LinkStats)>,
+}
+
+/// One way through the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Direction {
+    /// Datagrams that entered the network.
+    pub entered: Tally,
+    /// Datagrams that came out of it.
+    pub delivered: Tally,
+    /// Packets lost by the loss models of the links on the way, traffic of the engine's own included.
+    pub lost: Tally,
+    /// Packets dropped by the queues of these links, likewise.
+    pub overflowed: Tally,
+    /// Packets waiting or in transmission on these links now, likewise.
+    pub queued: Tally,
+}
+
+/// A view of a running relay, cheap to copy and to read.
+#[derive(Debug, Clone)]
+pub struct Monitor(pub(crate) watch::Receiver<Arc<Snapshot>>);
+
+impl Monitor {
+    /// The latest snapshot; a new one is taken every [`crate::Limits::sample`].
+    #[must_use]
+    pub fn latest(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.0.borrow())
+    }
+
+    /// Waits for the next snapshot; `None` when the relay has ended.
+    pub async fn next(&mut self) -> Option<Arc<Snapshot>> {
+        self.0.changed().await.ok()?;
+        Some(Arc::clone(&self.0.borrow_and_update()))
+    }
+}

@@ -1,0 +1,220 @@
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tfrc_net::io::{Clock, Timer};
+use tfrc_sim::Agent;
+use tfrc_units::Duration;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::MissedTickBehavior;
+
+use crate::driver::{Driver, Input};
+use crate::socket::{self, Socket};
+use crate::{Monitor, Payload, Snapshot, World};
+
+/// How much a relay may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Clients at the same time; a datagram of one more is refused.
+    pub clients: usize,
+    /// A client is forgotten after so long without a datagram either way.
+    pub idle: Duration,
+    /// Packets in the network at the same time; a datagram more is refused.
+    pub in_flight: u64,
+    /// How often a snapshot is taken, at least 1 ms.
+    pub sample: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            clients: 256,
+            idle: Duration::from_secs(120),
+            in_flight: 100_000,
+            sample: Duration::from_millis(100),
+        }
+    }
+}
+
+/// Why a relay could not be set up.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// The address to listen on cannot be had.
+    #[error("cannot listen on {address}: choose a free address of this machine")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Datagrams cannot be sent towards the server.
+    #[error("cannot open a socket towards {address}")]
+    Server {
+        /// The server.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// A relay: bound, not yet running. Time in its network begins when it runs.
+pub struct Relay<A: Agent> {
+    socket: std::net::UdpSocket,
+    address: SocketAddr,
+    server: SocketAddr,
+    world: World<A>,
+    limits: Limits,
+    monitor: watch::Receiver<Arc<Snapshot>>,
+    publisher: watch::Sender<Arc<Snapshot>>,
+}
+
+impl<A: Agent<Payload: Payload>> Relay<A> {
+    /// Listens for clients at `listen` (port 0: any) and speaks to the server at `to`. Needs no runtime yet.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind(
+        listen: SocketAddr,
+        to: SocketAddr,
+        world: World<A>,
+        limits: Limits,
+    ) -> Result<Self, BindError> {
+        let listen_error = |source| BindError::Listen { address: listen, source };
+        let socket = socket::bind(listen).map_err(listen_error)?;
+        let address = socket.local_addr().map_err(listen_error)?;
+        socket::bind_towards(to).map_err(|source| BindError::Server { address: to, source })?;
+        let (publisher, monitor) = watch::channel(Arc::default());
+        Ok(Self { socket, address, server: to, world, limits, monitor, publisher })
+    }
+
+    /// Where clients reach it.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A view of its statistics while it runs.
+    #[must_use]
+    pub fn monitor(&self) -> Monitor {
+        Monitor(self.monitor.clone())
+    }
+
+    /// Runs on the current tokio runtime (which needs I/O and time) until `shutdown` completes, and returns the last
+    /// snapshot. What is in the network then is dropped. Other tasks of the runtime that do not yield make it late:
+    /// [`start`](Self::start) gives it a thread of its own.
+    ///
+    /// # Errors
+    /// If the listening socket or the timer fails.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Arc<Snapshot>> {
+        let clock = Clock::start();
+        let mut alarm = Timer::new(clock)?;
+        let listener = Arc::new(Socket::new(self.socket)?);
+        let (input, mut inbox) = mpsc::channel(INBOX);
+        let (reading, readings) = (Arc::clone(&listener), input.clone());
+        let reader = tokio::spawn(async move {
+            let mut buffer = Vec::new();
+            loop {
+                let read = reading.receive(clock, &mut buffer).await;
+                let failed = read.is_err();
+                if readings.send(Input::FromClients(read)).await.is_err() || failed {
+                    break;
+                }
+            }
+        });
+        let _stop_reader = AbortOnDrop(reader.abort_handle());
+        let mut sampler = tokio::time::interval(std::time::Duration::from(
+            self.limits.sample.max(Duration::from_millis(1)),
+        ));
+        sampler.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut driver = Driver::new(clock, self.world, self.server, self.limits, listener, input);
+        let mut batch = Vec::with_capacity(BATCH);
+        tokio::pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                rung = alarm.expired() => rung?,
+                _ = inbox.recv_many(&mut batch, BATCH) => {}
+                _ = sampler.tick() => {
+                    self.publisher.send_replace(Arc::new(driver.sample()));
+                }
+            }
+            for input in batch.drain(..) {
+                driver.take(input)?;
+            }
+            driver.advance();
+            alarm.arm(driver.next_event())?;
+        }
+        let last = Arc::new(driver.sample());
+        self.publisher.send_replace(Arc::clone(&last));
+        Ok(last)
+    }
+
+    /// Runs on a thread of its own, with a runtime of its own.
+    ///
+    /// # Errors
+    /// If the system gives no thread or no runtime.
+    pub fn start(self) -> io::Result<Running>
+    where
+        A: Send + 'static,
+        A::Payload: Send,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (address, monitor) = (self.address, self.monitor());
+        let thread = std::thread::Builder::new().name("tfrc-relay".to_owned()).spawn(move || {
+            // A dropped handle stops it as well.
+            runtime.block_on(self.run(async { drop(stopped.await) }))
+        })?;
+        Ok(Running { address, monitor, stop, thread })
+    }
+}
+
+/// A relay on a thread of its own. Dropping this stops it.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    monitor: Monitor,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<io::Result<Arc<Snapshot>>>,
+}
+
+impl Running {
+    /// Where clients reach it.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A view of its statistics.
+    #[must_use]
+    pub fn monitor(&self) -> Monitor {
+        self.monitor.clone()
+    }
+
+    /// Stops it and returns the last snapshot; takes well under a millisecond.
+    ///
+    /// # Errors
+    /// What [`Relay::run`] failed with, if it did.
+    pub fn stop(self) -> io::Result<Arc<Snapshot>> {
+        // If it has ended by itself, its result says why.
+        let _ = self.stop.send(());
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the relay's thread has panicked")))
+    }
+}
+
+/// Batches of datagrams read but not yet in the network: beyond, the kernel holds them.
+const INBOX: usize = 256;
+/// Batches taken into the network at one reading of the clock.
+const BATCH: usize = 64;
+
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

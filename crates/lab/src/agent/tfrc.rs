@@ -1,0 +1,306 @@
+//! TFRC with receiver feedback (RFC 5348): the core's two machines in the simulator.
+
+use std::collections::VecDeque;
+
+use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, Report, SendDecision, Sender};
+use tfrc_sim::{Address, Context, Ecn, FlowId, Outgoing, Packet, TimerKey};
+use tfrc_units::{Duration, Instant};
+
+use super::Payload;
+use crate::metric::{Mean, Series};
+use crate::scenario::Application;
+
+/// The next packet may go, or the application has one.
+pub(crate) const SEND: TimerKey = TimerKey::First;
+/// The nofeedback timer of a sender, the feedback timer of a receiver.
+const PROTOCOL: TimerKey = TimerKey::Second;
+
+/// Bytes on the wire of a feedback packet, about those of a DCCP-Ack with the options of CCID 3 over UDP: IPv4 and UDP 28,
+/// header 24, Elapsed Time, Receive Rate and Loss Intervals with a few intervals.
+const FEEDBACK_BYTES: u32 = 100;
+
+/// The first sequence number of a flow.
+const FIRST_SEQ: u64 = 1;
+
+/// What a data packet carries (RFC 5348 §3.2.1). The send time is remembered by the sender instead.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TfrcData {
+    /// Sequence number, from 1.
+    pub seq: u64,
+    /// Bytes of payload.
+    pub size: u32,
+    /// The sender's round-trip time estimate, once it has one.
+    pub rtt: Option<Duration>,
+}
+
+/// How a sender is set up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SenderSetup {
+    pub(crate) config: Config,
+    pub(crate) peer: Address,
+    pub(crate) flow: FlowId,
+    pub(crate) segment: u32,
+    pub(crate) header: u32,
+    pub(crate) application: Application,
+    pub(crate) start: Instant,
+    pub(crate) stop: Option<Instant>,
+}
+
+/// The sending half of a flow. It starts when its first timer fires.
+#[derive(Debug)]
+pub struct TfrcSender {
+    machine: Sender,
+    setup: SenderSetup,
+    next_seq: u64,
+    /// When packets were sent that no feedback has covered yet, in order.
+    sent_at: VecDeque<(u64, Instant)>,
+    loss_events_told: u64,
+    /// When the application has its next packet; it keeps none for later.
+    next_data: Instant,
+    sent_bytes: u64,
+    rtt: Mean,
+    series: Series,
+}
+
+impl TfrcSender {
+    pub(crate) fn new(setup: SenderSetup) -> Self {
+        Self {
+            machine: Sender::new(&setup.config),
+            next_data: setup.start,
+            setup,
+            next_seq: FIRST_SEQ,
+            sent_at: VecDeque::new(),
+            loss_events_told: 0,
+            sent_bytes: 0,
+            rtt: Mean::default(),
+            series: Series::default(),
+        }
+    }
+
+    /// Packets sent.
+    #[must_use]
+    pub fn sent_packets(&self) -> u64 {
+        self.next_seq - FIRST_SEQ
+    }
+
+    /// Bytes of payload sent.
+    #[must_use]
+    pub fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    /// Round-trip times measured, in seconds.
+    #[must_use]
+    pub fn rtt(&self) -> Mean {
+        self.rtt
+    }
+
+    /// Bytes of payload sent over time.
+    #[must_use]
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// The machine, to read its state.
+    #[must_use]
+    pub fn machine(&self) -> &Sender {
+        &self.machine
+    }
+
+    pub(super) fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: Packet<Payload>,
+        context: &mut Context<'_, Payload>,
+    ) {
+        if let Payload::TfrcFeedback(report) = packet.payload {
+            self.on_feedback(now, &report);
+            self.go_on(now, context);
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
+        if key == PROTOCOL {
+            self.machine.handle_timeout(now);
+        }
+        self.go_on(now, context);
+    }
+
+    fn on_feedback(&mut self, now: Instant, report: &Report) {
+        // An acknowledgement of a packet older than one acknowledged before comes out of order and says nothing new.
+        while self.sent_at.front().is_some_and(|(seq, _)| *seq < report.newest_seq) {
+            self.sent_at.pop_front();
+        }
+        let Some((_, sent_at)) = self.sent_at.front().filter(|(seq, _)| *seq == report.newest_seq) else {
+            return;
+        };
+        let losses = if report.loss_events > self.loss_events_told {
+            LossReport::NewLossEvent
+        } else {
+            LossReport::NoNewLoss
+        };
+        self.loss_events_told = report.loss_events;
+        self.rtt.add(now.saturating_since(*sent_at).saturating_sub(report.elapsed).as_secs_f64());
+        self.machine.on_feedback(
+            now,
+            Feedback {
+                newest_sent_at: *sent_at,
+                elapsed: report.elapsed,
+                receive_rate: report.receive_rate,
+                loss_event_rate: report.loss_event_rate,
+                losses,
+            },
+        );
+        while self.machine.poll_event().is_some() {}
+    }
+
+    /// Sends what may go, and sets both timers.
+    fn go_on(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        if self.setup.stop.is_some_and(|stop| now >= stop) {
+            context.cancel_timer(SEND);
+            context.cancel_timer(PROTOCOL);
+            return;
+        }
+        let next = loop {
+            if now < self.next_data {
+                break Some(self.next_data);
+            }
+            match self.machine.next_send(now) {
+                SendDecision::Now => self.send(now, context),
+                SendDecision::At(at) => break Some(at),
+                SendDecision::Blocked(_) => break None,
+            }
+        };
+        match next {
+            Some(at) => context.set_timer(SEND, at),
+            None => context.cancel_timer(SEND),
+        }
+        match self.machine.poll_timeout() {
+            Some(wake) => context.set_timer(PROTOCOL, wake.at),
+            None => context.cancel_timer(PROTOCOL),
+        }
+    }
+
+    fn send(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        let SenderSetup { peer, flow, segment, header, application, .. } = self.setup;
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        self.sent_at.push_back((seq, now));
+        self.sent_bytes += u64::from(segment);
+        self.series.add(now, u64::from(segment));
+        let payload = Payload::TfrcData(TfrcData { seq, size: segment, rtt: self.machine.rtt() });
+        context.send(Outgoing { to: peer, flow, size: segment + header, ecn: Ecn::NotEct, payload });
+        self.machine.on_sent(now, segment);
+        if let Application::Every(gap) = application {
+            // The first of its times after now; those between were missed.
+            let past = now.saturating_since(self.setup.start).as_nanos() / gap.as_nanos().max(1);
+            self.next_data = self.setup.start + gap * (past + 1);
+        }
+    }
+}
+
+/// The receiving half of a flow.
+#[derive(Debug)]
+pub struct TfrcReceiver {
+    machine: Receiver,
+    /// Who sends, known from the first packet.
+    sender: Option<(Address, FlowId)>,
+    highest_seq: u64,
+    packets: u64,
+    bytes: u64,
+    /// Where the first loss event was found, which ends slow start.
+    first_event: Option<Losses>,
+}
+
+/// How far a flow has come, and how many loss events it has met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Losses {
+    pub(crate) events: u64,
+    /// Packets sent up to the newest that has arrived.
+    pub(crate) packets: u64,
+}
+
+impl TfrcReceiver {
+    /// `start` is when the flow begins: what is sent first may be lost, and is known to have been sent.
+    pub(crate) fn new(config: &Config, start: Instant) -> Self {
+        let mut machine = Receiver::new(config);
+        machine.expect(start, FIRST_SEQ);
+        Self { machine, sender: None, highest_seq: FIRST_SEQ - 1, packets: 0, bytes: 0, first_event: None }
+    }
+
+    /// Packets that have arrived.
+    #[must_use]
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes of payload that have arrived.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The machine, to read its state.
+    #[must_use]
+    pub fn machine(&self) -> &Receiver {
+        &self.machine
+    }
+
+    /// Loss events and packets up to now.
+    pub(crate) fn losses(&self) -> Losses {
+        Losses { events: self.machine.loss_events(), packets: self.highest_seq }
+    }
+
+    /// The same at the end of slow start.
+    pub(crate) fn first_event(&self) -> Option<Losses> {
+        self.first_event
+    }
+
+    pub(super) fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: Packet<Payload>,
+        context: &mut Context<'_, Payload>,
+    ) {
+        let Payload::TfrcData(data) = packet.payload else { return };
+        self.packets += 1;
+        self.bytes += u64::from(data.size);
+        self.highest_seq = self.highest_seq.max(data.seq);
+        self.machine.on_packet(
+            now,
+            Arrival {
+                seq: data.seq,
+                size: data.size,
+                ecn: packet.header.ecn,
+                rtt: data.rtt,
+                window_counter: 0,
+                kind: PacketKind::Data,
+                non_data_before: 0,
+            },
+        );
+        if self.first_event.is_none() && self.machine.loss_events() > 0 {
+            self.first_event = Some(self.losses());
+        }
+        self.sender = Some((packet.header.src, packet.header.flow));
+        self.go_on(now, context);
+    }
+
+    pub(super) fn on_timer(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        self.machine.handle_timeout(now);
+        self.go_on(now, context);
+    }
+
+    /// Sends the report that is due, and sets the timer.
+    fn go_on(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        while let Some(report) = self.machine.poll_feedback(now) {
+            if let Some((to, flow)) = self.sender {
+                let payload = Payload::TfrcFeedback(report);
+                context.send(Outgoing { to, flow, size: FEEDBACK_BYTES, ecn: Ecn::NotEct, payload });
+            }
+        }
+        match self.machine.poll_timeout() {
+            Some(wake) => context.set_timer(PROTOCOL, wake.at),
+            None => context.cancel_timer(PROTOCOL),
+        }
+    }
+}

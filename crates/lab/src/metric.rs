@@ -1,0 +1,110 @@
+//! Measures of what flows got.
+
+use tfrc_units::{Duration, Instant};
+
+/// A mean in the making.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    /// Adds one value.
+    pub fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    /// Of the values added after `earlier` was taken.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self { sum: self.sum - earlier.sum, count: self.count.saturating_sub(earlier.count) }
+    }
+
+    /// The mean, `None` of no values.
+    #[must_use]
+    pub fn get(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+/// Bytes over time, in bins of 100 ms from the start of the run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series {
+    bins: Vec<u64>,
+}
+
+/// The width of a bin, and the finest time scale of a rate.
+pub const BIN: Duration = Duration::from_millis(100);
+
+impl Series {
+    /// Adds `bytes` at `now`.
+    pub fn add(&mut self, now: Instant, bytes: u64) {
+        let bin = usize::try_from(now.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX - 1);
+        if self.bins.len() <= bin {
+            self.bins.resize(bin + 1, 0);
+        }
+        self.bins[bin] += bytes;
+    }
+
+    /// The coefficient of variation of the rate at a time scale: standard deviation over mean of the bytes in consecutive
+    /// stretches of `scale` (a multiple of [`BIN`]) between `from` and `to`; what is left over at the end is left out.
+    /// `None` for fewer than two stretches or a flow that sent nothing. (Floyd, Handley, Padhye, Widmer 2000, §4.1.1.)
+    #[must_use]
+    pub fn cov(&self, from: Instant, to: Instant, scale: Duration) -> Option<f64> {
+        let bin = |t: Instant| usize::try_from(t.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX);
+        let width = usize::try_from(scale.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX).max(1);
+        let (first, end) = (bin(from), bin(to));
+        let stretches = end.saturating_sub(first) / width;
+        if stretches < 2 {
+            return None;
+        }
+        let sums: Vec<f64> = (0..stretches)
+            .map(|i| {
+                let start = first + i * width;
+                let bytes: u64 = self.bins.iter().skip(start).take(width).sum();
+                bytes as f64
+            })
+            .collect();
+        let mean = sums.iter().sum::<f64>() / stretches as f64;
+        let variance = sums.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / stretches as f64;
+        (mean > 0.0).then(|| variance.sqrt() / mean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn cov_of_a_square_wave() {
+        let mut series = Series::default();
+        // 300 bytes in each odd second, 100 in each even: mean 200, deviation 100.
+        for second in 0..10 {
+            series.add(at(second * 1000 + 950), if second % 2 == 0 { 100 } else { 300 });
+        }
+        let cov = |from, to, scale| series.cov(at(from), at(to), Duration::from_millis(scale));
+        assert_eq!(cov(0, 10_000, 1000), Some(0.5));
+        assert_eq!(cov(0, 10_000, 2000), Some(0.0));
+        // 100, 300 … 100, seven of them: mean 1300/7, variance 48·(100/7)².
+        assert!(cov(2000, 9500, 1000).is_some_and(|c| (c - 48f64.sqrt() / 13.0).abs() < 1e-12));
+        assert_eq!(cov(0, 1500, 1000), None);
+        assert_eq!(cov(20_000, 30_000, 1000), None);
+    }
+
+    #[test]
+    fn means_since() {
+        let mut mean = Mean::default();
+        assert_eq!(mean.get(), None);
+        mean.add(1.0);
+        let earlier = mean;
+        mean.add(3.0);
+        mean.add(5.0);
+        assert_eq!((mean.get(), mean.since(earlier).get()), (Some(3.0), Some(4.0)));
+    }
+}

@@ -1,0 +1,54 @@
+use crate::Packet;
+
+/// All packets in the network. They stay in their place from sending to reception; links hand on only their numbers.
+#[derive(Debug)]
+pub(crate) struct Arena<P> {
+    slots: Vec<Option<Packet<P>>>,
+    free: Vec<Slot>,
+}
+
+/// The place of a packet, until it is taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot(u32);
+
+impl<P> Arena<P> {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// `None` if 2^32 packets are in the network.
+    #[inline]
+    pub(crate) fn put(&mut self, packet: Packet<P>) -> Option<Slot> {
+        if let Some(slot) = self.free.pop() {
+            *self.slots.get_mut(slot.index())? = Some(packet);
+            return Some(slot);
+        }
+        let slot = Slot(u32::try_from(self.slots.len()).ok()?);
+        self.slots.push(Some(packet));
+        Some(slot)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, slot: Slot) -> Option<&Packet<P>> {
+        self.slots.get(slot.index())?.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, slot: Slot) -> Option<Packet<P>> {
+        let packet = self.slots.get_mut(slot.index())?.take()?;
+        self.free.push(slot);
+        Some(packet)
+    }
+
+    /// Packets in the network.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}

@@ -1,0 +1,319 @@
+//! Everything of an engine but its agents: what a running agent may act on.
+
+use std::collections::VecDeque;
+use std::collections::binary_heap::PeekMut;
+
+use tfrc_units::{Duration, Instant, Rate};
+
+use super::arena::{Arena, Slot};
+use super::event::{Entry, Event, Events, Key};
+use super::timers::Timers;
+use super::{Delivery, UnknownNode};
+use crate::link::Link;
+use crate::routing::Routes;
+use crate::{
+    Address, AgentId, Happening, Header, LinkId, LinkSpec, NodeId, Outgoing, Packet, Record, Seed, TimerKey,
+    Tracing,
+};
+
+#[derive(Debug)]
+pub(crate) struct Core<P> {
+    pub(crate) now: Instant,
+    pub(crate) hops: u64,
+    pub(crate) stranded: u64,
+    pub(crate) timers: Timers,
+    pub(crate) tracing: Tracing,
+    pub(crate) records: Vec<Record>,
+    pub(crate) events: Events,
+    packets: Arena<P>,
+    links: Vec<Link>,
+    /// Packets from a node to itself.
+    loopback: Link,
+    routes: Routes,
+    /// By node and port.
+    ports: Vec<Vec<Port<P>>>,
+    next_event: u64,
+    next_packet: u64,
+}
+
+#[derive(Debug)]
+enum Port<P> {
+    Agent(AgentId),
+    Gateway(VecDeque<Delivery<P>>),
+}
+
+/// What an agent must be told.
+pub(crate) enum Due<P> {
+    Packet(AgentId, Packet<P>),
+    Timer(AgentId, TimerKey),
+}
+
+impl<P> Core<P> {
+    pub(crate) fn new(nodes: usize, links: &[LinkSpec], routes: Routes, seed: Seed) -> Self {
+        let nowhere = NodeId(u32::MAX);
+        let loopback = LinkSpec::new("loopback", nowhere, nowhere, Rate::INFINITY, Duration::ZERO);
+        let mut core = Self {
+            now: Instant::ZERO,
+            hops: 0,
+            stranded: 0,
+            timers: Timers::default(),
+            tracing: Tracing::Off,
+            records: Vec::new(),
+            events: Events::new(),
+            packets: Arena::new(),
+            links: links.iter().map(|spec| Link::new(spec, seed)).collect(),
+            loopback: Link::new(&loopback, seed),
+            routes,
+            ports: (0..nodes).map(|_| Vec::new()).collect(),
+            next_event: 0,
+            next_packet: 0,
+        };
+        for i in (0..).map(LinkId).take(links.len()) {
+            core.queue_change(i);
+        }
+        core
+    }
+
+    pub(crate) fn link(&self, id: LinkId) -> Option<&Link> {
+        self.links.get(id.index())
+    }
+
+    pub(crate) fn link_count(&self) -> u32 {
+        u32::try_from(self.links.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn route(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
+        let mut links = Vec::new();
+        let mut node = from;
+        while node != to
+            && let Some(id) = self.routes.next(node, to)
+            && let Some(link) = self.link(id)
+        {
+            links.push(id);
+            node = link.to;
+        }
+        links
+    }
+
+    pub(crate) fn attach(&mut self, node: NodeId, agent: AgentId) -> Result<Address, UnknownNode> {
+        let address = self.open(node, Port::Agent(agent))?;
+        self.timers.add_agent();
+        Ok(address)
+    }
+
+    pub(crate) fn gateway(&mut self, node: NodeId) -> Result<Address, UnknownNode> {
+        self.open(node, Port::Gateway(VecDeque::new()))
+    }
+
+    fn open(&mut self, node: NodeId, port: Port<P>) -> Result<Address, UnknownNode> {
+        let ports = self.ports.get_mut(node.index()).ok_or(UnknownNode(node))?;
+        let number = u16::try_from(ports.len()).map_err(|_| UnknownNode(node))?;
+        ports.push(port);
+        Ok(Address { node, port: number })
+    }
+
+    pub(crate) fn outbox(&mut self, gateway: Address) -> Option<&mut VecDeque<Delivery<P>>> {
+        match self.ports.get_mut(gateway.node.index())?.get_mut(usize::from(gateway.port))? {
+            Port::Gateway(outbox) => Some(outbox),
+            Port::Agent(_) => None,
+        }
+    }
+
+    pub(crate) fn set_timer(&mut self, agent: AgentId, key: TimerKey, at: Instant) {
+        let serial = self.serial();
+        self.timers.set(agent, key, at.max(self.now), serial, &mut self.events);
+    }
+
+    /// Sends a packet from `src`.
+    pub(crate) fn send(&mut self, src: Address, out: Outgoing<P>) {
+        let serial = self.next_packet;
+        self.next_packet = self.next_packet.wrapping_add(1);
+        let Outgoing { to: dst, flow, size, ecn, payload } = out;
+        let header = Header { serial, size, flow, src, dst, ecn };
+        let Some(slot) = self.packets.put(Packet { header, payload }) else {
+            self.strand(&header);
+            return;
+        };
+        if dst.node == src.node {
+            self.loop_back(slot, size);
+        } else {
+            self.forward(src.node, slot);
+        }
+    }
+
+    /// Handles events up to `until`; stops early with what an agent must be told.
+    pub(crate) fn advance(&mut self, until: Instant) -> Option<Due<P>> {
+        loop {
+            let top = self.events.peek_mut()?;
+            let Entry { key, event } = *top;
+            if key.at() > until {
+                return None;
+            }
+            self.now = key.at();
+            match event {
+                Event::Arrival(id) => {
+                    let Some(link) = self.links.get_mut(id.index()) else {
+                        PeekMut::pop(top);
+                        continue;
+                    };
+                    let Some(packet) = take_due(link, key, top) else { continue };
+                    let node = link.to;
+                    self.hops = self.hops.wrapping_add(1);
+                    let Some(header) = self.packets.get(packet).map(|p| &p.header) else { continue };
+                    let arrived = header.dst.node == node;
+                    if self.tracing == Tracing::Keep {
+                        let header = *header;
+                        self.record(&header, Happening::Crossed(id));
+                    }
+                    if !arrived {
+                        self.forward(node, packet);
+                    } else if let Some(due) = self.receive(packet) {
+                        return Some(due);
+                    }
+                }
+                Event::Change(id) => {
+                    PeekMut::pop(top);
+                    if let Some(link) = self.links.get_mut(id.index()) {
+                        link.change_rate(self.now);
+                        requeue(link, Event::Arrival(id), &mut self.events);
+                    }
+                    self.queue_change(id);
+                }
+                Event::Loopback => {
+                    let Some(packet) = take_due(&mut self.loopback, key, top) else { continue };
+                    if let Some(due) = self.receive(packet) {
+                        return Some(due);
+                    }
+                }
+                Event::Timer(agent, timer) => {
+                    PeekMut::pop(top);
+                    if self.timers.came_up(agent, timer, key, &mut self.events) {
+                        return Some(Due::Timer(agent, timer));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The packet is at its destination node.
+    fn receive(&mut self, slot: Slot) -> Option<Due<P>> {
+        let packet = self.packets.take(slot)?;
+        let header = packet.header;
+        let dst = header.dst;
+        let port =
+            self.ports.get_mut(dst.node.index()).and_then(|ports| ports.get_mut(usize::from(dst.port)));
+        match port {
+            Some(Port::Agent(agent)) => {
+                let agent = *agent;
+                self.record(&header, Happening::Received);
+                Some(Due::Packet(agent, packet))
+            }
+            Some(Port::Gateway(outbox)) => {
+                outbox.push_back(Delivery { at: self.now, packet });
+                self.record(&header, Happening::Received);
+                None
+            }
+            None => {
+                self.strand(&header);
+                None
+            }
+        }
+    }
+
+    /// Sends a packet on its way from a node that is not its destination.
+    fn forward(&mut self, node: NodeId, slot: Slot) {
+        let serial = self.serial();
+        let Some(Packet { header, .. }) = self.packets.get(slot) else { return };
+        let size = header.size;
+        let hop = self.routes.next(node, header.dst.node);
+        let what = match hop.and_then(|id| Some((id, self.links.get_mut(id.index())?))) {
+            None => {
+                self.stranded = self.stranded.saturating_add(1);
+                Happening::Stranded
+            }
+            Some((id, link)) => match link.offer(self.now, serial, slot, size) {
+                Ok(()) => {
+                    if link.pending.is_none() {
+                        requeue(link, Event::Arrival(id), &mut self.events);
+                    }
+                    if self.tracing == Tracing::Keep {
+                        let header = *header;
+                        self.record(&header, Happening::Joined(id));
+                    }
+                    return;
+                }
+                Err(cause) => Happening::Dropped(id, cause),
+            },
+        };
+        if let Some(gone) = self.packets.take(slot) {
+            self.record(&gone.header, what);
+        }
+    }
+
+    fn loop_back(&mut self, slot: Slot, size: u32) {
+        let serial = self.serial();
+        // Its queue has no limit and it loses nothing.
+        if self.loopback.offer(self.now, serial, slot, size).is_ok() && self.loopback.pending.is_none() {
+            requeue(&mut self.loopback, Event::Loopback, &mut self.events);
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        u64::try_from(self.packets.len()).unwrap_or(u64::MAX)
+    }
+
+    fn strand(&mut self, header: &Header) {
+        self.stranded = self.stranded.saturating_add(1);
+        self.record(header, Happening::Stranded);
+    }
+
+    fn queue_change(&mut self, id: LinkId) {
+        let next = self.links.get(id.index()).and_then(Link::next_change);
+        if let Some(at) = next {
+            let key = Key::new(at, self.serial());
+            self.events.push(Entry { key, event: Event::Change(id) });
+        }
+    }
+
+    fn serial(&mut self) -> u64 {
+        let serial = self.next_event;
+        self.next_event = self.next_event.wrapping_add(1);
+        serial
+    }
+
+    fn record(&mut self, header: &Header, what: Happening) {
+        if self.tracing == Tracing::Keep {
+            self.records.push(Record { at: self.now, header: *header, what });
+        }
+    }
+}
+
+/// The packet for which entry `key` at the top of the event queue stands, `None` if the entry is stale. The entry is
+/// replaced by the link's next one, or removed.
+#[inline]
+fn take_due(link: &mut Link, key: Key, mut top: PeekMut<'_, Entry>) -> Option<Slot> {
+    if link.pending != Some(key) {
+        PeekMut::pop(top);
+        return None;
+    }
+    let packet = link.take();
+    link.pending = link.next_arrival();
+    match link.pending {
+        Some(next) => top.key = next,
+        None => {
+            PeekMut::pop(top);
+        }
+    }
+    packet
+}
+
+/// Puts the link's next arrival into the event queue unless it is there.
+fn requeue(link: &mut Link, event: Event, events: &mut Events) {
+    let next = link.next_arrival();
+    if next != link.pending {
+        link.pending = next;
+        if let Some(key) = next {
+            events.push(Entry { key, event });
+        }
+    }
+}

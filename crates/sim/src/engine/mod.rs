@@ -1,0 +1,235 @@
+//! The engine: what happens next, and to whom.
+
+pub(crate) mod arena;
+mod core;
+pub(crate) mod event;
+mod timers;
+
+use ::core::fmt;
+
+use tfrc_units::Instant;
+
+use self::core::{Core, Due};
+use crate::routing::Routes;
+use crate::{
+    Address, Agent, AgentId, LinkId, LinkSpec, LinkStats, NodeId, Outgoing, Packet, Record, Seed, TimerKey,
+    Tracing,
+};
+
+/// A network in motion: nodes, links, the agents on them, and virtual time.
+///
+/// Time only moves in [`run_until`](Self::run_until) and [`inject`](Self::inject), never back. Same network, agents,
+/// inputs and seed give the same events, on every platform.
+#[derive(Debug)]
+pub struct Engine<A: Agent> {
+    agents: Vec<Attached<A>>,
+    core: Core<A::Payload>,
+}
+
+#[derive(Debug)]
+struct Attached<A> {
+    address: Address,
+    agent: A,
+}
+
+/// A packet that has reached a gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery<P> {
+    /// When it arrived, in the engine's time.
+    pub at: Instant,
+    /// The packet.
+    pub packet: Packet<P>,
+}
+
+/// The node is not in this network, or all its 65,536 ports are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownNode(
+    /// The node asked for.
+    pub NodeId,
+);
+
+impl fmt::Display for UnknownNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {} is not in this network or has no port left: use the ids of this network", self.0.0)
+    }
+}
+
+impl ::core::error::Error for UnknownNode {}
+
+/// What an agent can do while it handles a packet or a timer.
+#[derive(Debug)]
+pub struct Context<'a, P> {
+    id: AgentId,
+    address: Address,
+    core: &'a mut Core<P>,
+}
+
+impl<P> Context<'_, P> {
+    /// The agent's own address.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// Sends a packet, now.
+    pub fn send(&mut self, packet: Outgoing<P>) {
+        self.core.send(self.address, packet);
+    }
+
+    /// Sets a timer, in place of its old deadline if it had one. A time past means at once, after this call.
+    pub fn set_timer(&mut self, key: TimerKey, at: Instant) {
+        self.core.set_timer(self.id, key, at);
+    }
+
+    /// Stops a timer; harmless if it is not set.
+    pub fn cancel_timer(&mut self, key: TimerKey) {
+        self.core.timers.cancel(self.id, key);
+    }
+
+    /// When a timer is due, `None` if it is not set.
+    #[must_use]
+    pub fn timer(&self, key: TimerKey) -> Option<Instant> {
+        self.core.timers.deadline(self.id, key)
+    }
+}
+
+impl<A: Agent> Engine<A> {
+    pub(crate) fn new(nodes: usize, links: &[LinkSpec], routes: Routes, seed: Seed) -> Self {
+        Self { agents: Vec::new(), core: Core::new(nodes, links, routes, seed) }
+    }
+
+    /// Puts an agent on a node, at a port of its own. It does nothing until a packet or a timer reaches it.
+    ///
+    /// # Errors
+    /// [`UnknownNode`].
+    pub fn attach(&mut self, node: NodeId, agent: A) -> Result<AgentId, UnknownNode> {
+        let id = AgentId(u32::try_from(self.agents.len()).map_err(|_| UnknownNode(node))?);
+        let address = self.core.attach(node, id)?;
+        self.agents.push(Attached { address, agent });
+        Ok(id)
+    }
+
+    /// Opens a port on a node whose packets go to the host: see [`poll_delivery`](Self::poll_delivery).
+    ///
+    /// # Errors
+    /// [`UnknownNode`].
+    pub fn gateway(&mut self, node: NodeId) -> Result<Address, UnknownNode> {
+        self.core.gateway(node)
+    }
+
+    /// The address of an agent, `None` for the id of another engine.
+    #[must_use]
+    pub fn address(&self, agent: AgentId) -> Option<Address> {
+        self.agents.get(agent.index()).map(|a| a.address)
+    }
+
+    /// An agent, to read what it has learned.
+    #[must_use]
+    pub fn agent(&self, agent: AgentId) -> Option<&A> {
+        self.agents.get(agent.index()).map(|a| &a.agent)
+    }
+
+    /// Sets a timer of an agent from outside: this is how a host starts and stops one.
+    pub fn set_timer(&mut self, agent: AgentId, key: TimerKey, at: Instant) {
+        self.core.set_timer(agent, key, at);
+    }
+
+    /// The engine's time.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.core.now
+    }
+
+    /// When something may happen next without further input, `None` if never. It may turn out that nothing does: an
+    /// early [`run_until`](Self::run_until) is harmless.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.core.events.peek().map(|entry| entry.key.at())
+    }
+
+    /// Lets everything happen that is due up to and including `until`; afterwards the time is `until`, or what it was
+    /// if that is later.
+    pub fn run_until(&mut self, until: Instant) {
+        while let Some(due) = self.core.advance(until) {
+            let now = self.core.now;
+            match due {
+                Due::Packet(id, packet) => {
+                    if let Some(Attached { address, agent }) = self.agents.get_mut(id.index()) {
+                        agent.on_packet(
+                            now,
+                            packet,
+                            &mut Context { id, address: *address, core: &mut self.core },
+                        );
+                    }
+                }
+                Due::Timer(id, key) => {
+                    if let Some(Attached { address, agent }) = self.agents.get_mut(id.index()) {
+                        agent.on_timer(
+                            now,
+                            key,
+                            &mut Context { id, address: *address, core: &mut self.core },
+                        );
+                    }
+                }
+            }
+        }
+        self.core.now = self.core.now.max(until);
+    }
+
+    /// Sends a packet from `from` at `now`, after everything due by then. A time past counts as the engine's.
+    pub fn inject(&mut self, now: Instant, from: Address, packet: Outgoing<A::Payload>) {
+        self.run_until(now);
+        self.core.send(from, packet);
+    }
+
+    /// The next packet that reached this gateway, in the order of arrival. Packets wait here until they are taken.
+    pub fn poll_delivery(&mut self, gateway: Address) -> Option<Delivery<A::Payload>> {
+        self.core.outbox(gateway)?.pop_front()
+    }
+
+    /// The links, in the order in which they were added to the network.
+    pub fn link_ids(&self) -> impl Iterator<Item = LinkId> + use<A> {
+        (0..self.core.link_count()).map(LinkId)
+    }
+
+    /// The counters of a link up to now, `None` for the id of another network. Takes time in proportion to the number
+    /// of packets on the link.
+    #[must_use]
+    pub fn link_stats(&self, link: LinkId) -> Option<LinkStats> {
+        self.core.link(link).map(|l| l.stats(self.core.now))
+    }
+
+    /// The links that packets take from one node to another, in order; none if there is no way.
+    #[must_use]
+    pub fn route(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
+        self.core.route(from, to)
+    }
+
+    /// Packets that have crossed a link, over all links.
+    #[must_use]
+    pub fn packet_hops(&self) -> u64 {
+        self.core.hops
+    }
+
+    /// Packets now on links: sent, and neither received nor dropped.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.core.in_flight()
+    }
+
+    /// Packets that found no route or nobody at their destination.
+    #[must_use]
+    pub fn stranded(&self) -> u64 {
+        self.core.stranded
+    }
+
+    /// Starts or stops recording. Memory grows with every record kept.
+    pub fn set_tracing(&mut self, tracing: Tracing) {
+        self.core.tracing = tracing;
+    }
+
+    /// The records kept since the last call.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        ::core::mem::take(&mut self.core.records)
+    }
+}

@@ -1,0 +1,225 @@
+use core::fmt;
+
+use tfrc_units::{Duration, Instant, Rate};
+
+use crate::routing::Routes;
+use crate::{Agent, Engine, Limit, Loss, Queue, Seed};
+
+/// A node of one [`Network`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub(crate) u32);
+
+/// A link of one [`Network`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub(crate) u32);
+
+/// One direction of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkSpec {
+    /// A name of its own; it names the link's random stream.
+    pub name: String,
+    /// Where packets enter.
+    pub from: NodeId,
+    /// Where they come out.
+    pub to: NodeId,
+    /// Rate of the line at the start. Zero holds packets until a change; infinity transmits in no time.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// What happens to packets that find the line busy.
+    pub queue: Queue,
+    /// Which packets are lost before the queue.
+    pub loss: Loss,
+    /// Later rates, in the order of time. A packet in transmission when the rate changes ends at the old rate.
+    pub changes: Vec<RateChange>,
+}
+
+/// A new rate of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateChange {
+    /// From when on.
+    pub at: Instant,
+    /// The rate of every transmission that begins then or later.
+    pub rate: Rate,
+}
+
+/// Nodes and links, checked as they are added.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    nodes: Vec<String>,
+    links: Vec<LinkSpec>,
+}
+
+/// Why a node or link was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// The name is taken.
+    Duplicate(String),
+    /// A link from a node to itself.
+    Loop(String),
+    /// More nodes or links than the engine numbers (2^32).
+    TooMany,
+    /// A link ends at a node of another network.
+    UnknownNode(String),
+    /// The rate changes of a link are not in the order of time.
+    UnorderedChanges(String),
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate(name) => {
+                write!(f, "the name `{name}` is used twice: give each node and link its own")
+            }
+            Self::Loop(name) => write!(f, "link `{name}` goes from a node to itself: let it join two nodes"),
+            Self::TooMany => write!(f, "too many nodes or links: the limit is 2^32"),
+            Self::UnknownNode(name) => {
+                write!(f, "link `{name}` ends at a node that is not in this network: add the node first")
+            }
+            Self::UnorderedChanges(name) => {
+                write!(f, "the rate changes of link `{name}` must be in the order of time, no two at once")
+            }
+        }
+    }
+}
+
+impl core::error::Error for NetworkError {}
+
+impl LinkSpec {
+    /// A link with a queue without limit, no loss and no rate changes.
+    #[must_use]
+    pub fn new(name: &str, from: NodeId, to: NodeId, rate: Rate, delay: Duration) -> Self {
+        Self {
+            name: name.to_owned(),
+            from,
+            to,
+            rate,
+            delay,
+            queue: Queue::DropTail(Limit::Unlimited),
+            loss: Loss::None,
+            changes: Vec::new(),
+        }
+    }
+}
+
+impl Network {
+    /// An empty network.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a node.
+    ///
+    /// # Errors
+    /// [`NetworkError::Duplicate`] if another node has the name, [`NetworkError::TooMany`].
+    pub fn node(&mut self, name: &str) -> Result<NodeId, NetworkError> {
+        if self.nodes.iter().any(|n| n == name) {
+            return Err(NetworkError::Duplicate(name.to_owned()));
+        }
+        let id = NodeId(u32::try_from(self.nodes.len()).map_err(|_| NetworkError::TooMany)?);
+        self.nodes.push(name.to_owned());
+        Ok(id)
+    }
+
+    /// Adds one direction of a link.
+    ///
+    /// # Errors
+    /// [`NetworkError`] says what is wrong with it.
+    pub fn link(&mut self, spec: LinkSpec) -> Result<LinkId, NetworkError> {
+        if self.links.iter().any(|l| l.name == spec.name) {
+            return Err(NetworkError::Duplicate(spec.name));
+        }
+        if spec.from == spec.to {
+            return Err(NetworkError::Loop(spec.name));
+        }
+        if spec.from.index() >= self.nodes.len() || spec.to.index() >= self.nodes.len() {
+            return Err(NetworkError::UnknownNode(spec.name));
+        }
+        if !spec.changes.is_sorted_by(|a, b| a.at < b.at) {
+            return Err(NetworkError::UnorderedChanges(spec.name));
+        }
+        let id = LinkId(u32::try_from(self.links.len()).map_err(|_| NetworkError::TooMany)?);
+        self.links.push(spec);
+        Ok(id)
+    }
+
+    /// The node called `name`.
+    #[must_use]
+    pub fn find_node(&self, name: &str) -> Option<NodeId> {
+        (0..).map(NodeId).zip(&self.nodes).find_map(|(id, n)| (n == name).then_some(id))
+    }
+
+    /// The links in the order of adding, with their ids.
+    pub fn links(&self) -> impl Iterator<Item = (LinkId, &LinkSpec)> {
+        (0..).map(LinkId).zip(&self.links)
+    }
+
+    /// Whether packets from `from` can reach `to`.
+    #[must_use]
+    pub fn connects(&self, from: NodeId, to: NodeId) -> bool {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut frontier = vec![from];
+        while let Some(node) = frontier.pop() {
+            if let Some(seen) = reached.get_mut(node.index())
+                && !*seen
+            {
+                *seen = true;
+                frontier.extend(self.links.iter().filter(|l| l.from == node).map(|l| l.to));
+            }
+        }
+        reached.get(to.index()).copied().unwrap_or(false)
+    }
+
+    /// An engine for this network at time zero, without agents yet.
+    #[must_use]
+    pub fn build<A: Agent>(&self, seed: Seed) -> Engine<A> {
+        let routes = Routes::shortest(self.nodes.len(), &self.links);
+        Engine::new(self.nodes.len(), &self.links, routes, seed)
+    }
+}
+
+impl NodeId {
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl LinkId {
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+/// `#` and its number.
+impl fmt::Display for LinkId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_cannot_be_built() {
+        let mut network = Network::new();
+        let ids = (network.node("a"), network.node("b"));
+        let (Ok(a), Ok(b)) = ids else { panic!("{ids:?}") };
+        assert_eq!(network.node("a"), Err(NetworkError::Duplicate("a".to_owned())));
+        let spec = |from, to| LinkSpec::new("l", from, to, Rate::INFINITY, Duration::ZERO);
+        assert_eq!(network.link(spec(a, a)), Err(NetworkError::Loop("l".to_owned())));
+        assert_eq!(network.link(spec(a, NodeId(2))), Err(NetworkError::UnknownNode("l".to_owned())));
+        let change = RateChange { at: Instant::ZERO, rate: Rate::ZERO };
+        let unordered = LinkSpec { changes: vec![change, change], ..spec(a, b) };
+        assert_eq!(network.link(unordered), Err(NetworkError::UnorderedChanges("l".to_owned())));
+        assert!(network.link(spec(a, b)).is_ok());
+        assert_eq!(network.link(spec(b, a)), Err(NetworkError::Duplicate("l".to_owned())));
+        assert!(network.connects(a, b) && !network.connects(b, a) && network.connects(b, b));
+        assert_eq!(network.find_node("b"), Some(b));
+    }
+}

@@ -1,0 +1,72 @@
+use tfrc_units::Ecn;
+
+use crate::NodeId;
+
+/// Which flow a packet belongs to; the engine carries it for traces and metrics and does not look at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FlowId(
+    /// The number the host gave the flow.
+    pub u32,
+);
+
+/// Where packets come from and go to: a port of a node. Made by [`crate::Engine::attach`] and [`crate::Engine::gateway`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    pub(crate) node: NodeId,
+    pub(crate) port: u16,
+}
+
+impl Address {
+    /// The node.
+    #[must_use]
+    pub const fn node(self) -> NodeId {
+        self.node
+    }
+
+    /// The port on it, counted from 0 in the order of attachment.
+    #[must_use]
+    pub const fn port(self) -> u16 {
+        self.port
+    }
+}
+
+/// What the network knows of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Number of the packet in its engine, in the order of sending.
+    pub serial: u64,
+    /// Bytes on the wire, all headers that count on a link included.
+    pub size: u32,
+    /// The flow.
+    pub flow: FlowId,
+    /// The sender.
+    pub src: Address,
+    /// The receiver.
+    pub dst: Address,
+    /// The ECN bits as they stand now.
+    pub ecn: Ecn,
+}
+
+/// A packet in the network: the engine's header and the agents' payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet<P> {
+    /// What the network knows.
+    pub header: Header,
+    /// What the agents know.
+    pub payload: P,
+}
+
+/// A packet about to be sent; the engine adds the sender's address and the serial number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing<P> {
+    /// The receiver.
+    pub to: Address,
+    /// The flow.
+    pub flow: FlowId,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// The ECN bits.
+    pub ecn: Ecn,
+    /// What the agents know.
+    pub payload: P,
+}

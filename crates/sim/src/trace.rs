@@ -1,0 +1,69 @@
+use core::fmt;
+
+use tfrc_units::Instant;
+
+use crate::{Header, LinkId};
+
+/// Whether an engine keeps records of what happens to packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tracing {
+    /// Every record is kept in memory until [`crate::Engine::take_records`] takes them.
+    Keep,
+    /// Nothing is recorded.
+    #[default]
+    Off,
+}
+
+/// One thing that happened to one packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// When.
+    pub at: Instant,
+    /// The packet.
+    pub header: Header,
+    /// What.
+    pub what: Happening,
+}
+
+/// What can happen to a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Happening {
+    /// The far end of a link has it.
+    Crossed(LinkId),
+    /// A link dropped it.
+    Dropped(LinkId, DropCause),
+    /// It joined the queue of a link or went straight onto the line.
+    Joined(LinkId),
+    /// It reached an agent or a gateway.
+    Received,
+    /// There is no route to its destination, or nobody at it.
+    Stranded,
+}
+
+/// Why a link dropped a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DropCause {
+    /// The link's loss model.
+    Loss,
+    /// The queue had no place for it.
+    Queue,
+}
+
+/// One line of text: time in nanoseconds, what, packet, flow, size.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.at.as_nanos())?;
+        match self.what {
+            Happening::Crossed(link) => write!(f, "crossed {link}")?,
+            Happening::Dropped(link, DropCause::Loss) => write!(f, "lost {link}")?,
+            Happening::Dropped(link, DropCause::Queue) => write!(f, "overflow {link}")?,
+            Happening::Joined(link) => write!(f, "joined {link}")?,
+            Happening::Received => write!(f, "received")?,
+            Happening::Stranded => write!(f, "stranded")?,
+        }
+        let Header { serial, size, flow, ecn, .. } = self.header;
+        write!(f, " packet={serial} flow={} bytes={size} ecn={}", flow.0, ecn.bits())
+    }
+}
