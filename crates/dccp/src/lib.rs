@@ -7,6 +7,42 @@
 //! * [`Endpoint`] owns many connections behind one socket; [`Connection`] is one of them.
 //! * [`wire`]: packets and options, parsed and emitted.
 //! * [`feature`]: what the two ends agree on.
+//!
+//! Two ends, with the host's part played by hand:
+//!
+//! ```
+//! use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen};
+//! use tfrc_units::{Duration, Ecn, Instant};
+//!
+//! let listening = EndpointConfig { listen: Listen::One, port: 5001, ..EndpointConfig::default() };
+//! let mut server = Endpoint::new(listening, [1; 32]);
+//! let mut client = Endpoint::new(EndpointConfig::default(), [2; 32]);
+//! let (near, far) = ("192.0.2.1:40000".parse()?, "192.0.2.2:6511".parse()?);
+//!
+//! let mut now = Instant::ZERO;
+//! let config = ConnectConfig { port: 5001, connection: ConnectionConfig::default() };
+//! let id = client.connect(now, far, config)?;
+//! let mut packet = Vec::new();
+//! for _ in 0..4 {
+//!     while client.poll_transmit(now, &mut packet).is_some() {
+//!         server.handle_datagram(now + Duration::from_millis(10), near, Ecn::NotEct, &packet);
+//!     }
+//!     now += Duration::from_millis(10);
+//!     while server.poll_transmit(now, &mut packet).is_some() {
+//!         client.handle_datagram(now + Duration::from_millis(10), far, Ecn::NotEct, &packet);
+//!     }
+//!     now += Duration::from_millis(10);
+//!     if let Some(connection) = client.connection_mut(id) {
+//!         let _ = connection.send(now, b"hello");
+//!     }
+//! }
+//! let (accepted, _) = std::iter::from_fn(|| server.poll_event())
+//!     .find(|(_, event)| matches!(event, Event::Incoming { .. }))
+//!     .ok_or("nobody came")?;
+//! let received = server.connection_mut(accepted).and_then(|connection| connection.recv());
+//! assert_eq!(received.map(|datagram| datagram.bytes), Some(b"hello".to_vec()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![no_std]
 #![forbid(unsafe_code)]

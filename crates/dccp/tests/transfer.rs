@@ -4,7 +4,7 @@ mod pair;
 
 use pair::{Fate, Flight, Pair, Side, ms};
 use tfrc_dccp::feature::{Feature, Location};
-use tfrc_dccp::wire::{PacketType, ResetCode};
+use tfrc_dccp::wire::{Integrity, Packet, PacketType, ResetCode};
 use tfrc_dccp::{ClosedBy, ConnectionConfig, Event, State};
 use tfrc_units::Duration;
 
@@ -95,6 +95,33 @@ fn the_loss_of_any_packet_does_no_harm() {
         let what = format!("without packet {lost}, a {:?}", clean.log.get(lost).map(|(f, _)| f.kind));
         check(&pair, &what);
     }
+}
+
+/// The first words in PARTOPEN are lost together: what the server never saw carried data all but once.
+#[test]
+fn the_first_acknowledgement_is_known_to_carry_no_data() {
+    let mut after_request = 0;
+    let mut pair = Pair::transfer(12, move |flight| {
+        after_request += usize::from(flight.from == Side::Client && flight.kind != PacketType::Request);
+        let first_two = flight.from == Side::Client && (1..=2).contains(&after_request);
+        if first_two { Fate::Drop } else { Fate::Deliver }
+    });
+    pair.run_to_end(Duration::from_secs(60));
+    let first: Vec<_> = pair.kinds(Side::Client).into_iter().take(3).collect();
+    assert_eq!(first, [PacketType::Request, PacketType::Ack, PacketType::DataAck]);
+    check(&pair, "without Ack and first DataAck");
+}
+
+/// A client in PARTOPEN that has nothing to send is told that the server knows, even if the first telling is lost.
+#[test]
+fn nobody_stays_in_part_open() {
+    let mut acks = 0;
+    let mut pair = Pair::new(move |flight| {
+        acks += usize::from(flight.from == Side::Server && flight.kind == PacketType::Ack);
+        if flight.from == Side::Server && acks == 1 { Fate::Drop } else { Fate::Deliver }
+    });
+    pair.run(Duration::from_secs(1));
+    assert_eq!(pair.client.state(), Some(State::Open));
 }
 
 /// Every packet in turn is held back so long that others overtake it.
@@ -205,6 +232,30 @@ fn loss_reaches_the_sender_as_a_rate() {
     let expected = tfrc::Equation::default().rate(500.0, ms(50), client.loss_event_rate()).bytes_per_sec();
     let rate = client.rate().bytes_per_sec();
     assert!((rate / expected - 1.0).abs() < 0.25, "{rate} B/s, equation {expected}");
+}
+
+/// RFC 4342 §6 and §8.4, and RFC 6323 §3.3.
+#[test]
+fn reports_carry_what_the_profile_asks_for() {
+    let mut pair =
+        Pair::transfer(200, |flight| if flight.index % 50 == 49 { Fate::Drop } else { Fate::Deliver });
+    pair.run_to_end(Duration::from_secs(60));
+    let mut reports = 0;
+    for (to, bytes) in &pair.captured {
+        let packet = Packet::parse(bytes, Integrity::Udp).expect("parses");
+        let kind = packet.header.kind();
+        let kinds: Vec<u8> =
+            tfrc_dccp::wire::options(kind, packet.options).flatten().map(|item| item.raw.kind).collect();
+        if *to == Side::Server && kind.carries_datagram() {
+            assert!(kinds.contains(&128), "RTT Estimate on all data: {kinds:?}");
+        }
+        if *to == Side::Client && kinds.contains(&194) {
+            reports += 1;
+            let feedback = [43, 194, 192, 193];
+            assert!(feedback.iter().all(|wanted| kinds.contains(wanted)), "{kinds:?}");
+        }
+    }
+    assert!(reports > 5, "{reports}");
 }
 
 #[test]

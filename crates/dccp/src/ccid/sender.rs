@@ -18,8 +18,6 @@ pub(crate) struct DataSender {
     config: tfrc::Config,
     counter: WindowCounter,
     log: SentLog,
-    /// The newest packet that a feedback packet has acknowledged.
-    newest_reported: Option<SeqNo48>,
     /// Where the newest loss interval began, as last reported.
     newest_event: Option<SeqNo48>,
     /// Packets up to here have had their Data Dropped reports counted.
@@ -67,7 +65,6 @@ impl DataSender {
             config: *config,
             counter: WindowCounter::default(),
             log: SentLog::default(),
-            newest_reported: None,
             newest_event: None,
             drops_counted: None,
             timing: Timing::ElapsedTime,
@@ -131,10 +128,8 @@ impl DataSender {
         if !(strict || lenient && options.loss_event_rate.is_some()) {
             return Verdict::NotFeedback;
         }
+        // What an earlier feedback packet has gone beyond is forgotten.
         let Some(sent) = self.log.get(ack) else { return Verdict::Refused };
-        if self.newest_reported.is_some_and(|newest| newest.is_after(ack)) {
-            return Verdict::Refused;
-        }
         if let SentKind::Data(counter) = sent.kind {
             self.counter.on_acknowledged(counter);
         }
@@ -156,7 +151,6 @@ impl DataSender {
         };
         let dropped = options.dropped.map_or(0, |dropped| self.newly_dropped(ack, &dropped));
         let receive_rate = self.limited(Rate::from_bytes_per_sec(f64::from(receive_rate)), dropped, options);
-        self.newest_reported = Some(ack);
         self.tfrc.on_feedback(
             now,
             Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses },

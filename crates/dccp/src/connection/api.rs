@@ -180,8 +180,8 @@ impl Connection {
         self.established
     }
 
-    /// The number after the last one sent.
-    pub(crate) const fn next_seq(&self) -> SeqNo48 {
-        self.seq.gss().add(1)
+    /// The number after the last one sent, and the greatest received.
+    pub(crate) fn last_numbers(&self) -> (SeqNo48, SeqNo48) {
+        (self.seq.gss().add(1), self.seq.gsr().unwrap_or_default())
     }
 }

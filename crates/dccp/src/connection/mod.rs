@@ -17,6 +17,8 @@ mod receive;
 mod seq;
 mod state;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod transmit;
 

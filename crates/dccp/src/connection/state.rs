@@ -26,4 +26,9 @@ impl State {
     pub const fn is_established(self) -> bool {
         matches!(self, Self::PartOpen | Self::Open | Self::CloseReceived | Self::CloseReq | Self::Closing)
     }
+
+    /// Whether acknowledgements and options still go out: until the peer says that it is done.
+    pub(super) const fn carries_data(self) -> bool {
+        self.is_established() && !matches!(self, Self::CloseReceived)
+    }
 }

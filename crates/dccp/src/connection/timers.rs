@@ -56,7 +56,7 @@ impl Connection {
         if self.state == State::Closed {
             return None;
         }
-        let established = self.state.is_established();
+        let flows = self.state.carries_data();
         let receiver = self.receiver.as_ref().and_then(|receiver| receiver.poll_timeout());
         [
             (self.timers.handshake, WakeReason::Handshake),
@@ -65,11 +65,11 @@ impl Connection {
             (self.timers.close_limit, WakeReason::Close),
             (self.timers.accept_close, WakeReason::AcceptClose),
             // The rest is served only while data may flow: a timer that nobody serves would come again and again.
-            (self.timers.feature_ride.filter(|_| established), WakeReason::Feature),
-            (self.features.poll_timeout().filter(|_| established), WakeReason::Feature),
-            (receiver.filter(|_| established), WakeReason::Feedback),
-            (self.sender.poll_timeout().filter(|_| established), WakeReason::NoFeedback),
-            (self.timers.silence.filter(|_| established), WakeReason::Silence),
+            (self.timers.feature_ride.filter(|_| flows), WakeReason::Feature),
+            (self.features.poll_timeout().filter(|_| flows), WakeReason::Feature),
+            (receiver.filter(|_| flows), WakeReason::Feedback),
+            (self.sender.poll_timeout().filter(|_| flows), WakeReason::NoFeedback),
+            (self.timers.silence.filter(|_| flows), WakeReason::Silence),
         ]
         .into_iter()
         .filter_map(|(at, reason)| at.map(|at| Wake { at, reason }))
@@ -82,7 +82,7 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
-        if self.state.is_established() {
+        if self.state.carries_data() {
             self.sender.handle_timeout(now);
             if let Some(receiver) = &mut self.receiver {
                 receiver.handle_timeout(now);

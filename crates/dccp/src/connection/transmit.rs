@@ -58,7 +58,7 @@ impl Connection {
         if let Some(seq) = self.due.sync_ack.take() {
             return Some(Plan::SyncAck(seq));
         }
-        if !self.state.is_established() || self.state == State::CloseReceived {
+        if !self.state.carries_data() {
             return None;
         }
         // A client's first word in PARTOPEN is a pure acknowledgement: the server counts on that.
@@ -81,7 +81,8 @@ impl Connection {
             };
         }
         let rides_no_more = self.feature_ride_over(now);
-        (self.report.is_some() || core::mem::take(&mut self.due.ack) || rides_no_more).then_some(Plan::Ack)
+        let owed = core::mem::take(&mut self.due.ack);
+        (self.report.is_some() || owed || rides_no_more).then_some(Plan::Ack)
     }
 
     /// Data goes with an acknowledgement where there is something to say; if that makes it too long, that goes first.

@@ -153,7 +153,9 @@ impl Endpoint {
                 live.connection.handle_packet(now, ecn, &packet);
             }
             self.touch(id);
-        } else if packet.header.kind() == PacketType::Request && self.tombs.yields(&key) {
+        } else if let Header::Request { seq, .. } = packet.header
+            && self.tombs.yields(&key, seq)
+        {
             self.admit(now, remote, ecn, &packet);
         } else if packet.header.kind() != PacketType::Reset {
             self.answer_straggler(now, key, &packet);
@@ -381,9 +383,9 @@ impl Endpoint {
                 Outcome::SentReset { reset, text } => Some((*reset, text.clone())),
                 Outcome::ReceivedReset => None,
             };
-            let (key, next_seq) = (live.key, live.connection.next_seq());
+            let (key, numbers) = (live.key, live.connection.last_numbers());
             self.by_key.remove(&key);
-            self.tombs.add(key, now + self.config.time_wait, next_seq, last_word, self.config.remembered);
+            self.tombs.add(key, now + self.config.time_wait, numbers, last_word, self.config.remembered);
         }
         let unknown = !live.known && !live.connection.was_established();
         if live.released || unknown {

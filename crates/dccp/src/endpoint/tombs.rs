@@ -13,6 +13,8 @@ use crate::wire::{Reset, ResetCode};
 pub(super) struct Tomb {
     expires: Instant,
     next_seq: SeqNo48,
+    /// GSR at the end.
+    last_received: SeqNo48,
     /// The Reset we ended it with and its text; `None` if the peer ended it.
     last_word: Option<(Reset, String)>,
 }
@@ -24,6 +26,9 @@ pub(super) struct Answer {
     pub(super) reset: Reset,
     pub(super) text: String,
 }
+
+/// Numbers up to the last one received that are taken for the old connection's.
+const OLD_NUMBERS: u64 = 1 << 24;
 
 /// All of them, bounded in number.
 #[derive(Debug, Clone, Default)]
@@ -37,13 +42,13 @@ impl Tombs {
         &mut self,
         key: Key,
         expires: Instant,
-        next_seq: SeqNo48,
+        (next_seq, last_received): (SeqNo48, SeqNo48),
         last_word: Option<(Reset, String)>,
         limit: usize,
     ) {
         self.remove(&key);
         self.by_time.insert((expires, key));
-        self.by_key.insert(key, Tomb { expires, next_seq, last_word });
+        self.by_key.insert(key, Tomb { expires, next_seq, last_received, last_word });
         while self.by_key.len() > limit {
             let Some((_, oldest)) = self.by_time.first().copied() else { break };
             self.remove(&oldest);
@@ -54,9 +59,12 @@ impl Tombs {
         self.by_key.contains_key(key)
     }
 
-    /// Whether a Request may begin a new connection: only if it was we who ended the old one (§8.5 step 2).
-    pub(super) fn yields(&self, key: &Key) -> bool {
-        self.by_key.get(key).is_none_or(|tomb| tomb.last_word.is_some())
+    /// Whether a Request with number `seq` may begin a new connection: only if it was we who ended the old one (§8.5 step 2),
+    /// and if it is not an old Request come late.
+    pub(super) fn yields(&self, key: &Key, seq: SeqNo48) -> bool {
+        self.by_key.get(key).is_none_or(|tomb| {
+            tomb.last_word.is_some() && tomb.last_received.distance_from(seq) > OLD_NUMBERS
+        })
     }
 
     /// What to answer a packet that came late.

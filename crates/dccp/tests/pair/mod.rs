@@ -298,6 +298,10 @@ impl Pair {
     pub(crate) fn step(&mut self, end: Instant) -> Option<()> {
         self.drain();
         let now = self.now;
+        for side in [Side::Client, Side::Server] {
+            let wake = self.end(side).endpoint.poll_timeout();
+            assert!(wake.is_none_or(|wake| wake.at > now), "at {now:?} the {side:?} waits for {wake:?}");
+        }
         let flight = self.in_flight.keys().next().map(|(at, _)| *at);
         let wakes = [flight, self.client.next_wake(now), self.server.next_wake(now)];
         let next = wakes.into_iter().flatten().min()?.max(now);
