@@ -7,9 +7,11 @@
 )]
 
 mod ci;
+mod compliance;
 mod dependencies;
 mod files;
 mod licence;
+mod mutants;
 
 use std::process::ExitCode;
 
@@ -17,8 +19,10 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   ci            every check, in the order of their cost
+  compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences and duplicate versions against deny.toml
   files         rules on the files under version control
+  mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
 /// What a chore says when it fails.
@@ -28,8 +32,11 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(),
+        ["compliance"] => compliance::check(),
+        ["compliance", "--json"] => compliance::json(),
         ["dependencies"] => dependencies::check(),
         ["files"] => files::check(),
+        ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -104,7 +104,7 @@ impl Sender {
         }
     }
 
-    /// When the next packet may go. Never `Blocked`: the floor of one packet in 64 s always stands.
+    /// When the next packet may go (§4.6, §8.3). Never `Blocked`: the floor of one packet in 64 s always stands.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
         let at = self.pacing.next_send(self.sending_rate(), self.rtt.mean());
@@ -150,7 +150,7 @@ impl Sender {
                 Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity),
             }
         });
-        // Step 2: with the new X.
+        // §4.4 step 2: with the new X.
         let timeout = self.timeout();
         self.restart_timer(now, timeout);
     }
@@ -226,7 +226,7 @@ impl Sender {
     fn take_feedback(&mut self, now: Instant, feedback: Feedback) {
         self.feedback_packets += 1;
         self.latest_feedback = Some(feedback);
-        // Step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
+        // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
         let new_loss_event = feedback.losses == LossReport::NewLossEvent;
         if new_loss_event || feedback.loss_event_rate > self.allowed.p {
@@ -241,12 +241,12 @@ impl Sender {
             self.restart_timer(now, timeout);
             return;
         }
-        // Step 2.
+        // §4.3 step 2.
         self.rtt.on_sample(sample);
         let Some(path) = self.path() else { return };
-        // Step 3, before step 4: with the old X.
+        // §4.3 step 3, before step 4: with the old X.
         let timeout = self.timeout();
-        // Step 4.
+        // §4.3 step 4.
         let coverage = self.limited.on_feedback(now, feedback.newest_sent_at, path.rtt);
         let reported = Reported {
             receive_rate: feedback.receive_rate,
@@ -255,7 +255,7 @@ impl Sender {
             coverage,
         };
         self.allowed.on_feedback(now, path, reported);
-        // Step 5 is `instantaneous_rate`; step 6.
+        // §4.3 step 5 is `instantaneous_rate`; §4.3 step 6.
         self.restart_timer(now, timeout);
     }
 
