@@ -163,6 +163,10 @@ fn three_later_packets_make_a_loss() {
     assert!(h.loss_event_rate().is_zero());
     let mut h = history();
     assert_eq!(feed_all(&mut h, &[(0, 0), (10, 2), (20, 3), (30, 1), (40, 4)]), [Change::None; 5]);
+    // The late 1 lies below 3 and does not count for it: only 4, 5 and 6 do.
+    let mut h = history();
+    assert_eq!(feed_all(&mut h, &[(0, 0), (10, 2), (20, 4), (30, 1), (40, 5)]), [Change::None; 5]);
+    assert_eq!(feed_all(&mut h, &[(50, 6)]), [Change::NewLossEvent]);
 }
 
 /// RFC 5348 §5.1: what is left of a hole on either side of a late packet is still lost.

@@ -205,7 +205,8 @@ fn the_previous_p_need_not_have_been_sent() {
             (11_000 + (i - 1000) / 10, Arrival { rtt: Some(Duration::from_millis(2)), ..packet(i) })
         }),
     );
-    packets.retain(|(_, p)| !(p.seq < 1000 && p.seq % 100 == 50) && ![1950, 2000].contains(&p.seq));
+    let lost = |seq: u64| (seq < 1000 && seq % 100 == 50) || seq == 1950 || seq == 2000;
+    packets.retain(|(_, p)| !lost(p.seq));
     let got = reports(&mut receiver, &packets, 11_105);
     let late: Vec<_> = got.iter().filter(|r| r.0 >= 11_000).map(|(ms, reason, _)| (*ms, *reason)).collect();
     assert_eq!(late.first(), Some(&(11_100, FeedbackReason::NewLossEvent)));

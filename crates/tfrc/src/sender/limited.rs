@@ -116,6 +116,21 @@ mod tests {
         assert_eq!(limited.on_feedback(at(650), at(600), RTT), Coverage::NotDataLimited);
     }
 
+    /// The second time takes the place of the first, and its own is free again.
+    #[test]
+    fn the_second_time_moves_up() {
+        let mut limited = DataLimited::default();
+        limited.on_not_limited(at(350));
+        limited.on_feedback(at(450), at(400), RTT);
+        limited.on_not_limited(at(420));
+        limited.on_not_limited(at(540));
+        limited.on_feedback(at(550), at(500), RTT);
+        limited.on_not_limited(at(545));
+        limited.on_not_limited(at(600));
+        assert_eq!(limited.clone().on_feedback(at(650), at(541), RTT), Coverage::NotDataLimited, "540");
+        assert_eq!(limited.on_feedback(at(720), at(699), RTT), Coverage::NotDataLimited, "600");
+    }
+
     #[test]
     fn an_idle_sender_is_data_limited() {
         assert_eq!(DataLimited::default().on_feedback(at(450), at(400), RTT), Coverage::DataLimited);

@@ -317,6 +317,13 @@ fn a_capped_sender_is_data_limited() {
     );
     assert_eq!(sender.allowed_rate(), rate(40_000.0), "the initial rate, above twice the receive rate");
     assert_eq!(sender.sending_rate(), rate(10_000.0));
+    let told = |ms, receive_rate| (ms, receive_rate, 0.001);
+    drive(
+        &mut sender,
+        805,
+        &[told(906, 10_000.0), told(1007, 4000.0), told(1108, 4000.0), told(1400, 4000.0)],
+    );
+    assert_eq!(sender.allowed_rate(), rate(17_000.0), "0.85 of 10,000 at the loss is remembered");
 }
 
 /// §4.4: without any feedback the rate is halved and the timer doubles with 2s/X; the floor is one packet in 64 s.
@@ -498,7 +505,7 @@ fn packets_are_spaced_by_the_damped_rate() {
     for _ in 0..5 {
         sender.on_sent(now, 1000);
         assert_eq!(sender.next_send(now), SendDecision::At(now + interval));
-        now = now + interval;
+        now += interval;
     }
     // Asked late, the packets still follow their own times as far as there is credit for it.
     let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
