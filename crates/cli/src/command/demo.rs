@@ -44,7 +44,8 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         .map_err(|error| Failure::Run(format!("the built-in scenario is not right: {error}")))?;
     let link_rate = scenario.network.links().next().map_or(Rate::ZERO, |(_, link)| link.rate);
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let bind = |options: &Options| Endpoint::bind(any, options).map_err(|error| Failure::Run(error.to_string()));
+    let bind =
+        |options: &Options| Endpoint::bind(any, options).map_err(|error| Failure::Run(error.to_string()));
     let receiver = bind(&Options { accept: Accept::One, ..Options::default() })?;
     let sender = bind(&Options::default())?;
     let network = relay(&scenario, scenario.seed, any, receiver.local_addr())
@@ -89,8 +90,9 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let ended = sender.now();
     reporter.record(&watch.sampler.event(ended, EventKind::Closed))?;
     let text = closed.and_then(|closed| closed.text).unwrap_or_default();
-    let tally: Tally =
-        text.parse().map_err(|()| Failure::Run("the connection ended without the receiver's counts".to_owned()))?;
+    let tally: Tally = text
+        .parse()
+        .map_err(|()| Failure::Run("the connection ended without the receiver's counts".to_owned()))?;
     let summary = watch.summary(&connection, tally, sent_until.saturating_since(connected_at), link_rate);
     reporter.record(&Record::End(Box::new(summary)))?;
     drop(connection);
@@ -164,7 +166,9 @@ impl Watch {
         for record in &mut records {
             match record {
                 Record::Interval(interval) => self.complete(interval),
-                Record::Event(event) if event.event == EventKind::SlowStartEnd => self.network.begin_measuring(),
+                Record::Event(event) if event.event == EventKind::SlowStartEnd => {
+                    self.network.begin_measuring()
+                }
                 _ => {}
             }
         }

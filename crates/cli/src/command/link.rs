@@ -36,7 +36,10 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
 pub(super) fn load(path: &Path) -> Result<Scenario, Failure> {
     Scenario::load(path).map_err(|error| match error {
         ScenarioError::Invalid(_) => Failure::Scenario(format!("{:?}", miette::Report::new(error))),
-        error => Failure::usage(with_source(&error), "name a scenario file that can be read, such as one of scenarios/"),
+        error => Failure::usage(
+            with_source(&error),
+            "name a scenario file that can be read, such as one of scenarios/",
+        ),
     })
 }
 

@@ -23,7 +23,8 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         scenario.seed = Seed(seed);
     }
     let mut out = std::io::stdout().lock();
-    let mut say = |text: String| writeln!(out, "{text}").map_err(|error| Failure::io(&"standard output", &error));
+    let mut say =
+        |text: String| writeln!(out, "{text}").map_err(|error| Failure::io(&"standard output", &error));
     let format = args.output.format();
     let mut told: Result<(), Failure> = Ok(());
     if format == Format::JsonStream {
@@ -40,7 +41,8 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         Format::Human => say(words(&outcome)),
         Format::Json => say(serde_json::json!(outcome).to_string()),
         Format::JsonStream => {
-            let summary = Summary { duration_s: outcome.measured_s, flows: outcome.flows, ..Summary::default() };
+            let summary =
+                Summary { duration_s: outcome.measured_s, flows: outcome.flows, ..Summary::default() };
             say(serde_json::json!(Record::End(Box::new(summary))).to_string())
         }
     }
