@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tfrc_dccp::ConnectionId;
+use tfrc_units::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -46,6 +47,12 @@ pub struct Endpoint {
     local: SocketAddr,
     driver: JoinHandle<io::Result<()>>,
 }
+
+/// How long nothing must have come before nobody is believed to repeat a Close. Our own first three repetitions come 0.25, 0.75
+/// and 1.75 s after the Close: where one packet in ten is lost each way, all of them fail in one session of 1,500.
+const LINGER: Duration = Duration::from_secs(2);
+/// As long as our own side would repeat itself.
+const LONGEST_LINGER: Duration = Duration::from_secs(30);
 
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -126,7 +133,7 @@ impl Endpoint {
 
     /// The time by the endpoint's clock, which began at zero when it was made.
     #[must_use]
-    pub fn now(&self) -> tfrc_units::Instant {
+    pub fn now(&self) -> Instant {
         self.shared.clock.now()
     }
 
@@ -161,6 +168,24 @@ impl Endpoint {
                 }
             }
             accepted.await;
+        }
+    }
+
+    /// Takes no more connections, and stays for peers who have not heard the end of theirs: a Reset may be lost, and then
+    /// whoever repeats a Close needs it again (RFC 4340 §8.3). Returns when the repetitions would have come, at most after
+    /// half a minute. Worth its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer. Cancel-safe.
+    pub async fn linger(&self) {
+        let began = self.now();
+        self.shared.state().machine.stop_accepting(began);
+        loop {
+            let now = self.now();
+            let heard = self.shared.state().heard.max(began);
+            // Somebody who waits twice as long each time and was heard after t is next heard after 2t and a bit, then 4t.
+            let until = (heard + heard.saturating_since(began) * 3 + LINGER).min(began + LONGEST_LINGER);
+            if until <= now {
+                return;
+            }
+            tokio::time::sleep(until.saturating_since(now).into()).await;
         }
     }
 

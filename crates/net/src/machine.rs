@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event};
+use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event, Listen};
 use tfrc_units::{Ecn, Instant};
 
 use crate::Options;
@@ -94,6 +94,12 @@ impl Machine {
         let connection = self.number(id);
         let now = self.record(now, || Record::Release { connection });
         self.endpoint.release(now, id);
+    }
+
+    /// Takes no more connections.
+    pub(crate) fn stop_accepting(&mut self, now: Instant) {
+        self.record(now, || Record::StopAccepting);
+        self.endpoint.set_listen(Listen::Refuse);
     }
 
     /// The next datagram to send, written into `out`.

@@ -111,6 +111,12 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     }
     reporter.record(&Record::End(Box::new(summary)))?;
     drop(connection);
+    if closed.as_ref().is_some_and(|closed| closed.by == ClosedBy::Peer) {
+        tokio::select! {
+            () = endpoint.linger() => {}
+            () = interrupt.wished() => {}
+        }
+    }
     endpoint.shut_down().await.map_err(|error| match &args.journal {
         Some(path) => Failure::io(&path.display(), &error),
         None => Failure::io(&"network", &error),

@@ -37,8 +37,13 @@ impl Place {
 
     /// A scenario of one link, of which `link` gives the keys that follow `from` and `to`.
     pub(crate) fn one_link(&self, link: &str) -> PathBuf {
+        self.seeded_link(7, link)
+    }
+
+    /// The same with a seed.
+    pub(crate) fn seeded_link(&self, seed: u64, link: &str) -> PathBuf {
         let text = format!(
-            "duration = \"60s\"\nseed = 7\nnodes = [\"near\", \"far\"]\n\n[[link]]\nfrom = \"near\"\nto = \"far\"\n{link}\n"
+            "duration = \"60s\"\nseed = {seed}\nnodes = [\"near\", \"far\"]\n\n[[link]]\nfrom = \"near\"\nto = \"far\"\n{link}\n"
         );
         PathBuf::from(self.write("link.toml", text))
     }

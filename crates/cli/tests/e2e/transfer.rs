@@ -47,11 +47,12 @@ fn packets_lost_at_a_bottleneck_are_counted_alike_at_both_ends() {
 }
 
 #[test]
-fn random_losses_are_counted_alike_at_both_ends() {
+fn random_losses_both_ways_are_counted_alike_at_both_ends() {
     let place = Place::new();
-    let path = place.one_link("rate = \"100Mbit/s\"\ndelay = \"5ms\"\nloss = \"5%\"");
-    let (session, there, _) = session_over(&path, &[], &["-n", "800kB"]);
-    assert!(session.lost() > 0);
+    let path =
+        place.one_link("rate = \"100Mbit/s\"\ndelay = \"5ms\"\nloss = \"5%\"\nreverse = { loss = \"5%\" }");
+    let (session, there, back) = session_over(&path, &[], &["-n", "800kB"]);
+    assert!(session.lost() > 0 && back.dropped > 0);
     // A lost Request, Ack or Close is no lost data packet.
     assert!((there.dropped - 3..=there.dropped).contains(&session.lost()), "{session:?} {there:?}");
     // 608 packets at 5 %: four standard deviations are 3.5 %.
