@@ -12,6 +12,7 @@ use crate::connection::{ConnectError, Connection};
 use crate::io::{Clock, Socket, Timer};
 use crate::journal::{Setup, Writer};
 use crate::machine::Machine;
+use crate::pcap::Capture;
 use crate::state::{Standing, State};
 use crate::{Options, driver};
 
@@ -54,6 +55,15 @@ const LINGER: Duration = Duration::from_secs(2);
 /// As long as our own side would repeat itself.
 const LONGEST_LINGER: Duration = Duration::from_secs(30);
 
+/// What is written down of a session; nothing by default.
+#[derive(Default)]
+pub struct Recordings {
+    /// Every input of the protocol machine, for [`replay`](crate::journal::replay).
+    pub journal: Option<Box<dyn io::Write + Send>>,
+    /// Every datagram in and out, as a pcap file.
+    pub capture: Option<Box<dyn io::Write + Send>>,
+}
+
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -69,7 +79,7 @@ pub enum BindError {
     /// An option is out of range.
     #[error(transparent)]
     Options(#[from] tfrc::ConfigError),
-    /// The system gives no timer or no random numbers, or the journal cannot be written.
+    /// The system gives no timer or no random numbers, or a recording cannot be written.
     #[error("{what}: {source}")]
     System {
         /// For what.
@@ -85,17 +95,17 @@ impl Endpoint {
     /// # Errors
     /// [`BindError`].
     pub fn bind(address: SocketAddr, options: &Options) -> Result<Self, BindError> {
-        Self::bind_recorded(address, options, None)
+        Self::bind_recorded(address, options, Recordings::default())
     }
 
-    /// The same, with a journal of the session.
+    /// The same, with recordings of the session.
     ///
     /// # Errors
     /// [`BindError`].
     pub fn bind_recorded(
         address: SocketAddr,
         options: &Options,
-        journal: Option<Box<dyn io::Write + Send>>,
+        recordings: Recordings,
     ) -> Result<Self, BindError> {
         let system = |what| move |source| BindError::System { what, source };
         let clock = Clock::start();
@@ -105,7 +115,7 @@ impl Endpoint {
         let socket = Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
         let local = socket.local_addr().map_err(|source| BindError::Address { address, source })?;
         let timer = Timer::new(clock).map_err(system("timer"))?;
-        let journal = match journal {
+        let journal = match recordings.journal {
             None => None,
             Some(out) => {
                 let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -113,7 +123,8 @@ impl Endpoint {
                 Some(Writer::new(out, &setup).map_err(system("journal"))?)
             }
         };
-        let machine = Machine::new(options, seed, journal)?;
+        let capture = recordings.capture.map(|out| Capture::new(out, local, clock)).transpose();
+        let machine = Machine::new(options, seed, journal)?.captured(capture.map_err(system("capture"))?);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(machine, options.send_queue)),
             clock,
@@ -193,7 +204,7 @@ impl Endpoint {
     /// then break off; close them before.
     ///
     /// # Errors
-    /// What made the driver fail earlier, or a journal that could not be written.
+    /// What made the driver fail earlier, or a recording that could not be written.
     pub async fn shut_down(self) -> io::Result<()> {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.wake.notify_one();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalError, ReplayError, replay};
-use tfrc_net::{Accept, ClosedBy, ConnectError, Endpoint, Options, SendError};
+use tfrc_net::{Accept, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError};
 
 const ANY: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -35,8 +35,8 @@ impl Write for Memory {
 async fn session(datagrams: u32) -> Vec<u8> {
     let server = server();
     let memory = Memory::default();
-    let client =
-        Endpoint::bind_recorded(any(), &Options::default(), Some(Box::new(memory.clone()))).expect("a port");
+    let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
+    let client = Endpoint::bind_recorded(any(), &Options::default(), recordings).expect("a port");
     let to = server.local_addr();
     let receiver = tokio::spawn(async move {
         let connection = server.accept().await.expect("a client");
