@@ -48,7 +48,12 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     };
     // Opened first: a wrong name should fail before anybody is called.
     let source = open(args).await?;
-    let options = Options { segment_bytes: u32::from(args.length), cap_bps: cap, ..Options::default() };
+    let options = Options {
+        service: args.service,
+        segment_bytes: u32::from(args.length),
+        cap_bps: cap,
+        ..Options::default()
+    };
     let journal = args.journal.as_ref().map(|path| {
         let file = File::create(path).map_err(|error| Failure::io(&path.display(), &error))?;
         Ok::<Box<dyn io::Write + Send>, Failure>(Box::new(BufWriter::new(file)))
