@@ -5,6 +5,7 @@
 
 mod connection;
 mod driver;
+mod dscp;
 mod endpoint;
 pub mod io;
 pub mod journal;
@@ -16,6 +17,7 @@ mod state;
 mod status;
 
 pub use connection::{ConnectError, Connection, SendError};
+pub use dscp::{Dscp, NotADscp};
 pub use endpoint::{BindError, Endpoint};
 pub use options::{Accept, Options};
 pub use order::InOrder;
