@@ -5,6 +5,7 @@
 
 mod connection;
 mod driver;
+mod dscp;
 mod endpoint;
 pub mod io;
 pub mod journal;
@@ -17,6 +18,7 @@ mod state;
 mod status;
 
 pub use connection::{ConnectError, Connection, SendError};
+pub use dscp::{Dscp, NotADscp};
 pub use endpoint::{BindError, Endpoint, Recordings};
 pub use options::{Accept, Options};
 pub use order::InOrder;

@@ -132,9 +132,7 @@ fn fixed_point(equation: Equation, p: f64) -> (f64, f64) {
 #[test]
 fn bernoulli_loss_gives_the_rate_of_the_equation() {
     let rtt = Duration::from_millis(100);
-    for (p, seconds, low, high) in
-        [(0.01, 4000, 0.93, 1.07), (0.05, 4000, 0.93, 1.07), (0.1, 8000, 0.87, 1.0)]
-    {
+    for (p, seconds) in [(0.01, 4000), (0.05, 4000), (0.1, 8000)] {
         let (l, p_e) = fixed_point(Equation::default(), p);
         for seed in [1, 2, 3] {
             let outcome = run(Settings::default(), p, rtt, seconds, seed);

@@ -26,12 +26,15 @@ pub struct SendArgs {
     /// Packets a second the application makes; without it as many as allowed
     #[arg(long, value_name = "N", value_parser = values::packets_per_second)]
     pub pps: Option<f64>,
-    /// Stop after this time
+    /// Stop after this time; made-up data without -t and -n stops after 10 s
     #[arg(short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
     pub time: Option<Duration>,
     /// Stop after this much data
     #[arg(short = 'n', long = "bytes", value_name = "BYTES", value_parser = values::positive_size)]
     pub bytes: Option<u64>,
+    /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
+    #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
+    pub service: u32,
     /// Drop data that has waited longer than this instead of sending it late
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub deadline: Option<Duration>,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use tfrc_emu::{Running, Snapshot};
+use tfrc_emu::{Direction, Running, Snapshot};
 use tfrc_lab::link::relay;
 use tfrc_lab::scenario::{Scenario, ScenarioError};
 
@@ -65,36 +65,25 @@ async fn watch(running: Running, mut interrupt: Interrupt) -> Result<std::sync::
 }
 
 fn line(before: &Snapshot, now: &Snapshot) -> String {
-    let way = |name: &str, before: &tfrc_emu::Direction, now: &tfrc_emu::Direction| {
-        let time = now_since(before_after(before, now));
-        format!(
-            "{name} {} in, {} out, {} lost, {} overflowed, queue {}",
-            time.0, time.1, time.2, time.3, now.queued.packets
-        )
-    };
+    let there = way("there", &before.there, &now.there);
+    let back = way("back", &before.back, &now.back);
+    format!("{:6.1} s  {there}; {back}", now.elapsed.as_secs_f64())
+}
+
+/// What went one way between two looks.
+fn way(name: &str, before: &Direction, now: &Direction) -> String {
     format!(
-        "{:6.1} s  {}; {}",
-        now.elapsed.as_secs_f64(),
-        way("there", &before.there, &now.there),
-        way("back", &before.back, &now.back)
+        "{name} {} in, {} out, {} lost, {} overflowed, queue {}",
+        now.entered.packets - before.entered.packets,
+        now.delivered.packets - before.delivered.packets,
+        now.lost.packets - before.lost.packets,
+        now.overflowed.packets - before.overflowed.packets,
+        now.queued.packets
     )
 }
 
-type Packets = (u64, u64, u64, u64);
-
-fn before_after(before: &tfrc_emu::Direction, now: &tfrc_emu::Direction) -> (Packets, Packets) {
-    let all = |d: &tfrc_emu::Direction| {
-        (d.entered.packets, d.delivered.packets, d.lost.packets, d.overflowed.packets)
-    };
-    (all(before), all(now))
-}
-
-fn now_since((before, now): (Packets, Packets)) -> Packets {
-    (now.0 - before.0, now.1 - before.1, now.2 - before.2, now.3 - before.3)
-}
-
 fn words(last: &Snapshot, names: &[&str]) -> String {
-    let mut text = format!("link              packets      lost  overflowed  utilization  mean queue\n");
+    let mut text = "link              packets      lost  overflowed  utilization  mean queue\n".to_owned();
     for (name, (_, stats)) in names.iter().zip(&last.links) {
         text.push_str(&format!(
             "{name:<14} {:>10} {:>9} {:>11} {:>12.3} {:>11.2}\n",

@@ -17,6 +17,8 @@ use crate::session::{self, Pace, SAMPLE, Sampler, Source, Tally};
 
 /// What is sent to another host at most, unless the user says otherwise.
 const POLITE_CAP_BPS: f64 = 50e6;
+/// How long made-up data lasts unless the user says otherwise.
+const ENDLESS_UNTIL: tfrc_units::Duration = tfrc_units::Duration::from_secs(10);
 /// What has come through a pipe goes after this time, full packet or not.
 const FLUSH: std::time::Duration = std::time::Duration::from_millis(20);
 
@@ -33,7 +35,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let mut reporter = Reporter::new(ReporterConfig {
         format: args.output.format(),
         summary_to: SummaryTo::Stdout,
-        duration: args.time,
+        duration: time_limit(args),
         report: args.report.clone(),
     });
     let to = resolve(&args.to).await?;
@@ -47,7 +49,12 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     };
     // Opened first: a wrong name should fail before anybody is called.
     let source = open(args).await?;
-    let options = Options { segment_bytes: u32::from(args.length), cap_bps: cap, ..Options::default() };
+    let options = Options {
+        service: args.service,
+        segment_bytes: u32::from(args.length),
+        cap_bps: cap,
+        ..Options::default()
+    };
     let recordings =
         Recordings { journal: create(args.journal.as_ref())?, capture: create(args.pcap.as_ref())? };
     let endpoint = Endpoint::bind_recorded(unspecified(to), &options, recordings)
@@ -139,7 +146,7 @@ async fn transfer(
 ) -> Result<(), Failure> {
     let mut tick = tokio::time::interval(SAMPLE);
     tick.tick().await;
-    let deadline = args.time.map(|time| tokio::time::Instant::now() + std::time::Duration::from(time));
+    let deadline = time_limit(args).map(|time| tokio::time::Instant::now() + std::time::Duration::from(time));
     let time_up = async {
         match deadline {
             Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -173,6 +180,12 @@ async fn transfer(
             }
         }
     }
+}
+
+/// When to stop at the latest: made-up data would never end by itself.
+fn time_limit(args: &SendArgs) -> Option<tfrc_units::Duration> {
+    let endless = args.file.is_none() && args.bytes.is_none();
+    args.time.or(endless.then_some(ENDLESS_UNTIL))
 }
 
 /// Closes, still sampling what is on its way.

@@ -126,6 +126,7 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
         ("Packet loss rate", percent(s.packet_loss_rate), "packet_loss_rate"),
         ("Round-trip time, mean", s.rtt_s.map(human::time), "rtt_s"),
         ("Bottleneck", rate(s.bottleneck_bps), "bottleneck_bps"),
+        ("Arrived on the wire after slow start", rate(s.wire_goodput_bps), "wire_goodput_bps"),
         ("Share of all goodput", percent(s.share), "share"),
         ("Variation of the rate, TFRC over TCP", number(s.cov_ratio), "cov_ratio"),
         ("Equivalence ratio", number(s.equivalence_ratio), "equivalence_ratio"),

@@ -87,6 +87,7 @@ pub(crate) fn demo(seconds: u32) -> Run {
         rtt_s: Some(0.1031),
         late_dropped_packets: Some(0),
         bottleneck_bps: Some(2e6),
+        wire_goodput_bps: Some(1_981_000.0),
         flows: vec![
             FlowSummary {
                 id: "tfrc".to_owned(),
