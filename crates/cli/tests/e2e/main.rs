@@ -6,6 +6,8 @@
 #![allow(clippy::disallowed_methods, reason = "output of other programs is read by threads")]
 #![cfg(unix)]
 
+mod browser;
+mod capture;
 mod demo;
 mod handshake;
 mod journal;
@@ -16,3 +18,4 @@ mod refusal;
 mod signal;
 mod stream;
 mod transfer;
+mod video;
