@@ -14,7 +14,7 @@ fn the_demo_sums_up_and_writes_its_report() {
     let document: Value = finished.json();
     let number =
         |key: &str| document[key].as_f64().unwrap_or_else(|| panic!("{key} is no number: {document}"));
-    let counts = ["received_packets", "lost_packets", "late_packets"].map(|key| number(key));
+    let counts = ["received_packets", "lost_packets", "late_packets"].map(number);
     assert!((number("sent_packets") - counts.iter().sum::<f64>()).abs() < 0.5, "{document}");
     assert!(counts[0] > 100.0 && counts[1] > 0.0, "{document}");
     for key in [
