@@ -11,6 +11,7 @@ mod compliance;
 mod dependencies;
 mod files;
 mod licence;
+mod measure;
 mod mutants;
 
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ Usage: cargo xtask COMMAND
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences and duplicate versions against deny.toml
   files         rules on the files under version control
+  measure bernoulli [--seconds N]
+                rate and loss event rate of the built command under random loss, in real time (240 s)
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -36,6 +39,11 @@ fn main() -> ExitCode {
         ["compliance", "--json"] => compliance::json(),
         ["dependencies"] => dependencies::check(),
         ["files"] => files::check(),
+        ["measure", "bernoulli"] => measure::bernoulli(240),
+        ["measure", "bernoulli", "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds) => measure::bernoulli(seconds),
+            Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
+        },
         ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
