@@ -317,8 +317,8 @@ mod tests {
         let s = Settings::default();
         assert_eq!((s.rtt_weight, s.spacing), (0.9, Spacing::Damped { weight: 0.9 }));
         assert_eq!((s.lost_after, s.discounting), (3, HistoryDiscounting::Floor(0.25)));
-        let Estimator::AverageLossInterval { intervals, weights, open } = s.estimator;
-        assert_eq!((intervals, weights, open), (8, Weights::Decreasing, OpenInterval::WhenLonger));
+        let (weights, open) = (Weights::Decreasing, OpenInterval::WhenLonger);
+        assert_eq!(s.estimator, Estimator::AverageLossInterval { intervals: 8, weights, open });
         assert_eq!((s.equation, s.equation.packets_per_ack), (Equation::default(), 1));
     }
 

@@ -132,18 +132,6 @@ mod tests {
         assert!((p - (1.0 + old) / (400.0 + 100.0 * old)).abs() < 1e-15, "{p}");
     }
 
-    /// RFC 5348 §5.5: in the total with the open interval the discounts carried over and the new one multiply. 2000 is more than
-    /// ten times the mean, so DF = 0.25; the 400 weighs 0.25, the hundreds 0.5 · 0.25 each times 1, 1, 0.8, 0.6, 0.4, 0.2.
-    #[test]
-    fn carried_discounts_count_beside_a_long_open_interval() {
-        let intervals = after(
-            &[100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 400.0],
-            HistoryDiscounting::Floor(0.25),
-        );
-        let p = intervals.loss_event_rate(2000.0).get();
-        assert!((p - (1.0 + 0.25 + 0.5) / (2000.0 + 100.0 + 50.0)).abs() < 1e-15, "{p}");
-    }
-
     /// After a loss the discount reached by then stays with the old intervals: the new one of 400 weighs double.
     #[test]
     fn the_discount_is_carried_over() {
