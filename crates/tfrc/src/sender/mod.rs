@@ -66,6 +66,7 @@ pub struct Sender {
     timer: Option<Instant>,
     activity: Activity,
     feedback_packets: u64,
+    rounds: u64,
     latest_feedback: Option<Feedback>,
     loss_events: u64,
     latest: Instant,
@@ -87,6 +88,7 @@ impl Sender {
             timer: None,
             activity: Activity::Idle,
             feedback_packets: 0,
+            rounds: 0,
             latest_feedback: None,
             loss_events: 0,
             latest: Instant::ZERO,
@@ -143,6 +145,7 @@ impl Sender {
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
+        self.rounds += 1;
         self.with_rate_change(now, |sender| {
             let segment = sender.segment.bytes();
             match sender.path() {
@@ -211,6 +214,13 @@ impl Sender {
         self.feedback_packets
     }
 
+    /// Reports taken in and expirations of the nofeedback timer: the round counter that ns-2's sender puts on packets
+    /// ([`crate::LossEventTiming::SenderTimeAndRound`]).
+    #[must_use]
+    pub const fn round(&self) -> u64 {
+        self.rounds
+    }
+
     /// The feedback taken in last.
     #[must_use]
     pub const fn latest_feedback(&self) -> Option<Feedback> {
@@ -225,6 +235,7 @@ impl Sender {
 
     fn take_feedback(&mut self, now: Instant, feedback: Feedback) {
         self.feedback_packets += 1;
+        self.rounds += 1;
         self.latest_feedback = Some(feedback);
         // Step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
