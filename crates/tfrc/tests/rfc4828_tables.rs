@@ -59,7 +59,10 @@ fn check(csv: &str, rows_expected: usize, form: Form, packet_drop_rate: fn(f64, 
             assert_eq!(format!("{ours:.2}"), printed, "{segment} bytes at {rate}");
             let ours = form(&exact, segment, p);
             let value: f64 = printed.parse().expect("a number");
-            assert!((ours - value).abs() <= 0.005 + 0.001 * value, "{segment} bytes at {rate}: {ours}, not {value}");
+            assert!(
+                (ours - value).abs() <= 0.005 + 0.001 * value,
+                "{segment} bytes at {rate}: {ours}, not {value}"
+            );
         }
     }
 }
