@@ -1,5 +1,7 @@
 //! What the receiver remembers of the packets that came: arrivals → losses → loss events → loss intervals → p.
 
+#[cfg(test)]
+mod bernoulli;
 mod events;
 mod intervals;
 mod length;
