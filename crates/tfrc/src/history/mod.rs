@@ -9,6 +9,8 @@ mod losses;
 mod mean;
 mod reported;
 #[cfg(test)]
+mod small;
+#[cfg(test)]
 mod tests;
 mod units;
 mod window;
