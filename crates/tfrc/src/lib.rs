@@ -52,7 +52,7 @@ pub use config::{
     Weights,
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
-pub use equation::{Equation, EquationForm, InverseError, RtoPolicy};
+pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
 pub use history::{LossInterval, loss_event_rate};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
 pub use sender::{Feedback, LossReport, Sender};
