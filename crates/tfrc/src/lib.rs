@@ -43,16 +43,19 @@ mod decision;
 mod equation;
 mod history;
 mod receiver;
+mod revision;
 mod ring;
 mod sender;
 
 pub use config::{
-    BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, HistoryDiscounting,
-    InitialRate, LossEventTiming, MAX_INTERVALS, OpenInterval, RateCap, SegmentSize, Settings, Spacing,
-    Weights,
+    BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, Growth,
+    Guarantee, HistoryDiscounting, InitialRate, LossEventTiming, MAX_INTERVALS, NoFeedback, NoFeedbackCut,
+    OpenInterval, RateCap, RateFloor, RateStep, ReceiveLimit, Reschedule, SegmentSize, Settings, SlowStart,
+    Spacing, Target, Weights,
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
 pub use history::{LossInterval, loss_event_rate};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
+pub use revision::Revision;
 pub use sender::{Feedback, LossReport, Sender};
