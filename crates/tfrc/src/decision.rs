@@ -74,6 +74,8 @@ pub enum RateReason {
     ReceiveLimit,
     /// The nofeedback timer expired (§4.4).
     NoFeedback,
-    /// One packet in 64 s, the least there is (§4.3).
+    /// The configured floor, by default one packet in 64 s (§4.3).
     Floor,
+    /// The rate that the network has promised (gTFRC).
+    Guarantee,
 }

@@ -43,16 +43,20 @@ mod decision;
 mod equation;
 mod history;
 mod receiver;
+mod revision;
 mod ring;
 mod sender;
 
 pub use config::{
-    BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, HistoryDiscounting,
-    HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval, NominalSegment, OpenInterval,
-    PacketSize, RateCap, SegmentSize, Settings, ShortIntervals, SizeCorrection, Spacing, TfrcSp, Weights,
+    BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, Growth,
+    Guarantee, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval,
+    NoFeedback, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor, RateStep,
+    ReceiveLimit, Reschedule, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing,
+    Target, TfrcSp, Weights,
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
-pub use equation::{Equation, EquationForm, InverseError, RtoPolicy};
+pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
 pub use history::{LossInterval, ReportedInterval, loss_event_rate, loss_event_rate_of};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
+pub use revision::Revision;
 pub use sender::{Feedback, LossReport, Sender};

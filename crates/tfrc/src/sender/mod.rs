@@ -1,11 +1,15 @@
 //! The data sender (RFC 5348 §4): how fast, and when the next packet.
 
+mod guarantee;
 mod limited;
 mod limits;
 mod nofeedback;
 mod pacing;
 mod packet_size;
+mod ramp;
 mod rate;
+#[cfg(test)]
+mod revision_tests;
 mod rtt;
 mod segment;
 #[cfg(test)]
@@ -13,15 +17,17 @@ mod tests;
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{Config, RateCap, Settings};
+use crate::config::{Config, InitialRate, RateCap, Settings};
 use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::ring::Ring;
-use limited::DataLimited;
+use guarantee::Promise;
+use limited::{Coverage, DataLimited};
 use limits::ReceiveLimits;
-use nofeedback::Activity;
+use nofeedback::{Activity, Supply};
 use pacing::Pacing;
 use packet_size::PacketInterval;
-use rate::{AllowedRate, Path, Reported};
+use ramp::Ramp;
+use rate::{AllowedRate, Path, Reported, Rules};
 use rtt::RoundTrip;
 use segment::Segment;
 
@@ -60,10 +66,14 @@ pub enum LossReport {
 pub struct Sender {
     settings: Settings,
     allowed: AllowedRate,
+    promise: Promise,
     rtt: RoundTrip,
     pacing: Pacing,
     interval: PacketInterval,
+    ramp: Ramp,
     limited: DataLimited,
+    /// When the sender last had nothing to send though it might have.
+    short_of_data: Option<Instant>,
     segment: Segment,
     /// The nofeedback timer; it runs from the first packet on.
     timer: Option<Instant>,
@@ -83,11 +93,14 @@ impl Sender {
         let settings = *config.settings();
         let segment = Segment::new(settings.segment);
         Self {
-            allowed: AllowedRate::new(settings.equation, settings.initial_rate, segment.bytes()),
-            rtt: RoundTrip::new(settings.rtt_weight, settings.spacing),
-            pacing: Pacing::new(settings.credit, settings.timer_granularity),
+            allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
+            promise: Promise::new(settings.guarantee),
+            rtt: RoundTrip::new(settings.rtt_weight, settings.spacing, settings.equation.rto),
+            pacing: Pacing::new(settings.credit, settings.timer_granularity, settings.reschedule),
+            ramp: Ramp::new(settings.rate_step),
             interval: PacketInterval::new(&settings.packet_size),
             limited: DataLimited::default(),
+            short_of_data: None,
             segment,
             timer: None,
             activity: Activity::Idle,
@@ -113,7 +126,7 @@ impl Sender {
     /// When the next packet may go. Never `Blocked`: the floor of one packet in 64 s always stands.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
-        let at = self.next_by_rate().max(self.interval.next_send());
+        let at = self.due();
         if at <= now.max(self.latest) { SendDecision::Now } else { SendDecision::At(at) }
     }
 
@@ -121,6 +134,8 @@ impl Sender {
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
         let rtt = self.rtt.mean();
+        self.note_supply(now);
+        self.ramp.on_sent();
         self.pacing.on_sent(now, size, self.pace(), rtt);
         self.interval.on_sent(now);
         self.segment.on_sent(size);
@@ -128,7 +143,10 @@ impl Sender {
         if self.timer.is_none() {
             // X_recv_set = {Infinity} holds for two round-trip times from here on (§4.3).
             self.allowed.limits = ReceiveLimits::new(now);
-            let timeout = if rtt.is_some() { self.timeout() } else { INITIAL_TIMEOUT };
+            let timeout = match self.settings.initial_rate {
+                InitialRate::Rfc3390 | InitialRate::PacketPerRtt if rtt.is_none() => INITIAL_TIMEOUT,
+                _ => self.timeout(),
+            };
             self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
         }
         // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
@@ -151,11 +169,13 @@ impl Sender {
             return;
         }
         self.rounds += 1;
+        let supply = self.note_supply(now);
         self.with_rate_change(now, |sender| {
             let segment = sender.segment.bytes();
+            sender.ramp.cancel();
             match sender.path() {
                 None => sender.allowed.on_no_feedback_without_rtt(segment, sender.activity),
-                Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity),
+                Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity, supply),
             }
         });
         // Step 2: with the new X.
@@ -174,9 +194,15 @@ impl Sender {
         self.events.pop_front()
     }
 
-    /// X, the allowed sending rate in bytes of data per second.
+    /// The allowed sending rate in bytes of data per second: X, or G = max(g, X) while a guarantee is in force.
     #[must_use]
-    pub const fn allowed_rate(&self) -> Rate {
+    pub fn allowed_rate(&self) -> Rate {
+        self.allowed.x.max(self.promise.least(self.allowed.x))
+    }
+
+    /// X, what the algorithm alone allows: [`Sender::allowed_rate`] without a guarantee.
+    #[must_use]
+    pub const fn computed_rate(&self) -> Rate {
         self.allowed.x
     }
 
@@ -189,8 +215,12 @@ impl Sender {
 
     /// What set the allowed rate last.
     #[must_use]
-    pub const fn rate_reason(&self) -> RateReason {
-        self.allowed.reason
+    pub fn rate_reason(&self) -> RateReason {
+        if self.promise.least(self.allowed.x) > self.allowed.x {
+            RateReason::Guarantee
+        } else {
+            self.allowed.reason
+        }
     }
 
     /// R, once there is a sample.
@@ -246,6 +276,7 @@ impl Sender {
         if new_loss_event || feedback.loss_event_rate > self.allowed.p {
             self.segment.on_loss_event();
             self.loss_events += 1;
+            self.promise.on_loss_report();
         }
         if self.rtt.mean().is_none() {
             // §4.2: the first sample gives the initial rate instead of step 4.
@@ -267,8 +298,11 @@ impl Sender {
             p: feedback.loss_event_rate,
             new_loss_event,
             coverage,
+            lately: self.supplied_lately(now, path),
         };
+        let from = self.ramp.rate().unwrap_or(self.allowed.x);
         self.allowed.on_feedback(now, path, reported);
+        self.follow(now, from, path);
         // Step 5 is `instantaneous_rate`; step 6.
         self.restart_timer(now, timeout);
     }
@@ -276,13 +310,50 @@ impl Sender {
     fn first_sample(&mut self, now: Instant, rtt: Duration) {
         self.rtt.on_sample(rtt);
         if let Some(path) = self.path() {
+            let from = self.allowed.x;
+            self.promise.on_first_rtt();
             self.allowed.start(now, path);
+            self.follow(now, from, path);
         }
     }
 
-    /// X_inst (§4.5), at least one packet in 64 s.
+    /// The spacing follows a report's rate: over a ramp in slow start where the settings say so.
+    fn follow(&mut self, now: Instant, from: Rate, path: Path) {
+        if self.allowed.p.is_zero() {
+            self.ramp.start(from, self.allowed.x, path);
+            self.pacing.release(now);
+        } else {
+            self.ramp.cancel();
+        }
+    }
+
+    /// X_inst (§4.5), at least the floor and the rate promised.
     fn instantaneous_rate(&self) -> Rate {
-        self.rtt.instantaneous(self.allowed.x).max(AllowedRate::floor(self.segment.bytes()))
+        let inst = self.ramp.rate().unwrap_or_else(|| self.rtt.instantaneous(self.allowed.x));
+        inst.max(self.allowed.rules.floor(self.segment.bytes(), self.rtt.mean()))
+            .max(self.promise.least(self.allowed.x))
+    }
+
+    /// The send time of the next packet.
+    fn due(&self) -> Instant {
+        self.next_by_rate().max(self.interval.next_send())
+    }
+
+    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets looks the same.
+    fn note_supply(&mut self, now: Instant) -> Supply {
+        if self.timer.is_some() && self.due() < now {
+            self.short_of_data = Some(now);
+            Supply::Short
+        } else {
+            Supply::Enough
+        }
+    }
+
+    /// Was the sender short of data within the last 1.5 round-trip times (ns-2)?
+    fn supplied_lately(&mut self, now: Instant, path: Path) -> Coverage {
+        let _ = self.note_supply(now);
+        let recent = |then: Instant| now.saturating_since(then) < path.rtt.mul_f64(1.5);
+        if self.short_of_data.is_some_and(recent) { Coverage::DataLimited } else { Coverage::NotDataLimited }
     }
 
     /// X_inst, at most the application's cap: what send times follow.
@@ -300,13 +371,14 @@ impl Sender {
 
     fn path(&self) -> Option<Path> {
         let (segment, packet_size) = (self.segment.bytes(), self.settings.packet_size);
-        Some(Path { rtt: self.rtt.mean()?, segment, packet_size })
+        let rtt = self.rtt.mean()?;
+        Some(Path { rtt, segment, packet_size, rto: self.rtt.timeout(rtt) })
     }
 
-    /// max(4R, 2s/X) (§4.3 step 3).
+    /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R.
     fn timeout(&self) -> Duration {
-        let two_packets = self.allowed.x.time_for(2.0 * self.segment.bytes());
-        (self.rtt.mean().unwrap_or(Duration::ZERO) * 4).max(two_packets)
+        let two_packets = self.allowed_rate().time_for(2.0 * self.segment.bytes());
+        self.settings.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)
     }
 
     fn restart_timer(&mut self, now: Instant, timeout: Duration) {
@@ -315,14 +387,14 @@ impl Sender {
     }
 
     fn with_rate_change(&mut self, now: Instant, change: impl FnOnce(&mut Self)) {
-        let from = self.allowed.x;
+        let from = self.allowed_rate();
         change(self);
-        if self.allowed.x != from {
+        if self.allowed_rate() != from {
             self.events.push(RateChange {
                 at: now,
                 from,
-                to: self.allowed.x,
-                reason: self.allowed.reason,
+                to: self.allowed_rate(),
+                reason: self.rate_reason(),
                 rtt: self.rtt.mean(),
             });
         }
