@@ -158,8 +158,9 @@ impl Receiver {
         let counter_before = self.history.window_counter();
         let (meter, settings) = (&self.meter, &self.settings);
         // §6.1 step 1, and §5 as far as a new packet changes it.
-        let change =
-            self.history.on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first));
+        let change = self
+            .history
+            .on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first, &arrival));
         if change == Change::Duplicate {
             return;
         }
@@ -323,14 +324,21 @@ fn first_interval(
     now: Instant,
     rtt: Duration,
     first: FirstLoss,
+    arrival: &Arrival,
 ) -> f64 {
     let size = settings.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
+    // The packet that shows the loss has arrived too, but is not in the meter yet.
+    let present = || {
+        let mut meter = meter.clone();
+        meter.on_data(now, if arrival.kind == PacketKind::Data { arrival.size } else { 0 });
+        meter.current(now, rtt)
+    };
     let target = match (first, settings.first_interval) {
         (FirstLoss::FirstPacket, _) => least,
         (FirstLoss::Later, FirstInterval::AtMaximumReceiveRate) => meter.maximum(now, rtt),
-        (FirstLoss::Later, FirstInterval::AtReceiveRate) => meter.current(now, rtt),
-        (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => meter.current(now, rtt) / 2.0,
+        (FirstLoss::Later, FirstInterval::AtReceiveRate) => present(),
+        (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => present() / 2.0,
     };
     settings.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
 }

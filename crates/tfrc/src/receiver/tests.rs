@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::config::LossEventTiming;
+use crate::config::{LossEventTiming, PacketSize, TfrcSp};
 use crate::equation::Equation;
 
 const RTT: Duration = Duration::from_millis(100);
@@ -168,6 +168,53 @@ fn the_first_interval_inverts_the_equation() {
     let p = Equation::default().loss_event_rate(1000.0, RTT, Rate::of(10_000.0, RTT)).map(Probability::get);
     let seeded = receiver.loss_intervals().nth(1).map(|i| i.data_length);
     assert!(p.is_ok_and(|p| seeded.is_some_and(|i| (i * p - 1.0).abs() < 1e-9)));
+}
+
+/// The first interval by the receive rate at the loss, one of its ten packets missing (ns-2), and by half of it (SIGCOMM 2000).
+/// With TFRC-SP the equation is inverted for 1460 bytes.
+#[test]
+fn other_first_intervals() {
+    let seeded = |first_interval, packet_size| {
+        let settings = Settings { first_interval, packet_size, ..Settings::default() };
+        let Ok(config) = settings.validate() else { panic!("sound settings") };
+        let mut receiver = Receiver::new(&config);
+        let mut packets = every_10_ms(0, 100);
+        packets.retain(|(_, p)| p.seq != 90);
+        reports(&mut receiver, &packets, 940);
+        receiver.loss_intervals().nth(1).map_or(0.0, |i| i.data_length)
+    };
+    let wanted = |segment, bytes| {
+        let p = Equation::default().loss_event_rate(segment, RTT, Rate::of(bytes, RTT));
+        p.map_or(0.0, |p| 1.0 / p.get())
+    };
+    let sp = PacketSize::TfrcSp(TfrcSp::default());
+    for (got, wanted) in [
+        (seeded(FirstInterval::AtReceiveRate, PacketSize::Own), wanted(1000.0, 9000.0)),
+        (seeded(FirstInterval::AtHalfReceiveRate, PacketSize::Own), wanted(1000.0, 4500.0)),
+        (seeded(FirstInterval::AtReceiveRate, sp), wanted(1460.0, 9000.0)),
+        (seeded(FirstInterval::AtMaximumReceiveRate, sp), wanted(1460.0, 10_000.0)),
+    ] {
+        assert!(wanted > 1.0 && (got / wanted - 1.0).abs() < 1e-9, "{got}, not {wanted}");
+    }
+}
+
+/// A dynamic history window at ten packets in each round-trip time: the equation expects a loss event every 80.8 of them, so the window
+/// of four events is 323 packets. Every 50th packet lost puts six or seven events into it.
+#[test]
+fn a_history_window_by_the_receive_rate() {
+    let settings = Settings {
+        estimator: Estimator::DynamicHistoryWindow { events: 4, window: HistoryWindow::ByRate },
+        ..Settings::default()
+    };
+    let Ok(config) = settings.validate() else { panic!("sound settings") };
+    let mut receiver = Receiver::new(&config);
+    let mut packets = every_10_ms(0, 1000);
+    packets.retain(|(_, p)| p.seq % 50 != 49);
+    reports(&mut receiver, &packets, 10_000);
+    let p = receiver.loss_event_rate().get();
+    let seen = Equation::default().loss_event_rate(1000.0, RTT, Rate::of(10_000.0, RTT));
+    let window = seen.map_or(0.0, |p| 4.0 / p.get());
+    assert!((p * window - 6.0).abs() < 1e-9 || (p * window - 7.0).abs() < 1e-9, "{} events", p * window);
 }
 
 /// §6.3.1: the very first packet lost: half a packet per round-trip time, an interval of 4.844 packets.
