@@ -34,6 +34,9 @@ pub enum Accept {
     Many(u32),
 }
 
+/// The DCCP port inside of UDP. One service per UDP port needs no more than one; it has the number of UDP's own (RFC 6773 §3.8).
+const DCCP_PORT: u16 = 6511;
+
 /// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 
@@ -75,6 +78,6 @@ impl Options {
             Accept::One => Listen::One,
             Accept::Many(limit) => Listen::Many { limit: usize::try_from(limit).unwrap_or(usize::MAX) },
         };
-        Ok(EndpointConfig { connection, listen, ..EndpointConfig::default() })
+        Ok(EndpointConfig { connection, listen, port: DCCP_PORT, ..EndpointConfig::default() })
     }
 }

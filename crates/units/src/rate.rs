@@ -2,6 +2,7 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::ops::{Add, Div, Mul};
 
+use crate::text::three_figures;
 use crate::{Duration, u64_from_f64};
 
 /// A data rate in bytes per second, from one packet per 64 s up to [`Rate::INFINITY`].
@@ -149,12 +150,7 @@ impl fmt::Display for Rate {
             b if b >= 999.5 => (b / 1e3, "kbit/s"),
             b => (b, "bit/s"),
         };
-        let decimals = match scaled {
-            s if s >= 99.95 => 0,
-            s if s >= 9.995 => 1,
-            _ => 2,
-        };
-        write!(f, "{scaled:.decimals$} {unit}")
+        three_figures(f, scaled, unit)
     }
 }
 

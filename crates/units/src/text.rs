@@ -115,6 +115,16 @@ pub fn probability(text: &str) -> Result<Probability, TextError> {
     Ok(Probability::saturating(in_range(p, 0.0, 1.0, SHARE)?))
 }
 
+/// Writes a number below 1000 with three significant figures, and its unit.
+pub(crate) fn three_figures(f: &mut fmt::Formatter<'_>, scaled: f64, unit: &str) -> fmt::Result {
+    let decimals = match scaled {
+        s if s >= 99.95 => 0,
+        s if s >= 9.995 => 1,
+        _ => 2,
+    };
+    write!(f, "{scaled:.decimals$} {unit}")
+}
+
 fn in_range(x: f64, low: f64, high: f64, expected: &'static str) -> Result<f64, TextError> {
     if x < low {
         Err(TextError { kind: TextErrorKind::TooSmall, expected })

@@ -1,6 +1,7 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
+use crate::text::three_figures;
 use crate::{f64_from_u64, u64_from_f64};
 
 /// A point in time: nanoseconds since an epoch that the host chooses (start of a run, boot of a machine…).
@@ -192,12 +193,7 @@ impl fmt::Display for Duration {
             1_000_000..1_000_000_000 => (ns / 1e6, "ms"),
             _ => (ns / 1e9, "s"),
         };
-        let decimals = match scaled {
-            s if s >= 99.95 => 0,
-            s if s >= 9.995 => 1,
-            _ => 2,
-        };
-        write!(f, "{scaled:.decimals$} {unit}")
+        three_figures(f, scaled, unit)
     }
 }
 

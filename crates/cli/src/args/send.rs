@@ -26,18 +26,24 @@ pub struct SendArgs {
     /// Packets a second the application makes; without it as many as allowed
     #[arg(long, value_name = "N", value_parser = values::packets_per_second)]
     pub pps: Option<f64>,
-    /// Stop after this time
+    /// Stop after this time; made-up data without -t and -n stops after 10 s
     #[arg(short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
     pub time: Option<Duration>,
     /// Stop after this much data
     #[arg(short = 'n', long = "bytes", value_name = "BYTES", value_parser = values::positive_size)]
     pub bytes: Option<u64>,
+    /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
+    #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
+    pub service: u32,
     /// Drop data that has waited longer than this instead of sending it late
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub deadline: Option<Duration>,
     /// Write a page with charts of the run
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    /// Write every datagram sent and received to a packet capture, for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// Record every input of the protocol machine, to replay it
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,

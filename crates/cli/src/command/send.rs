@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 
 use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
-use tfrc_net::{Closed, ClosedBy, Connection, Endpoint, LatePolicy, Options};
+use tfrc_net::{Closed, ClosedBy, Connection, Endpoint, LatePolicy, Options, Recordings};
 
 use crate::Failure;
 use crate::args::SendArgs;
@@ -16,6 +17,8 @@ use crate::session::{self, Pace, SAMPLE, Sampler, Source, Tally};
 
 /// What is sent to another host at most, unless the user says otherwise.
 const POLITE_CAP_BPS: f64 = 50e6;
+/// How long made-up data lasts unless the user says otherwise.
+const ENDLESS_UNTIL: tfrc_units::Duration = tfrc_units::Duration::from_secs(10);
 /// What has come through a pipe goes after this time, full packet or not.
 const FLUSH: std::time::Duration = std::time::Duration::from_millis(20);
 
@@ -32,7 +35,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let mut reporter = Reporter::new(ReporterConfig {
         format: args.output.format(),
         summary_to: SummaryTo::Stdout,
-        duration: args.time,
+        duration: time_limit(args),
         report: args.report.clone(),
     });
     let to = resolve(&args.to).await?;
@@ -46,12 +49,15 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     };
     // Opened first: a wrong name should fail before anybody is called.
     let source = open(args).await?;
-    let options = Options { segment_bytes: u32::from(args.length), cap_bps: cap, ..Options::default() };
-    let journal = args.journal.as_ref().map(|path| {
-        let file = File::create(path).map_err(|error| Failure::io(&path.display(), &error))?;
-        Ok::<Box<dyn io::Write + Send>, Failure>(Box::new(BufWriter::new(file)))
-    });
-    let endpoint = Endpoint::bind_recorded(unspecified(to), &options, journal.transpose()?)
+    let options = Options {
+        service: args.service,
+        segment_bytes: u32::from(args.length),
+        cap_bps: cap,
+        ..Options::default()
+    };
+    let recordings =
+        Recordings { journal: create(args.journal.as_ref())?, capture: create(args.pcap.as_ref())? };
+    let endpoint = Endpoint::bind_recorded(unspecified(to), &options, recordings)
         .map_err(|error| Failure::Run(error.to_string()))?;
     let mut start = Start::new(Role::Send, session::version(), session::command_line());
     start.peer = Some(to.to_string());
@@ -111,8 +117,14 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     }
     reporter.record(&Record::End(Box::new(summary)))?;
     drop(connection);
-    endpoint.shut_down().await.map_err(|error| match &args.journal {
-        Some(path) => Failure::io(&path.display(), &error),
+    if closed.as_ref().is_some_and(|closed| closed.by == ClosedBy::Peer) {
+        tokio::select! {
+            () = endpoint.linger() => {}
+            () = interrupt.wished() => {}
+        }
+    }
+    endpoint.shut_down().await.map_err(|error| match args.journal.as_ref().or(args.pcap.as_ref()) {
+        Some(_) => Failure::io(&"network or recording", &error),
         None => Failure::io(&"network", &error),
     })?;
     outcome?;
@@ -134,7 +146,7 @@ async fn transfer(
 ) -> Result<(), Failure> {
     let mut tick = tokio::time::interval(SAMPLE);
     tick.tick().await;
-    let deadline = args.time.map(|time| tokio::time::Instant::now() + std::time::Duration::from(time));
+    let deadline = time_limit(args).map(|time| tokio::time::Instant::now() + std::time::Duration::from(time));
     let time_up = async {
         match deadline {
             Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -170,6 +182,12 @@ async fn transfer(
     }
 }
 
+/// When to stop at the latest: made-up data would never end by itself.
+fn time_limit(args: &SendArgs) -> Option<tfrc_units::Duration> {
+    let endless = args.file.is_none() && args.bytes.is_none();
+    args.time.or(endless.then_some(ENDLESS_UNTIL))
+}
+
 /// Closes, still sampling what is on its way.
 async fn close(
     connection: &Connection,
@@ -200,6 +218,15 @@ fn broken(closed: &Closed) -> Failure {
     let text = closed.text.as_ref().map_or(String::new(), |text| format!(" ({text})"));
     let who = if closed.by == ClosedBy::PeerReset { "the receiver" } else { "this end" };
     Failure::Run(format!("{who} broke the connection off: {:?}{text}", closed.code))
+}
+
+/// The file of a recording, if one is wanted.
+fn create(path: Option<&PathBuf>) -> Result<Option<Box<dyn io::Write + Send>>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let file = File::create(path).map_err(|error| {
+        Failure::usage(format!("{}: {error}", path.display()), "name a file that can be written")
+    })?;
+    Ok(Some(Box::new(BufWriter::new(file))))
 }
 
 async fn open(args: &SendArgs) -> Result<Source, Failure> {

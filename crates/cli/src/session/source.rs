@@ -37,7 +37,8 @@ impl Source {
 
     /// A file: full datagrams but for the last.
     pub(crate) fn file(file: tokio::fs::File, length: usize) -> Self {
-        Self::new(Input::Stream { reader: Box::new(file), flush: None }, length)
+        let reader = tokio::io::BufReader::with_capacity(1 << 16, file);
+        Self::new(Input::Stream { reader: Box::new(reader), flush: None }, length)
     }
 
     /// A pipe: what has come goes after `flush` even if it does not fill a datagram.
