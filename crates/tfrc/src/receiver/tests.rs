@@ -126,6 +126,27 @@ fn p_must_have_risen_for_an_early_report() {
     assert_eq!(receiver.loss_events(), 11);
 }
 
+/// ns-2: a report with the first packet a round-trip time after the last, or 1.5 of them after it; a loss event that does not raise p is
+/// reported too.
+#[test]
+fn feedback_by_arrivals() {
+    let settings = Settings { feedback: FeedbackTrigger::Arrival, ..Settings::default() };
+    let Ok(config) = settings.validate() else { panic!("sound settings") };
+    let times = |packets: &[(u64, Arrival)], until| -> Vec<u64> {
+        reports(&mut Receiver::new(&config), packets, until).iter().map(|(ms, ..)| *ms).collect()
+    };
+    assert_eq!(times(&every_10_ms(0, 30), 260), [0, 100, 200]);
+    let apart: Vec<_> = (0..6).map(|i| (70 * i, packet(i))).collect();
+    assert_eq!(times(&apart, 400), [0, 140, 280]);
+    assert_eq!(times(&[(0, packet(0)), (50, packet(1)), (500, packet(2))], 600), [0, 150, 500]);
+
+    let lost = [50u64, 150, 250, 350, 450, 550, 650, 750, 850, 1155, 1460];
+    let mut packets = every_10_ms(0, 1500);
+    packets.retain(|(_, p)| !lost.contains(&p.seq));
+    let got = reports(&mut Receiver::new(&config), &packets, 14_900);
+    assert_eq!(got.iter().filter(|r| r.1 == FeedbackReason::NewLossEvent).count(), 11);
+}
+
 /// §6: a late packet that takes a loss event back is reported at once.
 #[test]
 fn a_repaired_loss_event_is_reported() {
