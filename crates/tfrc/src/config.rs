@@ -6,6 +6,7 @@ use core::fmt;
 
 use tfrc_units::{Duration, Rate};
 
+use crate::guard::{CircuitBreaker, StopRule};
 use crate::{Equation, EquationForm, RtoPolicy};
 
 pub use sending::{
@@ -67,6 +68,10 @@ pub struct Settings {
     pub cap: RateCap,
     /// A rate that the network has promised (gTFRC).
     pub guarantee: Guarantee,
+    /// When to stop because the path looks broken or badly congested (RFC 8083).
+    pub circuit_breaker: CircuitBreaker,
+    /// When to stop because the application cannot send as slowly as the losses ask (RFC 3714).
+    pub stop_rule: StopRule,
 }
 
 /// How lost packets are told apart into loss events.
@@ -225,6 +230,8 @@ impl Default for Settings {
             no_feedback_floor: Duration::ZERO,
             cap: RateCap::Unlimited,
             guarantee: Guarantee::None,
+            circuit_breaker: CircuitBreaker::default(),
+            stop_rule: StopRule::Off,
         }
     }
 }
@@ -268,6 +275,10 @@ pub enum ConfigError {
     NoFeedback,
     /// `guarantee` must promise a finite rate above zero, with a threshold above 1.
     Guarantee,
+    /// `circuit_breaker` must have an interval of at least one second, a report and a factor above zero.
+    CircuitBreaker,
+    /// `stop_rule` must have a rate and a period above zero, and a margin of at least 1.
+    StopRule,
     /// `feedback` by the window counter needs loss events by the window counter: it has no round-trip time.
     Trigger,
 }
@@ -289,6 +300,8 @@ impl fmt::Display for ConfigError {
             Self::Floor => "no floor needs a receive limit of at least a packet per round-trip time",
             Self::NoFeedback => "the nofeedback timer must wait for a round-trip time and leave a share between 0 and 1",
             Self::Guarantee => "a guarantee needs a finite rate above zero, and a threshold above 1 if it has one",
+            Self::CircuitBreaker => "the circuit breaker needs an interval of a second, a report and a factor above zero",
+            Self::StopRule => "the stop rule needs a rate and a period above zero, and a margin of at least 1",
             Self::Trigger => "feedback by the window counter needs loss events by the window counter",
         })
     }
@@ -326,6 +339,8 @@ impl Settings {
         check(!(limit_may_be_zero && self.floor == RateFloor::None), ConfigError::Floor)?;
         self.no_feedback.validate()?;
         self.guarantee.validate()?;
+        self.circuit_breaker.validate()?;
+        self.stop_rule.validate()?;
         check((1..=8).contains(&self.lost_after), ConfigError::LostAfter)?;
         let Estimator::AverageLossInterval { intervals, .. } = self.estimator;
         check((1..=MAX_INTERVALS).contains(&usize::from(intervals)), ConfigError::Intervals)?;
