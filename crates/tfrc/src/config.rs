@@ -269,7 +269,8 @@ pub enum ConfigError {
     Cap,
     /// `equation` must be a form with an inverse, its scale above zero, its tick above zero.
     Equation,
-    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else the rate could become zero.
+    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else the rate could become
+    /// zero.
     Floor,
     /// `no_feedback` must wait for at least one round-trip time and leave a share between 0 and 1.
     NoFeedback,

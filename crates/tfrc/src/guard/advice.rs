@@ -65,8 +65,8 @@ impl core::error::Error for AdviceError {}
 pub enum Advice {
     /// Packets with this much data, in bytes.
     Size(u32),
-    /// Even the smallest, this one, needs more than the allowed rate, and has done so for `patience_down`: send fewer packets, or stop
-    /// ([`StopRule`](crate::StopRule)).
+    /// Even the smallest, this one, needs more than the allowed rate, and has done so for `patience_down`: send fewer
+    /// packets, or stop ([`StopRule`](crate::StopRule)).
     TooFast(u32),
 }
 
@@ -80,7 +80,8 @@ impl Advice {
     }
 }
 
-/// Advises packet sizes, with hysteresis. Tell it the allowed rate whenever that changes and now and then, about once per round-trip time.
+/// Advises packet sizes, with hysteresis. Tell it the allowed rate whenever that changes and now and then, about once per
+/// round-trip time.
 #[derive(Debug, Clone, Copy)]
 pub struct SizeAdvice {
     settings: SizeAdviceSettings,

@@ -1,9 +1,9 @@
 //! The circuit breaker of RFC 8083, on TFRC's feedback instead of RTCP's.
 //!
 //! RTCP reports come every few seconds, TFRC's every round-trip time. So feedback is gathered into reporting intervals of
-//! max(`interval`, R), the RFC's T_dr, and its rules are applied to those. TFRC's p stands where the RFC has to take the fraction lost for
-//! want of it. T_f, the framing interval, is the longest gap between packets in an interval, and G is 1: a rate control may change the rate
-//! with every packet.
+//! max(`interval`, R), the RFC's T_dr, and its rules are applied to those. TFRC's p stands where the RFC has to take the
+//! fraction lost for want of it. T_f, the framing interval, is the longest gap between packets in an interval, and G is 1:
+//! a rate control may change the rate with every packet.
 
 use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64, u64_from_f64};
 

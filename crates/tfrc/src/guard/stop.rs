@@ -1,4 +1,5 @@
-//! The stop rule of RFC 3714 §5: a flow that cannot send less than some rate stops while TCP, at the same loss rate, would send less.
+//! The stop rule of RFC 3714 §5: a flow that cannot send less than some rate stops while TCP, at the same loss rate, would
+//! send less.
 
 use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64};
 
@@ -30,7 +31,8 @@ pub struct MinimumRate {
     pub header: u32,
     /// How long the loss rate is measured before it counts as persistent; §5.3 suggests at least 5 s.
     pub period: Duration,
-    /// How far the loss rate must exceed the threshold to exceed it significantly: 1.1 is a tenth more. Ours, the RFC names none. At least 1.
+    /// How far the loss rate must exceed the threshold to exceed it significantly: 1.1 is a tenth more. Ours, the RFC names
+    /// none. At least 1.
     pub margin: f64,
     /// What comes after.
     pub after: AfterStop,
@@ -40,14 +42,16 @@ pub struct MinimumRate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AfterStop {
-    /// A pause after which sending goes on, so long that the mean over measurement and pause is what TCP would have sent (§5.3).
+    /// A pause after which sending goes on, so long that the mean over measurement and pause is what TCP would have sent
+    /// (§5.3).
     Suspend,
     /// Nothing, until the application says [`resume`](crate::Sender::resume).
     Terminate,
 }
 
 impl MinimumRate {
-    /// `rate` bytes of data a second in `packets_per_second` packets, with the RFC's 40 bytes of headers and 5 s, a margin of a tenth, and a pause.
+    /// `rate` bytes of data a second in `packets_per_second` packets, with the RFC's 40 bytes of headers and 5 s, a margin
+    /// of a tenth, and a pause.
     #[must_use]
     pub const fn new(rate: Rate, packets_per_second: f64) -> Self {
         Self {
@@ -66,7 +70,8 @@ impl MinimumRate {
         Rate::from_bytes_per_sec(self.rate.bytes_per_sec() + f64::from(self.header) * self.packets_per_second)
     }
 
-    /// The loss rate up to which a TCP would send as much, its t_RTO being 2R (RFC 3714 §5.1, RFC 4828 §5): 1 if it always would.
+    /// The loss rate up to which a TCP would send as much, its t_RTO being 2R (RFC 3714 §5.1, RFC 4828 §5): 1 if it always
+    /// would.
     #[must_use]
     pub fn threshold(&self, rtt: Duration) -> Probability {
         tcp(rtt).loss_event_rate(TCP_PACKET, rtt, self.on_the_wire()).unwrap_or(Probability::ONE)

@@ -247,8 +247,8 @@ fn voice() -> MinimumRate {
     MinimumRate::new(Rate::from_bits_per_sec(64_000.0), 50.0)
 }
 
-/// RFC 4828 §5 prints 25 % for 64 kbit/s at 0.1 s, headers left out; RFC 3714 §5.2 has 10,000 bytes a second on the wire, 0.667 packets
-/// per round-trip time, and §5.1 1393 bytes and 0.09 packets for 4.75 kbit/s in 20 packets, "roughly 50 %".
+/// RFC 4828 §5 prints 25 % for 64 kbit/s at 0.1 s, headers left out; RFC 3714 §5.2 has 10,000 bytes a second on the wire,
+/// 0.667 packets per round-trip time, and §5.1 1393 bytes and 0.09 packets for 4.75 kbit/s in 20 packets, "roughly 50 %".
 #[test]
 fn published_thresholds() {
     let threshold = |minimum: MinimumRate| minimum.threshold(RTT).get();
@@ -281,7 +281,8 @@ fn the_stop_rule_strikes() {
     assert_eq!(sender.stopped().map(|s| s.trip), Some(Trip::DropRate));
 }
 
-/// A pause after which the mean is TCP's rate: 44,000 bytes have gone by 5 s, TCP would send 5.97 kB/s at 28.5 %; then sending goes on.
+/// A pause after which the mean is TCP's rate: 44,000 bytes have gone by 5 s, TCP would send 5.97 kB/s at 28.5 %; then
+/// sending goes on.
 #[test]
 fn the_pause_ends_by_itself() {
     let minimum = MinimumRate { header: 0, ..voice() };

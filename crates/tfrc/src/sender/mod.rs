@@ -120,8 +120,8 @@ impl Sender {
         }
     }
 
-    /// When the next packet may go. `Blocked` only after a circuit breaker or the stop rule has struck (never with the default settings): the
-    /// floor of one packet in 64 s always stands.
+    /// When the next packet may go. `Blocked` only after a circuit breaker or the stop rule has struck (never with the
+    /// default settings): the floor of one packet in 64 s always stands.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
         let now = now.max(self.latest);
@@ -176,7 +176,8 @@ impl Sender {
         });
     }
 
-    /// Lets time pass: the nofeedback timer may expire (§4.4), a circuit breaker strike. Early, late and repeated calls do no harm.
+    /// Lets time pass: the nofeedback timer may expire (§4.4), a circuit breaker strike. Early, late and repeated calls do
+    /// no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
         self.with_rate_change(now, |sender| sender.guard.handle_timeout(now));
@@ -230,7 +231,8 @@ impl Sender {
         self.events.pop_front()
     }
 
-    /// The allowed sending rate in bytes of data per second: X, or G = max(g, X) while a guarantee is in force; zero after a stop.
+    /// The allowed sending rate in bytes of data per second: X, or G = max(g, X) while a guarantee is in force; zero after
+    /// a stop.
     #[must_use]
     pub fn allowed_rate(&self) -> Rate {
         if self.guard.stopped().is_some() { Rate::ZERO } else { self.granted() }
@@ -242,7 +244,8 @@ impl Sender {
         self.allowed.x
     }
 
-    /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the application's cap; zero after a stop.
+    /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the application's cap; zero after
+    /// a stop.
     #[must_use]
     pub fn sending_rate(&self) -> Rate {
         if self.guard.stopped().is_some() { Rate::ZERO } else { self.pace() }
@@ -381,7 +384,8 @@ impl Sender {
         self.pacing.next_send(self.pace(), self.rtt.mean())
     }
 
-    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets looks the same.
+    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets looks the
+    /// same.
     fn note_supply(&mut self, now: Instant) -> Supply {
         if self.timer.is_some() && self.due() < now {
             self.short_of_data = Some(now);
