@@ -8,6 +8,7 @@ use core::fmt;
 pub use packet_size::{MinInterval, NominalSegment, PacketSize, ShortIntervals, SizeCorrection, TfrcSp};
 use tfrc_units::{Duration, Rate};
 
+use crate::guard::{CircuitBreaker, StopRule};
 use crate::{Equation, EquationForm, RtoPolicy};
 
 pub use sending::{
@@ -71,6 +72,10 @@ pub struct Settings {
     pub cap: RateCap,
     /// A rate that the network has promised (gTFRC).
     pub guarantee: Guarantee,
+    /// When to stop because the path looks broken or badly congested (RFC 8083).
+    pub circuit_breaker: CircuitBreaker,
+    /// When to stop because the application cannot send as slowly as the losses ask (RFC 3714).
+    pub stop_rule: StopRule,
 }
 
 /// How lost packets are told apart into loss events.
@@ -268,6 +273,8 @@ impl Default for Settings {
             no_feedback_floor: Duration::ZERO,
             cap: RateCap::Unlimited,
             guarantee: Guarantee::None,
+            circuit_breaker: CircuitBreaker::default(),
+            stop_rule: StopRule::Off,
         }
     }
 }
@@ -305,12 +312,17 @@ pub enum ConfigError {
     Cap,
     /// `equation` must be a form with an inverse, its scale above zero, its tick above zero.
     Equation,
-    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else the rate could become zero.
+    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else the rate could become
+    /// zero.
     Floor,
     /// `no_feedback` must wait for at least one round-trip time and leave a share between 0 and 1.
     NoFeedback,
     /// `guarantee` must promise a finite rate above zero, with a threshold above 1.
     Guarantee,
+    /// `circuit_breaker` must have an interval of at least one second, a report and a factor above zero.
+    CircuitBreaker,
+    /// `stop_rule` must have a rate and a period above zero, and a margin of at least 1.
+    StopRule,
     /// `feedback` by the window counter needs loss events by the window counter: it has no round-trip time.
     Trigger,
 }
@@ -332,6 +344,8 @@ impl fmt::Display for ConfigError {
             Self::Floor => "no floor needs a receive limit of at least a packet per round-trip time",
             Self::NoFeedback => "the nofeedback timer must wait for a round-trip time and leave a share between 0 and 1",
             Self::Guarantee => "a guarantee needs a finite rate above zero, and a threshold above 1 if it has one",
+            Self::CircuitBreaker => "the circuit breaker needs an interval of a second, a report and a factor above zero",
+            Self::StopRule => "the stop rule needs a rate and a period above zero, and a margin of at least 1",
             Self::Trigger => "feedback by the window counter needs loss events by the window counter",
         })
     }
@@ -369,6 +383,8 @@ impl Settings {
         check(!(limit_may_be_zero && self.floor == RateFloor::None), ConfigError::Floor)?;
         self.no_feedback.validate()?;
         self.guarantee.validate()?;
+        self.circuit_breaker.validate()?;
+        self.stop_rule.validate()?;
         check((1..=8).contains(&self.lost_after), ConfigError::LostAfter)?;
         let in_history = |count: u8| (1..=MAX_INTERVALS).contains(&usize::from(count));
         match self.estimator {

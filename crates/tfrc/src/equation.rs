@@ -36,11 +36,13 @@ pub enum EquationForm {
     TimeoutTermCapped,
     /// Without timeouts: s / (R·√(2bp/3)). Overestimates TCP above p of about 5 %.
     SquareRoot,
-    /// As [`EquationForm::Tfrc`] up to p = 0.4, from there on less: RFC 4828 §4.1 wishes for a more moderate rate at such losses, because the
-    /// equation stands for the most aggressive TCP (with SACK, timestamps and ECN), but gives no formula. Ours is the share of the packets that
-    /// get through, relative to that at 0.4: the rate times (1 - p)/0.6. It is zero at p = 1.
+    /// As [`EquationForm::Tfrc`] up to p = 0.4, from there on less: RFC 4828 §4.1 wishes for a more moderate rate at such
+    /// losses, because the equation stands for the most aggressive TCP (with SACK, timestamps and ECN), but gives no
+    /// formula. Ours is the share of the packets that get through, relative to that at 0.4: the rate times (1 - p)/0.6. It
+    /// is zero at p = 1.
     Moderate,
-    /// The full model from which the others come, for comparison only: it cannot be inverted here, so no [`Settings`](crate::Settings) take it.
+    /// The full model from which the others come, for comparison only: it cannot be inverted here, so no
+    /// [`Settings`](crate::Settings) take it.
     FullPftk(ReceiveWindow),
 }
 
@@ -206,8 +208,8 @@ mod tests {
         assert!((at(0.4) / at(0.400_000_001) - 1.0).abs() < 1e-7, "no step");
     }
 
-    /// The moderate form against the simulated TCP with timestamps in RFC 3714's Table 1 (t_RTO = 2R, p = 0.5 … 0.9): nearer to it than the plain
-    /// form at the highest losses, where the plain one is three to eleven times too fast.
+    /// The moderate form against the simulated TCP with timestamps in RFC 3714's Table 1 (t_RTO = 2R, p = 0.5 … 0.9):
+    /// nearer to it than the plain form at the highest losses, where the plain one is three to eleven times too fast.
     #[test]
     fn moderate_against_simulated_tcp() {
         let two_rtt = RtoPolicy::Fixed(Duration::from_secs(2));
@@ -222,8 +224,8 @@ mod tests {
         }
     }
 
-    /// RFC 3714's Table 1, column of its equation (1), t_RTO = 2R, as printed (some digits cut, some rounded). Its text caps the timeout
-    /// term; of the rows where that matters 0.35 to 0.45, 0.55 and 0.6 are nevertheless without the cap.
+    /// RFC 3714's Table 1, column of its equation (1), t_RTO = 2R, as printed (some digits cut, some rounded). Its text
+    /// caps the timeout term; of the rows where that matters 0.35 to 0.45, 0.55 and 0.6 are nevertheless without the cap.
     #[test]
     fn rfc_3714_table_1() {
         let rto = RtoPolicy::Fixed(Duration::from_secs(2));

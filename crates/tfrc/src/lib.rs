@@ -41,6 +41,7 @@ extern crate std;
 mod config;
 mod decision;
 mod equation;
+mod guard;
 mod history;
 mod receiver;
 mod revision;
@@ -56,6 +57,10 @@ pub use config::{
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
+pub use guard::{
+    Advice, AdviceError, AfterStop, BreakerLimits, CircuitBreaker, MAX_SIZES, MinimumRate, ResumeError,
+    SizeAdvice, SizeAdviceSettings, StopRule, Stopped, Trip,
+};
 pub use history::{LossInterval, ReportedInterval, loss_event_rate, loss_event_rate_of};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
 pub use revision::Revision;

@@ -3,8 +3,9 @@
 use tfrc_units::Duration;
 
 use crate::config::{
-    BurstCredit, Growth, HistoryDiscounting, InitialRate, NoFeedback, NoFeedbackCut, RateFloor, RateStep,
-    ReceiveLimit, Reschedule, SegmentSize, Settings, SlowStart, Spacing,
+    BurstCredit, FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting, InitialRate, LossEventTiming,
+    NoFeedback, NoFeedbackCut, RateFloor, RateStep, ReceiveLimit, Reschedule, SegmentSize, Settings,
+    SlowStart, Spacing,
 };
 use crate::equation::{Equation, EquationForm, RtoPolicy};
 
@@ -61,6 +62,7 @@ impl Settings {
 fn rfc3448() -> Settings {
     Settings {
         discounting: HistoryDiscounting::Floor(0.5),
+        first_interval: FirstInterval::AtReceiveRate,
         initial_rate: InitialRate::PacketPerRtt,
         slow_start: SlowStart::KeepPacketPerRtt,
         receive_limit: ReceiveLimit::Latest,
@@ -72,7 +74,10 @@ fn rfc3448() -> Settings {
 
 fn sigcomm2000() -> Settings {
     Settings {
+        lost_after: 1,
+        loss_event_timing: LossEventTiming::SenderTime,
         discounting: HistoryDiscounting::Floor(0.5),
+        first_interval: FirstInterval::AtHalfReceiveRate,
         initial_rate: InitialRate::PacketPerRtt,
         slow_start: SlowStart::KeepPacketPerRtt,
         receive_limit: ReceiveLimit::LatestOrPacketPerRtt,
@@ -93,7 +98,10 @@ fn ns2() -> Settings {
             ..Equation::default()
         },
         lost_after: 1,
+        loss_event_timing: LossEventTiming::SenderTimeAndRound,
         discounting: HistoryDiscounting::Floor(0.5),
+        first_interval: FirstInterval::AtReceiveRate,
+        feedback: FeedbackTrigger::Arrival,
         segment: SegmentSize::Mean { initial: 1000 },
         initial_rate: InitialRate::Ns2,
         slow_start: SlowStart::Ns2,
@@ -122,6 +130,27 @@ mod tests {
         }
         assert_eq!(Revision::from_name("rfc9999"), None);
         assert_eq!(Settings::for_revision(Revision::default()), Settings::default());
+    }
+
+    /// The table of `docs/models/tfrc-measuring.md`.
+    #[test]
+    fn where_they_measure_differently() {
+        let column = |revision| {
+            let s = Settings::for_revision(revision);
+            (s.lost_after, s.loss_event_timing, s.first_interval, s.feedback, s.discounting)
+        };
+        let (half, quarter) = (HistoryDiscounting::Floor(0.5), HistoryDiscounting::Floor(0.25));
+        let (arrival, sending) = (LossEventTiming::ArrivalTime, LossEventTiming::SenderTime);
+        let (at, at_half) = (FirstInterval::AtReceiveRate, FirstInterval::AtHalfReceiveRate);
+        let timer = FeedbackTrigger::Timer;
+        assert_eq!(
+            column(Revision::Rfc5348),
+            (3, arrival, FirstInterval::AtMaximumReceiveRate, timer, quarter)
+        );
+        assert_eq!(column(Revision::Rfc3448), (3, arrival, at, timer, half));
+        assert_eq!(column(Revision::Sigcomm2000), (1, sending, at_half, timer, half));
+        let by_round = LossEventTiming::SenderTimeAndRound;
+        assert_eq!(column(Revision::Ns2), (1, by_round, at, FeedbackTrigger::Arrival, half));
     }
 
     /// The table of `docs/models/tfrc-sending.md`, row by row.

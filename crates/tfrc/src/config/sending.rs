@@ -34,8 +34,8 @@ pub enum SlowStart {
 pub enum Growth {
     /// At once (RFC 3448, RFC 5348, SIGCOMM 2000).
     ToEquation,
-    /// By a packet per round-trip time for each round-trip time since the last change, two at most. The first loss report still sets X to the
-    /// equation, whatever the receive rate (ns-2).
+    /// By a packet per round-trip time for each round-trip time since the last change, two at most. The first loss report
+    /// still sets X to the equation, whatever the receive rate (ns-2).
     PacketPerRtt,
 }
 
@@ -84,7 +84,8 @@ pub struct NoFeedback {
 pub enum NoFeedbackCut {
     /// X_recv_set by Update_Limits, X in slow start; spared while idle if the rate recovers at once (RFC 5348 §4.4).
     UpdateLimits,
-    /// The sender's copy of X_recv, or X before there is one; spared while idle if it is below four packets per round-trip time (RFC 3448 §4.4).
+    /// The sender's copy of X_recv, or X before there is one; spared while idle if it is below four packets per round-trip
+    /// time (RFC 3448 §4.4).
     ReceiveRate,
     /// X; nobody is spared (SIGCOMM 2000).
     Rate,

@@ -66,9 +66,8 @@ mod tests {
         0.1 / seconds_per_packet(RTT, RTT * 4, p, b, window)
     }
 
-    /// By hand at p = 0.5, b = 1: W = 1 + √(8/3 + 1) = 2.91485, so Q = 1; numerator 1 + 2.91485 + 2 = 5.91485; backoff 1 + 0.5 + 4·0.5 = 4;
-    /// 1 + 0.5 + 6·0.5 = 4.5... each of the six terms 2^(k-1)·p^k is one half: 1 + 6/2 = 4. Denominator
-    /// 2.45743·R + 2·4R·4 = 34.45743 R.
+    /// By hand at p = 0.5, b = 1: W = 1 + √(8/3 + 1) = 2.91485, so Q = 1. Numerator 1 + W + 2 = 5.91485. The backoff is 1 and
+    /// six terms of one half, 4. Denominator R·(W/2 + 1) + 2·4R·4 = 34.45743·R.
     #[test]
     fn one_value_by_hand() {
         let got = packets_per_rtt(0.5, 1.0, ReceiveWindow::Unlimited);

@@ -4,8 +4,9 @@ use tfrc_units::{Duration, f64_from_u64, u64_from_f64};
 
 /// The t_RTO of the equation.
 ///
-/// The two estimated policies follow round-trip time samples, which only a sender has ([`RtoEstimate`]). Where there are none,
-/// at the receiver and in closed forms, [`RtoPolicy::timeout`] gives what they settle at on a path whose round-trip time is steady.
+/// The two estimated policies follow round-trip time samples, which only a sender has ([`RtoEstimate`]). Where there are
+/// none, at the receiver and in closed forms, [`RtoPolicy::timeout`] gives what they settle at on a path whose round-trip
+/// time is steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RtoPolicy {
@@ -22,8 +23,9 @@ pub enum RtoPolicy {
         /// The least: RFC 6298 §2.4 says 1 s; Linux has 200 ms.
         least: Duration,
     },
-    /// The same in whole ticks, as ns-2 computes it (`tcp_tick_` 0.1 s, `minrto_` 0). Rounding leaves RTTVAR at three quarters of a
-    /// tick, so that on a steady path the timeout is the rounded round-trip time and three ticks (two if that is a single tick).
+    /// The same in whole ticks, as ns-2 computes it (`tcp_tick_` 0.1 s, `minrto_` 0). Rounding leaves RTTVAR at three
+    /// quarters of a tick, so that on a steady path the timeout is the rounded round-trip time and three ticks (two if that
+    /// is a single tick).
     Ticks {
         /// The tick.
         tick: Duration,

@@ -18,7 +18,8 @@ mod tests;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::config::{Config, InitialRate, RateCap, Settings};
-use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
+use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
+use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
 use guarantee::Promise;
 use limited::{Coverage, DataLimited};
@@ -67,6 +68,7 @@ pub struct Sender {
     settings: Settings,
     allowed: AllowedRate,
     promise: Promise,
+    guard: Guard,
     rtt: RoundTrip,
     pacing: Pacing,
     interval: PacketInterval,
@@ -95,6 +97,7 @@ impl Sender {
         Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
             promise: Promise::new(settings.guarantee),
+            guard: Guard::new(&settings),
             rtt: RoundTrip::new(settings.rtt_weight, settings.spacing, settings.equation.rto),
             pacing: Pacing::new(settings.credit, settings.timer_granularity, settings.reschedule),
             ramp: Ramp::new(settings.rate_step),
@@ -123,11 +126,19 @@ impl Sender {
         }
     }
 
-    /// When the next packet may go. Never `Blocked`: the floor of one packet in 64 s always stands.
+    /// When the next packet may go. `Blocked` only after a circuit breaker or the stop rule has struck (never with the
+    /// default settings): the floor of one packet in 64 s always stands.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
-        let at = self.due();
-        if at <= now.max(self.latest) { SendDecision::Now } else { SendDecision::At(at) }
+        let now = now.max(self.latest);
+        let at = match self.guard.stopped() {
+            Some(stopped) if stopped.after == AfterStop::Terminate => {
+                return SendDecision::Blocked(BlockReason::Stopped(stopped.trip));
+            }
+            Some(stopped) => self.due().max(stopped.resume_at),
+            None => self.due(),
+        };
+        if at <= now { SendDecision::Now } else { SendDecision::At(at) }
     }
 
     /// A packet with `size` bytes of data has gone (§4.6, §8.2.1). The first one starts the nofeedback timer (§4.2).
@@ -136,7 +147,11 @@ impl Sender {
         let rtt = self.rtt.mean();
         self.note_supply(now);
         self.ramp.on_sent();
-        self.pacing.on_sent(now, size, self.pace(), rtt);
+        let pace = self.pace();
+        self.with_rate_change(now, |sender| {
+            sender.guard.on_sent(now, size, pace.time_for(sender.segment.bytes()))
+        });
+        self.pacing.on_sent(now, size, pace, rtt);
         self.interval.on_sent(now);
         self.segment.on_sent(size);
         self.activity = Activity::Active;
@@ -159,12 +174,20 @@ impl Sender {
     /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet really sent.
     pub fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
         let now = self.advance(now);
-        self.with_rate_change(now, |sender| sender.take_feedback(now, feedback));
+        self.with_rate_change(now, |sender| {
+            sender.take_feedback(now, feedback);
+            let (newest_sent_at, p) = (feedback.newest_sent_at, feedback.loss_event_rate);
+            if let Some(Path { rtt, segment, .. }) = sender.path() {
+                sender.guard.on_feedback(now, Heard { newest_sent_at, p, rtt, segment });
+            }
+        });
     }
 
-    /// Lets time pass: the nofeedback timer may expire (§4.4). Early, late and repeated calls do no harm.
+    /// Lets time pass: the nofeedback timer may expire (§4.4), a circuit breaker strike. Early, late and repeated calls do
+    /// no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
+        self.with_rate_change(now, |sender| sender.guard.handle_timeout(now));
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
@@ -186,7 +209,29 @@ impl Sender {
     /// When [`Sender::handle_timeout`] wants to be called next. (The time of the next packet is [`Sender::next_send`]'s.)
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wake> {
-        self.timer.map(|at| Wake { at, reason: WakeReason::NoFeedback })
+        let no_feedback = self.timer.map(|at| Wake { at, reason: WakeReason::NoFeedback });
+        let guard = self.guard.poll_timeout().map(|at| Wake { at, reason: WakeReason::Guard });
+        match (no_feedback, guard) {
+            (Some(a), Some(b)) if b.at < a.at => Some(b),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Whether a circuit breaker or the stop rule has struck, and until when at least.
+    #[must_use]
+    pub const fn stopped(&self) -> Option<Stopped> {
+        self.guard.stopped()
+    }
+
+    /// Sends again after a stop, because the application has reason to believe that the path is better now (RFC 8083 §4.5).
+    ///
+    /// # Errors
+    /// [`ResumeError`] before [`Stopped::resume_at`], or if there was no stop.
+    pub fn resume(&mut self, now: Instant) -> Result<(), ResumeError> {
+        let now = self.advance(now);
+        let mut outcome = Ok(());
+        self.with_rate_change(now, |sender| outcome = sender.guard.resume(now));
+        outcome
     }
 
     /// The oldest change of the allowed rate not yet told. Up to four are kept.
@@ -194,10 +239,11 @@ impl Sender {
         self.events.pop_front()
     }
 
-    /// The allowed sending rate in bytes of data per second: X, or G = max(g, X) while a guarantee is in force.
+    /// The allowed sending rate in bytes of data per second: X, or G = max(g, X) while a guarantee is in force; zero after
+    /// a stop.
     #[must_use]
     pub fn allowed_rate(&self) -> Rate {
-        self.allowed.x.max(self.promise.least(self.allowed.x))
+        if self.guard.stopped().is_some() { Rate::ZERO } else { self.granted() }
     }
 
     /// X, what the algorithm alone allows: [`Sender::allowed_rate`] without a guarantee.
@@ -207,16 +253,21 @@ impl Sender {
     }
 
     /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the application's cap and what the
-    /// Min Interval of TFRC-SP lets pass.
+    /// Min Interval of TFRC-SP lets pass; zero after a stop.
     #[must_use]
     pub fn sending_rate(&self) -> Rate {
+        if self.guard.stopped().is_some() {
+            return Rate::ZERO;
+        }
         self.pace().min(self.interval.limit(self.segment.bytes()))
     }
 
     /// What set the allowed rate last.
     #[must_use]
     pub fn rate_reason(&self) -> RateReason {
-        if self.promise.least(self.allowed.x) > self.allowed.x {
+        if let Some(stopped) = self.guard.stopped() {
+            RateReason::Stopped(stopped.trip)
+        } else if self.promise.least(self.allowed.x) > self.allowed.x {
             RateReason::Guarantee
         } else {
             self.allowed.reason
@@ -327,6 +378,19 @@ impl Sender {
         }
     }
 
+    /// G, whether sending has stopped or not.
+    fn granted(&self) -> Rate {
+        self.allowed.x.max(self.promise.least(self.allowed.x))
+    }
+
+    /// The rate of the spacing, whether sending has stopped or not.
+    fn pace(&self) -> Rate {
+        match self.settings.cap {
+            RateCap::Unlimited => self.instantaneous_rate(),
+            RateCap::AtMost(cap) => self.instantaneous_rate().min(cap),
+        }
+    }
+
     /// X_inst (§4.5), at least the floor and the rate promised.
     fn instantaneous_rate(&self) -> Rate {
         let inst = self.ramp.rate().unwrap_or_else(|| self.rtt.instantaneous(self.allowed.x));
@@ -339,7 +403,8 @@ impl Sender {
         self.next_by_rate().max(self.interval.next_send())
     }
 
-    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets looks the same.
+    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets looks the
+    /// same.
     fn note_supply(&mut self, now: Instant) -> Supply {
         if self.timer.is_some() && self.due() < now {
             self.short_of_data = Some(now);
@@ -356,14 +421,6 @@ impl Sender {
         if self.short_of_data.is_some_and(recent) { Coverage::DataLimited } else { Coverage::NotDataLimited }
     }
 
-    /// X_inst, at most the application's cap: what send times follow.
-    fn pace(&self) -> Rate {
-        match self.settings.cap {
-            RateCap::Unlimited => self.instantaneous_rate(),
-            RateCap::AtMost(cap) => self.instantaneous_rate().min(cap),
-        }
-    }
-
     /// When the next packet may go as far as the rate is concerned.
     fn next_by_rate(&self) -> Instant {
         self.pacing.next_send(self.pace(), self.rtt.mean())
@@ -377,7 +434,7 @@ impl Sender {
 
     /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R.
     fn timeout(&self) -> Duration {
-        let two_packets = self.allowed_rate().time_for(2.0 * self.segment.bytes());
+        let two_packets = self.granted().time_for(2.0 * self.segment.bytes());
         self.settings.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)
     }
 

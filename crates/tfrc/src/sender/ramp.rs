@@ -24,8 +24,8 @@ impl Ramp {
         Self { policy, climb: None }
     }
 
-    /// A report in slow start has raised the rate from `from` to `goal`. The step is the difference over the packets that `goal` makes in a
-    /// round-trip time.
+    /// A report in slow start has raised the rate from `from` to `goal`. The step is the difference over the packets that
+    /// `goal` makes in a round-trip time.
     pub(crate) fn start(&mut self, from: Rate, goal: Rate, path: Path) {
         self.climb = None;
         if self.policy == RateStep::AtOnce || goal <= from {

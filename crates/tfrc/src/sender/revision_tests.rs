@@ -140,8 +140,8 @@ fn one_script_four_revisions() {
         let mut early = sender.clone();
         feedback(&mut early, 250, row.doubled, 0.0);
         assert_eq!(x(&early), row.doubled, "{name}: once per round-trip time");
-        // Only 7.5 kB/s have arrived: RFC 5348 still remembers Infinity, 2 s after the start; RFC 3448 and the paper take twice that; ns-2 takes it
-        // once, but a packet per round-trip time is 10 kB/s.
+        // Only 7.5 kB/s have arrived: RFC 5348 still remembers Infinity, 2 s after the start; RFC 3448 and the paper take
+        // twice that; ns-2 takes it once, but a packet per round-trip time is 10 kB/s.
         send_all(&mut sender, 200, 300);
         feedback(&mut sender, 300, 7_500.0, 0.0);
         let expected = if row.revision == Revision::Rfc5348 { 80_000.0 } else { row.above_limit };
@@ -149,7 +149,18 @@ fn one_script_four_revisions() {
     }
 }
 
-/// The first report with p > 0, with X_recv = 20 kB/s: RFC 5348 is not limited yet, RFC 3448 and the paper by 40 kB/s, ns-2 never by this report.
+/// ns-2's `rate_init_option_` 2: four, three or two packets per round-trip time.
+#[test]
+fn initial_windows_of_ns2() {
+    for (segment, packets) in [(1095, 4.0), (1096, 3.0), (2189, 3.0), (2190, 2.0)] {
+        let mut sender = sender_with(Revision::Ns2, |s| s.segment = SegmentSize::Fixed(segment));
+        sender.on_rtt_sample(at(0), RTT);
+        assert_eq!(sender.allowed_rate(), Rate::of(packets * f64::from(segment), RTT));
+    }
+}
+
+/// The first report with p > 0, with X_recv = 20 kB/s: RFC 5348 is not limited yet, RFC 3448 and the paper by 40 kB/s, ns-2
+/// never by this report.
 #[test]
 fn the_first_loss_report() {
     for (revision, expected) in [
@@ -291,8 +302,8 @@ fn missing_feedback() {
     }
 }
 
-/// Idle and slow already: X_recv 35 kB/s is below RFC 3448's four packets and RFC 5348's four; X = 70 kB/s is below ns-2's twice four; the
-/// paper spares nobody.
+/// Idle and slow already: X_recv 35 kB/s is below RFC 3448's four packets and RFC 5348's four; X = 70 kB/s is below ns-2's
+/// twice four; the paper spares nobody.
 #[test]
 fn idle_senders_are_spared_or_not() {
     for (revision, left) in [
@@ -401,8 +412,8 @@ fn the_timeout_of_the_equation_follows_samples() {
     }
 }
 
-/// ns-2's spacing: a report in slow start releases a packet, the rate climbs over the next packets, and later reports do not move
-/// the packet that waits.
+/// ns-2's spacing: a report in slow start releases a packet, the rate climbs over the next packets, and later reports do
+/// not move the packet that waits.
 #[test]
 fn ns2_spacing() {
     let mut sender = sender(Revision::Ns2);
