@@ -1,13 +1,16 @@
 //! One enum per choice, checked once: [`Settings`] are written, a [`Config`] is known to be sound.
 
+mod packet_size;
+
 use core::fmt;
 
+pub use packet_size::{MinInterval, NominalSegment, PacketSize, ShortIntervals, SizeCorrection, TfrcSp};
 use tfrc_units::{Duration, Rate};
 
 use crate::Equation;
 
 /// The most loss intervals an estimator can average over.
-pub const MAX_INTERVALS: usize = 16;
+pub const MAX_INTERVALS: usize = 32;
 
 /// All choices of the algorithm; the default is RFC 5348. [`Settings::validate`] makes a [`Config`] of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +33,8 @@ pub struct Settings {
     pub receiver_rtt_before_sample: Duration,
     /// s, the segment size of the equation (§4.1).
     pub segment: SegmentSize,
+    /// What packets smaller than TCP's are measured by (RFC 4828).
+    pub packet_size: PacketSize,
     /// q, the weight of the old estimate in the round-trip time filter (§4.3 step 2), in [0, 1).
     pub rtt_weight: f64,
     /// The rate after the first round-trip time sample (§4.2).
@@ -52,23 +57,53 @@ pub struct Settings {
 pub enum LossEventTiming {
     /// By arrival times, interpolated for the missing (RFC 5348 §5.2); needs the sender's round-trip time on packets.
     ArrivalTime,
+    /// By the times at which packets were sent, interpolated for the missing, as in ns-2; needs the sender's timestamps.
+    SenderTime,
+    /// The same, and the sender must have taken in a report since the loss event before, as in ns-2 since December 2002
+    /// (`PreciseLoss_`); needs its round counter too.
+    SenderTimeAndRound,
     /// By the four-bit counter of quarter round-trip times (RFC 4342 §10.2).
     WindowCounter,
 }
 
 /// How loss intervals become one mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Estimator {
     /// Weighted mean of the latest intervals (RFC 5348 §5.4).
     AverageLossInterval {
-        /// n, how many intervals; 8 is recommended, more must not be used against TCP in the Internet. 1 to 16.
+        /// n, how many intervals; 8 is recommended, more must not be used against TCP in the Internet. 1 to 32.
         intervals: u8,
         /// How the older ones count.
         weights: Weights,
         /// What the interval that is still growing counts for.
         open: OpenInterval,
     },
+    /// Exponentially weighted mean over all intervals (SIGCOMM 2000, "EWMA Loss Interval").
+    EwmaLossInterval {
+        /// h, the weight of the old mean when an interval ends; 0.75 in ns-2. In [0, 1).
+        weight: f64,
+        /// What the interval that is still growing counts for, with weight 1 − h.
+        open: OpenInterval,
+    },
+    /// Loss events among the latest packets (SIGCOMM 2000, "Dynamic History Window").
+    DynamicHistoryWindow {
+        /// The window holds at least this many loss events; 4 in ns-2. 1 to 32.
+        events: u8,
+        /// How far back it reaches.
+        window: HistoryWindow,
+    },
+}
+
+/// The window of packets in which a [`Estimator::DynamicHistoryWindow`] counts loss events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HistoryWindow {
+    /// Back to the start of the oldest of the loss events it must hold (EBPH in ns-2).
+    ByEvents,
+    /// As many packets as would hold those events if the equation gave the present receive rate, further back if they hold fewer
+    /// (RBPH in ns-2).
+    ByRate,
 }
 
 /// Weights of the loss intervals, newest first.
@@ -97,7 +132,8 @@ pub enum OpenInterval {
 pub enum HistoryDiscounting {
     /// None.
     Off,
-    /// Down to this factor: 0.25 in RFC 5348, 0.5 in RFC 3448. In (0, 1].
+    /// Down to this factor: 0.25 in RFC 5348, 0.5 in RFC 3448, the paper of 2000 and ns-2. In (0, 1]. For the average loss
+    /// interval only: the other estimators have nothing to discount.
     Floor(f64),
 }
 
@@ -107,6 +143,10 @@ pub enum HistoryDiscounting {
 pub enum FirstInterval {
     /// The one at which the equation gives the highest receive rate so far (RFC 5348 §6.3.1).
     AtMaximumReceiveRate,
+    /// The one at which it gives the receive rate at the loss (ns-2; TFRC-SP there).
+    AtReceiveRate,
+    /// The one at which it gives half of that (SIGCOMM 2000).
+    AtHalfReceiveRate,
 }
 
 /// When the receiver sends feedback.
@@ -195,6 +235,7 @@ impl Default for Settings {
             feedback: FeedbackTrigger::Timer,
             receiver_rtt_before_sample: Duration::from_millis(500),
             segment: SegmentSize::Mean { initial: 1460 },
+            packet_size: PacketSize::Own,
             rtt_weight: 0.9,
             initial_rate: InitialRate::Rfc3390,
             spacing: Spacing::Damped { weight: 0.9 },
@@ -225,13 +266,13 @@ pub enum ConfigError {
     PacketsPerAck,
     /// `lost_after` must be 1 to 8.
     LostAfter,
-    /// `estimator` must average over 1 to [`MAX_INTERVALS`] intervals.
+    /// `estimator` must average over 1 to [`MAX_INTERVALS`] intervals, or hold so many events.
     Intervals,
     /// The floor of `discounting` must lie in (0, 1].
     DiscountFloor,
-    /// `segment` must be at least 1 byte.
+    /// `segment`, and the size that `packet_size` compares with, must be at least 1 byte.
     Segment,
-    /// `rtt_weight` or the weight of `spacing` must lie in [0, 1).
+    /// `rtt_weight` or the weight of `spacing` or `estimator` must lie in [0, 1).
     FilterWeight,
     /// `receiver_rtt_before_sample` must be above zero.
     ReceiverRtt,
@@ -246,7 +287,7 @@ impl fmt::Display for ConfigError {
         f.write_str(match self {
             Self::PacketsPerAck => "equation.packets_per_ack must be at least 1",
             Self::LostAfter => "lost_after must be 1 to 8 packets",
-            Self::Intervals => "the estimator must average over 1 to 16 loss intervals",
+            Self::Intervals => "the estimator must average over 1 to 32 loss intervals",
             Self::DiscountFloor => "the floor of history discounting must be above 0 and at most 1",
             Self::Segment => "the segment size must be at least 1 byte",
             Self::FilterWeight => "a filter weight must be at least 0 and below 1",
@@ -281,12 +322,20 @@ impl Settings {
         let weight_ok = |w: f64| (0.0..1.0).contains(&w);
         check(self.equation.packets_per_ack >= 1, ConfigError::PacketsPerAck)?;
         check((1..=8).contains(&self.lost_after), ConfigError::LostAfter)?;
-        let Estimator::AverageLossInterval { intervals, .. } = self.estimator;
-        check((1..=MAX_INTERVALS).contains(&usize::from(intervals)), ConfigError::Intervals)?;
+        let in_history = |count: u8| (1..=MAX_INTERVALS).contains(&usize::from(count));
+        match self.estimator {
+            Estimator::AverageLossInterval { intervals: count, .. }
+            | Estimator::DynamicHistoryWindow { events: count, .. } => {
+                check(in_history(count), ConfigError::Intervals)?;
+            }
+            Estimator::EwmaLossInterval { weight, .. } => {
+                check(weight_ok(weight), ConfigError::FilterWeight)?;
+            }
+        }
         if let HistoryDiscounting::Floor(floor) = self.discounting {
             check(floor > 0.0 && floor <= 1.0, ConfigError::DiscountFloor)?;
         }
-        check(self.segment.initial() >= 1, ConfigError::Segment)?;
+        check(self.segment.initial() >= 1 && self.packet_size.is_sound(), ConfigError::Segment)?;
         check(weight_ok(self.rtt_weight), ConfigError::FilterWeight)?;
         if let Spacing::Damped { weight } = self.spacing {
             check(weight_ok(weight), ConfigError::FilterWeight)?;
@@ -296,7 +345,7 @@ impl Settings {
             check(!cap.is_zero(), ConfigError::Cap)?;
         }
         let counter_only = self.feedback == FeedbackTrigger::WindowCounter;
-        let by_time = self.loss_event_timing == LossEventTiming::ArrivalTime;
+        let by_time = self.loss_event_timing != LossEventTiming::WindowCounter;
         check(!(counter_only && by_time), ConfigError::Trigger)?;
         Ok(Config(self))
     }
@@ -323,9 +372,9 @@ mod tests {
             weights: Weights::Constant,
             open: OpenInterval::Never,
         };
-        assert!(Settings { estimator: intervals(16), ..Settings::default() }.validate().is_ok());
+        assert!(Settings { estimator: intervals(32), ..Settings::default() }.validate().is_ok());
         assert_eq!(
-            Settings { estimator: intervals(17), ..Settings::default() }.validate(),
+            Settings { estimator: intervals(33), ..Settings::default() }.validate(),
             Err(ConfigError::Intervals)
         );
         assert_eq!(bad(|s| s.equation.packets_per_ack = 0), Some(ConfigError::PacketsPerAck));
@@ -333,6 +382,22 @@ mod tests {
         assert_eq!(bad(|s| s.lost_after = 9), Some(ConfigError::LostAfter));
         assert_eq!(bad(|s| s.discounting = HistoryDiscounting::Floor(0.0)), Some(ConfigError::DiscountFloor));
         assert_eq!(bad(|s| s.segment = SegmentSize::Fixed(0)), Some(ConfigError::Segment));
+        let nothing = TfrcSp { nominal: NominalSegment::PathMss(0), ..TfrcSp::default() };
+        assert_eq!(
+            Settings { packet_size: PacketSize::TfrcSp(nothing), ..Settings::default() }.validate(),
+            Err(ConfigError::Segment)
+        );
+        let ewma = |weight| Estimator::EwmaLossInterval { weight, open: OpenInterval::WhenLonger };
+        assert!(Settings { estimator: ewma(0.75), ..Settings::default() }.validate().is_ok());
+        assert_eq!(
+            Settings { estimator: ewma(1.0), ..Settings::default() }.validate(),
+            Err(ConfigError::FilterWeight)
+        );
+        let window = |events| Estimator::DynamicHistoryWindow { events, window: HistoryWindow::ByRate };
+        assert_eq!(
+            Settings { estimator: window(0), ..Settings::default() }.validate(),
+            Err(ConfigError::Intervals)
+        );
         assert_eq!(bad(|s| s.rtt_weight = 1.0), Some(ConfigError::FilterWeight));
         assert_eq!(
             bad(|s| s.spacing = Spacing::Damped { weight: f64::NAN }),

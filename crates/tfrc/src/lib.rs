@@ -48,11 +48,11 @@ mod sender;
 
 pub use config::{
     BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, HistoryDiscounting,
-    InitialRate, LossEventTiming, MAX_INTERVALS, OpenInterval, RateCap, SegmentSize, Settings, Spacing,
-    Weights,
+    HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval, NominalSegment, OpenInterval,
+    PacketSize, RateCap, SegmentSize, Settings, ShortIntervals, SizeCorrection, Spacing, TfrcSp, Weights,
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use equation::{Equation, EquationForm, InverseError, RtoPolicy};
-pub use history::{LossInterval, loss_event_rate};
+pub use history::{LossInterval, ReportedInterval, loss_event_rate, loss_event_rate_of};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
 pub use sender::{Feedback, LossReport, Sender};

@@ -80,6 +80,8 @@ impl DataReceiver {
                 ecn: seen.ecn,
                 rtt,
                 window_counter: self.last_counter,
+                sent_at: None,
+                round: 0,
                 kind: if seen.datagram.is_some() { PacketKind::Data } else { PacketKind::NonData },
                 non_data_before: u32::try_from(seen.non_data_before).unwrap_or(u32::MAX),
             },

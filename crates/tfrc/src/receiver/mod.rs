@@ -7,8 +7,9 @@ mod tests;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, FeedbackTrigger, Settings};
+use crate::config::{Config, Estimator, FeedbackTrigger, FirstInterval, HistoryWindow, Settings};
 use crate::decision::{Wake, WakeReason};
+use crate::equation::InverseError;
 use crate::history::{Change, FirstLoss, LossHistory, LossInterval, Seen};
 use counter_rtt::CounterRtt;
 use meter::ReceiveRate;
@@ -35,6 +36,10 @@ pub struct Arrival {
     pub rtt: Option<Duration>,
     /// The low four bits of a counter of quarter round-trip times; 0 if the protocol has none (RFC 4342 §8.1).
     pub window_counter: u8,
+    /// When it was sent by the sender's clock, which need not agree with the receiver's; for loss events by the times of sending.
+    pub sent_at: Option<Instant>,
+    /// [`crate::Sender::round`] when it was sent; 0 if the protocol does not carry it.
+    pub round: u64,
     /// Whether it carries data.
     pub kind: PacketKind,
     /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7). Missing ones among them are
@@ -75,7 +80,7 @@ pub enum FeedbackReason {
 
 /// The receiving half. Feed every packet that arrives, valid and in the order of arrival, then poll for feedback.
 ///
-/// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 17 loss intervals and the last
+/// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 33 loss intervals and the last
 /// 16 arrivals.
 #[derive(Debug, Clone)]
 pub struct Receiver {
@@ -145,6 +150,9 @@ impl Receiver {
             is_data: arrival.kind == PacketKind::Data,
             non_data_before: arrival.non_data_before,
             window_counter: arrival.window_counter,
+            size: arrival.size,
+            sent_at: arrival.sent_at,
+            round: arrival.round,
             rtt,
         };
         let counter_before = self.history.window_counter();
@@ -165,6 +173,9 @@ impl Receiver {
         if arrival.kind == PacketKind::Data {
             self.meter.on_data(now, arrival.size);
             self.data_since_feedback = true;
+        }
+        if change == Change::NewLossEvent {
+            self.set_window(now);
         }
         if let Some(reason) = self.reason_to_report(change, counter) {
             self.due = Some(reason);
@@ -195,6 +206,7 @@ impl Receiver {
     pub fn poll_feedback(&mut self, now: Instant) -> Option<Report> {
         let reason = self.due.take()?;
         let (newest_seq, arrived) = self.history.highest()?;
+        self.set_window(now);
         let p = self.history.loss_event_rate();
         self.previous_p = p;
         // §6.3: the first report says zero, and the sender knows to ignore that.
@@ -273,6 +285,24 @@ impl Receiver {
         }
     }
 
+    /// The window of packets in which the equation, giving the present receive rate, expects as many loss events as a dynamic
+    /// history window must hold.
+    fn set_window(&mut self, now: Instant) {
+        let Estimator::DynamicHistoryWindow { events, window: HistoryWindow::ByRate } =
+            self.settings.estimator
+        else {
+            return;
+        };
+        let (rtt, rate) = (self.rtt(), self.meter.current(now, self.rtt()));
+        let segment = self.settings.packet_size.equation_segment(self.meter.mean_size());
+        let p = match self.settings.equation.loss_event_rate(segment, rtt, rate) {
+            Ok(p) => p.get(),
+            Err(InverseError::RateTooHigh) => 0.0,
+            Err(_) => 1.0,
+        };
+        self.history.set_window(f64::from(events) / p);
+    }
+
     fn knows_rtt(&self) -> bool {
         self.told_rtt.is_some() || self.counter_rtt.estimate().is_some()
     }
@@ -286,7 +316,7 @@ impl Receiver {
 }
 
 /// The synthetic interval before the first loss event (RFC 5348 §6.3.1): where the equation gives the highest receive rate
-/// so far, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
+/// so far, or what else is set, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
 fn first_interval(
     settings: &Settings,
     meter: &ReceiveRate,
@@ -294,11 +324,13 @@ fn first_interval(
     rtt: Duration,
     first: FirstLoss,
 ) -> f64 {
-    let size = meter.mean_size();
+    let size = settings.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
-    let target = match first {
-        FirstLoss::FirstPacket => least,
-        FirstLoss::Later => meter.maximum(now, rtt).max(least),
+    let target = match (first, settings.first_interval) {
+        (FirstLoss::FirstPacket, _) => least,
+        (FirstLoss::Later, FirstInterval::AtMaximumReceiveRate) => meter.maximum(now, rtt),
+        (FirstLoss::Later, FirstInterval::AtReceiveRate) => meter.current(now, rtt),
+        (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => meter.current(now, rtt) / 2.0,
     };
-    settings.equation.loss_event_rate(size, rtt, target).map_or(1.0, |p| 1.0 / p.get())
+    settings.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
 }

@@ -19,6 +19,8 @@ fn packet(seq: u64) -> Arrival {
         ecn: Ecn::NotEct,
         rtt: Some(RTT),
         window_counter: 0,
+        sent_at: None,
+        round: 0,
         kind: PacketKind::Data,
         non_data_before: 0,
     }

@@ -4,6 +4,7 @@ mod limited;
 mod limits;
 mod nofeedback;
 mod pacing;
+mod packet_size;
 mod rate;
 mod rtt;
 mod segment;
@@ -19,6 +20,7 @@ use limited::DataLimited;
 use limits::ReceiveLimits;
 use nofeedback::Activity;
 use pacing::Pacing;
+use packet_size::PacketInterval;
 use rate::{AllowedRate, Path, Reported};
 use rtt::RoundTrip;
 use segment::Segment;
@@ -60,12 +62,14 @@ pub struct Sender {
     allowed: AllowedRate,
     rtt: RoundTrip,
     pacing: Pacing,
+    interval: PacketInterval,
     limited: DataLimited,
     segment: Segment,
     /// The nofeedback timer; it runs from the first packet on.
     timer: Option<Instant>,
     activity: Activity,
     feedback_packets: u64,
+    rounds: u64,
     latest_feedback: Option<Feedback>,
     loss_events: u64,
     latest: Instant,
@@ -82,11 +86,13 @@ impl Sender {
             allowed: AllowedRate::new(settings.equation, settings.initial_rate, segment.bytes()),
             rtt: RoundTrip::new(settings.rtt_weight, settings.spacing),
             pacing: Pacing::new(settings.credit, settings.timer_granularity),
+            interval: PacketInterval::new(&settings.packet_size),
             limited: DataLimited::default(),
             segment,
             timer: None,
             activity: Activity::Idle,
             feedback_packets: 0,
+            rounds: 0,
             latest_feedback: None,
             loss_events: 0,
             latest: Instant::ZERO,
@@ -107,7 +113,7 @@ impl Sender {
     /// When the next packet may go. Never `Blocked`: the floor of one packet in 64 s always stands.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
-        let at = self.pacing.next_send(self.sending_rate(), self.rtt.mean());
+        let at = self.next_by_rate().max(self.interval.next_send());
         if at <= now.max(self.latest) { SendDecision::Now } else { SendDecision::At(at) }
     }
 
@@ -115,7 +121,8 @@ impl Sender {
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
         let rtt = self.rtt.mean();
-        self.pacing.on_sent(now, size, self.sending_rate(), rtt);
+        self.pacing.on_sent(now, size, self.pace(), rtt);
+        self.interval.on_sent(now);
         self.segment.on_sent(size);
         self.activity = Activity::Active;
         if self.timer.is_none() {
@@ -124,9 +131,9 @@ impl Sender {
             let timeout = if rtt.is_some() { self.timeout() } else { INITIAL_TIMEOUT };
             self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
         }
-        // Held back by its own cap, the sender sends less than it is allowed to, however busy it is.
+        // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
         let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
-        if !capped && matches!(self.next_send(now), SendDecision::At(_)) {
+        if !capped && self.next_by_rate() > now {
             self.limited.on_not_limited(now);
         }
     }
@@ -143,6 +150,7 @@ impl Sender {
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
+        self.rounds += 1;
         self.with_rate_change(now, |sender| {
             let segment = sender.segment.bytes();
             match sender.path() {
@@ -172,13 +180,11 @@ impl Sender {
         self.allowed.x
     }
 
-    /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the application's cap.
+    /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the application's cap and what the
+    /// Min Interval of TFRC-SP lets pass.
     #[must_use]
     pub fn sending_rate(&self) -> Rate {
-        match self.settings.cap {
-            RateCap::Unlimited => self.instantaneous_rate(),
-            RateCap::AtMost(cap) => self.instantaneous_rate().min(cap),
-        }
+        self.pace().min(self.interval.limit(self.segment.bytes()))
     }
 
     /// What set the allowed rate last.
@@ -211,6 +217,13 @@ impl Sender {
         self.feedback_packets
     }
 
+    /// Reports taken in and expirations of the nofeedback timer: the round counter that ns-2's sender puts on packets
+    /// ([`crate::LossEventTiming::SenderTimeAndRound`]).
+    #[must_use]
+    pub const fn round(&self) -> u64 {
+        self.rounds
+    }
+
     /// The feedback taken in last.
     #[must_use]
     pub const fn latest_feedback(&self) -> Option<Feedback> {
@@ -225,6 +238,7 @@ impl Sender {
 
     fn take_feedback(&mut self, now: Instant, feedback: Feedback) {
         self.feedback_packets += 1;
+        self.rounds += 1;
         self.latest_feedback = Some(feedback);
         // Step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
@@ -271,8 +285,22 @@ impl Sender {
         self.rtt.instantaneous(self.allowed.x).max(AllowedRate::floor(self.segment.bytes()))
     }
 
+    /// X_inst, at most the application's cap: what send times follow.
+    fn pace(&self) -> Rate {
+        match self.settings.cap {
+            RateCap::Unlimited => self.instantaneous_rate(),
+            RateCap::AtMost(cap) => self.instantaneous_rate().min(cap),
+        }
+    }
+
+    /// When the next packet may go as far as the rate is concerned.
+    fn next_by_rate(&self) -> Instant {
+        self.pacing.next_send(self.pace(), self.rtt.mean())
+    }
+
     fn path(&self) -> Option<Path> {
-        Some(Path { rtt: self.rtt.mean()?, segment: self.segment.bytes() })
+        let (segment, packet_size) = (self.segment.bytes(), self.settings.packet_size);
+        Some(Path { rtt: self.rtt.mean()?, segment, packet_size })
     }
 
     /// max(4R, 2s/X) (§4.3 step 3).

@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::InitialRate;
+use crate::config::{InitialRate, PacketSize};
 use crate::decision::RateReason;
 use crate::equation::Equation;
 use crate::sender::limited::Coverage;
@@ -36,6 +36,8 @@ pub(crate) struct Path {
     pub(crate) rtt: Duration,
     /// s in bytes.
     pub(crate) segment: f64,
+    /// What the equation takes for it.
+    pub(crate) packet_size: PacketSize,
 }
 
 /// What a feedback packet says, as far as X is concerned.
@@ -105,7 +107,7 @@ impl AllowedRate {
     /// The end of step 4: X from p, the equation and recv_limit.
     pub(super) fn recalculate(&mut self, now: Instant, path: Path, receive_limit: Rate) {
         if !self.p.is_zero() {
-            self.x_bps = self.equation.rate(path.segment, path.rtt, self.p);
+            self.x_bps = path.packet_size.rate(&self.equation, path.segment, path.rtt, self.p);
             let floor = Self::floor(path.segment);
             let x = self.x_bps.min(receive_limit);
             self.x = x.max(floor);
