@@ -40,3 +40,4 @@ pub use service::ServiceCode;
 pub use walk::{Item, MandatoryMisplaced, Refusal, Walk, options};
 
 pub(crate) use bytes::be as number_of;
+pub(crate) use opt::kind as option_kind;

@@ -50,7 +50,7 @@ pub enum Opt<'a> {
 }
 
 /// Option types by number.
-pub(super) mod kind {
+pub(crate) mod kind {
     pub(crate) const PADDING: u8 = 0;
     pub(crate) const MANDATORY: u8 = 1;
     pub(crate) const SLOW_RECEIVER: u8 = 2;
