@@ -160,3 +160,41 @@ impl DataReceiver {
         &self.tfrc
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::Encapsulation;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// p after two loss events of three losses each, 40 packets and ten round-trip times apart, when all that CCVal shows of the
+    /// time between is k and k + 5.
+    fn after_a_pause(source: RttSource) -> f64 {
+        let config = Ccid::Four.config(&tfrc::Config::default(), Encapsulation::Udp, 1472);
+        let mut receiver = DataReceiver::new(Instant::ZERO, Ccid::Four, &config, source, 1);
+        for number in (1..=140).filter(|n| !matches!(n, 81..=83 | 121..=123)) {
+            let (ccval, at) = if number <= 100 { (0, number / 10) } else { (5, 1000 + number / 10) };
+            let seen = Seen {
+                number,
+                datagram: Some(14),
+                ecn: Ecn::NotEct,
+                ccval,
+                rtt: Some(RttEstimate::from_rtt(Some(RTT))),
+                non_data_before: 0,
+            };
+            receiver.on_packet(Instant::ZERO + Duration::from_millis(at), &seen);
+        }
+        assert_eq!(receiver.tfrc().loss_events(), 2);
+        receiver.tfrc().loss_event_rate().get()
+    }
+
+    /// RFC 5622 §8.4: the window counter takes this long interval for a short one, and its three losses all count; p is then too
+    /// high, never too low.
+    #[test]
+    fn the_window_counter_may_take_a_long_interval_for_a_short_one() {
+        let by_counter = after_a_pause(RttSource::WindowCounter);
+        let by_time = after_a_pause(RttSource::Reports { handshake: None });
+        assert!(by_counter > by_time * 1.5, "by counter {by_counter}, by time {by_time}");
+    }
+}
