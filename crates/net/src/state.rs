@@ -22,6 +22,8 @@ pub(crate) struct State {
     /// The driver has ended; nothing will happen any more.
     pub(crate) ended: bool,
     pub(crate) latest: Instant,
+    /// When the latest datagram came.
+    pub(crate) heard: Instant,
     send_queue: usize,
 }
 
@@ -84,6 +86,7 @@ impl State {
             incoming: VecDeque::new(),
             ended: false,
             latest: Instant::ZERO,
+            heard: Instant::ZERO,
             send_queue,
         }
     }
