@@ -1,11 +1,15 @@
 //! What the receiver remembers of the packets that came: arrivals → losses → loss events → loss intervals → p.
 
+#[cfg(test)]
+mod bernoulli;
 mod events;
 mod intervals;
 mod length;
 mod losses;
 mod mean;
 mod reported;
+#[cfg(test)]
+mod small;
 #[cfg(test)]
 mod tests;
 mod units;

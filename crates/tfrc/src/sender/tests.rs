@@ -450,7 +450,6 @@ fn tfrc_sp_small_packets() {
     });
     sender.on_rtt_sample(at(0), RTT);
     sender.on_sent(at(0), 160);
-    assert_eq!(sender.next_send(at(9)), SendDecision::At(at(10)));
     assert_eq!(
         sender.sending_rate(),
         Rate::of(640.0, RTT),
