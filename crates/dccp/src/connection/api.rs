@@ -6,6 +6,7 @@ use tfrc::{BlockReason, SendDecision};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
 use super::{Connection, Event, Received, State, Stats};
+use crate::ccid::Ccid;
 use crate::feature::{Feature, Location, Role};
 
 /// Why a datagram was not accepted.
@@ -133,6 +134,18 @@ impl Connection {
     #[must_use]
     pub fn feature(&self, feature: Feature, location: Location) -> u64 {
         self.features.value(feature, location)
+    }
+
+    /// What governs the data that we send, once the ends have agreed on it.
+    #[must_use]
+    pub fn sending_ccid(&self) -> Option<Ccid> {
+        self.ccid(Location::Local)
+    }
+
+    /// What governs the data that the peer sends, once the ends have agreed on it.
+    #[must_use]
+    pub fn receiving_ccid(&self) -> Option<Ccid> {
+        self.ccid(Location::Remote)
     }
 
     /// X, the allowed rate of what we send, in data bytes.
