@@ -88,6 +88,8 @@ pub struct Receiver {
     timer: Option<Instant>,
     /// R when the timer was last set: R_(m-1) at the next expiration.
     timer_rtt: Duration,
+    /// Reports are at least this far apart, new loss events aside, and X_recv is measured over as long.
+    least_period: Duration,
     data_since_feedback: bool,
     /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
     overdue: bool,
@@ -111,6 +113,7 @@ impl Receiver {
             counter_rtt: CounterRtt::new(),
             timer: None,
             timer_rtt: settings.receiver_rtt_before_sample,
+            least_period: Duration::ZERO,
             data_since_feedback: false,
             overdue: false,
             due: None,
@@ -118,6 +121,11 @@ impl Receiver {
             previous_p: Probability::ZERO,
             last_counter: 0,
         }
+    }
+
+    /// One that cannot report more often than this, whatever the round-trip time.
+    pub(crate) fn reporting_every(config: &Config, least_period: Duration) -> Self {
+        Self { least_period, ..Self::new(config) }
     }
 
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without
@@ -181,6 +189,26 @@ impl Receiver {
         } else {
             self.overdue = true;
             self.restart(now);
+        }
+    }
+
+    /// Missing packets up to this one are lost at somebody else's word, however few later ones have come.
+    pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
+        let rtt = self.rtt();
+        let (meter, settings) = (&self.meter, &self.settings);
+        let change =
+            self.history.declare_lost(up_to, |first| first_interval(settings, meter, now, rtt, first));
+        if change == Change::NewLossEvent
+            && let Some(reason) = self.reason_to_report(change, self.history.window_counter())
+        {
+            self.due = Some(reason);
+        }
+    }
+
+    /// Takes the report that falls due by `until` already now, if there is something to report.
+    pub(crate) fn hurry(&mut self, until: Instant) {
+        if self.data_since_feedback && self.timer.is_some_and(|at| at <= until) {
+            self.due = self.due.or(Some(FeedbackReason::Regular));
         }
     }
 
@@ -279,7 +307,7 @@ impl Receiver {
 
     fn restart(&mut self, now: Instant) {
         self.meter.on_expiration(now);
-        self.timer_rtt = self.rtt();
+        self.timer_rtt = self.rtt().max(self.least_period);
         let by_timer = self.settings.feedback == FeedbackTrigger::Timer;
         self.timer = if by_timer && self.knows_rtt() { Some(now + self.timer_rtt) } else { None };
     }

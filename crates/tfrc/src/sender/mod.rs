@@ -15,6 +15,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 use crate::config::{Config, RateCap, Settings};
 use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::ring::Ring;
+pub(crate) use limited::Coverage;
 use limited::DataLimited;
 use limits::ReceiveLimits;
 use nofeedback::Activity;
@@ -124,17 +125,33 @@ impl Sender {
             let timeout = if rtt.is_some() { self.timeout() } else { INITIAL_TIMEOUT };
             self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
         }
+        if self.coverage(now) == Coverage::NotDataLimited {
+            self.limited.on_not_limited(now);
+        }
+    }
+
+    /// Whether at this moment, having sent, the sender is held back by the allowed rate (§8.2.1).
+    pub(crate) fn coverage(&self, now: Instant) -> Coverage {
         // Held back by its own cap, the sender sends less than it is allowed to, however busy it is.
         let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
         if !capped && matches!(self.next_send(now), SendDecision::At(_)) {
-            self.limited.on_not_limited(now);
+            Coverage::NotDataLimited
+        } else {
+            Coverage::DataLimited
         }
     }
 
     /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet really sent.
     pub fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
         let now = self.advance(now);
-        self.with_rate_change(now, |sender| sender.take_feedback(now, feedback));
+        self.with_rate_change(now, |sender| sender.take_feedback(now, feedback, None));
+    }
+
+    /// The same from somebody who has kept a record of every packet, and so knows whether the sender was data-limited all
+    /// through the interval that the feedback covers.
+    pub(crate) fn on_feedback_covering(&mut self, now: Instant, feedback: Feedback, coverage: Coverage) {
+        let now = self.advance(now);
+        self.with_rate_change(now, |sender| sender.take_feedback(now, feedback, Some(coverage)));
     }
 
     /// Lets time pass: the nofeedback timer may expire (§4.4). Early, late and repeated calls do no harm.
@@ -223,7 +240,7 @@ impl Sender {
         self.loss_events
     }
 
-    fn take_feedback(&mut self, now: Instant, feedback: Feedback) {
+    fn take_feedback(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
         self.feedback_packets += 1;
         self.latest_feedback = Some(feedback);
         // Step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
@@ -247,7 +264,8 @@ impl Sender {
         // Step 3, before step 4: with the old X.
         let timeout = self.timeout();
         // Step 4.
-        let coverage = self.limited.on_feedback(now, feedback.newest_sent_at, path.rtt);
+        let seen = self.limited.on_feedback(now, feedback.newest_sent_at, path.rtt);
+        let coverage = known.unwrap_or(seen);
         let reported = Reported {
             receive_rate: feedback.receive_rate,
             p: feedback.loss_event_rate,
