@@ -1,10 +1,11 @@
 //! TCP-Friendly Rate Control (RFC 5348): how fast a datagram sender may go beside TCP.
 //!
-//! Two machines, both sans-IO: time and packets are given, decisions are answered. Nothing here allocates, reads a clock or
+//! Sans-IO machines: time and packets are given, decisions are answered. Nothing here allocates, reads a clock or
 //! panics on anything a peer may say; the same inputs give the same answers on every platform.
 //!
 //! * [`Receiver`] takes in packets as they arrive and says when to send which [`Report`].
 //! * [`Sender`] takes in those reports and says how fast, and when the next packet may go.
+//! * [`Advisor`] is both in one, at the sender, for transports whose receivers report packets one by one (RFC 5348 §7).
 //!
 //! Every choice that the literature leaves open is an enum in [`Settings`]; the default is RFC 5348.
 //!
@@ -38,6 +39,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod advisor;
 mod config;
 mod decision;
 mod equation;
@@ -48,6 +50,7 @@ mod revision;
 mod ring;
 mod sender;
 
+pub use advisor::{Ack, Advisor, Hold, Taken};
 pub use config::{
     BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, Growth,
     Guarantee, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval,

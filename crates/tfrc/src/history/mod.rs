@@ -226,6 +226,20 @@ impl LossHistory {
         }
     }
 
+    /// The missing packets up to this one are lost, whether or not enough later ones have come: a hole that reaches further
+    /// counts whole. For `first_interval` see [`LossHistory::on_packet`].
+    pub(crate) fn declare_lost(
+        &mut self,
+        up_to: u64,
+        first_interval: impl FnOnce(FirstLoss) -> f64,
+    ) -> Change {
+        let (Some(highest), Some(origin)) = (self.highest, self.origin) else { return Change::None };
+        let events_before = self.events.count;
+        let declared = self.losses.declare(up_to, highest.seq);
+        self.bring_up_to_date(origin, declared, false, first_interval);
+        if self.events.count > events_before { Change::NewLossEvent } else { Change::None }
+    }
+
     /// Up to this many of the newest packets are in no loss interval because a hole among them may still be filled
     /// (RFC 4342 §6.1, §8.6.1: Skip Length, at most 3).
     pub(crate) fn skip_length(&self) -> u64 {

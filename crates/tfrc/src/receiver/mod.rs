@@ -93,6 +93,8 @@ pub struct Receiver {
     timer: Option<Instant>,
     /// R when the timer was last set: R_(m-1) at the next expiration.
     timer_rtt: Duration,
+    /// Reports are at least this far apart, new loss events aside, and X_recv is measured over as long.
+    least_period: Duration,
     data_since_feedback: bool,
     /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
     overdue: bool,
@@ -117,6 +119,7 @@ impl Receiver {
             counter_rtt: CounterRtt::new(),
             timer: None,
             timer_rtt: settings.receiver_rtt_before_sample,
+            least_period: Duration::ZERO,
             data_since_feedback: false,
             overdue: false,
             due: None,
@@ -125,6 +128,11 @@ impl Receiver {
             previous_p: Probability::ZERO,
             last_counter: 0,
         }
+    }
+
+    /// One that cannot report more often than this, whatever the round-trip time.
+    pub(crate) fn reporting_every(config: &Config, least_period: Duration) -> Self {
+        Self { least_period, ..Self::new(config) }
     }
 
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without
@@ -158,11 +166,12 @@ impl Receiver {
             rtt,
         };
         let counter_before = self.history.window_counter();
+        let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
         let (meter, settings) = (&self.meter, &self.settings);
         // §6.1 step 1, and §5 as far as a new packet changes it.
         let change = self
             .history
-            .on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first, &arrival));
+            .on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first, arriving));
         if change == Change::Duplicate {
             return;
         }
@@ -195,6 +204,26 @@ impl Receiver {
         } else {
             self.overdue = true;
             self.restart(now);
+        }
+    }
+
+    /// Missing packets up to this one are lost at somebody else's word, however few later ones have come.
+    pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
+        let rtt = self.rtt();
+        let (meter, settings) = (&self.meter, &self.settings);
+        let change =
+            self.history.declare_lost(up_to, |first| first_interval(settings, meter, now, rtt, first, 0));
+        if change == Change::NewLossEvent
+            && let Some(reason) = self.reason_to_report(now, change, self.history.window_counter())
+        {
+            self.due = Some(reason);
+        }
+    }
+
+    /// Takes the report that falls due by `until` already now, if there is something to report.
+    pub(crate) fn hurry(&mut self, until: Instant) {
+        if self.data_since_feedback && self.timer.is_some_and(|at| at <= until) {
+            self.due = self.due.or(Some(FeedbackReason::Regular));
         }
     }
 
@@ -318,7 +347,7 @@ impl Receiver {
 
     fn restart(&mut self, now: Instant) {
         self.meter.on_expiration(now);
-        self.timer_rtt = self.rtt();
+        self.timer_rtt = self.rtt().max(self.least_period);
         let after = match self.settings.feedback {
             FeedbackTrigger::Timer => Some(self.timer_rtt),
             FeedbackTrigger::Arrival => Some(self.timer_rtt + self.timer_rtt / 2),
@@ -336,14 +365,14 @@ fn first_interval(
     now: Instant,
     rtt: Duration,
     first: FirstLoss,
-    arrival: &Arrival,
+    arriving: u32,
 ) -> f64 {
     let size = settings.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
-    // The packet that shows the loss has arrived too, but is not in the meter yet.
+    // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in the meter yet.
     let present = || {
         let mut meter = meter.clone();
-        meter.on_data(now, if arrival.kind == PacketKind::Data { arrival.size } else { 0 });
+        meter.on_data(now, arriving);
         meter.current(now, rtt)
     };
     let target = match (first, settings.first_interval) {

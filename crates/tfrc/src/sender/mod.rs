@@ -22,7 +22,8 @@ use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, W
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
 use guarantee::Promise;
-use limited::{Coverage, DataLimited};
+pub(crate) use limited::Coverage;
+use limited::DataLimited;
 use limits::ReceiveLimits;
 use nofeedback::{Activity, Supply};
 use pacing::Pacing;
@@ -164,23 +165,29 @@ impl Sender {
             };
             self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
         }
-        // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
-        let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
-        if !capped && self.next_by_rate() > now {
+        if self.coverage(now) == Coverage::NotDataLimited {
             self.limited.on_not_limited(now);
         }
+    }
+
+    /// Whether at this moment, having sent, the sender is held back by the allowed rate (§8.2.1).
+    pub(crate) fn coverage(&self, now: Instant) -> Coverage {
+        // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
+        let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
+        if !capped && self.next_by_rate() > now { Coverage::NotDataLimited } else { Coverage::DataLimited }
     }
 
     /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet really sent.
     pub fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
         let now = self.advance(now);
-        self.with_rate_change(now, |sender| {
-            sender.take_feedback(now, feedback);
-            let (newest_sent_at, p) = (feedback.newest_sent_at, feedback.loss_event_rate);
-            if let Some(Path { rtt, segment, .. }) = sender.path() {
-                sender.guard.on_feedback(now, Heard { newest_sent_at, p, rtt, segment });
-            }
-        });
+        self.with_rate_change(now, |sender| sender.hear(now, feedback, None));
+    }
+
+    /// The same from somebody who has kept a record of every packet, and so knows whether the sender was data-limited all
+    /// through the interval that the feedback covers.
+    pub(crate) fn on_feedback_covering(&mut self, now: Instant, feedback: Feedback, coverage: Coverage) {
+        let now = self.advance(now);
+        self.with_rate_change(now, |sender| sender.hear(now, feedback, Some(coverage)));
     }
 
     /// Lets time pass: the nofeedback timer may expire (§4.4), a circuit breaker strike. Early, late and repeated calls do
@@ -317,7 +324,15 @@ impl Sender {
         self.loss_events
     }
 
-    fn take_feedback(&mut self, now: Instant, feedback: Feedback) {
+    fn hear(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
+        self.take_feedback(now, feedback, known);
+        let (newest_sent_at, p) = (feedback.newest_sent_at, feedback.loss_event_rate);
+        if let Some(Path { rtt, segment, .. }) = self.path() {
+            self.guard.on_feedback(now, Heard { newest_sent_at, p, rtt, segment });
+        }
+    }
+
+    fn take_feedback(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
         self.feedback_packets += 1;
         self.rounds += 1;
         self.latest_feedback = Some(feedback);
@@ -343,7 +358,8 @@ impl Sender {
         // Step 3, before step 4: with the old X.
         let timeout = self.timeout();
         // Step 4.
-        let coverage = self.limited.on_feedback(now, feedback.newest_sent_at, path.rtt);
+        let seen = self.limited.on_feedback(now, feedback.newest_sent_at, path.rtt);
+        let coverage = known.unwrap_or(seen);
         let reported = Reported {
             receive_rate: feedback.receive_rate,
             p: feedback.loss_event_rate,
