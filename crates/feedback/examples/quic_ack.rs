@@ -3,6 +3,8 @@
 //!
 //! `cargo run -p tfrc-feedback --example quic_ack`
 
+#![allow(clippy::disallowed_macros, reason = "a program speaks through its output")]
+
 #[path = "path/mod.rs"]
 mod path;
 
@@ -71,7 +73,7 @@ fn main() {
                 advisor.loss_event_rate().get(),
                 advisor.sender().rate_reason(),
             );
-            next_print = next_print + Duration::from_secs(1);
+            next_print += Duration::from_secs(1);
         }
     }
 }

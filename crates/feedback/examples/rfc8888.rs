@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p tfrc-feedback --example rfc8888`
 
+#![allow(clippy::disallowed_macros, reason = "a program speaks through its output")]
+
 #[path = "path/mod.rs"]
 mod path;
 
@@ -70,7 +72,7 @@ fn main() {
                 advisor.loss_event_rate().get(),
                 advisor.sender().rate_reason(),
             );
-            next_print = next_print + Duration::from_secs(2);
+            next_print += Duration::from_secs(2);
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Run it with `cargo run -p tfrc-feedback --example twcc`. Time is simulated, so that it ends at once; in a program `now` is read off
 //! the host's clock, counted from any epoch, and the parts marked *network* are its sockets.
 
+#![allow(clippy::disallowed_macros, reason = "a program speaks through its output")]
+
 #[path = "path/mod.rs"]
 mod path;
 
@@ -75,7 +77,7 @@ fn main() {
                 advisor.loss_events(),
                 advisor.sender().rate_reason(),
             );
-            next_print = next_print + Duration::from_secs(1);
+            next_print += Duration::from_secs(1);
         }
     }
 }

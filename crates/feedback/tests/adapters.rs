@@ -78,6 +78,45 @@ fn rfc8888_takes_its_stream_only() {
     let report = rfc8888::encode(1, &[(8, 0, &other), (7, 0, &mine)], 1 << 20);
     let counts = adapter.on_report(at(1226), &report, &mut advisor);
     assert_eq!(counts, Ok(Counts { new: 2, ..Counts::default() }));
+    assert_eq!(advisor.rtt(), Some(Duration::from_millis(100)), "125 ms of 225 were held");
+    let again = adapter.on_report(at(1300), &report, &mut advisor);
+    assert_eq!(again, Ok(Counts { duplicate: 2, ..Counts::default() }));
+}
+
+/// Packets 2 to 9 would have been in a lost report; the next says that 11 is missing.
+#[test]
+fn rfc8888_passes_over_what_no_report_tells() {
+    let mut advisor = sent(0, 30);
+    let mut adapter = rfc8888::Adapter::new(7);
+    let mut take = |seq: u16, came: &str| {
+        let received = rfc8888::Metric::Received { ecn: Ecn::NotEct, offset: rfc8888::Offset::Unavailable };
+        let metrics: Vec<_> =
+            came.bytes().map(|c| if c == b'1' { received } else { rfc8888::Metric::NotReceived }).collect();
+        let report = rfc8888::encode(1, &[(7, seq, &metrics)], 1 << 20);
+        adapter.on_report(at(1100), &report, &mut advisor).expect("whole");
+        advisor.loss_events()
+    };
+    assert_eq!(take(0, "11"), 0);
+    assert_eq!(take(10, "1011"), 0, "two packets after 11 have come");
+    assert_eq!(take(12, "111"), 1, "overlapping reports are fine");
+}
+
+#[test]
+fn quic_counts_marks_by_their_rise() {
+    let mut advisor = sent(0, 30);
+    let mut adapter = quic::Adapter::new(3);
+    let mut take = |ms, ranges: &[(u64, u64)], ce| {
+        let ecn = Some(quic::EcnCounts { ect0: 1, ect1: 0, ce });
+        let bytes = quic::encode(ranges, 1000, ecn).expect("in order");
+        let (frame, _) = quic::decode(&bytes).expect("whole");
+        let counts = adapter.on_ack(at(ms), &frame, &mut advisor);
+        (counts.new, advisor.loss_events())
+    };
+    assert_eq!(take(1100, &[(0, 3)], 0), (4, 0));
+    assert_eq!(take(1110, &[(0, 5)], 1), (2, 1));
+    assert_eq!(take(1120, &[(0, 6)], 1), (1, 1));
+    // A range far beyond what was sent costs no more than another.
+    assert_eq!(take(1130, &[(0, (1 << 62) - 1)], 1), (24, 1));
     // 89 and 97 ms, each less 8 ms of delay: the first report, and the one with the mark.
     assert_eq!(advisor.rtt(), Some(Duration::from_micros(89_800)));
 }

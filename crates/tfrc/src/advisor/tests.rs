@@ -61,7 +61,7 @@ impl Host {
             while let Some((at, id)) = self.out.pop_front_if(|(at, _)| *at <= now) {
                 self.come.push((id, at));
             }
-            if now.as_nanos() % MS(50).as_nanos() == 0 && !self.come.is_empty() {
+            if now.as_nanos().is_multiple_of(MS(50).as_nanos()) && !self.come.is_empty() {
                 self.back.push_back((now + MS(60), self.come.drain(..).collect()));
             }
             while let Some((_, report)) = self.back.pop_front_if(|(at, _)| *at <= now) {
