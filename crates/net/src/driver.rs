@@ -34,6 +34,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
             }
             let mut state = shared.state();
             for datagram in socket.incoming() {
+                state.heard = datagram.at;
                 state.machine.datagram(datagram.at, datagram.from, datagram.ecn, datagram.bytes);
             }
         }

@@ -5,18 +5,21 @@
 
 mod connection;
 mod driver;
+mod dscp;
 mod endpoint;
 pub mod io;
 pub mod journal;
 mod machine;
 mod options;
 mod order;
+mod pcap;
 mod queue;
 mod state;
 mod status;
 
 pub use connection::{ConnectError, Connection, SendError};
-pub use endpoint::{BindError, Endpoint};
+pub use dscp::{Dscp, NotADscp};
+pub use endpoint::{BindError, Endpoint, Recordings};
 pub use options::{Accept, Options};
 pub use order::InOrder;
 pub use queue::{LatePolicy, SendQueue};

@@ -3,11 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event};
+use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event, Listen};
 use tfrc_units::{Ecn, Instant};
 
 use crate::Options;
 use crate::journal::{Record, Setup, Writer};
+use crate::pcap::Capture;
 
 /// A dccp endpoint, every input recorded.
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub(crate) struct Machine {
     endpoint: Endpoint,
     config: ConnectConfig,
     journal: Option<Writer>,
+    capture: Option<Capture>,
     latest: Instant,
     /// Connections in the order in which they came to be: a journal names them by their place here.
     ids: Vec<ConnectionId>,
@@ -29,7 +31,12 @@ impl Machine {
         let endpoint = options.endpoint_config()?;
         let config = ConnectConfig { port: endpoint.port, connection: endpoint.connection.clone() };
         let endpoint = Endpoint::new(endpoint, seed);
-        Ok(Self { endpoint, config, journal, latest: Instant::ZERO, ids: Vec::new() })
+        Ok(Self { endpoint, config, journal, capture: None, latest: Instant::ZERO, ids: Vec::new() })
+    }
+
+    /// The same with a capture of its datagrams.
+    pub(crate) fn captured(self, capture: Option<Capture>) -> Self {
+        Self { capture, ..self }
     }
 
     /// The machine that a journal begins with.
@@ -50,6 +57,9 @@ impl Machine {
 
     pub(crate) fn datagram(&mut self, at: Instant, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let at = self.record(at, || Record::Datagram { from, ecn, bytes: bytes.to_vec() });
+        if let Some(capture) = &mut self.capture {
+            capture.received(at, from, ecn, bytes);
+        }
         self.endpoint.handle_datagram(at, from, ecn, bytes);
     }
 
@@ -96,10 +106,19 @@ impl Machine {
         self.endpoint.release(now, id);
     }
 
+    /// Takes no more connections.
+    pub(crate) fn stop_accepting(&mut self, now: Instant) {
+        self.record(now, || Record::StopAccepting);
+        self.endpoint.set_listen(Listen::Refuse);
+    }
+
     /// The next datagram to send, written into `out`.
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(SocketAddr, Ecn)> {
         let now = self.latest.max(now);
         let transmit = self.endpoint.poll_transmit(now, out).map(|transmit| (transmit.remote, transmit.ecn));
+        if let (Some(capture), Some((to, ecn))) = (&mut self.capture, transmit) {
+            capture.sent(now, to, ecn, out);
+        }
         self.record(now, || match transmit {
             Some((to, ecn)) => Record::Transmit { to, ecn, bytes: out.clone() },
             None => Record::Drained,
@@ -137,9 +156,10 @@ impl Machine {
         self.endpoint.connection_mut(id)
     }
 
-    /// Ends the journal.
+    /// Ends journal and capture.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
-        self.journal.take().map_or(Ok(()), Writer::finish)
+        let journal = self.journal.take().map_or(Ok(()), Writer::finish);
+        journal.and(self.capture.take().map_or(Ok(()), Capture::finish))
     }
 
     fn number(&self, id: ConnectionId) -> u64 {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalError, ReplayError, replay};
-use tfrc_net::{Accept, ClosedBy, ConnectError, Endpoint, Options, SendError};
+use tfrc_net::{Accept, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError};
 
 const ANY: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -35,8 +35,8 @@ impl Write for Memory {
 async fn session(datagrams: u32) -> Vec<u8> {
     let server = server();
     let memory = Memory::default();
-    let client =
-        Endpoint::bind_recorded(any(), &Options::default(), Some(Box::new(memory.clone()))).expect("a port");
+    let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
+    let client = Endpoint::bind_recorded(any(), &Options::default(), recordings).expect("a port");
     let to = server.local_addr();
     let receiver = tokio::spawn(async move {
         let connection = server.accept().await.expect("a client");
@@ -135,4 +135,57 @@ async fn a_wrong_service_is_refused() {
     let server = server();
     let client = Endpoint::bind(any(), &Options { service: 7, ..Options::default() }).expect("a port");
     assert!(matches!(client.connect(server.local_addr()).await, Err(ConnectError::Refused(_))));
+}
+
+/// What goes through is decided packet by packet: the end is heard of although the first Reset is lost.
+#[tokio::test]
+async fn who_lingers_repeats_a_lost_reset_and_takes_nobody_new() {
+    let server = server();
+    let to = server.local_addr();
+    let (outside, inside) = (
+        tokio::net::UdpSocket::bind(any()).await.expect("a port"),
+        tokio::net::UdpSocket::bind(any()).await.expect("a port"),
+    );
+    let entrance = outside.local_addr().expect("bound");
+    // A path that loses the first Reset: DCCP packet type 7, in the upper half of byte 8 less a bit (RFC 4340 §5.1).
+    let path = tokio::spawn(async move {
+        let (mut there, mut back) = ([0; 2000], [0; 2000]);
+        let (mut client, mut resets) = (None, 0);
+        loop {
+            tokio::select! {
+                got = outside.recv_from(&mut there) => {
+                    let (length, from) = got.expect("a datagram");
+                    client = Some(from);
+                    inside.send_to(&there[..length], to).await.expect("sent");
+                }
+                got = inside.recv_from(&mut back) => {
+                    let (length, _) = got.expect("a datagram");
+                    let reset = back[8] >> 1 & 0xF == 7;
+                    resets += u32::from(reset);
+                    if !reset || resets > 1 {
+                        outside.send_to(&back[..length], client.expect("spoken")).await.expect("sent");
+                    }
+                }
+            }
+        }
+    });
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let connection = client.connect(entrance).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    let (closed, refused) = tokio::join!(connection.close(), async {
+        assert_eq!(accepted.recv().await, None);
+        accepted.accept_close("bye").await;
+        let other = Endpoint::bind(any(), &Options::default()).expect("a port");
+        let (refused, ()) = tokio::join!(
+            async {
+                tokio::task::yield_now().await;
+                other.connect(to).await
+            },
+            server.linger()
+        );
+        refused
+    });
+    assert_eq!(closed.and_then(|closed| closed.text), Some("bye".to_owned()));
+    assert!(matches!(refused, Err(ConnectError::Refused(_))), "{refused:?}");
+    path.abort();
 }

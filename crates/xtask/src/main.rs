@@ -10,6 +10,7 @@ mod ci;
 mod dependencies;
 mod files;
 mod licence;
+mod measure;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ Usage: cargo xtask COMMAND
   ci            every check, in the order of their cost
   dependencies  licences and duplicate versions against deny.toml
   files         rules on the files under version control
+  measure bernoulli [--seconds N]
+                rate and loss event rate of the built command under random loss, in real time (240 s)
 ";
 
 /// What a chore says when it fails.
@@ -30,6 +33,11 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(),
         ["dependencies"] => dependencies::check(),
         ["files"] => files::check(),
+        ["measure", "bernoulli"] => measure::bernoulli(240),
+        ["measure", "bernoulli", "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds) => measure::bernoulli(seconds),
+            Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
+        },
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -41,6 +41,9 @@ pub struct SendArgs {
     /// Write a page with charts of the run
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    /// Write every datagram sent and received to a packet capture, for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// Record every input of the protocol machine, to replay it
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
-use tfrc_net::{Accept, Closed, Connection, Endpoint, Options};
+use tfrc_net::{Accept, Closed, ClosedBy, Connection, Endpoint, Options};
 use tfrc_units::{Duration, Instant};
 use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
 
@@ -47,11 +47,15 @@ async fn recv(args: &RecvArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
             accepted = endpoint.accept() => accepted,
             () = interrupt.wished() => break,
         };
-        let Some(connection) = connection else {
-            return endpoint.shut_down().await.map_err(|error| Failure::io(&"network", &error));
-        };
-        serve(args, &endpoint, &connection, &mut output, &mut interrupt).await?;
+        let Some(connection) = connection else { break };
+        let closed = serve(args, &endpoint, &connection, &mut output, &mut interrupt).await?;
         drop(connection);
+        if args.one && closed.is_some_and(|closed| closed.by == ClosedBy::Peer) {
+            tokio::select! {
+                () = endpoint.linger() => {}
+                () = interrupt.wished() => {}
+            }
+        }
         if args.one || interrupt.is_wished() {
             break;
         }
@@ -75,14 +79,14 @@ fn listen(args: &RecvArgs, options: &Options) -> Result<Endpoint, Failure> {
     Err(Failure::Run(failed.map_or(String::new(), |error| error.to_string())))
 }
 
-/// One connection from its first packet to its summary.
+/// One connection from its first packet to its summary; how it was closed.
 async fn serve(
     args: &RecvArgs,
     endpoint: &Endpoint,
     connection: &Connection,
     output: &mut Output,
     interrupt: &mut Interrupt,
-) -> Result<(), Failure> {
+) -> Result<Option<Closed>, Failure> {
     let mut reporter = Reporter::new(config(args));
     let began = endpoint.now();
     let mut start = Start::new(Role::Recv, session::version(), session::command_line());
@@ -138,7 +142,7 @@ async fn serve(
     reporter.record(&sampler.event(ended, EventKind::Closed))?;
     let summary = summarise(connection, inbox.tally(connection), &sampler, closed.as_ref(), ended, began);
     reporter.record(&Record::End(Box::new(summary)))?;
-    written
+    written.map(|()| closed)
 }
 
 fn summarise(

@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 
 use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
-use tfrc_net::{Closed, ClosedBy, Connection, Endpoint, LatePolicy, Options};
+use tfrc_net::{Closed, ClosedBy, Connection, Endpoint, LatePolicy, Options, Recordings};
 
 use crate::Failure;
 use crate::args::SendArgs;
@@ -54,11 +55,9 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         cap_bps: cap,
         ..Options::default()
     };
-    let journal = args.journal.as_ref().map(|path| {
-        let file = File::create(path).map_err(|error| Failure::io(&path.display(), &error))?;
-        Ok::<Box<dyn io::Write + Send>, Failure>(Box::new(BufWriter::new(file)))
-    });
-    let endpoint = Endpoint::bind_recorded(unspecified(to), &options, journal.transpose()?)
+    let recordings =
+        Recordings { journal: create(args.journal.as_ref())?, capture: create(args.pcap.as_ref())? };
+    let endpoint = Endpoint::bind_recorded(unspecified(to), &options, recordings)
         .map_err(|error| Failure::Run(error.to_string()))?;
     let mut start = Start::new(Role::Send, session::version(), session::command_line());
     start.peer = Some(to.to_string());
@@ -118,8 +117,14 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     }
     reporter.record(&Record::End(Box::new(summary)))?;
     drop(connection);
-    endpoint.shut_down().await.map_err(|error| match &args.journal {
-        Some(path) => Failure::io(&path.display(), &error),
+    if closed.as_ref().is_some_and(|closed| closed.by == ClosedBy::Peer) {
+        tokio::select! {
+            () = endpoint.linger() => {}
+            () = interrupt.wished() => {}
+        }
+    }
+    endpoint.shut_down().await.map_err(|error| match args.journal.as_ref().or(args.pcap.as_ref()) {
+        Some(_) => Failure::io(&"network or recording", &error),
         None => Failure::io(&"network", &error),
     })?;
     outcome?;
@@ -211,8 +216,21 @@ async fn close(
 
 fn broken(closed: &Closed) -> Failure {
     let text = closed.text.as_ref().map_or(String::new(), |text| format!(" ({text})"));
-    let who = if closed.by == ClosedBy::PeerReset { "the receiver" } else { "this end" };
-    Failure::Run(format!("{who} broke the connection off: {:?}{text}", closed.code))
+    let code = closed.code;
+    Failure::Run(match closed.by {
+        ClosedBy::Peer => "the receiver ended the session".to_owned(),
+        ClosedBy::PeerReset => format!("the receiver broke the connection off: {code:?}{text}"),
+        _ => format!("this end broke the connection off: {code:?}{text}"),
+    })
+}
+
+/// The file of a recording, if one is wanted.
+fn create(path: Option<&PathBuf>) -> Result<Option<Box<dyn io::Write + Send>>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let file = File::create(path).map_err(|error| {
+        Failure::usage(format!("{}: {error}", path.display()), "name a file that can be written")
+    })?;
+    Ok(Some(Box::new(BufWriter::new(file))))
 }
 
 async fn open(args: &SendArgs) -> Result<Source, Failure> {

@@ -6,6 +6,7 @@ use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use tfrc_units::{Duration, Ecn, Instant};
 use tokio::io::Interest;
 
+use crate::Dscp;
 use crate::io::Clock;
 
 /// The oldest a kernel receive time may be; anything else is a clock that was set.
@@ -20,6 +21,7 @@ pub struct Socket {
     socket: tokio::net::UdpSocket,
     state: UdpSocketState,
     clock: Clock,
+    dscp: Dscp,
     buffers: Vec<Vec<u8>>,
     metas: Vec<RecvMeta>,
     received: usize,
@@ -67,6 +69,7 @@ impl Socket {
             socket: tokio::net::UdpSocket::from_std(socket)?,
             state,
             clock,
+            dscp: Dscp::DEFAULT,
             buffers: vec![vec![0; BUFFER]; batch],
             metas: vec![RecvMeta::default(); batch],
             received: 0,
@@ -80,6 +83,18 @@ impl Socket {
     /// What the system says.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
+    }
+
+    /// Marks everything sent from now on with a Differentiated Services codepoint.
+    ///
+    /// # Errors
+    /// `Unsupported` where this crate cannot set it beside the ECN bits: elsewhere than on 64-bit Linux.
+    pub fn set_dscp(&mut self, dscp: Dscp) -> io::Result<()> {
+        if dscp != Dscp::DEFAULT && !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "DSCP marking needs 64-bit Linux"));
+        }
+        self.dscp = dscp;
+        Ok(())
     }
 
     /// Waits until something has arrived. Cancel-safe.
@@ -147,6 +162,9 @@ impl Socket {
     /// # Errors
     /// As [`Socket::send`], and `WouldBlock` when there is no room.
     pub fn try_send(&self, datagram: Outgoing<'_>) -> io::Result<()> {
+        if self.dscp != Dscp::DEFAULT {
+            return self.try_send_marked(datagram);
+        }
         let transmit = Transmit {
             destination: datagram.to,
             ecn: to_codepoint(datagram.ecn),
@@ -161,6 +179,39 @@ impl Socket {
             sent => sent,
         }
     }
+}
+
+impl Socket {
+    /// With a codepoint the whole TOS byte goes along as ancillary data: the ordinary path sets only its ECN bits.
+    fn try_send_marked(&self, datagram: Outgoing<'_>) -> io::Result<()> {
+        let tos = self.dscp.number() << 2 | datagram.ecn.bits();
+        let control = traffic_class(datagram.to, tos);
+        let to = socket2::SockAddr::from(datagram.to);
+        let bytes = [io::IoSlice::new(datagram.bytes)];
+        let message = socket2::MsgHdr::new().with_addr(&to).with_buffers(&bytes).with_control(&control);
+        let sent = self
+            .socket
+            .try_io(Interest::WRITABLE, || socket2::SockRef::from(&self.socket).sendmsg(&message, 0));
+        match sent {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock && is_transient(&error) => Ok(()),
+            sent => sent.map(drop),
+        }
+    }
+}
+
+/// A control message that sets the TOS or Traffic Class byte, as 64-bit Linux lays it out (cmsg(3), ip(7), ipv6(7)).
+fn traffic_class(to: SocketAddr, tos: u8) -> [u8; 24] {
+    const LENGTH: u64 = 20;
+    const IP: (i32, i32) = (0, 1);
+    const IPV6: (i32, i32) = (41, 67);
+    let mapped = matches!(to, SocketAddr::V6(to) if to.ip().to_ipv4_mapped().is_some());
+    let (level, kind) = if to.is_ipv4() || mapped { IP } else { IPV6 };
+    let mut control = [0; 24];
+    control[..8].copy_from_slice(&LENGTH.to_ne_bytes());
+    control[8..12].copy_from_slice(&level.to_ne_bytes());
+    control[12..16].copy_from_slice(&kind.to_ne_bytes());
+    control[16..20].copy_from_slice(&i32::from(tos).to_ne_bytes());
+    control
 }
 
 /// Errors that an ICMP message of some earlier datagram leaves behind on the socket.
@@ -212,6 +263,25 @@ mod tests {
         }
         let from = a.local_addr()?;
         assert_eq!(got, [(0, Ecn::NotEct, from), (1, Ecn::Ect0, from), (2, Ecn::Ce, from)]);
+        Ok(())
+    }
+
+    /// The kernel takes the control message in both families, and the ECN bits in the same byte arrive as they were sent.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_codepoint_goes_beside_the_marks() -> io::Result<()> {
+        for host in [std::net::IpAddr::from([127, 0, 0, 1]), std::net::Ipv6Addr::LOCALHOST.into()] {
+            let address = SocketAddr::new(host, 0);
+            let (mut a, mut b) =
+                (Socket::bind(address, Clock::start())?, Socket::bind(address, Clock::start())?);
+            a.set_dscp("af11".parse().map_err(io::Error::other)?)?;
+            a.send(Outgoing { to: b.local_addr()?, ecn: Ecn::Ect0, bytes: b"marked" }).await?;
+            while b.receive()? == 0 {
+                b.readable().await?;
+            }
+            assert_eq!(b.incoming().map(|d| (d.ecn, d.bytes.len())).next(), Some((Ecn::Ect0, 6)));
+        }
+        assert_eq!(traffic_class(SocketAddr::from(([127, 0, 0, 1], 1)), 0x2A)[16], 0x2A);
         Ok(())
     }
 

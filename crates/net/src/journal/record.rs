@@ -58,6 +58,8 @@ pub enum Record {
         /// Which.
         connection: u64,
     },
+    /// In: no more connections are taken.
+    StopAccepting,
     /// Out: a datagram to be sent.
     Transmit {
         /// To whom.
@@ -86,6 +88,7 @@ impl Record {
             Self::Close { .. } => b'c',
             Self::AcceptClose { .. } => b'a',
             Self::Release { .. } => b'r',
+            Self::StopAccepting => b'n',
             Self::Transmit { .. } => b'x',
             Self::Drained => b'd',
         }
@@ -99,7 +102,7 @@ impl Record {
                 body.push(ecn.bits());
                 body.extend_from_slice(bytes);
             }
-            Self::Timeout | Self::Drained => {}
+            Self::Timeout | Self::StopAccepting | Self::Drained => {}
             Self::Send { connection, bytes } => {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(bytes);
@@ -129,6 +132,7 @@ impl Record {
                 }
             }
             b't' if body.is_empty() => Self::Timeout,
+            b'n' if body.is_empty() => Self::StopAccepting,
             b'd' if body.is_empty() => Self::Drained,
             b's' => {
                 take_u64(body).map(|(connection, rest)| Self::Send { connection, bytes: rest.to_vec() })?

@@ -125,6 +125,7 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             let id = known(machine, connection)?;
             machine.accept_close(at, id, &text);
         }
+        Record::StopAccepting => machine.stop_accepting(at),
         Record::Transmit { .. } | Record::Drained => {}
     }
     Ok(())

@@ -1,0 +1,30 @@
+//! Connections that hardly come to be.
+
+use std::process::Stdio;
+
+use crate::network::{Place, end_link, link, recv, send};
+
+/// Until the connection is open every packet is in its place, so a seed fixes which of them are lost.
+#[test]
+fn a_connection_comes_to_be_over_a_path_that_loses_three_in_ten_both_ways() {
+    let mut waiting = Vec::new();
+    for seed in 1..=6 {
+        let place = Place::new();
+        let path = place.seeded_link(
+            seed,
+            "rate = \"10Mbit/s\"\ndelay = \"5ms\"\nloss = \"30%\"\nreverse = { loss = \"30%\" }",
+        );
+        let (receiver, address) = recv(&["-1"]);
+        let (relay, entrance) = link(&path, &address);
+        let sender = send(&entrance, &["--pps", "10"], Stdio::null());
+        waiting.push((place, receiver, relay, sender));
+    }
+    let mut lost = 0;
+    for (_place, mut receiver, relay, mut sender) in waiting {
+        sender.wait_for("connected");
+        receiver.wait_for("connected");
+        let (there, back) = end_link(relay);
+        lost += there.dropped + back.dropped;
+    }
+    assert!(lost > 6, "a path that loses nothing shows nothing");
+}
