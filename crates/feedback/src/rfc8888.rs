@@ -171,16 +171,20 @@ pub struct Adapter {
     ssrc: u32,
     /// The report's time, which goes round after 18 hours.
     clock: Clock<32>,
+    /// The packet that the next report begins with, if no report is lost.
+    expected: Option<u64>,
 }
 
 impl Adapter {
     /// For the stream with this SSRC; others are passed over.
     #[must_use]
     pub fn new(ssrc: u32) -> Self {
-        Self { ssrc, clock: Clock::default() }
+        Self { ssrc, clock: Clock::default(), expected: None }
     }
 
-    /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds that out itself.
+    /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds that out itself. Packets between
+    /// the end of the last report and the beginning of this one are taken for those of a lost report (§3.1: reports follow each other
+    /// without gaps) and passed over.
     ///
     /// # Errors
     /// [`DecodeError`] if it is no such report; then nothing has been taken in.
@@ -195,6 +199,14 @@ impl Adapter {
         let newest_sent = advisor.newest_sent().unwrap_or(0);
         let mut counts = Counts::default();
         let mut newest: Option<(u64, Hold)> = None;
+        for block in report.blocks().filter(|block| block.ssrc == self.ssrc) {
+            let Some(begin) = nearest_u16(block.begin_seq, newest_sent) else { continue };
+            if let Some(expected) = self.expected.filter(|expected| *expected < begin) {
+                advisor.on_unreported(expected, begin - 1);
+            }
+            let end = begin + u64::try_from(block.packets().count()).unwrap_or(0);
+            self.expected = self.expected.max(Some(end));
+        }
         for (seq, metric) in report.blocks().filter(|b| b.ssrc == self.ssrc).flat_map(|b| b.packets()) {
             let Metric::Received { ecn, offset } = metric else { continue };
             let Some(id) = nearest_u16(seq, newest_sent) else {

@@ -11,10 +11,13 @@ use crate::{Counts, DecodeError};
 pub struct Adapter {
     /// The reference time, which goes round after 12 days.
     clock: Clock<24>,
+    /// The number of the last report, and the packet that the next one begins with.
+    last: Option<(u8, u64)>,
 }
 
 impl Adapter {
-    /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds that out itself.
+    /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds that out itself. If reports are
+    /// missing before it, so that nobody will say what became of the packets between, those are passed over.
     ///
     /// # Errors
     /// [`DecodeError`] if it is no such report; then nothing has been taken in.
@@ -28,6 +31,9 @@ impl Adapter {
         let reference = self.clock.read(report.reference_time) * TICKS_PER_REFERENCE;
         let mut counts = Counts::default();
         let newest = advisor.newest_sent().unwrap_or(0);
+        if let Some(base) = nearest_u16(report.base_seq, newest) {
+            self.pass_over_lost_reports(report.feedback_count, base, base + u64::from(report.count), advisor);
+        }
         for status in report.packets() {
             let Some(arrival) = status.arrival else { continue };
             let Some(id) = nearest_u16(status.seq, newest) else {
@@ -40,5 +46,23 @@ impl Adapter {
         }
         advisor.on_report(now, Hold::Unknown);
         Ok(counts)
+    }
+
+    fn pass_over_lost_reports<const N: usize>(
+        &mut self,
+        number: u8,
+        base: u64,
+        end: u64,
+        advisor: &mut Advisor<N>,
+    ) {
+        let (last_number, expected) = self.last.unwrap_or((number.wrapping_sub(1), base));
+        let ahead = number.wrapping_sub(last_number);
+        // A report from before the last one has been overtaken on its way.
+        if (1..128).contains(&ahead) {
+            if ahead > 1 && expected < base {
+                advisor.on_unreported(expected, base - 1);
+            }
+            self.last = Some((number, end));
+        }
     }
 }

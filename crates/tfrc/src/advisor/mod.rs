@@ -142,6 +142,13 @@ impl<const N: usize> Advisor<N> {
         Taken::New
     }
 
+    /// No report will tell what became of the packets from `first` to `last`: the one that would have is lost. As far as nothing is
+    /// known of them they count neither as arrived nor as lost. To be called before [`Advisor::on_report`] takes in the next report;
+    /// for reports that repeat what older ones said there is no need. Linear in the packets remembered, not in the range.
+    pub fn on_unreported(&mut self, first: u64, last: u64) {
+        self.sent.pass_over(first, last);
+    }
+
     /// The report has been told whole. `hold` is how long its newest packet had been there when the report was sent.
     pub fn on_report(&mut self, now: Instant, hold: Hold) {
         let now = self.advance(now);
@@ -158,18 +165,31 @@ impl<const N: usize> Advisor<N> {
         if let Some(first_sent) = self.first_sent {
             self.receiver.expect(first_sent + rtt.unwrap_or(Duration::ZERO), 1);
         }
-        for ordinal in lowest..=highest {
-            self.replay(ordinal, rtt);
+        let above = self.newest.map_or(1, |(ordinal, _)| ordinal + 1);
+        let mut unreported = 0;
+        for ordinal in lowest.min(above)..=highest {
+            let Some(packet) = self.sent.settle(ordinal) else { continue };
+            match packet.fate {
+                Fate::Reported { ecn, .. } => {
+                    self.replay(ordinal, &packet, ecn, rtt, unreported);
+                    unreported = 0;
+                }
+                Fate::Unreported if ordinal >= above => unreported += 1,
+                Fate::InFlight | Fate::Done | Fate::Unreported => {}
+            }
         }
         self.timeline.close();
         if is_newer {
             self.newest = Some((highest, newest.sent_at));
         }
-        self.receiver.on_lost(reading.end, self.lost_up_to);
+        // However long the newest packet was held, X_recv is measured over a time that has it in it: a report is never of nothing.
+        let still = self.receiver.window().saturating_sub(Duration::from_nanos(1));
+        let end = reading.end.min(self.timeline.latest() + still);
+        self.receiver.on_lost(end, self.lost_up_to);
         // A report that would fall due before half the next interval has passed is made now.
-        self.receiver.hurry(reading.end + self.report_interval / 2);
+        self.receiver.hurry(end + self.report_interval / 2);
         let elapsed = if is_newer { reading.hold } else { Duration::MAX };
-        self.feed(now, reading.end, elapsed);
+        self.feed(now, end, elapsed);
     }
 
     /// Lets time pass: the nofeedback timer may expire. Early, late and repeated calls do no harm.
@@ -239,13 +259,18 @@ impl<const N: usize> Advisor<N> {
     }
 
     /// Lets the receiving half see a packet of the report at the time it came.
-    fn replay(&mut self, ordinal: u64, rtt: Option<Duration>) {
-        let Some(packet) = self.sent.settle(ordinal) else { return };
-        let Fate::Reported { ecn, .. } = packet.fate else { return };
-        let at = self.timeline.place(moment(&packet));
+    fn replay(
+        &mut self,
+        seq: u64,
+        packet: &SentPacket,
+        ecn: Ecn,
+        rtt: Option<Duration>,
+        unreported_before: u32,
+    ) {
+        let at = self.timeline.place(moment(packet));
         self.receiver.handle_timeout(at);
         let arrival = Arrival {
-            seq: ordinal,
+            seq,
             size: packet.size,
             ecn,
             rtt,
@@ -253,7 +278,8 @@ impl<const N: usize> Advisor<N> {
             round: self.sender.round(),
             window_counter: 0,
             kind: PacketKind::Data,
-            non_data_before: 0,
+            // Those of which nothing will be known are, like packets without data, in no loss interval.
+            non_data_before: unreported_before,
         };
         self.receiver.on_packet(at, arrival);
     }
@@ -297,7 +323,7 @@ impl<const N: usize> Advisor<N> {
 const fn moment(packet: &SentPacket) -> Moment {
     let arrived_at = match packet.fate {
         Fate::Reported { arrived_at, .. } => arrived_at,
-        Fate::InFlight | Fate::Done => None,
+        Fate::InFlight | Fate::Done | Fate::Unreported => None,
     };
     Moment { sent_at: packet.sent_at, arrived_at }
 }

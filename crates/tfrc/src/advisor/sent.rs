@@ -25,6 +25,8 @@ pub(crate) enum Fate {
     Reported { arrived_at: Option<Instant>, ecn: Ecn },
     /// It arrived, and that has been taken into account.
     Done,
+    /// No report will tell.
+    Unreported,
 }
 
 /// What the application's word about a packet was worth.
@@ -32,7 +34,7 @@ pub(crate) enum Fate {
 pub enum Taken {
     /// News.
     New,
-    /// Known before.
+    /// Known before, or passed over.
     Duplicate,
     /// No such packet was sent, or it was sent so long ago that it has been forgotten.
     Unknown,
@@ -111,6 +113,17 @@ impl<const N: usize> SentPackets<N> {
             index += 1;
         }
         news
+    }
+
+    /// No report will tell what became of the packets in this range, as far as nothing is known of them.
+    pub(crate) fn pass_over(&mut self, first: u64, last: u64) {
+        let mut index = self.first_at_or_above(first);
+        while let Some(packet) = self.ring.get_mut(index).filter(|packet| packet.id <= last) {
+            if packet.fate == Fate::InFlight {
+                packet.fate = Fate::Unreported;
+            }
+            index += 1;
+        }
     }
 
     /// Ends the report: the ordinals of its lowest and highest packet.

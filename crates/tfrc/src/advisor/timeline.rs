@@ -97,6 +97,11 @@ impl Timeline {
         self.last
     }
 
+    /// The latest place given.
+    pub(crate) const fn latest(&self) -> Instant {
+        self.last
+    }
+
     /// The report is read.
     pub(crate) fn close(&mut self) {
         if self.anchor.is_none_or(|(sent_at, _)| sent_at < self.newest.0) {

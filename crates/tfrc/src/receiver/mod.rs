@@ -220,6 +220,11 @@ impl Receiver {
         }
     }
 
+    /// Over how long X_recv will be measured next.
+    pub(crate) const fn window(&self) -> Duration {
+        self.timer_rtt
+    }
+
     /// Takes the report that falls due by `until` already now, if there is something to report.
     pub(crate) fn hurry(&mut self, until: Instant) {
         if self.data_since_feedback && self.timer.is_some_and(|at| at <= until) {
