@@ -424,6 +424,17 @@ mod tests {
         assert_eq!(Settings::default().validate(), Ok(Config::default()));
     }
 
+    /// §4.3 step 2, §4.5, §5.1, §5.4, §5.5 and §3.1 of RFC 5348 name these values.
+    #[test]
+    fn the_default_is_what_the_rfc_recommends() {
+        let s = Settings::default();
+        assert_eq!((s.rtt_weight, s.spacing), (0.9, Spacing::Damped { weight: 0.9 }));
+        assert_eq!((s.lost_after, s.discounting), (3, HistoryDiscounting::Floor(0.25)));
+        let (weights, open) = (Weights::Decreasing, OpenInterval::WhenLonger);
+        assert_eq!(s.estimator, Estimator::AverageLossInterval { intervals: 8, weights, open });
+        assert_eq!((s.equation, s.equation.packets_per_ack), (Equation::default(), 1));
+    }
+
     #[test]
     fn each_range_is_checked() {
         let bad = |change: fn(&mut Settings)| {

@@ -96,7 +96,8 @@ impl Equation {
         Rate::from_bytes_per_sec(self.scale * segment / self.seconds_per_segment(rtt, timeout, p.get()))
     }
 
-    /// The loss event rate at which [`Equation::rate`] gives `rate`, to the last bit of the mantissa or so.
+    /// The loss event rate at which [`Equation::rate`] gives `rate`, to the last bit of the mantissa or so; RFC 5348
+    /// §6.3.1 asks for 5 %.
     ///
     /// # Errors
     /// [`InverseError`] if the rate lies outside what p in (0, 1] can give.

@@ -150,6 +150,7 @@ impl Receiver {
 
     /// Takes in a packet (RFC 5348 §6.1).
     pub fn on_packet(&mut self, now: Instant, arrival: Arrival) {
+        // §5.2: R is what the sender told last.
         if let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero()) {
             self.told_rtt = Some(rtt);
         }
@@ -243,10 +244,11 @@ impl Receiver {
     pub fn poll_feedback(&mut self, now: Instant) -> Option<Report> {
         let reason = self.due.take()?;
         let (newest_seq, arrived) = self.history.highest()?;
+        // §6.2 step 1.
         self.set_window(now);
         let p = self.history.loss_event_rate();
         self.previous_p = p;
-        // §6.3: the first report says zero, and the sender knows to ignore that.
+        // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to ignore that.
         let receive_rate =
             if self.reports == 0 { Rate::ZERO } else { self.meter.measure(now, self.timer_rtt) };
         self.reports += 1;
@@ -254,6 +256,7 @@ impl Receiver {
         self.data_since_feedback = false;
         self.overdue = false;
         self.last_counter = self.history.window_counter();
+        // §6.2 step 4, then §6.2 step 3.
         self.restart(now);
         Some(Report {
             newest_seq,
@@ -299,6 +302,7 @@ impl Receiver {
     /// Whether the packet just taken in calls for a report (§6.1 steps 2 to 4; §6.3; RFC 4342 §10.3).
     fn reason_to_report(&mut self, now: Instant, change: Change, counter: u64) -> Option<FeedbackReason> {
         if change == Change::NewLossEvent {
+            // §6.1 step 3, then §6.1 step 4.
             let p = self.history.loss_event_rate();
             let risen = p > self.previous_p;
             self.previous_p = p;

@@ -127,8 +127,8 @@ impl Sender {
         }
     }
 
-    /// When the next packet may go. `Blocked` only after a circuit breaker or the stop rule has struck (never with the
-    /// default settings): the floor of one packet in 64 s always stands.
+    /// When the next packet may go (§4.6, §8.3). `Blocked` only after a circuit breaker or the stop rule has struck (never with
+    /// the default settings): the floor of one packet in 64 s always stands.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
         let now = now.max(self.latest);
@@ -208,7 +208,7 @@ impl Sender {
                 Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity, supply),
             }
         });
-        // Step 2: with the new X.
+        // §4.4 step 2: with the new X.
         let timeout = self.timeout();
         self.restart_timer(now, timeout);
     }
@@ -336,7 +336,7 @@ impl Sender {
         self.feedback_packets += 1;
         self.rounds += 1;
         self.latest_feedback = Some(feedback);
-        // Step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
+        // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
         let new_loss_event = feedback.losses == LossReport::NewLossEvent;
         if new_loss_event || feedback.loss_event_rate > self.allowed.p {
@@ -352,12 +352,12 @@ impl Sender {
             self.restart_timer(now, timeout);
             return;
         }
-        // Step 2.
+        // §4.3 step 2.
         self.rtt.on_sample(sample);
         let Some(path) = self.path() else { return };
-        // Step 3, before step 4: with the old X.
+        // §4.3 step 3, before step 4: with the old X.
         let timeout = self.timeout();
-        // Step 4.
+        // §4.3 step 4.
         let seen = self.limited.on_feedback(now, feedback.newest_sent_at, path.rtt);
         let coverage = known.unwrap_or(seen);
         let reported = Reported {
@@ -370,7 +370,7 @@ impl Sender {
         let from = self.ramp.rate().unwrap_or(self.allowed.x);
         self.allowed.on_feedback(now, path, reported);
         self.follow(now, from, path);
-        // Step 5 is `instantaneous_rate`; step 6.
+        // §4.3 step 5 is `instantaneous_rate`; §4.3 step 6.
         self.restart_timer(now, timeout);
     }
 

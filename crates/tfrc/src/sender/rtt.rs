@@ -1,4 +1,4 @@
-//! The round-trip time estimate R and the damping of §4.5 that rides on it (RFC 5348 §4.3 steps 1 and 2).
+//! The round-trip time estimate R and the damping of §4.5 that rides on it (RFC 5348 §4.3 step 2).
 
 use tfrc_units::{Duration, Rate};
 
