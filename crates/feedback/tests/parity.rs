@@ -91,7 +91,7 @@ fn receiver_feedback(setting: Setting) -> Outcome {
             if let Some(at) = path.send(now, SIZE) {
                 let (ecn, kind) = (Ecn::NotEct, PacketKind::Data);
                 let arrival =
-                    Arrival { seq, size: SIZE, ecn, rtt, window_counter: 0, kind, non_data_before: 0 };
+                    Arrival { seq, size: SIZE, ecn, rtt, window_counter: 0, sent_at: None, round: 0, kind, non_data_before: 0 };
                 out.push(at, arrival);
             }
         }
