@@ -90,8 +90,17 @@ fn receiver_feedback(setting: Setting) -> Outcome {
             sender.on_sent(now, SIZE);
             if let Some(at) = path.send(now, SIZE) {
                 let (ecn, kind) = (Ecn::NotEct, PacketKind::Data);
-                let arrival =
-                    Arrival { seq, size: SIZE, ecn, rtt, window_counter: 0, sent_at: None, round: 0, kind, non_data_before: 0 };
+                let arrival = Arrival {
+                    seq,
+                    size: SIZE,
+                    ecn,
+                    rtt,
+                    window_counter: 0,
+                    sent_at: None,
+                    round: 0,
+                    kind,
+                    non_data_before: 0,
+                };
                 out.push(at, arrival);
             }
         }
@@ -271,10 +280,10 @@ fn advised(setting: Setting, format: Format) -> Outcome {
         while let Some((at, seq)) = out.pop(now) {
             reporter.on_packet(at, seq);
         }
-        if let Some(report) = reporter.poll(now) {
-            if let Some(at) = way_back.send(now, 0) {
-                back.push(at, report);
-            }
+        if let Some(report) = reporter.poll(now)
+            && let Some(at) = way_back.send(now, 0)
+        {
+            back.push(at, report);
         }
         while let Some((_, bytes)) = back.pop(now) {
             let counts = match format {
