@@ -271,10 +271,10 @@ fn advised(setting: Setting, format: Format) -> Outcome {
         while let Some((at, seq)) = out.pop(now) {
             reporter.on_packet(at, seq);
         }
-        if let Some(report) = reporter.poll(now) {
-            if let Some(at) = way_back.send(now, 0) {
-                back.push(at, report);
-            }
+        if let Some(report) = reporter.poll(now)
+            && let Some(at) = way_back.send(now, 0)
+        {
+            back.push(at, report);
         }
         while let Some((_, bytes)) = back.pop(now) {
             let counts = match format {
