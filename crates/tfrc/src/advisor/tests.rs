@@ -79,7 +79,7 @@ impl Host {
                     Load::Greedy => {}
                 }
                 self.advisor.on_sent(now, self.next_id, SIZE);
-                if lose == 0 || self.next_id % lose != 0 {
+                if lose == 0 || !self.next_id.is_multiple_of(lose) {
                     self.out.push_back((now + MS(40), self.next_id));
                 }
                 self.next_id += 1;
