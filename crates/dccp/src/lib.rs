@@ -1,5 +1,5 @@
 //! The Datagram Congestion Control Protocol on bytes: RFC 4340 with CCID 3 (RFC 4342 read with RFC 5348, RTT reports of
-//! RFC 6323), natively or inside UDP (RFC 6773).
+//! RFC 6323) and CCID 4 (TFRC-SP, RFC 5622), natively or inside UDP (RFC 6773).
 //!
 //! Everything is sans-IO and deterministic: time is an argument, secrets come from a seed, no call blocks and no input
 //! of a peer panics.
@@ -60,6 +60,7 @@ mod limiter;
 mod secret;
 pub mod wire;
 
+pub use ccid::Ccid;
 pub use connection::{
     Closed, ClosedBy, Connection, ConnectionConfig, EcnSending, Encapsulation, Event, FeedbackProfile,
     Received, SendError, Silence, State, Stats, Transmit, Wake, WakeReason,

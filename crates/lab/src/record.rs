@@ -181,6 +181,9 @@ pub struct Event {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
+    /// The rate control in force, such as `tfrc` or `tfrc-sp`; left out where it is no choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     /// Data packets sent.
     pub sent_packets: Option<u64>,
     /// Data packets that arrived, each once.

@@ -16,6 +16,7 @@ mod pcap;
 mod queue;
 mod state;
 mod status;
+mod variant;
 
 pub use connection::{ConnectError, Connection, SendError};
 pub use dscp::{Dscp, NotADscp};
@@ -25,3 +26,4 @@ pub use order::InOrder;
 pub use queue::{LatePolicy, SendQueue};
 pub use status::Status;
 pub use tfrc_dccp::{Closed, ClosedBy, Received, Stats};
+pub use variant::Variant;

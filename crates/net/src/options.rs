@@ -1,14 +1,20 @@
 use serde::{Deserialize, Serialize};
-use tfrc::{RateCap, SegmentSize, Settings};
+use tfrc::{MinInterval, PacketSize, RateCap, SegmentSize, Settings, TfrcSp};
+use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen};
 use tfrc_units::{Duration, Rate};
+
+use crate::Variant;
 
 /// What an endpoint is asked to be. Plain numbers, so that a journal can hold them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// The DCCP service code (RFC 4340 §8.1.2); both ends must name the same.
     pub service: u32,
+    /// The rate control to ask for. An endpoint that accepts connections serves both and prefers this one.
+    #[serde(default)]
+    pub variant: Variant,
     /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the initial rate.
     pub segment_bytes: u32,
     /// The application's own limit on the sending rate, in bits of data per second.
@@ -40,10 +46,15 @@ const DCCP_PORT: u16 = 6511;
 /// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 
+/// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at most three packets in 30 ms
+/// (RFC 5622 §5).
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             service: 0,
+            variant: Variant::Tfrc,
             segment_bytes: 1316,
             cap_bps: None,
             max_udp_payload: 1472,
@@ -64,9 +75,16 @@ impl Options {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
             no_feedback_floor: NO_FEEDBACK_FLOOR,
+            // For connections by TFRC-SP; the others do without.
+            packet_size: PacketSize::TfrcSp(TfrcSp {
+                min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
+                ..TfrcSp::default()
+            }),
             ..Settings::default()
         };
+        let ccids = self.variant.preference(self.accept);
         let connection = ConnectionConfig {
+            wishes: Wishes { sending: ccids, receiving: ccids, ..Wishes::default() },
             service: ServiceCode::new(self.service),
             tfrc: settings.validate()?,
             max_packet: self.max_udp_payload,
@@ -79,5 +97,17 @@ impl Options {
             Accept::Many(limit) => Listen::Many { limit: usize::try_from(limit).unwrap_or(usize::MAX) },
         };
         Ok(EndpointConfig { connection, listen, port: DCCP_PORT, ..EndpointConfig::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_older_journals_are_those_of_plain_tfrc() {
+        let mut written = serde_json::to_value(Options::default()).expect("numbers");
+        assert!(written.as_object_mut().is_some_and(|options| options.remove("variant").is_some()));
+        assert_eq!(serde_json::from_value::<Options>(written).ok(), Some(Options::default()));
     }
 }

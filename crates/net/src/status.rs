@@ -2,6 +2,7 @@ use tfrc::RateReason;
 use tfrc_dccp::{Connection, Stats};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
+use crate::Variant;
 use crate::state::Slot;
 
 /// What is known of a connection at one moment.
@@ -10,6 +11,10 @@ use crate::state::Slot;
 pub struct Status {
     /// When, by the endpoint's clock.
     pub at: Instant,
+    /// The variant of what we send, once agreed on.
+    pub sending: Option<Variant>,
+    /// The variant of what we receive, once agreed on.
+    pub receiving: Option<Variant>,
     /// X, the allowed rate of what we send, in data bytes (RFC 5348 §4.3).
     pub allowed_rate: Rate,
     /// What set it last; `None` before the first round-trip time.
@@ -45,6 +50,8 @@ impl Status {
         let (sender, receiver) = (connection.rate_sender(), connection.rate_receiver());
         Self {
             at: now,
+            sending: connection.sending_ccid().and_then(Variant::of),
+            receiving: connection.receiving_ccid().and_then(Variant::of),
             allowed_rate: sender.allowed_rate(),
             rate_reason: sender.rtt().map(|_| sender.rate_reason()),
             rtt: sender.rtt(),

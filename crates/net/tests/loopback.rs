@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalError, ReplayError, replay};
-use tfrc_net::{Accept, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError};
+use tfrc_net::{Accept, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError, Variant};
 
 const ANY: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -32,14 +32,16 @@ impl Write for Memory {
 }
 
 /// Sends datagrams to a receiver that says at the end how many came; the client's journal comes back.
-async fn session(datagrams: u32) -> Vec<u8> {
+async fn session(variant: Variant, datagrams: u32) -> Vec<u8> {
     let server = server();
     let memory = Memory::default();
     let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
-    let client = Endpoint::bind_recorded(any(), &Options::default(), recordings).expect("a port");
+    let options = Options { variant, ..Options::default() };
+    let client = Endpoint::bind_recorded(any(), &options, recordings).expect("a port");
     let to = server.local_addr();
     let receiver = tokio::spawn(async move {
         let connection = server.accept().await.expect("a client");
+        assert_eq!(connection.status().receiving, Some(variant));
         let mut got = Vec::new();
         while let Some(datagram) = connection.recv().await {
             got.push(datagram.bytes);
@@ -67,12 +69,19 @@ async fn session(datagrams: u32) -> Vec<u8> {
 
 #[tokio::test]
 async fn datagrams_arrive_and_both_ends_count_them() {
-    session(300).await;
+    session(Variant::Tfrc, 300).await;
+}
+
+/// Both variants are served by one listener, and the journal knows which it was.
+#[tokio::test]
+async fn small_packets_have_their_own_rate_control() {
+    let journal = session(Variant::TfrcSp, 30).await;
+    replay(journal.as_slice()).expect("the same machine");
 }
 
 #[tokio::test]
 async fn a_journal_replays_to_the_same_bytes_and_every_change_is_noticed() {
-    let journal = session(50).await;
+    let journal = session(Variant::Tfrc, 50).await;
     let replayed = replay(journal.as_slice()).expect("the same machine");
     assert!(replayed.transmitted >= 50 && replayed.transmitted_bytes > 50_000, "{replayed:?}");
     // One bit of any byte, times included. (Every 97th keeps the test short; the head of each kind of block is among them.)

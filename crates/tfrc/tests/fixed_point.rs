@@ -76,6 +76,8 @@ fn run(settings: Settings, p: f64, rtt: Duration, seconds: u64, seed: u64) -> Ou
                         ecn: Ecn::NotEct,
                         rtt: rtt_ns.map(Duration::from_nanos),
                         window_counter: 0,
+                        sent_at: None,
+                        round: 0,
                         kind: PacketKind::Data,
                         non_data_before: 0,
                     },

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, cargo, dependencies, files, mutants};
+use crate::{Outcome, cargo, dependencies, files};
 
 /// One check.
 struct Step {
@@ -18,7 +18,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 6] = [
     Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { title: "files", work: Work::Own("files", files::check) },
     Step {
@@ -33,7 +33,6 @@ const STEPS: [Step; 7] = [
         ),
     },
     Step { title: "tests", work: Work::Cargo(&["test", "--locked", "--workspace"], &[]) },
-    Step { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
     Step {
         title: "documentation",
         work: Work::Cargo(

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use tfrc_net::Variant;
 use tfrc_units::{Duration, Rate};
 
 use super::output::StreamArgs;
@@ -32,6 +33,9 @@ pub struct SendArgs {
     /// Stop after this much data
     #[arg(short = 'n', long = "bytes", value_name = "BYTES", value_parser = values::positive_size)]
     pub bytes: Option<u64>,
+    /// Rate control: tfrc, or tfrc-sp for small packets, at most 100 a second (RFC 4828)
+    #[arg(long, value_name = "tfrc|tfrc-sp", default_value = "tfrc", value_parser = values::variant)]
+    pub variant: Variant,
     /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use tfrc_net::Variant;
 use tfrc_units::{Duration, Probability, Rate, text};
 
 /// The UDP port of DCCP in UDP (RFC 6773 §3).
@@ -177,6 +178,17 @@ pub fn service_code(written: &str) -> Result<u32, String> {
     Ok(text.bytes().chain(std::iter::repeat(b' ')).take(4).fold(0, |code, b| (code << 8) | u32::from(b)))
 }
 
+/// Reads a [`Variant`] by its name.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn variant(written: &str) -> Result<Variant, String> {
+    [Variant::Tfrc, Variant::TfrcSp]
+        .into_iter()
+        .find(|variant| variant.to_string() == written)
+        .ok_or_else(|| "expected tfrc, or tfrc-sp for small packets".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,6 +225,12 @@ mod tests {
         for bad in ["", "SC:", "SC=", "SC=x", "SC:abcde", "4294967296", "é", "SC:a\u{7}"] {
             assert!(service_code(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn variants() {
+        assert_eq!((variant("tfrc"), variant("tfrc-sp")), (Ok(Variant::Tfrc), Ok(Variant::TfrcSp)));
+        assert!(variant("sp").is_err_and(|e| e.contains("expected")));
     }
 
     #[test]

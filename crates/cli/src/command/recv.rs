@@ -91,6 +91,10 @@ async fn serve(
     let began = endpoint.now();
     let mut start = Start::new(Role::Recv, session::version(), session::command_line());
     start.peer = connection.remote_addr().map(|address| address.to_string());
+    let variant = connection.status().receiving;
+    if let Some(variant) = variant {
+        start.parameters.insert("variant".to_owned(), variant.to_string());
+    }
     reporter.record(&Record::Start(start))?;
     let mut sampler = Sampler::new(began, connection.status());
     reporter.record(&sampler.event(began, EventKind::Connected))?;
@@ -156,6 +160,7 @@ fn summarise(
     let status = connection.status();
     let sent = closed.map_or(status.peer_sent_packets, |closed| closed.peer_sent_data_packets);
     let mut summary = Summary {
+        variant: status.receiving.map(|variant| variant.to_string()),
         duration_s: ended.saturating_since(began).as_secs_f64(),
         rtt_s: sampler.mean_rtt(),
         ..Summary::default()

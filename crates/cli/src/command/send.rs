@@ -51,6 +51,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let source = open(args).await?;
     let options = Options {
         service: args.service,
+        variant: args.variant,
         segment_bytes: u32::from(args.length),
         cap_bps: cap,
         ..Options::default()
@@ -62,6 +63,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let mut start = Start::new(Role::Send, session::version(), session::command_line());
     start.peer = Some(to.to_string());
     start.segment_bytes = Some(u64::from(args.length));
+    start.parameters.insert("variant".to_owned(), args.variant.to_string());
     if let Some(cap) = cap {
         start.parameters.insert("cap".to_owned(), tfrc_units::Rate::from_bits_per_sec(cap).to_string());
     }
@@ -99,6 +101,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     reporter.record(&sampler.event(ended, EventKind::Closed))?;
     let status = connection.status();
     let mut summary = Summary {
+        variant: Some(args.variant.to_string()),
         sent_packets: Some(status.stats.sent_data_packets),
         sent_bytes: Some(status.stats.sent_data_bytes),
         duration_s: ended.saturating_since(connected_at).as_secs_f64(),

@@ -1,15 +1,19 @@
-//! CCID 3, TFRC (RFC 4342 read with RFC 5348 and RFC 6323): how the state machines of the `tfrc` crate speak DCCP.
+//! CCID 3, TFRC (RFC 4342 read with RFC 5348 and RFC 6323), and CCID 4, TFRC-SP (RFC 5622): how the state machines of the `tfrc`
+//! crate speak DCCP. Both are the same code; [`ccid4`] has what differs.
 //!
 //! A half-connection has a sender at one end, [`DataSender`], and a receiver at the other, [`DataReceiver`]. An end of a
 //! connection has one of each.
 
+mod ccid4;
 mod counter;
+mod identifier;
 mod intervals;
 mod receiver;
 mod receiver_rtt;
 mod sender;
 mod sent;
 
+pub use identifier::Ccid;
 pub(crate) use receiver::{DataReceiver, RttSource, Seen};
 pub(crate) use sender::{DataSender, FeedbackOptions, Verdict};
 pub(crate) use sent::SentKind;

@@ -3,21 +3,30 @@
 use tfrc::{Feedback, LossReport, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
+use super::Ccid;
+use super::ccid4::IntervalTimes;
 use super::counter::WindowCounter;
 use super::intervals::{combine, rate_from_wire, rate_of};
 use super::sent::{Sent, SentKind, SentLog};
-use crate::wire::{DataDropped, DropCode, Elapsed, LossIntervals};
+use crate::wire::{DataDropped, DropCode, DroppedPackets, Elapsed, LossIntervals};
 
 /// The round-trip time while nothing is known of it (RFC 4340 §3.4).
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// CCID 3's sending side.
+/// How far behind what is acknowledged the log goes on: there a receiver that waits for reordered packets may still find losses.
+const KEPT: u64 = 64;
+
+/// The sending side of CCID 3 and 4.
 #[derive(Debug, Clone)]
 pub(crate) struct DataSender {
     tfrc: Sender,
+    ccid: Ccid,
     config: tfrc::Config,
     counter: WindowCounter,
     log: SentLog,
+    /// The newest acknowledgement that was feedback.
+    acknowledged: Option<SeqNo48>,
+    interval_times: IntervalTimes,
     /// Where the newest loss interval began, as last reported.
     newest_event: Option<SeqNo48>,
     /// Packets up to here have had their Data Dropped reports counted.
@@ -43,6 +52,8 @@ pub(crate) struct FeedbackOptions<'a> {
     pub(crate) receive_rate: Option<u32>,
     pub(crate) loss_event_rate: Option<u32>,
     pub(crate) intervals: Option<LossIntervals<'a>>,
+    /// CCID 4's.
+    pub(crate) drop_counts: Option<DroppedPackets<'a>>,
     pub(crate) dropped: Option<DataDropped<'a>>,
     pub(crate) slow_receiver: bool,
 }
@@ -59,16 +70,34 @@ pub(crate) enum Verdict {
 }
 
 impl DataSender {
-    pub(crate) fn new(config: &tfrc::Config) -> Self {
+    /// `config` is that of a half-connection with this CCID.
+    pub(crate) fn new(ccid: Ccid, config: &tfrc::Config) -> Self {
         Self {
             tfrc: Sender::new(config),
+            ccid,
             config: *config,
             counter: WindowCounter::default(),
             log: SentLog::default(),
+            acknowledged: None,
+            interval_times: IntervalTimes::default(),
             newest_event: None,
             drops_counted: None,
             timing: Timing::ElapsedTime,
             stamped_at: None,
+        }
+    }
+
+    /// The CCID in force.
+    pub(crate) const fn ccid(&self) -> Ccid {
+        self.ccid
+    }
+
+    /// The ends have agreed on another CCID than expected: its rate control begins anew.
+    pub(crate) fn begin_with(&mut self, now: Instant, ccid: Ccid, config: &tfrc::Config) {
+        let rtt = self.tfrc.rtt();
+        (self.tfrc, self.ccid, self.config) = (Sender::new(config), ccid, *config);
+        if let Some(rtt) = rtt {
+            self.tfrc.on_rtt_sample(now, rtt);
         }
     }
 
@@ -128,7 +157,9 @@ impl DataSender {
         if !(strict || lenient && options.loss_event_rate.is_some()) {
             return Verdict::NotFeedback;
         }
-        // What an earlier feedback packet has gone beyond is forgotten.
+        if self.acknowledged.is_some_and(|newest| newest.is_after(ack)) {
+            return Verdict::Refused;
+        }
         let Some(sent) = self.log.get(ack) else { return Verdict::Refused };
         if let SentKind::Data(counter) = sent.kind {
             self.counter.on_acknowledged(counter);
@@ -146,7 +177,10 @@ impl DataSender {
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
         let losses = self.losses(ack, options.intervals.as_ref());
         let loss_event_rate = match options.intervals {
-            Some(intervals) => combine(rate_of(&intervals, &self.config), options.loss_event_rate),
+            Some(intervals) => {
+                let p = self.rate_of(ack, &intervals, options.drop_counts.as_ref());
+                combine(p, options.loss_event_rate)
+            }
             None => options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire),
         };
         let dropped = options.dropped.map_or(0, |dropped| self.newly_dropped(ack, &dropped));
@@ -155,8 +189,26 @@ impl DataSender {
             now,
             Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses },
         );
-        self.log.forget_before(ack);
+        self.acknowledged = Some(ack);
+        self.log.forget_before(ack.sub(KEPT));
         Verdict::Taken
+    }
+
+    /// p from the intervals reported: in CCID 4 with what was lost in them and how long they lasted (RFC 5622 §5).
+    fn rate_of(
+        &mut self,
+        ack: SeqNo48,
+        intervals: &LossIntervals<'_>,
+        drop_counts: Option<&DroppedPackets<'_>>,
+    ) -> Probability {
+        match self.ccid {
+            Ccid::Three => rate_of(intervals, &self.config),
+            Ccid::Four => {
+                let rtt = self.rtt_or_default();
+                let measured = self.interval_times.measure(ack, intervals, drop_counts, &self.log, rtt);
+                tfrc::loss_event_rate_of(&measured, &self.config)
+            }
+        }
     }
 
     /// Whether the newest interval began later than the newest one known.

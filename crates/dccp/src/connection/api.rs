@@ -6,6 +6,7 @@ use tfrc::{BlockReason, SendDecision};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
 use super::{Connection, Event, Received, State, Stats};
+use crate::ccid::Ccid;
 use crate::feature::{Feature, Location, Role};
 
 /// Why a datagram was not accepted.
@@ -135,9 +136,21 @@ impl Connection {
         self.features.value(feature, location)
     }
 
+    /// What governs the data that we send, once the ends have agreed on it.
+    #[must_use]
+    pub fn sending_ccid(&self) -> Option<Ccid> {
+        self.ccid(Location::Local)
+    }
+
+    /// What governs the data that the peer sends, once the ends have agreed on it.
+    #[must_use]
+    pub fn receiving_ccid(&self) -> Option<Ccid> {
+        self.ccid(Location::Remote)
+    }
+
     /// X, the allowed rate of what we send, in data bytes.
     #[must_use]
-    pub const fn rate(&self) -> Rate {
+    pub fn rate(&self) -> Rate {
         self.sender.tfrc().allowed_rate()
     }
 

@@ -2,7 +2,8 @@ use core::net::IpAddr;
 
 use tfrc_units::Duration;
 
-use crate::feature::Wishes;
+use crate::ccid::{Ccid, DataSender};
+use crate::feature::{Location, Wishes};
 use crate::wire::ServiceCode;
 
 /// How an end behaves; the default suits a host behind UDP on an Ethernet path.
@@ -12,7 +13,8 @@ pub struct ConnectionConfig {
     pub service: ServiceCode,
     /// What goes around a packet.
     pub encapsulation: Encapsulation,
-    /// The rate control: estimator, timers, the application's cap.
+    /// The rate control: estimator, timers, the application's cap. The CCID agreed on decides between TFRC and TFRC-SP, with the
+    /// nominal segment and the header size of RFC 5622; of a `packet_size` of TFRC-SP the rest counts.
     pub tfrc: tfrc::Config,
     /// What is asked for in feature negotiation.
     pub wishes: Wishes,
@@ -60,7 +62,7 @@ pub enum EcnSending {
     NotEct,
 }
 
-/// Which acknowledgements count as feedback of a CCID 3 receiver.
+/// Which acknowledgements count as feedback of a CCID 3 or 4 receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedbackProfile {
     /// Those with Elapsed Time or Timestamp Echo, Receive Rate and Loss Intervals (RFC 4342 §6).
@@ -81,6 +83,19 @@ pub enum Silence {
         /// Silence that ends the connection with "Aborted".
         give_up: Duration,
     },
+}
+
+impl ConnectionConfig {
+    /// The rate control of a half-connection with this CCID.
+    pub(super) fn rate_control(&self, ccid: Ccid) -> tfrc::Config {
+        ccid.config(&self.tfrc, self.encapsulation, self.max_packet)
+    }
+
+    /// A sender for the CCID wanted most.
+    pub(super) fn data_sender(&self) -> DataSender {
+        let ccid = self.wishes.ccids(Location::Local).first();
+        DataSender::new(ccid, &self.rate_control(ccid))
+    }
 }
 
 impl Default for ConnectionConfig {

@@ -38,7 +38,7 @@ pub use stats::Stats;
 pub use timers::{Wake, WakeReason};
 pub use transmit::Transmit;
 
-use crate::ccid::{DataReceiver, DataSender};
+use crate::ccid::{Ccid, DataReceiver, DataSender};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
@@ -152,7 +152,7 @@ impl Connection {
             ports,
             seq: SeqSpace::new(iss),
             features: Negotiation::new(role, config.wishes, iss),
-            sender: DataSender::new(&config.tfrc),
+            sender: config.data_sender(),
             receiver: None,
             ledger: Ledger::new(0),
             timers: Timers::default(),
@@ -191,6 +191,23 @@ impl Connection {
         Windows {
             remote: self.features.value(Feature::SequenceWindow, Location::Remote),
             local: self.features.value(Feature::SequenceWindow, Location::Local),
+        }
+    }
+
+    /// What governs the data that this end sends; `None` until that is agreed.
+    fn ccid(&self, location: Location) -> Option<Ccid> {
+        Ccid::from_value(self.features.value(Feature::Ccid, location))
+    }
+
+    /// Both halves begin with the CCID wanted most; the ends may have agreed on another.
+    fn follow_ccid(&mut self, now: Instant) {
+        if let Some(ccid) = self.ccid(Location::Local).filter(|ccid| *ccid != self.sender.ccid()) {
+            self.sender.begin_with(now, ccid, &self.config.rate_control(ccid));
+        }
+        let agreed = self.ccid(Location::Remote);
+        if self.receiver.as_ref().is_some_and(|receiver| agreed.is_some_and(|ccid| ccid != receiver.ccid())) {
+            self.receiver = None;
+            self.report = None;
         }
     }
 

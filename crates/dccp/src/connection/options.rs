@@ -40,7 +40,11 @@ impl Connection {
         for item in wire::options(kind, space) {
             let item = item.map_err(|_| Reset::about_option(ResetCode::OptionError, 1, &[]))?;
             let option = match item.option {
-                Ok(option) => option,
+                Ok(option) if self.belongs(item.raw.kind) => option,
+                Ok(_) => {
+                    self.refuse(&item, Refusal::Unknown)?;
+                    continue;
+                }
                 Err(refusal) => {
                     self.refuse(&item, refusal)?;
                     continue;
@@ -66,6 +70,9 @@ impl Connection {
                 Opt::LossIntervals(intervals) => {
                     gathered.feedback.intervals.get_or_insert(intervals);
                 }
+                Opt::DroppedPackets(counts) => {
+                    gathered.feedback.drop_counts.get_or_insert(counts);
+                }
                 Opt::DataDropped(dropped) => gathered.feedback.dropped = Some(dropped),
                 Opt::SlowReceiver => gathered.feedback.slow_receiver = true,
                 Opt::InitCookie(cookie) => self.keep_cookie(kind, cookie),
@@ -78,8 +85,22 @@ impl Connection {
         }
         if negotiates {
             self.features.after_packet(seq);
+            self.follow_ccid(now);
         }
         Ok(gathered)
+    }
+
+    /// Whether an option means something on this connection: a CCID-specific one is that of the CCID of the half-connection that
+    /// its number names (RFC 4340 §10.3).
+    fn belongs(&self, kind: u8) -> bool {
+        let location = match kind {
+            ..128 => return true,
+            // From a data sender: the peer's data.
+            128..192 => Location::Remote,
+            // From a data receiver: ours.
+            192.. => Location::Local,
+        };
+        self.ccid(location).is_some_and(|ccid| ccid.knows(kind))
     }
 
     /// An option that is not processed: harmless unless it was mandatory, or is an RTT Estimate that we have asked for.

@@ -261,7 +261,9 @@ impl Connection {
             } else {
                 RttSource::WindowCounter
             };
-            self.receiver = Some(DataReceiver::new(now, &self.config.tfrc, source, first));
+            let ccid = self.ccid(Location::Remote).unwrap_or(self.config.wishes.receiving.first());
+            let config = self.config.rate_control(ccid);
+            self.receiver = Some(DataReceiver::new(now, ccid, &config, source, first));
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.on_packet(

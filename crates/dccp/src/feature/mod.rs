@@ -12,7 +12,7 @@ mod wishes;
 
 pub(crate) use negotiation::{Failure, Negotiation, Repeat};
 pub use number::{Feature, Location};
-pub use wishes::{EcnReading, RttReports, Wishes};
+pub use wishes::{CcidPreference, EcnReading, RttReports, Wishes};
 
 /// Which end of the connection we are. The server's preferences win (RFC 4340 §6.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -131,9 +131,7 @@ impl Negotiation {
     pub(crate) fn ask_for_wishes(&mut self) {
         let wishes = self.wishes;
         for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Stable) {
-            if let Some((value, weight)) = wishes.wanted(entry.feature, entry.location)
-                && entry.value != value
-            {
+            if let Some((value, weight)) = wishes.wanted(entry.feature, entry.location, entry.value) {
                 entry.proposal = value;
                 entry.weight = weight;
                 entry.due = true;
@@ -301,9 +299,13 @@ impl Negotiation {
         }
     }
 
-    /// The handshake is over: answers sent in it need not be repeated.
+    /// The handshake is over: answers sent in it need not be repeated, and a CCID agreed on stays, since the rate of what flows hangs
+    /// on it.
     pub(crate) fn handshake_done(&mut self) {
         self.answers.retain(|answer| !answer.sent);
+        for location in [Location::Local, Location::Remote] {
+            self.wishes.keep_ccid(location, self.value(Feature::Ccid, location));
+        }
     }
 
     /// When open questions are to be repeated.
@@ -350,11 +352,11 @@ impl Negotiation {
         };
         match settled {
             Some((value, body)) => {
-                let wanted = self.wishes.wanted(feature, location);
+                let wanted = self.wishes.wanted(feature, location, value);
                 if let Some(entry) = self.entry(feature, location) {
                     entry.value = value;
                     entry.state = State::Stable;
-                    entry.due = entry.due && wanted.is_some_and(|(wanted, _)| wanted != value);
+                    entry.due = entry.due && wanted.is_some();
                 }
                 self.answer(location, feature.number(), body);
                 Ok(())
@@ -390,8 +392,8 @@ impl Negotiation {
         entry.value = value.ok_or(Failure::Option)?;
         entry.state = State::Stable;
         entry.due = false;
-        let unusable = entry.weight == Weight::Mandatory
-            && wishes.wanted(feature, location).is_some_and(|(wanted, _)| wanted != entry.value);
+        let unusable =
+            entry.weight == Weight::Mandatory && wishes.wanted(feature, location, entry.value).is_some();
         if unusable { Err(Failure::Option) } else { Ok(()) }
     }
 

@@ -308,3 +308,85 @@ fn what_does_not_fit_waits() {
     assert_eq!(first_option(&rest).map(|o| o.feature), Some(3));
     assert!(!client.owes_question());
 }
+
+/// Runs the handshake's three packets between a client and a server that prefer these CCIDs, both ways; what the client and the
+/// server take the CCIDs to be, for the client's data and for the server's.
+fn settle(client: CcidPreference, server: CcidPreference) -> Result<[u64; 4], Failure> {
+    let wishes = |ccids| Wishes { sending: ccids, receiving: ccids, ..Wishes::default() };
+    let mut client = Negotiation::new(Role::Client, wishes(client), seq(1000));
+    let mut server = Negotiation::new(Role::Server, wishes(server), seq(1000));
+    client.ask_for_wishes();
+    let request = send(&mut client, START, 1000, PacketType::Request);
+    receive(&mut server, 1000, None, PacketType::Request, &request)?;
+    server.ask_for_wishes();
+    let response = send(&mut server, START, 1000, PacketType::Response);
+    receive(&mut client, 1000, Some(1000), PacketType::Response, &response)?;
+    let ack = send(&mut client, START, 1001, PacketType::Ack);
+    receive(&mut server, 1001, Some(1000), PacketType::Ack, &ack)?;
+    assert!(client.is_settled() && server.is_settled());
+    Ok([
+        client.value(Feature::Ccid, Location::Local),
+        client.value(Feature::Ccid, Location::Remote),
+        server.value(Feature::Ccid, Location::Remote),
+        server.value(Feature::Ccid, Location::Local),
+    ])
+}
+
+#[test]
+fn the_servers_choice_among_shared_ccids_prevails() {
+    use CcidPreference::{Four, FourThenThree, Three, ThreeThenFour};
+    for (client, server, settled) in [
+        (Three, Three, Some(3)),
+        (Three, ThreeThenFour, Some(3)),
+        (Three, FourThenThree, Some(3)),
+        (Four, ThreeThenFour, Some(4)),
+        (FourThenThree, ThreeThenFour, Some(3)),
+        (ThreeThenFour, FourThenThree, Some(4)),
+        (FourThenThree, Three, Some(3)),
+        (Four, Four, Some(4)),
+        (Four, Three, None),
+        (Three, Four, None),
+    ] {
+        let found = settle(client, server);
+        match settled {
+            Some(ccid) => assert_eq!(found, Ok([ccid; 4]), "{client:?}, {server:?}"),
+            None => assert_eq!(found, Err(Failure::Mandatory), "{client:?}, {server:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_halves_may_have_different_ccids() {
+    let asymmetric =
+        Wishes { sending: CcidPreference::Four, receiving: CcidPreference::Three, ..Wishes::default() };
+    let either = CcidPreference::ThreeThenFour;
+    let mut client = Negotiation::new(Role::Client, asymmetric, seq(1000));
+    let mut server = Negotiation::new(
+        Role::Server,
+        Wishes { sending: either, receiving: either, ..Wishes::default() },
+        seq(1000),
+    );
+    client.ask_for_wishes();
+    let request = send(&mut client, START, 1000, PacketType::Request);
+    // Mandatory Change L(CCID, 4), Mandatory Change R(CCID, 3).
+    assert!(request.starts_with(&[1, 32, 4, 1, 4, 1, 34, 4, 1, 3]), "{request:?}");
+    receive(&mut server, 1000, None, PacketType::Request, &request).expect("both are known");
+    assert_eq!(server.value(Feature::Ccid, Location::Remote), 4);
+    assert_eq!(server.value(Feature::Ccid, Location::Local), 3);
+    server.ask_for_wishes();
+    assert!(!send(&mut server, START, 1000, PacketType::Response).windows(3).any(|w| w == [32, 4, 1]));
+}
+
+#[test]
+fn a_ccid_agreed_on_stays_once_data_may_flow() {
+    let either = CcidPreference::ThreeThenFour;
+    let wishes = Wishes { sending: either, receiving: either, ..Wishes::default() };
+    let mut server = Negotiation::new(Role::Server, wishes, seq(1000));
+    assert!(ask(&mut server, 5, &[32, 4, 1, 4]).is_ok());
+    assert!(ask(&mut server, 6, &[32, 4, 1, 3]).is_ok());
+    assert_eq!(server.value(Feature::Ccid, Location::Remote), 3, "still in the handshake");
+    server.handshake_done();
+    // The preference list that goes with the answer must let the peer come to the same value.
+    assert_eq!(ask(&mut server, 7, &[32, 4, 1, 4]), Ok([35, 5, 1, 3, 3, 0, 0, 0].to_vec()));
+    assert_eq!(ask(&mut server, 8, &[1, 32, 4, 1, 4]), Err(Failure::Mandatory));
+}

@@ -1,4 +1,5 @@
 use super::{Feature, Location};
+use crate::ccid::Ccid;
 
 /// What an end wants of the features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +10,46 @@ pub struct Wishes {
     pub ecn: EcnReading,
     /// Whether senders report their round-trip time.
     pub rtt_reports: RttReports,
+    /// What may govern the data that we send.
+    pub sending: CcidPreference,
+    /// What may govern the data that we receive.
+    pub receiving: CcidPreference,
+}
+
+/// Which CCIDs are acceptable for a half-connection, best first. If the ends share none, there is no connection. Where the two
+/// want different ones first, the server prevails (RFC 4340 §6.3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CcidPreference {
+    /// TFRC and nothing else.
+    #[default]
+    Three,
+    /// TFRC; else TFRC-SP.
+    ThreeThenFour,
+    /// TFRC-SP and nothing else.
+    Four,
+    /// TFRC-SP; else TFRC.
+    FourThenThree,
+}
+
+impl CcidPreference {
+    const fn values(self) -> &'static [u8] {
+        match self {
+            Self::Three => &[3],
+            Self::ThreeThenFour => &[3, 4],
+            Self::Four => &[4],
+            Self::FourThenThree => &[4, 3],
+        }
+    }
+
+    /// The one wanted most.
+    #[must_use]
+    pub const fn first(self) -> Ccid {
+        match self {
+            Self::Three | Self::ThreeThenFour => Ccid::Three,
+            Self::Four | Self::FourThenThree => Ccid::Four,
+        }
+    }
 }
 
 /// Whether marks on received packets can be read.
@@ -31,7 +72,13 @@ pub enum RttReports {
 
 impl Default for Wishes {
     fn default() -> Self {
-        Self { sequence_window: 1000, ecn: EcnReading::Capable, rtt_reports: RttReports::Wanted }
+        Self {
+            sequence_window: 1000,
+            ecn: EcnReading::Capable,
+            rtt_reports: RttReports::Wanted,
+            sending: CcidPreference::default(),
+            receiving: CcidPreference::default(),
+        }
     }
 }
 
@@ -48,7 +95,7 @@ impl Wishes {
     /// Values acceptable for a server-priority feature, best first.
     pub(crate) const fn preferences(&self, feature: Feature, location: Location) -> &'static [u8] {
         match (feature, location) {
-            (Feature::Ccid, _) => &[3],
+            (Feature::Ccid, _) => self.ccids(location).values(),
             (Feature::EcnIncapable, Location::Local) => match self.ecn {
                 EcnReading::Capable => &[0, 1],
                 EcnReading::Incapable => &[1],
@@ -63,10 +110,48 @@ impl Wishes {
         }
     }
 
-    /// The value to ask for if the feature has another, and how urgently.
-    pub(crate) fn wanted(&self, feature: Feature, location: Location) -> Option<(u64, Weight)> {
+    /// For the half-connection whose data this end sends.
+    pub(crate) const fn ccids(&self, location: Location) -> CcidPreference {
+        match location {
+            Location::Local => self.sending,
+            Location::Remote => self.receiving,
+        }
+    }
+
+    /// Accepts no other CCID any more than this one, if it was acceptable.
+    pub(crate) fn keep_ccid(&mut self, location: Location, value: u64) {
+        let only = match Ccid::from_value(value).filter(|_| self.accepts(Feature::Ccid, location, value)) {
+            Some(Ccid::Three) => CcidPreference::Three,
+            Some(Ccid::Four) => CcidPreference::Four,
+            None => return,
+        };
+        match location {
+            Location::Local => self.sending = only,
+            Location::Remote => self.receiving = only,
+        }
+    }
+
+    /// What to ask for when a feature has this value, and how urgently; `None` if the value will do.
+    pub(crate) fn wanted(&self, feature: Feature, location: Location, value: u64) -> Option<(u64, Weight)> {
+        let best = self.best(feature, location)?;
+        let acceptable = match feature {
+            Feature::Ccid => self.accepts(feature, location, value),
+            _ => value == best.0,
+        };
+        (!acceptable).then_some(best)
+    }
+
+    /// Whether a value of a server-priority feature is among those acceptable.
+    pub(crate) fn accepts(&self, feature: Feature, location: Location, value: u64) -> bool {
+        self.preferences(feature, location).iter().any(|acceptable| u64::from(*acceptable) == value)
+    }
+
+    fn best(&self, feature: Feature, location: Location) -> Option<(u64, Weight)> {
         match (feature, location) {
-            (Feature::Ccid, _) => Some((3, Weight::Mandatory)),
+            (Feature::Ccid, _) => {
+                let first = self.preferences(feature, location).first()?;
+                Some((u64::from(*first), Weight::Mandatory))
+            }
             (Feature::SequenceWindow, Location::Local) => {
                 let window = self.sequence_window;
                 let least = window.max(Feature::MIN_SEQUENCE_WINDOW);

@@ -1,4 +1,5 @@
-//! Packets and options of DCCP, parsed and emitted (RFC 4340 §5, 6, 7.7, 8.1.4, 9, 11, 13; RFC 4342 §8; RFC 6323 §3.2).
+//! Packets and options of DCCP, parsed and emitted (RFC 4340 §5, 6, 7.7, 8.1.4, 9, 11, 13; RFC 4342 §8; RFC 5622 §8.7;
+//! RFC 6323 §3.2).
 //!
 //! [`Packet::parse`] checks a datagram as step 1 of RFC 4340 §8.5 asks; what it returns is legal, and what is legal can
 //! be emitted. Option space is walked by [`options`], which applies the rules of §5.8 and never fails on what a peer
@@ -8,6 +9,7 @@ mod ackvec;
 mod bytes;
 mod checksum;
 mod dropped;
+mod drops;
 mod elapsed;
 mod feature;
 mod interval;
@@ -25,6 +27,7 @@ mod tests;
 pub use ackvec::{AckVector, Cell, CellState, Nonce};
 pub use checksum::{Integrity, PseudoHeader};
 pub use dropped::{Block, DataDropped, DropCode};
+pub use drops::DroppedPackets;
 pub use elapsed::Elapsed;
 pub use feature::{FeatureOp, FeatureOption};
 pub use interval::{LossInterval, LossIntervals};
@@ -37,3 +40,4 @@ pub use service::ServiceCode;
 pub use walk::{Item, MandatoryMisplaced, Refusal, Walk, options};
 
 pub(crate) use bytes::be as number_of;
+pub(crate) use opt::kind as option_kind;

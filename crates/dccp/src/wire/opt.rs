@@ -3,7 +3,10 @@
 use alloc::vec::Vec;
 
 use super::bytes::{be, bytes_needed, push_be, u16_at, u32_at, u32_exact};
-use super::{AckVector, DataDropped, Elapsed, FeatureOp, FeatureOption, LossIntervals, Nonce, RttEstimate};
+use super::{
+    AckVector, DataDropped, DroppedPackets, Elapsed, FeatureOp, FeatureOption, LossIntervals, Nonce,
+    RttEstimate,
+};
 
 /// An option that is understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,18 +37,20 @@ pub enum Opt<'a> {
     ElapsedTime(Elapsed),
     /// 44: CRC-32c of the application data (§9.3).
     DataChecksum(u32),
-    /// 128, CCID 3: the sender's round-trip time (RFC 6323 §3.2).
+    /// 128, CCID 3 and 4: the sender's round-trip time (RFC 6323 §3.2).
     RttEstimate(RttEstimate),
-    /// 192, CCID 3: 1/p rounded up, 2^32 − 1 for no loss yet (RFC 4342 §8.5).
+    /// 192, CCID 3 and 4: 1/p rounded up, 2^32 − 1 for no loss yet (RFC 4342 §8.5).
     LossEventRate(u32),
-    /// 193, CCID 3: the loss history (RFC 4342 §8.6).
+    /// 193, CCID 3 and 4: the loss history (RFC 4342 §8.6).
     LossIntervals(LossIntervals<'a>),
-    /// 194, CCID 3: bytes per second received (RFC 4342 §8.3).
+    /// 194, CCID 3 and 4: bytes per second received (RFC 4342 §8.3).
     ReceiveRate(u32),
+    /// 195, CCID 4: packets lost or marked in each loss interval (RFC 5622 §8.7).
+    DroppedPackets(DroppedPackets<'a>),
 }
 
 /// Option types by number.
-pub(super) mod kind {
+pub(crate) mod kind {
     pub(crate) const PADDING: u8 = 0;
     pub(crate) const MANDATORY: u8 = 1;
     pub(crate) const SLOW_RECEIVER: u8 = 2;
@@ -62,6 +67,7 @@ pub(super) mod kind {
     pub(crate) const LOSS_EVENT_RATE: u8 = 192;
     pub(crate) const LOSS_INTERVALS: u8 = 193;
     pub(crate) const RECEIVE_RATE: u8 = 194;
+    pub(crate) const DROPPED_PACKETS: u8 = 195;
 }
 
 impl<'a> Opt<'a> {
@@ -88,6 +94,7 @@ impl<'a> Opt<'a> {
             kind::LOSS_EVENT_RATE => u32_exact(data).map(Self::LossEventRate),
             kind::LOSS_INTERVALS => LossIntervals::parse(data).map(Self::LossIntervals),
             kind::RECEIVE_RATE => u32_exact(data).map(Self::ReceiveRate),
+            kind::DROPPED_PACKETS => DroppedPackets::parse(data).map(Self::DroppedPackets),
             _ => return None,
         })
     }
@@ -111,6 +118,7 @@ impl<'a> Opt<'a> {
             Self::LossEventRate(_) => kind::LOSS_EVENT_RATE,
             Self::LossIntervals(_) => kind::LOSS_INTERVALS,
             Self::ReceiveRate(_) => kind::RECEIVE_RATE,
+            Self::DroppedPackets(_) => kind::DROPPED_PACKETS,
         }
     }
 
@@ -140,6 +148,7 @@ impl<'a> Opt<'a> {
                 push_be(out, n, bytes_needed(n));
             }
             Self::LossIntervals(intervals) => intervals.emit(out),
+            Self::DroppedPackets(dropped) => dropped.emit(out),
         }
     }
 }

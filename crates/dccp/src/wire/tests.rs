@@ -517,15 +517,17 @@ proptest! {
         cookie in bytes(any::<u8>(), 0..=253),
         (feature, values) in (any::<u8>(), bytes(any::<u8>(), 1..20)),
         (lossless, loss) in (0..1u32 << 24, 0..1u32 << 23),
+        counts in bytes(0..1u32 << 24, 1..=84),
     ) {
         let mut list = OptionList::new(OptionList::MAX);
-        let mut space = Vec::new();
+        let (mut space, mut count_space) = (Vec::new(), Vec::new());
         let interval =
             LossInterval { lossless_length: lossless, nonce: Nonce::One, loss_length: loss, data_length: lossless };
         let mut all = plain;
         all.push((Opt::InitCookie(&cookie), false));
         all.push((Opt::Feature(FeatureOption { op: FeatureOp::ChangeR, feature, values: &values }), true));
         all.push((Opt::LossIntervals(LossIntervals::encode(3, &[interval; 2], &mut space)), false));
+        all.push((Opt::DroppedPackets(DroppedPackets::encode(&counts, &mut count_space)), false));
         for (option, mandatory) in &all {
             let pushed = if *mandatory { list.push_mandatory(option) } else { list.push(option) };
             pushed.expect("room");
@@ -548,6 +550,7 @@ proptest! {
                 Ok(Opt::AckVector(vector)) => prop_assert!(vector.iter().all(|cell| cell.packets > 0)),
                 Ok(Opt::DataDropped(dropped)) => prop_assert!(dropped.iter().all(|block| block.packets > 0)),
                 Ok(Opt::LossIntervals(intervals)) => prop_assert!(intervals.iter().count() > 0),
+                Ok(Opt::DroppedPackets(dropped)) => prop_assert!(dropped.iter().count() > 0),
                 _ => {}
             }
         }

@@ -119,6 +119,7 @@ fn place(packet: PacketType, option: u8) -> Place {
             | kind::DATA_DROPPED
             | kind::ELAPSED_TIME
             | kind::LOSS_INTERVALS
+            | kind::DROPPED_PACKETS
             | kind::INIT_COOKIE
     );
     match packet {

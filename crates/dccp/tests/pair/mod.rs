@@ -62,6 +62,8 @@ pub(crate) struct End {
 type InFlight = (Side, Ecn, Vec<u8>);
 /// What decides on packets.
 type Rule = Box<dyn FnMut(&Flight) -> Fate>;
+/// What changes packets on their way.
+type Edit = Box<dyn FnMut(&mut [u8])>;
 
 pub(crate) struct Pair {
     pub(crate) client: End,
@@ -74,6 +76,8 @@ pub(crate) struct Pair {
     in_flight: BTreeMap<(Instant, usize), InFlight>,
     sent: usize,
     queued: usize,
+    /// Changes the bytes of what is on its way.
+    pub(crate) edit: Option<Edit>,
     /// Every packet that crossed, for replays: to whom and its bytes.
     pub(crate) captured: Vec<(Side, Vec<u8>)>,
 }
@@ -221,6 +225,7 @@ impl Pair {
             in_flight: BTreeMap::new(),
             sent: 0,
             queued: 0,
+            edit: None,
             captured: Vec::new(),
         };
         let config = ConnectConfig { port: PORT, connection: client };
@@ -291,7 +296,11 @@ impl Pair {
 
     pub(crate) fn launch(&mut self, arrival: Instant, to: Side, ecn: Ecn, bytes: &[u8]) {
         self.queued += 1;
-        self.in_flight.insert((arrival, self.queued), (to, ecn, bytes.to_vec()));
+        let mut bytes = bytes.to_vec();
+        if let Some(edit) = &mut self.edit {
+            edit(&mut bytes);
+        }
+        self.in_flight.insert((arrival, self.queued), (to, ecn, bytes));
     }
 
     /// Goes on to the next thing that happens; `None` if nothing will by `end`.

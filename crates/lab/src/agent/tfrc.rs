@@ -274,6 +274,8 @@ impl TfrcReceiver {
                 ecn: packet.header.ecn,
                 rtt: data.rtt,
                 window_counter: 0,
+                sent_at: None,
+                round: 0,
                 kind: PacketKind::Data,
                 non_data_before: 0,
             },

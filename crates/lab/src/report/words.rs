@@ -111,6 +111,7 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
     let percent = |x: Option<f64>| x.map(human::percent);
     let number = |x: Option<f64>| x.map(human::number);
     [
+        ("Rate control", s.variant.clone(), "variant"),
         ("Duration", Some(human::time(s.duration_s)), "duration_s"),
         ("Packets sent", count(s.sent_packets), "sent_packets"),
         ("Packets received", count(s.received_packets), "received_packets"),

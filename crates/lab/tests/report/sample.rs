@@ -72,6 +72,7 @@ pub(crate) fn demo(seconds: u32) -> Run {
         }));
     }
     run.push(Record::End(Box::new(Summary {
+        variant: None,
         sent_packets: Some(1851),
         received_packets: Some(1834),
         lost_packets: Some(17),

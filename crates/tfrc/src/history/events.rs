@@ -2,25 +2,33 @@
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
-use crate::config::{LossEventTiming, MAX_INTERVALS, Settings};
+use crate::config::{LossEventTiming, MAX_INTERVALS, PacketSize, Settings, SizeCorrection};
 use crate::history::intervals::{ClosedInterval, Intervals};
+use crate::history::length::{LengthRule, Measured};
 use crate::history::losses::{Cause, Congestion, Mark};
+use crate::history::units::Units;
 
 /// The loss event that began the current interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LossEvent {
     /// S_A, the packet that started it.
     pub(crate) first: u64,
-    /// When that packet arrived or would have.
+    /// When that packet arrived or would have, or when it was sent, as the timing says.
     at: Instant,
     /// The window counter just before it.
     counter_before: u64,
+    /// The sender's round counter when it was found.
+    round: u64,
     /// S_C when it was found.
     found_at: u64,
     /// The last lost or marked packet in it.
     pub(crate) last: u64,
+    /// Packets lost or marked in it.
+    pub(crate) lost: u64,
     /// Packets without data below `first`.
     pub(crate) non_data_below: u64,
+    /// Units before it, where those are counted.
+    pub(crate) position: f64,
 }
 
 /// All loss events so far.
@@ -31,6 +39,9 @@ pub(crate) struct Events {
     /// How many there have been.
     pub(crate) count: u64,
     timing: LossEventTiming,
+    length: LengthRule,
+    insensitive: InsensitivePeriod,
+    pub(crate) units: Option<Units>,
 }
 
 /// What the first loss event needs to know.
@@ -42,62 +53,154 @@ pub(crate) struct FirstInterval {
     pub(crate) length: f64,
 }
 
+/// How long after the first loss of an event further ones belong to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum InsensitivePeriod {
+    /// R (RFC 5348 §5.2).
+    RoundTrip,
+    /// R·s/S: what packets of size S would be sent in becomes what packets of size s are sent in (Widmer et al., LIP scaling).
+    Scaled {
+        /// S.
+        reference: f64,
+    },
+    /// Each loss is an event.
+    None,
+}
+
 /// The window counter steps by quarters of a round-trip time: more than four are a new loss event (RFC 4342 §10.2).
-const QUARTERS: u64 = 4;
+const QUARTERS: f64 = 4.0;
+
+/// So many packets of one hole are looked at one by one where units are counted; of a longer hole every second, third…
+const EXAMINED: u64 = 1024;
 
 impl Events {
     pub(crate) fn new(settings: &Settings) -> Self {
+        let insensitive = match settings.packet_size {
+            PacketSize::Reference { correction: SizeCorrection::LipScaling, segment } => {
+                InsensitivePeriod::Scaled { reference: f64::from(segment) }
+            }
+            PacketSize::Reference { correction: SizeCorrection::DropRate, .. } => InsensitivePeriod::None,
+            _ => InsensitivePeriod::RoundTrip,
+        };
         Self {
             intervals: Intervals::new(settings),
             current: None,
             count: 0,
             timing: settings.loss_event_timing,
+            length: LengthRule::new(&settings.packet_size),
+            insensitive,
+            units: Units::new(&settings.packet_size),
         }
     }
 
     /// Takes in a run above all runs taken in before.
     pub(crate) fn add(&mut self, run: &Congestion, first_interval: FirstInterval) {
+        if self.units.is_some() {
+            self.add_units(run, first_interval);
+            return;
+        }
         match (run.cause, self.timing) {
-            (Cause::Missing { before, after }, LossEventTiming::ArrivalTime) => {
+            (Cause::Missing { before, .. }, LossEventTiming::WindowCounter) => {
+                self.add_whole(run, Loss::at(run.first, before), first_interval);
+            }
+            (Cause::Missing { before, after }, _) => {
                 self.add_missing_by_time(run, before, after, first_interval);
             }
-            (Cause::Missing { before, .. }, LossEventTiming::WindowCounter) => {
-                let begins =
-                    self.current.is_none_or(|e| before.counter.saturating_sub(e.counter_before) > QUARTERS);
-                self.add_whole(run, begins, before.at, before.counter, first_interval);
-            }
-            (Cause::Marked { at, counter_before }, timing) => {
-                let begins = self.current.is_none_or(|e| match timing {
-                    LossEventTiming::ArrivalTime => e.at + run.rtt < at,
-                    LossEventTiming::WindowCounter => {
-                        counter_before.saturating_sub(e.counter_before) > QUARTERS
-                    }
-                });
-                self.add_whole(run, begins, at, counter_before, first_interval);
+            (Cause::Marked { at, counter_before, round }, _) => {
+                self.add_whole(run, Loss { seq: run.first, at, counter_before, round }, first_interval);
             }
         }
     }
 
-    fn add_whole(
-        &mut self,
-        run: &Congestion,
-        begins: bool,
-        at: Instant,
-        counter_before: u64,
-        first: FirstInterval,
-    ) {
-        if begins {
-            let event = LossEvent {
-                first: run.first,
-                at,
-                counter_before,
-                found_at: run.found_at,
-                last: run.last,
-                non_data_below: run.non_data_below,
-            };
-            self.begin(event, first);
+    /// How long ago the current loss event began, in round-trip times; infinite if there is none or R is zero.
+    pub(crate) fn open_round_trips(&self, now: Mark, rtt: Duration) -> f64 {
+        self.current.map_or(f64::INFINITY, |e| self.round_trips(&e, now.at, now.counter, rtt))
+    }
+
+    /// The length of the open interval, `None` if it must not count.
+    pub(crate) fn open_length(&self, open: &Measured) -> Option<f64> {
+        self.length.open_counts(open.round_trips).then(|| self.length.length(open))
+    }
+
+    fn round_trips(&self, since: &LossEvent, at: Instant, counter: u64, rtt: Duration) -> f64 {
+        if self.timing == LossEventTiming::WindowCounter {
+            return f64_from_u64(counter.saturating_sub(since.counter_before)) / QUARTERS;
+        }
+        let lasted = f64_from_u64(at.saturating_since(since.at).as_nanos());
+        if rtt.is_zero() { f64::INFINITY } else { lasted / f64_from_u64(rtt.as_nanos()) }
+    }
+
+    /// Whether a loss begins a new event (RFC 5348 §5.2; RFC 4342 §10.2).
+    fn begins(&self, loss: &Loss, run: &Congestion) -> bool {
+        let Some(event) = self.current else { return true };
+        if self.insensitive == InsensitivePeriod::None {
+            return true;
+        }
+        match self.timing {
+            LossEventTiming::WindowCounter => {
+                let scale = match self.insensitive {
+                    InsensitivePeriod::Scaled { reference } => run.size / reference,
+                    InsensitivePeriod::RoundTrip | InsensitivePeriod::None => 1.0,
+                };
+                f64_from_u64(loss.counter_before.saturating_sub(event.counter_before)) > QUARTERS * scale
+            }
+            LossEventTiming::SenderTimeAndRound if loss.round <= event.round => false,
+            _ => event.at + self.period(run) < loss.at,
+        }
+    }
+
+    /// The loss-insensitive period.
+    fn period(&self, run: &Congestion) -> Duration {
+        match self.insensitive {
+            InsensitivePeriod::RoundTrip => run.rtt,
+            InsensitivePeriod::Scaled { reference } => run.rtt.mul_f64(run.size / reference),
+            InsensitivePeriod::None => Duration::ZERO,
+        }
+    }
+
+    /// A run that lies in one event as a whole.
+    fn add_whole(&mut self, run: &Congestion, loss: Loss, first: FirstInterval) {
+        let lost = run.last - run.first + 1;
+        if self.begins(&loss, run) {
+            self.begin(LossEvent { last: run.last, lost, ..loss.event(run) }, run, first);
         } else if let Some(event) = &mut self.current {
             event.last = run.last;
+            event.lost += lost;
+        }
+    }
+
+    /// Losses one by one where not every lost packet is a unit lost. Of a hole too long for that, each packet examined stands for
+    /// several.
+    fn add_units(&mut self, run: &Congestion, first: FirstInterval) {
+        let stride = ((run.last - run.first) / EXAMINED).saturating_add(1);
+        let mut seq = run.first;
+        while seq <= run.last {
+            let packets = stride.min(run.last - seq + 1);
+            let loss = match run.cause {
+                Cause::Missing { before, after } => {
+                    let span = after.at.saturating_since(before.at);
+                    let steps = after.seq - before.seq;
+                    let at = before.at + Duration::from_nanos(interpolate(span, seq - before.seq, steps));
+                    Loss { at, round: after.round, ..Loss::at(seq, before) }
+                }
+                Cause::Marked { at, counter_before, round } => Loss { seq, at, counter_before, round },
+            };
+            let size = run.size * f64_from_u64(packets);
+            let position = self.units.as_mut().and_then(|units| units.lose(seq, size, run.units));
+            let last = seq + packets - 1;
+            match position {
+                Some(position) if self.begins(&loss, run) => {
+                    let event = LossEvent { position, last, lost: packets, ..loss.event(run) };
+                    self.begin(event, run, first);
+                }
+                _ => {
+                    if let Some(event) = &mut self.current {
+                        event.last = last;
+                        event.lost += packets;
+                    }
+                }
+            }
+            seq = last.saturating_add(1);
         }
     }
 
@@ -119,9 +222,11 @@ impl Events {
             k.map_or(u64::MAX, |k| u64::try_from(k).unwrap_or(u64::MAX))
         };
         let (first_k, last_k) = (run.first - before.seq, run.last - before.seq);
+        let once_per_round = self.timing == LossEventTiming::SenderTimeAndRound;
         let start_k = match self.current {
             None => first_k,
-            Some(event) => match (event.at + run.rtt).checked_since(before.at) {
+            Some(event) if once_per_round && after.round <= event.round => u64::MAX,
+            Some(event) => match (event.at + self.period(run)).checked_since(before.at) {
                 None => first_k,
                 Some(limit) => within(limit).saturating_add(1).max(first_k),
             },
@@ -129,12 +234,15 @@ impl Events {
         if let Some(event) = &mut self.current
             && start_k > first_k
         {
-            event.last = before.seq + (start_k - 1).min(last_k);
+            let last = before.seq + (start_k - 1).min(last_k);
+            event.last = last;
+            event.lost += last - run.first + 1;
         }
         if start_k > last_k {
             return;
         }
-        let step = within(run.rtt).saturating_add(1);
+        // The whole hole is found by one packet, in one round of the sender.
+        let step = if once_per_round { u64::MAX } else { within(self.period(run)).saturating_add(1) };
         let events = (last_k - start_k) / step + 1;
         // All but the outermost of the intervals inside the hole are alike: past what the history holds they are only counted.
         let few = u64::try_from(2 * MAX_INTERVALS).unwrap_or(u64::MAX);
@@ -143,42 +251,60 @@ impl Events {
         for j in 0..skip_from {
             let j = if j + 1 == skip_from { events - 1 } else { j };
             let k = start_k + j * step;
-            let at = before.at + Duration::from_nanos(interpolate(span, k, steps));
-            let event = LossEvent {
-                first: before.seq + k,
-                at,
-                counter_before: before.counter,
-                found_at: run.found_at,
-                last: before.seq + k.saturating_add(step - 1).min(last_k),
-                non_data_below: run.non_data_below,
-            };
+            let nominal = |k| before.at + Duration::from_nanos(interpolate(span, k, steps));
+            let last = before.seq + k.saturating_add(step - 1).min(last_k);
+            let loss = Loss { at: nominal(k), round: after.round, ..Loss::at(before.seq + k, before) };
+            let event = LossEvent { last, lost: last - loss.seq + 1, ..loss.event(run) };
             if skipped > 0 && j + 1 == events {
                 // Pretend the last of the skipped ones was the current event, so that the interval closed now has its length.
                 if let Some(current) = &mut self.current {
                     current.first = event.first - step;
                     current.last = event.first - 1;
+                    current.lost = step;
+                    current.at = nominal(k - step);
                 }
             }
-            self.begin(event, first_interval);
+            self.begin(event, run, first_interval);
         }
         self.count += skipped;
     }
 
-    fn begin(&mut self, event: LossEvent, first: FirstInterval) {
+    fn begin(&mut self, event: LossEvent, run: &Congestion, first: FirstInterval) {
         match self.current {
             None => {
-                let lossless = event.first.saturating_sub(first.origin);
-                let ended = ClosedInterval { length: first.length, discount: 1.0, lossy: 0, lossless };
+                let ended = ClosedInterval {
+                    packets: first.length,
+                    length: first.length,
+                    discount: 1.0,
+                    lossy: 0,
+                    lossless: event.first.saturating_sub(first.origin),
+                    lost: 0,
+                };
                 self.intervals.close(ended, first.length);
             }
             Some(current) => {
-                let packets = event.first.saturating_sub(current.first);
+                let sequence = event.first.saturating_sub(current.first);
                 let non_data = event.non_data_below.saturating_sub(current.non_data_below);
-                let length = f64_from_u64(packets.saturating_sub(non_data).max(1));
-                let lossy = (current.last + 1).saturating_sub(current.first).min(packets);
-                let ended = ClosedInterval { length, discount: 1.0, lossy, lossless: packets - lossy };
-                // No packet has arrived between two events that were found together: DF is still at 1 (§5.5).
-                let grown_to = if event.found_at == current.found_at {
+                let packets = match self.units {
+                    None => f64_from_u64(sequence.saturating_sub(non_data).max(1)),
+                    Some(_) => (event.position - current.position).max(1.0),
+                };
+                let round_trips = self.round_trips(&current, event.at, event.counter_before, run.rtt);
+                let measured = Measured { packets, lost: current.lost, round_trips, size: run.size };
+                let length = self.length.length(&measured);
+                let lossy = (current.last + 1).saturating_sub(current.first).min(sequence);
+                let ended = ClosedInterval {
+                    packets,
+                    length,
+                    discount: 1.0,
+                    lossy,
+                    lossless: sequence - lossy,
+                    lost: current.lost,
+                };
+                // No packet has arrived between two events that were found together, and a short interval of TFRC-SP never was in
+                // the mean: DF is still at 1 (§5.5).
+                let grown_to = if event.found_at == current.found_at || !self.length.open_counts(round_trips)
+                {
                     0.0
                 } else {
                     length + f64_from_u64((event.found_at + 1).saturating_sub(event.first))
@@ -188,6 +314,37 @@ impl Events {
         }
         self.current = Some(event);
         self.count += 1;
+    }
+}
+
+/// A lost or marked packet, as far as telling events apart goes.
+#[derive(Debug, Clone, Copy)]
+struct Loss {
+    seq: u64,
+    at: Instant,
+    counter_before: u64,
+    round: u64,
+}
+
+impl Loss {
+    /// A missing packet with what is known of the one before the hole.
+    const fn at(seq: u64, before: Mark) -> Self {
+        Self { seq, at: before.at, counter_before: before.counter, round: before.round }
+    }
+
+    /// The event that it starts, alone in it.
+    const fn event(self, run: &Congestion) -> LossEvent {
+        LossEvent {
+            first: self.seq,
+            at: self.at,
+            counter_before: self.counter_before,
+            round: self.round,
+            found_at: run.found_at,
+            last: self.seq,
+            lost: 1,
+            non_data_below: run.non_data_below,
+            position: 0.0,
+        }
     }
 }
 

@@ -2,14 +2,17 @@
 
 use tfrc_units::Probability;
 
-use crate::config::{Estimator, HistoryDiscounting, MAX_INTERVALS, Settings};
+use crate::config::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval, Settings};
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
+use crate::history::window;
 use crate::ring::Ring;
 
 /// A loss interval that a later loss event has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ClosedInterval {
     /// Length in data packets; for the very first interval the synthetic one of §6.3.1.
+    pub(crate) packets: f64,
+    /// The length that counts: N/K of a short interval in TFRC-SP, else mostly `packets`.
     pub(crate) length: f64,
     /// DF_i.
     pub(crate) discount: f64,
@@ -17,6 +20,8 @@ pub(crate) struct ClosedInterval {
     pub(crate) lossy: u64,
     /// Sequence numbers after that, up to the next loss event.
     pub(crate) lossless: u64,
+    /// Packets lost or marked (0 for the very first interval).
+    pub(crate) lost: u64,
 }
 
 /// I_1 … I_n, newest last.
@@ -24,16 +29,24 @@ pub(crate) struct ClosedInterval {
 pub(crate) struct Intervals {
     closed: Ring<ClosedInterval, MAX_INTERVALS>,
     keep: usize,
+    /// The exponentially weighted mean of all intervals.
+    ewma: Option<f64>,
     estimator: Estimator,
     discounting: HistoryDiscounting,
 }
 
 impl Intervals {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let Estimator::AverageLossInterval { intervals, .. } = settings.estimator;
+        let keep = match settings.estimator {
+            Estimator::AverageLossInterval { intervals, .. } => usize::from(intervals),
+            // What the wire wants: nine with the open one (RFC 4342 §8.6.1).
+            Estimator::EwmaLossInterval { .. } => 8,
+            Estimator::DynamicHistoryWindow { .. } => MAX_INTERVALS,
+        };
         Self {
             closed: Ring::new(),
-            keep: usize::from(intervals),
+            keep,
+            ewma: None,
             estimator: settings.estimator,
             discounting: settings.discounting,
         }
@@ -50,17 +63,37 @@ impl Intervals {
             }
         }
         interval.discount = 1.0;
+        if let Estimator::EwmaLossInterval { weight, .. } = self.estimator {
+            let old = self.ewma.unwrap_or(interval.length);
+            self.ewma = Some(weight * old + (1.0 - weight) * interval.length);
+        }
         if self.closed.len() == self.keep {
             self.closed.pop_front();
         }
         self.closed.push(interval);
     }
 
-    /// p with the current interval at `open` packets; zero before the first loss event.
-    pub(crate) fn loss_event_rate(&self, open: f64) -> Probability {
-        let df = self.general_discount(open);
-        mean_interval(open, self.newest_first(), df, &self.estimator)
-            .map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))
+    /// p with the current interval at `open` packets, `None` if it must not count; zero before the first loss event. A dynamic
+    /// history window reaches back `window` packets at least.
+    pub(crate) fn loss_event_rate(&self, open: Option<f64>, window: f64) -> Probability {
+        let mean = match &self.estimator {
+            estimator @ Estimator::AverageLossInterval { .. } => {
+                let df = open.map_or(1.0, |open| self.general_discount(open));
+                mean_interval(open, self.newest_first(), df, estimator)
+            }
+            Estimator::EwmaLossInterval { weight, open: policy } => {
+                self.ewma.map(|mean| match (policy, open) {
+                    (OpenInterval::WhenLonger, Some(open)) => mean.max(weight * mean + (1.0 - weight) * open),
+                    _ => mean,
+                })
+            }
+            Estimator::DynamicHistoryWindow { events, .. } => self.closed.get(0).and_then(|oldest| {
+                // The synthetic first interval stands for all that came before it.
+                let lengths = self.newest_first().map(|i| i.length).chain(core::iter::repeat(oldest.length));
+                window::mean_interval(open.into_iter().chain(lengths.take(MAX_INTERVALS)), *events, window)
+            }),
+        };
+        mean.map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))
     }
 
     /// I_1 first.
@@ -71,7 +104,7 @@ impl Intervals {
     /// DF: 1 until the current interval is more than twice the mean of the closed ones, then falling to the floor.
     fn general_discount(&self, open: f64) -> f64 {
         let HistoryDiscounting::Floor(floor) = self.discounting else { return 1.0 };
-        let Estimator::AverageLossInterval { intervals, weights, .. } = self.estimator;
+        let Estimator::AverageLossInterval { intervals, weights, .. } = self.estimator else { return 1.0 };
         match mean_of_closed(self.newest_first(), weights, intervals) {
             Some(mean) if open > 2.0 * mean => (2.0 * mean / open).max(floor),
             _ => 1.0,
@@ -88,7 +121,7 @@ mod tests {
     use super::*;
 
     fn closed(length: f64) -> ClosedInterval {
-        ClosedInterval { length, discount: 1.0, lossy: 1, lossless: 0 }
+        ClosedInterval { packets: length, length, discount: 1.0, lossy: 1, lossless: 0, lost: 1 }
     }
 
     fn after(lengths: &[f64], discounting: HistoryDiscounting) -> Intervals {
@@ -102,7 +135,7 @@ mod tests {
     #[test]
     fn steady_intervals_give_their_inverse() {
         for discounting in [HistoryDiscounting::Off, HistoryDiscounting::Floor(0.25)] {
-            assert_eq!(after(&[100.0; 12], discounting).loss_event_rate(1.0).get(), 0.01);
+            assert_eq!(after(&[100.0; 12], discounting).loss_event_rate(Some(1.0), 0.0).get(), 0.01);
         }
     }
 
@@ -110,15 +143,15 @@ mod tests {
     /// I_tot0 = 400 + 0.5·100·(1+1+1+0.8+0.6+0.4+0.2) = 650 over W_tot0 = 1 + 0.5·5 = 3.5.
     #[test]
     fn a_long_open_interval_discounts_the_others() {
-        let p = after(&[100.0; 9], HistoryDiscounting::Floor(0.25)).loss_event_rate(400.0).get();
+        let p = after(&[100.0; 9], HistoryDiscounting::Floor(0.25)).loss_event_rate(Some(400.0), 0.0).get();
         assert!((p - 3.5 / 650.0).abs() < 1e-15);
-        let p = after(&[100.0; 9], HistoryDiscounting::Off).loss_event_rate(400.0).get();
+        let p = after(&[100.0; 9], HistoryDiscounting::Off).loss_event_rate(Some(400.0), 0.0).get();
         assert!((p - 6.0 / 900.0).abs() < 1e-15);
     }
 
     #[test]
     fn the_floor_holds() {
-        let p = after(&[100.0; 9], HistoryDiscounting::Floor(0.25)).loss_event_rate(4000.0).get();
+        let p = after(&[100.0; 9], HistoryDiscounting::Floor(0.25)).loss_event_rate(Some(4000.0), 0.0).get();
         assert!((p - (1.0 + 0.25 * 5.0) / (4000.0 + 0.25 * 500.0)).abs() < 1e-15);
     }
 
@@ -128,7 +161,7 @@ mod tests {
         let mut intervals = after(&[100.0; 8], HistoryDiscounting::Floor(0.25));
         intervals.close(closed(400.0), 800.0);
         let old = 0.25 * (1.0 + 1.0 + 1.0 + 0.8 + 0.6 + 0.4 + 0.2);
-        let p = intervals.loss_event_rate(1.0).get();
+        let p = intervals.loss_event_rate(Some(1.0), 0.0).get();
         assert!((p - (1.0 + old) / (400.0 + 100.0 * old)).abs() < 1e-15, "{p}");
     }
 
@@ -139,8 +172,46 @@ mod tests {
             &[100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 400.0],
             HistoryDiscounting::Floor(0.25),
         );
-        let p = intervals.loss_event_rate(1.0).get();
+        let p = intervals.loss_event_rate(Some(1.0), 0.0).get();
         let old = 0.5 * (1.0 + 1.0 + 1.0 + 0.8 + 0.6 + 0.4 + 0.2);
         assert!((p - (1.0 + old) / (400.0 + 100.0 * old)).abs() < 1e-15, "{p}");
+    }
+
+    fn estimated(estimator: Estimator, lengths: &[f64], open: Option<f64>, window: f64) -> f64 {
+        let mut intervals = Intervals::new(&Settings { estimator, ..Settings::default() });
+        for length in lengths {
+            intervals.close(closed(*length), *length);
+        }
+        1.0 / intervals.loss_event_rate(open, window).get()
+    }
+
+    /// A ← hA + (1 − h)I at each interval, A of the first; the open one when it makes the mean longer (ns-2).
+    #[test]
+    fn exponentially_weighted_intervals() {
+        let ewma = |open| Estimator::EwmaLossInterval { weight: 0.75, open };
+        let after = |open, length| estimated(ewma(open), &[100.0, 20.0, 60.0], Some(length), 0.0);
+        // 100, then 80, then 75.
+        assert_eq!(after(OpenInterval::Never, 1000.0), 75.0);
+        assert_eq!(after(OpenInterval::WhenLonger, 60.0), 75.0);
+        assert_eq!(after(OpenInterval::WhenLonger, 95.0), 80.0);
+        assert_eq!(estimated(ewma(OpenInterval::WhenLonger), &[100.0; 50], None, 0.0), 100.0);
+    }
+
+    /// With four events: the open interval and three before it; before the first interval lies more of the same.
+    #[test]
+    fn a_window_of_events() {
+        let window = Estimator::DynamicHistoryWindow { events: 4, window: crate::HistoryWindow::ByEvents };
+        assert_eq!(estimated(window, &[500.0, 10.0, 20.0, 30.0], Some(40.0), 0.0), 25.0);
+        assert_eq!(estimated(window, &[50.0], Some(10.0), 0.0), 40.0);
+        assert_eq!(estimated(window, &[500.0, 10.0, 20.0, 30.0], Some(40.0), 1000.0), 1000.0 / 5.0);
+        assert_eq!(estimated(window, &[10.0; 60], Some(10.0), 1e9), 10.0);
+    }
+
+    /// An open interval that must not count leaves the mean of the closed ones, however long it is (RFC 4828 §3).
+    #[test]
+    fn the_open_interval_may_be_left_out() {
+        let intervals = after(&[100.0; 9], HistoryDiscounting::Off);
+        assert_eq!(intervals.loss_event_rate(None, 0.0).get(), 0.01);
+        assert!(intervals.loss_event_rate(Some(4000.0), 0.0).get() < 0.01);
     }
 }

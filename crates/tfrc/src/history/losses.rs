@@ -11,9 +11,12 @@ const REPAIRABLE: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) seq: u64,
+    /// The time that loss events go by: of arrival, or of sending.
     pub(crate) at: Instant,
     /// The window counter, counted on without wrapping.
     pub(crate) counter: u64,
+    /// The sender's round counter.
+    pub(crate) round: u64,
 }
 
 /// What happened to the packets of a [`Congestion`].
@@ -22,28 +25,33 @@ pub(crate) enum Cause {
     /// They are missing between two that arrived: S_before and S_after of RFC 5348 §5.2.
     Missing { before: Mark, after: Mark },
     /// A router marked one packet; `counter_before` is the window counter of the packet before it.
-    Marked { at: Instant, counter_before: u64 },
+    Marked { at: Instant, counter_before: u64, round: u64 },
 }
 
 /// A run of consecutive packets that are missing, or one that is marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Congestion {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) cause: Cause,
     /// Packets that arrived with a higher sequence number.
-    later: u8,
+    pub(crate) later: u8,
     /// S_C, the highest sequence number received, when the run was declared.
     pub(crate) found_at: u64,
     /// R as the sender reported it by then.
     pub(crate) rtt: Duration,
     /// Packets without data known to lie below `first`.
     pub(crate) non_data_below: u64,
+    /// The mean packet size when the run was found, in bytes.
+    pub(crate) size: f64,
+    /// Units received by then, where those are counted.
+    pub(crate) units: f64,
 }
 
 impl Congestion {
-    pub(crate) const fn new(first: u64, last: u64, cause: Cause, rtt: Duration, non_data_below: u64) -> Self {
-        Self { first, last, cause, later: 0, found_at: last, rtt, non_data_below }
+    /// A run found with this round-trip time.
+    pub(crate) const fn new(first: u64, last: u64, cause: Cause, rtt: Duration) -> Self {
+        Self { first, last, cause, later: 0, found_at: last, rtt, non_data_below: 0, size: 0.0, units: 0.0 }
     }
 }
 
@@ -155,6 +163,16 @@ impl Losses {
                     self.declared += 1;
                 }
             }
+        }
+        self.declared - before
+    }
+
+    /// Pending holes that begin at `up_to` or below are lost at somebody else's word; `highest` is S_C. Returns how many.
+    pub(crate) fn declare(&mut self, up_to: u64, highest: u64) -> usize {
+        let before = self.declared;
+        while let Some(run) = self.runs.get_mut(self.declared).filter(|run| run.first <= up_to) {
+            run.found_at = highest;
+            self.declared += 1;
         }
         self.declared - before
     }

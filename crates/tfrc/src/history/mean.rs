@@ -51,18 +51,21 @@ fn mean_with_open(open: f64, closed: impl Iterator<Item = Weighed>, df: f64, wei
     total / total_weight
 }
 
-/// The mean loss interval from the open interval and the closed ones, newest first; `None` before the first loss event.
+/// The mean loss interval from the open interval, if it may count, and the closed ones, newest first; `None` before the first loss
+/// event and with another estimator.
 pub(crate) fn mean_interval(
-    open: f64,
+    open: Option<f64>,
     closed: impl Iterator<Item = Weighed> + Clone,
     df: f64,
     estimator: &Estimator,
 ) -> Option<f64> {
-    let Estimator::AverageLossInterval { intervals: n, weights, open: use_open } = *estimator;
+    let Estimator::AverageLossInterval { intervals: n, weights, open: use_open } = *estimator else {
+        return None;
+    };
     let without = mean_of_closed(closed.clone(), weights, n)?;
-    Some(match use_open {
-        OpenInterval::Never => without,
-        OpenInterval::WhenLonger => without.max(mean_with_open(open, closed, df, weights, n)),
+    Some(match (use_open, open) {
+        (OpenInterval::WhenLonger, Some(open)) => without.max(mean_with_open(open, closed, df, weights, n)),
+        (OpenInterval::Never, _) | (_, None) => without,
     })
 }
 
@@ -74,7 +77,7 @@ mod tests {
     fn loss_event_rate(lengths: &[f64], estimator: &Estimator) -> Option<f64> {
         let (open, closed) = lengths.split_first()?;
         let closed = closed.iter().map(|length| Weighed { length: *length, discount: 1.0 });
-        mean_interval(*open, closed, 1.0, estimator).map(|mean| 1.0 / mean)
+        mean_interval(Some(*open), closed, 1.0, estimator).map(|mean| 1.0 / mean)
     }
 
     const DEFAULT: Estimator = Estimator::AverageLossInterval {

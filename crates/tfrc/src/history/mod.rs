@@ -1,18 +1,26 @@
 //! What the receiver remembers of the packets that came: arrivals → losses → loss events → loss intervals → p.
 
+#[cfg(test)]
+mod bernoulli;
 mod events;
 mod intervals;
+mod length;
 mod losses;
 mod mean;
 mod reported;
 #[cfg(test)]
+mod small;
+#[cfg(test)]
 mod tests;
+mod units;
+mod window;
 
-pub use reported::loss_event_rate;
+pub use reported::{ReportedInterval, loss_event_rate, loss_event_rate_of};
 use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 
-use crate::config::Settings;
-use events::{Events, FirstInterval};
+use crate::config::{LossEventTiming, Settings};
+use events::{Events, FirstInterval, LossEvent};
+use length::Measured;
 use losses::{Cause, Congestion, Fill, Losses, Mark};
 
 /// A loss interval as RFC 4342 §8.6 reports it.
@@ -23,8 +31,11 @@ pub struct LossInterval {
     /// Sequence numbers from the first to the last loss of the interval.
     pub loss_length: u64,
     /// Data packets, the length that counts for p; of the very first interval the synthetic length of RFC 5348 §6.3.1,
-    /// or 0 before the first loss event.
+    /// or 0 before the first loss event. Where small packets are counted in units (`SizeCorrection`), the number of units.
     pub data_length: f64,
+    /// How many packets of it were lost or marked, at most `loss_length` (RFC 5622 §8.7, Drop Count); 0 before the first loss
+    /// event.
+    pub lost: u64,
 }
 
 /// A packet as the history sees it.
@@ -36,6 +47,12 @@ pub(crate) struct Seen {
     /// Packets without data known to stand directly before this one.
     pub(crate) non_data_before: u32,
     pub(crate) window_counter: u8,
+    /// Bytes of data.
+    pub(crate) size: u32,
+    /// When it was sent by the sender's clock, if the packet says so.
+    pub(crate) sent_at: Option<Instant>,
+    /// The sender's round counter.
+    pub(crate) round: u64,
     /// R as the sender last reported it.
     pub(crate) rtt: Duration,
 }
@@ -59,7 +76,20 @@ pub(crate) struct LossHistory {
     origin: Option<u64>,
     highest: Option<Mark>,
     last_arrival: Option<Mark>,
+    /// When the packet with the highest sequence number came.
+    highest_arrived: Instant,
+    timing: LossEventTiming,
+    /// The sender's time of the packet before, and when that came.
+    sender_clock: Option<(Instant, Instant)>,
     non_data: u64,
+    /// Mean size of the data packets of late.
+    size: f64,
+    /// Units received, where those are counted.
+    units: f64,
+    /// R as the newest packet told it.
+    rtt: Duration,
+    /// The least packets in a dynamic history window.
+    window: f64,
     losses: Losses,
     /// Loss events of the runs that are beyond repair.
     settled: Events,
@@ -74,7 +104,14 @@ impl LossHistory {
             origin: None,
             highest: None,
             last_arrival: None,
+            highest_arrived: Instant::ZERO,
+            timing: settings.loss_event_timing,
+            sender_clock: None,
             non_data: 0,
+            size: 0.0,
+            units: 0.0,
+            rtt: Duration::ZERO,
+            window: 0.0,
             losses: Losses::new(settings.lost_after),
             settled: Events::new(settings),
             events: Events::new(settings),
@@ -85,15 +122,16 @@ impl LossHistory {
     /// Says which packet will be the first, so that its loss is noticed too.
     pub(crate) fn expect(&mut self, now: Instant, first: u64) {
         if self.highest.is_none() {
-            let mark = Mark { seq: first.saturating_sub(1), at: now, counter: 0 };
+            let mark = Mark { seq: first.saturating_sub(1), at: now, counter: 0, round: 0 };
             self.origin = Some(first);
             (self.highest, self.last_arrival) = (Some(mark), Some(mark));
+            self.highest_arrived = now;
         }
     }
 
     /// The highest sequence number so far and when it came.
     pub(crate) fn highest(&self) -> Option<(u64, Instant)> {
-        self.highest.map(|mark| (mark.seq, mark.at))
+        self.highest.map(|mark| (mark.seq, self.highest_arrived))
     }
 
     /// Loss events so far.
@@ -108,7 +146,12 @@ impl LossHistory {
 
     /// p (RFC 5348 §5.4, §5.5); zero before the first loss event (§5).
     pub(crate) fn loss_event_rate(&self) -> Probability {
-        self.events.intervals.loss_event_rate(self.open_length())
+        self.events.intervals.loss_event_rate(self.open_length(), self.window)
+    }
+
+    /// Sets the least length of a dynamic history window, in packets.
+    pub(crate) fn set_window(&mut self, packets: f64) {
+        self.window = packets;
     }
 
     /// Takes in a packet: new, late into its hole (RFC 5348 §5.1), or a duplicate. `first_interval` is asked for the synthetic interval of §6.3.1 when the first loss event is found;
@@ -120,6 +163,7 @@ impl LossHistory {
         first_interval: impl FnOnce(FirstLoss) -> f64,
     ) -> Change {
         let origin = *self.origin.get_or_insert(seen.seq);
+        let at = self.event_time(now, seen);
         let events_before = self.events.count;
         let mut replay = false;
         let mark = match self.highest {
@@ -134,28 +178,39 @@ impl LossHistory {
                         before
                     }
                 };
-                Mark { seq: seen.seq, at: now, counter: advance(before.counter, seen.window_counter) }
+                let counter = advance(before.counter, seen.window_counter);
+                Mark { seq: seen.seq, at, counter, round: seen.round }
             }
             highest => {
                 let counter = highest
                     .map_or(u64::from(seen.window_counter & 15), |h| advance(h.counter, seen.window_counter));
-                let mark = Mark { seq: seen.seq, at: now, counter };
+                let mark = Mark { seq: seen.seq, at, counter, round: seen.round };
                 self.add_hole(origin, mark, seen);
                 self.highest = Some(mark);
+                self.highest_arrived = now;
                 mark
             }
         };
-        if !seen.is_data {
+        self.rtt = seen.rtt;
+        let marked = seen.ecn == Ecn::Ce && seen.is_data;
+        if seen.is_data {
+            self.add_size(seen, marked);
+        } else {
             self.non_data += 1;
         }
         let highest = self.highest.map_or(seen.seq, |h| h.seq);
         let mut declared = self.losses.count_arrival(seen.seq, highest);
-        if seen.ecn == Ecn::Ce && seen.is_data {
+        if marked {
             let counter_before = self.last_arrival.map_or(mark.counter, |m| m.counter);
-            let cause = Cause::Marked { at: now, counter_before };
+            let cause = Cause::Marked { at, counter_before, round: seen.round };
             let declared_before = self.losses.declared().count();
-            let mut run = Congestion::new(seen.seq, seen.seq, cause, seen.rtt, self.non_data);
-            run.found_at = highest;
+            let run = Congestion {
+                found_at: highest,
+                non_data_below: self.non_data,
+                size: f64::from(seen.size),
+                units: self.units,
+                ..Congestion::new(seen.seq, seen.seq, cause, seen.rtt)
+            };
             let (disorder, out) = self.losses.add_mark(run);
             replay |= disorder;
             let forgotten = usize::from(out.is_some());
@@ -169,6 +224,20 @@ impl LossHistory {
             core::cmp::Ordering::Equal => Change::None,
             core::cmp::Ordering::Less => Change::LossEventRemoved,
         }
+    }
+
+    /// The missing packets up to this one are lost, whether or not enough later ones have come: a hole that reaches further
+    /// counts whole. For `first_interval` see [`LossHistory::on_packet`].
+    pub(crate) fn declare_lost(
+        &mut self,
+        up_to: u64,
+        first_interval: impl FnOnce(FirstLoss) -> f64,
+    ) -> Change {
+        let (Some(highest), Some(origin)) = (self.highest, self.origin) else { return Change::None };
+        let events_before = self.events.count;
+        let declared = self.losses.declare(up_to, highest.seq);
+        self.bring_up_to_date(origin, declared, false, first_interval);
+        if self.events.count > events_before { Change::NewLossEvent } else { Change::None }
     }
 
     /// Up to this many of the newest packets are in no loss interval because a hole among them may still be filled
@@ -186,49 +255,91 @@ impl LossHistory {
         let open = match (self.events.current, self.origin) {
             (Some(event), _) => {
                 let end = end.max(event.last + 1);
-                let packets = end - event.first;
-                let non_data = self.non_data.saturating_sub(event.non_data_below);
                 LossInterval {
                     lossless_length: end - event.last - 1,
                     loss_length: event.last - event.first + 1,
-                    data_length: f64_from_u64(packets.saturating_sub(non_data).max(1)),
+                    data_length: self.open_packets(&event, end),
+                    lost: event.lost,
                 }
             }
             (None, origin) => LossInterval {
                 lossless_length: end.saturating_sub(origin.unwrap_or(end)),
                 loss_length: 0,
                 data_length: 0.0,
+                lost: 0,
             },
         };
         core::iter::once(open).chain(self.events.intervals.iter().map(|i| LossInterval {
             lossless_length: i.lossless,
             loss_length: i.lossy,
-            data_length: i.length,
+            data_length: i.packets,
+            lost: i.lost,
         }))
     }
 
-    /// I_0 = S_C − S_A + 1 (RFC 5348 §5.3), packets without data left out (RFC 4342 §6.1.1).
-    fn open_length(&self) -> f64 {
-        match (self.events.current, self.highest) {
-            (Some(event), Some(highest)) => {
-                let packets = (highest.seq + 1).saturating_sub(event.first);
+    /// I_0, or `None` if it must not count. Without an event it is 0.
+    fn open_length(&self) -> Option<f64> {
+        let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return Some(0.0) };
+        let round_trips = self.events.open_round_trips(highest, self.rtt);
+        let packets = self.open_packets(&event, highest.seq + 1);
+        self.events.open_length(&Measured { packets, lost: event.lost, round_trips, size: self.size })
+    }
+
+    /// I_0 = S_C − S_A + 1 (RFC 5348 §5.3) with `end` = S_C + 1, packets without data left out (RFC 4342 §6.1.1).
+    fn open_packets(&self, event: &LossEvent, end: u64) -> f64 {
+        match self.events.units {
+            None => {
+                let packets = end.saturating_sub(event.first);
                 let non_data = self.non_data.saturating_sub(event.non_data_below);
                 f64_from_u64(packets.saturating_sub(non_data).max(1))
             }
-            _ => 0.0,
+            Some(units) => (units.total(self.units) - event.position).max(1.0),
+        }
+    }
+
+    /// The time that loss events go by. A packet that does not say when it was sent is taken to have come as fast as the last that
+    /// did.
+    fn event_time(&mut self, now: Instant, seen: &Seen) -> Instant {
+        if matches!(self.timing, LossEventTiming::ArrivalTime | LossEventTiming::WindowCounter) {
+            return now;
+        }
+        let since = |(sent, arrived): (Instant, Instant)| sent + now.saturating_since(arrived);
+        let sent = seen.sent_at.or_else(|| self.sender_clock.map(since)).unwrap_or(now);
+        self.sender_clock = Some((sent, now));
+        sent
+    }
+
+    /// A data packet's size goes into the mean and, unless it is marked, into the units received.
+    fn add_size(&mut self, seen: &Seen, marked: bool) {
+        /// Weight of the newest packet.
+        const GAIN: f64 = 0.05;
+        let size = f64::from(seen.size);
+        self.size = if self.size > 0.0 { self.size + GAIN * (size - self.size) } else { size };
+        if let Some(units) = self.events.units.filter(|_| !marked) {
+            self.units += units.received(seen.seq, size);
         }
     }
 
     /// The packets between the highest so far and this one are missing, but for those known to carry no data. S_before of RFC
     /// 5348 §5.2 is the last to arrive, not the highest.
     fn add_hole(&mut self, origin: u64, mark: Mark, seen: &Seen) {
-        let (Some(highest), Some(before)) = (self.highest, self.last_arrival) else { return };
+        let (Some(highest), Some(last_arrival)) = (self.highest, self.last_arrival) else { return };
+        // Times of sending follow the sequence, times of arrival need not.
+        let by_sender =
+            matches!(self.timing, LossEventTiming::SenderTime | LossEventTiming::SenderTimeAndRound);
+        let before = if by_sender { highest } else { last_arrival };
         let missing = mark.seq - highest.seq - 1;
         let non_data = u64::from(seen.non_data_before).min(missing);
         if missing > non_data {
             let cause = Cause::Missing { before, after: mark };
-            let run =
-                Congestion::new(highest.seq + 1, mark.seq - 1 - non_data, cause, seen.rtt, self.non_data);
+            // Before the first packet arrives there is no mean size but that of the one that shows the hole.
+            let size = if self.size > 0.0 { self.size } else { f64::from(seen.size) };
+            let run = Congestion {
+                non_data_below: self.non_data,
+                size,
+                units: self.units,
+                ..Congestion::new(highest.seq + 1, mark.seq - 1 - non_data, cause, seen.rtt)
+            };
             let out = self.losses.add_hole(run);
             self.settle(out, origin);
         }

@@ -31,15 +31,24 @@ fn history() -> LossHistory {
     LossHistory::new(&settings())
 }
 
-fn feed(history: &mut LossHistory, packet: Packet) -> Change {
-    let seen = Seen {
-        seq: packet.seq,
-        ecn: if packet.marked { Ecn::Ce } else { Ecn::NotEct },
+/// An ordinary data packet.
+fn plain(seq: u64) -> Seen {
+    Seen {
+        seq,
+        ecn: Ecn::NotEct,
         is_data: true,
         non_data_before: 0,
         window_counter: 0,
+        size: 1000,
+        sent_at: None,
+        round: 0,
         rtt: RTT,
-    };
+    }
+}
+
+fn feed(history: &mut LossHistory, packet: Packet) -> Change {
+    let ecn = if packet.marked { Ecn::Ce } else { Ecn::NotEct };
+    let seen = Seen { ecn, ..plain(packet.seq) };
     history.on_packet(packet.at, &seen, |_| SEED)
 }
 
@@ -315,14 +324,7 @@ fn loss_events_by_the_window_counter() {
         let mut h = LossHistory::new(&settings);
         for (i, counter) in counters.iter().enumerate() {
             // Every second packet is lost.
-            let seen = Seen {
-                seq: 2 * wide(i),
-                ecn: Ecn::NotEct,
-                is_data: true,
-                non_data_before: 0,
-                window_counter: *counter,
-                rtt: RTT,
-            };
+            let seen = Seen { window_counter: *counter, ..plain(2 * wide(i)) };
             h.on_packet(at(0), &seen, |_| SEED);
         }
         h.loss_events()
@@ -337,7 +339,7 @@ fn loss_events_by_the_window_counter() {
 fn packets_without_data_do_not_count() {
     let mut h = history();
     let mut feed = |ms, seq, is_data, non_data_before| {
-        let seen = Seen { seq, ecn: Ecn::NotEct, is_data, non_data_before, window_counter: 0, rtt: RTT };
+        let seen = Seen { is_data, non_data_before, ..plain(seq) };
         h.on_packet(at(ms), &seen, |_| SEED)
     };
     feed(0, 0, true, 0);
@@ -359,9 +361,7 @@ fn the_first_packet_may_be_the_lost_one() {
     h.expect(at(0), 5);
     let mut asked = Vec::new();
     for seq in 6..10 {
-        let seen =
-            Seen { seq, ecn: Ecn::NotEct, is_data: true, non_data_before: 0, window_counter: 0, rtt: RTT };
-        h.on_packet(at(seq), &seen, |first| {
+        h.on_packet(at(seq), &plain(seq), |first| {
             asked.push(first);
             4.84
         });

@@ -55,7 +55,8 @@ impl ReceiveRate {
         f64_from_u64(self.bytes.checked_div(self.packets).unwrap_or(0).max(1))
     }
 
-    fn current(&self, now: Instant, rtt: Duration) -> Rate {
+    /// The same without remembering it.
+    pub(crate) fn current(&self, now: Instant, rtt: Duration) -> Rate {
         let long_ago = |tally: &Tally| now.saturating_since(tally.at) >= rtt;
         let whole_window_known = self.arrivals.get(0).is_some_and(|oldest| long_ago(&oldest));
         if whole_window_known && !rtt.is_zero() {

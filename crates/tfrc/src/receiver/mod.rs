@@ -7,8 +7,9 @@ mod tests;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, FeedbackTrigger, Settings};
+use crate::config::{Config, Estimator, FeedbackTrigger, FirstInterval, HistoryWindow, Settings};
 use crate::decision::{Wake, WakeReason};
+use crate::equation::InverseError;
 use crate::history::{Change, FirstLoss, LossHistory, LossInterval, Seen};
 use counter_rtt::CounterRtt;
 use meter::ReceiveRate;
@@ -35,6 +36,10 @@ pub struct Arrival {
     pub rtt: Option<Duration>,
     /// The low four bits of a counter of quarter round-trip times; 0 if the protocol has none (RFC 4342 §8.1).
     pub window_counter: u8,
+    /// When it was sent by the sender's clock, which need not agree with the receiver's; for loss events by the times of sending.
+    pub sent_at: Option<Instant>,
+    /// [`crate::Sender::round`] when it was sent; 0 if the protocol does not carry it.
+    pub round: u64,
     /// Whether it carries data.
     pub kind: PacketKind,
     /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7). Missing ones among them are
@@ -75,7 +80,7 @@ pub enum FeedbackReason {
 
 /// The receiving half. Feed every packet that arrives, valid and in the order of arrival, then poll for feedback.
 ///
-/// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 17 loss intervals and the last
+/// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 33 loss intervals and the last
 /// 16 arrivals.
 #[derive(Debug, Clone)]
 pub struct Receiver {
@@ -88,11 +93,14 @@ pub struct Receiver {
     timer: Option<Instant>,
     /// R when the timer was last set: R_(m-1) at the next expiration.
     timer_rtt: Duration,
+    /// Reports are at least this far apart, new loss events aside, and X_recv is measured over as long.
+    least_period: Duration,
     data_since_feedback: bool,
     /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
     overdue: bool,
     due: Option<FeedbackReason>,
     reports: u64,
+    last_report: Instant,
     previous_p: Probability,
     /// The window counter at the last report (RFC 4342 §10.3).
     last_counter: u64,
@@ -111,13 +119,20 @@ impl Receiver {
             counter_rtt: CounterRtt::new(),
             timer: None,
             timer_rtt: settings.receiver_rtt_before_sample,
+            least_period: Duration::ZERO,
             data_since_feedback: false,
             overdue: false,
             due: None,
             reports: 0,
+            last_report: Instant::ZERO,
             previous_p: Probability::ZERO,
             last_counter: 0,
         }
+    }
+
+    /// One that cannot report more often than this, whatever the round-trip time.
+    pub(crate) fn reporting_every(config: &Config, least_period: Duration) -> Self {
+        Self { least_period, ..Self::new(config) }
     }
 
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without
@@ -146,13 +161,18 @@ impl Receiver {
             is_data: arrival.kind == PacketKind::Data,
             non_data_before: arrival.non_data_before,
             window_counter: arrival.window_counter,
+            size: arrival.size,
+            sent_at: arrival.sent_at,
+            round: arrival.round,
             rtt,
         };
         let counter_before = self.history.window_counter();
+        let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
         let (meter, settings) = (&self.meter, &self.settings);
         // §6.1 step 1, and §5 as far as a new packet changes it.
-        let change =
-            self.history.on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first));
+        let change = self
+            .history
+            .on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first, arriving));
         if change == Change::Duplicate {
             return;
         }
@@ -167,7 +187,10 @@ impl Receiver {
             self.meter.on_data(now, arrival.size);
             self.data_since_feedback = true;
         }
-        if let Some(reason) = self.reason_to_report(change, counter) {
+        if change == Change::NewLossEvent {
+            self.set_window(now);
+        }
+        if let Some(reason) = self.reason_to_report(now, change, counter) {
             self.due = Some(reason);
         }
     }
@@ -185,6 +208,31 @@ impl Receiver {
         }
     }
 
+    /// Missing packets up to this one are lost at somebody else's word, however few later ones have come.
+    pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
+        let rtt = self.rtt();
+        let (meter, settings) = (&self.meter, &self.settings);
+        let change =
+            self.history.declare_lost(up_to, |first| first_interval(settings, meter, now, rtt, first, 0));
+        if change == Change::NewLossEvent
+            && let Some(reason) = self.reason_to_report(now, change, self.history.window_counter())
+        {
+            self.due = Some(reason);
+        }
+    }
+
+    /// Over how long X_recv will be measured next.
+    pub(crate) const fn window(&self) -> Duration {
+        self.timer_rtt
+    }
+
+    /// Takes the report that falls due by `until` already now, if there is something to report.
+    pub(crate) fn hurry(&mut self, until: Instant) {
+        if self.data_since_feedback && self.timer.is_some_and(|at| at <= until) {
+            self.due = self.due.or(Some(FeedbackReason::Regular));
+        }
+    }
+
     /// When [`Receiver::handle_timeout`] wants to be called next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wake> {
@@ -197,12 +245,14 @@ impl Receiver {
         let reason = self.due.take()?;
         let (newest_seq, arrived) = self.history.highest()?;
         // §6.2 step 1.
+        self.set_window(now);
         let p = self.history.loss_event_rate();
         self.previous_p = p;
         // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to ignore that.
         let receive_rate =
             if self.reports == 0 { Rate::ZERO } else { self.meter.measure(now, self.timer_rtt) };
         self.reports += 1;
+        self.last_report = now;
         self.data_since_feedback = false;
         self.overdue = false;
         self.last_counter = self.history.window_counter();
@@ -250,13 +300,13 @@ impl Receiver {
     }
 
     /// Whether the packet just taken in calls for a report (§6.1 steps 2 to 4; §6.3; RFC 4342 §10.3).
-    fn reason_to_report(&mut self, change: Change, counter: u64) -> Option<FeedbackReason> {
+    fn reason_to_report(&mut self, now: Instant, change: Change, counter: u64) -> Option<FeedbackReason> {
         if change == Change::NewLossEvent {
             // §6.1 step 3, then §6.1 step 4.
             let p = self.history.loss_event_rate();
             let risen = p > self.previous_p;
             self.previous_p = p;
-            if risen {
+            if risen || self.settings.feedback == FeedbackTrigger::Arrival {
                 return Some(FeedbackReason::NewLossEvent);
             }
         }
@@ -268,13 +318,36 @@ impl Receiver {
         }
         match self.settings.feedback {
             // §6.3: without a round-trip time to set the timer by, every packet is reported.
-            FeedbackTrigger::Timer if self.timer.is_none() => Some(FeedbackReason::First),
+            FeedbackTrigger::Timer | FeedbackTrigger::Arrival if self.timer.is_none() => {
+                Some(FeedbackReason::First)
+            }
             FeedbackTrigger::Timer if self.overdue => Some(FeedbackReason::Regular),
+            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) >= self.rtt() => {
+                Some(FeedbackReason::Regular)
+            }
             FeedbackTrigger::WindowCounter if counter >= self.last_counter + 4 => {
                 Some(FeedbackReason::Regular)
             }
-            FeedbackTrigger::Timer | FeedbackTrigger::WindowCounter => None,
+            FeedbackTrigger::Timer | FeedbackTrigger::Arrival | FeedbackTrigger::WindowCounter => None,
         }
+    }
+
+    /// The window of packets in which the equation, giving the present receive rate, expects as many loss events as a dynamic
+    /// history window must hold.
+    fn set_window(&mut self, now: Instant) {
+        let Estimator::DynamicHistoryWindow { events, window: HistoryWindow::ByRate } =
+            self.settings.estimator
+        else {
+            return;
+        };
+        let (rtt, rate) = (self.rtt(), self.meter.current(now, self.rtt()));
+        let segment = self.settings.packet_size.equation_segment(self.meter.mean_size());
+        let p = match self.settings.equation.loss_event_rate(segment, rtt, rate) {
+            Ok(p) => p.get(),
+            Err(InverseError::RateTooHigh) => 0.0,
+            Err(_) => 1.0,
+        };
+        self.history.set_window(f64::from(events) / p);
     }
 
     fn knows_rtt(&self) -> bool {
@@ -283,26 +356,39 @@ impl Receiver {
 
     fn restart(&mut self, now: Instant) {
         self.meter.on_expiration(now);
-        self.timer_rtt = self.rtt();
-        let by_timer = self.settings.feedback == FeedbackTrigger::Timer;
-        self.timer = if by_timer && self.knows_rtt() { Some(now + self.timer_rtt) } else { None };
+        self.timer_rtt = self.rtt().max(self.least_period);
+        let after = match self.settings.feedback {
+            FeedbackTrigger::Timer => Some(self.timer_rtt),
+            FeedbackTrigger::Arrival => Some(self.timer_rtt + self.timer_rtt / 2),
+            FeedbackTrigger::WindowCounter => None,
+        };
+        self.timer = after.filter(|_| self.knows_rtt()).map(|after| now + after);
     }
 }
 
 /// The synthetic interval before the first loss event (RFC 5348 §6.3.1): where the equation gives the highest receive rate
-/// so far, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
+/// so far, or what else is set, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
 fn first_interval(
     settings: &Settings,
     meter: &ReceiveRate,
     now: Instant,
     rtt: Duration,
     first: FirstLoss,
+    arriving: u32,
 ) -> f64 {
-    let size = meter.mean_size();
+    let size = settings.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
-    let target = match first {
-        FirstLoss::FirstPacket => least,
-        FirstLoss::Later => meter.maximum(now, rtt).max(least),
+    // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in the meter yet.
+    let present = || {
+        let mut meter = meter.clone();
+        meter.on_data(now, arriving);
+        meter.current(now, rtt)
     };
-    settings.equation.loss_event_rate(size, rtt, target).map_or(1.0, |p| 1.0 / p.get())
+    let target = match (first, settings.first_interval) {
+        (FirstLoss::FirstPacket, _) => least,
+        (FirstLoss::Later, FirstInterval::AtMaximumReceiveRate) => meter.maximum(now, rtt),
+        (FirstLoss::Later, FirstInterval::AtReceiveRate) => present(),
+        (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => present() / 2.0,
+    };
+    settings.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
 }

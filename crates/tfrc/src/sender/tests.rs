@@ -1,7 +1,7 @@
 //! RFC 5348 §4 and §8, step by step.
 
 use super::*;
-use crate::config::{BurstCredit, SegmentSize, Spacing};
+use crate::config::{BurstCredit, PacketSize, SegmentSize, Spacing, TfrcSp};
 use crate::equation::Equation;
 
 const RTT: Duration = Duration::from_millis(100);
@@ -555,4 +555,26 @@ fn time_does_not_go_back() {
     sender.on_sent(at(1000), 1000);
     sender.on_sent(at(10), 1000);
     assert_eq!(sender.next_send(at(2000)), SendDecision::At(at(3000)));
+}
+
+/// RFC 4828 §3: 1460 bytes in the equation, headers paid for, ten milliseconds between packets.
+#[test]
+fn tfrc_sp_small_packets() {
+    let mut sender = sender_with(|s| {
+        s.segment = SegmentSize::Fixed(160);
+        s.packet_size = PacketSize::TfrcSp(TfrcSp::default());
+    });
+    sender.on_rtt_sample(at(0), RTT);
+    sender.on_sent(at(0), 160);
+    assert_eq!(
+        sender.sending_rate(),
+        Rate::of(640.0, RTT),
+        "four packets a round-trip time are fewer than ten"
+    );
+    feedback(&mut sender, 100, 1e6, 0.01);
+    let equation = Equation::default().rate(1460.0, RTT, Probability::saturating(0.01));
+    assert_eq!(sender.allowed_rate(), equation * 0.8);
+    assert_eq!(sender.sending_rate(), rate(16_000.0), "a hundred packets a second");
+    sender.on_sent(at(100), 160);
+    assert_eq!(sender.next_send(at(109)), SendDecision::At(at(110)));
 }

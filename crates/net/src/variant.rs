@@ -1,0 +1,51 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tfrc_dccp::Ccid;
+use tfrc_dccp::feature::CcidPreference;
+
+use crate::Accept;
+
+/// Which rate control governs the data of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Variant {
+    /// TFRC: as many packets as a TCP with packets of this size would send (CCID 3, RFC 4342 and 5348).
+    #[default]
+    Tfrc,
+    /// TFRC-SP: as many bytes, headers included, as a TCP with large packets would send, in at most 100 packets a second (CCID 4,
+    /// RFC 5622 and 4828).
+    TfrcSp,
+}
+
+impl Variant {
+    /// What is proposed by the end that connects, and taken by one that accepts: a listener serves both variants, and where a client
+    /// leaves the choice its own comes first.
+    pub(crate) const fn preference(self, accept: Accept) -> CcidPreference {
+        match (self, accept) {
+            (Self::Tfrc, Accept::Nobody) => CcidPreference::Three,
+            (Self::TfrcSp, Accept::Nobody) => CcidPreference::Four,
+            (Self::Tfrc, _) => CcidPreference::ThreeThenFour,
+            (Self::TfrcSp, _) => CcidPreference::FourThenThree,
+        }
+    }
+
+    pub(crate) const fn of(ccid: Ccid) -> Option<Self> {
+        match ccid {
+            Ccid::Three => Some(Self::Tfrc),
+            Ccid::Four => Some(Self::TfrcSp),
+            _ => None,
+        }
+    }
+}
+
+/// The name that the command line uses.
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tfrc => "tfrc",
+            Self::TfrcSp => "tfrc-sp",
+        })
+    }
+}
