@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, cargo, dependencies, files};
+use crate::{Outcome, cargo, compliance, dependencies, files, mutants};
 
 /// One check.
 struct Step {
@@ -18,7 +18,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 8] = [
     Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { title: "files", work: Work::Own("files", files::check) },
     Step {
@@ -33,6 +33,11 @@ const STEPS: [Step; 6] = [
         ),
     },
     Step { title: "tests", work: Work::Cargo(&["test", "--locked", "--workspace"], &[]) },
+    Step {
+        title: "the lists of the specifications' rules",
+        work: Work::Own("compliance", compliance::check),
+    },
+    Step { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
     Step {
         title: "documentation",
         work: Work::Cargo(
