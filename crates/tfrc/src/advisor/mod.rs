@@ -331,7 +331,7 @@ fn adapt(config: &Config, report_interval: Duration) -> Config {
     let settings = *config.settings();
     let loss_event_timing = match settings.loss_event_timing {
         LossEventTiming::WindowCounter => LossEventTiming::ArrivalTime,
-        LossEventTiming::ArrivalTime => settings.loss_event_timing,
+        other => other,
     };
     let adapted = Settings {
         loss_event_timing,
