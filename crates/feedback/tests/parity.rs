@@ -330,12 +330,12 @@ fn twcc_gives_the_rate_of_receiver_feedback() {
     }
 }
 
-/// Where reports are much rarer than round-trip times, where half of the packets do not fill a round-trip time, and the other formats.
+/// The other formats, reports much rarer than round-trip times, and rates of less than a packet in one.
 #[test]
 fn other_formats_and_harder_paths() {
     let formats = [Format::Rfc8888(MS(50)), Format::Quic(2), Format::Quic(10), Format::Twcc(MS(250))];
     for (loss, rtt, seconds) in
-        [(0.01, 20, 60), (0.05, 20, 300), (0.02, 100, 600), (0.1, 50, 600), (0.2, 200, 6000)]
+        [(0.01, 20, 60), (0.05, 20, 300), (0.02, 100, 600), (0.1, 50, 600), (0.2, 20, 1000), (0.2, 200, 6000)]
     {
         for format in formats {
             let setting = Setting { rtt: MS(rtt), loss, seconds, ..CLEAR };

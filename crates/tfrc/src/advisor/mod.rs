@@ -268,7 +268,6 @@ impl<const N: usize> Advisor<N> {
         unreported_before: u32,
     ) {
         let at = self.timeline.place(moment(packet));
-        self.receiver.handle_timeout(at);
         let arrival = Arrival {
             seq,
             size: packet.size,

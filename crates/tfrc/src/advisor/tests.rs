@@ -112,6 +112,17 @@ fn periodic_loss_gives_its_rate() {
     assert_eq!(host.advisor.forgotten(), 0);
 }
 
+/// A report every 50 ms, a round-trip time a little over 100: the sending half is fed with every second report, not with every third.
+#[test]
+fn feedback_comes_once_a_round_trip() {
+    let mut host = Host::new();
+    host.run(Duration::from_secs(2), Load::Every(MS(20)), 0);
+    let before = host.advisor.sender().feedback_packets();
+    host.run(Duration::from_secs(10), Load::Every(MS(20)), 0);
+    let told = host.advisor.sender().feedback_packets() - before;
+    assert!((95..=105).contains(&told), "{told} in 10 s");
+}
+
 /// RFC 5348 §4.3 step 4, §8.2.1: an application that sends less than it may is allowed twice what arrives, no more; when it wants
 /// more, it gets more.
 #[test]
@@ -227,6 +238,7 @@ fn three_later_packets_make_a_loss() {
     report(&mut advisor, 140, [3]);
     assert_eq!((advisor.loss_events(), advisor.loss_event_rate().get()), (0, 0.0));
     assert_eq!(advisor.sender().loss_event_rate().get(), 0.0);
+    assert_eq!(advisor.rtt(), Some(MS(70)), "the late packet gives no sample, 4 to 6 did");
 }
 
 #[test]

@@ -218,6 +218,10 @@ mod tests {
         timeline.open(at(270), packet(150), Hold::Known(MS(10)));
         let places: std::vec::Vec<_> = [100, 120, 150].map(|ms| timeline.place(packet(ms))).into();
         assert_eq!(places, [at(160), at(200), at(260)]);
+        assert_eq!(timeline.place(packet(110)), at(260), "never back");
+        timeline.close();
+        timeline.open(at(310), packet(170), Hold::Unknown);
+        assert_eq!(timeline.place(packet(160)), at(285), "half way from 260 to 310");
     }
 
     /// A clock set forward or back by an hour spoils a few reports at most, and nothing goes back or runs ahead of now.
