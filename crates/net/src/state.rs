@@ -63,9 +63,12 @@ pub(crate) struct LossMeasure {
 }
 
 impl LossMeasure {
-    /// So many loss events and data packets up to now.
+    /// So many loss events and data packets up to now. There may be fewer loss events than before: a packet taken for lost
+    /// that comes after all repairs the history (RFC 5348 §5.1).
     fn update(&mut self, loss_events: u64, packets: u64) {
-        if loss_events > 0 {
+        if loss_events == 0 {
+            self.at_first = None;
+        } else {
             self.at_first.get_or_insert((loss_events, packets));
         }
         self.now = (loss_events, packets);
@@ -74,7 +77,7 @@ impl LossMeasure {
     /// Loss events and packets after the first loss event.
     pub(crate) fn after_slow_start(&self) -> (u64, u64) {
         let (events, packets) = self.at_first.unwrap_or(self.now);
-        (self.now.0 - events, self.now.1.saturating_sub(packets))
+        (self.now.0.saturating_sub(events), self.now.1.saturating_sub(packets))
     }
 }
 
@@ -218,5 +221,25 @@ fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_events_after_the_first_may_be_repaired() {
+        let mut measure = LossMeasure::default();
+        let mut after = |loss_events, packets| {
+            measure.update(loss_events, packets);
+            measure.after_slow_start()
+        };
+        assert_eq!(after(0, 10), (0, 0));
+        assert_eq!(after(2, 20), (0, 0), "both at once count as the first");
+        assert_eq!(after(1, 30), (0, 10), "one of them was none");
+        assert_eq!(after(0, 40), (0, 0), "slow start is not over after all");
+        assert_eq!(after(1, 50), (0, 0));
+        assert_eq!(after(3, 60), (2, 10));
     }
 }

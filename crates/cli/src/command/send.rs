@@ -219,8 +219,12 @@ async fn close(
 
 fn broken(closed: &Closed) -> Failure {
     let text = closed.text.as_ref().map_or(String::new(), |text| format!(" ({text})"));
-    let who = if closed.by == ClosedBy::PeerReset { "the receiver" } else { "this end" };
-    Failure::Run(format!("{who} broke the connection off: {:?}{text}", closed.code))
+    let code = closed.code;
+    Failure::Run(match closed.by {
+        ClosedBy::Peer => "the receiver ended the session".to_owned(),
+        ClosedBy::PeerReset => format!("the receiver broke the connection off: {code:?}{text}"),
+        _ => format!("this end broke the connection off: {code:?}{text}"),
+    })
 }
 
 /// The file of a recording, if one is wanted.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::network::{Place, Session, scenario, session_over};
+use crate::network::{Place, Session, session_over};
 use crate::program::{Program, other};
 
 /// Wireshark's number for the severity "error".
@@ -19,7 +19,9 @@ struct Captured {
 fn captured() -> Captured {
     let place = Place::new();
     let file = place.file("session.pcap");
-    let (session, ..) = session_over(&scenario("bottleneck.toml"), &[], &["-n", "300kB", "--pcap", &file]);
+    // A round trip long enough for data to go before the handshake is confirmed, and a queue that overflows.
+    let path = place.one_link("rate = \"2Mbit/s\"\ndelay = \"100ms\"\nqueue = \"25p\"");
+    let (session, ..) = session_over(&path, &[], &["-n", "500kB", "--pcap", &file]);
     // All our datagrams go to one UDP port, the link's; the frames of the first packet name it.
     let bytes = std::fs::read(&file).expect("written");
     let port = u16::from_be_bytes([bytes[24 + 16 + 36], bytes[24 + 16 + 37]]).to_string();
@@ -82,9 +84,8 @@ fn a_captured_session_is_dccp_to_wireshark() {
         last = time;
     }
     let [request, response, data, ack, data_ack, close_req, close, reset, ..] = kinds;
-    assert!(
-        request >= 1 && response >= 1 && ack >= 3 && data >= 1 && data_ack >= 1 && close >= 1 && reset >= 1
-    );
+    let few = [request, response, data_ack, close, reset];
+    assert!(few.iter().all(|count| *count >= 1) && ack >= 3 && data > 100, "{kinds:?}");
     assert_eq!((close_req, &kinds[8..]), (0, &[0; 8][..]), "{kinds:?}");
     assert_eq!(data + data_ack, captured.session.sent());
     let after = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("later").as_secs_f64();

@@ -9,6 +9,7 @@
 mod browser;
 mod capture;
 mod demo;
+mod disorder;
 mod handshake;
 mod journal;
 mod network;

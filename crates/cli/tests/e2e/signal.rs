@@ -33,7 +33,7 @@ fn a_receiver_that_is_interrupted_ends_the_session() {
     // The sender did not want the end: its data is not all there, and it says so.
     let sender = sender.end();
     assert_eq!(sender.status.code(), Some(1), "{}", sender.stderr);
-    assert!(sender.stderr.contains("the receiver"), "{}", sender.stderr);
+    assert!(sender.stderr.contains("the receiver ended the session"), "{}", sender.stderr);
     let sender: Summary = sender.json();
     assert!(sender.sent_packets >= receiver.received_packets, "{sender:?} {receiver:?}");
 }

@@ -1,6 +1,10 @@
 //! Files from end to end, on clean paths and bad ones.
 
-use crate::network::{LENGTH, Place, noise, scenario, session, session_over};
+use std::process::Stdio;
+
+use tfrc_lab::record::Summary;
+
+use crate::network::{LENGTH, Place, noise, recv, scenario, send, session, session_over};
 
 #[test]
 fn a_file_arrives_as_it_was() {
@@ -15,6 +19,31 @@ fn a_file_arrives_as_it_was() {
     assert_eq!((sender.sent_bytes, sender.received_bytes), (Some(400_000), Some(400_000)));
     assert_eq!((sender.late_packets, sender.late_dropped_packets), (Some(0), Some(0)));
     assert!(sender.rtt_s.is_some_and(|rtt| rtt > 0.0) && sender.allowed_rate_bps.is_some());
+}
+
+/// Without `-1` one connection follows another; each has its summary, the file has them all.
+#[test]
+fn a_receiver_serves_one_after_another() {
+    let place = Place::new();
+    let content = noise(60_000);
+    let (first, second) = (place.write("1", &content[..20_000]), place.write("2", &content[20_000..]));
+    let to = place.file("out");
+    let (receiver, address) = recv(&["-o", &to, "--json"]);
+    for file in [first, second] {
+        let sender: Summary = send(&address, &["-f", &file, "--json"], Stdio::null()).succeed().json();
+        assert_eq!(sender.lost_packets, Some(0));
+    }
+    receiver.signal("INT");
+    let said = receiver.succeed();
+    let bytes: Vec<u64> = said
+        .text()
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Summary>(line).expect("a summary a line").received_bytes.unwrap_or(0)
+        })
+        .collect();
+    assert_eq!(bytes, [20_000, 40_000]);
+    assert!(std::fs::read(&to).expect("written") == content);
 }
 
 /// Without a cap slow start goes up to what the machine can do.
