@@ -98,6 +98,7 @@ pub struct Receiver {
     overdue: bool,
     due: Option<FeedbackReason>,
     reports: u64,
+    last_report: Instant,
     previous_p: Probability,
     /// The window counter at the last report (RFC 4342 §10.3).
     last_counter: u64,
@@ -120,6 +121,7 @@ impl Receiver {
             overdue: false,
             due: None,
             reports: 0,
+            last_report: Instant::ZERO,
             previous_p: Probability::ZERO,
             last_counter: 0,
         }
@@ -158,8 +160,9 @@ impl Receiver {
         let counter_before = self.history.window_counter();
         let (meter, settings) = (&self.meter, &self.settings);
         // §6.1 step 1, and §5 as far as a new packet changes it.
-        let change =
-            self.history.on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first));
+        let change = self
+            .history
+            .on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first, &arrival));
         if change == Change::Duplicate {
             return;
         }
@@ -177,7 +180,7 @@ impl Receiver {
         if change == Change::NewLossEvent {
             self.set_window(now);
         }
-        if let Some(reason) = self.reason_to_report(change, counter) {
+        if let Some(reason) = self.reason_to_report(now, change, counter) {
             self.due = Some(reason);
         }
     }
@@ -213,6 +216,7 @@ impl Receiver {
         let receive_rate =
             if self.reports == 0 { Rate::ZERO } else { self.meter.measure(now, self.timer_rtt) };
         self.reports += 1;
+        self.last_report = now;
         self.data_since_feedback = false;
         self.overdue = false;
         self.last_counter = self.history.window_counter();
@@ -259,12 +263,12 @@ impl Receiver {
     }
 
     /// Whether the packet just taken in calls for a report (§6.1 steps 2 to 4; §6.3; RFC 4342 §10.3).
-    fn reason_to_report(&mut self, change: Change, counter: u64) -> Option<FeedbackReason> {
+    fn reason_to_report(&mut self, now: Instant, change: Change, counter: u64) -> Option<FeedbackReason> {
         if change == Change::NewLossEvent {
             let p = self.history.loss_event_rate();
             let risen = p > self.previous_p;
             self.previous_p = p;
-            if risen {
+            if risen || self.settings.feedback == FeedbackTrigger::Arrival {
                 return Some(FeedbackReason::NewLossEvent);
             }
         }
@@ -276,12 +280,17 @@ impl Receiver {
         }
         match self.settings.feedback {
             // §6.3: without a round-trip time to set the timer by, every packet is reported.
-            FeedbackTrigger::Timer if self.timer.is_none() => Some(FeedbackReason::First),
+            FeedbackTrigger::Timer | FeedbackTrigger::Arrival if self.timer.is_none() => {
+                Some(FeedbackReason::First)
+            }
             FeedbackTrigger::Timer if self.overdue => Some(FeedbackReason::Regular),
+            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) >= self.rtt() => {
+                Some(FeedbackReason::Regular)
+            }
             FeedbackTrigger::WindowCounter if counter >= self.last_counter + 4 => {
                 Some(FeedbackReason::Regular)
             }
-            FeedbackTrigger::Timer | FeedbackTrigger::WindowCounter => None,
+            FeedbackTrigger::Timer | FeedbackTrigger::Arrival | FeedbackTrigger::WindowCounter => None,
         }
     }
 
@@ -310,8 +319,12 @@ impl Receiver {
     fn restart(&mut self, now: Instant) {
         self.meter.on_expiration(now);
         self.timer_rtt = self.rtt();
-        let by_timer = self.settings.feedback == FeedbackTrigger::Timer;
-        self.timer = if by_timer && self.knows_rtt() { Some(now + self.timer_rtt) } else { None };
+        let after = match self.settings.feedback {
+            FeedbackTrigger::Timer => Some(self.timer_rtt),
+            FeedbackTrigger::Arrival => Some(self.timer_rtt + self.timer_rtt / 2),
+            FeedbackTrigger::WindowCounter => None,
+        };
+        self.timer = after.filter(|_| self.knows_rtt()).map(|after| now + after);
     }
 }
 
@@ -323,14 +336,21 @@ fn first_interval(
     now: Instant,
     rtt: Duration,
     first: FirstLoss,
+    arrival: &Arrival,
 ) -> f64 {
     let size = settings.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
+    // The packet that shows the loss has arrived too, but is not in the meter yet.
+    let present = || {
+        let mut meter = meter.clone();
+        meter.on_data(now, if arrival.kind == PacketKind::Data { arrival.size } else { 0 });
+        meter.current(now, rtt)
+    };
     let target = match (first, settings.first_interval) {
         (FirstLoss::FirstPacket, _) => least,
         (FirstLoss::Later, FirstInterval::AtMaximumReceiveRate) => meter.maximum(now, rtt),
-        (FirstLoss::Later, FirstInterval::AtReceiveRate) => meter.current(now, rtt),
-        (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => meter.current(now, rtt) / 2.0,
+        (FirstLoss::Later, FirstInterval::AtReceiveRate) => present(),
+        (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => present() / 2.0,
     };
     settings.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
 }

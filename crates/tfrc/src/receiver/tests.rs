@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::config::LossEventTiming;
+use crate::config::{LossEventTiming, PacketSize, TfrcSp};
 use crate::equation::Equation;
 
 const RTT: Duration = Duration::from_millis(100);
@@ -126,6 +126,27 @@ fn p_must_have_risen_for_an_early_report() {
     assert_eq!(receiver.loss_events(), 11);
 }
 
+/// ns-2: a report with the first packet a round-trip time after the last, or 1.5 of them after it; a loss event that does not raise p is
+/// reported too.
+#[test]
+fn feedback_by_arrivals() {
+    let settings = Settings { feedback: FeedbackTrigger::Arrival, ..Settings::default() };
+    let Ok(config) = settings.validate() else { panic!("sound settings") };
+    let times = |packets: &[(u64, Arrival)], until| -> Vec<u64> {
+        reports(&mut Receiver::new(&config), packets, until).iter().map(|(ms, ..)| *ms).collect()
+    };
+    assert_eq!(times(&every_10_ms(0, 30), 260), [0, 100, 200]);
+    let apart: Vec<_> = (0..6).map(|i| (70 * i, packet(i))).collect();
+    assert_eq!(times(&apart, 400), [0, 140, 280]);
+    assert_eq!(times(&[(0, packet(0)), (50, packet(1)), (500, packet(2))], 600), [0, 150, 500]);
+
+    let lost = [50u64, 150, 250, 350, 450, 550, 650, 750, 850, 1155, 1460];
+    let mut packets = every_10_ms(0, 1500);
+    packets.retain(|(_, p)| !lost.contains(&p.seq));
+    let got = reports(&mut Receiver::new(&config), &packets, 14_900);
+    assert_eq!(got.iter().filter(|r| r.1 == FeedbackReason::NewLossEvent).count(), 11);
+}
+
 /// §6: a late packet that takes a loss event back is reported at once.
 #[test]
 fn a_repaired_loss_event_is_reported() {
@@ -168,6 +189,53 @@ fn the_first_interval_inverts_the_equation() {
     let p = Equation::default().loss_event_rate(1000.0, RTT, Rate::of(10_000.0, RTT)).map(Probability::get);
     let seeded = receiver.loss_intervals().nth(1).map(|i| i.data_length);
     assert!(p.is_ok_and(|p| seeded.is_some_and(|i| (i * p - 1.0).abs() < 1e-9)));
+}
+
+/// The first interval by the receive rate at the loss, one of its ten packets missing (ns-2), and by half of it (SIGCOMM 2000).
+/// With TFRC-SP the equation is inverted for 1460 bytes.
+#[test]
+fn other_first_intervals() {
+    let seeded = |first_interval, packet_size| {
+        let settings = Settings { first_interval, packet_size, ..Settings::default() };
+        let Ok(config) = settings.validate() else { panic!("sound settings") };
+        let mut receiver = Receiver::new(&config);
+        let mut packets = every_10_ms(0, 100);
+        packets.retain(|(_, p)| p.seq != 90);
+        reports(&mut receiver, &packets, 940);
+        receiver.loss_intervals().nth(1).map_or(0.0, |i| i.data_length)
+    };
+    let wanted = |segment, bytes| {
+        let p = Equation::default().loss_event_rate(segment, RTT, Rate::of(bytes, RTT));
+        p.map_or(0.0, |p| 1.0 / p.get())
+    };
+    let sp = PacketSize::TfrcSp(TfrcSp::default());
+    for (got, wanted) in [
+        (seeded(FirstInterval::AtReceiveRate, PacketSize::Own), wanted(1000.0, 9000.0)),
+        (seeded(FirstInterval::AtHalfReceiveRate, PacketSize::Own), wanted(1000.0, 4500.0)),
+        (seeded(FirstInterval::AtReceiveRate, sp), wanted(1460.0, 9000.0)),
+        (seeded(FirstInterval::AtMaximumReceiveRate, sp), wanted(1460.0, 10_000.0)),
+    ] {
+        assert!(wanted > 1.0 && (got / wanted - 1.0).abs() < 1e-9, "{got}, not {wanted}");
+    }
+}
+
+/// A dynamic history window at ten packets in each round-trip time: the equation expects a loss event every 80.8 of them, so the window
+/// of four events is 323 packets. Every 50th packet lost puts six or seven events into it.
+#[test]
+fn a_history_window_by_the_receive_rate() {
+    let settings = Settings {
+        estimator: Estimator::DynamicHistoryWindow { events: 4, window: HistoryWindow::ByRate },
+        ..Settings::default()
+    };
+    let Ok(config) = settings.validate() else { panic!("sound settings") };
+    let mut receiver = Receiver::new(&config);
+    let mut packets = every_10_ms(0, 1000);
+    packets.retain(|(_, p)| p.seq % 50 != 49);
+    reports(&mut receiver, &packets, 10_000);
+    let p = receiver.loss_event_rate().get();
+    let seen = Equation::default().loss_event_rate(1000.0, RTT, Rate::of(10_000.0, RTT));
+    let window = seen.map_or(0.0, |p| 4.0 / p.get());
+    assert!((p * window - 6.0).abs() < 1e-9 || (p * window - 7.0).abs() < 1e-9, "{} events", p * window);
 }
 
 /// §6.3.1: the very first packet lost: half a packet per round-trip time, an interval of 4.844 packets.
