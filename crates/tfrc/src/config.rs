@@ -1,13 +1,20 @@
 //! One enum per choice, checked once: [`Settings`] are written, a [`Config`] is known to be sound.
 
 mod packet_size;
+mod sending;
 
 use core::fmt;
 
 pub use packet_size::{MinInterval, NominalSegment, PacketSize, ShortIntervals, SizeCorrection, TfrcSp};
 use tfrc_units::{Duration, Rate};
 
-use crate::Equation;
+use crate::guard::{CircuitBreaker, StopRule};
+use crate::{Equation, EquationForm, RtoPolicy};
+
+pub use sending::{
+    BrokenPromise, Growth, Guarantee, InitialRate, NoFeedback, NoFeedbackCut, RateFloor, RateStep,
+    ReceiveLimit, Reschedule, SlowStart, Target,
+};
 
 /// The most loss intervals an estimator can average over.
 pub const MAX_INTERVALS: usize = 32;
@@ -37,10 +44,24 @@ pub struct Settings {
     pub packet_size: PacketSize,
     /// q, the weight of the old estimate in the round-trip time filter (§4.3 step 2), in [0, 1).
     pub rtt_weight: f64,
-    /// The rate after the first round-trip time sample (§4.2).
+    /// The rate before and after the first round-trip time sample (§4.2).
     pub initial_rate: InitialRate,
+    /// How the rate grows before the first loss event (§4.3 step 4).
+    pub slow_start: SlowStart,
+    /// How the rate rises to the equation's (§4.3 step 4).
+    pub growth: Growth,
+    /// How the receive rate limits the rate (§4.3).
+    pub receive_limit: ReceiveLimit,
+    /// The least rate (§4.3).
+    pub floor: RateFloor,
+    /// When and how feedback is missed (§4.4).
+    pub no_feedback: NoFeedback,
     /// How packets are spaced (§4.5).
     pub spacing: Spacing,
+    /// How a risen rate reaches the spacing in slow start.
+    pub rate_step: RateStep,
+    /// Whether a new rate moves the next send time (§4.6).
+    pub reschedule: Reschedule,
     /// How much unused sending time may be caught up with in a burst (§4.6).
     pub credit: BurstCredit,
     /// t_gran, the granularity of the host's timers (§8.3): a packet may go up to half of it early. Zero: never early.
@@ -49,6 +70,12 @@ pub struct Settings {
     pub no_feedback_floor: Duration,
     /// The application's own limit on the sending rate.
     pub cap: RateCap,
+    /// A rate that the network has promised (gTFRC).
+    pub guarantee: Guarantee,
+    /// When to stop because the path looks broken or badly congested (RFC 8083).
+    pub circuit_breaker: CircuitBreaker,
+    /// When to stop because the application cannot send as slowly as the losses ask (RFC 3714).
+    pub stop_rule: StopRule,
 }
 
 /// How lost packets are told apart into loss events.
@@ -185,14 +212,6 @@ impl SegmentSize {
     }
 }
 
-/// The rate at the first round-trip time sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InitialRate {
-    /// min(4·MSS, max(2·MSS, 4380 bytes)) a round-trip time (RFC 5348 §4.2, after RFC 3390).
-    Rfc3390,
-}
-
 /// Spacing of packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -241,11 +260,21 @@ impl Default for Settings {
             packet_size: PacketSize::Own,
             rtt_weight: 0.9,
             initial_rate: InitialRate::Rfc3390,
+            slow_start: SlowStart::KeepInitialRate,
+            growth: Growth::ToEquation,
+            receive_limit: ReceiveLimit::RecentMaximum,
+            floor: RateFloor::PacketPer64Seconds,
+            no_feedback: NoFeedback::default(),
             spacing: Spacing::Damped { weight: 0.9 },
+            rate_step: RateStep::AtOnce,
+            reschedule: Reschedule::Always,
             credit: BurstCredit::RoundTrip,
             timer_granularity: Duration::ZERO,
             no_feedback_floor: Duration::ZERO,
             cap: RateCap::Unlimited,
+            guarantee: Guarantee::None,
+            circuit_breaker: CircuitBreaker::default(),
+            stop_rule: StopRule::Off,
         }
     }
 }
@@ -281,6 +310,19 @@ pub enum ConfigError {
     ReceiverRtt,
     /// `cap` must be above zero.
     Cap,
+    /// `equation` must be a form with an inverse, its scale above zero, its tick above zero.
+    Equation,
+    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else the rate could become
+    /// zero.
+    Floor,
+    /// `no_feedback` must wait for at least one round-trip time and leave a share between 0 and 1.
+    NoFeedback,
+    /// `guarantee` must promise a finite rate above zero, with a threshold above 1.
+    Guarantee,
+    /// `circuit_breaker` must have an interval of at least one second, a report and a factor above zero.
+    CircuitBreaker,
+    /// `stop_rule` must have a rate and a period above zero, and a margin of at least 1.
+    StopRule,
     /// `feedback` by the window counter needs loss events by the window counter: it has no round-trip time.
     Trigger,
 }
@@ -296,6 +338,14 @@ impl fmt::Display for ConfigError {
             Self::FilterWeight => "a filter weight must be at least 0 and below 1",
             Self::ReceiverRtt => "receiver_rtt_before_sample must be above zero",
             Self::Cap => "the rate cap must be above zero",
+            Self::Equation => {
+                "the equation must be one with an inverse, its scale finite and above zero, its tick above zero"
+            }
+            Self::Floor => "no floor needs a receive limit of at least a packet per round-trip time",
+            Self::NoFeedback => "the nofeedback timer must wait for a round-trip time and leave a share between 0 and 1",
+            Self::Guarantee => "a guarantee needs a finite rate above zero, and a threshold above 1 if it has one",
+            Self::CircuitBreaker => "the circuit breaker needs an interval of a second, a report and a factor above zero",
+            Self::StopRule => "the stop rule needs a rate and a period above zero, and a margin of at least 1",
             Self::Trigger => "feedback by the window counter needs loss events by the window counter",
         })
     }
@@ -324,6 +374,17 @@ impl Settings {
         let check = |ok: bool, error| if ok { Ok(()) } else { Err(error) };
         let weight_ok = |w: f64| (0.0..1.0).contains(&w);
         check(self.equation.packets_per_ack >= 1, ConfigError::PacketsPerAck)?;
+        let forward_only = matches!(self.equation.form, EquationForm::FullPftk(_));
+        let tick_ok = !matches!(self.equation.rto, RtoPolicy::Ticks { tick, .. } if tick.is_zero());
+        let scale_ok = self.equation.scale > 0.0 && self.equation.scale.is_finite();
+        check(!forward_only && tick_ok && scale_ok, ConfigError::Equation)?;
+        let limit_may_be_zero =
+            matches!(self.receive_limit, ReceiveLimit::RecentMaximum | ReceiveLimit::Latest);
+        check(!(limit_may_be_zero && self.floor == RateFloor::None), ConfigError::Floor)?;
+        self.no_feedback.validate()?;
+        self.guarantee.validate()?;
+        self.circuit_breaker.validate()?;
+        self.stop_rule.validate()?;
         check((1..=8).contains(&self.lost_after), ConfigError::LostAfter)?;
         let in_history = |count: u8| (1..=MAX_INTERVALS).contains(&usize::from(count));
         match self.estimator {
@@ -361,6 +422,17 @@ mod tests {
     #[test]
     fn the_default_is_sound() {
         assert_eq!(Settings::default().validate(), Ok(Config::default()));
+    }
+
+    /// §4.3 step 2, §4.5, §5.1, §5.4, §5.5 and §3.1 of RFC 5348 name these values.
+    #[test]
+    fn the_default_is_what_the_rfc_recommends() {
+        let s = Settings::default();
+        assert_eq!((s.rtt_weight, s.spacing), (0.9, Spacing::Damped { weight: 0.9 }));
+        assert_eq!((s.lost_after, s.discounting), (3, HistoryDiscounting::Floor(0.25)));
+        let (weights, open) = (Weights::Decreasing, OpenInterval::WhenLonger);
+        assert_eq!(s.estimator, Estimator::AverageLossInterval { intervals: 8, weights, open });
+        assert_eq!((s.equation, s.equation.packets_per_ack), (Equation::default(), 1));
     }
 
     #[test]

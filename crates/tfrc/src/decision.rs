@@ -2,6 +2,8 @@
 
 use tfrc_units::{Duration, Instant, Rate};
 
+use crate::guard::Trip;
+
 /// May the next packet go? Rates first: the answer is a time, not a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendDecision {
@@ -14,7 +16,7 @@ pub enum SendDecision {
 }
 
 /// Why no packet may be sent and no time can be named. The rate control itself always allows one packet in 64 s; these
-/// are the reasons of the protocol that hosts it.
+/// are the reasons of the protocol that hosts it, and of the guard beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockReason {
@@ -24,6 +26,8 @@ pub enum BlockReason {
     Closed,
     /// A packet handed over earlier has not been taken for transmission yet.
     Pending,
+    /// A circuit breaker or the stop rule has struck; [`Sender::resume`](crate::Sender::resume) begins again.
+    Stopped(Trip),
 }
 
 /// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice do no harm.
@@ -43,6 +47,8 @@ pub enum WakeReason {
     Feedback,
     /// The sender's nofeedback timer (RFC 5348 §4.4).
     NoFeedback,
+    /// The circuit breaker's feedback timeout (RFC 8083 §4.1), or the end of a pause (RFC 3714 §5.3).
+    Guard,
 }
 
 /// A change of the allowed sending rate X.
@@ -74,6 +80,10 @@ pub enum RateReason {
     ReceiveLimit,
     /// The nofeedback timer expired (§4.4).
     NoFeedback,
-    /// One packet in 64 s, the least there is (§4.3).
+    /// The configured floor, by default one packet in 64 s (§4.3).
     Floor,
+    /// The rate that the network has promised (gTFRC).
+    Guarantee,
+    /// Nothing may be sent: a circuit breaker or the stop rule has struck.
+    Stopped(Trip),
 }

@@ -1,10 +1,11 @@
 //! TCP-Friendly Rate Control (RFC 5348): how fast a datagram sender may go beside TCP.
 //!
-//! Two machines, both sans-IO: time and packets are given, decisions are answered. Nothing here allocates, reads a clock or
+//! Sans-IO machines: time and packets are given, decisions are answered. Nothing here allocates, reads a clock or
 //! panics on anything a peer may say; the same inputs give the same answers on every platform.
 //!
 //! * [`Receiver`] takes in packets as they arrive and says when to send which [`Report`].
 //! * [`Sender`] takes in those reports and says how fast, and when the next packet may go.
+//! * [`Advisor`] is both in one, at the sender, for transports whose receivers report packets one by one (RFC 5348 §7).
 //!
 //! Every choice that the literature leaves open is an enum in [`Settings`]; the default is RFC 5348.
 //!
@@ -38,21 +39,32 @@
 #[cfg(test)]
 extern crate std;
 
+mod advisor;
 mod config;
 mod decision;
 mod equation;
+mod guard;
 mod history;
 mod receiver;
+mod revision;
 mod ring;
 mod sender;
 
+pub use advisor::{Ack, Advisor, Hold, Taken};
 pub use config::{
-    BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, HistoryDiscounting,
-    HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval, NominalSegment, OpenInterval,
-    PacketSize, RateCap, SegmentSize, Settings, ShortIntervals, SizeCorrection, Spacing, TfrcSp, Weights,
+    BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, Growth,
+    Guarantee, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval,
+    NoFeedback, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor, RateStep,
+    ReceiveLimit, Reschedule, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing,
+    Target, TfrcSp, Weights,
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
-pub use equation::{Equation, EquationForm, InverseError, RtoPolicy};
+pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
+pub use guard::{
+    Advice, AdviceError, AfterStop, BreakerLimits, CircuitBreaker, MAX_SIZES, MinimumRate, ResumeError,
+    SizeAdvice, SizeAdviceSettings, StopRule, Stopped, Trip,
+};
 pub use history::{LossInterval, ReportedInterval, loss_event_rate, loss_event_rate_of};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
+pub use revision::Revision;
 pub use sender::{Feedback, LossReport, Sender};

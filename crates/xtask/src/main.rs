@@ -7,10 +7,12 @@
 )]
 
 mod ci;
+mod compliance;
 mod dependencies;
 mod files;
 mod licence;
 mod measure;
+mod mutants;
 
 use std::process::ExitCode;
 
@@ -18,10 +20,12 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   ci            every check, in the order of their cost
+  compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences and duplicate versions against deny.toml
   files         rules on the files under version control
   measure bernoulli [--seconds N]
                 rate and loss event rate of the built command under random loss, in real time (240 s)
+  mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
 /// What a chore says when it fails.
@@ -31,6 +35,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(),
+        ["compliance"] => compliance::check(),
+        ["compliance", "--json"] => compliance::json(),
         ["dependencies"] => dependencies::check(),
         ["files"] => files::check(),
         ["measure", "bernoulli"] => measure::bernoulli(240),
@@ -38,6 +44,7 @@ fn main() -> ExitCode {
             Ok(seconds) => measure::bernoulli(seconds),
             Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
         },
+        ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

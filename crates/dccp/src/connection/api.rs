@@ -150,7 +150,7 @@ impl Connection {
 
     /// X, the allowed rate of what we send, in data bytes.
     #[must_use]
-    pub const fn rate(&self) -> Rate {
+    pub fn rate(&self) -> Rate {
         self.sender.tfrc().allowed_rate()
     }
 

@@ -143,7 +143,20 @@ impl PacketSize {
     /// X_Bps, bytes of data per second: what the equation gives at loss event rate `p` with this size, less the headers.
     #[must_use]
     pub fn rate(&self, equation: &Equation, own: f64, rtt: Duration, p: Probability) -> Rate {
-        let x = equation.rate(self.equation_segment(own), rtt, p);
+        self.rate_with_timeout(equation, own, rtt, equation.rto.timeout(rtt), p)
+    }
+
+    /// The same with a retransmission timeout given, for policies that estimate it.
+    #[must_use]
+    pub fn rate_with_timeout(
+        &self,
+        equation: &Equation,
+        own: f64,
+        rtt: Duration,
+        timeout: Duration,
+        p: Probability,
+    ) -> Rate {
+        let x = equation.rate_with_timeout(self.equation_segment(own), rtt, timeout, p);
         match self {
             Self::TfrcSp(_) => x * self.data_share(own),
             Self::Own | Self::Reference { .. } => x,

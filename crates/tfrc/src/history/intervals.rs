@@ -1,4 +1,4 @@
-//! The loss intervals kept, with their discount factors (RFC 5348 §5.3–5.5).
+//! The loss intervals kept, with their discount factors (RFC 5348 §5.3, §5.4, §5.5).
 
 use tfrc_units::Probability;
 

@@ -167,6 +167,16 @@ impl Losses {
         self.declared - before
     }
 
+    /// Pending holes that begin at `up_to` or below are lost at somebody else's word; `highest` is S_C. Returns how many.
+    pub(crate) fn declare(&mut self, up_to: u64, highest: u64) -> usize {
+        let before = self.declared;
+        while let Some(run) = self.runs.get_mut(self.declared).filter(|run| run.first <= up_to) {
+            run.found_at = highest;
+            self.declared += 1;
+        }
+        self.declared - before
+    }
+
     /// The runs declared last, oldest of them first.
     pub(crate) fn newly_declared(&self, count: usize) -> impl Iterator<Item = Congestion> + '_ {
         self.runs.iter().take(self.declared).skip(self.declared - count.min(self.declared))

@@ -144,7 +144,7 @@ impl LossHistory {
         self.highest.map_or(0, |mark| mark.counter)
     }
 
-    /// p (RFC 5348 §5.4, 5.5); zero before the first loss event.
+    /// p (RFC 5348 §5.4, §5.5); zero before the first loss event (§5).
     pub(crate) fn loss_event_rate(&self) -> Probability {
         self.events.intervals.loss_event_rate(self.open_length(), self.window)
     }
@@ -154,7 +154,7 @@ impl LossHistory {
         self.window = packets;
     }
 
-    /// Takes in a packet. `first_interval` is asked for the synthetic interval of §6.3.1 when the first loss event is found;
+    /// Takes in a packet: new, late into its hole (RFC 5348 §5.1), or a duplicate. `first_interval` is asked for the synthetic interval of §6.3.1 when the first loss event is found;
     /// its argument says whether the connection's very first packet was the one lost.
     pub(crate) fn on_packet(
         &mut self,
@@ -224,6 +224,20 @@ impl LossHistory {
             core::cmp::Ordering::Equal => Change::None,
             core::cmp::Ordering::Less => Change::LossEventRemoved,
         }
+    }
+
+    /// The missing packets up to this one are lost, whether or not enough later ones have come: a hole that reaches further
+    /// counts whole. For `first_interval` see [`LossHistory::on_packet`].
+    pub(crate) fn declare_lost(
+        &mut self,
+        up_to: u64,
+        first_interval: impl FnOnce(FirstLoss) -> f64,
+    ) -> Change {
+        let (Some(highest), Some(origin)) = (self.highest, self.origin) else { return Change::None };
+        let events_before = self.events.count;
+        let declared = self.losses.declare(up_to, highest.seq);
+        self.bring_up_to_date(origin, declared, false, first_interval);
+        if self.events.count > events_before { Change::NewLossEvent } else { Change::None }
     }
 
     /// Up to this many of the newest packets are in no loss interval because a hole among them may still be filled
@@ -306,7 +320,8 @@ impl LossHistory {
         }
     }
 
-    /// The packets between the highest so far and this one are missing, but for those known to carry no data.
+    /// The packets between the highest so far and this one are missing, but for those known to carry no data. S_before of RFC
+    /// 5348 §5.2 is the last to arrive, not the highest.
     fn add_hole(&mut self, origin: u64, mark: Mark, seen: &Seen) {
         let (Some(highest), Some(last_arrival)) = (self.highest, self.last_arrival) else { return };
         // Times of sending follow the sequence, times of arrival need not.

@@ -90,6 +90,19 @@ mod tests {
         assert_eq!(loss_event_rate(&[1000.0], &Config::default()), Probability::ZERO);
     }
 
+    /// RFC 5348 §5.5: in the total with the open interval the discounts carried over and the new one multiply. The loss after the
+    /// 400 was found at 404, so the hundreds carry 200/404; 2000 is more than eight times the mean, so DF is at its floor. It
+    /// takes a quarter of the 400's weight and of the hundreds' 1, 1, 0.8, 0.6, 0.4, 0.2.
+    #[test]
+    fn carried_discounts_count_beside_a_long_open_interval() {
+        let mut lengths = [100.0; 10];
+        for (length, value) in lengths.iter_mut().zip([2000.0, 400.0]) {
+            *length = value;
+        }
+        let (p, df) = (loss_event_rate(&lengths, &Config::default()).get(), 200.0 / 404.0);
+        assert!((p - (1.25 + df) / (2000.0 + 100.0 + 100.0 * df)).abs() < 1e-15, "{p}");
+    }
+
     /// Nine intervals of 100, the newest four times as long: see the same figures in `intervals`.
     #[test]
     fn discounts_like_the_receiver() {

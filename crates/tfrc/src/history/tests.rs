@@ -172,6 +172,98 @@ fn three_later_packets_make_a_loss() {
     assert!(h.loss_event_rate().is_zero());
     let mut h = history();
     assert_eq!(feed_all(&mut h, &[(0, 0), (10, 2), (20, 3), (30, 1), (40, 4)]), [Change::None; 5]);
+    // The late 1 lies below 3 and does not count for it: only 4, 5 and 6 do.
+    let mut h = history();
+    assert_eq!(feed_all(&mut h, &[(0, 0), (10, 2), (20, 4), (30, 1), (40, 5)]), [Change::None; 5]);
+    assert_eq!(feed_all(&mut h, &[(50, 6)]), [Change::NewLossEvent]);
+}
+
+/// RFC 5348 §5.1: what is left of a hole on either side of a late packet is still lost.
+#[test]
+fn a_late_packet_splits_a_hole() {
+    let open = |late: &[(u64, u64)]| {
+        let mut h = history();
+        feed_all(&mut h, &[(0, 0), (10, 4), (20, 5), (30, 6)]);
+        feed_all(&mut h, late);
+        (
+            h.loss_events(),
+            h.loss_intervals().next().map(|i| (i.lossless_length, i.loss_length, i.data_length)),
+        )
+    };
+    assert_eq!(open(&[]), (1, Some((3, 3, 6.0))));
+    assert_eq!(open(&[(40, 2)]), (1, Some((3, 3, 6.0))), "1 and 3 are missing");
+    assert_eq!(open(&[(40, 2), (50, 1)]), (1, Some((3, 1, 4.0))), "3 is");
+    assert_eq!(open(&[(40, 1)]), (1, Some((3, 2, 5.0))), "2 and 3 are");
+    assert_eq!(open(&[(40, 3)]), (1, Some((4, 2, 6.0))), "1 and 2 are");
+    assert_eq!(open(&[(40, 2), (50, 1), (60, 3)]).0, 0);
+}
+
+/// RFC 5348 §5.2: S_before is the last packet to arrive before any above the hole, here the late 11 at 100 ms and not 12 at
+/// 20 ms: so 13 would have come at 120 ms, more than a round-trip time after the mark at 10 ms.
+#[test]
+fn the_packet_before_a_hole_may_be_a_late_one() {
+    let mut h = history();
+    feed_all(&mut h, &[(0, 9)]);
+    feed(&mut h, Packet { seq: 10, at: at(10), marked: true });
+    feed_all(&mut h, &[(20, 12), (100, 11), (130, 14), (131, 15), (132, 16)]);
+    assert_eq!(h.loss_events(), 2);
+}
+
+/// RFC 5348 §5.2: an event takes in what is lost or marked up to R after its first loss, that time included. Packet i comes at
+/// 10·i ms, or would.
+#[test]
+fn a_loss_event_lasts_one_round_trip_from_its_first_loss() {
+    for (hit, events) in
+        [(&[10, 16, 20][..], 1), (&[10, 16, 21], 2), (&[10, 16, 21, 31], 2), (&[10, 21, 32], 3)]
+    {
+        let (mut lost, mut marked) = (history(), history());
+        for seq in 0..50 {
+            let is_hit = hit.contains(&seq);
+            if !is_hit {
+                feed(&mut lost, Packet { seq, at: at(10 * seq), marked: false });
+            }
+            feed(&mut marked, Packet { seq, at: at(10 * seq), marked: is_hit });
+        }
+        assert_eq!((lost.loss_events(), marked.loss_events()), (events, events), "{hit:?}");
+    }
+}
+
+/// One packet each 10 ms up to `last` but for those in `lost`, with history discounting; then p.
+fn discounted(last: u64, lost: impl Fn(u64) -> bool) -> f64 {
+    let mut h = LossHistory::new(&Settings::default());
+    for seq in (0..=last).filter(|seq| !lost(*seq)) {
+        feed(&mut h, Packet { seq, at: at(10 * seq), marked: false });
+    }
+    h.loss_event_rate().get()
+}
+
+/// RFC 5348 §5.5 with every packet, before the loss is worked out (§6.1): eight intervals of 20, then one of 60. When its end is
+/// found it has grown to 64, so DF = 40/64.
+#[test]
+fn discounting_goes_by_every_arrival() {
+    let p = discounted(243, |seq| seq == 240 || (seq % 20 == 0 && (20..=180).contains(&seq)));
+    let df = 40.0 / 64.0;
+    assert!((p - (1.0 + 5.0 * df) / (60.0 + 100.0 * df)).abs() < 1e-15, "{p}");
+}
+
+/// Fifty packets lost in 500 ms, after eight intervals of 20: five events, found with one packet. DF = 40/73 at the first;
+/// between the others nothing arrives, so it is back at 1.
+#[test]
+fn events_found_together_discount_once() {
+    let p = discounted(252, |seq| (200..250).contains(&seq) || (seq % 20 == 0 && (20..=180).contains(&seq)));
+    let df = 40.0 / 73.0;
+    let (total, weight) = (4.0 * 11.0 + 0.8 * 20.0 + df * 1.2 * 20.0, 4.8 + df * 1.2);
+    assert!((p - weight / total).abs() < 1e-15, "{p}");
+}
+
+/// RFC 5348 §5.4: n closed intervals and the open one.
+#[test]
+fn nine_intervals_are_kept() {
+    let mut h = history();
+    for seq in (0..1000).filter(|seq| seq % 20 != 10) {
+        feed(&mut h, Packet { seq, at: at(10 * seq), marked: false });
+    }
+    assert_eq!((h.loss_events(), h.loss_intervals().count()), (50, 9));
 }
 
 /// subtle-points, §5.1: n−1, n+1, then n+2 marked: the event begins at the missing n when the mark comes.

@@ -93,6 +93,8 @@ pub struct Receiver {
     timer: Option<Instant>,
     /// R when the timer was last set: R_(m-1) at the next expiration.
     timer_rtt: Duration,
+    /// Reports are at least this far apart, new loss events aside, and X_recv is measured over as long.
+    least_period: Duration,
     data_since_feedback: bool,
     /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
     overdue: bool,
@@ -117,6 +119,7 @@ impl Receiver {
             counter_rtt: CounterRtt::new(),
             timer: None,
             timer_rtt: settings.receiver_rtt_before_sample,
+            least_period: Duration::ZERO,
             data_since_feedback: false,
             overdue: false,
             due: None,
@@ -125,6 +128,11 @@ impl Receiver {
             previous_p: Probability::ZERO,
             last_counter: 0,
         }
+    }
+
+    /// One that cannot report more often than this, whatever the round-trip time.
+    pub(crate) fn reporting_every(config: &Config, least_period: Duration) -> Self {
+        Self { least_period, ..Self::new(config) }
     }
 
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without
@@ -142,6 +150,7 @@ impl Receiver {
 
     /// Takes in a packet (RFC 5348 §6.1).
     pub fn on_packet(&mut self, now: Instant, arrival: Arrival) {
+        // §5.2: R is what the sender told last.
         if let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero()) {
             self.told_rtt = Some(rtt);
         }
@@ -158,11 +167,12 @@ impl Receiver {
             rtt,
         };
         let counter_before = self.history.window_counter();
+        let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
         let (meter, settings) = (&self.meter, &self.settings);
         // §6.1 step 1, and §5 as far as a new packet changes it.
         let change = self
             .history
-            .on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first, &arrival));
+            .on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first, arriving));
         if change == Change::Duplicate {
             return;
         }
@@ -198,6 +208,31 @@ impl Receiver {
         }
     }
 
+    /// Missing packets up to this one are lost at somebody else's word, however few later ones have come.
+    pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
+        let rtt = self.rtt();
+        let (meter, settings) = (&self.meter, &self.settings);
+        let change =
+            self.history.declare_lost(up_to, |first| first_interval(settings, meter, now, rtt, first, 0));
+        if change == Change::NewLossEvent
+            && let Some(reason) = self.reason_to_report(now, change, self.history.window_counter())
+        {
+            self.due = Some(reason);
+        }
+    }
+
+    /// Over how long X_recv will be measured next.
+    pub(crate) const fn window(&self) -> Duration {
+        self.timer_rtt
+    }
+
+    /// Takes the report that falls due by `until` already now, if there is something to report.
+    pub(crate) fn hurry(&mut self, until: Instant) {
+        if self.data_since_feedback && self.timer.is_some_and(|at| at <= until) {
+            self.due = self.due.or(Some(FeedbackReason::Regular));
+        }
+    }
+
     /// When [`Receiver::handle_timeout`] wants to be called next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wake> {
@@ -209,10 +244,11 @@ impl Receiver {
     pub fn poll_feedback(&mut self, now: Instant) -> Option<Report> {
         let reason = self.due.take()?;
         let (newest_seq, arrived) = self.history.highest()?;
+        // §6.2 step 1.
         self.set_window(now);
         let p = self.history.loss_event_rate();
         self.previous_p = p;
-        // §6.3: the first report says zero, and the sender knows to ignore that.
+        // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to ignore that.
         let receive_rate =
             if self.reports == 0 { Rate::ZERO } else { self.meter.measure(now, self.timer_rtt) };
         self.reports += 1;
@@ -220,6 +256,7 @@ impl Receiver {
         self.data_since_feedback = false;
         self.overdue = false;
         self.last_counter = self.history.window_counter();
+        // §6.2 step 4, then §6.2 step 3.
         self.restart(now);
         Some(Report {
             newest_seq,
@@ -265,6 +302,7 @@ impl Receiver {
     /// Whether the packet just taken in calls for a report (§6.1 steps 2 to 4; §6.3; RFC 4342 §10.3).
     fn reason_to_report(&mut self, now: Instant, change: Change, counter: u64) -> Option<FeedbackReason> {
         if change == Change::NewLossEvent {
+            // §6.1 step 3, then §6.1 step 4.
             let p = self.history.loss_event_rate();
             let risen = p > self.previous_p;
             self.previous_p = p;
@@ -318,7 +356,7 @@ impl Receiver {
 
     fn restart(&mut self, now: Instant) {
         self.meter.on_expiration(now);
-        self.timer_rtt = self.rtt();
+        self.timer_rtt = self.rtt().max(self.least_period);
         let after = match self.settings.feedback {
             FeedbackTrigger::Timer => Some(self.timer_rtt),
             FeedbackTrigger::Arrival => Some(self.timer_rtt + self.timer_rtt / 2),
@@ -336,14 +374,14 @@ fn first_interval(
     now: Instant,
     rtt: Duration,
     first: FirstLoss,
-    arrival: &Arrival,
+    arriving: u32,
 ) -> f64 {
     let size = settings.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
-    // The packet that shows the loss has arrived too, but is not in the meter yet.
+    // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in the meter yet.
     let present = || {
         let mut meter = meter.clone();
-        meter.on_data(now, if arrival.kind == PacketKind::Data { arrival.size } else { 0 });
+        meter.on_data(now, arriving);
         meter.current(now, rtt)
     };
     let target = match (first, settings.first_interval) {

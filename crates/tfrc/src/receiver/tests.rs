@@ -110,6 +110,111 @@ fn a_new_loss_event_is_reported_early() {
     assert_eq!(receiver.loss_events(), 1);
 }
 
+/// §6.2 step 4: early feedback too starts the timer again.
+#[test]
+fn early_feedback_restarts_the_timer() {
+    let mut packets = every_10_ms(0, 60);
+    packets.retain(|(_, p)| p.seq != 42);
+    let mut receiver = Receiver::new(&Config::default());
+    let times: Vec<_> = reports(&mut receiver, &packets, 560).iter().map(|(ms, ..)| *ms).collect();
+    assert_eq!(times, [0, 100, 200, 300, 400, 450, 550]);
+}
+
+/// §5.2, §6.2 step 4: R is what the newest packet tells; a timer that runs is left as it is.
+#[test]
+fn the_round_trip_time_is_the_senders() {
+    let mut packets = every_10_ms(0, 80);
+    for (ms, packet) in &mut packets {
+        packet.rtt = Some(if *ms < 250 { RTT } else { RTT * 2 });
+    }
+    let mut receiver = Receiver::new(&Config::default());
+    let times: Vec<_> = reports(&mut receiver, &packets, 750).iter().map(|(ms, ..)| *ms).collect();
+    assert_eq!(times, [0, 100, 200, 300, 500, 700]);
+    assert_eq!(receiver.rtt(), RTT * 2);
+}
+
+/// §6.2 step 2: measured over R_(m-1), 100 ms, although the newest packets tell of 50 ms. Ten packets come in the first half of
+/// the window and five in the second.
+#[test]
+fn the_receive_rate_goes_by_the_round_trip_time_before() {
+    let mut packets = every_10_ms(0, 20);
+    packets.extend((0..10).map(|i| (200 + 5 * i, packet(20 + i))));
+    packets.extend((0..6).map(|i| (250 + 10 * i, Arrival { rtt: Some(RTT / 2), ..packet(30 + i) })));
+    let mut receiver = Receiver::new(&Config::default());
+    let got = reports(&mut receiver, &packets, 300);
+    assert_eq!(got.last(), Some(&(300, FeedbackReason::Regular, 150_000.0)));
+}
+
+/// §6.2: without data the timer goes on.
+#[test]
+fn the_timer_goes_on_without_data() {
+    let mut receiver = Receiver::new(&Config::default());
+    reports(&mut receiver, &[(0, packet(0))], 0);
+    for ms in [100, 200, 300] {
+        assert_eq!(receiver.poll_timeout().map(|wake| wake.at), Some(at(ms)));
+        receiver.handle_timeout(at(ms));
+        assert_eq!(receiver.poll_feedback(at(ms)), None);
+    }
+}
+
+/// §6.2 steps 1 and 3: p, the newest packet, and how long ago it came.
+#[test]
+fn a_report_says_what_was_received() {
+    let mut packets = every_10_ms(0, 8);
+    packets.retain(|(_, p)| p.seq != 3);
+    let mut receiver = Receiver::new(&Config::default());
+    let early = reports(&mut receiver, &packets, 159);
+    assert_eq!(early.last().map(|(ms, ..)| *ms), Some(60));
+    receiver.handle_timeout(at(160));
+    let Some(report) = receiver.poll_feedback(at(160)) else { panic!("a packet came since the last report") };
+    assert_eq!((report.newest_seq, report.elapsed), (7, Duration::from_millis(90)));
+    assert_eq!((report.loss_events, report.loss_event_rate), (1, receiver.loss_event_rate()));
+    assert!(!report.loss_event_rate.is_zero());
+}
+
+/// §6.3: X_recv = 0 in the first report, also when the host is late in asking for it.
+#[test]
+fn the_first_report_says_zero_however_late() {
+    let mut receiver = Receiver::new(&Config::default());
+    receiver.on_packet(at(0), packet(0));
+    receiver.on_packet(at(600), packet(1));
+    assert_eq!(receiver.poll_feedback(at(600)).map(|report| report.receive_rate), Some(Rate::ZERO));
+}
+
+/// §6.1 step 3: p_prev is the p worked out last, in a report or not.
+#[test]
+fn the_previous_p_need_not_have_been_sent() {
+    let settings = Settings { discounting: crate::HistoryDiscounting::Off, ..Settings::default() };
+    let Ok(config) = settings.validate() else { panic!("sound settings") };
+
+    // The p of a report: an interval of 305 packets lets p fall below 1/300, and with the seed of 82 packets beside it in the
+    // mean p then rises, though it stays below that of the first loss event.
+    let mut receiver = Receiver::new(&config);
+    let mut packets = every_10_ms(0, 400);
+    packets.retain(|(_, p)| ![50, 355].contains(&p.seq));
+    let got = reports(&mut receiver, &packets, 3600);
+    let early: Vec<_> =
+        got.iter().filter(|r| r.1 == FeedbackReason::NewLossEvent).map(|(ms, ..)| *ms).collect();
+    assert_eq!(early, [530, 3580]);
+
+    // The p of a loss event that was not reported. Intervals of 100 in a round-trip time of 1 s; then, while that timer still
+    // runs, the sender tells of 2 ms and one of 1000 packets (p falls, no report) is followed by one of 50 (p rises).
+    let mut receiver = Receiver::new(&config);
+    let mut packets: Vec<_> =
+        (0..1000).map(|i| (11 * i, Arrival { rtt: Some(Duration::from_secs(1)), ..packet(i) })).collect();
+    packets.extend(
+        (1000..2100).map(|i| {
+            (11_000 + (i - 1000) / 10, Arrival { rtt: Some(Duration::from_millis(2)), ..packet(i) })
+        }),
+    );
+    let lost = |seq: u64| (seq < 1000 && seq % 100 == 50) || seq == 1950 || seq == 2000;
+    packets.retain(|(_, p)| !lost(p.seq));
+    let got = reports(&mut receiver, &packets, 11_105);
+    let late: Vec<_> = got.iter().filter(|r| r.0 >= 11_000).map(|(ms, reason, _)| (*ms, *reason)).collect();
+    assert_eq!(late.first(), Some(&(11_100, FeedbackReason::NewLossEvent)));
+    assert_eq!(receiver.loss_events(), 12);
+}
+
 /// §6.1 step 4: a loss event that does not raise p is not reported early. With a full history an interval of three times
 /// the mean has already counted as much while it was open.
 #[test]
@@ -236,6 +341,37 @@ fn a_history_window_by_the_receive_rate() {
     let seen = Equation::default().loss_event_rate(1000.0, RTT, Rate::of(10_000.0, RTT));
     let window = seen.map_or(0.0, |p| 4.0 / p.get());
     assert!((p * window - 6.0).abs() < 1e-9 || (p * window - 7.0).abs() < 1e-9, "{} events", p * window);
+}
+
+/// §6.3.1: the highest rate so far, ten packets per round-trip time, although only five came before the loss.
+#[test]
+fn the_first_interval_goes_by_the_highest_rate() {
+    let mut packets = every_10_ms(0, 100);
+    packets.extend((0..100).map(|i| (1000 + 20 * i, packet(100 + i))));
+    packets.retain(|(_, p)| p.seq != 160);
+    let mut receiver = Receiver::new(&Config::default());
+    reports(&mut receiver, &packets, 2400);
+    let p = Equation::default().loss_event_rate(1000.0, RTT, Rate::of(10_000.0, RTT)).map(Probability::get);
+    let seeded = receiver.loss_intervals().nth(1).map(|i| i.data_length);
+    assert!(p.is_ok_and(|p| seeded.is_some_and(|i| (i * p - 1.0).abs() < 1e-9)));
+}
+
+/// §6.3.1: the target is at least half a packet per round-trip time; nothing is measured yet when the second packet is marked.
+#[test]
+fn the_least_target_of_the_first_interval() {
+    let mut receiver = Receiver::new(&Config::default());
+    reports(&mut receiver, &[(0, packet(0)), (5, Arrival { ecn: Ecn::Ce, ..packet(1) })], 5);
+    let seeded = receiver.loss_intervals().nth(1).map_or(0.0, |i| i.data_length);
+    assert!((seeded - 4.844).abs() < 0.001, "{seeded}");
+}
+
+/// §6.3.1: a mark on the very first packet is like its loss.
+#[test]
+fn a_mark_on_the_first_packet() {
+    let mut receiver = Receiver::new(&Config::default());
+    reports(&mut receiver, &[(0, Arrival { ecn: Ecn::Ce, ..packet(0) })], 0);
+    let seeded = receiver.loss_intervals().nth(1).map_or(0.0, |i| i.data_length);
+    assert!((seeded - 4.844).abs() < 0.001, "{seeded}");
 }
 
 /// §6.3.1: the very first packet lost: half a packet per round-trip time, an interval of 4.844 packets.

@@ -91,6 +91,46 @@ mod tests {
         assert_eq!(limited.on_feedback(at(800), at(700), RTT), Coverage::DataLimited);
     }
 
+    /// The first moment of the interval that the next feedback covers is kept while later ones come.
+    #[test]
+    fn the_first_time_of_an_interval_is_kept() {
+        let mut limited = DataLimited::default();
+        limited.on_not_limited(at(350));
+        limited.on_feedback(at(450), at(400), RTT);
+        for ms in [420, 440, 460] {
+            limited.on_not_limited(at(ms));
+        }
+        assert_eq!(limited.clone().on_feedback(at(480), at(430), RTT), Coverage::NotDataLimited, "420");
+        limited.on_not_limited(at(600));
+        assert_eq!(limited.on_feedback(at(610), at(559), RTT), Coverage::NotDataLimited, "460");
+    }
+
+    /// RFC 5348 §8.2.1: here only the second time lies in the interval.
+    #[test]
+    fn either_time_counts() {
+        let mut limited = DataLimited::default();
+        limited.on_not_limited(at(350));
+        limited.on_feedback(at(450), at(400), RTT);
+        limited.on_not_limited(at(420));
+        limited.on_not_limited(at(540));
+        assert_eq!(limited.on_feedback(at(650), at(600), RTT), Coverage::NotDataLimited);
+    }
+
+    /// The second time takes the place of the first, and its own is free again.
+    #[test]
+    fn the_second_time_moves_up() {
+        let mut limited = DataLimited::default();
+        limited.on_not_limited(at(350));
+        limited.on_feedback(at(450), at(400), RTT);
+        limited.on_not_limited(at(420));
+        limited.on_not_limited(at(540));
+        limited.on_feedback(at(550), at(500), RTT);
+        limited.on_not_limited(at(545));
+        limited.on_not_limited(at(600));
+        assert_eq!(limited.clone().on_feedback(at(650), at(541), RTT), Coverage::NotDataLimited, "540");
+        assert_eq!(limited.on_feedback(at(720), at(699), RTT), Coverage::NotDataLimited, "600");
+    }
+
     #[test]
     fn an_idle_sender_is_data_limited() {
         assert_eq!(DataLimited::default().on_feedback(at(450), at(400), RTT), Coverage::DataLimited);

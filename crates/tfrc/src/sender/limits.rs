@@ -95,6 +95,19 @@ mod tests {
         assert_eq!(set.maximum(), rate(2.0));
     }
 
+    /// RFC 5348 §8.2.2: the three newest, Infinity counted like any other.
+    #[test]
+    fn three_rates_are_kept() {
+        let mut set = ReceiveLimits::new(at(0));
+        set.update(at(10), rate(9.0), RTT);
+        set.update(at(20), rate(5.0), RTT);
+        assert!(set.maximum().is_infinite());
+        set.update(at(30), rate(4.0), RTT);
+        assert_eq!(set.maximum(), rate(9.0));
+        set.update(at(40), rate(3.0), RTT);
+        assert_eq!(set.maximum(), rate(5.0));
+    }
+
     #[test]
     fn halving_and_replacing() {
         let mut set = ReceiveLimits::new(at(0));

@@ -1,11 +1,15 @@
 //! The data sender (RFC 5348 §4): how fast, and when the next packet.
 
+mod guarantee;
 mod limited;
 mod limits;
 mod nofeedback;
 mod pacing;
 mod packet_size;
+mod ramp;
 mod rate;
+#[cfg(test)]
+mod revision_tests;
 mod rtt;
 mod segment;
 #[cfg(test)]
@@ -13,15 +17,19 @@ mod tests;
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{Config, RateCap, Settings};
-use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
+use crate::config::{Config, InitialRate, RateCap, Settings};
+use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
+use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
+use guarantee::Promise;
+pub(crate) use limited::Coverage;
 use limited::DataLimited;
 use limits::ReceiveLimits;
-use nofeedback::Activity;
+use nofeedback::{Activity, Supply};
 use pacing::Pacing;
 use packet_size::PacketInterval;
-use rate::{AllowedRate, Path, Reported};
+use ramp::Ramp;
+use rate::{AllowedRate, Path, Reported, Rules};
 use rtt::RoundTrip;
 use segment::Segment;
 
@@ -60,10 +68,15 @@ pub enum LossReport {
 pub struct Sender {
     settings: Settings,
     allowed: AllowedRate,
+    promise: Promise,
+    guard: Guard,
     rtt: RoundTrip,
     pacing: Pacing,
     interval: PacketInterval,
+    ramp: Ramp,
     limited: DataLimited,
+    /// When the sender last had nothing to send though it might have.
+    short_of_data: Option<Instant>,
     segment: Segment,
     /// The nofeedback timer; it runs from the first packet on.
     timer: Option<Instant>,
@@ -83,11 +96,15 @@ impl Sender {
         let settings = *config.settings();
         let segment = Segment::new(settings.segment);
         Self {
-            allowed: AllowedRate::new(settings.equation, settings.initial_rate, segment.bytes()),
-            rtt: RoundTrip::new(settings.rtt_weight, settings.spacing),
-            pacing: Pacing::new(settings.credit, settings.timer_granularity),
+            allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
+            promise: Promise::new(settings.guarantee),
+            guard: Guard::new(&settings),
+            rtt: RoundTrip::new(settings.rtt_weight, settings.spacing, settings.equation.rto),
+            pacing: Pacing::new(settings.credit, settings.timer_granularity, settings.reschedule),
+            ramp: Ramp::new(settings.rate_step),
             interval: PacketInterval::new(&settings.packet_size),
             limited: DataLimited::default(),
+            short_of_data: None,
             segment,
             timer: None,
             activity: Activity::Idle,
@@ -110,55 +127,88 @@ impl Sender {
         }
     }
 
-    /// When the next packet may go. Never `Blocked`: the floor of one packet in 64 s always stands.
+    /// When the next packet may go (§4.6, §8.3). `Blocked` only after a circuit breaker or the stop rule has struck (never with
+    /// the default settings): the floor of one packet in 64 s always stands.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
-        let at = self.next_by_rate().max(self.interval.next_send());
-        if at <= now.max(self.latest) { SendDecision::Now } else { SendDecision::At(at) }
+        let now = now.max(self.latest);
+        let at = match self.guard.stopped() {
+            Some(stopped) if stopped.after == AfterStop::Terminate => {
+                return SendDecision::Blocked(BlockReason::Stopped(stopped.trip));
+            }
+            Some(stopped) => self.due().max(stopped.resume_at),
+            None => self.due(),
+        };
+        if at <= now { SendDecision::Now } else { SendDecision::At(at) }
     }
 
     /// A packet with `size` bytes of data has gone (§4.6, §8.2.1). The first one starts the nofeedback timer (§4.2).
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
         let rtt = self.rtt.mean();
-        self.pacing.on_sent(now, size, self.pace(), rtt);
+        self.note_supply(now);
+        self.ramp.on_sent();
+        let pace = self.pace();
+        self.with_rate_change(now, |sender| {
+            sender.guard.on_sent(now, size, pace.time_for(sender.segment.bytes()))
+        });
+        self.pacing.on_sent(now, size, pace, rtt);
         self.interval.on_sent(now);
         self.segment.on_sent(size);
         self.activity = Activity::Active;
         if self.timer.is_none() {
             // X_recv_set = {Infinity} holds for two round-trip times from here on (§4.3).
             self.allowed.limits = ReceiveLimits::new(now);
-            let timeout = if rtt.is_some() { self.timeout() } else { INITIAL_TIMEOUT };
+            let timeout = match self.settings.initial_rate {
+                InitialRate::Rfc3390 | InitialRate::PacketPerRtt if rtt.is_none() => INITIAL_TIMEOUT,
+                _ => self.timeout(),
+            };
             self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
         }
-        // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
-        let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
-        if !capped && self.next_by_rate() > now {
+        if self.coverage(now) == Coverage::NotDataLimited {
             self.limited.on_not_limited(now);
         }
+    }
+
+    /// Whether at this moment, having sent, the sender is held back by the allowed rate (§8.2.1).
+    pub(crate) fn coverage(&self, now: Instant) -> Coverage {
+        // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
+        let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
+        if !capped && self.next_by_rate() > now { Coverage::NotDataLimited } else { Coverage::DataLimited }
     }
 
     /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet really sent.
     pub fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
         let now = self.advance(now);
-        self.with_rate_change(now, |sender| sender.take_feedback(now, feedback));
+        self.with_rate_change(now, |sender| sender.hear(now, feedback, None));
     }
 
-    /// Lets time pass: the nofeedback timer may expire (§4.4). Early, late and repeated calls do no harm.
+    /// The same from somebody who has kept a record of every packet, and so knows whether the sender was data-limited all
+    /// through the interval that the feedback covers.
+    pub(crate) fn on_feedback_covering(&mut self, now: Instant, feedback: Feedback, coverage: Coverage) {
+        let now = self.advance(now);
+        self.with_rate_change(now, |sender| sender.hear(now, feedback, Some(coverage)));
+    }
+
+    /// Lets time pass: the nofeedback timer may expire (§4.4), a circuit breaker strike. Early, late and repeated calls do
+    /// no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
+        self.with_rate_change(now, |sender| sender.guard.handle_timeout(now));
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
         self.rounds += 1;
+        let supply = self.note_supply(now);
         self.with_rate_change(now, |sender| {
             let segment = sender.segment.bytes();
+            sender.ramp.cancel();
             match sender.path() {
                 None => sender.allowed.on_no_feedback_without_rtt(segment, sender.activity),
-                Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity),
+                Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity, supply),
             }
         });
-        // Step 2: with the new X.
+        // §4.4 step 2: with the new X.
         let timeout = self.timeout();
         self.restart_timer(now, timeout);
     }
@@ -166,7 +216,29 @@ impl Sender {
     /// When [`Sender::handle_timeout`] wants to be called next. (The time of the next packet is [`Sender::next_send`]'s.)
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wake> {
-        self.timer.map(|at| Wake { at, reason: WakeReason::NoFeedback })
+        let no_feedback = self.timer.map(|at| Wake { at, reason: WakeReason::NoFeedback });
+        let guard = self.guard.poll_timeout().map(|at| Wake { at, reason: WakeReason::Guard });
+        match (no_feedback, guard) {
+            (Some(a), Some(b)) if b.at < a.at => Some(b),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Whether a circuit breaker or the stop rule has struck, and until when at least.
+    #[must_use]
+    pub const fn stopped(&self) -> Option<Stopped> {
+        self.guard.stopped()
+    }
+
+    /// Sends again after a stop, because the application has reason to believe that the path is better now (RFC 8083 §4.5).
+    ///
+    /// # Errors
+    /// [`ResumeError`] before [`Stopped::resume_at`], or if there was no stop.
+    pub fn resume(&mut self, now: Instant) -> Result<(), ResumeError> {
+        let now = self.advance(now);
+        let mut outcome = Ok(());
+        self.with_rate_change(now, |sender| outcome = sender.guard.resume(now));
+        outcome
     }
 
     /// The oldest change of the allowed rate not yet told. Up to four are kept.
@@ -174,23 +246,39 @@ impl Sender {
         self.events.pop_front()
     }
 
-    /// X, the allowed sending rate in bytes of data per second.
+    /// The allowed sending rate in bytes of data per second: X, or G = max(g, X) while a guarantee is in force; zero after
+    /// a stop.
     #[must_use]
-    pub const fn allowed_rate(&self) -> Rate {
+    pub fn allowed_rate(&self) -> Rate {
+        if self.guard.stopped().is_some() { Rate::ZERO } else { self.granted() }
+    }
+
+    /// X, what the algorithm alone allows: [`Sender::allowed_rate`] without a guarantee.
+    #[must_use]
+    pub const fn computed_rate(&self) -> Rate {
         self.allowed.x
     }
 
     /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the application's cap and what the
-    /// Min Interval of TFRC-SP lets pass.
+    /// Min Interval of TFRC-SP lets pass; zero after a stop.
     #[must_use]
     pub fn sending_rate(&self) -> Rate {
+        if self.guard.stopped().is_some() {
+            return Rate::ZERO;
+        }
         self.pace().min(self.interval.limit(self.segment.bytes()))
     }
 
     /// What set the allowed rate last.
     #[must_use]
-    pub const fn rate_reason(&self) -> RateReason {
-        self.allowed.reason
+    pub fn rate_reason(&self) -> RateReason {
+        if let Some(stopped) = self.guard.stopped() {
+            RateReason::Stopped(stopped.trip)
+        } else if self.promise.least(self.allowed.x) > self.allowed.x {
+            RateReason::Guarantee
+        } else {
+            self.allowed.reason
+        }
     }
 
     /// R, once there is a sample.
@@ -236,16 +324,25 @@ impl Sender {
         self.loss_events
     }
 
-    fn take_feedback(&mut self, now: Instant, feedback: Feedback) {
+    fn hear(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
+        self.take_feedback(now, feedback, known);
+        let (newest_sent_at, p) = (feedback.newest_sent_at, feedback.loss_event_rate);
+        if let Some(Path { rtt, segment, .. }) = self.path() {
+            self.guard.on_feedback(now, Heard { newest_sent_at, p, rtt, segment });
+        }
+    }
+
+    fn take_feedback(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
         self.feedback_packets += 1;
         self.rounds += 1;
         self.latest_feedback = Some(feedback);
-        // Step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
+        // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
         let new_loss_event = feedback.losses == LossReport::NewLossEvent;
         if new_loss_event || feedback.loss_event_rate > self.allowed.p {
             self.segment.on_loss_event();
             self.loss_events += 1;
+            self.promise.on_loss_report();
         }
         if self.rtt.mean().is_none() {
             // §4.2: the first sample gives the initial rate instead of step 4.
@@ -255,42 +352,89 @@ impl Sender {
             self.restart_timer(now, timeout);
             return;
         }
-        // Step 2.
+        // §4.3 step 2.
         self.rtt.on_sample(sample);
         let Some(path) = self.path() else { return };
-        // Step 3, before step 4: with the old X.
+        // §4.3 step 3, before step 4: with the old X.
         let timeout = self.timeout();
-        // Step 4.
-        let coverage = self.limited.on_feedback(now, feedback.newest_sent_at, path.rtt);
+        // §4.3 step 4.
+        let seen = self.limited.on_feedback(now, feedback.newest_sent_at, path.rtt);
+        let coverage = known.unwrap_or(seen);
         let reported = Reported {
             receive_rate: feedback.receive_rate,
             p: feedback.loss_event_rate,
             new_loss_event,
             coverage,
+            lately: self.supplied_lately(now, path),
         };
+        let from = self.ramp.rate().unwrap_or(self.allowed.x);
         self.allowed.on_feedback(now, path, reported);
-        // Step 5 is `instantaneous_rate`; step 6.
+        self.follow(now, from, path);
+        // §4.3 step 5 is `instantaneous_rate`; §4.3 step 6.
         self.restart_timer(now, timeout);
     }
 
     fn first_sample(&mut self, now: Instant, rtt: Duration) {
         self.rtt.on_sample(rtt);
         if let Some(path) = self.path() {
+            let from = self.allowed.x;
+            self.promise.on_first_rtt();
             self.allowed.start(now, path);
+            self.follow(now, from, path);
         }
     }
 
-    /// X_inst (§4.5), at least one packet in 64 s.
-    fn instantaneous_rate(&self) -> Rate {
-        self.rtt.instantaneous(self.allowed.x).max(AllowedRate::floor(self.segment.bytes()))
+    /// The spacing follows a report's rate: over a ramp in slow start where the settings say so.
+    fn follow(&mut self, now: Instant, from: Rate, path: Path) {
+        if self.allowed.p.is_zero() {
+            self.ramp.start(from, self.allowed.x, path);
+            self.pacing.release(now);
+        } else {
+            self.ramp.cancel();
+        }
     }
 
-    /// X_inst, at most the application's cap: what send times follow.
+    /// G, whether sending has stopped or not.
+    fn granted(&self) -> Rate {
+        self.allowed.x.max(self.promise.least(self.allowed.x))
+    }
+
+    /// The rate of the spacing, whether sending has stopped or not.
     fn pace(&self) -> Rate {
         match self.settings.cap {
             RateCap::Unlimited => self.instantaneous_rate(),
             RateCap::AtMost(cap) => self.instantaneous_rate().min(cap),
         }
+    }
+
+    /// X_inst (§4.5), at least the floor and the rate promised.
+    fn instantaneous_rate(&self) -> Rate {
+        let inst = self.ramp.rate().unwrap_or_else(|| self.rtt.instantaneous(self.allowed.x));
+        inst.max(self.allowed.rules.floor(self.segment.bytes(), self.rtt.mean()))
+            .max(self.promise.least(self.allowed.x))
+    }
+
+    /// The send time of the next packet.
+    fn due(&self) -> Instant {
+        self.next_by_rate().max(self.interval.next_send())
+    }
+
+    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets looks the
+    /// same.
+    fn note_supply(&mut self, now: Instant) -> Supply {
+        if self.timer.is_some() && self.due() < now {
+            self.short_of_data = Some(now);
+            Supply::Short
+        } else {
+            Supply::Enough
+        }
+    }
+
+    /// Was the sender short of data within the last 1.5 round-trip times (ns-2)?
+    fn supplied_lately(&mut self, now: Instant, path: Path) -> Coverage {
+        let _ = self.note_supply(now);
+        let recent = |then: Instant| now.saturating_since(then) < path.rtt.mul_f64(1.5);
+        if self.short_of_data.is_some_and(recent) { Coverage::DataLimited } else { Coverage::NotDataLimited }
     }
 
     /// When the next packet may go as far as the rate is concerned.
@@ -300,13 +444,14 @@ impl Sender {
 
     fn path(&self) -> Option<Path> {
         let (segment, packet_size) = (self.segment.bytes(), self.settings.packet_size);
-        Some(Path { rtt: self.rtt.mean()?, segment, packet_size })
+        let rtt = self.rtt.mean()?;
+        Some(Path { rtt, segment, packet_size, rto: self.rtt.timeout(rtt) })
     }
 
-    /// max(4R, 2s/X) (§4.3 step 3).
+    /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R.
     fn timeout(&self) -> Duration {
-        let two_packets = self.allowed.x.time_for(2.0 * self.segment.bytes());
-        (self.rtt.mean().unwrap_or(Duration::ZERO) * 4).max(two_packets)
+        let two_packets = self.granted().time_for(2.0 * self.segment.bytes());
+        self.settings.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)
     }
 
     fn restart_timer(&mut self, now: Instant, timeout: Duration) {
@@ -315,14 +460,14 @@ impl Sender {
     }
 
     fn with_rate_change(&mut self, now: Instant, change: impl FnOnce(&mut Self)) {
-        let from = self.allowed.x;
+        let from = self.allowed_rate();
         change(self);
-        if self.allowed.x != from {
+        if self.allowed_rate() != from {
             self.events.push(RateChange {
                 at: now,
                 from,
-                to: self.allowed.x,
-                reason: self.allowed.reason,
+                to: self.allowed_rate(),
+                reason: self.rate_reason(),
                 rtt: self.rtt.mean(),
             });
         }

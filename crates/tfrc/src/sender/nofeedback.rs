@@ -1,9 +1,10 @@
-//! What the expiration of the nofeedback timer does to X (RFC 5348 §4.4).
+//! What the expiration of the nofeedback timer does to X (RFC 5348 §4.4, and other revisions).
 
 use tfrc_units::{Instant, Rate};
 
+use crate::config::NoFeedbackCut;
 use crate::decision::RateReason;
-use crate::sender::rate::{AllowedRate, Path};
+use crate::sender::rate::{AllowedRate, MAXIMUM_BACKOFF, Path};
 
 /// What the sender did since the timer was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,40 +15,81 @@ pub(crate) enum Activity {
     Active,
 }
 
+/// Whether packets are held back by a want of data at the moment of the expiration, as ns-2 asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Supply {
+    /// A packet could have gone but there was none.
+    Short,
+    /// The rate is the limit.
+    Enough,
+}
+
 impl AllowedRate {
     /// Step 1 of §4.4 before there is a round-trip time: no X_Bps and no recover_rate yet.
     pub(crate) fn on_no_feedback_without_rtt(&mut self, segment: f64, activity: Activity) {
-        if activity == Activity::Active {
-            self.halve(segment);
+        let spared = match self.rules.no_feedback.cut {
+            NoFeedbackCut::UpdateLimits => activity == Activity::Idle,
+            NoFeedbackCut::ReceiveRate | NoFeedbackCut::Rate | NoFeedbackCut::RateUnlessDataLimited => false,
+        };
+        if !spared {
+            self.cut(self.rules.floor(segment, None));
         }
     }
 
     /// Step 1 of §4.4 with a round-trip time.
-    pub(crate) fn on_no_feedback(&mut self, now: Instant, path: Path, activity: Activity) {
+    pub(crate) fn on_no_feedback(&mut self, now: Instant, path: Path, activity: Activity, supply: Supply) {
         let receive_rate = self.limits.maximum();
         let recover_rate = self.initial_rate(path);
         let slow_start = self.p.is_zero();
-        let low_already = if slow_start { self.x < recover_rate * 2.0 } else { receive_rate < recover_rate };
-        if activity == Activity::Idle && low_already {
+        let spared = match self.rules.no_feedback.cut {
+            NoFeedbackCut::UpdateLimits => {
+                let low_already =
+                    if slow_start { self.x < recover_rate * 2.0 } else { receive_rate < recover_rate };
+                activity == Activity::Idle && low_already
+            }
+            NoFeedbackCut::ReceiveRate => {
+                activity == Activity::Idle && receive_rate < path.packet_per_rtt() * 4.0
+            }
+            NoFeedbackCut::Rate => false,
+            NoFeedbackCut::RateUnlessDataLimited => supply == Supply::Short && self.x < recover_rate * 2.0,
+        };
+        if spared {
             return;
         }
-        if slow_start {
-            self.halve(path.segment);
-        } else if self.x_bps > receive_rate * 2.0 {
-            self.update_limits(now, path, receive_rate);
-        } else {
-            self.update_limits(now, path, self.x_bps / 2.0);
+        let factor = self.rules.no_feedback.factor;
+        match self.rules.no_feedback.cut {
+            NoFeedbackCut::UpdateLimits if !slow_start => {
+                self.update_limits(now, path, self.x_bps.min(receive_rate * 2.0) * factor);
+            }
+            NoFeedbackCut::ReceiveRate if !slow_start => {
+                // X_recv falls, to at least half of a packet in 64 s if it is what limits X (RFC 3448 §4.4 step 1).
+                let cached = if self.x_bps > receive_rate * 2.0 {
+                    (receive_rate * factor).max(Rate::of(path.segment, MAXIMUM_BACKOFF) / 2.0)
+                } else {
+                    self.x_bps * factor / 2.0
+                };
+                self.limits.replace(now, cached);
+                self.recalculate(now, path, cached * 2.0);
+                self.reason = RateReason::NoFeedback;
+            }
+            // In slow start there is no X_calc: RFC 3448's erratum 1458, RFC 5348 §4.4.
+            NoFeedbackCut::UpdateLimits
+            | NoFeedbackCut::ReceiveRate
+            | NoFeedbackCut::Rate
+            | NoFeedbackCut::RateUnlessDataLimited => {
+                self.cut(self.rules.floor(path.segment, Some(path.rtt)));
+            }
         }
     }
 
-    fn halve(&mut self, segment: f64) {
-        self.x = (self.x / 2.0).max(Self::floor(segment));
+    fn cut(&mut self, floor: Rate) {
+        self.x = (self.x * self.rules.no_feedback.factor).max(floor);
         self.reason = RateReason::NoFeedback;
     }
 
     /// Update_Limits(): X_recv_set becomes {timer_limit/2}, so X becomes at most timer_limit.
     fn update_limits(&mut self, now: Instant, path: Path, timer_limit: Rate) {
-        let timer_limit = timer_limit.max(Self::floor(path.segment));
+        let timer_limit = timer_limit.max(self.rules.floor(path.segment, Some(path.rtt)));
         self.limits.replace(now, timer_limit / 2.0);
         self.recalculate(now, path, timer_limit);
         self.reason = RateReason::NoFeedback;

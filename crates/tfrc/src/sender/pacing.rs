@@ -2,13 +2,14 @@
 
 use tfrc_units::{Duration, Instant, Rate};
 
-use crate::config::BurstCredit;
+use crate::config::{BurstCredit, Reschedule};
 
 /// The nominal send time of the packet sent last, from which that of the next one follows at the rate in force then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pacing {
     credit: BurstCredit,
     granularity: Duration,
+    reschedule: Reschedule,
     last: Option<Sent>,
 }
 
@@ -17,19 +18,36 @@ struct Sent {
     /// t_i.
     nominal: Instant,
     size: f64,
+    /// The gap to the next packet, where it does not follow the rate.
+    fixed_gap: Option<Duration>,
+}
+
+impl Sent {
+    /// t_ipi.
+    fn gap(self, rate: Rate) -> Duration {
+        self.fixed_gap.unwrap_or_else(|| rate.time_for(self.size))
+    }
 }
 
 impl Pacing {
-    pub(crate) const fn new(credit: BurstCredit, granularity: Duration) -> Self {
-        Self { credit, granularity, last: None }
+    pub(crate) const fn new(credit: BurstCredit, granularity: Duration, reschedule: Reschedule) -> Self {
+        Self { credit, granularity, reschedule, last: None }
     }
 
     /// The earliest time for the next packet: its nominal send time t_i less t_delta = min(t_ipi, t_gran, rtt)/2 (§8.3).
     pub(crate) fn next_send(&self, rate: Rate, rtt: Option<Duration>) -> Instant {
         let Some(last) = self.last else { return Instant::ZERO };
-        let t_ipi = rate.time_for(last.size);
+        let t_ipi = last.gap(rate);
         let t_delta = t_ipi.min(self.granularity).min(rtt.unwrap_or(Duration::ZERO)) / 2;
         last.nominal + t_ipi.saturating_sub(t_delta)
+    }
+
+    /// A report in slow start has come: with [`Reschedule::InSlowStart`] the next packet may go now.
+    pub(crate) fn release(&mut self, now: Instant) {
+        if let Some(last) = &mut self.last {
+            let since = now.saturating_since(last.nominal);
+            last.fixed_gap = last.fixed_gap.map(|gap| gap.min(since));
+        }
     }
 
     /// A packet goes at `now`. Send times missed more than the credit ago are lost (§4.6).
@@ -39,8 +57,13 @@ impl Pacing {
             BurstCredit::RoundTrip => round_trip,
             BurstCredit::Time(time) => time.min(round_trip),
         };
-        let due = self.last.map_or(now, |last| last.nominal + rate.time_for(last.size));
-        self.last = Some(Sent { nominal: due.max(now - credit), size: f64::from(size.max(1)) });
+        let due = self.last.map_or(now, |last| last.nominal + last.gap(rate));
+        let size = f64::from(size.max(1));
+        let fixed_gap = match self.reschedule {
+            Reschedule::Always => None,
+            Reschedule::InSlowStart => Some(rate.time_for(size)),
+        };
+        self.last = Some(Sent { nominal: due.max(now - credit), size, fixed_gap });
     }
 }
 
@@ -58,7 +81,7 @@ mod tests {
 
     #[test]
     fn packets_are_spaced_by_their_size() {
-        let mut pacing = Pacing::new(BurstCredit::RoundTrip, Duration::ZERO);
+        let mut pacing = Pacing::new(BurstCredit::RoundTrip, Duration::ZERO, Reschedule::Always);
         assert!(pacing.next_send(RATE, RTT) <= at(0));
         pacing.on_sent(at(5), 1000, RATE, RTT);
         assert_eq!(pacing.next_send(RATE, RTT), at(6));
@@ -75,7 +98,7 @@ mod tests {
             (BurstCredit::Time(Duration::from_millis(10)), 11),
             (BurstCredit::Time(Duration::from_secs(9)), 101),
         ] {
-            let mut pacing = Pacing::new(credit, Duration::ZERO);
+            let mut pacing = Pacing::new(credit, Duration::ZERO, Reschedule::Always);
             pacing.on_sent(at(0), 1000, RATE, RTT);
             let mut burst = 0;
             while pacing.next_send(RATE, RTT) <= at(10_000) {
@@ -89,7 +112,7 @@ mod tests {
     /// Late wake-ups do not lower the rate: sending 3 ms late, four packets may go.
     #[test]
     fn lateness_is_caught_up_with() {
-        let mut pacing = Pacing::new(BurstCredit::RoundTrip, Duration::ZERO);
+        let mut pacing = Pacing::new(BurstCredit::RoundTrip, Duration::ZERO, Reschedule::Always);
         pacing.on_sent(at(0), 1000, RATE, RTT);
         let mut burst = 0;
         while pacing.next_send(RATE, RTT) <= at(4) {
@@ -102,11 +125,29 @@ mod tests {
     /// RFC 5348 §8.3: t_delta = min(t_ipi, t_gran, rtt)/2.
     #[test]
     fn a_packet_may_go_a_little_early() {
-        let mut pacing = Pacing::new(BurstCredit::RoundTrip, Duration::from_millis(10));
+        let mut pacing = Pacing::new(BurstCredit::RoundTrip, Duration::from_millis(10), Reschedule::Always);
         pacing.on_sent(at(0), 1000, RATE, RTT);
         assert_eq!(pacing.next_send(RATE, RTT), Instant::from_nanos(500_000));
         let slow = RATE / 1000.0;
         assert_eq!(pacing.next_send(slow, RTT), at(995));
         assert_eq!(pacing.next_send(slow, None), at(1000));
+    }
+
+    /// ns-2: a new rate does not move a packet that waits; a report in slow start lets it go.
+    #[test]
+    fn a_fixed_gap() {
+        let mut pacing =
+            Pacing::new(BurstCredit::Time(Duration::ZERO), Duration::ZERO, Reschedule::InSlowStart);
+        pacing.release(at(1));
+        pacing.on_sent(at(5), 1000, RATE, RTT);
+        assert_eq!(pacing.next_send(RATE * 10.0, RTT), at(6));
+        assert_eq!(pacing.next_send(RATE / 10.0, RTT), at(6));
+        let mut released = pacing;
+        released.release(Instant::from_nanos(5_400_000));
+        assert_eq!(released.next_send(RATE / 10.0, RTT), Instant::from_nanos(5_400_000));
+        pacing.release(at(9));
+        assert_eq!(pacing.next_send(RATE, RTT), at(6), "never later");
+        pacing.on_sent(at(6), 1000, RATE / 10.0, RTT);
+        assert_eq!(pacing.next_send(RATE, RTT), at(16));
     }
 }

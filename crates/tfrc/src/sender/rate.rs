@@ -1,8 +1,10 @@
-//! X, the allowed sending rate: what feedback does to it (RFC 5348 §4.2, §4.3 step 4).
+//! X, the allowed sending rate: what feedback does to it (RFC 5348 §4.2, §4.3 step 4), and what other revisions do.
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{InitialRate, PacketSize};
+use crate::config::{
+    Growth, InitialRate, NoFeedback, PacketSize, RateFloor, ReceiveLimit, Settings, SlowStart,
+};
 use crate::decision::RateReason;
 use crate::equation::Equation;
 use crate::sender::limited::Coverage;
@@ -11,11 +13,13 @@ use crate::sender::limits::ReceiveLimits;
 /// t_mbi: however bad things are, one packet may go in this time (§4.3).
 pub(crate) const MAXIMUM_BACKOFF: Duration = Duration::from_secs(64);
 
+/// ns-2's `InitRate_`, bytes per second before the first report.
+const NS2_FIRST_RATE: f64 = 300.0;
+
 /// X and everything it is made of.
 #[derive(Debug, Clone)]
 pub(crate) struct AllowedRate {
-    pub(super) equation: Equation,
-    initial: InitialRate,
+    pub(super) rules: Rules,
     /// X.
     pub(super) x: Rate,
     /// X_Bps, what the equation gave last; infinite while p is zero.
@@ -26,7 +30,54 @@ pub(crate) struct AllowedRate {
     pub(super) limits: ReceiveLimits,
     /// tld, the time of the last doubling.
     last_doubled: Option<Instant>,
+    /// When a report was last taken in.
+    last_report: Instant,
     pub(super) reason: RateReason,
+}
+
+/// The choices that X depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub(super) equation: Equation,
+    pub(super) initial: InitialRate,
+    slow_start: SlowStart,
+    growth: Growth,
+    receive_limit: ReceiveLimit,
+    floor: RateFloor,
+    pub(super) no_feedback: NoFeedback,
+}
+
+impl Rules {
+    pub(crate) const fn of(settings: &Settings) -> Self {
+        Self {
+            equation: settings.equation,
+            initial: settings.initial_rate,
+            slow_start: settings.slow_start,
+            growth: settings.growth,
+            receive_limit: settings.receive_limit,
+            floor: settings.floor,
+            no_feedback: settings.no_feedback,
+        }
+    }
+
+    /// X until there is a round-trip time (§4.2).
+    pub(crate) fn first_rate(&self, segment: f64) -> Rate {
+        Rate::from_bytes_per_sec(match self.initial {
+            InitialRate::Rfc3390 | InitialRate::PacketPerRtt => segment,
+            InitialRate::Ns2 => NS2_FIRST_RATE,
+        })
+    }
+
+    /// The least X.
+    pub(crate) fn floor(&self, segment: f64, rtt: Option<Duration>) -> Rate {
+        match (self.floor, rtt) {
+            (RateFloor::None, _) => Rate::ZERO,
+            (RateFloor::PacketPerRtt, Some(rtt)) => Rate::of(segment, rtt),
+            (RateFloor::PacketPerRtt, None) | (RateFloor::PacketPer64Seconds, _) => {
+                Rate::of(segment, MAXIMUM_BACKOFF)
+            }
+        }
+    }
 }
 
 /// What is known of the path and the packets at the moment of a decision.
@@ -38,6 +89,15 @@ pub(crate) struct Path {
     pub(crate) segment: f64,
     /// What the equation takes for it.
     pub(crate) packet_size: PacketSize,
+    /// t_RTO of the equation.
+    pub(crate) rto: Duration,
+}
+
+impl Path {
+    /// s/R.
+    pub(crate) fn packet_per_rtt(self) -> Rate {
+        Rate::of(self.segment, self.rtt)
+    }
 }
 
 /// What a feedback packet says, as far as X is concerned.
@@ -47,49 +107,90 @@ pub(crate) struct Reported {
     pub(crate) p: Probability,
     /// Whether it tells of a new loss event.
     pub(crate) new_loss_event: bool,
+    /// RFC 5348's view of the interval that the report covers.
     pub(crate) coverage: Coverage,
+    /// ns-2's view: was the sender short of data within the last 1.5 round-trip times?
+    pub(crate) lately: Coverage,
 }
 
 impl AllowedRate {
-    /// s bytes per second until there is a round-trip time (§4.2).
-    pub(crate) fn new(equation: Equation, initial: InitialRate, segment: f64) -> Self {
+    /// Nothing is known yet (§4.2).
+    pub(crate) fn new(rules: Rules, segment: f64) -> Self {
         Self {
-            equation,
-            initial,
-            x: Rate::from_bytes_per_sec(segment),
+            rules,
+            x: rules.first_rate(segment),
             x_bps: Rate::INFINITY,
             p: Probability::ZERO,
             limits: ReceiveLimits::new(Instant::ZERO),
             last_doubled: None,
+            last_report: Instant::ZERO,
             reason: RateReason::Initial,
         }
     }
 
-    /// s/t_mbi.
-    pub(crate) fn floor(segment: f64) -> Rate {
-        Rate::of(segment, MAXIMUM_BACKOFF)
-    }
-
     /// initial_rate = W_init/R (§4.2), also the recover_rate of §4.4.
     pub(crate) fn initial_rate(&self, path: Path) -> Rate {
-        let InitialRate::Rfc3390 = self.initial;
         let mss = path.segment;
-        Rate::of((4.0 * mss).min((2.0 * mss).max(4380.0)), path.rtt)
+        let window = match self.rules.initial {
+            InitialRate::Rfc3390 => (4.0 * mss).min((2.0 * mss).max(4380.0)),
+            InitialRate::PacketPerRtt => mss,
+            InitialRate::Ns2 if mss <= 1095.0 => 4.0 * mss,
+            InitialRate::Ns2 if mss < 2190.0 => 3.0 * mss,
+            InitialRate::Ns2 => 2.0 * mss,
+        };
+        Rate::of(window, path.rtt)
     }
 
     /// The first round-trip time sample is in (§4.2).
     pub(crate) fn start(&mut self, now: Instant, path: Path) {
         self.x = self.initial_rate(path);
         self.last_doubled = Some(now);
+        self.last_report = now;
         self.reason = RateReason::Initial;
     }
 
     /// Step 4 of §4.3.
     pub(crate) fn on_feedback(&mut self, now: Instant, path: Path, reported: Reported) {
+        let receive_limit = self.receive_limit(now, path, reported);
+        let was_slow_start = self.p.is_zero();
+        self.p = reported.p;
+        if self.rules.growth == Growth::PacketPerRtt && was_slow_start && !self.p.is_zero() {
+            // ns-2 leaves slow start for the equation's rate, whatever the receive rate.
+            self.recalculate(now, path, Rate::INFINITY);
+            self.x = self.x_bps.max(self.rules.floor(path.segment, Some(path.rtt)));
+            self.reason = RateReason::Equation;
+        } else {
+            self.recalculate(now, path, receive_limit);
+        }
+        self.last_report = now;
+    }
+
+    /// recv_limit.
+    fn receive_limit(&mut self, now: Instant, path: Path, reported: Reported) -> Rate {
+        let latest = reported.receive_rate;
+        let new_loss = reported.new_loss_event || reported.p > self.p;
+        if self.rules.receive_limit == ReceiveLimit::RecentMaximum {
+            return self.recent_maximum(now, path, reported, new_loss);
+        }
+        self.limits.replace(now, latest);
+        let packet = path.packet_per_rtt();
+        match self.rules.receive_limit {
+            ReceiveLimit::RecentMaximum | ReceiveLimit::Latest => latest * 2.0,
+            ReceiveLimit::LatestOrPacketPerRtt => (latest * 2.0).max(packet),
+            ReceiveLimit::Ns2 if reported.lately == Coverage::DataLimited => {
+                (latest * 2.0).max(self.initial_rate(path))
+            }
+            ReceiveLimit::Ns2 => (latest * 2.0).max(packet),
+            ReceiveLimit::Ns2Conservative if new_loss => latest.max(packet),
+            ReceiveLimit::Ns2Conservative => (latest * 1.5).max(packet),
+        }
+    }
+
+    /// The rules of RFC 5348 for X_recv_set.
+    fn recent_maximum(&mut self, now: Instant, path: Path, reported: Reported, new_loss: bool) -> Rate {
         // A report of zero is the receiver's first and never makes an interval data-limited (§4.3).
         let data_limited = reported.coverage == Coverage::DataLimited && !reported.receive_rate.is_zero();
-        let new_loss = reported.new_loss_event || reported.p > self.p;
-        let receive_limit = if data_limited && new_loss {
+        if data_limited && new_loss {
             self.limits.halve();
             self.limits.maximize(now, reported.receive_rate * 0.85);
             self.limits.maximum()
@@ -99,34 +200,59 @@ impl AllowedRate {
         } else {
             self.limits.update(now, reported.receive_rate, path.rtt);
             self.limits.maximum() * 2.0
-        };
-        self.p = reported.p;
-        self.recalculate(now, path, receive_limit);
+        }
     }
 
     /// The end of step 4: X from p, the equation and recv_limit.
     pub(super) fn recalculate(&mut self, now: Instant, path: Path, receive_limit: Rate) {
-        if !self.p.is_zero() {
-            self.x_bps = path.packet_size.rate(&self.equation, path.segment, path.rtt, self.p);
-            let floor = Self::floor(path.segment);
-            let x = self.x_bps.min(receive_limit);
-            self.x = x.max(floor);
-            self.reason = if x < floor {
-                RateReason::Floor
-            } else if receive_limit < self.x_bps {
-                RateReason::ReceiveLimit
-            } else {
-                RateReason::Equation
-            };
+        if self.p.is_zero() {
+            self.x_bps = Rate::INFINITY;
+            self.slow_start(now, path, receive_limit);
             return;
         }
-        self.x_bps = Rate::INFINITY;
-        if self.last_doubled.is_none_or(|then| now.saturating_since(then) >= path.rtt) {
-            let doubled = self.x * 2.0;
-            self.x = doubled.min(receive_limit).max(self.initial_rate(path));
-            self.last_doubled = Some(now);
-            self.reason =
-                if receive_limit < doubled { RateReason::ReceiveLimit } else { RateReason::SlowStart };
+        self.x_bps = path.packet_size.rate_with_timeout(
+            &self.rules.equation,
+            path.segment,
+            path.rtt,
+            path.rto,
+            self.p,
+        );
+        let goal = match self.rules.growth {
+            Growth::ToEquation => self.x_bps,
+            Growth::PacketPerRtt => self.x_bps.min(self.x + self.damped_step(now, path)),
+        };
+        let floor = self.rules.floor(path.segment, Some(path.rtt));
+        let x = goal.min(receive_limit);
+        self.x = x.max(floor);
+        self.reason = if x < floor {
+            RateReason::Floor
+        } else if receive_limit < goal {
+            RateReason::ReceiveLimit
+        } else {
+            RateReason::Equation
+        };
+    }
+
+    /// A packet per round-trip time for each of them since the last report, two at most (ns-2).
+    fn damped_step(&self, now: Instant, path: Path) -> Rate {
+        let elapsed = now.saturating_since(self.last_report).as_secs_f64() / path.rtt.as_secs_f64();
+        path.packet_per_rtt() * elapsed.min(2.0)
+    }
+
+    fn slow_start(&mut self, now: Instant, path: Path, receive_limit: Rate) {
+        if self.last_doubled.is_some_and(|then| now.saturating_since(then) < path.rtt) {
+            return;
         }
+        self.last_doubled = Some(now);
+        let doubled = self.x * 2.0;
+        let (goal, least) = match self.rules.slow_start {
+            SlowStart::KeepInitialRate => (doubled.min(receive_limit), self.initial_rate(path)),
+            SlowStart::Ns2 if self.x > receive_limit => (receive_limit / 2.0, path.packet_per_rtt()),
+            SlowStart::KeepPacketPerRtt | SlowStart::Ns2 => {
+                (doubled.min(receive_limit), path.packet_per_rtt())
+            }
+        };
+        self.x = goal.max(least);
+        self.reason = if receive_limit < doubled { RateReason::ReceiveLimit } else { RateReason::SlowStart };
     }
 }

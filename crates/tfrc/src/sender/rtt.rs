@@ -1,8 +1,9 @@
-//! The round-trip time estimate R and the damping of §4.5 that rides on it (RFC 5348 §4.3 steps 1 and 2).
+//! The round-trip time estimate R and the damping of §4.5 that rides on it (RFC 5348 §4.3 step 2).
 
 use tfrc_units::{Duration, Rate};
 
 use crate::config::Spacing;
+use crate::equation::{RtoEstimate, RtoPolicy};
 
 #[derive(Debug, Clone, Copy)]
 struct Estimate {
@@ -14,17 +15,18 @@ struct Estimate {
     root_latest: f64,
 }
 
-/// R, R_sqmean and the factor of X_inst.
+/// R, R_sqmean and the factor of X_inst, and t_RTO where it follows samples.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundTrip {
     weight: f64,
     spacing: Spacing,
     estimate: Option<Estimate>,
+    timeout: RtoEstimate,
 }
 
 impl RoundTrip {
-    pub(crate) const fn new(weight: f64, spacing: Spacing) -> Self {
-        Self { weight, spacing, estimate: None }
+    pub(crate) const fn new(weight: f64, spacing: Spacing, rto: RtoPolicy) -> Self {
+        Self { weight, spacing, estimate: None, timeout: rto.estimate() }
     }
 
     /// Takes in a sample; zero samples are passed over, they can only come from a clock or a peer that is wrong.
@@ -32,6 +34,7 @@ impl RoundTrip {
         if sample.is_zero() {
             return;
         }
+        self.timeout.on_sample(sample);
         let seconds = sample.as_secs_f64();
         let root = libm::sqrt(seconds);
         let root_weight = match self.spacing {
@@ -54,6 +57,11 @@ impl RoundTrip {
         self.estimate.map(|e| Duration::from_secs_f64(e.mean).max(Duration::from_nanos(1)))
     }
 
+    /// t_RTO of the equation while R is `rtt`.
+    pub(crate) fn timeout(&self, rtt: Duration) -> Duration {
+        self.timeout.timeout(rtt)
+    }
+
     /// X_inst for the allowed rate `x` (§4.5): X · R_sqmean/√R_sample.
     pub(crate) fn instantaneous(&self, x: Rate) -> Rate {
         match (self.spacing, self.estimate) {
@@ -71,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_first_sample_is_the_estimate() {
-        let mut rtt = RoundTrip::new(0.9, Spacing::Nominal);
+        let mut rtt = RoundTrip::new(0.9, Spacing::Nominal, RtoPolicy::FourRtt);
         assert_eq!(rtt.mean(), None);
         rtt.on_sample(Duration::ZERO);
         assert_eq!(rtt.mean(), None);
@@ -84,7 +92,7 @@ mod tests {
     /// RFC 5348 §4.5: a sample of twice the long-term mean slows sending to about 0.7.
     #[test]
     fn a_doubled_round_trip_slows_to_seven_tenths() {
-        let mut rtt = RoundTrip::new(0.9, Spacing::Damped { weight: 0.99 });
+        let mut rtt = RoundTrip::new(0.9, Spacing::Damped { weight: 0.99 }, RtoPolicy::FourRtt);
         for _ in 0..100 {
             rtt.on_sample(MS(100));
         }
@@ -93,7 +101,7 @@ mod tests {
         rtt.on_sample(MS(200));
         let slowed = rtt.instantaneous(x).bytes_per_sec();
         assert!((700.0..720.0).contains(&slowed), "{slowed}");
-        let nominal = RoundTrip::new(0.9, Spacing::Nominal);
+        let nominal = RoundTrip::new(0.9, Spacing::Nominal, RtoPolicy::FourRtt);
         assert_eq!(nominal.instantaneous(x), x);
     }
 }

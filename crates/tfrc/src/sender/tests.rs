@@ -127,6 +127,44 @@ fn slow_start_doubles_once_per_round_trip() {
     assert_eq!((sender.allowed_rate(), sender.rate_reason()), (rate(160_000.0), RateReason::ReceiveLimit));
 }
 
+/// §4.2: the first sample sets tld, so doubling waits a round-trip time from there.
+#[test]
+fn the_first_sample_starts_the_doubling_clock() {
+    let mut sender = sender();
+    sender.on_rtt_sample(at(1000), RTT);
+    send_all(&mut sender, 1000, 1050);
+    feedback(&mut sender, 1099, 0.0, 0.0);
+    assert_eq!(sender.allowed_rate(), rate(40_000.0));
+    feedback(&mut sender, 1100, 0.0, 0.0);
+    assert_eq!(sender.allowed_rate(), rate(80_000.0));
+}
+
+/// §4.2: the feedback that brings the first sample gives the initial rate, whatever it says of losses.
+#[test]
+fn the_first_sample_replaces_step_4() {
+    let mut sender = sender();
+    sender.on_sent(at(0), 1000);
+    feedback(&mut sender, 100, 10.0, 0.5);
+    assert_eq!(sender.allowed_rate(), rate(40_000.0));
+    assert_eq!((sender.loss_event_rate().get(), timer(&sender)), (0.5, Some(500)));
+}
+
+/// §4.3: X_recv = 0, although the sender was data-limited all through the interval, is no limit.
+#[test]
+fn a_report_of_zero_is_not_data_limited() {
+    let mut sender = sender();
+    sender.on_rtt_sample(at(1000), RTT);
+    sender.on_sent(at(1000), 1000);
+    // A packet after a silence leaves credit for more: nothing in (1000, 1100] is at the limit.
+    sender.on_sent(at(1100), 1000);
+    assert_eq!(sender.next_send(at(1100)), SendDecision::Now);
+    let mut told_more = sender.clone();
+    feedback(&mut sender, 1200, 0.0, 0.0);
+    assert_eq!(sender.allowed_rate(), rate(80_000.0));
+    feedback(&mut told_more, 1200, 1.0, 0.0);
+    assert_eq!(told_more.allowed_rate(), rate(40_000.0), "with any other rate it is data-limited");
+}
+
 /// §4.3 step 4, p = 0: never below the initial rate.
 #[test]
 fn slow_start_keeps_the_initial_rate() {
@@ -279,6 +317,13 @@ fn a_capped_sender_is_data_limited() {
     );
     assert_eq!(sender.allowed_rate(), rate(40_000.0), "the initial rate, above twice the receive rate");
     assert_eq!(sender.sending_rate(), rate(10_000.0));
+    let told = |ms, receive_rate| (ms, receive_rate, 0.001);
+    drive(
+        &mut sender,
+        805,
+        &[told(906, 10_000.0), told(1007, 4000.0), told(1108, 4000.0), told(1400, 4000.0)],
+    );
+    assert_eq!(sender.allowed_rate(), rate(17_000.0), "0.85 of 10,000 at the loss is remembered");
 }
 
 /// §4.4: without any feedback the rate is halved and the timer doubles with 2s/X; the floor is one packet in 64 s.
@@ -378,6 +423,29 @@ fn idle_in_congestion_avoidance() {
     assert!((recover_rate / 2.0..2.0 * recover_rate).contains(&kept), "{kept}");
 }
 
+/// §4.4, Update_Limits: however often the timer expires, the limit left behind is one packet in 64 s.
+#[test]
+fn the_nofeedback_timer_stops_at_the_floor() {
+    let mut sender = sender();
+    sender.on_rtt_sample(at(0), RTT);
+    send_all(&mut sender, 0, 100);
+    feedback(&mut sender, 100, 0.0, 0.01);
+    let mut now = Instant::ZERO;
+    for _ in 0..40 {
+        let Some(wake) = sender.poll_timeout() else { panic!("the timer runs") };
+        now = wake.at;
+        sender.on_sent(now, 1000);
+        sender.handle_timeout(now);
+    }
+    assert_eq!((sender.allowed_rate(), sender.rate_reason()), (rate(1000.0 / 64.0), RateReason::NoFeedback));
+    // X_recv_set = {s/t_mbi/2}: what limits X now is twice that, and not the floor below it.
+    feedback(&mut sender, (now + RTT).as_nanos() / 1_000_000, 1.0, 0.01);
+    assert_eq!(
+        (sender.allowed_rate(), sender.rate_reason()),
+        (rate(1000.0 / 64.0), RateReason::ReceiveLimit)
+    );
+}
+
 /// After an expiration, feedback without loss lets the rate double again (§4.4).
 #[test]
 fn recovery_after_no_feedback() {
@@ -419,6 +487,54 @@ fn damping_changes_only_the_spacing() {
     assert_eq!(sender.allowed_rate(), Equation::default().rate(1000.0, r, Probability::saturating(0.01)));
     // √100, √400: R_sqmean = 0.9·√0.1 + 0.1·√0.4, so the factor is 0.9·0.5 + 0.1.
     assert!((sender.sending_rate() / sender.allowed_rate() - 0.55).abs() < 1e-9);
+}
+
+/// §4.5, §4.6: packets are s/X_inst apart.
+#[test]
+fn packets_are_spaced_by_the_damped_rate() {
+    let mut sender = sender_with(|s| {
+        s.spacing = Spacing::Damped { weight: 0.9 };
+        s.credit = BurstCredit::Time(Duration::ZERO);
+    });
+    sender.on_rtt_sample(at(0), RTT);
+    sender.on_sent(at(0), 1000);
+    feedback_after(&mut sender, 400, RTT * 4, 0.01);
+    assert!((sender.sending_rate() / sender.allowed_rate() - 0.55).abs() < 1e-9);
+    let interval = sender.sending_rate().time_for(1000.0);
+    let mut now = at(500);
+    for _ in 0..5 {
+        sender.on_sent(now, 1000);
+        assert_eq!(sender.next_send(now), SendDecision::At(now + interval));
+        now += interval;
+    }
+    // Asked late, the packets still follow their own times as far as there is credit for it.
+    let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
+    sender.on_rtt_sample(at(0), RTT);
+    feedback_after(&mut sender, 400, RTT * 4, 0.01);
+    sender.on_sent(at(500), 1000);
+    sender.on_sent(at(500) + interval * 3, 1000);
+    assert_eq!(sender.next_send(at(500)), SendDecision::Now);
+    for _ in 0..2 {
+        sender.on_sent(at(500) + interval * 3, 1000);
+    }
+    assert_eq!(sender.next_send(at(500)), SendDecision::At(at(500) + interval * 4));
+}
+
+/// §4.5: X_inst keeps to one packet in 64 s.
+#[test]
+fn damping_stops_at_the_floor() {
+    let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
+    sender.on_rtt_sample(at(0), RTT * 5);
+    feedback_after(&mut sender, 6000, RTT * 50, 1.0);
+    assert_eq!((sender.allowed_rate(), sender.sending_rate()), (rate(1000.0 / 64.0), rate(1000.0 / 64.0)));
+}
+
+/// §8.3: at its nominal send time a packet goes.
+#[test]
+fn a_packet_goes_at_its_time() {
+    let mut sender = sender();
+    sender.on_sent(at(0), 1000);
+    assert_eq!(sender.next_send(at(1000)), SendDecision::Now);
 }
 
 #[test]

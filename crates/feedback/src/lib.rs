@@ -1,0 +1,45 @@
+//! What receivers of other protocols say of single packets, as bytes, and how to hand it to a [`tfrc::Advisor`].
+//!
+//! * [`twcc`]: RTP transport-wide congestion control feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+//! * [`rfc8888`]: RTP congestion control feedback.
+//! * [`quic`]: the body of a QUIC ACK frame (RFC 9000 §19.3).
+//!
+//! Each module has a `decode` that borrows its input and allocates nothing, an `Adapter` that keeps what must be remembered between
+//! reports and makes the calls, and an `encode` for the other end. Errors say what is wrong and at which byte; a report with an
+//! error in it has no effect at all.
+
+#![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
+
+mod error;
+pub mod quic;
+mod reader;
+pub mod rfc8888;
+pub mod rtcp;
+pub mod twcc;
+mod unwrapping;
+
+pub use error::{DecodeError, ErrorKind};
+
+use tfrc::Taken;
+
+/// What a report's packets were to the Advisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Packets that this report is the first to acknowledge.
+    pub new: u64,
+    /// Packets acknowledged before.
+    pub duplicate: u64,
+    /// Packets never sent, or forgotten since. Many of them mean that the peer lies or that the record is too small.
+    pub unknown: u64,
+}
+
+impl Counts {
+    const fn add(&mut self, taken: Taken) {
+        match taken {
+            Taken::New => self.new += 1,
+            Taken::Duplicate => self.duplicate += 1,
+            Taken::Unknown => self.unknown += 1,
+        }
+    }
+}

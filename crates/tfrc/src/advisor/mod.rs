@@ -1,0 +1,346 @@
+//! The sender-side variant (RFC 5348 §7): all of the algorithm at the sender, fed with what became of each packet.
+
+mod sent;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+pub use sent::Taken;
+pub use timeline::Hold;
+
+use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
+
+use crate::config::{Config, FeedbackTrigger, LossEventTiming, Settings};
+use crate::decision::{RateChange, SendDecision, Wake};
+use crate::receiver::{Arrival, PacketKind, Receiver};
+use crate::sender::{Coverage, Feedback, LossReport, Sender};
+use sent::{Fate, SentPacket, SentPackets};
+use timeline::{Moment, Timeline};
+
+/// A packet that the other side says has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ack {
+    /// The number given to [`Advisor::on_sent`].
+    pub id: u64,
+    /// When it arrived, by the receiver's clock, whatever its epoch; `None` if the report does not tell.
+    pub arrived_at: Option<Instant>,
+    /// The mark it came with; [`Ecn::Ce`] counts as a loss (§5.1).
+    pub ecn: Ecn,
+}
+
+/// Rate control for transports whose receivers say which packets came: RTP with transport-wide or RFC 8888 feedback, QUIC, SRT.
+///
+/// Send as [`Advisor::next_send`] says and tell [`Advisor::on_sent`]. Of each report pass every packet to [`Advisor::on_acked`] or
+/// [`Advisor::on_lost`], in any order, and then call [`Advisor::on_report`] once. Let [`Advisor::handle_timeout`] have its time.
+///
+/// Inside, a [`Receiver`] takes in the packets as they arrived and a [`Sender`] its reports, so the rate is that of the two with
+/// the receiver at the other end. A packet is lost when `lost_after` later ones have arrived, or at the transport's word if that
+/// comes sooner; a packet that turns up after all repairs the record. What is not said is guessed on the safe side.
+///
+/// It remembers the last `N` packets and allocates nothing. `N` must cover what is sent in a round-trip time and a time between
+/// reports; a packet that falls out before it is reported can only count as lost ([`Advisor::forgotten`]). Work per call is
+/// constant, but for `on_report`, which goes once over the packets between the lowest and the highest reported.
+///
+/// `now` must not go back; if it does, the latest time seen counts.
+#[derive(Debug, Clone)]
+pub struct Advisor<const N: usize = 1024> {
+    sent: SentPackets<N>,
+    timeline: Timeline,
+    receiver: Receiver,
+    sender: Sender,
+    report_interval: Duration,
+    first_sent: Option<Instant>,
+    /// The highest packet known to have arrived: its ordinal, and when it was sent.
+    newest: Option<(u64, Instant)>,
+    /// When the newest packet of the last feedback was sent.
+    fed_up_to: Option<Instant>,
+    /// Packets up to this ordinal that have not come are lost.
+    lost_up_to: u64,
+    loss_events_told: u64,
+    forgotten: u64,
+    latest: Instant,
+}
+
+impl Advisor {
+    /// An advisor that remembers 1024 packets. `report_interval` is the longest usual time between two reports while packets
+    /// arrive; zero if every packet or two are reported at once. Where it is longer than the round-trip time it takes the place of
+    /// that in the nofeedback timer (RFC 5348 §4.3 step 3) and in the measurement of the receive rate (§6.2).
+    #[must_use]
+    pub fn new(config: &Config, report_interval: Duration) -> Self {
+        Self::with_capacity(config, report_interval)
+    }
+}
+
+impl<const N: usize> Advisor<N> {
+    /// The same, remembering `N` packets; at least 1.
+    #[must_use]
+    pub fn with_capacity(config: &Config, report_interval: Duration) -> Self {
+        let config = adapt(config, report_interval);
+        Self {
+            sent: SentPackets::new(),
+            timeline: Timeline::new(report_interval),
+            receiver: Receiver::reporting_every(&config, report_interval),
+            sender: Sender::new(&config),
+            report_interval,
+            first_sent: None,
+            newest: None,
+            fed_up_to: None,
+            lost_up_to: 0,
+            loss_events_told: 0,
+            forgotten: 0,
+            latest: Instant::ZERO,
+        }
+    }
+
+    /// A round-trip time known from elsewhere, such as a handshake; see [`Sender::on_rtt_sample`].
+    pub fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
+        self.sender.on_rtt_sample(now, rtt);
+    }
+
+    /// When the next packet may go. Never `Blocked`.
+    #[must_use]
+    pub fn next_send(&self, now: Instant) -> SendDecision {
+        self.sender.next_send(now)
+    }
+
+    /// A packet with `size` bytes of data has gone. `id` is the transport's number for it, above all before; numbers may be left
+    /// out. A packet with another number is counted against the rate, but no report about it can be taken in.
+    pub fn on_sent(&mut self, now: Instant, id: u64, size: u32) {
+        let now = self.advance(now);
+        self.sender.on_sent(now, size);
+        self.first_sent.get_or_insert(now);
+        let coverage = self.sender.coverage(now);
+        let out = self.sent.push(SentPacket { id, sent_at: now, size, coverage, fate: Fate::InFlight });
+        let reported_up_to = self.newest.map_or(0, |(ordinal, _)| ordinal);
+        if out.is_some_and(|ordinal| ordinal > reported_up_to) {
+            self.forgotten += 1;
+        }
+    }
+
+    /// A report says that a packet has arrived. Takes effect at [`Advisor::on_report`].
+    pub fn on_acked(&mut self, ack: Ack) -> Taken {
+        self.sent.report(ack.id, ack.arrived_at, ack.ecn)
+    }
+
+    /// A report says that all packets from `first` to `last` have arrived, when is not known. Says how many of them are news.
+    /// Linear in the packets remembered, not in the range.
+    pub fn on_acked_range(&mut self, first: u64, last: u64, ecn: Ecn) -> u64 {
+        self.sent.report_range(first, last, ecn)
+    }
+
+    /// The transport has given this packet up for lost, and with it all older ones not heard of. Takes effect at
+    /// [`Advisor::on_report`], or, with no later packet arrived, when one is. To be told only what is certain: TFRC finds losses
+    /// by itself.
+    pub fn on_lost(&mut self, id: u64) -> Taken {
+        let Some(ordinal) = self.sent.ordinal(id) else { return Taken::Unknown };
+        if self.sent.get(ordinal).is_none_or(|packet| packet.fate != Fate::InFlight)
+            || ordinal <= self.lost_up_to
+        {
+            return Taken::Duplicate;
+        }
+        self.lost_up_to = ordinal;
+        Taken::New
+    }
+
+    /// No report will tell what became of the packets from `first` to `last`: the one that would have is lost. As far as nothing is
+    /// known of them they count neither as arrived nor as lost. To be called before [`Advisor::on_report`] takes in the next report;
+    /// for reports that repeat what older ones said there is no need. Linear in the packets remembered, not in the range.
+    pub fn on_unreported(&mut self, first: u64, last: u64) {
+        self.sent.pass_over(first, last);
+    }
+
+    /// The report has been told whole. `hold` is how long its newest packet had been there when the report was sent.
+    pub fn on_report(&mut self, now: Instant, hold: Hold) {
+        let now = self.advance(now);
+        let Some((lowest, highest)) = self.sent.take_reported() else {
+            self.receiver.on_lost(now, self.lost_up_to);
+            return;
+        };
+        let Some(newest) = self.sent.get(highest) else { return };
+        let is_newer = self.newest.is_none_or(|(ordinal, _)| ordinal < highest);
+        let reading = self.timeline.open(now, moment(&newest), hold);
+        // Only a packet above all before tells the round-trip time: an older one may have been reported late.
+        let sample = now.saturating_since(newest.sent_at).saturating_sub(reading.hold);
+        let rtt = self.sender.rtt().or(is_newer.then_some(sample));
+        if let Some(first_sent) = self.first_sent {
+            self.receiver.expect(first_sent + rtt.unwrap_or(Duration::ZERO), 1);
+        }
+        let above = self.newest.map_or(1, |(ordinal, _)| ordinal + 1);
+        let mut unreported = 0;
+        for ordinal in lowest.min(above)..=highest {
+            let Some(packet) = self.sent.settle(ordinal) else { continue };
+            match packet.fate {
+                Fate::Reported { ecn, .. } => {
+                    self.replay(ordinal, &packet, ecn, rtt, unreported);
+                    unreported = 0;
+                }
+                Fate::Unreported if ordinal >= above => unreported += 1,
+                Fate::InFlight | Fate::Done | Fate::Unreported => {}
+            }
+        }
+        self.timeline.close();
+        if is_newer {
+            self.newest = Some((highest, newest.sent_at));
+        }
+        // However long the newest packet was held, X_recv is measured over a time that has it in it: a report is never of nothing.
+        let still = self.receiver.window().saturating_sub(Duration::from_nanos(1));
+        let end = reading.end.min(self.timeline.latest() + still);
+        self.receiver.on_lost(end, self.lost_up_to);
+        // A report that would fall due before half the next interval has passed is made now.
+        self.receiver.hurry(end + self.report_interval / 2);
+        let elapsed = if is_newer { reading.hold } else { Duration::MAX };
+        self.feed(now, end, elapsed);
+    }
+
+    /// Lets time pass: the nofeedback timer may expire. Early, late and repeated calls do no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.advance(now);
+        self.sender.handle_timeout(now);
+    }
+
+    /// When [`Advisor::handle_timeout`] wants to be called next. (The time of the next packet is [`Advisor::next_send`]'s.)
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Wake> {
+        self.sender.poll_timeout()
+    }
+
+    /// The oldest change of the allowed rate not yet told. Up to four are kept.
+    pub fn poll_event(&mut self) -> Option<RateChange> {
+        self.sender.poll_event()
+    }
+
+    /// X, the allowed sending rate in bytes of data per second: what a media encoder should aim at.
+    #[must_use]
+    pub fn allowed_rate(&self) -> Rate {
+        self.sender.allowed_rate()
+    }
+
+    /// R, once there is a sample.
+    #[must_use]
+    pub fn rtt(&self) -> Option<Duration> {
+        self.sender.rtt()
+    }
+
+    /// p as of the latest report (§5); zero before the first loss event.
+    #[must_use]
+    pub fn loss_event_rate(&self) -> Probability {
+        self.receiver.loss_event_rate()
+    }
+
+    /// Loss events found so far.
+    #[must_use]
+    pub const fn loss_events(&self) -> u64 {
+        self.receiver.loss_events()
+    }
+
+    /// The sending half, for whatever else it can tell.
+    #[must_use]
+    pub const fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The number of the packet sent last, of those remembered.
+    #[must_use]
+    pub fn newest_sent(&self) -> Option<u64> {
+        self.sent.newest().map(|packet| packet.id)
+    }
+
+    /// The lowest number of a packet still remembered.
+    #[must_use]
+    pub fn oldest_remembered(&self) -> Option<u64> {
+        self.sent.oldest().map(|packet| packet.id)
+    }
+
+    /// Packets that fell out of the record before a report had reached as far as them. If this grows while reports come, `N` is too
+    /// small and the rate too low.
+    #[must_use]
+    pub const fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Lets the receiving half see a packet of the report at the time it came.
+    fn replay(
+        &mut self,
+        seq: u64,
+        packet: &SentPacket,
+        ecn: Ecn,
+        rtt: Option<Duration>,
+        unreported_before: u32,
+    ) {
+        let at = self.timeline.place(moment(packet));
+        self.receiver.handle_timeout(at);
+        let arrival = Arrival {
+            seq,
+            size: packet.size,
+            ecn,
+            rtt,
+            sent_at: Some(packet.sent_at),
+            round: self.sender.round(),
+            window_counter: 0,
+            kind: PacketKind::Data,
+            // Those of which nothing will be known are, like packets without data, in no loss interval.
+            non_data_before: unreported_before,
+        };
+        self.receiver.on_packet(at, arrival);
+    }
+
+    /// Passes the receiving half's report, if one is due, to the sending half.
+    fn feed(&mut self, now: Instant, end: Instant, elapsed: Duration) {
+        let Some((newest, newest_sent_at)) = self.newest else { return };
+        let Some(report) = self.receiver.poll_feedback(end) else { return };
+        let losses = if report.loss_events > self.loss_events_told {
+            LossReport::NewLossEvent
+        } else {
+            LossReport::NoNewLoss
+        };
+        self.loss_events_told = report.loss_events;
+        let coverage = self.coverage(newest, newest_sent_at);
+        self.fed_up_to = Some(newest_sent_at);
+        let feedback = Feedback {
+            newest_sent_at,
+            elapsed,
+            receive_rate: report.receive_rate,
+            loss_event_rate: report.loss_event_rate,
+            losses,
+        };
+        self.sender.on_feedback_covering(now, feedback, coverage);
+    }
+
+    /// Whether the sender was data-limited over all that this feedback covers: what was sent since the last one, but at least a
+    /// round-trip time (§4.3 step 4, §8.2.1).
+    fn coverage(&self, newest: u64, newest_sent_at: Instant) -> Coverage {
+        let rtt = self.sender.rtt().unwrap_or(Duration::ZERO);
+        let round_trip_ago = newest_sent_at.as_nanos().checked_sub(rtt.as_nanos()).map(Instant::from_nanos);
+        self.sent.coverage(newest, round_trip_ago.min(self.fed_up_to))
+    }
+
+    fn advance(&mut self, now: Instant) -> Instant {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+}
+
+const fn moment(packet: &SentPacket) -> Moment {
+    let arrived_at = match packet.fate {
+        Fate::Reported { arrived_at, .. } => arrived_at,
+        Fate::InFlight | Fate::Done | Fate::Unreported => None,
+    };
+    Moment { sent_at: packet.sent_at, arrived_at }
+}
+
+/// What is different at the sender: times are known, so no window counter stands in for them, and where reports are rarer than
+/// round-trip times four of their intervals are waited for instead of four of those.
+fn adapt(config: &Config, report_interval: Duration) -> Config {
+    let settings = *config.settings();
+    let loss_event_timing = match settings.loss_event_timing {
+        LossEventTiming::WindowCounter => LossEventTiming::ArrivalTime,
+        timing => timing,
+    };
+    let adapted = Settings {
+        loss_event_timing,
+        feedback: FeedbackTrigger::Timer,
+        no_feedback_floor: settings.no_feedback_floor.max(report_interval * 4),
+        ..settings
+    };
+    adapted.validate().unwrap_or(*config)
+}

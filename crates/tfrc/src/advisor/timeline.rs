@@ -1,0 +1,263 @@
+//! When packets arrived, on the sender's clock, and how old a report's newest news is.
+
+use tfrc_units::{Duration, Instant};
+
+/// How long the newest packet of a report had been there when the report was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// The report says it: the acknowledgement delay of QUIC, the arrival time offset of RFC 8888.
+    Known(Duration),
+    /// It does not. With arrival times it is estimated, without it counts as none and the round-trip time comes out longer.
+    Unknown,
+}
+
+/// How long a fast report bounds the offset between the clocks: long enough to meet one without delay, short against drift
+/// (10 s at 100 ppm are 1 ms).
+const MEMORY: Duration = Duration::from_secs(10);
+
+/// A packet as the timeline sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) sent_at: Instant,
+    /// By the receiver's clock, if the report tells.
+    pub(crate) arrived_at: Option<Instant>,
+}
+
+/// Places arrivals on the sender's clock so that the fastest report of late took no time for its way back. Only differences
+/// between arrivals matter to RFC 5348, so where the way back really stands makes no difference.
+#[derive(Debug, Clone)]
+pub(crate) struct Timeline {
+    /// The longest usual time between reports.
+    interval: Duration,
+    offset: Option<Offset>,
+    /// The newest packet of the last report: when it was sent, and its place.
+    anchor: Option<(Instant, Instant)>,
+    /// The newest packet of this report.
+    newest: (Instant, Instant),
+    now: Instant,
+    /// The latest place given.
+    last: Instant,
+}
+
+/// What a report's newest packet tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// How long the receiver held it.
+    pub(crate) hold: Duration,
+    /// When the report was sent, as placed on the sender's clock.
+    pub(crate) end: Instant,
+}
+
+impl Timeline {
+    pub(crate) const fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            offset: None,
+            anchor: None,
+            newest: (Instant::ZERO, Instant::ZERO),
+            now: Instant::ZERO,
+            last: Instant::ZERO,
+        }
+    }
+
+    /// A report has come whose newest packet is this.
+    pub(crate) fn open(&mut self, now: Instant, newest: Moment, hold: Hold) -> Reading {
+        self.now = now;
+        let known = match hold {
+            Hold::Known(hold) => hold.min(now.saturating_since(newest.sent_at)),
+            Hold::Unknown => Duration::ZERO,
+        };
+        let place = match newest.arrived_at {
+            None => now - known,
+            Some(arrived_at) => {
+                let offset = difference(now - known, arrived_at);
+                let slack = self.interval * 2 + Duration::from_secs(1);
+                Offset::update(&mut self.offset, now, offset, slack);
+                self.translate(arrived_at)
+            }
+        };
+        let place = place.max(newest.sent_at).min(now);
+        self.newest = (newest.sent_at, place);
+        let hold = match hold {
+            Hold::Known(_) => known,
+            // A receiver does not hold a packet for longer than its reports are apart.
+            Hold::Unknown if newest.arrived_at.is_some() => now.saturating_since(place).min(self.interval),
+            Hold::Unknown => Duration::ZERO,
+        };
+        Reading { hold, end: (place + hold).min(now) }
+    }
+
+    /// When a packet of this report arrived: never before it was sent, after now, or before one already placed.
+    pub(crate) fn place(&mut self, packet: Moment) -> Instant {
+        let at = match packet.arrived_at {
+            Some(arrived_at) => self.translate(arrived_at),
+            None => self.interpolate(packet.sent_at),
+        };
+        self.last = at.max(packet.sent_at).min(self.now).max(self.last);
+        self.last
+    }
+
+    /// The latest place given.
+    pub(crate) const fn latest(&self) -> Instant {
+        self.last
+    }
+
+    /// The report is read.
+    pub(crate) fn close(&mut self) {
+        if self.anchor.is_none_or(|(sent_at, _)| sent_at < self.newest.0) {
+            self.anchor = Some(self.newest);
+        }
+    }
+
+    fn translate(&self, arrived_at: Instant) -> Instant {
+        match &self.offset {
+            None => arrived_at,
+            Some(offset) => {
+                let ns = i128::from(arrived_at.as_nanos()) + i128::from(offset.least());
+                Instant::from_nanos(u64::try_from(ns.max(0)).unwrap_or(u64::MAX))
+            }
+        }
+    }
+
+    /// Without arrival times, packets lie between the newest of the last report and of this one as they did when sent.
+    fn interpolate(&self, sent_at: Instant) -> Instant {
+        let (newest_sent, newest_place) = self.newest;
+        let Some((anchor_sent, anchor_place)) = self.anchor.filter(|(sent, _)| *sent < newest_sent) else {
+            return newest_place - newest_sent.saturating_since(sent_at);
+        };
+        let share = |time: Duration| u128::from(time.as_nanos());
+        let span = share(newest_place.saturating_since(anchor_place));
+        let ns = share(sent_at.saturating_since(anchor_sent)) * span
+            / share(newest_sent.saturating_since(anchor_sent)).max(1);
+        anchor_place + Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+}
+
+/// The least of the offsets seen lately: over the current stretch of [`MEMORY`] and the one before.
+#[derive(Debug, Clone, Copy)]
+struct Offset {
+    since: Instant,
+    current: i64,
+    previous: i64,
+}
+
+impl Offset {
+    fn least(&self) -> i64 {
+        self.current.min(self.previous)
+    }
+
+    /// Takes in an offset. One that is larger by more than `slack` means that a clock was set or the path has changed.
+    fn update(this: &mut Option<Self>, now: Instant, offset: i64, slack: Duration) {
+        let fresh = Self { since: now, current: offset, previous: offset };
+        let slack = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
+        *this = Some(match *this {
+            None => fresh,
+            Some(old) if offset.saturating_sub(old.least()) > slack => fresh,
+            Some(old) if now.saturating_since(old.since) >= MEMORY * 2 => fresh,
+            Some(old) if now.saturating_since(old.since) >= MEMORY => {
+                Self { since: now, current: offset, previous: old.current }
+            }
+            Some(old) => Self { current: old.current.min(offset), ..old },
+        });
+    }
+}
+
+/// `a − b` in nanoseconds, at the edge of the range where it does not fit.
+fn difference(a: Instant, b: Instant) -> i64 {
+    let ns = i128::from(a.as_nanos()) - i128::from(b.as_nanos());
+    i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// A packet every 10 ms, 30 ms out and 20 ms back, a report every 95 ms; the receiver's clock is 7 s ahead.
+    /// The hold is 5 ms and none in turn: seen as soon as one report has come without.
+    #[test]
+    fn the_hold_is_seen_from_the_arrival_times() {
+        let mut timeline = Timeline::new(MS(95));
+        let mut holds = std::vec::Vec::new();
+        for report in 1..=20u64 {
+            let sent_by_receiver = report * 95;
+            let arrived = sent_by_receiver - sent_by_receiver % 10;
+            let packet = Moment { sent_at: at(arrived - 30), arrived_at: Some(at(arrived + 7000)) };
+            let reading = timeline.open(at(sent_by_receiver + 20), packet, Hold::Unknown);
+            timeline.close();
+            assert_eq!(reading.end, at(sent_by_receiver + 20));
+            holds.push(reading.hold);
+        }
+        assert_eq!(holds.get(2..6), Some([MS(5), MS(0), MS(5), MS(0)].as_slice()));
+    }
+
+    #[test]
+    fn a_known_hold_is_believed_up_to_the_round_trip() {
+        let mut timeline = Timeline::new(MS(0));
+        let packet = Moment { sent_at: at(100), arrived_at: None };
+        let reading = timeline.open(at(200), packet, Hold::Known(MS(30)));
+        assert_eq!(reading, Reading { hold: MS(30), end: at(200) });
+        assert_eq!(timeline.place(packet), at(170));
+        let reading = timeline.open(at(200), packet, Hold::Known(MS(3000)));
+        assert_eq!(reading.hold, MS(100));
+    }
+
+    /// Packets sent at 100, 120 and 150 ms, the newest held for 10 ms; the report before ended with one sent at 90, placed at 140.
+    #[test]
+    fn arrivals_are_interpolated() {
+        let mut timeline = Timeline::new(MS(0));
+        let packet = |ms| Moment { sent_at: at(ms), arrived_at: None };
+        timeline.open(at(140), packet(90), Hold::Unknown);
+        assert_eq!(timeline.place(packet(80)), at(130), "as far apart as they were sent");
+        timeline.close();
+        timeline.open(at(270), packet(150), Hold::Known(MS(10)));
+        let places: std::vec::Vec<_> = [100, 120, 150].map(|ms| timeline.place(packet(ms))).into();
+        assert_eq!(places, [at(160), at(200), at(260)]);
+    }
+
+    /// A clock set forward or back by an hour spoils a few reports at most, and nothing goes back or runs ahead of now.
+    #[test]
+    fn a_clock_that_jumps_is_followed() {
+        for step in [3_600_000i64, -3_600_000] {
+            let mut timeline = Timeline::new(MS(100));
+            let mut last = Instant::ZERO;
+            for report in 1..=40i64 {
+                let now = at(u64::try_from(report * 100).unwrap_or(0) + 20);
+                let jump = if report > 20 { step } else { 0 };
+                let arrived = u64::try_from(report * 100 + 10_000_000 + jump).unwrap_or(0);
+                let packet = Moment { sent_at: now - MS(60), arrived_at: Some(at(arrived)) };
+                let reading = timeline.open(now, packet, Hold::Unknown);
+                let place = timeline.place(packet);
+                timeline.close();
+                assert!(place >= last && place <= now && reading.hold <= MS(100));
+                last = place;
+                if report > 21 {
+                    assert_eq!((place, reading.hold), (now, MS(0)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_do_no_harm() {
+        let times = [Instant::ZERO, at(1), Instant::from_nanos(u64::MAX)];
+        for sent_at in times {
+            for now in times {
+                for arrived_at in [None, Some(times[0]), Some(times[1]), Some(times[2])] {
+                    let mut timeline = Timeline::new(MS(50));
+                    let packet = Moment { sent_at, arrived_at };
+                    timeline.open(now, packet, Hold::Known(Duration::MAX));
+                    timeline.place(packet);
+                    timeline.close();
+                    timeline.open(now, packet, Hold::Unknown);
+                    assert!(timeline.place(packet) <= now.max(timeline.last));
+                }
+            }
+        }
+    }
+}

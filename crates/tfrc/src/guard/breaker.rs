@@ -1,0 +1,287 @@
+//! The circuit breaker of RFC 8083, on TFRC's feedback instead of RTCP's.
+//!
+//! RTCP reports come every few seconds, TFRC's every round-trip time. So feedback is gathered into reporting intervals of
+//! max(`interval`, R), the RFC's T_dr, and its rules are applied to those. TFRC's p stands where the RFC has to take the
+//! fraction lost for want of it. T_f, the framing interval, is the longest gap between packets in an interval, and G is 1:
+//! a rate control may change the rate with every packet.
+
+use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64, u64_from_f64};
+
+use crate::config::{ConfigError, Guarantee};
+use crate::equation::{Equation, EquationForm};
+use crate::guard::{AfterStop, Heard, Stopped, Trip};
+use crate::ring::Ring;
+
+/// CB_INTERVAL is at most 15 intervals of one second.
+const MOST_INTERVALS: usize = 16;
+
+/// Whether there is a circuit breaker.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum CircuitBreaker {
+    /// Always.
+    Always(BreakerLimits),
+    /// Never. With a guarantee the network must then police the flow.
+    Off,
+    /// If there is a guarantee: without one the rate control itself goes down to a packet in 64 s.
+    WithGuarantee(BreakerLimits),
+}
+
+/// The constants of RFC 8083.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BreakerLimits {
+    /// T_d, the reporting interval: 5 s (RFC 3550 §6.2). At least one second.
+    pub interval: Duration,
+    /// k, silent reports until a media timeout: 5 (§4.2). At least 1.
+    pub silent_reports: u8,
+    /// How many times what TCP would send is too much: 10 (§4.3). Above zero.
+    pub factor: f64,
+    /// TCP's equation, with t_RTO = 4R: the square-root form is recommended, the full one trips earlier (§4.3).
+    pub form: EquationForm,
+}
+
+impl Default for BreakerLimits {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(5),
+            silent_reports: 5,
+            factor: 10.0,
+            form: EquationForm::SquareRoot,
+        }
+    }
+}
+
+impl Default for CircuitBreaker {
+    fn default() -> Self {
+        Self::WithGuarantee(BreakerLimits::default())
+    }
+}
+
+impl CircuitBreaker {
+    /// The limits in force with `guarantee`.
+    pub(crate) fn limits(self, guarantee: Guarantee) -> Option<BreakerLimits> {
+        match self {
+            Self::Always(limits) => Some(limits),
+            Self::WithGuarantee(limits) if guarantee != Guarantee::None => Some(limits),
+            Self::WithGuarantee(_) | Self::Off => None,
+        }
+    }
+
+    pub(crate) fn validate(self) -> Result<(), ConfigError> {
+        let (Self::Always(limits) | Self::WithGuarantee(limits)) = self else { return Ok(()) };
+        let ok = limits.interval >= Duration::from_secs(1)
+            && limits.silent_reports >= 1
+            && limits.factor > 0.0
+            && limits.factor.is_finite();
+        if ok { Ok(()) } else { Err(ConfigError::CircuitBreaker) }
+    }
+}
+
+/// What happened in a reporting interval.
+#[derive(Debug, Clone, Copy)]
+struct Interval {
+    began: Instant,
+    packets: u64,
+    bytes: u64,
+    /// p times the seconds it was reported for.
+    weighted_p: f64,
+    /// Until the latest feedback.
+    seconds: f64,
+    longest_gap: Duration,
+    arrivals: Arrivals,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arrivals {
+    None,
+    Some,
+}
+
+impl Interval {
+    const fn new(began: Instant) -> Self {
+        Self {
+            began,
+            packets: 0,
+            bytes: 0,
+            weighted_p: 0.0,
+            seconds: 0.0,
+            longest_gap: Duration::ZERO,
+            arrivals: Arrivals::None,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Breaker {
+    limits: BreakerLimits,
+    current: Option<Interval>,
+    last_sent: Option<Instant>,
+    last_heard: Option<Instant>,
+    newest_sent_at: Option<Instant>,
+    /// When a feedback timeout strikes: set by the first packet after feedback or after two intervals without packets.
+    unheard: Option<Unheard>,
+    past: Ring<Interval, MOST_INTERVALS>,
+    /// Intervals seen, also those no longer in `past`.
+    seen: u64,
+    silent: u64,
+    /// MEDIA_TIMEOUT; it only grows while the silence lasts.
+    media_timeout: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Unheard {
+    since: Instant,
+    interval: Duration,
+}
+
+impl Unheard {
+    fn deadline(self) -> Instant {
+        self.since + self.interval * 3
+    }
+}
+
+impl Breaker {
+    pub(crate) fn new(limits: BreakerLimits) -> Self {
+        Self {
+            limits,
+            current: None,
+            last_sent: None,
+            last_heard: None,
+            newest_sent_at: None,
+            unheard: None,
+            past: Ring::new(),
+            seen: 0,
+            silent: 0,
+            media_timeout: 0,
+        }
+    }
+
+    pub(crate) fn afresh(&self) -> Self {
+        Self { newest_sent_at: self.newest_sent_at, ..Self::new(self.limits) }
+    }
+
+    pub(crate) fn on_sent(&mut self, now: Instant, size: u32, spacing: Duration) {
+        let gap = self.last_sent.map_or(Duration::ZERO, |then| now.saturating_since(then));
+        self.last_sent = Some(now);
+        let current = self.current.get_or_insert(Interval::new(now));
+        current.packets += 1;
+        current.bytes += u64::from(size);
+        current.longest_gap = current.longest_gap.max(gap);
+        // §4.1: three reporting intervals, or three packets' time for a flow slower than that.
+        let interval = self.limits.interval.max(spacing);
+        let unheard = match self.unheard {
+            Some(unheard) if gap <= unheard.interval.max(interval) * 2 => unheard,
+            _ => Unheard { since: now, interval },
+        };
+        self.unheard = Some(Unheard { interval: unheard.interval.max(interval), ..unheard });
+    }
+
+    /// When [`Breaker::on_time`] has something to say.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.unheard.map(Unheard::deadline)
+    }
+
+    pub(crate) fn on_time(&mut self, now: Instant) -> Option<Stopped> {
+        let unheard = self.unheard.filter(|unheard| now >= unheard.deadline())?;
+        if self.last_sent.is_none_or(|then| now.saturating_since(then) > unheard.interval * 2) {
+            // It has fallen silent itself: nothing to answer to, and the last packets may have been lost by chance.
+            self.unheard = None;
+            return None;
+        }
+        Some(stopped(Trip::FeedbackTimeout, now, unheard.interval * 3))
+    }
+
+    pub(crate) fn on_feedback(&mut self, now: Instant, heard: Heard) -> Option<Stopped> {
+        self.unheard = None;
+        let advanced = self.newest_sent_at.is_none_or(|newest| heard.newest_sent_at > newest);
+        self.newest_sent_at = self.newest_sent_at.max(Some(heard.newest_sent_at));
+        let current = self.current.as_mut()?;
+        let since = self.last_heard.unwrap_or(current.began).max(current.began);
+        let seconds = now.saturating_since(since).as_secs_f64();
+        current.weighted_p += heard.p.get() * seconds;
+        current.seconds += seconds;
+        if advanced {
+            current.arrivals = Arrivals::Some;
+        }
+        self.last_heard = Some(now);
+        let reporting = self.limits.interval.max(heard.rtt);
+        if now.saturating_since(current.began) < reporting {
+            return None;
+        }
+        let complete = *current;
+        self.current = None;
+        self.seen += 1;
+        self.past.push(complete);
+        self.media(now, complete, reporting, heard.rtt)
+            .or_else(|| self.congestion(now, complete, reporting, heard))
+    }
+
+    /// §4.2: MEDIA_TIMEOUT intervals in a row without arrivals.
+    fn media(
+        &mut self,
+        now: Instant,
+        complete: Interval,
+        reporting: Duration,
+        rtt: Duration,
+    ) -> Option<Stopped> {
+        if complete.arrivals == Arrivals::Some {
+            self.silent = 0;
+            self.media_timeout = 0;
+            return None;
+        }
+        let slowest = complete.longest_gap.max(rtt).max(reporting);
+        let timeout = ceil(f64::from(self.limits.silent_reports) * ratio(slowest, reporting));
+        self.media_timeout = self.media_timeout.max(timeout);
+        self.silent += 1;
+        (self.silent >= self.media_timeout).then(|| stopped(Trip::MediaTimeout, now, reporting * self.silent))
+    }
+
+    /// §4.3: over the last CB_INTERVAL intervals more than `factor` times TCP's rate.
+    fn congestion(
+        &self,
+        now: Instant,
+        complete: Interval,
+        reporting: Duration,
+        heard: Heard,
+    ) -> Option<Stopped> {
+        let needed = (complete.longest_gap * 10).max(heard.rtt * 10).max(reporting * 3);
+        let most = Duration::from_secs(15).max(reporting * 3);
+        let intervals = ceil(ratio(needed.min(most), reporting));
+        if self.seen <= intervals {
+            return None;
+        }
+        let (mut packets, mut bytes, mut weighted_p, mut seconds) = (0u64, 0u64, 0.0, 0.0);
+        let mut left = intervals;
+        for past in self.past.iter().rev() {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            packets += past.packets;
+            bytes += past.bytes;
+            weighted_p += past.weighted_p;
+            seconds += past.seconds;
+        }
+        // Too few packets say nothing of the loss.
+        if f64_from_u64(packets) * reporting.as_secs_f64() < seconds {
+            return None;
+        }
+        let tcp = Equation { form: self.limits.form, ..Equation::default() };
+        let x = tcp.rate(heard.segment, heard.rtt, Probability::saturating(weighted_p / seconds));
+        let sent = Rate::from_bytes_per_sec(f64_from_u64(bytes) / seconds);
+        (sent > x * self.limits.factor).then(|| stopped(Trip::Congestion, now, reporting * intervals))
+    }
+}
+
+/// §4.5: not by itself, and not before as much time has passed as it took to strike.
+fn stopped(trip: Trip, at: Instant, evidence: Duration) -> Stopped {
+    Stopped { trip, at, resume_at: at + evidence, after: AfterStop::Terminate }
+}
+
+fn ratio(a: Duration, b: Duration) -> f64 {
+    a.as_secs_f64() / b.as_secs_f64()
+}
+
+fn ceil(x: f64) -> u64 {
+    u64_from_f64(libm::ceil(x))
+}

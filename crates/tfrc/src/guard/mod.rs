@@ -1,0 +1,176 @@
+//! When to stop sending altogether: a rate control adapts, these rules give up.
+//!
+//! * The circuit breaker of RFC 8083, on by default beside a [`Guarantee`](crate::Guarantee): a sender that does not slow
+//!   down below a promised rate needs something that notices a broken or badly congested path.
+//! * The stop rule of RFC 3714, for an application that has a least rate: TCP at the same loss would send less.
+//! * [`SizeAdvice`] for applications that can still make their packets smaller (RFC 4828 §6).
+
+mod advice;
+mod breaker;
+mod stop;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+
+use tfrc_units::{Duration, Instant, Probability};
+
+use crate::config::Settings;
+
+pub use advice::{Advice, AdviceError, MAX_SIZES, SizeAdvice, SizeAdviceSettings};
+pub use breaker::{BreakerLimits, CircuitBreaker};
+pub use stop::{AfterStop, MinimumRate, StopRule};
+
+use breaker::Breaker;
+use stop::Stop;
+
+/// Why a sender has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trip {
+    /// Packets are sent and no feedback comes back (RFC 8083 §4.1).
+    FeedbackTimeout,
+    /// Feedback comes back and says that nothing arrives (RFC 8083 §4.2).
+    MediaTimeout,
+    /// More than ten times what a TCP would send on this path (RFC 8083 §4.3).
+    Congestion,
+    /// The persistent loss rate is too high for the application's least rate (RFC 3714 §5).
+    DropRate,
+}
+
+impl fmt::Display for Trip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FeedbackTimeout => "no feedback although packets were sent",
+            Self::MediaTimeout => "feedback says that no packet arrives",
+            Self::Congestion => "sending more than ten times what TCP would",
+            Self::DropRate => "the loss rate is too high for the least rate of the application",
+        })
+    }
+}
+
+/// A sender that has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// Why.
+    pub trip: Trip,
+    /// Since when.
+    pub at: Instant,
+    /// Not to begin again before this.
+    pub resume_at: Instant,
+    /// Whether it then begins again by itself.
+    pub after: AfterStop,
+}
+
+/// A sender that stopped may not begin again yet, or did not stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// Not before this time: a stop lasts at least as long as what caused it (RFC 8083 §4.5).
+    TooEarly(Instant),
+    /// It has not stopped.
+    NotStopped,
+}
+
+impl fmt::Display for ResumeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooEarly(at) => {
+                write!(f, "too early to resume: wait until {:.3} s", at.as_secs_f64())
+            }
+            Self::NotStopped => f.write_str("the sender has not stopped"),
+        }
+    }
+}
+
+impl core::error::Error for ResumeError {}
+
+/// What feedback tells the guard.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Heard {
+    /// When the newest packet that arrived was sent.
+    pub(crate) newest_sent_at: Instant,
+    pub(crate) p: Probability,
+    pub(crate) rtt: Duration,
+    /// s.
+    pub(crate) segment: f64,
+}
+
+/// Both rules, and whether one has struck.
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
+    breaker: Option<Breaker>,
+    stop: Option<Stop>,
+    stopped: Option<Stopped>,
+}
+
+impl Guard {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            breaker: settings.circuit_breaker.limits(settings.guarantee).map(Breaker::new),
+            stop: settings.stop_rule.minimum().map(Stop::new),
+            stopped: None,
+        }
+    }
+
+    /// A packet has gone; at the rate in force the next one follows after `spacing`. Sending ends a suspension that is over.
+    pub(crate) fn on_sent(&mut self, now: Instant, size: u32, spacing: Duration) {
+        self.resume_if_due(now);
+        if let Some(breaker) = &mut self.breaker {
+            breaker.on_sent(now, size, spacing);
+        }
+        if let Some(stop) = &mut self.stop {
+            stop.on_sent(now, size);
+        }
+    }
+
+    pub(crate) fn on_feedback(&mut self, now: Instant, heard: Heard) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let broken = self.breaker.as_mut().and_then(|breaker| breaker.on_feedback(now, heard));
+        let below = self.stop.as_mut().and_then(|stop| stop.on_feedback(now, heard));
+        self.stopped = broken.or(below);
+    }
+
+    /// Lets time pass: a feedback timeout strikes, a suspension ends.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.resume_if_due(now);
+        if self.stopped.is_none() {
+            self.stopped = self.breaker.as_mut().and_then(|breaker| breaker.on_time(now));
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        match self.stopped {
+            Some(stopped) => (stopped.after == AfterStop::Suspend).then_some(stopped.resume_at),
+            None => self.breaker.as_ref().and_then(Breaker::deadline),
+        }
+    }
+
+    pub(crate) const fn stopped(&self) -> Option<Stopped> {
+        self.stopped
+    }
+
+    pub(crate) fn resume(&mut self, now: Instant) -> Result<(), ResumeError> {
+        let stopped = self.stopped.ok_or(ResumeError::NotStopped)?;
+        if now < stopped.resume_at {
+            return Err(ResumeError::TooEarly(stopped.resume_at));
+        }
+        self.begin_again();
+        Ok(())
+    }
+
+    fn resume_if_due(&mut self, now: Instant) {
+        if self.stopped.is_some_and(|s| s.after == AfterStop::Suspend && s.resume_at <= now) {
+            self.begin_again();
+        }
+    }
+
+    /// What was measured before the stop says nothing of what comes now.
+    fn begin_again(&mut self) {
+        self.stopped = None;
+        self.breaker = self.breaker.as_ref().map(Breaker::afresh);
+        self.stop = self.stop.as_ref().map(Stop::afresh);
+    }
+}

@@ -1,0 +1,210 @@
+//! Named sets of choices: the revisions of TFRC.
+
+use tfrc_units::Duration;
+
+use crate::config::{
+    BurstCredit, FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting, InitialRate, LossEventTiming,
+    NoFeedback, NoFeedbackCut, RateFloor, RateStep, ReceiveLimit, Reschedule, SegmentSize, Settings,
+    SlowStart, Spacing,
+};
+use crate::equation::{Equation, EquationForm, RtoPolicy};
+
+/// A published TFRC. `docs/models/` has the tables of where they differ, each value with its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Revision {
+    /// RFC 5348 (2008), the default.
+    #[default]
+    Rfc5348,
+    /// RFC 3448 (2003) with its errata.
+    Rfc3448,
+    /// Floyd, Handley, Padhye and Widmer at SIGCOMM 2000, and their technical report.
+    Sigcomm2000,
+    /// ns-2.35 as it comes.
+    Ns2,
+}
+
+impl Revision {
+    /// All of them, newest text first, the simulator last.
+    pub const ALL: [Self; 4] = [Self::Rfc5348, Self::Rfc3448, Self::Sigcomm2000, Self::Ns2];
+
+    /// The name that settings and command lines use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rfc5348 => "rfc5348",
+            Self::Rfc3448 => "rfc3448",
+            Self::Sigcomm2000 => "sigcomm2000",
+            Self::Ns2 => "ns2",
+        }
+    }
+
+    /// The revision of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.name() == name)
+    }
+}
+
+impl Settings {
+    /// The settings of a revision; what it leaves open is as in RFC 5348.
+    #[must_use]
+    pub fn for_revision(revision: Revision) -> Self {
+        match revision {
+            Revision::Rfc5348 => Self::default(),
+            Revision::Rfc3448 => rfc3448(),
+            Revision::Sigcomm2000 => sigcomm2000(),
+            Revision::Ns2 => ns2(),
+        }
+    }
+}
+
+fn rfc3448() -> Settings {
+    Settings {
+        discounting: HistoryDiscounting::Floor(0.5),
+        first_interval: FirstInterval::AtReceiveRate,
+        initial_rate: InitialRate::PacketPerRtt,
+        slow_start: SlowStart::KeepPacketPerRtt,
+        receive_limit: ReceiveLimit::Latest,
+        no_feedback: NoFeedback { round_trips: 4, factor: 0.5, cut: NoFeedbackCut::ReceiveRate },
+        timer_granularity: Duration::from_millis(10),
+        ..Settings::default()
+    }
+}
+
+fn sigcomm2000() -> Settings {
+    Settings {
+        lost_after: 1,
+        loss_event_timing: LossEventTiming::SenderTime,
+        discounting: HistoryDiscounting::Floor(0.5),
+        first_interval: FirstInterval::AtHalfReceiveRate,
+        initial_rate: InitialRate::PacketPerRtt,
+        slow_start: SlowStart::KeepPacketPerRtt,
+        receive_limit: ReceiveLimit::LatestOrPacketPerRtt,
+        floor: RateFloor::None,
+        no_feedback: NoFeedback { round_trips: 2, factor: 0.5, cut: NoFeedbackCut::Rate },
+        rtt_weight: 0.95,
+        spacing: Spacing::Damped { weight: 0.95 },
+        credit: BurstCredit::Time(Duration::ZERO),
+        ..Settings::default()
+    }
+}
+
+fn ns2() -> Settings {
+    Settings {
+        equation: Equation {
+            form: EquationForm::TimeoutTermCapped,
+            rto: RtoPolicy::Ticks { tick: Duration::from_millis(100), least: Duration::ZERO },
+            ..Equation::default()
+        },
+        lost_after: 1,
+        loss_event_timing: LossEventTiming::SenderTimeAndRound,
+        discounting: HistoryDiscounting::Floor(0.5),
+        first_interval: FirstInterval::AtReceiveRate,
+        feedback: FeedbackTrigger::Arrival,
+        segment: SegmentSize::Mean { initial: 1000 },
+        initial_rate: InitialRate::Ns2,
+        slow_start: SlowStart::Ns2,
+        growth: Growth::PacketPerRtt,
+        receive_limit: ReceiveLimit::Ns2,
+        floor: RateFloor::None,
+        no_feedback: NoFeedback { round_trips: 2, factor: 0.5, cut: NoFeedbackCut::RateUnlessDataLimited },
+        rtt_weight: 0.95,
+        spacing: Spacing::Damped { weight: 0.95 },
+        rate_step: RateStep::PerPacket,
+        reschedule: Reschedule::InSlowStart,
+        credit: BurstCredit::Time(Duration::ZERO),
+        ..Settings::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_revision_is_sound_and_has_a_name() {
+        for revision in Revision::ALL {
+            assert!(Settings::for_revision(revision).validate().is_ok(), "{}", revision.name());
+            assert_eq!(Revision::from_name(revision.name()), Some(revision));
+        }
+        assert_eq!(Revision::from_name("rfc9999"), None);
+        assert_eq!(Settings::for_revision(Revision::default()), Settings::default());
+    }
+
+    /// The table of `docs/models/tfrc-measuring.md`.
+    #[test]
+    fn where_they_measure_differently() {
+        let column = |revision| {
+            let s = Settings::for_revision(revision);
+            (s.lost_after, s.loss_event_timing, s.first_interval, s.feedback, s.discounting)
+        };
+        let (half, quarter) = (HistoryDiscounting::Floor(0.5), HistoryDiscounting::Floor(0.25));
+        let (arrival, sending) = (LossEventTiming::ArrivalTime, LossEventTiming::SenderTime);
+        let (at, at_half) = (FirstInterval::AtReceiveRate, FirstInterval::AtHalfReceiveRate);
+        let timer = FeedbackTrigger::Timer;
+        assert_eq!(
+            column(Revision::Rfc5348),
+            (3, arrival, FirstInterval::AtMaximumReceiveRate, timer, quarter)
+        );
+        assert_eq!(column(Revision::Rfc3448), (3, arrival, at, timer, half));
+        assert_eq!(column(Revision::Sigcomm2000), (1, sending, at_half, timer, half));
+        let by_round = LossEventTiming::SenderTimeAndRound;
+        assert_eq!(column(Revision::Ns2), (1, by_round, at, FeedbackTrigger::Arrival, half));
+    }
+
+    /// The table of `docs/models/tfrc-sending.md`, row by row.
+    #[test]
+    fn where_they_differ() {
+        let column = |revision| {
+            let s = Settings::for_revision(revision);
+            (
+                (
+                    s.equation.form,
+                    s.equation.rto == RtoPolicy::FourRtt,
+                    s.initial_rate,
+                    s.slow_start,
+                    s.growth,
+                ),
+                (s.receive_limit, s.floor, s.no_feedback.round_trips, s.no_feedback.cut),
+                (s.rtt_weight, s.spacing, s.rate_step, s.reschedule, s.credit, s.timer_granularity),
+            )
+        };
+        let (tfrc, capped) = (EquationForm::Tfrc, EquationForm::TimeoutTermCapped);
+        let no_burst = BurstCredit::Time(Duration::ZERO);
+        let (fast, slow) = (Spacing::Damped { weight: 0.9 }, Spacing::Damped { weight: 0.95 });
+        let (at_once, always) = (RateStep::AtOnce, Reschedule::Always);
+        assert_eq!(
+            column(Revision::Rfc5348),
+            (
+                (tfrc, true, InitialRate::Rfc3390, SlowStart::KeepInitialRate, Growth::ToEquation),
+                (ReceiveLimit::RecentMaximum, RateFloor::PacketPer64Seconds, 4, NoFeedbackCut::UpdateLimits),
+                (0.9, fast, at_once, always, BurstCredit::RoundTrip, Duration::ZERO),
+            )
+        );
+        assert_eq!(
+            column(Revision::Rfc3448),
+            (
+                (tfrc, true, InitialRate::PacketPerRtt, SlowStart::KeepPacketPerRtt, Growth::ToEquation),
+                (ReceiveLimit::Latest, RateFloor::PacketPer64Seconds, 4, NoFeedbackCut::ReceiveRate),
+                (0.9, fast, at_once, always, BurstCredit::RoundTrip, Duration::from_millis(10)),
+            )
+        );
+        assert_eq!(
+            column(Revision::Sigcomm2000),
+            (
+                (tfrc, true, InitialRate::PacketPerRtt, SlowStart::KeepPacketPerRtt, Growth::ToEquation),
+                (ReceiveLimit::LatestOrPacketPerRtt, RateFloor::None, 2, NoFeedbackCut::Rate),
+                (0.95, slow, at_once, always, no_burst, Duration::ZERO),
+            )
+        );
+        assert_eq!(
+            column(Revision::Ns2),
+            (
+                (capped, false, InitialRate::Ns2, SlowStart::Ns2, Growth::PacketPerRtt),
+                (ReceiveLimit::Ns2, RateFloor::None, 2, NoFeedbackCut::RateUnlessDataLimited),
+                (0.95, slow, RateStep::PerPacket, Reschedule::InSlowStart, no_burst, Duration::ZERO),
+            )
+        );
+    }
+}

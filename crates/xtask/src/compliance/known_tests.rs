@@ -1,0 +1,86 @@
+//! The tests that there are, by asking the test programs.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+
+use crate::cargo;
+
+/// A line of `cargo test --message-format json`, as far as it matters.
+#[derive(Debug, Deserialize)]
+struct Message {
+    target: Option<Target>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+/// A test program and what its tests' names begin with in our lists.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) prefix: String,
+    pub(crate) path: PathBuf,
+}
+
+/// Every test of these packages, as `package::path` (unit tests) or `package::target::path` (integration tests).
+///
+/// # Errors
+/// When cargo or a test program fails.
+pub(crate) fn of(packages: &BTreeSet<String>) -> Result<BTreeSet<String>, String> {
+    let mut all = BTreeSet::new();
+    for package in packages {
+        let mut command = cargo();
+        command.args(["test", "--locked", "--quiet", "--package", package, "--no-run"]);
+        for Program { prefix, path } in build(&mut command, package)? {
+            let output = Command::new(&path)
+                .args(["--list", "--format", "terse"])
+                .output()
+                .map_err(|e| format!("{}: {e}", path.display()))?;
+            let list = String::from_utf8_lossy(&output.stdout);
+            all.extend(
+                list.lines().filter_map(|l| l.strip_suffix(": test")).map(|name| format!("{prefix}{name}")),
+            );
+        }
+    }
+    Ok(all)
+}
+
+/// Runs a `cargo test --no-run` and says which programs it built for `package`.
+///
+/// # Errors
+/// What the compiler said.
+pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<Program>, String> {
+    let output = command
+        .args(["--message-format", "json-render-diagnostics"])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("cargo did not start: {e}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "the tests of {package} do not build:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter_map(|m| program(m, package))
+        .collect())
+}
+
+fn program(message: Message, package: &str) -> Option<Program> {
+    let (target, path) = (message.target?, message.executable?);
+    let prefix = match target.kind.first()?.as_str() {
+        "test" => format!("{package}::{}::", target.name),
+        "lib" => format!("{package}::"),
+        _ => return None,
+    };
+    Some(Program { prefix, path })
+}

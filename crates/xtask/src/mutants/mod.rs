@@ -1,0 +1,257 @@
+//! Would a test notice? Each mutation of the lists is made in a copy of the crate and the tests named for it are run.
+
+mod report;
+mod workspace;
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::compliance::lists::{self, Lists, State};
+use crate::{Outcome, root};
+use workspace::{Run, Workspace};
+
+/// The package whose tests are run, and the folder that mutations may change.
+const PACKAGE: &str = "tfrc";
+const FOLDER: &str = "crates/tfrc/";
+
+/// Survivors without an explanation, in parts of a hundred, that still pass.
+const MOST_SURVIVORS: usize = 3;
+
+/// One mutation, with what its item says.
+#[derive(Debug, Clone)]
+struct Mutant {
+    /// The item's name and the mutation's number in it.
+    name: String,
+    rule: String,
+    file: String,
+    find: String,
+    replace: String,
+    tests: Vec<String>,
+    survives: Option<String>,
+}
+
+/// What became of a mutant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fate {
+    /// A test named for the rule failed, or hung.
+    Killed,
+    /// Only other tests failed.
+    KilledByOthers(String),
+    /// All tests passed.
+    Survived,
+    /// It cannot be made or does not compile.
+    Broken(String),
+}
+
+/// `cargo xtask mutants [--sample N] [--seed S] [NAME-PREFIX…]`. A run over all of them writes `compliance/mutants.md`.
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let (mut sample, mut seed, mut prefixes) = (None, None, Vec::new());
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let mut number =
+            || words.next().and_then(|n| n.parse::<u64>().ok()).ok_or(format!("{word} wants a number"));
+        match *word {
+            "--sample" => sample = Some(number()?),
+            "--seed" => seed = Some(number()?),
+            option if option.starts_with('-') => return Err(format!("mutants knows no {option}")),
+            prefix => prefixes.push(prefix),
+        }
+    }
+    let all = mutants(&lists::read(&root().join("compliance"))?)?;
+    let whole = sample.is_none() && prefixes.is_empty();
+    let mut chosen: Vec<Mutant> = all
+        .into_iter()
+        .filter(|m| prefixes.is_empty() || prefixes.iter().any(|p| m.name.starts_with(p)))
+        .collect();
+    if let Some(n) = sample {
+        let seed = seed.map_or_else(seed_of_commit, Ok)?;
+        println!("   sample of {n}, seed {seed}");
+        chosen = pick(chosen, n, seed);
+    }
+    let results = try_all(chosen)?;
+    if whole {
+        let text = report::markdown(&results);
+        std::fs::write(root().join("compliance/mutants.md"), text).map_err(|e| format!("mutants.md: {e}"))?;
+    }
+    verdict(&results)
+}
+
+fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
+    let mut mutants = Vec::new();
+    for section in &lists.sections {
+        for item in section.items.iter().filter(|item| item.state == State::Done) {
+            for (number, mutation) in item.mutations.iter().enumerate() {
+                let name = format!("{}:{}", section.name_of(item), number + 1);
+                let file = mutation.file.clone().or_else(|| item.code.clone());
+                let file = file
+                    .filter(|f| f.starts_with(FOLDER))
+                    .ok_or(format!("{name}: no file under {FOLDER}"))?;
+                mutants.push(Mutant {
+                    name,
+                    rule: item.text.clone(),
+                    file,
+                    find: mutation.find.clone(),
+                    replace: mutation.replace.clone(),
+                    tests: item.tests.clone(),
+                    survives: mutation.survives.clone(),
+                });
+            }
+        }
+    }
+    Ok(mutants)
+}
+
+fn try_all(mutants: Vec<Mutant>) -> Result<Vec<(Mutant, Fate)>, String> {
+    let begin = Instant::now();
+    let integration = mutants.iter().flat_map(|m| &m.tests).filter_map(|t| integration_target(t));
+    let workspace = Workspace::new(root(), &root().join("target/mutants"), integration)?;
+    if let Some(failed) = workspace.build()?.all()? {
+        return Err(format!("{failed} fails without any mutation"));
+    }
+    let count = mutants.len();
+    let mut results = Vec::new();
+    for mutant in mutants {
+        let fate = fate(&workspace, &mutant)?;
+        println!("   {:>3}/{count} {:<44} {}", results.len() + 1, mutant.name, shown(&fate));
+        results.push((mutant, fate));
+    }
+    println!("   {count} mutants in {:.0} s", begin.elapsed().as_secs_f64());
+    Ok(results)
+}
+
+fn fate(workspace: &Workspace, mutant: &Mutant) -> Result<Fate, String> {
+    let original = workspace.read(Path::new(&mutant.file))?;
+    let times = original.matches(&mutant.find).count();
+    if times != 1 {
+        return Ok(Fate::Broken(format!("its text occurs {times} times in {}", mutant.file)));
+    }
+    workspace.write(Path::new(&mutant.file), &original.replacen(&mutant.find, &mutant.replace, 1))?;
+    let fate = match workspace.build() {
+        Err(why) => Ok(Fate::Broken(why)),
+        Ok(run) => judged(&run, &mutant.tests),
+    };
+    workspace.write(Path::new(&mutant.file), &original)?;
+    fate
+}
+
+fn judged(run: &Run, named: &[String]) -> Result<Fate, String> {
+    for test in named.iter().filter(|t| t.starts_with(&format!("{PACKAGE}::"))) {
+        if !run.passes(test)? {
+            return Ok(Fate::Killed);
+        }
+    }
+    Ok(run.all()?.map_or(Fate::Survived, Fate::KilledByOthers))
+}
+
+/// `fixed_point` of `tfrc::fixed_point::…`, where that is an integration test.
+fn integration_target(test: &str) -> Option<String> {
+    let target = test.strip_prefix(PACKAGE)?.strip_prefix("::")?.split_once("::")?.0;
+    root().join(FOLDER).join("tests").join(format!("{target}.rs")).is_file().then(|| target.to_owned())
+}
+
+fn shown(fate: &Fate) -> String {
+    match fate {
+        Fate::Killed => "killed".to_owned(),
+        Fate::KilledByOthers(test) => format!("KILLED, but not by its test: {test}"),
+        Fate::Survived => "SURVIVED".to_owned(),
+        Fate::Broken(why) => format!("BROKEN: {}", why.lines().next().unwrap_or_default()),
+    }
+}
+
+fn verdict(results: &[(Mutant, Fate)]) -> Outcome {
+    let mut faults = Vec::new();
+    let mut unexplained = Vec::new();
+    for (mutant, fate) in results {
+        match (fate, &mutant.survives) {
+            (Fate::Killed, None) | (Fate::Survived, Some(_)) => {}
+            (Fate::Killed | Fate::KilledByOthers(_), Some(_)) => {
+                faults.push(format!("{}: it is said to survive, and does not", mutant.name));
+            }
+            (Fate::KilledByOthers(test), None) => {
+                faults.push(format!("{}: its own tests pass, {test} fails", mutant.name));
+            }
+            (Fate::Survived, None) => unexplained.push(format!("{}: survived: {}", mutant.name, mutant.rule)),
+            (Fate::Broken(why), _) => faults.push(format!("{}: {why}", mutant.name)),
+        }
+    }
+    if unexplained.len() * 100 > results.len() * MOST_SURVIVORS || !faults.is_empty() {
+        faults.extend(unexplained);
+        return Err(faults.join("\n  "));
+    }
+    Ok(())
+}
+
+/// `n` of the mutants, chosen by `seed`, in their order.
+fn pick(mutants: Vec<Mutant>, n: u64, seed: u64) -> Vec<Mutant> {
+    let mut ranked: Vec<(u64, usize)> =
+        (0..mutants.len()).map(|i| (mixed(seed ^ mixed(i as u64)), i)).collect();
+    ranked.sort_unstable();
+    let mut kept: Vec<usize> =
+        ranked.into_iter().take(usize::try_from(n).unwrap_or(usize::MAX)).map(|(_, i)| i).collect();
+    kept.sort_unstable();
+    kept.into_iter().filter_map(|i| mutants.get(i).cloned()).collect()
+}
+
+/// The finaliser of SplitMix64.
+fn mixed(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The first 64 bits of the commit's hash.
+fn seed_of_commit() -> Result<u64, String> {
+    let output = std::process::Command::new("git")
+        .args(["rev-parse", "HEAD"])
+        .current_dir(root())
+        .output()
+        .map_err(|e| format!("git did not start: {e}"))?;
+    let hash = String::from_utf8_lossy(&output.stdout);
+    hash.get(..16)
+        .and_then(|h| u64::from_str_radix(h, 16).ok())
+        .ok_or("git names no commit: give a --seed".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mutant(name: &str, survives: Option<&str>) -> Mutant {
+        Mutant {
+            name: name.to_owned(),
+            rule: String::new(),
+            file: String::new(),
+            find: String::new(),
+            replace: String::new(),
+            tests: Vec::new(),
+            survives: survives.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_sample_depends_on_its_seed_only() {
+        let all: Vec<Mutant> = (0..50).map(|i| mutant(&i.to_string(), None)).collect();
+        let names = |seed| pick(all.clone(), 3, seed).into_iter().map(|m| m.name).collect::<Vec<_>>();
+        assert_eq!(names(1), names(1));
+        assert_eq!(names(1).len(), 3);
+        assert!((0..20).any(|seed| names(seed) != names(1)));
+        assert_eq!(pick(all.clone(), 1000, 1).len(), 50);
+    }
+
+    #[test]
+    fn what_passes_and_what_does_not() {
+        let fates = |fates: &[(Fate, Option<&str>)]| {
+            let killed = std::iter::repeat_n((mutant("k", None), Fate::Killed), 60);
+            let others = fates.iter().map(|(fate, why)| (mutant("m", *why), fate.clone()));
+            verdict(&killed.chain(others).collect::<Vec<_>>())
+        };
+        assert!(fates(&[]).is_ok());
+        assert!(fates(&[(Fate::Survived, Some("the same")), (Fate::Survived, Some("the same"))]).is_ok());
+        assert!(fates(&[(Fate::Survived, None)]).is_ok(), "1 in 61");
+        assert!(fates(&[(Fate::Survived, None), (Fate::Survived, None)]).is_err(), "2 in 62");
+        assert!(fates(&[(Fate::Killed, Some("the same"))]).is_err());
+        assert!(fates(&[(Fate::KilledByOthers("t".to_owned()), None)]).is_err());
+        assert!(fates(&[(Fate::Broken("does not compile".to_owned()), None)]).is_err());
+    }
+}

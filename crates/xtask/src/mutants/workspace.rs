@@ -1,0 +1,190 @@
+//! A copy of the core crates, built and tested apart from the working tree.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::compliance::known_tests::{Program, build};
+use crate::mutants::PACKAGE;
+
+/// What the tests need, from the root of the repository.
+const COPIED: [&str; 4] = ["Cargo.toml", "Cargo.lock", "crates/tfrc", "crates/units"];
+
+/// A test that takes longer hangs: the whole suite takes seconds.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The copy.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    folder: PathBuf,
+    /// Integration tests that are wanted beside the unit tests.
+    integration: BTreeSet<String>,
+}
+
+/// The test programs of one build.
+#[derive(Debug)]
+pub(super) struct Run {
+    programs: Vec<Program>,
+    /// Where their output goes, and where they run.
+    folder: PathBuf,
+}
+
+impl Workspace {
+    /// Copies `root` to `folder`. What is there already stays if it is the same, so that cargo builds only what changed.
+    ///
+    /// # Errors
+    /// Files that cannot be read or written.
+    pub(super) fn new(
+        root: &Path,
+        folder: &Path,
+        integration: impl Iterator<Item = String>,
+    ) -> Result<Self, String> {
+        for name in COPIED {
+            copy(&root.join(name), &folder.join(name)).map_err(|e| format!("{name}: {e}"))?;
+        }
+        Ok(Self { folder: folder.to_owned(), integration: integration.collect() })
+    }
+
+    pub(super) fn read(&self, file: &Path) -> Result<String, String> {
+        std::fs::read_to_string(self.folder.join(file)).map_err(|e| format!("{}: {e}", file.display()))
+    }
+
+    pub(super) fn write(&self, file: &Path, text: &str) -> Result<(), String> {
+        std::fs::write(self.folder.join(file), text).map_err(|e| format!("{}: {e}", file.display()))
+    }
+
+    /// Builds the tests.
+    ///
+    /// # Errors
+    /// What the compiler said.
+    pub(super) fn build(&self) -> Result<Run, String> {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", self.folder.join("target"))
+            // A mutant makes warnings that are no news.
+            .env("RUSTFLAGS", "--cap-lints allow")
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .args(["test", "--quiet", "--package", PACKAGE, "--no-run", "--lib"]);
+        for target in &self.integration {
+            command.args(["--test", target]);
+        }
+        Ok(Run { programs: build(&mut command, PACKAGE)?, folder: self.folder.clone() })
+    }
+}
+
+impl Run {
+    /// Whether the test of this name passes; hanging is failing.
+    ///
+    /// # Errors
+    /// When there is no such test.
+    pub(super) fn passes(&self, test: &str) -> Result<bool, String> {
+        let found = self
+            .programs
+            .iter()
+            .filter_map(|p| Some((p, test.strip_prefix(&p.prefix)?)))
+            .max_by_key(|(p, _)| p.prefix.len());
+        let Some((program, name)) = found else { return Err(format!("no test program has {test}")) };
+        let (ended_well, output) = self.start(program, &["--exact", name])?;
+        if ended_well && !output.contains("1 passed") {
+            return Err(format!("there is no test {test}"));
+        }
+        Ok(ended_well)
+    }
+
+    /// Runs every test; gives back the name of one that fails.
+    ///
+    /// # Errors
+    /// When a program does not start.
+    pub(super) fn all(&self) -> Result<Option<String>, String> {
+        for program in &self.programs {
+            let (ended_well, output) = self.start(program, &[])?;
+            if !ended_well {
+                let failed = output
+                    .lines()
+                    .find_map(|l| l.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+                    .map_or("a test that hangs or aborts".to_owned(), |name| {
+                        format!("{}{name}", program.prefix)
+                    });
+                return Ok(Some(failed));
+            }
+        }
+        Ok(None)
+    }
+
+    fn start(&self, program: &Program, arguments: &[&str]) -> Result<(bool, String), String> {
+        let error = |e: std::io::Error| format!("{}: {e}", program.path.display());
+        let output = self.folder.join("output.txt");
+        let mut child = Command::new(&program.path)
+            .args(arguments)
+            .current_dir(self.folder.join("crates").join(PACKAGE))
+            // The same cases in every run, no search for the smallest, nothing written into the tree.
+            .env("PROPTEST_RNG_SEED", "1")
+            .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+            .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
+            .stdin(Stdio::null())
+            .stdout(std::fs::File::create(&output).map_err(error)?)
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(error)?;
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(error)? {
+                break Some(status);
+            }
+            if begin.elapsed() > LONGEST {
+                child.kill().map_err(error)?;
+                child.wait().map_err(error)?;
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let text = std::fs::read_to_string(&output).map_err(error)?;
+        Ok((status.is_some_and(|s| s.success()), text))
+    }
+}
+
+/// Copies a file or a folder; files that are gone go from the copy too.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    if from.is_file() {
+        let bytes = std::fs::read(from)?;
+        if std::fs::read(to).ok().as_ref() != Some(&bytes) {
+            if let Some(parent) = to.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            std::fs::write(to, bytes)?;
+        }
+        return Ok(());
+    }
+    std::fs::create_dir_all(to)?;
+    let names = |folder: &Path| -> std::io::Result<BTreeSet<std::ffi::OsString>> {
+        std::fs::read_dir(folder)?.map(|entry| entry.map(|e| e.file_name())).collect()
+    };
+    let kept = names(from)?;
+    for name in names(to)?.difference(&kept) {
+        let gone = to.join(name);
+        if gone.is_dir() { std::fs::remove_dir_all(gone)? } else { std::fs::remove_file(gone)? }
+    }
+    kept.iter().try_for_each(|name| copy(&from.join(name), &to.join(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_follows_its_original() {
+        let folder = std::env::temp_dir().join(format!("xtask-copy-{}", std::process::id()));
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        std::fs::create_dir_all(from.join("sub")).expect("a folder");
+        std::fs::write(from.join("sub/a"), "1").expect("a file");
+        copy(&from, &to).expect("a copy");
+        assert_eq!(std::fs::read_to_string(to.join("sub/a")).expect("copied"), "1");
+        std::fs::write(from.join("sub/b"), "2").expect("a file");
+        std::fs::remove_file(from.join("sub/a")).expect("removed");
+        copy(&from, &to).expect("a copy");
+        assert!(to.join("sub/b").is_file() && !to.join("sub/a").exists());
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+}
