@@ -1,4 +1,4 @@
-//! s, the segment size (RFC 5348 §4.1).
+//! s, the segment size (RFC 5348 §4.1); s_true where the equation has a size of its own (RFC 4828 §3).
 
 use tfrc_units::f64_from_u64;
 

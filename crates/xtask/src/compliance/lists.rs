@@ -30,7 +30,7 @@ pub(crate) struct Item {
     pub(crate) text: String,
     /// The file that follows it, from the root of the repository.
     pub(crate) code: Option<String>,
-    /// The citation that must stand in a comment of that file; `§` and the section unless said otherwise.
+    /// The citation that must stand in a comment of that file; the section unless said otherwise.
     pub(crate) anchor: Option<String>,
     /// Tests that fail when the rule is broken: `package::path`, or `package::target::path` for integration tests.
     #[serde(default)]
@@ -137,9 +137,10 @@ impl Section {
         format!("{}/{}/{}", self.rfc, self.section, item.id)
     }
 
-    /// The citation that must stand in the item's file.
+    /// The citation that must stand in the item's file. Sections without a number of an RFC are RFC 5348's.
     pub(crate) fn anchor_of(&self, item: &Item) -> String {
-        item.anchor.clone().unwrap_or_else(|| format!("§{}", self.section))
+        let rfc = if self.rfc == 5348 { String::new() } else { format!("RFC {} ", self.rfc) };
+        item.anchor.clone().unwrap_or_else(|| format!("{rfc}§{}", self.section))
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::compliance::known_tests::{Program, build};
 use crate::mutants::PACKAGE;
 
-/// What the tests need, from the root of the repository.
-const COPIED: [&str; 4] = ["Cargo.toml", "Cargo.lock", "crates/tfrc", "crates/units"];
+/// What the tests need beside the manifest, from the root of the repository.
+const COPIED: [&str; 4] = ["Cargo.lock", "crates/tfrc", "crates/units", "testdata"];
 
 /// A test that takes longer hangs: the whole suite takes seconds.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -40,7 +40,12 @@ impl Workspace {
         folder: &Path,
         integration: impl Iterator<Item = String>,
     ) -> Result<Self, String> {
-        for name in COPIED {
+        let manifest =
+            std::fs::read_to_string(root.join("Cargo.toml")).map_err(|e| format!("Cargo.toml: {e}"))?;
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        write_if_new(&folder.join("Cargo.toml"), without_default_members(&manifest).as_bytes())
+            .map_err(|e| format!("Cargo.toml: {e}"))?;
+        for name in COPIED.into_iter().filter(|name| root.join(name).exists()) {
             copy(&root.join(name), &folder.join(name)).map_err(|e| format!("{name}: {e}"))?;
         }
         Ok(Self { folder: folder.to_owned(), integration: integration.collect() })
@@ -145,17 +150,23 @@ impl Run {
     }
 }
 
+/// The workspace's manifest for a part of its members, which are found by a pattern.
+fn without_default_members(manifest: &str) -> String {
+    manifest.lines().filter(|l| !l.starts_with("default-members")).flat_map(|l| [l, "\n"]).collect()
+}
+
+/// Cargo goes by the times of files: one that stays the same must not be written again.
+fn write_if_new(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if std::fs::read(file).is_ok_and(|old| old == bytes) { Ok(()) } else { std::fs::write(file, bytes) }
+}
+
 /// Copies a file or a folder; files that are gone go from the copy too.
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     if from.is_file() {
-        let bytes = std::fs::read(from)?;
-        if std::fs::read(to).ok().as_ref() != Some(&bytes) {
-            if let Some(parent) = to.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            std::fs::write(to, bytes)?;
+        if let Some(parent) = to.parent() {
+            std::fs::create_dir_all(parent)?;
         }
-        return Ok(());
+        return write_if_new(to, &std::fs::read(from)?);
     }
     std::fs::create_dir_all(to)?;
     let names = |folder: &Path| -> std::io::Result<BTreeSet<std::ffi::OsString>> {
@@ -172,6 +183,12 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_manifest_is_for_any_members() {
+        let manifest = "[workspace]\nmembers = [\"crates/*\"]\ndefault-members = [\"crates/cli\"]\n";
+        assert_eq!(without_default_members(manifest), "[workspace]\nmembers = [\"crates/*\"]\n");
+    }
 
     #[test]
     fn a_copy_follows_its_original() {
