@@ -6,6 +6,7 @@ use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen};
 use tfrc_units::{Duration, Rate};
 
 use crate::Variant;
+use crate::io::Offload;
 
 /// What an endpoint is asked to be. Plain numbers, so that a journal can hold them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct Options {
     pub send_queue: usize,
     /// Received datagrams that wait to be read, at most, per connection; the oldest are dropped beyond that.
     pub receive_queue: usize,
+    /// Whether the system is given several datagrams at a time.
+    #[serde(default)]
+    pub offload: Offload,
 }
 
 /// Which connections an endpoint takes.
@@ -61,6 +65,7 @@ impl Default for Options {
             accept: Accept::Nobody,
             send_queue: 64,
             receive_queue: 4096,
+            offload: Offload::default(),
         }
     }
 }
