@@ -42,7 +42,8 @@ fn main() -> Result<()> {
         let value = words.iter().position(|word| word == name).and_then(|i| words.get(i + 1));
         value.map_or(Ok(default), |text| text.parse::<f64>())
     };
-    let (rounds, seconds, bytes) = (option("--rounds", 5.0)?, option("--seconds", 2.0)?, option("--bytes", 1400.0)?);
+    let (rounds, seconds, bytes) =
+        (option("--rounds", 5.0)?, option("--seconds", 2.0)?, option("--bytes", 1400.0)?);
     let (time, bytes) = (Duration::from_secs_f64(seconds), bytes as usize);
     let contenders: [(&str, &dyn Fn() -> Result<Cost>); 3] = [
         ("bare send", &|| bare(bytes, time)),
@@ -71,7 +72,10 @@ fn main() -> Result<()> {
     let both = |cost: &Cost| cost.sender_ns + cost.receiver_ns;
     println!("CPU per packet of both threads, single / bare:    {:.3}", ratio(single, both));
     println!("CPU per packet of both threads, offload / bare:   {:.3}", ratio(offload, both));
-    println!("packets per CPU second of the sender, offload / bare:  {:.3}", 1.0 / ratio(offload, |c| c.sender_ns));
+    println!(
+        "packets per CPU second of the sender, offload / bare:  {:.3}",
+        1.0 / ratio(offload, |c| c.sender_ns)
+    );
     Ok(())
 }
 
@@ -167,8 +171,12 @@ fn ours(bytes: usize, time: Duration, offload: Offload) -> Result<Cost> {
             let (used, elapsed) = (cpu() - before, begin.elapsed().as_secs_f64());
             connection.flushed().await;
             connection.close().await;
-            let status = connection.status(); if std::env::var_os("DBG").is_some() { println!("{status:?}"); }
-            let lost = f64::from(status.reported_loss_events as u32) / status.stats.sent_data_packets.max(1) as f64;
+            let status = connection.status();
+            if std::env::var_os("DBG").is_some() {
+                println!("{status:?}");
+            }
+            let lost =
+                f64::from(status.reported_loss_events as u32) / status.stats.sent_data_packets.max(1) as f64;
             endpoint.shut_down().await?;
             Ok((packets, used, elapsed, lost))
         })

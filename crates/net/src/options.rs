@@ -50,6 +50,9 @@ const DCCP_PORT: u16 = 6511;
 /// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 
+/// For the same reason a receive rate over less than this is noise, and feedback sent more often a waste.
+const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
+
 /// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at most three packets in 30 ms
 /// (RFC 5622 §5).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
@@ -80,6 +83,7 @@ impl Options {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
             no_feedback_floor: NO_FEEDBACK_FLOOR,
+            feedback_floor: FEEDBACK_FLOOR,
             // For connections by TFRC-SP; the others do without.
             packet_size: PacketSize::TfrcSp(TfrcSp {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),

@@ -107,6 +107,9 @@ mod tests {
     #[test]
     fn no_train_is_longer_than_an_ip_packet() {
         let many = [(ONE, Ecn::Ect0, 1400); 100];
-        assert_eq!(trains(64, &many), [(46 * 1400, Some(1400)), (46 * 1400, Some(1400)), (8 * 1400, Some(1400))]);
+        assert_eq!(
+            trains(64, &many),
+            [(46 * 1400, Some(1400)), (46 * 1400, Some(1400)), (8 * 1400, Some(1400))]
+        );
     }
 }

@@ -57,17 +57,20 @@ impl ReceiveRate {
 
     /// The same without remembering it.
     pub(crate) fn current(&self, now: Instant, rtt: Duration) -> Rate {
-        // A host may be later than a round-trip time with its report: what has come since the last one counts all the same.
-        if let Some(last) = self.expirations.iter().next_back()
-            && now.saturating_since(last.at) > rtt
-        {
-            return Rate::of(f64_from_u64(self.bytes - last.bytes), now.saturating_since(last.at));
-        }
         let long_ago = |tally: &Tally| now.saturating_since(tally.at) >= rtt;
         let whole_window_known = self.arrivals.get(0).is_some_and(|oldest| long_ago(&oldest));
         if whole_window_known && !rtt.is_zero() {
             let before = self.arrivals.iter().rev().find(long_ago).map_or(0, |tally| tally.bytes);
-            return Rate::of(f64_from_u64(self.bytes - before), rtt);
+            if self.bytes > before {
+                return Rate::of(f64_from_u64(self.bytes - before), rtt);
+            }
+            // The host is later with its report than a round-trip time: what came since the last one counts all the same.
+            if let Some(last) = self.expirations.iter().next_back() {
+                return Rate::of(
+                    f64_from_u64(self.bytes - last.bytes),
+                    now.saturating_since(last.at).max(rtt),
+                );
+            }
         }
         let since = self.expirations.iter().rev().find(long_ago).or_else(|| self.expirations.get(0));
         match since {
