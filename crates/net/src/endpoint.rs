@@ -12,9 +12,9 @@ use crate::connection::{ConnectError, Connection};
 use crate::io::{Clock, Socket, Timer};
 use crate::journal::{Setup, Writer};
 use crate::machine::Machine;
+use crate::options::Unmarked;
 use crate::pcap::Capture;
 use crate::state::{Standing, State};
-use crate::options::Unmarked;
 use crate::{Options, driver};
 
 /// What the application's handles and the driver share.
@@ -117,7 +117,8 @@ impl Endpoint {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
             .map_err(|error| system("random numbers")(io::Error::other(error.to_string())))?;
-        let mut socket = Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
+        let mut socket =
+            Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
         let local = socket.local_addr().map_err(|source| BindError::Address { address, source })?;
         socket.set_dscp(options.dscp).map_err(system("DSCP"))?;
         let timer = Timer::new(clock).map_err(system("timer"))?;

@@ -228,8 +228,7 @@ mod tests {
         let written = serde_json::to_string(&options).expect("numbers");
         assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
         let settings = *options.endpoint_config().expect("in range").connection.tfrc.settings();
-        let target =
-            Target { rate: Rate::from_bits_per_sec(5e5), broken: BrokenPromise::GiveWayBelow(2.0) };
+        let target = Target { rate: Rate::from_bits_per_sec(5e5), broken: BrokenPromise::GiveWayBelow(2.0) };
         assert_eq!(settings.guarantee, Guarantee::FromFirstLossReport(target));
         assert!(settings.circuit_breaker.limits(settings.guarantee).is_some());
         let zero = Promise { rate_bps: 0.0, ..promise };

@@ -21,8 +21,7 @@ pub(super) fn config(
         other => other,
     };
     let segment = SegmentSize::Mean { initial: segment };
-    let mut settings =
-        Settings { segment, packet_size, guarantee: guarantee(flow)?, ..Settings::default() };
+    let mut settings = Settings { segment, packet_size, guarantee: guarantee(flow)?, ..Settings::default() };
     let mut culprit = match settings.validate() {
         Ok(_) => flow.kind.span(),
         Err(_) => flow.guarantee.as_ref().map_or(flow.kind.span(), toml::Spanned::span),
@@ -31,7 +30,8 @@ pub(super) fn config(
     for (key, value) in table.clone() {
         rate_control::axis(key.get_ref())
             .map_err(|Refusal { message, hint }| Mistake::new(key.span(), message, "not a key").hint(hint))?;
-        if key.get_ref() == "packet_size" && packet_size != PacketSize::Own && value.get_ref().0 != "tfrc-sp" {
+        if key.get_ref() == "packet_size" && packet_size != PacketSize::Own && value.get_ref().0 != "tfrc-sp"
+        {
             let what = "the kind `tfrc-sp` has a packet size of its own";
             return Err(Mistake::new(value.span(), what, "another").hint("write kind = \"tfrc\""));
         }

@@ -266,7 +266,8 @@ pub const AXES: &[Axis] = &[
         },
     },
     quantity!("discounting", ["off"], "a floor above 0 and at most 1, such as 0.25", |s, w| {
-        s.discounting = if w == "off" { HistoryDiscounting::Off } else { HistoryDiscounting::Floor(number(w)?) };
+        s.discounting =
+            if w == "off" { HistoryDiscounting::Off } else { HistoryDiscounting::Floor(number(w)?) };
     }),
     words!("first_interval", |s| s.first_interval, {
         "at-maximum-receive-rate" => FirstInterval::AtMaximumReceiveRate,
@@ -277,15 +278,17 @@ pub const AXES: &[Axis] = &[
         "timer" => FeedbackTrigger::Timer,
         "arrival" => FeedbackTrigger::Arrival,
     }),
-    quantity!("receiver_rtt_before_sample", [], "a time, such as 500ms",
-        |s, w| s.receiver_rtt_before_sample = time(w)?),
+    quantity!("receiver_rtt_before_sample", [], "a time, such as 500ms", |s, w| s
+        .receiver_rtt_before_sample =
+        time(w)?),
     words!("equation", |s| s.equation.form, {
         "tfrc" => EquationForm::Tfrc,
         "timeout-term-capped" => EquationForm::TimeoutTermCapped,
         "square-root" => EquationForm::SquareRoot,
         "moderate" => EquationForm::Moderate,
     }),
-    quantity!("packets_per_ack", [], "a number of packets from 1 on", |s, w| s.equation.packets_per_ack = count(w)?),
+    quantity!("packets_per_ack", [], "a number of packets from 1 on", |s, w| s.equation.packets_per_ack =
+        count(w)?),
     quantity!("rate_scale", [], "a factor above 0, such as 1.0", |s, w| s.equation.scale = number(w)?),
     words!("rto", |s| s.equation.rto, {
         "four-rtt" => RtoPolicy::FourRtt,
@@ -390,9 +393,12 @@ pub const AXES: &[Axis] = &[
         "packet-per-rtt" => RateFloor::PacketPerRtt,
         "none" => RateFloor::None,
     }),
-    quantity!("no_feedback_round_trips", [], "a number from 1 on", |s, w| s.no_feedback.round_trips = count(w)?),
-    quantity!("no_feedback_factor", [], "a share between 0 and 1, such as 0.5",
-        |s, w| s.no_feedback.factor = number(w)?),
+    quantity!("no_feedback_round_trips", [], "a number from 1 on", |s, w| s.no_feedback.round_trips =
+        count(w)?),
+    quantity!("no_feedback_factor", [], "a share between 0 and 1, such as 0.5", |s, w| s
+        .no_feedback
+        .factor =
+        number(w)?),
     words!("no_feedback_cut", |s| s.no_feedback.cut, {
         "update-limits" => NoFeedbackCut::UpdateLimits,
         "receive-rate" => NoFeedbackCut::ReceiveRate,
@@ -544,7 +550,8 @@ mod tests {
             short_intervals: ShortIntervals::Graded,
         };
         assert_eq!(s.packet_size, PacketSize::TfrcSp(sp));
-        let s = with(&[("estimator", "ewma-loss-interval"), ("ewma_weight", "0.5"), ("open_interval", "never")]);
+        let s =
+            with(&[("estimator", "ewma-loss-interval"), ("ewma_weight", "0.5"), ("open_interval", "never")]);
         assert_eq!(s.estimator, Estimator::EwmaLossInterval { weight: 0.5, open: OpenInterval::Never });
     }
 
