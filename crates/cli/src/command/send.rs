@@ -201,6 +201,11 @@ async fn transfer(
                 for record in sampler.sender(connection) {
                     reporter.record(&record)?;
                 }
+                if let Some(trip) = connection.status().stopped {
+                    let message = format!("stopped by the circuit breaker: {trip}");
+                    reporter.note(&message);
+                    return Err(Failure::Run(message));
+                }
             }
         }
     }
