@@ -1,0 +1,1 @@
+//! The machines against their RFCs, step by step.
