@@ -78,6 +78,8 @@ pub struct Data {
     pub reduced: Reduced,
     /// Whether the transfer ends with it.
     pub fin: Fin,
+    /// For the application: segments asked of the other end, by web requests. The machines leave it at 0.
+    pub ask: u32,
 }
 
 /// Segments `start` to `end` − 1. Empty if the two are equal.

@@ -111,6 +111,11 @@ impl Sink {
         self.delayed_until.is_some_and(|at| at <= now).then(|| self.ack(AckKind::Ack))
     }
 
+    /// The acknowledgement that waits, before its time.
+    pub fn flush(&mut self) -> Option<Ack> {
+        self.delayed_until.map(|_| self.ack(AckKind::Ack))
+    }
+
     /// When the acknowledgement that waits is due, `None` if none waits.
     #[must_use]
     pub const fn poll_timeout(&self) -> Option<Instant> {

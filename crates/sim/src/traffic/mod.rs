@@ -3,9 +3,17 @@
 //! [`Traffic`] is an [`Agent`] of its own, and lends itself to a larger enum of agents: its methods work with any payload
 //! that a [`Segment`] can become. A source starts when its first timer fires: `engine.set_timer(id, TimerKey::First, start)`.
 
+mod datagrams;
+mod distribution;
+mod ping;
 mod tcp;
+mod web;
 
+pub use self::datagrams::{Datagram, DatagramSetup, DatagramSink, DatagramSource, Pattern};
+pub use self::distribution::{Distribution, DistributionError};
+pub use self::ping::{PingSetup, PingStats, Pinger, Ponger, Probe};
 pub use self::tcp::{TcpSetup, TcpSink, TcpSource};
+pub use self::web::{Arrivals, WebClient, WebServer, WebSetup, WebStats};
 
 use tfrc_units::{Ecn, Instant};
 
@@ -20,6 +28,12 @@ pub enum Segment {
     Ack(Ack),
     /// From a TCP sender.
     Data(Data),
+    /// From a source of datagrams.
+    Datagram(Datagram),
+    /// The answer to a ping.
+    Reply(Probe),
+    /// A ping.
+    Request(Probe),
 }
 
 /// Where packets go.
@@ -44,10 +58,22 @@ pub struct Amount {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Traffic {
+    /// Counts datagrams.
+    DatagramSink(DatagramSink),
+    /// Sends datagrams.
+    DatagramSource(Box<DatagramSource>),
+    /// Measures round-trip times.
+    Pinger(Box<Pinger>),
+    /// Answers pings.
+    Ponger(Ponger),
     /// Receives a TCP flow.
     TcpSink(Box<TcpSink>),
     /// Sends a TCP flow.
     TcpSource(Box<TcpSource>),
+    /// Loads pages.
+    WebClient(Box<WebClient>),
+    /// Sends them.
+    WebServer(Box<WebServer>),
 }
 
 impl Traffic {
@@ -63,6 +89,12 @@ impl Traffic {
         match self {
             Self::TcpSink(agent) => agent.on_packet(now, header, segment, context),
             Self::TcpSource(agent) => agent.on_packet(now, segment, context),
+            Self::DatagramSink(agent) => agent.on_packet(segment),
+            Self::DatagramSource(_) => {}
+            Self::Pinger(agent) => agent.on_packet(now, segment),
+            Self::Ponger(_) => Ponger::on_packet(header, segment, context),
+            Self::WebClient(agent) => agent.on_packet(now, header, segment, context),
+            Self::WebServer(agent) => agent.on_packet(now, header, segment, context),
         }
     }
 
@@ -72,14 +104,24 @@ impl Traffic {
         match self {
             Self::TcpSink(agent) => agent.on_timer(now, context),
             Self::TcpSource(agent) => agent.on_timer(now, key, context),
+            Self::DatagramSource(agent) => agent.on_timer(now, context),
+            Self::Pinger(agent) => agent.on_timer(now, context),
+            Self::DatagramSink(_) | Self::Ponger(_) => {}
+            Self::WebClient(agent) => agent.on_timer(now, key, context),
+            Self::WebServer(agent) => agent.on_timer(now, context),
         }
     }
 
-    /// What this agent has sent, retransmissions included.
+    /// What this agent has sent of data, retransmissions included; of a web client nothing, its requests do not count.
     #[must_use]
     pub fn sent(&self) -> Amount {
         match self {
-            Self::TcpSink(_) => Amount::default(),
+            Self::DatagramSource(agent) => agent.sent(),
+            Self::Pinger(agent) => agent.sent(),
+            Self::WebServer(agent) => agent.sent(),
+            Self::DatagramSink(_) | Self::Ponger(_) | Self::TcpSink(_) | Self::WebClient(_) => {
+                Amount::default()
+            }
             Self::TcpSource(agent) => {
                 let stats = agent.sender().stats();
                 Amount { packets: stats.sent_segments, bytes: stats.sent_bytes }
@@ -87,7 +129,7 @@ impl Traffic {
         }
     }
 
-    /// What has reached this agent, each piece of data once.
+    /// What has reached this agent of data: of TCP each segment once, of datagrams all that arrived.
     #[must_use]
     pub fn delivered(&self) -> Amount {
         match self {
@@ -95,7 +137,13 @@ impl Traffic {
                 let stats = agent.sink().stats();
                 Amount { packets: stats.delivered_segments, bytes: stats.delivered_bytes }
             }
-            Self::TcpSource(_) => Amount::default(),
+            Self::DatagramSink(agent) => agent.received(),
+            Self::WebClient(agent) => agent.stats().delivered,
+            Self::DatagramSource(_)
+            | Self::Pinger(_)
+            | Self::Ponger(_)
+            | Self::TcpSource(_)
+            | Self::WebServer(_) => Amount::default(),
         }
     }
 }
@@ -137,6 +185,12 @@ fn schedule<P>(context: &mut Context<'_, P>, key: TimerKey, at: Option<Instant>)
 impl From<Ack> for Segment {
     fn from(ack: Ack) -> Self {
         Self::Ack(ack)
+    }
+}
+
+impl From<Datagram> for Segment {
+    fn from(datagram: Datagram) -> Self {
+        Self::Datagram(datagram)
     }
 }
 

@@ -289,6 +289,7 @@ impl Sender {
             stamp: self.stamp(now),
             reduced: Reduced::No,
             fin: Fin::More,
+            ask: 0,
         }
     }
 
@@ -367,6 +368,7 @@ impl Sender {
             stamp: self.stamp(now),
             reduced,
             fin,
+            ask: 0,
         };
         (data, ecn)
     }
