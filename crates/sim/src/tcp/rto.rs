@@ -12,6 +12,8 @@ const MOST_DOUBLINGS: u32 = 30;
 pub(crate) struct Rto {
     estimate: Estimate,
     doublings: u32,
+    /// After the fourth doubling in a row BSD and ns-2 take the next sample for the first (RFC 6298 §5 permits it).
+    doubtful: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +28,15 @@ enum Estimate {
 
 impl Rto {
     pub(crate) const fn new() -> Self {
-        Self { estimate: Estimate::None, doublings: 0 }
+        Self { estimate: Estimate::None, doublings: 0, doubtful: false }
     }
 
     /// A round-trip time of data that was sent once. Ends the backoff (RFC 6298 §5 (5.7), note).
     pub(crate) fn sample(&mut self, rtt: Duration, settings: &Settings) {
         self.doublings = 0;
+        if core::mem::take(&mut self.doubtful) && settings.rtt_arithmetic == RttArithmetic::FixedPoint {
+            self.estimate = Estimate::None;
+        }
         self.estimate = match settings.rtt_arithmetic {
             RttArithmetic::Exact => self.exact(rtt.as_secs_f64()),
             RttArithmetic::FixedPoint => self.fixed(ticks(rtt, settings.tick)),
@@ -85,18 +90,16 @@ impl Rto {
             Estimate::Fixed { srtt, var } => eighths((srtt + (var << 3)) >> 3 << 3, settings.tick),
             Estimate::None => settings.initial_rto,
         };
-        let base = match settings.rtt_arithmetic {
-            RttArithmetic::FixedPoint => base,
-            // RFC 6298 §2.4: the minimum counts before the backoff.
-            RttArithmetic::Exact | RttArithmetic::WholeTicks => base.max(settings.min_rto),
-        };
+        // RFC 6298 §2.4: the minimum counts before the backoff (in ns-2 too, with `rfc2988_` true).
+        let base = base.max(settings.min_rto);
         let backed_off = u64_from_f64(f64_from_u64(base.as_nanos()) * f64_from_u64(1 << self.doublings));
-        Duration::from_nanos(backed_off).max(settings.min_rto).min(settings.max_rto)
+        Duration::from_nanos(backed_off).min(settings.max_rto)
     }
 
     /// The timer has expired (RFC 6298 §5 (5.5)).
     pub(crate) fn back_off(&mut self) {
         self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+        self.doubtful |= self.doublings > 3;
     }
 
     /// Ends the backoff without a sample, as ns-2 does when acknowledgements arrive in SACK recovery.

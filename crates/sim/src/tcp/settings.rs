@@ -91,6 +91,8 @@ impl InitialWindow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitedTransmit {
+    /// Yes, and after going back the next old one (ns-2's `singledup_`, which does not ask whether a segment is new).
+    AlsoOld,
     /// No.
     Off,
     /// Yes.
@@ -138,34 +140,43 @@ pub enum Pipe {
     Scoreboard,
 }
 
-/// Whether half of a window may have a fraction.
+/// Whether half of a window may have a fraction, and what its least is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precision {
-    /// Yes (ns-2's `precisionReduce_` true, ns2-facts.md §3).
+    /// It may; window and ssthresh are the same, at least 2 (RFC 5681 (4)).
     Fraction,
-    /// No, it is cut off.
+    /// It may not: the fraction is cut off.
     Whole,
+    /// The window may, and is at least 1; the fraction of ssthresh is cut off, and it is at least 2 (ns-2 with
+    /// `precisionReduce_` true, ns2-facts.md §3).
+    WholeThreshold,
 }
 
-/// The window of NewReno at the end of fast recovery.
+/// The window of NewReno at the end of fast recovery. (Reno ends at ssthresh unless it is [`RecoveryExit::Grown`].)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryExit {
+    /// ssthresh, and the acknowledgement that ends recovery makes the window grow as any other (ns-2's Reno and NewReno).
+    Grown,
     /// No more than what is in flight and one segment (RFC 6582 §3.2 step 3, first way).
     Outstanding,
     /// ssthresh (second way).
     Threshold,
 }
 
-/// Whether duplicate acknowledgements for data sent before the last reduction may cause another.
+/// Whether duplicate acknowledgements for data sent before the last reduction may cause another. (SACK and CUBIC follow
+/// RFC 6675 instead.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
     /// Yes: several reductions for one window of losses, as in the Tahoe and Reno of the early 1990s.
     Allowed,
-    /// No (RFC 6582 §3.2 step 2; ns-2's `bugFix_` true).
+    /// No (RFC 6582 §3.2 step 2; ns-2's Tahoe and Reno with `bugFix_` true).
     Avoided,
+    /// No, unless the last new acknowledgement was for no more than the duplicate threshold: then segments were lost, not
+    /// sent twice (the heuristic of RFC 6582 §4.1; ns-2's NewReno with `bugfix_ack_` true).
+    UnlessSmallStep,
 }
 
 /// How round-trip times become the timeout.
@@ -247,7 +258,7 @@ pub struct Settings {
     pub shrink: Shrink,
     /// See [`Precision`].
     pub precision: Precision,
-    /// See [`Repeat`]; SACK and CUBIC follow RFC 6675 instead.
+    /// See [`Repeat`].
     pub repeat: Repeat,
     /// See [`PartialAck`].
     pub partial_ack: PartialAck,
@@ -330,9 +341,16 @@ impl Settings {
             window: 20,
             initial_window: InitialWindow::Segments(2),
             increase: Increase::PerAck,
+            limited_transmit: LimitedTransmit::AlsoOld,
             shrink: Shrink::Window,
+            precision: Precision::WholeThreshold,
+            repeat: match variant {
+                Variant::NewReno => Repeat::UnlessSmallStep,
+                _ => Repeat::Avoided,
+            },
             partial_ack: PartialAck::Collapse,
-            recovery_exit: RecoveryExit::Threshold,
+            partial_ack_timer: PartialAckTimer::Each,
+            recovery_exit: RecoveryExit::Grown,
             pipe: Pipe::Counter,
             acks: Acks::Each,
             initial_rto: Duration::from_secs(3),

@@ -119,10 +119,14 @@ impl Window {
         }
         match (why, settings.shrink) {
             (Cut::TimeoutAgain, Shrink::Flight) => {}
+            _ if settings.precision == Precision::WholeThreshold => {
+                self.ssthresh = libm::floor(left).max(2.0)
+            }
             _ => self.ssthresh = left.max(2.0),
         }
         self.cwnd = match why {
             Cut::Echo => left.max(1.0),
+            Cut::Loss if settings.precision == Precision::WholeThreshold => left.max(1.0),
             Cut::Loss => self.ssthresh,
             Cut::Timeout | Cut::TimeoutAgain => 1.0,
         };

@@ -32,6 +32,7 @@ impl Sender {
         if acked > 0 {
             self.take_sample(now, ack);
             self.una = ack.next;
+            self.last_step = acked;
             self.next = self.next.max(self.una);
             self.stats.acked_segments += u64::from(acked);
             self.scoreboard.advance(self.una);
@@ -78,25 +79,34 @@ impl Sender {
     /// Data that was outstanding is acknowledged: Tahoe, Reno, NewReno.
     fn on_new_ack(&mut self, now: Instant, acked: u32, echo: EcnEcho) -> Timer {
         match self.recovery {
-            Recovery::Fast { point, partial_acks }
+            Recovery::Fast { point, partial_acks, deflated }
                 if self.settings.variant == Variant::NewReno && self.una < point =>
             {
-                self.recovery = Recovery::Fast { point, partial_acks: partial_acks.saturating_add(1) };
-                self.on_partial_ack(acked);
+                let seen = partial_acks.saturating_add(1);
+                self.recovery = Recovery::Fast { point, partial_acks: seen, deflated };
+                // RFC 6582 §3.2 step 3.
+                self.resend = Some(self.una);
+                self.window.cwnd = match self.settings.partial_ack {
+                    PartialAck::Collapse => deflated,
+                    PartialAck::Deflate => (self.window.cwnd - f64::from(acked) + 1.0).max(1.0),
+                };
                 return match self.settings.partial_ack_timer {
                     PartialAckTimer::First if partial_acks > 0 => Timer::Keep,
                     PartialAckTimer::Each | PartialAckTimer::First => Timer::Restart,
                 };
             }
-            Recovery::Fast { .. } => {
+            Recovery::Fast { deflated, .. } => {
                 self.recovery = Recovery::None;
                 self.window.cwnd = match self.settings.recovery_exit {
                     RecoveryExit::Outstanding if self.settings.variant == Variant::NewReno => {
                         let outstanding = (self.next - self.una).max(1).saturating_add(1);
-                        self.window.ssthresh.min(f64::from(outstanding))
+                        deflated.min(f64::from(outstanding))
                     }
-                    RecoveryExit::Outstanding | RecoveryExit::Threshold => self.window.ssthresh,
+                    RecoveryExit::Grown | RecoveryExit::Outstanding | RecoveryExit::Threshold => deflated,
                 };
+                if self.settings.recovery_exit == RecoveryExit::Grown {
+                    self.grow(now, acked, echo);
+                }
             }
             Recovery::None | Recovery::Selective(_) => self.grow(now, acked, echo),
         }
@@ -116,15 +126,6 @@ impl Sender {
         }
     }
 
-    /// RFC 6582 §3.2 step 3.
-    fn on_partial_ack(&mut self, acked: u32) {
-        self.resend = Some(self.una);
-        self.window.cwnd = match self.settings.partial_ack {
-            PartialAck::Collapse => self.window.ssthresh,
-            PartialAck::Deflate => (self.window.cwnd - f64::from(acked) + 1.0).max(1.0),
-        };
-    }
-
     /// RFC 5681 §3.2 for Tahoe, Reno, NewReno.
     fn on_duplicate(&mut self) {
         self.duplicates = self.duplicates.saturating_add(1);
@@ -138,24 +139,37 @@ impl Sender {
     }
 
     pub(super) fn allow_limited(&mut self) {
-        // After going back, what would be sent is not new (RFC 3042 is about new data).
-        if self.settings.limited_transmit == LimitedTransmit::On && self.next == self.high {
+        let allowed = match self.settings.limited_transmit {
+            LimitedTransmit::AlsoOld => true,
+            LimitedTransmit::Off => false,
+            // After going back, what would be sent is not new.
+            LimitedTransmit::On => self.next == self.high,
+        };
+        if allowed {
             self.allowance = self.duplicates;
         }
     }
 
     pub(super) fn may_recover(&self) -> bool {
         self.una >= self.recover_from
+            || (self.settings.repeat == Repeat::UnlessSmallStep
+                && !self.settings.variant.selective()
+                && self.window.cwnd > 1.0
+                && self.last_step <= self.settings.dup_threshold)
     }
 
     /// What is outstanding now causes no further recovery.
     pub(super) fn forbid_recovery(&mut self) {
-        self.recover_from = match (self.settings.variant, self.settings.repeat) {
+        let until = if self.settings.variant.selective() {
             // RFC 6675 §5.1: until the recovery point is acknowledged.
-            (Variant::Cubic | Variant::Sack, _) => self.high,
+            self.high
+        } else {
             // RFC 6582 §3.2 step 2: until something beyond is.
-            (_, Repeat::Avoided) => self.high.saturating_add(1),
-            (_, Repeat::Allowed) => 0,
+            self.high.saturating_add(1)
+        };
+        self.recover_from = match self.settings.repeat {
+            Repeat::Allowed if !self.settings.variant.selective() => 0,
+            Repeat::Allowed | Repeat::Avoided | Repeat::UnlessSmallStep => until,
         };
     }
 
@@ -170,8 +184,9 @@ impl Sender {
             self.window.cwnd = 1.0;
             self.next = self.una;
         } else {
+            let deflated = self.window.cwnd;
+            self.recovery = Recovery::Fast { point: self.high, partial_acks: 0, deflated };
             self.window.cwnd += f64::from(self.settings.dup_threshold);
-            self.recovery = Recovery::Fast { point: self.high, partial_acks: 0 };
             self.resend = Some(self.una);
         }
     }

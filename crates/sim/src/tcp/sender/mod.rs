@@ -56,6 +56,8 @@ pub struct Sender {
     allowance: u32,
     /// Segments it has sent since the last new acknowledgement.
     limited: u32,
+    /// Segments the last new acknowledgement was for.
+    last_step: u32,
     /// Another recovery only from this `una` on.
     recover_from: u32,
     /// What was outstanding at the last timeout ends here.
@@ -91,10 +93,12 @@ enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Recovery {
     None,
-    /// Fast recovery of Reno and NewReno; `point` is one past RFC 6582's recover.
+    /// Fast recovery of Reno and NewReno; `point` is one past RFC 6582's recover, `deflated` the window without what
+    /// duplicates add.
     Fast {
         point: u32,
         partial_acks: u32,
+        deflated: f64,
     },
     /// RFC 6675.
     Selective(Selective),
@@ -141,6 +145,7 @@ impl Sender {
             duplicates: 0,
             allowance: 0,
             limited: 0,
+            last_step: 0,
             recover_from: 0,
             timeout_point: 0,
             timed_out: None,
@@ -311,7 +316,9 @@ impl Sender {
             }
             match self.settings.limited_transmit {
                 LimitedTransmit::Off if self.una >= self.timeout_point => 0,
-                LimitedTransmit::Off | LimitedTransmit::On => self.scoreboard.below(self.next),
+                LimitedTransmit::AlsoOld | LimitedTransmit::Off | LimitedTransmit::On => {
+                    self.scoreboard.below(self.next)
+                }
             }
         };
         let flight = self.next - self.una;

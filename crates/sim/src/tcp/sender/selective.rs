@@ -42,7 +42,8 @@ impl Sender {
         let duplicate = match self.settings.pipe {
             // RFC 6675 §2: it reports something new, also if it acknowledges something.
             Pipe::Scoreboard => reported > 0,
-            Pipe::Counter => acked == 0,
+            // ns-2's Sack1 does not count duplicates between a timeout and the next new acknowledgement.
+            Pipe::Counter => acked == 0 && self.timed_out != Some(self.una),
         };
         if duplicate && self.high > self.una {
             self.on_selective_duplicate();
