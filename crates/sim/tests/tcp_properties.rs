@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tfrc_sim::tcp::{
-    Ack, AckKind, Acks, Block, Connection, Data, EcnEcho, EcnMode, Increase, InitialWindow, LimitedTransmit,
-    PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Sender,
-    Settings, Shrink, Sink, SynMode, Timestamps, Transfer, Variant,
+    Ack, AckKind, Acks, Block, Connection, Data, EcnEcho, EcnMode, FastConvergence, Increase, InitialWindow,
+    LimitedTransmit, PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic,
+    SackAtTimeout, Sender, Settings, Shrink, Sink, SynMode, Timestamps, Transfer, Variant,
 };
 use tfrc_sim::{Ecn, Seed, Stream};
 use tfrc_units::{Duration, Instant};
@@ -34,6 +34,7 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
         timestamps: pick(bits, 12, Timestamps::Off, Timestamps::On),
         syn: pick(bits, 13, SynMode::Off, SynMode::On),
         acks: pick(bits, 14, Acks::Each, Acks::Delayed(Duration::from_millis(200))),
+        fast_convergence: pick(bits, 16, FastConvergence::On, FastConvergence::Off),
         rtt_arithmetic: pick(bits, 15, RttArithmetic::Exact, RttArithmetic::FixedPoint),
         ..Settings::rfc(variant)
     }
@@ -93,7 +94,7 @@ proptest! {
 
     #[test]
     fn all_arrives_once_and_it_ends(
-        variant in any_variant(), bits in 0_u32..1 << 16, window in 1_u32..80,
+        variant in any_variant(), bits in 0_u32..1 << 17, window in 1_u32..80,
         max_burst in prop::option::of(1_u32..5),
         bytes in 0_u64..200_000, seed in any::<u64>(),
         loss in 0.0..0.6, repeat in 0.0..0.3, mark in 0.0..0.3, jitter_ms in 0_u64..300,
@@ -149,7 +150,7 @@ proptest! {
     /// Acknowledgements of any content: no panic, windows stay sensible, nothing beyond the receiver's window.
     #[test]
     fn any_acknowledgement_is_borne(
-        variant in any_variant(), bits in 0_u32..1 << 16,
+        variant in any_variant(), bits in 0_u32..1 << 17,
         acks in prop::collection::vec(
             (0_u32..40, prop::array::uniform6(0_u32..50), any::<bool>(), 0_u64..500, any::<bool>()), 0..60),
     ) {

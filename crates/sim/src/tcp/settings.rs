@@ -49,6 +49,16 @@ pub enum EcnMode {
     On,
 }
 
+/// Whether a CUBIC flow gives way when it loses before its old plateau (RFC 9438 §4.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FastConvergence {
+    /// No: for a flow that is alone.
+    Off,
+    /// Yes.
+    On,
+}
+
 /// How the window grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -250,6 +260,8 @@ pub struct Settings {
     pub initial_window: InitialWindow,
     /// See [`Increase`].
     pub increase: Increase,
+    /// See [`FastConvergence`].
+    pub fast_convergence: FastConvergence,
     /// Duplicate acknowledgements that mean a loss.
     pub dup_threshold: u32,
     /// See [`LimitedTransmit`].
@@ -306,6 +318,7 @@ impl Settings {
             window: 65_535,
             initial_window: InitialWindow::Rfc3390,
             increase: Increase::Counted { limit: 1 },
+            fast_convergence: FastConvergence::On,
             dup_threshold: 3,
             limited_transmit: LimitedTransmit::On,
             shrink: Shrink::Flight,

@@ -59,9 +59,9 @@ impl Sender {
             self.deadline = None;
         } else if acked > 0 && timer == Timer::Restart && !self.ecn.held {
             // RFC 6298 §5 (5.2), (5.3).
-            self.deadline = (self.high > self.una).then(|| now + self.rto.timeout(&self.settings));
+            self.deadline = (self.high > self.una).then(|| now + self.rto.timeout());
         } else if self.ecn.held && acked > 0 {
-            self.deadline = Some(now + self.rto.timeout(&self.settings));
+            self.deadline = Some(now + self.rto.timeout());
         }
     }
 

@@ -151,7 +151,7 @@ impl Sender {
             timed_out: None,
             resend: None,
             scoreboard: Scoreboard::default(),
-            rto: Rto::new(),
+            rto: Rto::new(settings),
             deadline: None,
             timed: None,
             ecn: EcnState::default(),
@@ -189,15 +189,15 @@ impl Sender {
                 self.on_open_ack(now, ack);
                 self.sample_window(now);
             }
-            (Phase::SynSent { sent, at }, AckKind::SynAck) => {
+            (Phase::SynSent { at, .. }, AckKind::SynAck) => {
                 match at {
                     Some(at) => self.sample_rtt(now.saturating_since(at)),
-                    None => self.rto.end_backoff(),
-                }
-                if sent > 1 {
-                    // The SYN or its answer was lost: one segment (RFC 5681 §3.1), and 3 s (RFC 6298 §5 (5.7)).
-                    self.window.cwnd = 1.0;
-                    self.settings.initial_rto = self.settings.initial_rto.max(AFTER_LOST_SYN);
+                    None => {
+                        // The SYN or its answer was lost: one segment (RFC 5681 §3.1), and 3 s (RFC 6298 §5 (5.7)).
+                        self.window.cwnd = 1.0;
+                        self.settings.initial_rto = self.settings.initial_rto.max(AFTER_LOST_SYN);
+                        self.rto.end_backoff(&self.settings);
+                    }
                 }
                 self.open(now);
             }
@@ -215,7 +215,7 @@ impl Sender {
         match self.phase {
             Phase::SynSent { sent, .. } => {
                 self.stats.timeouts += 1;
-                self.rto.back_off();
+                self.rto.back_off(&self.settings);
                 self.phase = Phase::SynDue { sent };
             }
             Phase::Open => {
@@ -235,7 +235,7 @@ impl Sender {
         self.stats.window_cuts += 1;
         let why = if self.timed_out == Some(self.una) { Cut::TimeoutAgain } else { Cut::Timeout };
         self.window.cut(why, self.flight(), &self.settings);
-        self.rto.back_off();
+        self.rto.back_off(&self.settings);
         self.timed_out = Some(self.una);
         self.timeout_point = self.high;
         self.ecn.reduced_at = self.high;
@@ -285,7 +285,7 @@ impl Sender {
 
     fn syn(&mut self, now: Instant, sent: u32) -> Data {
         self.phase = Phase::SynSent { sent: sent.saturating_add(1), at: (sent == 0).then_some(now) };
-        self.deadline = Some(now + self.rto.timeout(&self.settings));
+        self.deadline = Some(now + self.rto.timeout());
         Data {
             connection: self.connection,
             kind: DataKind::Syn,
@@ -322,8 +322,8 @@ impl Sender {
             }
         };
         let flight = self.next - self.una;
-        let window = self.window.whole().saturating_add(self.allowance);
-        if self.next >= self.total || flight >= self.settings.window.max(1) || flight - reported >= window {
+        let full = self.window.cwnd + f64::from(self.allowance) < f64::from(flight - reported) + 1.0;
+        if full || self.next >= self.total || flight >= self.settings.window.max(1) {
             return None;
         }
         let seq = self.next;
@@ -365,7 +365,7 @@ impl Sender {
             }
         }
         if self.deadline.is_none() {
-            self.deadline = Some(now + self.rto.timeout(&self.settings));
+            self.deadline = Some(now + self.rto.timeout());
         }
         let data = Data {
             connection: self.connection,
