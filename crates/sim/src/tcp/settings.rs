@@ -144,7 +144,9 @@ pub enum PartialAckTimer {
 #[non_exhaustive]
 pub enum Pipe {
     /// A counter: one less for each acknowledgement, two less for a partial one, one more for each segment sent; holes
-    /// below the highest block go first, whether they count as lost or not (Fall and Floyd 1996; ns-2's Sack1).
+    /// below the highest block go first, whether they count as lost or not (Fall and Floyd 1996; ns-2's Sack1). Recovery
+    /// begins at the third duplicate and by the rule of [`Repeat::Avoided`]; after a timeout duplicates do not count until
+    /// something new is acknowledged, and going back sends everything again.
     Counter,
     /// From the scoreboard (RFC 6675 §4).
     Scoreboard,
@@ -182,11 +184,8 @@ pub enum RecoveryExit {
 pub enum Repeat {
     /// Yes: several reductions for one window of losses, as in the Tahoe and Reno of the early 1990s.
     Allowed,
-    /// No (RFC 6582 §3.2 step 2; ns-2's Tahoe and Reno with `bugFix_` true).
+    /// No (RFC 6582 §3.2 step 2; ns-2's `bugFix_` true).
     Avoided,
-    /// No, unless the last new acknowledgement was for no more than the duplicate threshold: then segments were lost, not
-    /// sent twice (the heuristic of RFC 6582 §4.1; ns-2's NewReno with `bugfix_ack_` true).
-    UnlessSmallStep,
 }
 
 /// How round-trip times become the timeout.
@@ -354,13 +353,12 @@ impl Settings {
             window: 20,
             initial_window: InitialWindow::Segments(2),
             increase: Increase::PerAck,
-            limited_transmit: LimitedTransmit::AlsoOld,
+            limited_transmit: match variant {
+                Variant::Tahoe => LimitedTransmit::On,
+                _ => LimitedTransmit::AlsoOld,
+            },
             shrink: Shrink::Window,
             precision: Precision::WholeThreshold,
-            repeat: match variant {
-                Variant::NewReno => Repeat::UnlessSmallStep,
-                _ => Repeat::Avoided,
-            },
             partial_ack: PartialAck::Collapse,
             partial_ack_timer: PartialAckTimer::Each,
             recovery_exit: RecoveryExit::Grown,

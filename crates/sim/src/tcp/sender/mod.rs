@@ -56,8 +56,6 @@ pub struct Sender {
     allowance: u32,
     /// Segments it has sent since the last new acknowledgement.
     limited: u32,
-    /// Segments the last new acknowledgement was for.
-    last_step: u32,
     /// Another recovery only from this `una` on.
     recover_from: u32,
     /// What was outstanding at the last timeout ends here.
@@ -145,7 +143,6 @@ impl Sender {
             duplicates: 0,
             allowance: 0,
             limited: 0,
-            last_step: 0,
             recover_from: 0,
             timeout_point: 0,
             timed_out: None,
