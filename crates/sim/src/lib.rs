@@ -7,7 +7,7 @@
 //! live side by side.
 //!
 //! ```
-//! use tfrc_sim::{Ecn, FlowId, Limit, LinkSpec, Network, NoAgent, Outgoing, Queue, Seed};
+//! use tfrc_sim::{Ecn, FlowId, Limit, LinkSpec, Network, NoAgent, Outgoing, Precedence, Queue, Seed};
 //! use tfrc_units::{Duration, Instant, Rate};
 //!
 //! let mut network = Network::new();
@@ -22,7 +22,7 @@
 //! let mut engine = network.build::<NoAgent<&str>>(Seed(1));
 //! let near = engine.gateway(a).unwrap();
 //! let far = engine.gateway(b).unwrap();
-//! let packet = Outgoing { to: far, flow: FlowId(0), size: 1000, ecn: Ecn::NotEct, payload: "hello" };
+//! let packet = Outgoing { to: far, flow: FlowId(0), size: 1000, ecn: Ecn::NotEct, precedence: Precedence::Low, payload: "hello" };
 //! engine.inject(Instant::ZERO, near, packet);
 //! engine.run_until(Instant::ZERO + Duration::from_secs(1));
 //! let delivery = engine.poll_delivery(far).unwrap();
@@ -49,7 +49,7 @@ pub use engine::{Context, Delivery, Engine, UnknownNode};
 pub use link::{LinkStats, Tally};
 pub use loss::Loss;
 pub use network::{LinkId, LinkSpec, Network, NetworkError, NodeId, RateChange};
-pub use packet::{Address, FlowId, Header, Outgoing, Packet};
+pub use packet::{Address, FlowId, Header, Outgoing, Packet, Precedence};
 pub use queue::{Limit, Queue};
 pub use rng::{Seed, Stream};
 pub use tfrc_units::Ecn;

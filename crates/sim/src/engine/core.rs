@@ -128,8 +128,8 @@ impl<P> Core<P> {
     pub(crate) fn send(&mut self, src: Address, out: Outgoing<P>) {
         let serial = self.next_packet;
         self.next_packet = self.next_packet.wrapping_add(1);
-        let Outgoing { to: dst, flow, size, ecn, payload } = out;
-        let header = Header { serial, size, flow, src, dst, ecn };
+        let Outgoing { to: dst, flow, size, ecn, precedence, payload } = out;
+        let header = Header { serial, size, flow, src, dst, ecn, precedence };
         let Some(slot) = self.packets.put(Packet { header, payload }) else {
             self.strand(&header);
             return;
