@@ -37,6 +37,7 @@ mod agent;
 mod engine;
 mod link;
 mod loss;
+mod marker;
 mod network;
 mod packet;
 mod queue;
@@ -46,11 +47,16 @@ mod trace;
 
 pub use agent::{Agent, AgentId, NoAgent, TimerKey};
 pub use engine::{Context, Delivery, Engine, UnknownNode};
-pub use link::{LinkStats, Tally};
-pub use loss::Loss;
-pub use network::{LinkId, LinkSpec, Network, NetworkError, NodeId, RateChange};
+pub use link::{FlowStats, LinkStats, Tally};
+pub use loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
+pub use marker::{ColorMode, Marker, MarkerRule, MeterScope};
+pub use network::{FlowCounts, LinkId, LinkSpec, Network, NetworkError, NodeId, RateChange, Reorder};
 pub use packet::{Address, FlowId, Header, Outgoing, Packet, Precedence};
-pub use queue::{Limit, Queue};
+pub use queue::{
+    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced, Limit,
+    Marking, Measure, Pie, Queue, QueueState, Randomness, Red, Rio, RioCurve, Spacing, StepLimit, Thresholds,
+    Weight,
+};
 pub use rng::{Seed, Stream};
 pub use tfrc_units::Ecn;
 pub use trace::{DropCause, Happening, Record, Tracing};
