@@ -179,7 +179,7 @@ impl<P> Core<P> {
             }
             Some((id, link)) => match link.offer(self.now, serial, slot, header) {
                 Ok(()) => {
-                    if link.pending.is_none() || !link.is_plain() {
+                    if !link.is_plain() || link.pending.is_none() {
                         requeue(link, Event::Arrival(id), &mut self.events);
                     }
                     if self.tracing == Tracing::Keep {
@@ -360,7 +360,7 @@ impl<P: Clone> Core<P> {
     }
 }
 
-/// The packet for which entry `key` at the top of the event queue stands, `None` if the entry is stale. The entry is
+/// The packet of a plain link for which entry `key` at the top of the event queue stands, `None` if the entry is stale. The entry is
 /// replaced by the link's next one, or removed.
 #[inline]
 fn take_due(link: &mut Link, key: Key, mut top: PeekMut<'_, Entry>) -> Option<Slot> {
@@ -369,7 +369,7 @@ fn take_due(link: &mut Link, key: Key, mut top: PeekMut<'_, Entry>) -> Option<Sl
         return None;
     }
     let packet = link.take();
-    link.pending = link.next_event();
+    link.pending = link.next_arrival();
     match link.pending {
         Some(next) => top.key = next,
         None => {

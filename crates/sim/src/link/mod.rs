@@ -18,7 +18,7 @@ use tfrc_units::{Duration, Ecn, Instant, Rate};
 use crate::engine::arena::Slot;
 use crate::engine::event::Key;
 use crate::queue::{Arrival, Discipline, LineState, QueueState, Verdict, Waiting};
-use crate::{DropCause, FlowId, Header, LinkSpec, NodeId, RateChange, Seed};
+use crate::{DropCause, FlowId, Header, Limit, LinkSpec, NodeId, RateChange, Seed};
 use extras::Extras;
 pub(crate) use extras::{Copies, Due, FarEnd, Fate};
 use line::{Line, Transmission};
@@ -34,7 +34,7 @@ pub(crate) struct Link {
     queue: Discipline,
     /// All packets on the link in the order of arrival at the far end.
     ring: VecDeque<OnLink>,
-    /// How many at the front of the ring are known to have left the line.
+    /// How many at the front of the ring are known to have left the line; kept up only where the queue has a limit.
     departed: usize,
     /// Bytes of those behind them, in whole granules.
     queued_bytes: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Link {
     early: Tally,
     marked: Tally,
     /// Transmission times of all accepted packets, those to come included.
-    busy_ns: u128,
+    busy_ns: u64,
     /// Waiting times of all accepted packets, those to come included.
     waited_ns: u128,
     extras: Option<Box<Extras>>,
@@ -117,10 +117,11 @@ impl Link {
         packet: Slot,
         header: &mut Header,
     ) -> Result<(), DropCause> {
-        self.forget_departed(now);
         let size = header.size;
-        match &self.queue {
+        match self.queue {
+            Discipline::Passive(Limit::Unlimited) => {}
             Discipline::Passive(limit) => {
+                self.forget_departed(now);
                 if let Some(waiting) = self.waiting()
                     && !limit.admits(waiting, self.cost(size))
                 {
@@ -128,7 +129,10 @@ impl Link {
                     return Err(DropCause::Queue);
                 }
             }
-            Discipline::Active(_) => self.ask_controller(now, header)?,
+            Discipline::Active(_) => {
+                self.forget_departed(now);
+                self.ask_controller(now, header)?;
+            }
         }
         let on_line = self.transmit(now, now, serial, packet, size);
         if let Discipline::Active(active) = &mut self.queue
@@ -150,7 +154,7 @@ impl Link {
         size: u32,
     ) -> Transmission {
         let on_line = self.line.transmit(now, size);
-        self.busy_ns += nanos(on_line.start, on_line.end);
+        self.busy_ns = self.busy_ns.wrapping_add(on_line.end.saturating_since(on_line.start).as_nanos());
         self.waited_ns += nanos(arrived, on_line.start);
         self.queued_bytes = self.queued_bytes.saturating_add(self.cost(size));
         self.ring.push_back(OnLink { serial, on_line, packet, size });
@@ -218,8 +222,9 @@ impl Link {
         if self.is_plain() { arrival } else { self.next_of_extras(arrival) }
     }
 
+    /// When the first packet of the ring reaches the far end.
     #[inline]
-    fn next_arrival(&self) -> Option<Key> {
+    pub(crate) fn next_arrival(&self) -> Option<Key> {
         let first = self.ring.front()?;
         let at = first.on_line.end + self.delay;
         (at.as_nanos() < u64::MAX).then(|| Key::new(at, first.serial))
@@ -263,7 +268,8 @@ impl Link {
             let new = self.line.transmit(now, held.size);
             // Sums of all packets: what was added for the old times is in them.
             self.waited_ns = self.waited_ns + nanos(now, new.start) - nanos(now, old.start);
-            self.busy_ns = self.busy_ns + nanos(new.start, new.end) - nanos(old.start, old.end);
+            let (new_ns, old_ns) = (new.end.saturating_since(new.start), old.end.saturating_since(old.start));
+            self.busy_ns = self.busy_ns.wrapping_add(new_ns.as_nanos()).wrapping_sub(old_ns.as_nanos());
             held.on_line = new;
         }
         self.queue.after_change(self.ring.iter().rev().map(|held| held.on_line.start));
@@ -279,7 +285,7 @@ impl Link {
                 propagating.add(held.size);
             } else {
                 queued.add(held.size);
-                busy_ns -= nanos(start.max(now), end);
+                busy_ns = busy_ns.wrapping_sub(end.saturating_since(start.max(now)).as_nanos());
                 waited_ns -= nanos(now, start);
             }
         }
@@ -303,7 +309,7 @@ impl Link {
             reordered,
             duplicated,
             queued,
-            busy: Duration::from_nanos(u64::try_from(busy_ns).unwrap_or(u64::MAX)),
+            busy: Duration::from_nanos(busy_ns),
             waited_ns,
         }
     }
