@@ -132,7 +132,7 @@ mod tests {
             let (mut now, mut taken, mut tokens, mut last) = (0, 0.0, f64::from(burst), 0);
             for (gap, size) in packets {
                 now += gap;
-                tokens = (tokens + rate * ((now - last) as f64) / 1000.0).min(f64::from(burst));
+                tokens = (tokens + rate * tfrc_units::f64_from_u64(now - last) / 1000.0).min(f64::from(burst));
                 last = now;
                 let color = meter.color(at(now), size, Low);
                 let size = f64::from(size);
@@ -143,7 +143,7 @@ mod tests {
                 } else {
                     prop_assert!(tokens < size + 1e-3);
                 }
-                prop_assert!(taken <= f64::from(burst) + rate * (now as f64) / 1000.0 + 1e-3);
+                prop_assert!(taken <= f64::from(burst) + rate * tfrc_units::f64_from_u64(now) / 1000.0 + 1e-3);
             }
         }
 
@@ -167,7 +167,7 @@ mod tests {
                 if color != High {
                     passed += f64::from(size);
                 }
-                let bound = f64::from(cbs) + f64::from(ebs) + rate * (now as f64) / 1000.0;
+                let bound = f64::from(cbs) + f64::from(ebs) + rate * tfrc_units::f64_from_u64(now) / 1000.0;
                 prop_assert!(passed <= bound + 1e-3);
             }
         }

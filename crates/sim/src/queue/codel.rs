@@ -190,3 +190,6 @@ impl Control {
             from + self.codel.interval.mul_f64(1.0 / libm::sqrt(f64_from_u64(self.count.max(1))));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -232,3 +232,31 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod test_arrival {
+    use super::*;
+
+    /// A packet of 1000 bytes that meets so many others of its kind on a busy line, at 8 Mbit/s (1 µs a byte).
+    pub(crate) fn busy(now: Instant, packets: u64) -> Arrival {
+        Arrival {
+            now,
+            size: 1000,
+            cost: 1000,
+            ecn: Ecn::NotEct,
+            precedence: Precedence::Low,
+            waiting: Waiting { packets, bytes: packets * 1000 },
+            line: LineState::Busy,
+            free: now + Duration::from_micros(1000) * (packets + 1),
+            ns_per_byte: 1000.0,
+        }
+    }
+
+    pub(crate) fn idle(now: Instant, since: Instant) -> Arrival {
+        Arrival { line: LineState::Idle { since }, free: since, ..busy(now, 0) }
+    }
+
+    pub(crate) fn at_ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+}

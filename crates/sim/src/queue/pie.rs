@@ -237,3 +237,6 @@ impl PieProcess {
         self.burst_left = self.burst_left.saturating_sub(self.pie.update);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use super::{Arrival, Limit, LineState, Marking, QueueState, Verdict};
 use crate::{DropCause, Precedence, Stream};
 
 /// RED with a curve for each drop precedence. Averages are in packets; intervals between drops are uniform over
-/// 1 … 1/p packets of the same precedence; above the upper threshold every packet is dropped.
+/// 1 … 1/p − 1 packets of the same precedence; above the upper threshold every packet is dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rio {
     /// How much fits at all, all precedences together.
@@ -219,3 +219,6 @@ const fn rank(precedence: Precedence) -> usize {
         Precedence::High => 2,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,9 +105,10 @@ pub enum AboveMax {
 pub enum Spacing {
     /// Each packet on its own: geometric intervals (method 1 of the paper).
     Geometric,
-    /// Intervals uniform over 1 … 1/p packets (method 2, the paper's choice).
+    /// Intervals uniform over 1 … 1/p − 1 packets (method 2, the paper's choice; its pseudocode counts the packet itself,
+    /// hence the − 1).
     Uniform,
-    /// Intervals uniform over 1/p … 2/p packets: none right after a drop (ns-2's `wait_`, its default).
+    /// Intervals uniform over 1/p … 2/p − 1 packets: none right after a drop (ns-2's `wait_`, its default).
     Wait,
 }
 
@@ -278,3 +279,6 @@ impl Red {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,10 +12,10 @@ use crate::{DropCause, Stream};
 pub(crate) struct RedProcess {
     red: Red,
     /// Thresholds in the queue's measure.
-    min: f64,
-    max: f64,
-    weight: f64,
-    bottom: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) weight: f64,
+    pub(super) bottom: f64,
     /// As it was at the start.
     first_max_p: f64,
     max_p: f64,
