@@ -17,6 +17,9 @@ pub enum Limit {
     Ns2Bytes(u64),
     /// ns-2's drop-tail in packets: with limit N only N − 1 wait (ns2-facts.md §4, `DropTail`).
     Ns2Packets(u64),
+    /// ns-2's RED in bytes: a packet of any size is taken while fewer bytes than this wait (ns2-facts.md §4, queue
+    /// overflow in RED). Its `limit_` N means N · `mean_pktsize_` bytes.
+    Ns2RedBytes(u64),
     /// At most so many packets.
     Packets(u64),
     /// No limit but memory.
@@ -49,6 +52,7 @@ impl Limit {
             Self::Bytes(limit) => bytes <= limit,
             Self::Ns2Bytes(limit) => bytes < limit,
             Self::Ns2Packets(limit) => waiting.packets.saturating_add(1) < limit,
+            Self::Ns2RedBytes(limit) => waiting.bytes < limit,
             Self::Packets(limit) => waiting.packets < limit,
             Self::Unlimited => true,
         }
@@ -58,7 +62,7 @@ impl Limit {
     pub(crate) fn is_third_full(self, waiting: Waiting) -> bool {
         let (held, limit) = match self {
             Self::Buffers { count, bytes } => (waiting.bytes, count.saturating_mul(u64::from(bytes.max(1)))),
-            Self::Bytes(limit) | Self::Ns2Bytes(limit) => (waiting.bytes, limit),
+            Self::Bytes(limit) | Self::Ns2Bytes(limit) | Self::Ns2RedBytes(limit) => (waiting.bytes, limit),
             Self::Packets(limit) | Self::Ns2Packets(limit) => (waiting.packets, limit),
             Self::Unlimited => return false,
         };
@@ -85,6 +89,8 @@ mod tests {
         assert!(ns2.admits(waiting(1, 0), 1) && !ns2.admits(waiting(2, 0), 1)); // two wait
         let ns2 = Limit::Ns2Bytes(1000);
         assert!(ns2.admits(waiting(0, 900), 99) && !ns2.admits(waiting(0, 900), 100));
+        let ns2 = Limit::Ns2RedBytes(1000);
+        assert!(ns2.admits(waiting(0, 999), 9000) && !ns2.admits(waiting(0, 1000), 1));
         assert!(Limit::Unlimited.admits(waiting(u64::MAX, u64::MAX), u64::MAX));
     }
 

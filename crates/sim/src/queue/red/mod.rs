@@ -227,9 +227,8 @@ impl Red {
         }
     }
 
-    /// The defaults of ns-2.35, all its habits on (ns2-facts.md §4). Its queue is in bytes: a limit of N packets there
-    /// is `Limit::Ns2Bytes(N * 500 + size)` only nearly, since ns-2 compares before it adds the packet; RED in packets
-    /// (`measure`, `limit`) has no such difference.
+    /// The defaults of ns-2.35, all its habits on (ns2-facts.md §4). With `limit_` N the limit is
+    /// [`Limit::Ns2RedBytes`] of 500 N, or [`Limit::Packets`] of N once `measure` is set to packets.
     #[must_use]
     pub const fn ns2(limit: Limit) -> Self {
         Self {
