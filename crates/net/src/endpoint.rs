@@ -112,7 +112,9 @@ impl Endpoint {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
             .map_err(|error| system("random numbers")(io::Error::other(error.to_string())))?;
-        let socket = Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
+        let mut socket =
+            Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
+        socket.set_offload(options.offload);
         let local = socket.local_addr().map_err(|source| BindError::Address { address, source })?;
         let timer = Timer::new(clock).map_err(system("timer"))?;
         let journal = match recordings.journal {

@@ -16,6 +16,7 @@ mod pcap;
 mod queue;
 mod state;
 mod status;
+mod train;
 mod variant;
 
 pub use connection::{ConnectError, Connection, SendError};

@@ -6,6 +6,7 @@ use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen};
 use tfrc_units::{Duration, Rate};
 
 use crate::Variant;
+use crate::io::Offload;
 
 /// What an endpoint is asked to be. Plain numbers, so that a journal can hold them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct Options {
     pub send_queue: usize,
     /// Received datagrams that wait to be read, at most, per connection; the oldest are dropped beyond that.
     pub receive_queue: usize,
+    /// Whether the system is given several datagrams at a time.
+    #[serde(default)]
+    pub offload: Offload,
 }
 
 /// Which connections an endpoint takes.
@@ -46,6 +50,9 @@ const DCCP_PORT: u16 = 6511;
 /// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 
+/// For the same reason a receive rate over less than this is noise, and feedback sent more often a waste.
+const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
+
 /// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at most three packets in 30 ms
 /// (RFC 5622 §5).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
@@ -61,6 +68,7 @@ impl Default for Options {
             accept: Accept::Nobody,
             send_queue: 64,
             receive_queue: 4096,
+            offload: Offload::default(),
         }
     }
 }
@@ -75,6 +83,7 @@ impl Options {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
             no_feedback_floor: NO_FEEDBACK_FLOOR,
+            feedback_floor: FEEDBACK_FLOOR,
             // For connections by TFRC-SP; the others do without.
             packet_size: PacketSize::TfrcSp(TfrcSp {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
