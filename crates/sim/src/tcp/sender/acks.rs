@@ -185,6 +185,8 @@ impl Sender {
 
     /// Once per window: not if an echo has made the window smaller since the lost segment was sent (RFC 3168 §6.1.2).
     pub(super) fn reduce_for_loss(&mut self) {
+        // What is lost is sent again at once, also at a window of one.
+        self.ecn.held = false;
         if self.settings.ecn == EcnMode::On && self.una < self.ecn.reduced_at {
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
             return;
