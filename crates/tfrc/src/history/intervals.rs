@@ -76,9 +76,14 @@ impl Intervals {
     /// p with the current interval at `open` packets, `None` if it must not count; zero before the first loss event. A dynamic
     /// history window reaches back `window` packets at least.
     pub(crate) fn loss_event_rate(&self, open: Option<f64>, window: f64) -> Probability {
+        self.discounted_rate(open, open.unwrap_or(0.0), window)
+    }
+
+    /// The same with a discount factor that goes by the current interval having `grown_to` so many packets.
+    pub(crate) fn discounted_rate(&self, open: Option<f64>, grown_to: f64, window: f64) -> Probability {
         let mean = match &self.estimator {
             estimator @ Estimator::AverageLossInterval { .. } => {
-                let df = open.map_or(1.0, |open| self.general_discount(open));
+                let df = self.general_discount(grown_to);
                 mean_interval(open, self.newest_first(), df, estimator)
             }
             Estimator::EwmaLossInterval { weight, open: policy } => {

@@ -7,6 +7,7 @@ mod intervals;
 mod length;
 mod losses;
 mod mean;
+mod ns2;
 mod reported;
 #[cfg(test)]
 mod small;
@@ -146,7 +147,30 @@ impl LossHistory {
 
     /// p (RFC 5348 §5.4, §5.5); zero before the first loss event (§5).
     pub(crate) fn loss_event_rate(&self) -> Probability {
+        if self.events.counts_as_ns2()
+            && let (Some(event), Some(highest)) = (self.events.current, self.highest)
+        {
+            let packets = self.open_packets(&event, highest.seq);
+            let open = Measured { packets, lost: event.lost, round_trips: 0.0, size: self.size };
+            let length = self.events.open_length(&event.ns2.open(open));
+            return self.events.intervals.discounted_rate(length, packets, self.window);
+        }
         self.events.intervals.loss_event_rate(self.open_length(), self.window)
+    }
+
+    /// A report is about to be made: ns-2 looks then whether the open interval is still short.
+    pub(crate) fn on_report(&mut self, now: Instant) {
+        let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return };
+        if !self.events.counts_as_ns2() || self.rtt.is_zero() {
+            return;
+        }
+        // I_0 is one less than RFC 5348 §5.3 has it: S_C − S_A.
+        let packets = self.open_packets(&event, highest.seq);
+        let round_trips = self.events.open_round_trips(highest, self.rtt);
+        let held = now.saturating_since(self.highest_arrived).as_secs_f64() / self.rtt.as_secs_f64();
+        if let Some(event) = &mut self.events.current {
+            event.ns2.on_report(packets, round_trips, held);
+        }
     }
 
     /// Sets the least length of a dynamic history window, in packets.

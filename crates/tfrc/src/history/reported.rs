@@ -39,9 +39,12 @@ pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
 pub fn loss_event_rate_of(intervals: &[ReportedInterval], config: &Config) -> Probability {
     let rule = LengthRule::new(&config.settings().packet_size);
     let oldest_first = intervals.iter().rev().map(|i| {
+        let packets = i.length.max(1.0);
+        // What ns-2 counts besides: the hole that ends an interval instead of the one that began it, and the loss that began it.
+        let lost = if rule.is_ns2() && i.lost > 0 { i.lost + 1 } else { i.lost };
         let measured = Measured {
-            packets: i.length.max(1.0),
-            lost: i.lost,
+            packets,
+            lost,
             round_trips: i.round_trips,
             size: f64::from(config.settings().segment.initial()),
         };

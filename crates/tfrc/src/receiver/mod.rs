@@ -246,6 +246,7 @@ impl Receiver {
         let (newest_seq, arrived) = self.history.highest()?;
         // §6.2 step 1.
         self.set_window(now);
+        self.history.on_report(now);
         let p = self.history.loss_event_rate();
         self.previous_p = p;
         // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to ignore that.
