@@ -321,8 +321,7 @@ impl Events {
                 // the mean: DF is still at 1 (§5.5).
                 let grown_to = if self.length.is_ns2() {
                     current.ns2.grown_to()
-                } else if event.found_at == current.found_at || !self.length.open_counts(round_trips)
-                {
+                } else if event.found_at == current.found_at || !self.length.open_counts(round_trips) {
                     0.0
                 } else {
                     length + f64_from_u64((event.found_at + 1).saturating_sub(event.first))

@@ -88,8 +88,10 @@ impl Intervals {
             }
             Estimator::EwmaLossInterval { weight, open: policy } => {
                 self.ewma.map(|mean| match (policy, open) {
-                    (OpenInterval::WhenLonger, Some(open)) => mean.max(weight * mean + (1.0 - weight) * open),
-                    _ => mean,
+                    (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
+                        mean.max(weight * mean + (1.0 - weight) * open)
+                    }
+                    (OpenInterval::Never, _) | (_, None) => mean,
                 })
             }
             Estimator::DynamicHistoryWindow { events, .. } => self.closed.get(0).and_then(|oldest| {
@@ -99,6 +101,14 @@ impl Intervals {
             }),
         };
         mean.map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))
+    }
+
+    /// What the open interval counts for.
+    pub(crate) const fn open_policy(&self) -> OpenInterval {
+        match self.estimator {
+            Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. } => open,
+            Estimator::DynamicHistoryWindow { .. } => OpenInterval::WhenLonger,
+        }
     }
 
     /// I_1 first.

@@ -46,7 +46,9 @@ impl LengthRule {
         let k = f64_from_u64(interval.lost);
         let length = match self {
             Self::Packets => n,
-            Self::Short(ShortIntervals::Ns2) if interval.round_trips < ns2::SHORT => return libm::floor(n / k.max(1.0)),
+            Self::Short(ShortIntervals::Ns2) if interval.round_trips < ns2::SHORT => {
+                return libm::floor(n / k.max(1.0));
+            }
             Self::Short(rule) => n / (k * counted_part(rule, interval.round_trips)).max(1.0),
             // 1/p_e = 1/p + L with L packets of size s in a round-trip time; 1/p + L·s/S is wanted instead.
             Self::Unbiased(reference) => {

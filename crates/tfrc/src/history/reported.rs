@@ -38,10 +38,13 @@ pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
 #[must_use]
 pub fn loss_event_rate_of(intervals: &[ReportedInterval], config: &Config) -> Probability {
     let rule = LengthRule::new(&config.settings().packet_size);
-    let oldest_first = intervals.iter().rev().map(|i| {
+    let newest = 0;
+    let oldest_first = intervals.iter().enumerate().rev().map(|(age, i)| {
         let packets = i.length.max(1.0);
-        // What ns-2 counts besides: the hole that ends an interval instead of the one that began it, and the loss that began it.
-        let lost = if rule.is_ns2() && i.lost > 0 { i.lost + 1 } else { i.lost };
+        // ns-2 counts the hole that ends an interval and one loss of the hole that began it. No report tells holes apart; the mean is
+        // one more than was lost.
+        let ended_by_loss = rule.is_ns2() && age > newest && i.lost > 0;
+        let lost = if ended_by_loss { i.lost.saturating_add(1) } else { i.lost };
         let measured = Measured {
             packets,
             lost,

@@ -114,7 +114,7 @@ impl Receiver {
         Self {
             settings,
             history: LossHistory::new(&settings),
-            meter: ReceiveRate::new(),
+            meter: ReceiveRate::new(settings.receive_rate),
             told_rtt: None,
             counter_rtt: CounterRtt::new(),
             timer: None,
@@ -254,6 +254,7 @@ impl Receiver {
             if self.reports == 0 { Rate::ZERO } else { self.meter.measure(now, self.timer_rtt) };
         self.reports += 1;
         self.last_report = now;
+        self.meter.on_report(now);
         self.data_since_feedback = false;
         self.overdue = false;
         self.last_counter = self.history.window_counter();

@@ -208,6 +208,7 @@ impl Sender {
                 Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity, supply),
             }
         });
+        self.pacing.release(now);
         // §4.4 step 2: with the new X.
         let timeout = self.timeout();
         self.restart_timer(now, timeout);

@@ -412,7 +412,7 @@ fn the_timeout_of_the_equation_follows_samples() {
     }
 }
 
-/// ns-2's spacing: a report in slow start releases a packet, the rate climbs over the next packets, and later reports do
+/// ns-2's spacing: a report in slow start and an expiration release a packet, the rate climbs over the next packets, and later reports do
 /// not move the packet that waits.
 #[test]
 fn ns2_spacing() {
@@ -428,6 +428,12 @@ fn ns2_spacing() {
     feedback(&mut sender, 150, 0.0, 0.01);
     assert_eq!(sender.next_send(at(150)), SendDecision::At(next), "the waiting packet keeps its time");
     assert_eq!(sender.sending_rate(), sender.allowed_rate(), "the climb is over");
+    let expiry = sender.poll_timeout().expect("a nofeedback timer").at;
+    let before = Instant::from_nanos(expiry.as_nanos() - 5_000_000);
+    sender.on_sent(before, 1000);
+    assert!(matches!(sender.next_send(before), SendDecision::At(next) if next > expiry));
+    sender.handle_timeout(expiry);
+    assert_eq!(sender.next_send(expiry), SendDecision::Now, "an expiration sends");
 }
 
 /// SlowStart::Ns2 with the limit of RFC 5348 keeps what makes it different: above the limit X falls to half of it.

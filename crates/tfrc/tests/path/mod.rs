@@ -11,16 +11,6 @@ enum Event {
     Feedback(Feedback),
 }
 
-/// Newest loss event rate and allowed rate, at each report taken in.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sample {
-    pub(crate) seconds: f64,
-    /// Bytes a second.
-    pub(crate) allowed: f64,
-    /// 1/p; infinite before the first loss.
-    pub(crate) interval: f64,
-}
-
 /// What the application has to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Application {
@@ -30,28 +20,22 @@ pub(crate) struct Application {
     pub(crate) every: Duration,
 }
 
-/// What came of a run.
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) samples: Vec<Sample>,
-    pub(crate) sent_at: Vec<Instant>,
-}
-
-/// Runs until `end` seconds. `drops` is asked for each packet with the time in seconds.
+/// Runs until `end` seconds. `drops` is asked for each packet sent, and `watch` is shown the sender after each report, both with the
+/// time in seconds.
 pub(crate) fn run(
     config: &Config,
     application: Application,
     rtt: Duration,
     end: f64,
     mut drops: impl FnMut(f64) -> bool,
-) -> Run {
+    mut watch: impl FnMut(f64, &Sender),
+) {
     let size = application.size;
     let (mut sender, mut receiver) = (Sender::new(config), Receiver::new(config));
     let mut in_flight: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
     let mut events = Vec::new();
     let mut sent_at: Vec<Instant> = Vec::new();
     let mut losses_told = 0;
-    let mut samples = Vec::new();
     let mut now = Instant::ZERO;
     while now.as_secs_f64() < end {
         let made_at = |sent: usize| Instant::ZERO + application.every * u64::try_from(sent).expect("fits");
@@ -91,11 +75,7 @@ pub(crate) fn run(
                 Some(Event::Data(arrival)) => receiver.on_packet(now, arrival),
                 Some(Event::Feedback(feedback)) => {
                     sender.on_feedback(now, feedback);
-                    samples.push(Sample {
-                        seconds: now.as_secs_f64(),
-                        allowed: sender.allowed_rate().bytes_per_sec(),
-                        interval: 1.0 / sender.loss_event_rate().get(),
-                    });
+                    watch(now.as_secs_f64(), &sender);
                 }
                 None => panic!("each event happens once"),
             }
@@ -114,10 +94,4 @@ pub(crate) fn run(
             })));
         }
     }
-    Run { samples, sent_at }
-}
-
-/// The sample in force at a time.
-pub(crate) fn at(samples: &[Sample], seconds: f64) -> Sample {
-    *samples.iter().rev().find(|s| s.seconds <= seconds).expect("a report before that time")
 }
