@@ -14,6 +14,7 @@ mod options;
 mod order;
 mod pcap;
 mod queue;
+mod revision;
 mod state;
 mod status;
 mod variant;

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use tfrc::{MinInterval, PacketSize, RateCap, SegmentSize, Settings, TfrcSp};
+use tfrc::{MinInterval, PacketSize, RateCap, Revision, SegmentSize, Settings, TfrcSp};
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen};
@@ -15,6 +15,10 @@ pub struct Options {
     /// The rate control to ask for. An endpoint that accepts connections serves both and prefers this one.
     #[serde(default)]
     pub variant: Variant,
+    /// The text whose rate control the sending half follows. What it wants from the wire and DCCP does not carry (the sender's clock and
+    /// rounds of ns-2) stays as in RFC 5348, and so does the receiving half's measuring.
+    #[serde(default, with = "crate::revision")]
+    pub revision: Revision,
     /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the initial rate.
     pub segment_bytes: u32,
     /// The application's own limit on the sending rate, in bits of data per second.
@@ -55,6 +59,7 @@ impl Default for Options {
         Self {
             service: 0,
             variant: Variant::Tfrc,
+            revision: Revision::Rfc5348,
             segment_bytes: 1316,
             cap_bps: None,
             max_udp_payload: 1472,
@@ -71,6 +76,7 @@ impl Options {
     /// # Errors
     /// A sentence about the option that is out of range.
     pub(crate) fn endpoint_config(&self) -> Result<EndpointConfig, tfrc::ConfigError> {
+        let rfc5348 = Settings::default();
         let settings = Settings {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
@@ -78,9 +84,14 @@ impl Options {
             // For connections by TFRC-SP; the others do without.
             packet_size: PacketSize::TfrcSp(TfrcSp {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
-                ..TfrcSp::default()
+                ..TfrcSp::for_revision(self.revision)
             }),
-            ..Settings::default()
+            // Those of the peer, or of what a packet says.
+            lost_after: rfc5348.lost_after,
+            loss_event_timing: rfc5348.loss_event_timing,
+            feedback: rfc5348.feedback,
+            receive_rate: rfc5348.receive_rate,
+            ..Settings::for_revision(self.revision)
         };
         let ccids = self.variant.preference(self.accept);
         let connection = ConnectionConfig {
@@ -107,7 +118,22 @@ mod tests {
     #[test]
     fn options_of_older_journals_are_those_of_plain_tfrc() {
         let mut written = serde_json::to_value(Options::default()).expect("numbers");
-        assert!(written.as_object_mut().is_some_and(|options| options.remove("variant").is_some()));
+        for later in ["variant", "revision"] {
+            assert!(written.as_object_mut().is_some_and(|options| options.remove(later).is_some()));
+        }
         assert_eq!(serde_json::from_value::<Options>(written).ok(), Some(Options::default()));
+    }
+
+    #[test]
+    fn a_journal_names_the_revision() {
+        for revision in Revision::ALL {
+            let options = Options { revision, ..Options::default() };
+            let written = serde_json::to_string(&options).expect("numbers and names");
+            assert!(written.contains(revision.name()));
+            assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
+            assert!(options.endpoint_config().is_ok(), "{}", revision.name());
+        }
+        let strange = serde_json::to_string(&Options::default()).expect("names").replace("rfc5348", "rfc1");
+        assert!(serde_json::from_str::<Options>(&strange).is_err_and(|e| e.to_string().contains("rfc1")));
     }
 }

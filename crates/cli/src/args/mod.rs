@@ -104,7 +104,7 @@ mod tests {
         let args: SendArgs = read("host").expect("right");
         assert_eq!(args.to, values::target("host:6511").expect("right"));
         assert_eq!((args.length, args.file, args.cap, args.time), (1316, None, None, None));
-        assert_eq!(args.variant, tfrc_net::Variant::Tfrc);
+        assert_eq!((args.variant, args.revision), (tfrc_net::Variant::Tfrc, tfrc::Revision::Rfc5348));
         let args: SendArgs = read("host --variant tfrc-sp").expect("right");
         assert_eq!(args.variant, tfrc_net::Variant::TfrcSp);
         let line = "[::1]:7000 -f - -b 10M -l 1000 --pps 50 -t 5s -n 2MB --deadline 100ms --journal j -J";
@@ -119,7 +119,15 @@ mod tests {
             (Some(Duration::from_secs(5)), Some(Duration::from_millis(100)))
         );
         assert_eq!(args.output.format(), Format::Json);
-        for bad in ["", "host -b 0", "host -l 70000", "host -t 5MB", "host:x", "host --variant sp"] {
+        for bad in [
+            "",
+            "host -b 0",
+            "host -l 70000",
+            "host -t 5MB",
+            "host:x",
+            "host --variant sp",
+            "host --revision x",
+        ] {
             assert!(read::<SendArgs>(bad).is_err(), "{bad}");
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use tfrc::Revision;
 use tfrc_net::Variant;
 use tfrc_units::{Duration, Rate};
 
@@ -36,6 +37,9 @@ pub struct SendArgs {
     /// Rate control: tfrc, or tfrc-sp for small packets, at most 100 a second (RFC 4828)
     #[arg(long, value_name = "tfrc|tfrc-sp", default_value = "tfrc", value_parser = values::variant)]
     pub variant: Variant,
+    /// Whose rules the sender follows: rfc5348, rfc3448, sigcomm2000, or ns2 for the simulator's
+    #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
+    pub revision: Revision,
     /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,

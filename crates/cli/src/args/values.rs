@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use tfrc::Revision;
 use tfrc_net::Variant;
 use tfrc_units::{Duration, Probability, Rate, text};
 
@@ -189,6 +190,14 @@ pub fn variant(written: &str) -> Result<Variant, String> {
         .ok_or_else(|| "expected tfrc, or tfrc-sp for small packets".to_owned())
 }
 
+/// Reads a [`Revision`] by its name.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn revision(written: &str) -> Result<Revision, String> {
+    Revision::from_name(written).ok_or_else(|| "expected rfc5348, rfc3448, sigcomm2000 or ns2".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +240,12 @@ mod tests {
     fn variants() {
         assert_eq!((variant("tfrc"), variant("tfrc-sp")), (Ok(Variant::Tfrc), Ok(Variant::TfrcSp)));
         assert!(variant("sp").is_err_and(|e| e.contains("expected")));
+    }
+
+    #[test]
+    fn revisions() {
+        assert_eq!((revision("ns2"), revision("rfc5348")), (Ok(Revision::Ns2), Ok(Revision::Rfc5348)));
+        assert!(revision("rfc9999").is_err_and(|e| Revision::ALL.iter().all(|r| e.contains(r.name()))));
     }
 
     #[test]

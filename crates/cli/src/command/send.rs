@@ -52,6 +52,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let options = Options {
         service: args.service,
         variant: args.variant,
+        revision: args.revision,
         segment_bytes: u32::from(args.length),
         cap_bps: cap,
         ..Options::default()
@@ -64,6 +65,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     start.peer = Some(to.to_string());
     start.segment_bytes = Some(u64::from(args.length));
     start.parameters.insert("variant".to_owned(), args.variant.to_string());
+    start.parameters.insert("revision".to_owned(), args.revision.name().to_owned());
     if let Some(cap) = cap {
         start.parameters.insert("cap".to_owned(), tfrc_units::Rate::from_bits_per_sec(cap).to_string());
     }
