@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use tfrc::{MinInterval, PacketSize, RateCap, Revision, SegmentSize, Settings, TfrcSp};
+use tfrc::{LossEventTiming, MinInterval, PacketSize, RateCap, Revision, SegmentSize, Settings, TfrcSp};
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen};
@@ -15,8 +15,8 @@ pub struct Options {
     /// The rate control to ask for. An endpoint that accepts connections serves both and prefers this one.
     #[serde(default)]
     pub variant: Variant,
-    /// The text whose rate control the sending half follows. What it wants from the wire and DCCP does not carry (the sender's clock and
-    /// rounds of ns-2) stays as in RFC 5348, and so does the receiving half's measuring.
+    /// The text that rate control follows: a sender's in rates and p, a receiver's in measuring. Loss events go by times of arrival in
+    /// all of them: DCCP carries neither the sender's clock nor its rounds, which ns-2 goes by.
     #[serde(default, with = "crate::revision")]
     pub revision: Revision,
     /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the initial rate.
@@ -76,7 +76,6 @@ impl Options {
     /// # Errors
     /// A sentence about the option that is out of range.
     pub(crate) fn endpoint_config(&self) -> Result<EndpointConfig, tfrc::ConfigError> {
-        let rfc5348 = Settings::default();
         let settings = Settings {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
@@ -86,11 +85,8 @@ impl Options {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
                 ..TfrcSp::for_revision(self.revision)
             }),
-            // Those of the peer, or of what a packet says.
-            lost_after: rfc5348.lost_after,
-            loss_event_timing: rfc5348.loss_event_timing,
-            feedback: rfc5348.feedback,
-            receive_rate: rfc5348.receive_rate,
+            // DCCP carries neither the sender's clock nor its rounds.
+            loss_event_timing: LossEventTiming::ArrivalTime,
             ..Settings::for_revision(self.revision)
         };
         let ccids = self.variant.preference(self.accept);

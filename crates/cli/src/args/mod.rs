@@ -140,7 +140,8 @@ mod tests {
         assert_eq!((args.bind.map(|a| a.is_ipv6()), args.port, args.one), (Some(true), 7000, true));
         assert_eq!(args.output, Some(Place::File("out.ts".into())));
         assert_eq!(args.service, 0x6664_707a);
-        for bad in ["--bind here", "-p 70000", "-o", "--service toolong"] {
+        assert_eq!(args.revision, tfrc::Revision::Rfc5348);
+        for bad in ["--revision x", "--bind here", "-p 70000", "-o", "--service toolong"] {
             assert!(read::<RecvArgs>(bad).is_err(), "{bad}");
         }
     }
