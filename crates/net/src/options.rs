@@ -50,6 +50,9 @@ const DCCP_PORT: u16 = 6511;
 /// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 
+/// How late timers here may be without the rules of ns-2 taking it for a want of data.
+const NS2_TIMERS: Duration = Duration::from_millis(5);
+
 /// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at most three packets in 30 ms
 /// (RFC 5622 §5).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
@@ -87,6 +90,11 @@ impl Options {
             }),
             // DCCP carries neither the sender's clock nor its rounds.
             loss_event_timing: LossEventTiming::ArrivalTime,
+            // ns-2's timers are exact: to it a late packet is a sign of a want of data.
+            timer_granularity: match self.revision {
+                Revision::Ns2 => NS2_TIMERS,
+                _ => Settings::for_revision(self.revision).timer_granularity,
+            },
             ..Settings::for_revision(self.revision)
         };
         let ccids = self.variant.preference(self.accept);

@@ -265,6 +265,27 @@ fn ns2_cap_while_data_limited() {
     }
 }
 
+/// A host whose timers are 3 ms late is short of data all the time, unless its granularity says that it may be late.
+#[test]
+fn ns2_with_late_timers() {
+    for (granularity, expected) in [(0, 40_000.0), (2, 40_000.0), (5, 10_000.0)] {
+        let granularity = Duration::from_millis(granularity);
+        let mut sender = sender_with(Revision::Ns2, |s| s.timer_granularity = granularity);
+        sender.on_rtt_sample(at(0), RTT);
+        let mut now = at(0);
+        for report in [100, 200, 300, 400] {
+            while now < at(report) {
+                match sender.next_send(now) {
+                    SendDecision::At(time) => now = time + Duration::from_millis(3),
+                    _ => sender.on_sent(now, 1000),
+                }
+            }
+            feedback(&mut sender, report, 1_000.0, 0.001);
+        }
+        assert_eq!(x(&sender), expected, "{granularity:?}");
+    }
+}
+
 /// The nofeedback timer at p = 0 and at p > 0, with something sent and without.
 #[test]
 fn missing_feedback() {
