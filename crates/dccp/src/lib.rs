@@ -60,7 +60,7 @@ mod limiter;
 mod secret;
 pub mod wire;
 
-pub use ccid::Ccid;
+pub use ccid::{Ccid, SkippedNumbers, Verification};
 pub use connection::{
     Closed, ClosedBy, Connection, ConnectionConfig, EcnSending, Encapsulation, Event, FeedbackProfile,
     Received, SendError, Silence, State, Stats, Transmit, Wake, WakeReason,

@@ -13,6 +13,8 @@ pub(crate) enum Purpose {
     SequenceNumber,
     /// A client's port.
     Port,
+    /// Which sequence numbers are left out.
+    SkippedNumbers,
 }
 
 /// The initial sequence number of a connection: its own space per pair of addresses and ports, moved on by a clock of 4 µs.
@@ -39,6 +41,7 @@ pub(crate) fn keyed_hash(seed: &[u8; 32], purpose: Purpose, remote: Option<Socke
     hasher.write(&[match purpose {
         Purpose::SequenceNumber => 1,
         Purpose::Port => 2,
+        Purpose::SkippedNumbers => 3,
     }]);
     if let Some(remote) = remote {
         match remote.ip() {

@@ -43,12 +43,6 @@ pub(crate) fn to_wire(intervals: impl Iterator<Item = tfrc::LossInterval>) -> Ve
         .collect()
 }
 
-/// The loss event rate p that intervals, newest first, imply (RFC 4342 §6, RFC 5348 §5.4).
-pub(crate) fn rate_of(intervals: &LossIntervals<'_>, config: &tfrc::Config) -> Probability {
-    let lengths: Vec<f64> = intervals.iter().map(|interval| f64::from(interval.data_length.max(1))).collect();
-    tfrc::loss_event_rate(&lengths, config)
-}
-
 /// The p to go by when a receiver sends both options. Its own p is the better one, since it knows all of its history, but comes
 /// rounded: 1/p up to a whole number. So p from the intervals is moved into what rounds to the number reported, by no more than a
 /// factor of two: the intervals can be checked, the rate cannot.

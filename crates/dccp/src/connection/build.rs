@@ -30,6 +30,7 @@ impl Connection {
     }
 
     pub(super) fn build(&mut self, now: Instant, plan: Plan, out: &mut Vec<u8>) -> Option<Transmit> {
+        self.skip_if_due(now, &plan);
         let seq = self.seq.next();
         let gsr = self.seq.gsr().unwrap_or_default();
         let service = self.config.service;
@@ -67,6 +68,17 @@ impl Connection {
         packet.emit(out, self.sending_integrity()).ok()?;
         self.remember(now, seq, kind, ccval, payload.len());
         Some(Transmit { ecn: self.codepoint(kind), kind })
+    }
+
+    /// Now and then a number before a datagram stays unused; to the peer it looks like a lost packet without data.
+    fn skip_if_due(&mut self, now: Instant, plan: &Plan) {
+        let datagram = matches!(plan, Plan::Data(_) | Plan::DataAck(_));
+        if datagram && self.state == State::Open && self.skipper.is_due() {
+            let seq = self.seq.next();
+            self.sender.on_skipped(now, seq);
+            self.non_data_run += 1;
+            self.stats.skipped_numbers += 1;
+        }
     }
 
     fn push_options(

@@ -5,7 +5,7 @@ use tfrc_units::{Duration, Instant, SeqNo48};
 use super::timers::expired;
 use super::{Connection, ConnectionConfig, Event, Ledger, Ports, State};
 use crate::feature::Role;
-use crate::secret;
+use crate::secret::{self, Purpose};
 use crate::wire::{Reset, ResetCode};
 
 /// Between the first two Requests, and the longest wait (§8.1.1).
@@ -27,7 +27,9 @@ impl Connection {
         now: Instant,
     ) -> Self {
         let iss = secret::initial_sequence_number(&seed, None, local_port, remote_port, now);
-        Self::client_at(config, Ports { local: local_port, remote: remote_port }, iss, now)
+        let mut client = Self::client_at(config, Ports { local: local_port, remote: remote_port }, iss, now);
+        client.set_secret(secret::keyed_hash(&seed, Purpose::SkippedNumbers, None, iss.get()));
+        client
     }
 
     /// A client whose first packet has number `iss`.

@@ -22,6 +22,7 @@ mod tests;
 mod timers;
 mod transmit;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -38,7 +39,7 @@ pub use stats::Stats;
 pub use timers::{Wake, WakeReason};
 pub use transmit::Transmit;
 
-use crate::ccid::{Ccid, DataReceiver, DataSender};
+use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
@@ -60,7 +61,8 @@ pub struct Connection {
     seq: SeqSpace,
     features: Negotiation,
     sender: DataSender,
-    receiver: Option<DataReceiver>,
+    skipper: Skipper,
+    receiver: Option<Box<DataReceiver>>,
     ledger: Ledger,
     timers: Timers,
     now: Instant,
@@ -153,6 +155,7 @@ impl Connection {
             seq: SeqSpace::new(iss),
             features: Negotiation::new(role, config.wishes, iss),
             sender: config.data_sender(),
+            skipper: Skipper::new(config.skipped_numbers, 0),
             receiver: None,
             ledger: Ledger::new(0),
             timers: Timers::default(),
@@ -179,6 +182,11 @@ impl Connection {
             stats: Stats::default(),
             config,
         }
+    }
+
+    /// Which numbers are left out on purpose follows from this.
+    pub(crate) fn set_secret(&mut self, secret: u64) {
+        self.skipper = Skipper::new(self.config.skipped_numbers, secret);
     }
 
     /// Time never goes back.

@@ -312,7 +312,9 @@ impl Endpoint {
             .ok_or(ConnectError::NoPort)
     }
 
-    fn adopt(&mut self, remote: SocketAddr, ports: Ports, connection: Connection) -> ConnectionId {
+    fn adopt(&mut self, remote: SocketAddr, ports: Ports, mut connection: Connection) -> ConnectionId {
+        let number = connection.last_numbers().0.get();
+        connection.set_secret(secret::keyed_hash(&self.seed, Purpose::SkippedNumbers, Some(remote), number));
         let key = (remote, ports.local, ports.remote);
         self.tombs.remove(&key);
         let id = self.slots.insert(Live::new(connection, remote, key));
