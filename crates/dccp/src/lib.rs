@@ -67,6 +67,6 @@ pub use connection::{
 };
 pub use endpoint::{
     Carrier, ConnectConfig, ConnectError, ConnectionId, Endpoint, EndpointConfig, EndpointStats, Listen,
-    Transmission,
+    PerSource, Pressure, Transmission,
 };
 pub use limiter::RateLimiter;

@@ -183,6 +183,11 @@ impl Connection {
         self.config.max_packet = bytes;
     }
 
+    /// What a server's Response gives the client to keep.
+    pub(crate) fn set_init_cookie(&mut self, cookie: Vec<u8>) {
+        self.init_cookies = Vec::from([cookie]);
+    }
+
     /// How it ended, once it has.
     pub(crate) const fn outcome(&self) -> Option<&super::Outcome> {
         self.outcome.as_ref()

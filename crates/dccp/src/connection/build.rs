@@ -110,7 +110,7 @@ impl Connection {
         {
             list.push(&Opt::Timestamp(stamp))?;
         }
-        if self.state == State::PartOpen {
+        if self.state == State::PartOpen || kind == PacketType::Response {
             for cookie in &self.init_cookies {
                 list.push(&Opt::InitCookie(cookie))?;
             }
