@@ -31,7 +31,7 @@ pub(crate) struct Verifier {
     tallies: VecDeque<Tally>,
     /// The highest rate shown sent so far.
     fastest: Rate,
-    /// 1/p as believed at two earlier times, the older first, at least a round-trip time apart.
+    /// The best of 1/p as believed in the last two stretches of two round-trip times each, the older first.
     believed: [Option<Belief>; 2],
     /// Reported intervals whose lossy part was sent over more than one loss event can hold: where they begin, and how many events
     /// they are.
@@ -49,11 +49,10 @@ struct Tally {
 
 #[derive(Debug, Clone, Copy)]
 struct Belief {
-    at: Instant,
-    /// 1/p; infinite while nothing was lost.
-    inverse: f64,
-    /// Datagrams sent by the packet acknowledged then.
-    datagrams: u64,
+    /// When the stretch began.
+    since: Instant,
+    /// 1/p less the datagrams sent by the packet acknowledged then; infinite while nothing was lost.
+    head_start: f64,
 }
 
 /// Tallies kept: four round-trip times of them.
@@ -253,22 +252,22 @@ impl Verifier {
         acknowledged: Instant,
         rtt: Duration,
     ) -> Probability {
-        let datagrams = self.by_at_least(acknowledged).datagrams;
+        let sent = f64_from_u64(self.by_at_least(acknowledged).datagrams);
         let inverse = if claimed.is_zero() { f64::INFINITY } else { 1.0 / claimed.get() };
-        let most = self.believed.iter().flatten().fold(None, |most: Option<f64>, belief| {
-            let grown = belief.inverse + f64_from_u64(datagrams.saturating_sub(belief.datagrams));
-            Some(most.map_or(grown, |most| most.max(grown)))
-        });
-        let believed = match (self.policy, most) {
-            (Verification::Records, Some(most)) if inverse > most => {
+        let best = self.believed.iter().flatten().map(|belief| belief.head_start).reduce(f64::max);
+        let believed = match (self.policy, best) {
+            (Verification::Records, Some(best)) if inverse > best + sent => {
                 self.corrections += 1;
-                most.max(1.0)
+                (best + sent).max(1.0)
             }
             _ => inverse,
         };
         let [_, newer] = self.believed;
-        if newer.is_none_or(|newer| now.saturating_since(newer.at) >= rtt * 2) {
-            self.believed = [newer, Some(Belief { at: now, inverse: believed, datagrams })];
+        match &mut self.believed {
+            [_, Some(newer)] if now.saturating_since(newer.since) < rtt * 2 => {
+                newer.head_start = newer.head_start.max(believed - sent);
+            }
+            slots => *slots = [newer, Some(Belief { since: now, head_start: believed - sent })],
         }
         if believed.is_finite() { Probability::saturating(1.0 / believed) } else { Probability::ZERO }
     }
