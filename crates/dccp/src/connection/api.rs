@@ -85,7 +85,7 @@ impl Connection {
     /// How many datagrams the peer has sent before the packet `seq`, as far as is known now: lost ones count, packets known to
     /// carry no data do not. The number can fall when a later packet tells that missing ones carried no data. Two received
     /// datagrams whose numbers differ by more than one have lost ones between them. `None` if the packet is not known, or
-    /// forgotten: several thousand runs of packets are kept.
+    /// forgotten: several hundred runs of packets are kept.
     #[must_use]
     pub fn data_index(&self, seq: SeqNo48) -> Option<u64> {
         self.seq.gsr()?;

@@ -51,7 +51,7 @@ use timers::Timers;
 /// A DCCP connection, sans-IO. Clients are made by [`Connection::client`], servers by an [`Endpoint`](crate::Endpoint).
 ///
 /// Memory is bounded: the receive queue by its limit, the record of sent packets by 2^16 entries, the record of the peer's
-/// packets by 4096 runs. Work per call is bounded by the size of a packet.
+/// packets by 512 runs. Work per call is bounded by the size of a packet.
 #[derive(Debug, Clone)]
 pub struct Connection {
     config: ConnectionConfig,

@@ -398,7 +398,7 @@ impl Endpoint {
 
     /// Brings the timers of touched connections up to date.
     fn settle(&mut self) {
-        for id in core::mem::take(&mut self.touched) {
+        while let Some(id) = self.touched.pop() {
             let Some(live) = self.slots.get_mut(id) else { continue };
             live.marks.timer = false;
             let at = live.connection.poll_timeout().map(|wake| wake.at);

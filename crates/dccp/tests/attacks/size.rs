@@ -50,7 +50,7 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
     let mut on_the_way: VecDeque<(Instant, Side, Vec<u8>)> = VecDeque::new();
     let (mut received, mut lost) = (0, 0);
     let payload = [0; 500];
-    while now < Instant::ZERO + Duration::from_secs(15) {
+    while now < Instant::ZERO + Duration::from_secs(30) {
         now += Duration::from_micros(500);
         while let Some((_, to, bytes)) = on_the_way.pop_front_if(|(at, _, _)| *at <= now) {
             match to {
@@ -87,8 +87,8 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
                 }
             });
             while end.with(|endpoint| endpoint.poll_transmit(now, &mut bytes)).is_some() {
-                // One datagram in a thousand is lost: that keeps the rate at its cap.
-                if to == Side::Server && bytes.len() > 500 && noise.next().is_multiple_of(1000) {
+                // So few are lost that the rate stays at its cap.
+                if to == Side::Server && bytes.len() > 500 && noise.next().is_multiple_of(8000) {
                     lost += 1;
                 } else {
                     on_the_way.push_back((now + DELAY, to, bytes.clone()));
@@ -99,7 +99,7 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
     }
     let in_flight = on_the_way.iter().filter(|(_, to, _)| *to == Side::Server).count() * 2 / CONNECTIONS;
     assert!((80..=120).contains(&in_flight), "{in_flight} packets in flight");
-    assert!(received > 100_000 && lost > 100, "{received} received, {lost} lost");
+    assert!(received > 100_000 && lost > 50, "{received} received, {lost} lost");
     let each = |end: &End| end.heap / i64::try_from(CONNECTIONS).expect("few");
     println!("sender {} bytes, receiver {} bytes", each(&client), each(&server));
     assert!(each(&client) <= 8192, "the sender has {} bytes", each(&client));
