@@ -24,6 +24,8 @@ pub(crate) struct End {
     pub(crate) closed: Option<Closed>,
     /// Datagram number by sequence number, of what this end sent.
     pub(crate) numbers: BTreeMap<u64, u64>,
+    /// It wants no more of any connection.
+    pub(crate) leaving: bool,
     meter: Meter,
     /// Heap used by the endpoint.
     heap: i64,
@@ -99,6 +101,7 @@ impl End {
             received: BTreeSet::new(),
             closed: None,
             numbers: BTreeMap::new(),
+            leaving: false,
             meter: Meter::default(),
             heap: 0,
         }
@@ -153,10 +156,10 @@ impl End {
             if self.id.is_none() {
                 self.id = Some(id);
             }
-            if self.id != Some(id) {
-                if matches!(event, Event::Closed(_)) {
-                    self.endpoint.release(clock, id);
-                }
+            if matches!(event, Event::Closed(_)) && (self.leaving || self.id != Some(id)) {
+                self.endpoint.release(clock, id);
+            }
+            if self.leaving || self.id != Some(id) {
                 continue;
             }
             assert!(self.closed.is_none(), "{}: {event:?} after the end", self.name);

@@ -198,6 +198,7 @@ impl World {
         }
         for end in [&mut self.client, &mut self.server] {
             let clock = end.clock(self.now);
+            end.leaving = true;
             if let Some(id) = end.id {
                 end.endpoint.release(clock, id);
             }
