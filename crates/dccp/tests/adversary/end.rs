@@ -82,7 +82,8 @@ impl Meter {
     fn sent(&mut self, bytes: usize) {
         let bytes = f64::from(u32::try_from(bytes).expect("short"));
         self.ahead += bytes;
-        let allowed = self.allowed() + 2.0 * bytes;
+        // A raised rate counts from the packet before on: that may be a round-trip time's worth once more.
+        let allowed = 2.0 * self.allowed() + 2.0 * bytes;
         assert!(self.ahead <= allowed, "{} bytes ahead, {allowed} allowed", self.ahead);
     }
 }

@@ -188,6 +188,42 @@ fn a_cookie_makes_the_same_connection() {
     assert_eq!(cookie.0, State::Open);
 }
 
+/// As long as the handshake is not complete a datagram that leaves no room for the cookie waits: without it the server knows nothing.
+#[test]
+fn every_packet_brings_the_cookie() {
+    let mut server = pressed();
+    let mut now = Instant::ZERO + ms(1);
+    let mut caller = Caller::new(now);
+    let (mut with, mut received) = (0, 0);
+    for _ in 0..100 {
+        let (id, datagram) = (caller.id, [0; 1400]);
+        if let Some(connection) = caller.endpoint.connection_mut(id) {
+            let _ = connection.send(now, &datagram);
+        }
+        let part_open = caller.state() == State::PartOpen;
+        for (_, bytes) in sent(&mut caller.endpoint, now) {
+            let packet = parse(&bytes);
+            if part_open {
+                let mut found = options(packet.header.kind(), packet.options).flatten();
+                assert!(
+                    found.any(|item| matches!(item.option, Ok(Opt::InitCookie(_)))),
+                    "{:?}",
+                    packet.header
+                );
+                with += 1;
+            }
+            server.handle_datagram(now, honest(), Ecn::NotEct, &bytes);
+        }
+        caller.exchange(now, &mut server, honest());
+        while let Some((id, _)) = server.poll_event() {
+            let Some(connection) = server.connection_mut(id) else { continue };
+            received += std::iter::from_fn(|| connection.recv()).count();
+        }
+        now += ms(5);
+    }
+    assert!(with > 0 && received > 3, "{with} packets with a cookie, {received} datagrams");
+}
+
 /// The Acks with which somebody answers a Response to a Request of his, with other cookies.
 #[test]
 fn cookies_that_are_not_ours_open_nothing() {
