@@ -139,3 +139,19 @@ fn a_reader_that_goes_away_is_no_failure() {
         assert_eq!(text(&output.stderr), "", "{line:?}");
     }
 }
+
+/// design: a guarantee without a mark is refused unless the circuit breaker is on. Nobody has to answer for that.
+#[test]
+fn a_guarantee_without_mark_and_circuit_breaker_is_refused() {
+    let base = ["send", "127.0.0.1:9", "-n", "1kB", "--guarantee", "500k", "--circuit-breaker", "off"];
+    for dscp in [&[][..], &["--dscp", "cs0"], &["--dscp", "ef"]] {
+        let output = tfrc(&[&base[..], dscp].concat());
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(output.stdout.is_empty());
+        assert!(err.contains("uncontrolled UDP") && err.contains("hint: add --dscp af11"), "{err}");
+    }
+    for line in ["send h --guarantee 0", "send h --dscp af14", "send h --guarantee-threshold 2"] {
+        assert_eq!(tfrc(&line.split(' ').collect::<Vec<_>>()).status.code(), Some(2), "{line}");
+    }
+}

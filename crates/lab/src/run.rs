@@ -1,5 +1,5 @@
 use serde::Serialize;
-use tfrc::{SegmentSize, Settings};
+use tfrc::PacketSize;
 use tfrc_sim::{AgentId, Engine, FlowId, LinkStats, NodeId};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
@@ -128,11 +128,15 @@ pub fn run_with(scenario: &Scenario, every: Duration, mut watch: impl FnMut(Inte
 
 /// What a flow did between two states, but for its coefficient of variation.
 fn summary(flow: &Flow, before: &Progress, after: &Progress, time: Duration) -> FlowSummary {
-    let FlowKind::Tfrc(_) = flow.kind;
+    let FlowKind::Tfrc(tfrc) = &flow.kind;
+    let kind = match tfrc.config.settings().packet_size {
+        PacketSize::TfrcSp(_) => "tfrc-sp",
+        _ => "tfrc",
+    };
     let during = Passed::between(before, after);
     FlowSummary {
         id: flow.name.clone(),
-        kind: "tfrc".to_owned(),
+        kind: kind.to_owned(),
         send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
         goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
         packet_loss_rate: Some(share(during.lost, during.passed)),
@@ -176,8 +180,7 @@ struct Ends {
 }
 
 fn attach_tfrc(engine: &mut Engine<Any>, id: FlowId, flow: &Flow, tfrc: &TfrcFlow) -> Ends {
-    let settings = Settings { segment: SegmentSize::Mean { initial: tfrc.segment }, ..Settings::default() };
-    let config = settings.validate().expect("a scenario's segment size is at least one byte");
+    let config = tfrc.config;
     let mut attach = |node: NodeId, agent| {
         let id = engine.attach(node, agent).expect("a scenario's flows join nodes of its network");
         (id, engine.address(id).expect("just attached"))

@@ -3,10 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use tfrc_units::Ecn;
-
 use crate::endpoint::Shared;
-use crate::io::{Outgoing, Socket, Timer};
+use crate::io::{Socket, Timer};
+use crate::train::Trains;
 
 /// Rounds of reading before the machine's answers are sent.
 const READS: usize = 8;
@@ -26,7 +25,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut socket: Socket, mut timer: Time
 
 async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Result<()> {
     let mut buffer = Vec::with_capacity(2048);
-    let mut out = Batch::default();
+    let mut out = Trains::default();
     loop {
         for _ in 0..READS {
             if socket.receive()? == 0 {
@@ -38,6 +37,8 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
                 state.machine.datagram(datagram.at, datagram.from, datagram.ecn, datagram.bytes);
             }
         }
+        // Systems take offload back when a network card cannot do it.
+        out.limit(socket.longest_train());
         let (next, new) = {
             let mut state = shared.state();
             let now = shared.clock.now();
@@ -48,16 +49,15 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         if new {
             shared.accepted.notify_waiters();
         }
-        for (to, ecn, range) in out.datagrams.drain(..) {
-            let bytes = out.bytes.get(range).unwrap_or_default();
+        for datagram in out.trains() {
             // A datagram that the path or the system does not take is lost, as it might be further on.
-            if let Err(error) = socket.send(Outgoing { to, ecn, bytes }).await
+            if let Err(error) = socket.send(datagram).await
                 && !is_loss(&error)
             {
                 return Err(error);
             }
         }
-        out.bytes.clear();
+        out.clear();
         if shared.is_stopping() {
             return Ok(());
         }
@@ -69,21 +69,6 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
             expired = timer.expired() => expired?,
             () = shared.wake.notified() => {}
         }
-    }
-}
-
-/// Datagrams on their way from the machine to the socket.
-#[derive(Debug, Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    datagrams: Vec<(std::net::SocketAddr, Ecn, std::ops::Range<usize>)>,
-}
-
-impl Batch {
-    fn add(&mut self, to: std::net::SocketAddr, ecn: Ecn, bytes: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        self.datagrams.push((to, ecn, start..self.bytes.len()));
     }
 }
 

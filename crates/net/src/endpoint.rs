@@ -12,6 +12,7 @@ use crate::connection::{ConnectError, Connection};
 use crate::io::{Clock, Socket, Timer};
 use crate::journal::{Setup, Writer};
 use crate::machine::Machine;
+use crate::options::Unmarked;
 use crate::pcap::Capture;
 use crate::state::{Standing, State};
 use crate::{Options, driver};
@@ -79,6 +80,9 @@ pub enum BindError {
     /// An option is out of range.
     #[error(transparent)]
     Options(#[from] tfrc::ConfigError),
+    /// A guarantee without what must come with it.
+    #[error(transparent)]
+    Unmarked(#[from] Unmarked),
     /// The system gives no timer or no random numbers, or a recording cannot be written.
     #[error("{what}: {source}")]
     System {
@@ -107,13 +111,17 @@ impl Endpoint {
         options: &Options,
         recordings: Recordings,
     ) -> Result<Self, BindError> {
+        options.check_marking()?;
         let system = |what| move |source| BindError::System { what, source };
         let clock = Clock::start();
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
             .map_err(|error| system("random numbers")(io::Error::other(error.to_string())))?;
-        let socket = Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
+        let mut socket =
+            Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
+        socket.set_offload(options.offload);
         let local = socket.local_addr().map_err(|source| BindError::Address { address, source })?;
+        socket.set_dscp(options.dscp).map_err(system("DSCP"))?;
         let timer = Timer::new(clock).map_err(system("timer"))?;
         let journal = match recordings.journal {
             None => None,
@@ -123,7 +131,7 @@ impl Endpoint {
                 Some(Writer::new(out, &setup).map_err(system("journal"))?)
             }
         };
-        let capture = recordings.capture.map(|out| Capture::new(out, local, clock)).transpose();
+        let capture = recordings.capture.map(|out| Capture::new(out, local, options.dscp, clock)).transpose();
         let machine = Machine::new(options, seed, journal)?.captured(capture.map_err(system("capture"))?);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(machine, options.send_queue)),

@@ -5,7 +5,6 @@
 
 mod connection;
 mod driver;
-mod dscp;
 mod endpoint;
 pub mod io;
 pub mod journal;
@@ -16,14 +15,15 @@ mod pcap;
 mod queue;
 mod state;
 mod status;
+mod train;
 mod variant;
 
 pub use connection::{ConnectError, Connection, SendError};
-pub use dscp::{Dscp, NotADscp};
 pub use endpoint::{BindError, Endpoint, Recordings};
-pub use options::{Accept, Options};
+pub use options::{Accept, Breaker, Options, Promise, PromiseStart, Unmarked};
 pub use order::InOrder;
 pub use queue::{LatePolicy, SendQueue};
 pub use status::Status;
 pub use tfrc_dccp::{Closed, ClosedBy, Received, Stats};
+pub use tfrc_units::{Dscp, NotADscp};
 pub use variant::Variant;

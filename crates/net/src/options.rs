@@ -1,11 +1,15 @@
 use serde::{Deserialize, Serialize};
-use tfrc::{MinInterval, PacketSize, RateCap, SegmentSize, Settings, TfrcSp};
+use tfrc::{
+    BreakerLimits, BrokenPromise, CircuitBreaker, Guarantee, MinInterval, PacketSize, RateCap, SegmentSize,
+    Settings, Target, TfrcSp,
+};
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen};
-use tfrc_units::{Duration, Rate};
+use tfrc_units::{Dscp, Duration, Rate};
 
 use crate::Variant;
+use crate::io::Offload;
 
 /// What an endpoint is asked to be. Plain numbers, so that a journal can hold them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +23,15 @@ pub struct Options {
     pub segment_bytes: u32,
     /// The application's own limit on the sending rate, in bits of data per second.
     pub cap_bps: Option<f64>,
+    /// A rate that the network has promised (gTFRC). It needs a `dscp` of Assured Forwarding or a circuit breaker.
+    #[serde(default)]
+    pub guarantee: Option<Promise>,
+    /// What everything sent is marked with.
+    #[serde(default, with = "codepoint")]
+    pub dscp: Dscp,
+    /// Whether to stop sending on a path that looks broken or badly congested (RFC 8083).
+    #[serde(default)]
+    pub circuit_breaker: Breaker,
     /// The longest UDP payload sent, in bytes.
     pub max_udp_payload: usize,
     /// Who may connect.
@@ -27,6 +40,9 @@ pub struct Options {
     pub send_queue: usize,
     /// Received datagrams that wait to be read, at most, per connection; the oldest are dropped beyond that.
     pub receive_queue: usize,
+    /// Whether the system is given several datagrams at a time.
+    #[serde(default)]
+    pub offload: Offload,
 }
 
 /// Which connections an endpoint takes.
@@ -40,11 +56,96 @@ pub enum Accept {
     Many(u32),
 }
 
+/// A rate that the network has promised (draft-lochin-ietf-tsvwg-gtfrc-02).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Promise {
+    /// g, in bits of data per second; above zero.
+    pub rate_bps: f64,
+    /// From when on it counts.
+    #[serde(default)]
+    pub start: PromiseStart,
+    /// y, above 1: below g/y the promise counts as broken and the flow gives way (§3.4.2). `None`: it never does.
+    #[serde(default)]
+    pub give_way_below: Option<f64>,
+}
+
+/// From when on a promise is a lower bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum PromiseStart {
+    /// The first report of a loss event; slow start is as usual.
+    FirstLossReport,
+    /// The first round-trip time sample, which the handshake gives.
+    #[default]
+    FirstRtt,
+}
+
+/// Whether there is a circuit breaker (RFC 8083).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Breaker {
+    /// Always.
+    Always,
+    /// Never.
+    Off,
+    /// If there is a guarantee.
+    #[default]
+    WithGuarantee,
+}
+
+/// A guarantee on a path that knows nothing of it, with nothing to end it: refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a guarantee without a DSCP of Assured Forwarding and without a circuit breaker is uncontrolled UDP")]
+pub struct Unmarked;
+
+impl Promise {
+    fn settings(self) -> Guarantee {
+        let target = Target {
+            rate: Rate::from_bits_per_sec(self.rate_bps),
+            broken: self.give_way_below.map_or(BrokenPromise::Ignore, BrokenPromise::GiveWayBelow),
+        };
+        match self.start {
+            PromiseStart::FirstLossReport => Guarantee::FromFirstLossReport(target),
+            PromiseStart::FirstRtt => Guarantee::FromFirstRtt(target),
+        }
+    }
+}
+
+impl Breaker {
+    fn settings(self) -> CircuitBreaker {
+        match self {
+            Self::Always => CircuitBreaker::Always(BreakerLimits::default()),
+            Self::Off => CircuitBreaker::Off,
+            Self::WithGuarantee => CircuitBreaker::WithGuarantee(BreakerLimits::default()),
+        }
+    }
+}
+
+/// A codepoint as its number.
+mod codepoint {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use tfrc_units::Dscp;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    pub(super) fn serialize<S: Serializer>(dscp: &Dscp, serializer: S) -> Result<S::Ok, S::Error> {
+        dscp.number().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dscp, D::Error> {
+        Dscp::new(u8::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
 /// The DCCP port inside of UDP. One service per UDP port needs no more than one; it has the number of UDP's own (RFC 6773 §3.8).
 const DCCP_PORT: u16 = 6511;
 
 /// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
+
+/// For the same reason a receive rate over less than this is noise, and feedback sent more often a waste.
+const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 
 /// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at most three packets in 30 ms
 /// (RFC 5622 §5).
@@ -57,15 +158,26 @@ impl Default for Options {
             variant: Variant::Tfrc,
             segment_bytes: 1316,
             cap_bps: None,
+            guarantee: None,
+            dscp: Dscp::DEFAULT,
+            circuit_breaker: Breaker::WithGuarantee,
             max_udp_payload: 1472,
             accept: Accept::Nobody,
             send_queue: 64,
             receive_queue: 4096,
+            offload: Offload::default(),
         }
     }
 }
 
 impl Options {
+    /// A flow that will not go below some rate is not congestion controlled: either the network polices it, which needs a mark,
+    /// or a circuit breaker ends it.
+    pub(crate) fn check_marking(&self) -> Result<(), Unmarked> {
+        let guarded = self.circuit_breaker != Breaker::Off || self.dscp.is_assured();
+        if self.guarantee.is_none() || guarded { Ok(()) } else { Err(Unmarked) }
+    }
+
     /// What the protocol machine is made of.
     ///
     /// # Errors
@@ -74,7 +186,10 @@ impl Options {
         let settings = Settings {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
+            guarantee: self.guarantee.map_or(Guarantee::None, Promise::settings),
+            circuit_breaker: self.circuit_breaker.settings(),
             no_feedback_floor: NO_FEEDBACK_FLOOR,
+            feedback_floor: FEEDBACK_FLOOR,
             // For connections by TFRC-SP; the others do without.
             packet_size: PacketSize::TfrcSp(TfrcSp {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
@@ -107,7 +222,41 @@ mod tests {
     #[test]
     fn options_of_older_journals_are_those_of_plain_tfrc() {
         let mut written = serde_json::to_value(Options::default()).expect("numbers");
-        assert!(written.as_object_mut().is_some_and(|options| options.remove("variant").is_some()));
+        for key in ["variant", "guarantee", "dscp", "circuit_breaker"] {
+            assert!(written.as_object_mut().is_some_and(|options| options.remove(key).is_some()), "{key}");
+        }
         assert_eq!(serde_json::from_value::<Options>(written).ok(), Some(Options::default()));
+    }
+
+    #[test]
+    fn a_guarantee_goes_through_a_journal_into_the_machine() {
+        let promise =
+            Promise { rate_bps: 5e5, start: PromiseStart::FirstLossReport, give_way_below: Some(2.0) };
+        let dscp = Dscp::new(10).expect("af11");
+        let options = Options { guarantee: Some(promise), dscp, ..Options::default() };
+        let written = serde_json::to_string(&options).expect("numbers");
+        assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
+        let settings = *options.endpoint_config().expect("in range").connection.tfrc.settings();
+        let target = Target { rate: Rate::from_bits_per_sec(5e5), broken: BrokenPromise::GiveWayBelow(2.0) };
+        assert_eq!(settings.guarantee, Guarantee::FromFirstLossReport(target));
+        assert!(settings.circuit_breaker.limits(settings.guarantee).is_some());
+        let zero = Promise { rate_bps: 0.0, ..promise };
+        let refused = Options { guarantee: Some(zero), ..Options::default() }.endpoint_config();
+        assert_eq!(refused.err(), Some(tfrc::ConfigError::Guarantee));
+    }
+
+    #[test]
+    fn a_guarantee_needs_a_mark_or_a_circuit_breaker() {
+        let promise = Promise { rate_bps: 5e5, start: PromiseStart::FirstRtt, give_way_below: None };
+        let check = |guarantee, dscp, circuit_breaker| {
+            let dscp = Dscp::new(dscp).expect("below 64");
+            Options { guarantee, dscp, circuit_breaker, ..Options::default() }.check_marking()
+        };
+        assert_eq!(check(Some(promise), 0, Breaker::Off), Err(Unmarked));
+        assert_eq!(check(Some(promise), 46, Breaker::Off), Err(Unmarked), "EF is not Assured Forwarding");
+        assert_eq!(check(Some(promise), 10, Breaker::Off), Ok(()));
+        assert_eq!(check(Some(promise), 0, Breaker::WithGuarantee), Ok(()));
+        assert_eq!(check(Some(promise), 0, Breaker::Always), Ok(()));
+        assert_eq!(check(None, 0, Breaker::Off), Ok(()));
     }
 }

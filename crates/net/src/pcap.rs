@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::SystemTime;
 
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::{Dscp, Ecn, Instant};
 
 use crate::io::Clock;
 
@@ -25,6 +25,8 @@ const DO_NOT_FRAGMENT: u16 = 0x4000;
 pub(crate) struct Capture {
     out: Box<dyn Write + Send>,
     local: SocketAddr,
+    /// What the socket marks everything sent with.
+    dscp: Dscp,
     /// The address of ours that the latest peer sees, when we are bound to all of them.
     seen: Option<(IpAddr, IpAddr)>,
     /// Time of the endpoint's zero since the Unix epoch.
@@ -33,14 +35,19 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Begins a capture of the socket bound to `local`, whose times are `clock`'s.
+    /// Begins a capture of the socket bound to `local`, which marks what it sends with `dscp`; times are `clock`'s.
     ///
     /// # Errors
     /// What the system says of the first write.
-    pub(crate) fn new(out: Box<dyn Write + Send>, local: SocketAddr, clock: Clock) -> io::Result<Self> {
+    pub(crate) fn new(
+        out: Box<dyn Write + Send>,
+        local: SocketAddr,
+        dscp: Dscp,
+        clock: Clock,
+    ) -> io::Result<Self> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let epoch = since_epoch.saturating_sub(clock.now().saturating_since(Instant::ZERO).into());
-        let mut capture = Self { out, local, seen: None, epoch, failed: None };
+        let mut capture = Self { out, local, dscp, seen: None, epoch, failed: None };
         let mut head = Vec::new();
         head.extend_from_slice(&MAGIC.to_le_bytes());
         head.extend_from_slice(&VERSION.0.to_le_bytes());
@@ -55,13 +62,13 @@ impl Capture {
     /// A datagram has come from `peer`.
     pub(crate) fn received(&mut self, at: Instant, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let local = self.local_towards(peer);
-        self.write(at, &frame(peer, local, ecn, bytes));
+        self.write(at, &frame(peer, local, traffic_class(Dscp::DEFAULT, ecn), bytes));
     }
 
     /// A datagram goes to `peer`.
     pub(crate) fn sent(&mut self, at: Instant, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let local = self.local_towards(peer);
-        self.write(at, &frame(local, peer, ecn, bytes));
+        self.write(at, &frame(local, peer, traffic_class(self.dscp, ecn), bytes));
     }
 
     /// Ends the capture.
@@ -120,14 +127,20 @@ impl std::fmt::Debug for Capture {
     }
 }
 
+/// The TOS byte of IPv4, the Traffic Class of IPv6. What a peer marked with does not come through the socket: it is shown as
+/// best effort.
+const fn traffic_class(dscp: Dscp, ecn: Ecn) -> u8 {
+    dscp.number() << 2 | ecn.bits()
+}
+
 /// An Ethernet frame with a UDP datagram in it.
-fn frame(from: SocketAddr, to: SocketAddr, ecn: Ecn, payload: &[u8]) -> Vec<u8> {
+fn frame(from: SocketAddr, to: SocketAddr, class: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len() + 8).unwrap_or(u16::MAX);
     let mut frame = vec![0; 12];
     // On a socket for both versions IPv4 addresses are mapped ones.
     let pseudo = match (from.ip().to_canonical(), to.ip().to_canonical()) {
-        (IpAddr::V4(from), IpAddr::V4(to)) => ipv4(&mut frame, from, to, ecn, length),
-        (from, to) => ipv6(&mut frame, as_v6(from), as_v6(to), ecn, length),
+        (IpAddr::V4(from), IpAddr::V4(to)) => ipv4(&mut frame, from, to, class, length),
+        (from, to) => ipv6(&mut frame, as_v6(from), as_v6(to), class, length),
     };
     let udp = frame.len();
     for word in [from.port(), to.port(), length, 0] {
@@ -144,10 +157,10 @@ fn frame(from: SocketAddr, to: SocketAddr, ecn: Ecn, payload: &[u8]) -> Vec<u8> 
 }
 
 /// Adds EtherType and IPv4 header (RFC 791 §3.1) for so many bytes of UDP; the pseudo-header of its checksum.
-fn ipv4(frame: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, ecn: Ecn, udp: u16) -> Vec<u8> {
+fn ipv4(frame: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, class: u8, udp: u16) -> Vec<u8> {
     frame.extend_from_slice(&[0x08, 0x00]);
     let start = frame.len();
-    frame.extend_from_slice(&[0x45, ecn.bits()]);
+    frame.extend_from_slice(&[0x45, class]);
     for word in [udp.saturating_add(20), 0, DO_NOT_FRAGMENT] {
         frame.extend_from_slice(&word.to_be_bytes());
     }
@@ -163,10 +176,10 @@ fn ipv4(frame: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, ecn: Ecn, udp: u16) -
 }
 
 /// Adds EtherType and IPv6 header (RFC 8200 §3); the pseudo-header.
-fn ipv6(frame: &mut Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, ecn: Ecn, udp: u16) -> Vec<u8> {
+fn ipv6(frame: &mut Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, class: u8, udp: u16) -> Vec<u8> {
     frame.extend_from_slice(&[0x86, 0xDD]);
     // Version 6; the traffic class, whose lowest bits are ECN, is in bits 20 to 27.
-    frame.extend_from_slice(&((6_u32 << 28) | (u32::from(ecn.bits()) << 20)).to_be_bytes());
+    frame.extend_from_slice(&((6_u32 << 28) | (u32::from(class) << 20)).to_be_bytes());
     frame.extend_from_slice(&udp.to_be_bytes());
     frame.extend_from_slice(&[UDP, TTL]);
     let mut pseudo = [from.octets(), to.octets()].concat();
@@ -201,7 +214,7 @@ mod tests {
     #[test]
     fn headers_of_both_versions() {
         let (from, to) = (SocketAddr::from(([192, 0, 2, 1], 1000)), SocketAddr::from(([192, 0, 2, 2], 6511)));
-        let v4 = frame(from, to, Ecn::Ect0, b"abc");
+        let v4 = frame(from, to, traffic_class(Dscp::DEFAULT, Ecn::Ect0), b"abc");
         assert_eq!(v4.len(), 14 + 20 + 8 + 3);
         assert_eq!(v4[12..14], [0x08, 0x00]);
         assert_eq!(v4[14..20], [0x45, 0b10, 0, 31, 0, 0]);
@@ -211,15 +224,27 @@ mod tests {
 
         // The same between addresses mapped into IPv6.
         let mapped = |a: SocketAddr| SocketAddr::new(as_v6(a.ip()).into(), a.port());
-        assert_eq!(frame(mapped(from), mapped(to), Ecn::Ect0, b"abc"), v4);
+        let ect = Ecn::Ect0.bits();
+        assert_eq!(frame(mapped(from), mapped(to), ect, b"abc"), v4);
 
         let local = |port| SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port);
-        let v6 = frame(local(1000), local(6511), Ecn::Ce, b"abcd");
+        let v6 = frame(local(1000), local(6511), Ecn::Ce.bits(), b"abcd");
         assert_eq!(v6.len(), 14 + 40 + 8 + 4);
         assert_eq!(v6[12..22], [0x86, 0xDD, 0x60, 0x30, 0, 0, 0, 12, 17, 64]);
         let mut pseudo = v6[22..54].to_vec();
         pseudo.extend_from_slice(&[0, 0, 0, 12, 0, 0, 0, 17]);
         assert_eq!(checksum(&[&pseudo, &v6[54..]]), 0);
+    }
+
+    /// RFC 2474 §3: the codepoint is the upper six bits, ECN the lower two.
+    #[test]
+    fn a_codepoint_is_shown_beside_ecn() -> Result<(), tfrc_units::NotADscp> {
+        let class = traffic_class("af11".parse()?, Ecn::Ect0);
+        let at = SocketAddr::from(([192, 0, 2, 1], 1000));
+        assert_eq!(frame(at, at, class, b"abc")[14..16], [0x45, 10 << 2 | 0b10]);
+        let at = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 1000);
+        assert_eq!(frame(at, at, class, b"abc")[14..18], [0x62, 0xA0, 0, 0]);
+        Ok(())
     }
 
     #[test]
@@ -230,7 +255,7 @@ mod tests {
     #[test]
     fn who_is_bound_to_every_address_shows_the_one_of_the_way() -> io::Result<()> {
         let any = SocketAddr::from(([0, 0, 0, 0], 1000));
-        let mut capture = Capture::new(Box::new(io::sink()), any, Clock::start())?;
+        let mut capture = Capture::new(Box::new(io::sink()), any, Dscp::DEFAULT, Clock::start())?;
         let peer = SocketAddr::from(([127, 0, 0, 1], 6511));
         for _ in 0..2 {
             assert_eq!(capture.local_towards(peer), SocketAddr::from(([127, 0, 0, 1], 1000)));

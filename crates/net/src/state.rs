@@ -159,6 +159,12 @@ impl State {
                     next = Some(at);
                     break;
                 }
+                // After a stop nothing goes out again: who wants to close does not wait for it.
+                SendDecision::Blocked(tfrc::BlockReason::Stopped(_))
+                    if slot.standing == Standing::Finishing =>
+                {
+                    while slot.queue.pop(now).is_some() {}
+                }
                 SendDecision::Blocked(_) => break,
             }
         }

@@ -1,4 +1,4 @@
-use tfrc::RateReason;
+use tfrc::{RateReason, Trip};
 use tfrc_dccp::{Connection, Stats};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
@@ -19,6 +19,8 @@ pub struct Status {
     pub allowed_rate: Rate,
     /// What set it last; `None` before the first round-trip time.
     pub rate_reason: Option<RateReason>,
+    /// Why sending has stopped, if the circuit breaker has struck (RFC 8083).
+    pub stopped: Option<Trip>,
     /// R of what we send, once there is a sample.
     pub rtt: Option<Duration>,
     /// p of what we send, as the peer reports it.
@@ -54,6 +56,7 @@ impl Status {
             receiving: connection.receiving_ccid().and_then(Variant::of),
             allowed_rate: sender.allowed_rate(),
             rate_reason: sender.rtt().map(|_| sender.rate_reason()),
+            stopped: sender.stopped().map(|stopped| stopped.trip),
             rtt: sender.rtt(),
             reported_loss_event_rate: sender.loss_event_rate(),
             reported_receive_rate: sender.latest_feedback().map(|feedback| feedback.receive_rate),

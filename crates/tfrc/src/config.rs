@@ -68,6 +68,9 @@ pub struct Settings {
     pub timer_granularity: Duration,
     /// A lower bound for the nofeedback timer, for hosts whose timers are late. The RFC has none: zero.
     pub no_feedback_floor: Duration,
+    /// A lower bound for the feedback timer and for the time over which X_recv is measured, for hosts whose timers are late. The
+    /// RFC has none: zero.
+    pub feedback_floor: Duration,
     /// The application's own limit on the sending rate.
     pub cap: RateCap,
     /// A rate that the network has promised (gTFRC).
@@ -271,6 +274,7 @@ impl Default for Settings {
             credit: BurstCredit::RoundTrip,
             timer_granularity: Duration::ZERO,
             no_feedback_floor: Duration::ZERO,
+            feedback_floor: Duration::ZERO,
             cap: RateCap::Unlimited,
             guarantee: Guarantee::None,
             circuit_breaker: CircuitBreaker::default(),

@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(Settings::for_revision(Revision::default()), Settings::default());
     }
 
-    /// The table of `docs/models/tfrc-measuring.md`.
+    /// The table of `docs/models/tfrc.md`.
     #[test]
     fn where_they_measure_differently() {
         let column = |revision| {
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(column(Revision::Ns2), (1, by_round, at, FeedbackTrigger::Arrival, half));
     }
 
-    /// The table of `docs/models/tfrc-sending.md`, row by row.
+    /// The table of `docs/models/tfrc.md`, row by row.
     #[test]
     fn where_they_differ() {
         let column = |revision| {

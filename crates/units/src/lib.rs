@@ -10,6 +10,7 @@
 extern crate std;
 
 mod cast;
+mod dscp;
 mod ecn;
 mod probability;
 mod rate;
@@ -18,6 +19,7 @@ pub mod text;
 mod time;
 
 pub use cast::{f64_from_u64, u64_from_f64};
+pub use dscp::{Dscp, NotADscp};
 pub use ecn::Ecn;
 pub use probability::{NotAProbability, Probability};
 pub use rate::Rate;

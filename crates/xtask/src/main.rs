@@ -28,6 +28,8 @@ Usage: cargo xtask COMMAND
   files         rules on the files under version control
   measure bernoulli [--seconds N]
                 rate and loss event rate of the built command under random loss, in real time (240 s)
+  measure fixed-points
+                every estimator and every method for small packets under random loss, in virtual time; writes the page
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
             Ok(seconds) => measure::bernoulli(seconds),
             Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
         },
+        ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
         ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

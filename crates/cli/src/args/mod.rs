@@ -107,6 +107,15 @@ mod tests {
         assert_eq!(args.variant, tfrc_net::Variant::Tfrc);
         let args: SendArgs = read("host --variant tfrc-sp").expect("right");
         assert_eq!(args.variant, tfrc_net::Variant::TfrcSp);
+        assert_eq!((args.guarantee, args.dscp, args.circuit_breaker), Default::default());
+        let line = "host --guarantee 500k --dscp af11 --guarantee-start first-loss-report --guarantee-threshold 2 --circuit-breaker off";
+        let args: SendArgs = read(line).expect("right");
+        assert_eq!((args.guarantee, args.dscp.number()), (Some(Rate::from_bits_per_sec(5e5)), 10));
+        assert_eq!(args.guarantee_start, tfrc_net::PromiseStart::FirstLossReport);
+        assert_eq!((args.guarantee_threshold, args.circuit_breaker), (Some(2.0), tfrc_net::Breaker::Off));
+        for bad in ["host --guarantee 0", "host --dscp af14", "host --guarantee-threshold 2"] {
+            assert!(read::<SendArgs>(bad).is_err(), "{bad}");
+        }
         let line = "[::1]:7000 -f - -b 10M -l 1000 --pps 50 -t 5s -n 2MB --deadline 100ms --journal j -J";
         let args: SendArgs = read(line).expect("right");
         let Target { host, port } = args.to;

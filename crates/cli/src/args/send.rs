@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tfrc_net::Variant;
+use tfrc_net::{Breaker, Dscp, PromiseStart, Variant};
 use tfrc_units::{Duration, Rate};
 
 use super::output::StreamArgs;
@@ -36,6 +36,21 @@ pub struct SendArgs {
     /// Rate control: tfrc, or tfrc-sp for small packets, at most 100 a second (RFC 4828)
     #[arg(long, value_name = "tfrc|tfrc-sp", default_value = "tfrc", value_parser = values::variant)]
     pub variant: Variant,
+    /// A rate the network has promised, below which the flow does not go (gTFRC); usually with --dscp
+    #[arg(long, value_name = "RATE", value_parser = values::positive_rate)]
+    pub guarantee: Option<Rate>,
+    /// From when on the guarantee counts: first-rtt or first-loss-report
+    #[arg(long, value_name = "WHEN", requires = "guarantee", default_value = "first-rtt", value_parser = values::promise_start)]
+    pub guarantee_start: PromiseStart,
+    /// Give way below the guarantee divided by this, above 1; without it never
+    #[arg(long, value_name = "Y", requires = "guarantee", value_parser = values::threshold)]
+    pub guarantee_threshold: Option<f64>,
+    /// Mark everything sent: af11 to af43, cs0 to cs7, ef, or a number
+    #[arg(long, value_name = "DSCP", default_value = "cs0", value_parser = values::dscp)]
+    pub dscp: Dscp,
+    /// Stop on a path that looks broken or badly congested (RFC 8083): with-guarantee, always or off
+    #[arg(long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::breaker)]
+    pub circuit_breaker: Breaker,
     /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,

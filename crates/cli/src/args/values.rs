@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use tfrc_net::Variant;
+use tfrc_net::{Breaker, Dscp, PromiseStart, Variant};
 use tfrc_units::{Duration, Probability, Rate, text};
 
 /// The UDP port of DCCP in UDP (RFC 6773 §3).
@@ -189,6 +189,53 @@ pub fn variant(written: &str) -> Result<Variant, String> {
         .ok_or_else(|| "expected tfrc, or tfrc-sp for small packets".to_owned())
 }
 
+/// Reads a [`Dscp`] by name or number.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn dscp(written: &str) -> Result<Dscp, String> {
+    written.parse().map_err(|error: tfrc_net::NotADscp| error.to_string())
+}
+
+/// The threshold of a guarantee, above 1.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn threshold(written: &str) -> Result<f64, String> {
+    match f64::from_str(written) {
+        Ok(y) if y > 1.0 && y.is_finite() => Ok(y),
+        _ => {
+            Err("expected a number above 1, such as 2: the flow gives way below half of the guarantee"
+                .to_owned())
+        }
+    }
+}
+
+/// Reads a [`PromiseStart`] by its name.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn promise_start(written: &str) -> Result<PromiseStart, String> {
+    match written {
+        "first-rtt" => Ok(PromiseStart::FirstRtt),
+        "first-loss-report" => Ok(PromiseStart::FirstLossReport),
+        _ => Err("expected first-rtt or first-loss-report".to_owned()),
+    }
+}
+
+/// Reads a [`Breaker`] by its name.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn breaker(written: &str) -> Result<Breaker, String> {
+    match written {
+        "with-guarantee" => Ok(Breaker::WithGuarantee),
+        "always" => Ok(Breaker::Always),
+        "off" => Ok(Breaker::Off),
+        _ => Err("expected with-guarantee, always or off".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +278,20 @@ mod tests {
     fn variants() {
         assert_eq!((variant("tfrc"), variant("tfrc-sp")), (Ok(Variant::Tfrc), Ok(Variant::TfrcSp)));
         assert!(variant("sp").is_err_and(|e| e.contains("expected")));
+    }
+
+    #[test]
+    fn what_comes_with_a_guarantee() {
+        assert_eq!(dscp("af11").map(Dscp::number), Ok(10));
+        assert!(dscp("af14").is_err_and(|e| e.contains("expected af11")));
+        assert_eq!(threshold("1.5"), Ok(1.5));
+        for bad in ["1", "nan", "inf", "two"] {
+            assert!(threshold(bad).is_err_and(|e| e.contains("above 1")), "{bad}");
+        }
+        assert_eq!(promise_start("first-loss-report"), Ok(PromiseStart::FirstLossReport));
+        assert!(promise_start("now").is_err());
+        assert_eq!(breaker("off"), Ok(Breaker::Off));
+        assert!(breaker("on").is_err());
     }
 
     #[test]

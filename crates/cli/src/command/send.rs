@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
-use tfrc_net::{Closed, ClosedBy, Connection, Endpoint, LatePolicy, Options, Recordings};
+use tfrc_net::{
+    BindError, Closed, ClosedBy, Connection, Dscp, Endpoint, LatePolicy, Options, Promise, Recordings,
+};
 
 use crate::Failure;
 use crate::args::SendArgs;
@@ -54,16 +56,35 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         variant: args.variant,
         segment_bytes: u32::from(args.length),
         cap_bps: cap,
+        guarantee: args.guarantee.map(|g| Promise {
+            rate_bps: g.bits_per_sec(),
+            start: args.guarantee_start,
+            give_way_below: args.guarantee_threshold,
+        }),
+        dscp: args.dscp,
+        circuit_breaker: args.circuit_breaker,
         ..Options::default()
     };
     let recordings =
         Recordings { journal: create(args.journal.as_ref())?, capture: create(args.pcap.as_ref())? };
     let endpoint = Endpoint::bind_recorded(unspecified(to), &options, recordings)
-        .map_err(|error| Failure::Run(error.to_string()))?;
+        .map_err(|error| match error {
+            BindError::Unmarked(_) => Failure::usage(
+                error.to_string(),
+                "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
+            ),
+            _ => Failure::Run(error.to_string()),
+        })?;
     let mut start = Start::new(Role::Send, session::version(), session::command_line());
     start.peer = Some(to.to_string());
     start.segment_bytes = Some(u64::from(args.length));
     start.parameters.insert("variant".to_owned(), args.variant.to_string());
+    if let Some(guarantee) = args.guarantee {
+        start.parameters.insert("guarantee".to_owned(), guarantee.to_string());
+    }
+    if args.dscp != Dscp::DEFAULT {
+        start.parameters.insert("dscp".to_owned(), args.dscp.to_string());
+    }
     if let Some(cap) = cap {
         start.parameters.insert("cap".to_owned(), tfrc_units::Rate::from_bits_per_sec(cap).to_string());
     }
@@ -179,6 +200,11 @@ async fn transfer(
             _ = tick.tick() => {
                 for record in sampler.sender(connection) {
                     reporter.record(&record)?;
+                }
+                if let Some(trip) = connection.status().stopped {
+                    let message = format!("stopped by the circuit breaker: {trip}");
+                    reporter.note(&message);
+                    return Err(Failure::Run(message));
                 }
             }
         }

@@ -132,3 +132,18 @@ fn the_scenarios_of_the_repository_are_right() {
     }
     assert!(seen >= 5);
 }
+
+/// A guaranteed flow does not go on into silence (RFC 8083 §4.1): three times five seconds without feedback end it.
+#[test]
+fn the_circuit_breaker_ends_a_guaranteed_flow_that_hears_nothing() {
+    let (receiver, address) = recv(&["-1", "--json"]);
+    let sender = &["--guarantee", "200k", "--pps", "20", "-t", "2min", "--json"];
+    let mut sender = send(&address, sender, Stdio::null());
+    sender.wait_for("connected");
+    receiver.signal("STOP");
+    sender.wait_for("stopped by the circuit breaker: no feedback although packets were sent");
+    receiver.signal("CONT");
+    let sender = sender.end();
+    assert_eq!(sender.status.code(), Some(1), "{}", sender.stderr);
+    receiver.succeed();
+}

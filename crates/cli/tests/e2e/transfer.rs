@@ -5,6 +5,7 @@ use std::process::Stdio;
 use tfrc_lab::record::Summary;
 
 use crate::network::{LENGTH, Place, noise, recv, scenario, send, session, session_over};
+use crate::program::run;
 
 #[test]
 fn a_file_arrives_as_it_was() {
@@ -118,4 +119,31 @@ fn time_bytes_length_and_pace_are_kept_to() {
     let capped = session(&[], &["-b", "1M", "-t", "1s"], str::to_owned);
     let rate = capped.sender.send_rate_bps.expect("known");
     assert!(capped.sent() > 1 && rate < 1.1e6, "{capped:?}");
+}
+
+/// A marked flow with a guarantee: everything it sends carries the codepoint, and the journal knows of it.
+#[test]
+fn a_guaranteed_flow_is_marked() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (pcap, journal) = (directory.path().join("c.pcap"), directory.path().join("s.journal"));
+    let (pcap, journal) = (pcap.to_str().expect("text"), journal.to_str().expect("text"));
+    let (receiver, address) = recv(&["-1", "--json"]);
+    let line =
+        ["--guarantee", "200k", "--dscp", "af11", "-n", "50kB", "--pcap", pcap, "--journal", journal, "-J"];
+    send(&address, &line, Stdio::null()).succeed();
+    receiver.succeed();
+    let capture = std::fs::read(pcap).expect("a capture");
+    let (mut rest, mut marked, mut others) = (&capture[24..], 0, 0);
+    while let [_, _, _, _, _, _, _, _, a, b, c, d, _, _, _, _, tail @ ..] = rest {
+        let length = usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).expect("small");
+        // Of an IPv4 header in an Ethernet frame: the second byte.
+        if tail[15] >> 2 == 10 {
+            marked += 1
+        } else {
+            others += 1
+        }
+        rest = &tail[length..];
+    }
+    assert!(marked > 38 && others > 0, "{marked} marked, {others} from the peer");
+    assert_eq!(run(["replay", journal]).status.code(), Some(0));
 }

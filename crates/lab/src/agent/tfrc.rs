@@ -22,7 +22,7 @@ const FEEDBACK_BYTES: u32 = 100;
 /// The first sequence number of a flow.
 const FIRST_SEQ: u64 = 1;
 
-/// What a data packet carries (RFC 5348 §3.2.1). The send time is remembered by the sender instead.
+/// What a data packet carries (RFC 5348 §3.2.1), and what ns-2's rules for loss events need besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TfrcData {
     /// Sequence number, from 1.
@@ -31,6 +31,10 @@ pub struct TfrcData {
     pub size: u32,
     /// The sender's round-trip time estimate, once it has one.
     pub rtt: Option<Duration>,
+    /// When it was sent.
+    pub sent_at: Instant,
+    /// [`Sender::round`] then.
+    pub round: u64,
 }
 
 /// How a sender is set up.
@@ -188,7 +192,13 @@ impl TfrcSender {
         self.sent_at.push_back((seq, now));
         self.sent_bytes += u64::from(segment);
         self.series.add(now, u64::from(segment));
-        let payload = Payload::TfrcData(TfrcData { seq, size: segment, rtt: self.machine.rtt() });
+        let payload = Payload::TfrcData(TfrcData {
+            seq,
+            size: segment,
+            rtt: self.machine.rtt(),
+            sent_at: now,
+            round: self.machine.round(),
+        });
         context.send(Outgoing { to: peer, flow, size: segment + header, ecn: Ecn::NotEct, payload });
         self.machine.on_sent(now, segment);
         if let Application::Every(gap) = application {
@@ -274,8 +284,8 @@ impl TfrcReceiver {
                 ecn: packet.header.ecn,
                 rtt: data.rtt,
                 window_counter: 0,
-                sent_at: None,
-                round: 0,
+                sent_at: Some(data.sent_at),
+                round: data.round,
                 kind: PacketKind::Data,
                 non_data_before: 0,
             },

@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use tfrc::{PacketSize, TfrcSp};
 use tfrc_sim::{Limit, LinkSpec, Loss, Network, NetworkError, NodeId, Queue, RateChange, Seed};
 use tfrc_units::text::{self, TextError};
 use tfrc_units::{Duration, Instant, Probability};
 use toml::Spanned;
 
 use super::error::Mistake;
+use super::flow_config;
 use super::{Application, Flow, FlowKind, Gateways, Scenario, TfrcFlow, raw, suggest};
 
-type Checked<T> = Result<T, Mistake>;
+pub(super) type Checked<T> = Result<T, Mistake>;
 
 /// Headers of a data packet of DCCP over UDP: IPv4 20, UDP 8, DCCP-Data with a 48-bit sequence number 16 bytes.
 const HEADER_BYTES: u32 = 44;
@@ -148,14 +150,15 @@ fn flows(raw: &[raw::Flow], names: &Names<'_>) -> Checked<Vec<Flow>> {
     let mut taken = BTreeSet::new();
     for (number, flow) in (1..).zip(raw) {
         let kind = match flow.kind.get_ref().as_str() {
-            "tfrc" => FlowKind::Tfrc(tfrc(flow)?),
+            "tfrc" => FlowKind::Tfrc(tfrc(flow, PacketSize::Own)?),
+            "tfrc-sp" => FlowKind::Tfrc(tfrc(flow, PacketSize::TfrcSp(TfrcSp::default()))?),
             other => {
                 return Err(Mistake::new(
                     flow.kind.span(),
                     format!("there is no kind of flow `{other}`"),
                     "not a kind",
                 )
-                .hint(suggest::hint(other, &["tfrc"])));
+                .hint(suggest::hint(other, &["tfrc", "tfrc-sp"])));
             }
         };
         let (from, to) = names.pair(&flow.from, &flow.to)?;
@@ -189,7 +192,7 @@ fn flows(raw: &[raw::Flow], names: &Names<'_>) -> Checked<Vec<Flow>> {
     Ok(list)
 }
 
-fn tfrc(flow: &raw::Flow) -> Checked<TfrcFlow> {
+fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
     let segment = flow.segment.as_ref().map_or(Ok(SEGMENT_BYTES), |t| packet_bytes(t, 1))?;
     let header = flow.header.as_ref().map_or(Ok(HEADER_BYTES), |t| packet_bytes(t, 0))?;
     let application = match &flow.packets_per_second {
@@ -204,7 +207,8 @@ fn tfrc(flow: &raw::Flow) -> Checked<TfrcFlow> {
             Application::Every(Duration::from_secs_f64(1.0 / r))
         }
     };
-    Ok(TfrcFlow { segment, header, application })
+    let (config, dscp) = flow_config::config(flow, packet_size, segment, header)?;
+    Ok(TfrcFlow { segment, header, application, config, dscp })
 }
 
 fn gateways(raw: Option<&raw::Gateway>, names: &Names<'_>) -> Checked<Gateways> {
@@ -282,7 +286,7 @@ fn packet_bytes(given: &Spanned<raw::Text>, least: u32) -> Checked<u32> {
     }
 }
 
-fn parsed<T>(given: &Spanned<raw::Text>, read: fn(&str) -> Result<T, TextError>) -> Checked<T> {
+pub(super) fn parsed<T>(given: &Spanned<raw::Text>, read: fn(&str) -> Result<T, TextError>) -> Checked<T> {
     let written = &given.get_ref().0;
     read(written).map_err(|error| quantity(written, given.span(), error))
 }

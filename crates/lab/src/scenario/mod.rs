@@ -37,23 +37,30 @@
 //! | | `loss`: `"1%"`, or a table: `{ bernoulli = "1%" }`, `{ scripted = [3, 5] }` (packet numbers from 1), `{ gilbert_elliott = { to_bad = "1%", to_good = "30%", in_good = "0", in_bad = "50%" } }` | none |
 //! | | `changes`: later rates, `[{ at = "10s", rate = "1Mbit/s" }]` | none |
 //! | | `reverse`: a link goes both ways; the way back has the same rate, delay and queue, no loss and no changes. A table gives the way back its own values of any of these keys, `"none"` leaves it out. | the same |
-//! | `[[flow]]` | `kind` (`"tfrc"`), `from`, `to` | required |
+//! | `[[flow]]` | `kind` (`"tfrc"`, or `"tfrc-sp"` for small packets), `from`, `to` | required |
 //! | | `name` | kind and number |
 //! | | `start`, `stop` | `"0s"`, the end |
 //! | | `segment`: bytes of payload in a packet (the s of the equation) | `"1460B"` |
 //! | | `header`: bytes of all headers on the wire besides | `"44B"` |
 //! | | `packets_per_second`: limit of the application | none: always something to send |
+//! | | `guarantee`: a rate the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a circuit breaker | none |
+//! | | `guarantee_start`: `"first-rtt"`, `"first-loss-report"` | `"first-rtt"` |
+//! | | `guarantee_threshold`: y, below g/y the promise counts as broken | none |
+//! | | `dscp`: `"af11"` … `"af43"`, `"cs0"` … `"cs7"`, `"ef"` or a number | `"cs0"` |
+//! | `[flow.tfrc]` | the rate control of the flow above: the keys of [`rate_control`], as `revision = "ns2"` | RFC 5348 |
 //! | `[gateway]` | `listen`, `to`: the nodes where real datagrams enter and leave (`tfrc link`) | the first and the last of `nodes` |
 
 mod check;
 mod error;
+mod flow_config;
+pub mod rate_control;
 mod raw;
 mod suggest;
 
 use std::path::Path;
 
 use tfrc_sim::{Network, NodeId, Seed};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Dscp, Duration, Instant};
 
 pub use error::{InvalidScenario, ScenarioError};
 
@@ -108,6 +115,10 @@ pub struct TfrcFlow {
     pub header: u32,
     /// What there is to send.
     pub application: Application,
+    /// The rate control.
+    pub config: tfrc::Config,
+    /// What its packets are marked with.
+    pub dscp: Dscp,
 }
 
 /// What an application gives a flow to send.

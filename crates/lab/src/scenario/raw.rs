@@ -1,5 +1,6 @@
 //! The text as it is written: shape and types only, every value with its place.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -98,6 +99,12 @@ pub(super) struct Flow {
     pub(super) segment: Option<Spanned<Text>>,
     pub(super) header: Option<Spanned<Text>>,
     pub(super) packets_per_second: Option<Spanned<f64>>,
+    pub(super) guarantee: Option<Spanned<Text>>,
+    pub(super) guarantee_start: Option<Spanned<String>>,
+    pub(super) guarantee_threshold: Option<Spanned<f64>>,
+    pub(super) dscp: Option<Spanned<Text>>,
+    /// The keys of [`super::rate_control::AXES`].
+    pub(super) tfrc: Option<BTreeMap<Spanned<String>, Spanned<Text>>>,
 }
 
 #[derive(Debug, Deserialize)]

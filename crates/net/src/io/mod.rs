@@ -5,5 +5,5 @@ mod socket;
 mod timer;
 
 pub use clock::Clock;
-pub use socket::{Incoming, Outgoing, Socket};
+pub use socket::{Incoming, Offload, Outgoing, Socket};
 pub use timer::Timer;

@@ -22,10 +22,22 @@ pub struct Socket {
     state: UdpSocketState,
     clock: Clock,
     dscp: Dscp,
+    offload: Offload,
     buffers: Vec<Vec<u8>>,
     metas: Vec<RecvMeta>,
     received: usize,
     batch_time: (Instant, SystemTime),
+}
+
+/// Whether the system is given several datagrams at a time to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum Offload {
+    /// Where it can (Linux: generic segmentation offload): datagrams that are due together cost one system call.
+    #[default]
+    Segmentation,
+    /// Never: a system call each.
+    None,
 }
 
 /// A datagram that has arrived.
@@ -50,6 +62,8 @@ pub struct Outgoing<'a> {
     pub ecn: Ecn,
     /// Its payload.
     pub bytes: &'a [u8],
+    /// The payload is that of several datagrams one after another, each but the last of this length.
+    pub segment: Option<usize>,
 }
 
 impl Socket {
@@ -70,6 +84,7 @@ impl Socket {
             state,
             clock,
             dscp: Dscp::DEFAULT,
+            offload: Offload::default(),
             buffers: vec![vec![0; BUFFER]; batch],
             metas: vec![RecvMeta::default(); batch],
             received: 0,
@@ -83,6 +98,18 @@ impl Socket {
     /// What the system says.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
+    }
+
+    /// Chooses whether several datagrams may go in one system call.
+    pub const fn set_offload(&mut self, offload: Offload) {
+        self.offload = offload;
+    }
+
+    /// How many datagrams one [`Outgoing`] may hold: 1 where the system has no segmentation offload, and with a codepoint.
+    #[must_use]
+    pub fn longest_train(&self) -> usize {
+        let may = self.offload == Offload::Segmentation && self.dscp == Dscp::DEFAULT;
+        if may { self.state.max_gso_segments() } else { 1 }
     }
 
     /// Marks everything sent from now on with a Differentiated Services codepoint.
@@ -169,7 +196,7 @@ impl Socket {
             destination: datagram.to,
             ecn: to_codepoint(datagram.ecn),
             contents: datagram.bytes,
-            segment_size: None,
+            segment_size: datagram.segment,
             src_ip: None,
         };
         let sent =
@@ -253,7 +280,7 @@ mod tests {
         let (a, mut b) = (Socket::bind(any, clock)?, Socket::bind(any, clock)?);
         let to = b.local_addr()?;
         for (i, ecn) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ce].into_iter().enumerate() {
-            a.send(Outgoing { to, ecn, bytes: &vec![7; i] }).await?;
+            a.send(Outgoing { to, ecn, bytes: &vec![7; i], segment: None }).await?;
         }
         let mut got = Vec::new();
         while got.len() < 3 {
@@ -275,7 +302,7 @@ mod tests {
             let (mut a, mut b) =
                 (Socket::bind(address, Clock::start())?, Socket::bind(address, Clock::start())?);
             a.set_dscp("af11".parse().map_err(io::Error::other)?)?;
-            a.send(Outgoing { to: b.local_addr()?, ecn: Ecn::Ect0, bytes: b"marked" }).await?;
+            a.send(Outgoing { to: b.local_addr()?, ecn: Ecn::Ect0, bytes: b"marked", segment: None }).await?;
             while b.receive()? == 0 {
                 b.readable().await?;
             }
@@ -292,7 +319,7 @@ mod tests {
         let mut a = Socket::bind(any, Clock::start())?;
         let nobody = std::net::UdpSocket::bind(any)?.local_addr()?;
         for _ in 0..3 {
-            a.send(Outgoing { to: nobody, ecn: Ecn::NotEct, bytes: b"x" }).await?;
+            a.send(Outgoing { to: nobody, ecn: Ecn::NotEct, bytes: b"x", segment: None }).await?;
             assert_eq!(a.receive()?, 0);
         }
         Ok(())

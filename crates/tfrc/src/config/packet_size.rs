@@ -94,7 +94,7 @@ pub enum ShortIntervals {
 /// How a flow of packets of size s comes to the loss event rate that a flow of size S at its rate in bytes would see.
 ///
 /// The two papers were not at hand in full: what is here follows their abstracts, RFC 4828 §4.4 and appendix A, and a renewal
-/// argument. `docs/models/tfrc-measuring.md` has the derivation.
+/// argument. `docs/models/tfrc.md` has the derivation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SizeCorrection {

@@ -58,8 +58,9 @@ impl Default for CircuitBreaker {
 }
 
 impl CircuitBreaker {
-    /// The limits in force with `guarantee`.
-    pub(crate) fn limits(self, guarantee: Guarantee) -> Option<BreakerLimits> {
+    /// The limits in force with `guarantee`; `None` if there is no circuit breaker then.
+    #[must_use]
+    pub fn limits(self, guarantee: Guarantee) -> Option<BreakerLimits> {
         match self {
             Self::Always(limits) => Some(limits),
             Self::WithGuarantee(limits) if guarantee != Guarantee::None => Some(limits),

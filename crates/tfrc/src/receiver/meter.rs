@@ -61,7 +61,16 @@ impl ReceiveRate {
         let whole_window_known = self.arrivals.get(0).is_some_and(|oldest| long_ago(&oldest));
         if whole_window_known && !rtt.is_zero() {
             let before = self.arrivals.iter().rev().find(long_ago).map_or(0, |tally| tally.bytes);
-            return Rate::of(f64_from_u64(self.bytes - before), rtt);
+            if self.bytes > before {
+                return Rate::of(f64_from_u64(self.bytes - before), rtt);
+            }
+            // The host is later with its report than a round-trip time: what came since the last one counts all the same.
+            if let Some(last) = self.expirations.iter().next_back() {
+                return Rate::of(
+                    f64_from_u64(self.bytes - last.bytes),
+                    now.saturating_since(last.at).max(rtt),
+                );
+            }
         }
         let since = self.expirations.iter().rev().find(long_ago).or_else(|| self.expirations.get(0));
         match since {
@@ -116,6 +125,17 @@ mod tests {
     #[test]
     fn early_feedback_does_not_change_the_rate() {
         assert_eq!(steady(1, 1030), 1_000_000.0);
+    }
+
+    /// Many packets a round-trip time, then none; the timer that was due at 100 ms is served at 250 ms.
+    #[test]
+    fn a_late_report_counts_all_since_the_last_one() {
+        let mut meter = ReceiveRate::new();
+        meter.on_expiration(at(0));
+        for ms in 1..=100 {
+            meter.on_data(at(ms), 1000);
+        }
+        assert_eq!(meter.measure(at(250), RTT).bytes_per_sec(), 400_000.0);
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl Receiver {
             counter_rtt: CounterRtt::new(),
             timer: None,
             timer_rtt: settings.receiver_rtt_before_sample,
-            least_period: Duration::ZERO,
+            least_period: settings.feedback_floor,
             data_since_feedback: false,
             overdue: false,
             due: None,
@@ -132,7 +132,7 @@ impl Receiver {
 
     /// One that cannot report more often than this, whatever the round-trip time.
     pub(crate) fn reporting_every(config: &Config, least_period: Duration) -> Self {
-        Self { least_period, ..Self::new(config) }
+        Self { least_period: least_period.max(config.settings().feedback_floor), ..Self::new(config) }
     }
 
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without

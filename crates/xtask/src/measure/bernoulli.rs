@@ -1,4 +1,4 @@
-//! Measurements in real time, which take minutes and so are no tests: `cargo xtask measure bernoulli`.
+//! `cargo xtask measure bernoulli`: the built command in real time.
 //!
 //! Under independent losses of probability p that nothing else hinders, a flow should in the long run send L packets per
 //! round-trip time, where 1/f(p_e) = L and p_e = p/(1 + p L): the losses of one round-trip time are one loss event. Here the

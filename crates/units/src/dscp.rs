@@ -1,17 +1,23 @@
-use std::fmt;
-use std::str::FromStr;
+//! Differentiated Services codepoints (RFC 2474, RFC 2597).
 
-use serde::{Deserialize, Serialize};
+use core::fmt;
+use core::str::FromStr;
 
 /// A Differentiated Services codepoint: the upper six bits of the IPv4 TOS or IPv6 Traffic Class byte (RFC 2474 §3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "u8", into = "u8")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dscp(u8);
 
 /// A text or number is no codepoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is no DSCP; expected af11 to af43, cs0 to cs7, ef, or a number from 0 to 63")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotADscp;
+
+impl fmt::Display for NotADscp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("is no DSCP; expected af11 to af43, cs0 to cs7, ef, or a number from 0 to 63")
+    }
+}
+
+impl core::error::Error for NotADscp {}
 
 impl Dscp {
     /// Best effort, 0.
@@ -56,16 +62,16 @@ impl FromStr for Dscp {
     type Err = NotADscp;
 
     fn from_str(text: &str) -> Result<Self, NotADscp> {
-        let text = text.to_ascii_lowercase();
-        let digit = |text: &str, i: usize| text.get(i..=i).and_then(|d| d.parse::<u8>().ok()).ok_or(NotADscp);
-        let number = match (text.get(..2), text.len()) {
-            (Some("ef"), 2) => 46,
-            (Some("cs"), 3) => match digit(&text, 2)? {
+        let digit = |i: usize| text.get(i..=i).and_then(|d| d.parse::<u8>().ok()).ok_or(NotADscp);
+        let is = |head: &str| text.get(..2).is_some_and(|t| t.eq_ignore_ascii_case(head));
+        let number = match text.len() {
+            2 if is("ef") => 46,
+            3 if is("cs") => match digit(2)? {
                 class @ 0..8 => 8 * class,
                 _ => return Err(NotADscp),
             },
             // RFC 2597 §6: class x, drop precedence y.
-            (Some("af"), 4) => match (digit(&text, 2)?, digit(&text, 3)?) {
+            4 if is("af") => match (digit(2)?, digit(3)?) {
                 (class @ 1..5, precedence @ 1..4) => 8 * class + 2 * precedence,
                 _ => return Err(NotADscp),
             },
@@ -89,6 +95,7 @@ impl fmt::Display for Dscp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::string::ToString;
 
     /// RFC 2597 §6 and RFC 2474 §4.2.2 list the codepoints.
     #[test]

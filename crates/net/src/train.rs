@@ -1,0 +1,115 @@
+//! Datagrams on their way from the machine to the socket, those that may go together side by side.
+
+use std::net::SocketAddr;
+
+use tfrc_units::Ecn;
+
+use crate::io::Outgoing;
+
+/// Bytes that one system call may carry: what fits into an IP packet that is only cut afterwards, with room for its headers.
+const LONGEST: usize = 65_000;
+
+/// Datagrams in the order of sending. Equally long ones to the same peer with the same mark that follow each other make a train,
+/// which may be one system call (generic segmentation offload); a shorter one ends it.
+#[derive(Debug, Default)]
+pub(crate) struct Trains {
+    bytes: Vec<u8>,
+    trains: Vec<Train>,
+    /// Datagrams in a train, at most.
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Train {
+    to: SocketAddr,
+    ecn: Ecn,
+    start: usize,
+    end: usize,
+    /// Length of all but the last datagram.
+    segment: usize,
+    datagrams: usize,
+    closed: bool,
+}
+
+impl Trains {
+    /// At most so many datagrams in a train from now on; 1 where the system cannot cut.
+    pub(crate) const fn limit(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    pub(crate) fn add(&mut self, to: SocketAddr, ecn: Ecn, datagram: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(datagram);
+        let (end, length) = (self.bytes.len(), datagram.len());
+        if let Some(train) = self.trains.last_mut()
+            && !train.closed
+            && (train.to, train.ecn) == (to, ecn)
+            && train.datagrams < self.most
+            && (1..=train.segment).contains(&length)
+            && end - train.start <= LONGEST
+        {
+            (train.end, train.datagrams, train.closed) = (end, train.datagrams + 1, length < train.segment);
+            return;
+        }
+        self.trains.push(Train { to, ecn, start, end, segment: length, datagrams: 1, closed: length == 0 });
+    }
+
+    /// All of them, in order.
+    pub(crate) fn trains(&self) -> impl Iterator<Item = Outgoing<'_>> {
+        self.trains.iter().map(|train| Outgoing {
+            to: train.to,
+            ecn: train.ecn,
+            bytes: self.bytes.get(train.start..train.end).unwrap_or_default(),
+            segment: (train.datagrams > 1).then_some(train.segment),
+        })
+    }
+
+    /// They are gone.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.trains.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
+    const TWO: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 2);
+
+    /// Lengths of the trains, with the length of their datagrams.
+    fn trains(most: usize, datagrams: &[(SocketAddr, Ecn, usize)]) -> Vec<(usize, Option<usize>)> {
+        let mut trains = Trains::default();
+        trains.limit(most);
+        for (to, ecn, length) in datagrams {
+            trains.add(*to, *ecn, &vec![7; *length]);
+        }
+        trains.trains().map(|train| (train.bytes.len(), train.segment)).collect()
+    }
+
+    #[test]
+    fn equal_datagrams_go_together_and_a_shorter_one_ends_the_train() {
+        let all = [100, 100, 40, 100, 100, 120, 120].map(|length| (ONE, Ecn::Ect0, length));
+        assert_eq!(trains(64, &all), [(240, Some(100)), (200, Some(100)), (240, Some(120))]);
+        assert_eq!(trains(2, &all), [(200, Some(100)), (40, None), (200, Some(100)), (240, Some(120))]);
+        assert_eq!(trains(1, &all).len(), 7);
+    }
+
+    #[test]
+    fn what_differs_goes_apart() {
+        let mixed = [(ONE, Ecn::Ect0, 9), (TWO, Ecn::Ect0, 9), (TWO, Ecn::NotEct, 9), (TWO, Ecn::NotEct, 9)];
+        assert_eq!(trains(64, &mixed), [(9, None), (9, None), (18, Some(9))]);
+        let empty = [(ONE, Ecn::Ect0, 0), (ONE, Ecn::Ect0, 0)];
+        assert_eq!(trains(64, &empty), [(0, None), (0, None)]);
+    }
+
+    #[test]
+    fn no_train_is_longer_than_an_ip_packet() {
+        let many = [(ONE, Ecn::Ect0, 1400); 100];
+        assert_eq!(
+            trains(64, &many),
+            [(46 * 1400, Some(1400)), (46 * 1400, Some(1400)), (8 * 1400, Some(1400))]
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! Measurements that take minutes and so are no tests.
+
+mod bernoulli;
+mod fixed_points;
+
+pub(crate) use bernoulli::bernoulli;
+pub(crate) use fixed_points::fixed_points;
