@@ -22,7 +22,6 @@ const KEPT: u64 = 64;
 pub(crate) struct DataSender {
     tfrc: Sender,
     ccid: Ccid,
-    config: tfrc::Config,
     counter: WindowCounter,
     log: SentLog,
     verifier: Verifier,
@@ -77,7 +76,6 @@ impl DataSender {
         Self {
             tfrc: Sender::new(config),
             ccid,
-            config: *config,
             counter: WindowCounter::default(),
             log: SentLog::default(),
             verifier: Verifier::new(verification),
@@ -98,7 +96,7 @@ impl DataSender {
     /// The ends have agreed on another CCID than expected: its rate control begins anew.
     pub(crate) fn begin_with(&mut self, now: Instant, ccid: Ccid, config: &tfrc::Config) {
         let rtt = self.tfrc.rtt();
-        (self.tfrc, self.ccid, self.config) = (Sender::new(config), ccid, *config);
+        (self.tfrc, self.ccid) = (Sender::new(config), ccid);
         if let Some(rtt) = rtt {
             self.tfrc.on_rtt_sample(now, rtt);
         }
@@ -198,8 +196,8 @@ impl DataSender {
         let receive_rate = self.verifier.receive_rate(claimed, sent.at, rtt, segment);
         let (losses, p) = match options.intervals {
             Some(reported) => {
-                let (config, tfrc) = (&self.config, &self.tfrc);
-                let longest = |rate| longest_first_interval(config, tfrc, rate);
+                let tfrc = &self.tfrc;
+                let longest = |rate| longest_first_interval(tfrc, rate);
                 let intervals = self.verifier.intervals(ack, &reported, longest);
                 let losses = self.losses(ack, reported.skip_length, &intervals);
                 let p = self.rate_of(ack, reported.skip_length, &intervals, options.drop_counts.as_ref());
@@ -230,12 +228,12 @@ impl DataSender {
         match self.ccid {
             Ccid::Three => {
                 let lengths = self.verifier.lengths(ack, skip, intervals, &self.log, self.tfrc.rtt());
-                tfrc::loss_event_rate(&lengths, &self.config)
+                tfrc::loss_event_rate(&lengths, &self.tfrc.config())
             }
             Ccid::Four => {
                 let rtt = self.rtt_or_default();
                 let measured = self.interval_times.measure(ack, skip, intervals, drop_counts, &self.log, rtt);
-                tfrc::loss_event_rate_of(&measured, &self.config)
+                tfrc::loss_event_rate_of(&measured, &self.tfrc.config())
             }
         }
     }
@@ -322,9 +320,9 @@ impl DataSender {
 }
 
 /// The longest synthetic first interval of a receiver that this rate can have reached (RFC 5348 §6.3.1).
-fn longest_first_interval(config: &tfrc::Config, tfrc: &Sender, rate: Rate) -> f64 {
+fn longest_first_interval(tfrc: &Sender, rate: Rate) -> f64 {
     let Some(rtt) = tfrc.rtt() else { return f64::INFINITY };
-    match config.settings().equation.loss_event_rate(tfrc.segment_size().max(1.0), rtt, rate) {
+    match tfrc.config().settings().equation.loss_event_rate(tfrc.segment_size().max(1.0), rtt, rate) {
         Ok(p) => 1.0 / p.get(),
         Err(InverseError::RateTooHigh) => f64::INFINITY,
         Err(_) => 1.0,

@@ -24,7 +24,7 @@ pub(crate) enum SentKind {
     Skipped,
 }
 
-/// The packets sent last, one entry per sequence number, at most 2^16, or 64 while none of them carried data.
+/// The packets sent last, one entry per sequence number, at most 2^16, or 16 while none of them carried data.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentLog {
     /// The number of the first entry.
@@ -67,12 +67,12 @@ impl Entry {
     }
 }
 
-/// Room is made for so many entries at once: doubling would waste up to half of it.
-const GROWTH: usize = 64;
+/// Room is made for a quarter more entries at once, or so many: doubling would waste up to half of it.
+const GROWTH: usize = 17;
 /// Older packets are forgotten: an acknowledgement of one is no use any more.
 const MAX_ENTRIES: usize = 1 << 16;
 /// An end that only acknowledges need not remember more than a handshake.
-const MAX_WITHOUT_DATA: usize = 64;
+const MAX_WITHOUT_DATA: usize = 16;
 
 impl SentLog {
     /// The packet with the next number has gone.

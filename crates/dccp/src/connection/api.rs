@@ -1,5 +1,6 @@
 //! What the application calls.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tfrc::{BlockReason, SendDecision};
@@ -179,8 +180,8 @@ impl Connection {
     }
 
     /// The longest packet may have changed: the path's MTU less IP and UDP headers.
-    pub const fn set_max_packet(&mut self, bytes: usize) {
-        self.config.max_packet = bytes;
+    pub fn set_max_packet(&mut self, bytes: usize) {
+        Arc::make_mut(&mut self.config).max_packet = bytes;
     }
 
     /// What a server's Response gives the client to keep.

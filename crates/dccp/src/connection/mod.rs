@@ -25,6 +25,7 @@ mod transmit;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tfrc::Report;
@@ -54,7 +55,7 @@ use timers::Timers;
 /// packets by 512 runs. Work per call is bounded by the size of a packet.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    config: ConnectionConfig,
+    config: Arc<ConnectionConfig>,
     role: Role,
     state: State,
     ports: Ports,
@@ -141,7 +142,7 @@ const MAX_TEXT: usize = 200;
 
 impl Connection {
     fn new(
-        config: ConnectionConfig,
+        config: Arc<ConnectionConfig>,
         role: Role,
         state: State,
         ports: Ports,

@@ -1,5 +1,6 @@
 //! Whether a Request becomes a connection (RFC 4340 §8.1.3, step 3 of §8.5), at once or by way of a cookie (§8.1.4).
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
@@ -113,7 +114,11 @@ impl Endpoint {
         isr: SeqNo48,
     ) -> Option<Connection> {
         let encapsulation = self.encapsulation(remote)?;
-        let config = ConnectionConfig { encapsulation, ..self.config.connection.clone() };
+        let config = if encapsulation == self.serving_config.encapsulation {
+            Arc::clone(&self.serving_config)
+        } else {
+            Arc::new(ConnectionConfig { encapsulation, ..(*self.serving_config).clone() })
+        };
         Some(Connection::server_at(config, ports, iss, isr, now))
     }
 

@@ -8,6 +8,7 @@ mod tombs;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
@@ -34,6 +35,8 @@ type Key = (SocketAddr, u16, u16);
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     config: EndpointConfig,
+    /// Shared by all connections that are accepted.
+    serving_config: Arc<ConnectionConfig>,
     seed: [u8; 32],
     slots: Slots,
     by_key: BTreeMap<Key, ConnectionId>,
@@ -118,6 +121,7 @@ impl Endpoint {
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Self {
         Self {
             limiter: RateLimiter::new(config.resets_per_second),
+            serving_config: Arc::new(config.connection.clone()),
             config,
             seed,
             slots: Slots::default(),

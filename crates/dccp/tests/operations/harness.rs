@@ -169,8 +169,10 @@ impl End {
 
 impl World {
     fn new() -> Self {
-        let connection =
-            ConnectionConfig { skipped_numbers: SkippedNumbers::Every { datagrams: 8 }, ..Default::default() };
+        let connection = ConnectionConfig {
+            skipped_numbers: SkippedNumbers::Every { datagrams: 8 },
+            ..Default::default()
+        };
         let serving = EndpointConfig {
             listen: Listen::One,
             port: PORT,
