@@ -1,7 +1,8 @@
 //! The rate control with any input: never a panic, never a rate that is no number.
 
 use tfrc::{
-    Ack, Advisor, Arrival, Config, Feedback, Hold, LossReport, PacketKind, Receiver, Revision, Sender, Settings,
+    Ack, Advisor, Arrival, Config, Feedback, Hold, LossReport, PacketKind, Receiver, Revision, Sender,
+    Settings,
 };
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 

@@ -34,7 +34,10 @@ fn main() -> Result<(), Failure> {
         ["relay", listen, to, "forge"] => relay(listen.parse()?, to.parse()?, Deed::Forge),
         ["relay", listen, to, "inflate"] => relay(listen.parse()?, to.parse()?, Deed::Inflate),
         ["relay", listen, to, "replay"] => relay(listen.parse()?, to.parse()?, Deed::Replay),
-        _ => Err("usage: attack requests ADDRESS COUNT | attack relay LISTEN ADDRESS forge|inflate|replay".into()),
+        _ => {
+            Err("usage: attack requests ADDRESS COUNT | attack relay LISTEN ADDRESS forge|inflate|replay"
+                .into())
+        }
     }
 }
 
@@ -48,7 +51,8 @@ fn emit(ports: (u16, u16), header: Header, options: &[u8], payload: &[u8]) -> Re
 
 /// Requests from forty UDP ports with all DCCP ports each.
 fn requests(to: SocketAddr, count: u32) -> Result<(), Failure> {
-    let sockets: Vec<UdpSocket> = (0..40).map(|_| UdpSocket::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    let sockets: Vec<UdpSocket> =
+        (0..40).map(|_| UdpSocket::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
     for socket in &sockets {
         socket.set_nonblocking(true)?;
     }
@@ -58,8 +62,7 @@ fn requests(to: SocketAddr, count: u32) -> Result<(), Failure> {
     let mut buffer = [0; 2000];
     for (n, socket) in (0..count).zip(sockets.iter().cycle()) {
         let port = u16::try_from(1024 + n / 40 % 64_000)?;
-        let header =
-            Header::Request { seq: SeqNo48::new(noise.next() >> 16), service: ServiceCode::NONE };
+        let header = Header::Request { seq: SeqNo48::new(noise.next() >> 16), service: ServiceCode::NONE };
         let request = emit((port, PORT), header, &[], &[])?;
         sent += socket.send_to(&request, to).unwrap_or(0);
         while let Ok((length, _)) = socket.recv_from(&mut buffer) {

@@ -280,10 +280,6 @@ fn honest_reports_pass() {
         let sent =
             |stats: tfrc_dccp::Stats| f64::from(u32::try_from(stats.sent_data_packets).expect("not so many"));
         let ratio = sent(records) / sent(trusting);
-        println!(
-            "{name}: {} of {} corrected, {ratio}",
-            records.corrected_feedback, records.received_feedback
-        );
         assert!((0.99..=1.01).contains(&ratio), "{name}: {ratio} of the packets");
         assert!(
             records.corrected_feedback * 100 <= records.received_feedback,

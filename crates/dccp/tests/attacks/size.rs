@@ -101,7 +101,6 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
     assert!((80..=120).contains(&in_flight), "{in_flight} packets in flight");
     assert!(received > 100_000 && lost > 50, "{received} received, {lost} lost");
     let each = |end: &End| end.heap / i64::try_from(CONNECTIONS).expect("few");
-    println!("sender {} bytes, receiver {} bytes", each(&client), each(&server));
     assert!(each(&client) <= 8192, "the sender has {} bytes", each(&client));
     assert!(each(&server) <= 8192, "the receiver has {} bytes", each(&server));
 }
