@@ -6,7 +6,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 use super::Ccid;
 use super::ccid4::IntervalTimes;
 use super::counter::WindowCounter;
-use super::intervals::{combine, rate_from_wire};
+use super::intervals::{combine, measures_as_receivers_do, rate_from_wire};
 use super::sent::{Sent, SentKind, SentLog};
 use super::verify::{Verification, Verifier};
 use crate::wire::{DataDropped, DropCode, DroppedPackets, Elapsed, LossInterval, LossIntervals};
@@ -190,6 +190,7 @@ impl DataSender {
             (None, None) => since_sent.saturating_sub(self.tfrc.rtt().unwrap_or(since_sent)),
         };
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
+        let alike = measures_as_receivers_do(&self.tfrc.config());
         let dropped = options.dropped.map_or(0, |dropped| self.newly_dropped(ack, &dropped));
         let claimed = self.limited(Rate::from_bytes_per_sec(f64::from(receive_rate)), dropped, options);
         let (rtt, segment) = (self.tfrc.rtt(), self.tfrc.segment_size());
@@ -201,13 +202,15 @@ impl DataSender {
                 let intervals = self.verifier.intervals(ack, &reported, longest);
                 let losses = self.losses(ack, reported.skip_length, &intervals);
                 let p = self.rate_of(ack, reported.skip_length, &intervals, options.drop_counts.as_ref());
-                (losses, combine(p, options.loss_event_rate))
+                (losses, combine(p, options.loss_event_rate.filter(|_| alike)))
             }
             None => {
                 (LossReport::NoNewLoss, options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire))
             }
         };
-        let loss_event_rate = self.verifier.loss_event_rate(now, p, sent.at, self.rtt_or_default());
+        // Other estimators may leap where a long interval ends.
+        let loss_event_rate =
+            if alike { self.verifier.loss_event_rate(now, p, sent.at, self.rtt_or_default()) } else { p };
         self.tfrc.on_feedback(
             now,
             Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses },
