@@ -41,7 +41,7 @@ const STEPS: [Step; 10] = [
     Step {
         title: "the corpora of the fuzz targets",
         work: Work::Cargo(
-            &["test", "--locked", "--manifest-path", "fuzz/Cargo.toml"],
+            &["test", "--manifest-path", "fuzz/Cargo.toml"],
             &[("CARGO_TARGET_DIR", "target")],
         ),
     },
