@@ -40,10 +40,7 @@ const STEPS: [Step; 10] = [
     Step { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
     Step {
         title: "the corpora of the fuzz targets",
-        work: Work::Cargo(
-            &["test", "--manifest-path", "fuzz/Cargo.toml"],
-            &[("CARGO_TARGET_DIR", "target")],
-        ),
+        work: Work::Cargo(&["test", "--manifest-path", "fuzz/Cargo.toml"], &[("CARGO_TARGET_DIR", "target")]),
     },
     Step { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
     Step {

@@ -185,6 +185,27 @@ fn a_reset_needs_both_numbers() {
     assert_eq!(attempt(seq.add(10), ack.sub(1000)), Some(State::Open));
 }
 
+/// A connection that is over repeats its closing text a few times for a peer that has not got it, not for ever for a forger.
+#[test]
+fn the_last_word_is_no_amplifier() {
+    let mut pair = busy();
+    pair.run_until_sent(Duration::from_secs(60));
+    pair.client.close_after = true;
+    pair.run_to_end(Duration::from_secs(60));
+    let ports = pair.client.connection().ports();
+    let (mut with_text, mut resets) = (0, 0);
+    for n in 0..100 {
+        let header = Header::Data { seq: Sequence::Long(SeqNo48::new(n)) };
+        hand(&mut pair, Side::Server, &packet(ports, header, &[], &[]));
+        let (now, mut bytes) = (pair.now, Vec::new());
+        while pair.server.endpoint.poll_transmit(now, &mut bytes).is_some() {
+            resets += 1;
+            with_text += usize::from(!parse(&bytes).payload.is_empty());
+        }
+    }
+    assert_eq!((resets, with_text), (100, 8));
+}
+
 /// Before a connection lives, a forged Response needs the number of a Request that nobody else has seen.
 #[test]
 fn a_forged_response_finds_no_client() {
