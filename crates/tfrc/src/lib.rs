@@ -36,6 +36,8 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
@@ -55,8 +57,8 @@ pub use config::{
     BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, Growth,
     Guarantee, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval,
     NoFeedback, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor, RateStep,
-    ReceiveLimit, Reschedule, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing,
-    Target, TfrcSp, Weights,
+    ReceiveLimit, ReceiveRateWindow, Reschedule, SegmentSize, Settings, ShortIntervals, SizeCorrection,
+    SlowStart, Spacing, Target, TfrcSp, Weights,
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};

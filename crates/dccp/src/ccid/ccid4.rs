@@ -8,13 +8,13 @@
 
 use alloc::vec::Vec;
 
-use tfrc::{Config, NominalSegment, PacketSize, ReportedInterval, TfrcSp};
+use tfrc::{Config, NominalSegment, PacketSize, ReportedInterval, ShortIntervals, TfrcSp};
 use tfrc_units::{Duration, Instant, SeqNo48, f64_from_u64};
 
 use super::Ccid;
 use super::sent::SentLog;
 use crate::connection::Encapsulation;
-use crate::wire::{DroppedPackets, LossIntervals, PacketType};
+use crate::wire::{DroppedPackets, LossInterval, LossIntervals, PacketType};
 
 /// IPv4 without options, and UDP.
 const IP: usize = 20;
@@ -38,7 +38,7 @@ const fn below(encapsulation: Encapsulation) -> usize {
 impl Ccid {
     /// The settings of a half-connection with this CCID: CCID 4 is TFRC-SP with the headers that its packets have and the MSS of a
     /// path that carries `max_packet` bytes of DCCP (RFC 4828 §3); CCID 3 never is. The rest is as in `base`, of TFRC-SP the Min Interval
-    /// and the rule for short intervals.
+    /// and the rule for short intervals; with that of ns-2 the headers too.
     pub(crate) fn config(self, base: &Config, encapsulation: Encapsulation, max_packet: usize) -> Config {
         let mut settings = *base.settings();
         let cut = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -48,12 +48,13 @@ impl Ccid {
             (Self::Four, set) => {
                 let wished = if let PacketSize::TfrcSp(wished) = set { wished } else { TfrcSp::default() };
                 let mss = (max_packet + below(encapsulation)).saturating_sub(IP_AND_TCP).max(1);
-                PacketSize::TfrcSp(TfrcSp {
-                    nominal: NominalSegment::PathMss(cut(mss)),
+                let header = match wished.short_intervals {
+                    // ns-2 charges its own headers, and whoever asks for it wants its rates.
+                    ShortIntervals::Ns2 => wished.header,
                     // Short sequence numbers are never sent.
-                    header: cut(header_bytes(encapsulation, true)),
-                    ..wished
-                })
+                    _ => cut(header_bytes(encapsulation, true)),
+                };
+                PacketSize::TfrcSp(TfrcSp { nominal: NominalSegment::PathMss(cut(mss)), header, ..wished })
             }
         };
         settings.validate().unwrap_or(*base)
@@ -84,16 +85,17 @@ impl IntervalTimes {
     pub(crate) fn measure(
         &mut self,
         ack: SeqNo48,
-        intervals: &LossIntervals<'_>,
+        skip: u8,
+        intervals: &[LossInterval],
         dropped: Option<&DroppedPackets<'_>>,
         log: &SentLog,
         rtt: Duration,
     ) -> Vec<ReportedInterval> {
         let mut counts = dropped.into_iter().flat_map(DroppedPackets::iter);
-        let mut end = ack.add(1).sub(u64::from(intervals.skip_length));
+        let mut end = ack.add(1).sub(u64::from(skip));
         let mut ended = self.sent_at(ack, log);
         let (mut measured, mut starts) = (Vec::new(), Vec::new());
-        for interval in intervals.iter() {
+        for interval in intervals {
             let start = end.sub(u64::from(interval.lossless_length) + u64::from(interval.loss_length));
             let began = self.sent_at(start, log);
             // Only the time before the first loss event has no lossy part. It is as long as it is.
@@ -128,8 +130,9 @@ fn round_trips(lasted: Duration, rtt: Duration) -> f64 {
 mod tests {
     use super::*;
     use crate::ccid::sent::{Sent, SentKind};
-    use crate::wire::{LossInterval, Nonce};
+    use crate::wire::Nonce;
     use core::net::{IpAddr, Ipv4Addr};
+    use tfrc::{Revision, Settings};
 
     const NATIVE: Encapsulation = Encapsulation::Native {
         local: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -160,6 +163,12 @@ mod tests {
             panic!("not TFRC-SP")
         };
         assert_eq!((sp.nominal.bytes(), sp.header), (536, 36));
+        let ns2 = Settings {
+            packet_size: PacketSize::TfrcSp(TfrcSp::for_revision(Revision::Ns2)),
+            ..Settings::default()
+        };
+        let ns2 = Ccid::Four.config(&ns2.validate().expect("sound"), Encapsulation::Udp, 1472);
+        assert_eq!(ns2.settings().packet_size.data_share(32.0), 0.5);
     }
 
     fn interval(lossless_length: u32, loss_length: u32, data_length: u32) -> LossInterval {
@@ -181,7 +190,8 @@ mod tests {
         let (mut space, mut count_space) = (Vec::new(), Vec::new());
         let intervals = LossIntervals::encode(2, &example, &mut space);
         let dropped = counts.map(|counts| DroppedPackets::encode(counts, &mut count_space));
-        times.measure(SeqNo48::new(44), &intervals, dropped.as_ref(), log, RTT)
+        let reported: Vec<LossInterval> = intervals.iter().collect();
+        times.measure(SeqNo48::new(44), intervals.skip_length, &reported, dropped.as_ref(), log, RTT)
     }
 
     #[test]
