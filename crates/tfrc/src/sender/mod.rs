@@ -188,7 +188,11 @@ impl Sender {
     fn coverage_at(&self, now: Instant, pace: Rate) -> Coverage {
         // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
         let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
-        if !capped && self.pacing.next_send(pace, self.rtt.mean()) > now { Coverage::NotDataLimited } else { Coverage::DataLimited }
+        if !capped && self.pacing.next_send(pace, self.rtt.mean()) > now {
+            Coverage::NotDataLimited
+        } else {
+            Coverage::DataLimited
+        }
     }
 
     /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet really sent.
