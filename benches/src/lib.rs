@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "quinn")]
 pub mod cubic;
 
 /// Packets in a round-trip time: what the equation allows at this loss.

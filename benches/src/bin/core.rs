@@ -1,4 +1,4 @@
-//! `core tfrc|advisor|cubic|nothing PACKETS`: the work of one rate control, to be counted by callgrind.
+//! `core tfrc|cubic|nothing PACKETS`: the work of one rate control, to be counted by callgrind.
 
 use std::error::Error;
 
@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let packets = packets.parse()?;
     let state = match which.as_str() {
         "tfrc" => drive(&mut Ours::new(), packets),
+        #[cfg(feature = "quinn")]
         "cubic" => drive(&mut tfrc_benches::cubic::Cubic::new()?, packets),
         "nothing" => drive(&mut Nothing(0), packets),
         other => return Err(format!("there is no {other}").into()),
