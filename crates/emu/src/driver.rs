@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tfrc_net::io::Clock;
-use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, Outgoing, Tally};
+use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, Outgoing, Precedence, Tally};
 use tfrc_units::Instant;
 use tokio::sync::mpsc;
 
@@ -121,7 +121,11 @@ impl<A: Agent<Payload: Payload>> Driver<A> {
         let payload = A::Payload::from(Datagram { client, bytes });
         // Numbers of the relay's flows come after those that agents use: 2^31 and up, by client.
         let flow = FlowId((client as u32) | (1 << 31));
-        self.world.engine.inject(at, from, Outgoing { to, flow, size, ecn, payload });
+        self.world.engine.inject(
+            at,
+            from,
+            Outgoing { to, flow, size, ecn, precedence: Precedence::Low, payload },
+        );
     }
 
     /// A client not heard before, if there is room for one.

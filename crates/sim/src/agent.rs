@@ -7,8 +7,8 @@ use crate::{Context, Packet};
 
 /// A protocol machine on a node. The engine tells it what reaches it; it answers through the [`Context`].
 pub trait Agent {
-    /// What its packets carry besides the [`crate::Header`].
-    type Payload;
+    /// What its packets carry besides the [`crate::Header`]. Links that duplicate packets copy it.
+    type Payload: Clone;
 
     /// A packet arrived for this agent.
     fn on_packet(
@@ -46,7 +46,7 @@ pub struct NoAgent<P> {
     payload: PhantomData<P>,
 }
 
-impl<P> Agent for NoAgent<P> {
+impl<P: Clone> Agent for NoAgent<P> {
     type Payload = P;
 
     fn on_packet(&mut self, _: Instant, _: Packet<P>, _: &mut Context<'_, P>) {

@@ -7,7 +7,7 @@
 //! live side by side.
 //!
 //! ```
-//! use tfrc_sim::{Ecn, FlowId, Limit, LinkSpec, Network, NoAgent, Outgoing, Queue, Seed};
+//! use tfrc_sim::{Ecn, FlowId, Limit, LinkSpec, Network, NoAgent, Outgoing, Precedence, Queue, Seed};
 //! use tfrc_units::{Duration, Instant, Rate};
 //!
 //! let mut network = Network::new();
@@ -22,7 +22,7 @@
 //! let mut engine = network.build::<NoAgent<&str>>(Seed(1));
 //! let near = engine.gateway(a).unwrap();
 //! let far = engine.gateway(b).unwrap();
-//! let packet = Outgoing { to: far, flow: FlowId(0), size: 1000, ecn: Ecn::NotEct, payload: "hello" };
+//! let packet = Outgoing { to: far, flow: FlowId(0), size: 1000, ecn: Ecn::NotEct, precedence: Precedence::Low, payload: "hello" };
 //! engine.inject(Instant::ZERO, near, packet);
 //! engine.run_until(Instant::ZERO + Duration::from_secs(1));
 //! let delivery = engine.poll_delivery(far).unwrap();
@@ -37,6 +37,7 @@ mod agent;
 mod engine;
 mod link;
 mod loss;
+mod marker;
 mod network;
 mod packet;
 mod queue;
@@ -46,11 +47,16 @@ mod trace;
 
 pub use agent::{Agent, AgentId, NoAgent, TimerKey};
 pub use engine::{Context, Delivery, Engine, UnknownNode};
-pub use link::{LinkStats, Tally};
-pub use loss::Loss;
-pub use network::{LinkId, LinkSpec, Network, NetworkError, NodeId, RateChange};
-pub use packet::{Address, FlowId, Header, Outgoing, Packet};
-pub use queue::{Limit, Queue};
+pub use link::{FlowStats, LinkStats, Tally};
+pub use loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
+pub use marker::{ColorMode, Marker, MarkerRule, MeterScope};
+pub use network::{FlowCounts, LinkId, LinkSpec, Network, NetworkError, NodeId, RateChange, Reorder};
+pub use packet::{Address, FlowId, Header, Outgoing, Packet, Precedence};
+pub use queue::{
+    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced, Limit,
+    Marking, Measure, Pie, Queue, QueueState, Randomness, Red, Rio, RioCurve, Spacing, StepLimit, Thresholds,
+    Weight,
+};
 pub use rng::{Seed, Stream};
 pub use tfrc_units::Ecn;
 pub use trace::{DropCause, Happening, Record, Tracing};

@@ -1,9 +1,9 @@
 use core::fmt;
 
-use tfrc_units::{Duration, Instant, Rate};
+use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::routing::Routes;
-use crate::{Agent, Engine, Limit, Loss, Queue, Seed};
+use crate::{Agent, Engine, Limit, Loss, LossRule, MarkerRule, Queue, Seed};
 
 /// A node of one [`Network`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,10 +28,39 @@ pub struct LinkSpec {
     pub delay: Duration,
     /// What happens to packets that find the line busy.
     pub queue: Queue,
-    /// Which packets are lost before the queue.
+    /// Which packets are lost before the queue, whatever their flow.
     pub loss: Loss,
+    /// Further losses, of chosen flows or at the far end; those before the queue come after `loss`.
+    pub losses: Vec<LossRule>,
+    /// What sets the drop precedence of packets, after losses and before the queue.
+    pub markers: Vec<MarkerRule>,
+    /// Which packets are held up at the far end.
+    pub reorder: Reorder,
+    /// The share of packets of which a copy arrives at the far end too, right behind the original.
+    pub duplicate: Probability,
+    /// Whether the link counts packets by flow.
+    pub flow_counts: FlowCounts,
     /// Later rates, in the order of time. A packet in transmission when the rate changes ends at the old rate.
     pub changes: Vec<RateChange>,
+}
+
+/// Packets that a link delivers late, so that others overtake them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Reorder {
+    /// The share of packets, drawn independently.
+    pub share: Probability,
+    /// By how much they are late.
+    pub extra: Duration,
+}
+
+/// Whether a link counts packets by flow, see [`Engine::flow_stats`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FlowCounts {
+    /// It does.
+    Keep,
+    /// It does not.
+    #[default]
+    Off,
 }
 
 /// A new rate of a link.
@@ -62,6 +91,15 @@ pub enum NetworkError {
     TooMany,
     /// A link ends at a node of another network.
     UnknownNode(String),
+    /// A parameter of a link's queue makes no sense.
+    Queue {
+        /// The link.
+        link: String,
+        /// What is wrong.
+        fault: &'static str,
+    },
+    /// The phases or steps of a link's loss model are not in the order of time.
+    UnorderedLosses(String),
     /// The rate changes of a link are not in the order of time.
     UnorderedChanges(String),
 }
@@ -76,6 +114,10 @@ impl fmt::Display for NetworkError {
             Self::TooMany => write!(f, "too many nodes or links: the limit is 2^32"),
             Self::UnknownNode(name) => {
                 write!(f, "link `{name}` ends at a node that is not in this network: add the node first")
+            }
+            Self::Queue { link, fault } => write!(f, "queue of link `{link}`: {fault}"),
+            Self::UnorderedLosses(name) => {
+                write!(f, "the losses of link `{name}` must be in the order of time, no two at once")
             }
             Self::UnorderedChanges(name) => {
                 write!(f, "the rate changes of link `{name}` must be in the order of time, no two at once")
@@ -98,6 +140,11 @@ impl LinkSpec {
             delay,
             queue: Queue::DropTail(Limit::Unlimited),
             loss: Loss::None,
+            losses: Vec::new(),
+            markers: Vec::new(),
+            reorder: Reorder::default(),
+            duplicate: Probability::ZERO,
+            flow_counts: FlowCounts::Off,
             changes: Vec::new(),
         }
     }
@@ -139,6 +186,12 @@ impl Network {
         }
         if !spec.changes.is_sorted_by(|a, b| a.at < b.at) {
             return Err(NetworkError::UnorderedChanges(spec.name));
+        }
+        if !spec.loss.is_ordered() || spec.losses.iter().any(|rule| !rule.model.is_ordered()) {
+            return Err(NetworkError::UnorderedLosses(spec.name));
+        }
+        if let Some(fault) = spec.queue.fault(spec.rate) {
+            return Err(NetworkError::Queue { link: spec.name, fault });
         }
         let id = LinkId(u32::try_from(self.links.len()).map_err(|_| NetworkError::TooMany)?);
         self.links.push(spec);

@@ -30,6 +30,19 @@ impl Address {
     }
 }
 
+/// How readily a queue that tells packets apart drops this one (RFC 2597 §2): the colours of the meters of RFC 2697 and
+/// RFC 2698, and the last digit of the AF code points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Precedence {
+    /// Dropped last: green, in profile, AFx1.
+    #[default]
+    Low,
+    /// Yellow, or out of a profile of two colours; AFx2.
+    Medium,
+    /// Dropped first: red, AFx3.
+    High,
+}
+
 /// What the network knows of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
@@ -45,6 +58,8 @@ pub struct Header {
     pub dst: Address,
     /// The ECN bits as they stand now.
     pub ecn: Ecn,
+    /// The drop precedence as it stands now.
+    pub precedence: Precedence,
 }
 
 /// A packet in the network: the engine's header and the agents' payload.
@@ -67,6 +82,8 @@ pub struct Outgoing<P> {
     pub size: u32,
     /// The ECN bits.
     pub ecn: Ecn,
+    /// The drop precedence.
+    pub precedence: Precedence,
     /// What the agents know.
     pub payload: P,
 }

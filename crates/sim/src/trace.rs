@@ -45,7 +45,9 @@ pub enum Happening {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DropCause {
-    /// The link's loss model.
+    /// Active queue management, although it would have fit.
+    Early,
+    /// A loss model of the link.
     Loss,
     /// The queue had no place for it.
     Queue,
@@ -57,6 +59,7 @@ impl fmt::Display for Record {
         write!(f, "{} ", self.at.as_nanos())?;
         match self.what {
             Happening::Crossed(link) => write!(f, "crossed {link}")?,
+            Happening::Dropped(link, DropCause::Early) => write!(f, "early {link}")?,
             Happening::Dropped(link, DropCause::Loss) => write!(f, "lost {link}")?,
             Happening::Dropped(link, DropCause::Queue) => write!(f, "overflow {link}")?,
             Happening::Joined(link) => write!(f, "joined {link}")?,

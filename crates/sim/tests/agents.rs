@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use tfrc_sim::{
     Address, Agent, AgentId, Context, Ecn, Engine, FlowId, Limit, LinkSpec, Loss, Network, Outgoing, Packet,
-    Queue, Seed, TimerKey, Tracing,
+    Precedence, Queue, Seed, TimerKey, Tracing,
 };
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
@@ -28,7 +28,14 @@ impl Agent for Chatter {
         self.received.push(packet.payload);
         if self.peer.is_none() {
             let Packet { header, payload } = packet;
-            context.send(Outgoing { to: header.src, flow: header.flow, size: 40, ecn: Ecn::NotEct, payload });
+            context.send(Outgoing {
+                to: header.src,
+                flow: header.flow,
+                size: 40,
+                ecn: Ecn::NotEct,
+                precedence: Precedence::Low,
+                payload,
+            });
         }
     }
 
@@ -38,7 +45,14 @@ impl Agent for Chatter {
             && self.left > 0
         {
             self.left -= 1;
-            context.send(Outgoing { to, flow: self.flow, size: 1000, ecn: Ecn::NotEct, payload: self.sent });
+            context.send(Outgoing {
+                to,
+                flow: self.flow,
+                size: 1000,
+                ecn: Ecn::NotEct,
+                precedence: Precedence::Low,
+                payload: self.sent,
+            });
             self.sent += 1;
             context.set_timer(SEND, now + self.gap);
         }

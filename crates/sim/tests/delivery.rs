@@ -1,8 +1,8 @@
 //! When packets arrive, in which order, and which of them: against times worked out by hand.
 
 use tfrc_sim::{
-    Address, Delivery, Ecn, Engine, FlowId, Limit, LinkId, LinkSpec, Loss, Network, NoAgent, Outgoing, Queue,
-    RateChange, Seed,
+    Address, Delivery, Ecn, Engine, FlowId, Limit, LinkId, LinkSpec, Loss, Network, NoAgent, Outgoing,
+    Precedence, Queue, RateChange, Seed,
 };
 use tfrc_units::{Duration, Instant, Rate};
 
@@ -31,7 +31,7 @@ fn one_link(change: impl FnOnce(&mut LinkSpec)) -> (Numbers, LinkId, Address, Ad
 }
 
 fn packet(to: Address, size: u32, payload: u32) -> Outgoing<u32> {
-    Outgoing { to, flow: FlowId(0), size, ecn: Ecn::Ect0, payload }
+    Outgoing { to, flow: FlowId(0), size, ecn: Ecn::Ect0, precedence: Precedence::Low, payload }
 }
 
 fn drain(engine: &mut Numbers, gateway: Address) -> Vec<(u64, u32)> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, Report, SendDecision, Sender};
-use tfrc_sim::{Address, Context, Ecn, FlowId, Outgoing, Packet, TimerKey};
+use tfrc_sim::{Address, Context, Ecn, FlowId, Outgoing, Packet, Precedence, TimerKey};
 use tfrc_units::{Duration, Instant};
 
 use super::Payload;
@@ -199,7 +199,14 @@ impl TfrcSender {
             sent_at: now,
             round: self.machine.round(),
         });
-        context.send(Outgoing { to: peer, flow, size: segment + header, ecn: Ecn::NotEct, payload });
+        context.send(Outgoing {
+            to: peer,
+            flow,
+            size: segment + header,
+            ecn: Ecn::NotEct,
+            precedence: Precedence::Low,
+            payload,
+        });
         self.machine.on_sent(now, segment);
         if let Application::Every(gap) = application {
             // The first of its times after now; those between were missed.
@@ -307,7 +314,14 @@ impl TfrcReceiver {
         while let Some(report) = self.machine.poll_feedback(now) {
             if let Some((to, flow)) = self.sender {
                 let payload = Payload::TfrcFeedback(report);
-                context.send(Outgoing { to, flow, size: FEEDBACK_BYTES, ecn: Ecn::NotEct, payload });
+                context.send(Outgoing {
+                    to,
+                    flow,
+                    size: FEEDBACK_BYTES,
+                    ecn: Ecn::NotEct,
+                    precedence: Precedence::Low,
+                    payload,
+                });
             }
         }
         match self.machine.poll_timeout() {

@@ -8,7 +8,7 @@ pub(crate) struct Arena<P> {
 }
 
 /// The place of a packet, until it is taken out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(u32);
 
 impl<P> Arena<P> {
@@ -31,6 +31,11 @@ impl<P> Arena<P> {
     #[inline]
     pub(crate) fn get(&self, slot: Slot) -> Option<&Packet<P>> {
         self.slots.get(slot.index())?.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Packet<P>> {
+        self.slots.get_mut(slot.index())?.as_mut()
     }
 
     #[inline]

@@ -9,11 +9,12 @@ use super::arena::{Arena, Slot};
 use super::event::{Entry, Event, Events, Key};
 use super::timers::Timers;
 use super::{Delivery, UnknownNode};
-use crate::link::Link;
+use crate::link::{Copies, Due as LinkDue, FarEnd, Fate, Link};
+use crate::loss::Hit;
 use crate::routing::Routes;
 use crate::{
-    Address, AgentId, Happening, Header, LinkId, LinkSpec, NodeId, Outgoing, Packet, Record, Seed, TimerKey,
-    Tracing,
+    Address, AgentId, DropCause, Ecn, Happening, Header, LinkId, LinkSpec, NodeId, Outgoing, Packet, Record,
+    Seed, TimerKey, Tracing,
 };
 
 #[derive(Debug)]
@@ -128,19 +129,113 @@ impl<P> Core<P> {
     pub(crate) fn send(&mut self, src: Address, out: Outgoing<P>) {
         let serial = self.next_packet;
         self.next_packet = self.next_packet.wrapping_add(1);
-        let Outgoing { to: dst, flow, size, ecn, payload } = out;
-        let header = Header { serial, size, flow, src, dst, ecn };
+        let Outgoing { to: dst, flow, size, ecn, precedence, payload } = out;
+        let header = Header { serial, size, flow, src, dst, ecn, precedence };
         let Some(slot) = self.packets.put(Packet { header, payload }) else {
             self.strand(&header);
             return;
         };
         if dst.node == src.node {
-            self.loop_back(slot, size);
+            self.loop_back(slot);
         } else {
             self.forward(src.node, slot);
         }
     }
 
+    /// The packet is at its destination node.
+    fn receive(&mut self, slot: Slot) -> Option<Due<P>> {
+        let packet = self.packets.take(slot)?;
+        let header = packet.header;
+        let dst = header.dst;
+        let port =
+            self.ports.get_mut(dst.node.index()).and_then(|ports| ports.get_mut(usize::from(dst.port)));
+        match port {
+            Some(Port::Agent(agent)) => {
+                let agent = *agent;
+                self.record(&header, Happening::Received);
+                Some(Due::Packet(agent, packet))
+            }
+            Some(Port::Gateway(outbox)) => {
+                outbox.push_back(Delivery { at: self.now, packet });
+                self.record(&header, Happening::Received);
+                None
+            }
+            None => {
+                self.strand(&header);
+                None
+            }
+        }
+    }
+
+    /// Sends a packet on its way from a node that is not its destination.
+    fn forward(&mut self, node: NodeId, slot: Slot) {
+        let serial = self.serial();
+        let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
+        let hop = self.routes.next(node, header.dst.node);
+        let what = match hop.and_then(|id| Some((id, self.links.get_mut(id.index())?))) {
+            None => {
+                self.stranded = self.stranded.saturating_add(1);
+                Happening::Stranded
+            }
+            Some((id, link)) => match link.offer(self.now, serial, slot, header) {
+                Ok(()) => {
+                    if !link.is_plain() || link.pending.is_none() {
+                        requeue(link, Event::Arrival(id), &mut self.events);
+                    }
+                    if self.tracing == Tracing::Keep {
+                        let header = *header;
+                        self.record(&header, Happening::Joined(id));
+                    }
+                    return;
+                }
+                Err(cause) => Happening::Dropped(id, cause),
+            },
+        };
+        if let Some(gone) = self.packets.take(slot) {
+            self.record(&gone.header, what);
+        }
+    }
+
+    fn loop_back(&mut self, slot: Slot) {
+        let serial = self.serial();
+        let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
+        // Its queue has no limit and it loses nothing.
+        if self.loopback.offer(self.now, serial, slot, header).is_ok() && self.loopback.pending.is_none() {
+            requeue(&mut self.loopback, Event::Loopback, &mut self.events);
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        u64::try_from(self.packets.len()).unwrap_or(u64::MAX)
+    }
+
+    fn strand(&mut self, header: &Header) {
+        self.stranded = self.stranded.saturating_add(1);
+        self.record(header, Happening::Stranded);
+    }
+
+    fn queue_change(&mut self, id: LinkId) {
+        let next = self.links.get(id.index()).and_then(Link::next_change);
+        if let Some(at) = next {
+            let key = Key::new(at, self.serial());
+            self.events.push(Entry { key, event: Event::Change(id) });
+        }
+    }
+
+    fn serial(&mut self) -> u64 {
+        let serial = self.next_event;
+        self.next_event = self.next_event.wrapping_add(1);
+        serial
+    }
+
+    fn record(&mut self, header: &Header, what: Happening) {
+        if self.tracing == Tracing::Keep {
+            self.records.push(Record { at: self.now, header: *header, what });
+        }
+    }
+}
+
+impl<P: Clone> Core<P> {
     /// Handles events up to `until`; stops early with what an agent must be told.
     pub(crate) fn advance(&mut self, until: Instant) -> Option<Due<P>> {
         loop {
@@ -156,8 +251,15 @@ impl<P> Core<P> {
                         PeekMut::pop(top);
                         continue;
                     };
-                    let Some(packet) = take_due(link, key, top) else { continue };
                     let node = link.to;
+                    let packet = if link.is_plain() {
+                        take_due(link, key, top)
+                    } else {
+                        let stale = link.pending != Some(key);
+                        PeekMut::pop(top);
+                        if stale { None } else { self.step(id, key) }
+                    };
+                    let Some(packet) = packet else { continue };
                     self.hops = self.hops.wrapping_add(1);
                     let Some(header) = self.packets.get(packet).map(|p| &p.header) else { continue };
                     let arrived = header.dst.node == node;
@@ -195,100 +297,70 @@ impl<P> Core<P> {
         }
     }
 
-    /// The packet is at its destination node.
-    fn receive(&mut self, slot: Slot) -> Option<Due<P>> {
-        let packet = self.packets.take(slot)?;
-        let header = packet.header;
-        let dst = header.dst;
-        let port =
-            self.ports.get_mut(dst.node.index()).and_then(|ports| ports.get_mut(usize::from(dst.port)));
-        match port {
-            Some(Port::Agent(agent)) => {
-                let agent = *agent;
-                self.record(&header, Happening::Received);
-                Some(Due::Packet(agent, packet))
-            }
-            Some(Port::Gateway(outbox)) => {
-                outbox.push_back(Delivery { at: self.now, packet });
-                self.record(&header, Happening::Received);
+    /// Lets happen what stands at `key` on a link that is not plain; gives the packet that goes on from its far end.
+    #[cold]
+    fn step(&mut self, id: LinkId, key: Key) -> Option<Slot> {
+        let (now, serial) = (self.now, self.serial());
+        let link = self.links.get_mut(id.index())?;
+        let arrived = match link.due(now, key)? {
+            LinkDue::Late(slot) => Some(slot),
+            LinkDue::Reached(slot) => self.reach(id, slot, serial),
+            LinkDue::Taken(marked) => {
+                self.taken(id, marked);
                 None
             }
-            None => {
-                self.strand(&header);
-                None
-            }
-        }
-    }
-
-    /// Sends a packet on its way from a node that is not its destination.
-    fn forward(&mut self, node: NodeId, slot: Slot) {
-        let serial = self.serial();
-        let Some(Packet { header, .. }) = self.packets.get(slot) else { return };
-        let size = header.size;
-        let hop = self.routes.next(node, header.dst.node);
-        let what = match hop.and_then(|id| Some((id, self.links.get_mut(id.index())?))) {
-            None => {
-                self.stranded = self.stranded.saturating_add(1);
-                Happening::Stranded
-            }
-            Some((id, link)) => match link.offer(self.now, serial, slot, size) {
-                Ok(()) => {
-                    if link.pending.is_none() {
-                        requeue(link, Event::Arrival(id), &mut self.events);
-                    }
-                    if self.tracing == Tracing::Keep {
-                        let header = *header;
-                        self.record(&header, Happening::Joined(id));
-                    }
-                    return;
-                }
-                Err(cause) => Happening::Dropped(id, cause),
-            },
         };
-        if let Some(gone) = self.packets.take(slot) {
-            self.record(&gone.header, what);
+        let link = self.links.get_mut(id.index())?;
+        link.pending = None;
+        requeue(link, Event::Arrival(id), &mut self.events);
+        arrived
+    }
+
+    /// A packet has reached the far end of a link that is not plain. `serial` is for one packet more.
+    fn reach(&mut self, id: LinkId, slot: Slot, serial: u64) -> Option<Slot> {
+        let later = self.serial();
+        let link = self.links.get_mut(id.index())?;
+        let header = &mut self.packets.get_mut(slot)?.header;
+        let size = header.size;
+        let FarEnd { copies, fate } = link.far_end(self.now, header);
+        if copies == Copies::One
+            && let Some(copy) = self.packets.get(slot).cloned().and_then(|copy| self.packets.put(copy))
+        {
+            link.add_copy(Key::new(self.now, serial), copy, size);
+        }
+        match fate {
+            Fate::Arrives => Some(slot),
+            Fate::Late(extra) => {
+                link.hold_up(Key::new(self.now + extra, later), slot, size);
+                None
+            }
+            Fate::Lost => {
+                let gone = self.packets.take(slot)?;
+                self.record(&gone.header, Happening::Dropped(id, DropCause::Loss));
+                None
+            }
         }
     }
 
-    fn loop_back(&mut self, slot: Slot, size: u32) {
-        let serial = self.serial();
-        // Its queue has no limit and it loses nothing.
-        if self.loopback.offer(self.now, serial, slot, size).is_ok() && self.loopback.pending.is_none() {
-            requeue(&mut self.loopback, Event::Loopback, &mut self.events);
+    /// The line has taken a packet from a controller, which may have marked it and dropped others.
+    fn taken(&mut self, id: LinkId, marked: Option<Slot>) {
+        let Some(link) = self.links.get_mut(id.index()) else { return };
+        if let Some(Packet { header, .. }) = marked.and_then(|slot| self.packets.get_mut(slot)) {
+            header.ecn = Ecn::Ce;
+            link.count_late(header, Hit::Marked);
         }
-    }
-
-    pub(crate) fn in_flight(&self) -> u64 {
-        u64::try_from(self.packets.len()).unwrap_or(u64::MAX)
-    }
-
-    fn strand(&mut self, header: &Header) {
-        self.stranded = self.stranded.saturating_add(1);
-        self.record(header, Happening::Stranded);
-    }
-
-    fn queue_change(&mut self, id: LinkId) {
-        let next = self.links.get(id.index()).and_then(Link::next_change);
-        if let Some(at) = next {
-            let key = Key::new(at, self.serial());
-            self.events.push(Entry { key, event: Event::Change(id) });
-        }
-    }
-
-    fn serial(&mut self) -> u64 {
-        let serial = self.next_event;
-        self.next_event = self.next_event.wrapping_add(1);
-        serial
-    }
-
-    fn record(&mut self, header: &Header, what: Happening) {
-        if self.tracing == Tracing::Keep {
-            self.records.push(Record { at: self.now, header: *header, what });
+        while let Some(link) = self.links.get_mut(id.index())
+            && let Some(slot) = link.next_dropped(self.now)
+        {
+            if let Some(Packet { header, .. }) = self.packets.take(slot) {
+                link.count_late(&header, Hit::Dropped);
+                self.record(&header, Happening::Dropped(id, DropCause::Early));
+            }
         }
     }
 }
 
-/// The packet for which entry `key` at the top of the event queue stands, `None` if the entry is stale. The entry is
+/// The packet of a plain link for which entry `key` at the top of the event queue stands, `None` if the entry is stale. The entry is
 /// replaced by the link's next one, or removed.
 #[inline]
 fn take_due(link: &mut Link, key: Key, mut top: PeekMut<'_, Entry>) -> Option<Slot> {
@@ -309,7 +381,7 @@ fn take_due(link: &mut Link, key: Key, mut top: PeekMut<'_, Entry>) -> Option<Sl
 
 /// Puts the link's next arrival into the event queue unless it is there.
 fn requeue(link: &mut Link, event: Event, events: &mut Events) {
-    let next = link.next_arrival();
+    let next = link.next_event();
     if next != link.pending {
         link.pending = next;
         if let Some(key) = next {

@@ -12,8 +12,8 @@ use tfrc_units::Instant;
 use self::core::{Core, Due};
 use crate::routing::Routes;
 use crate::{
-    Address, Agent, AgentId, LinkId, LinkSpec, LinkStats, NodeId, Outgoing, Packet, Record, Seed, TimerKey,
-    Tracing,
+    Address, Agent, AgentId, FlowId, FlowStats, LinkId, LinkSpec, LinkStats, NodeId, Outgoing, Packet,
+    QueueState, Record, Seed, TimerKey, Tracing,
 };
 
 /// A network in motion: nodes, links, the agents on them, and virtual time.
@@ -197,6 +197,20 @@ impl<A: Agent> Engine<A> {
     #[must_use]
     pub fn link_stats(&self, link: LinkId) -> Option<LinkStats> {
         self.core.link(link).map(|l| l.stats(self.core.now))
+    }
+
+    /// What a link did to the packets of each flow, in the order of their numbers; empty unless the link keeps
+    /// [`crate::FlowCounts`].
+    #[must_use]
+    pub fn flow_stats(&self, link: LinkId) -> Vec<(FlowId, FlowStats)> {
+        self.core.link(link).map_or_else(Vec::new, crate::link::Link::flow_stats)
+    }
+
+    /// The inner state of a link's queue now, `None` for the id of another network. Takes time in proportion to the
+    /// number of packets on the link.
+    #[must_use]
+    pub fn queue_state(&self, link: LinkId) -> Option<QueueState> {
+        self.core.link(link).map(|l| l.queue_state(self.core.now))
     }
 
     /// The links that packets take from one node to another, in order; none if there is no way.

@@ -47,6 +47,18 @@ impl Line {
         Transmission { start, end: self.free }
     }
 
+    /// When the last bit of the last packet has left.
+    #[inline]
+    pub(crate) fn free(&self) -> Instant {
+        self.free
+    }
+
+    /// Nanoseconds a byte takes: zero at an infinite rate, infinity at none.
+    #[inline]
+    pub(crate) fn ns_per_byte(&self) -> f64 {
+        self.ns_per_byte
+    }
+
     /// Forgets what was planned from `busy_until` on, and goes on from there at another rate.
     pub(crate) fn restart(&mut self, rate: Rate, busy_until: Instant) {
         *self = Self { ns_per_byte: ns_per_byte(rate), free: busy_until, rest: 0.0 };

@@ -3,21 +3,26 @@
 //! The line's rate is known, so the time a packet leaves it is known when the packet joins the queue. A link therefore
 //! needs one event per packet, its arrival at the far end, and only the next of them stands in the engine's event
 //! queue: the others wait in the link's own ring.
+//!
+//! What few links have (losses, markers, reordering, copies, CoDel, counts of flows) is in [`Extras`]. A link without
+//! them is *plain*, and pays nothing for them.
 
+mod extras;
 mod line;
 mod stats;
 
 use std::collections::VecDeque;
 
-use tfrc_units::{Duration, Instant, Rate};
+use tfrc_units::{Duration, Ecn, Instant, Rate};
 
 use crate::engine::arena::Slot;
 use crate::engine::event::Key;
-use crate::loss::LossProcess;
-use crate::queue::Waiting;
-use crate::{DropCause, LinkSpec, NodeId, Queue, RateChange, Seed};
+use crate::queue::{Arrival, Discipline, LineState, QueueState, Verdict, Waiting};
+use crate::{DropCause, FlowId, Header, Limit, LinkSpec, NodeId, RateChange, Seed};
+use extras::Extras;
+pub(crate) use extras::{Copies, Due, FarEnd, Fate};
 use line::{Line, Transmission};
-pub use stats::{LinkStats, Tally};
+pub use stats::{FlowStats, LinkStats, Tally};
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -26,23 +31,27 @@ pub(crate) struct Link {
     pub(crate) pending: Option<Key>,
     delay: Duration,
     line: Line,
-    queue: Queue,
-    loss: LossProcess,
+    queue: Discipline,
     /// All packets on the link in the order of arrival at the far end.
     ring: VecDeque<OnLink>,
-    /// How many at the front of the ring are known to have left the line.
+    /// How many at the front of the ring are known to have left the line; kept up only where the queue has a limit.
     departed: usize,
-    /// Bytes of those behind them.
+    /// Bytes of those behind them, in whole granules.
     queued_bytes: u64,
+    /// What a packet takes in the queue is rounded up to a multiple of this.
+    granule: u32,
     /// Rate changes to come, the next one last.
     changes: Vec<RateChange>,
     arrivals: Tally,
-    lost: Tally,
     overflowed: Tally,
+    /// Those of `overflowed` that would have fit.
+    early: Tally,
+    marked: Tally,
     /// Transmission times of all accepted packets, those to come included.
-    busy_ns: u128,
+    busy_ns: u64,
     /// Waiting times of all accepted packets, those to come included.
     waited_ns: u128,
+    extras: Option<Box<Extras>>,
 }
 
 #[derive(Debug)]
@@ -60,54 +69,160 @@ impl Link {
             pending: None,
             delay: spec.delay,
             line: Line::new(spec.rate),
-            queue: spec.queue,
-            loss: LossProcess::new(&spec.loss, seed, &spec.name),
+            queue: Discipline::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
             ring: VecDeque::new(),
             departed: 0,
             queued_bytes: 0,
+            granule: spec.queue.granule(),
             changes: spec.changes.iter().rev().copied().collect(),
             arrivals: Tally::default(),
-            lost: Tally::default(),
             overflowed: Tally::default(),
+            early: Tally::default(),
+            marked: Tally::default(),
             busy_ns: 0,
             waited_ns: 0,
+            extras: Extras::new(spec, seed),
         }
     }
 
-    /// A packet comes to the link; `serial` orders its arrival at the far end among simultaneous events.
+    /// Whether the next event of the link can only be the arrival of the first packet of the ring.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.extras.is_none()
+    }
+
+    /// A packet comes to the link; `serial` orders its arrival at the far end among simultaneous events. Its header may
+    /// be marked.
     #[inline]
     pub(crate) fn offer(
         &mut self,
         now: Instant,
         serial: u64,
         packet: Slot,
-        size: u32,
+        header: &mut Header,
     ) -> Result<(), DropCause> {
-        self.arrivals.add(size);
-        if self.loss.loses() {
-            self.lost.add(size);
-            return Err(DropCause::Loss);
+        self.arrivals.add(header.size);
+        if self.is_plain() {
+            self.enqueue(now, serial, packet, header)
+        } else {
+            self.offer_past_extras(now, serial, packet, header)
         }
-        self.forget_departed(now);
-        if let Some(sending) = self.ring.get(self.departed) {
-            let waiting = Waiting {
-                packets: count(self.ring.len() - self.departed - 1),
-                bytes: self.queued_bytes.saturating_sub(u64::from(sending.size)),
-            };
-            if !self.queue.admits(waiting, size) {
-                self.overflowed.add(size);
-                return Err(DropCause::Queue);
+    }
+
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        serial: u64,
+        packet: Slot,
+        header: &mut Header,
+    ) -> Result<(), DropCause> {
+        let size = header.size;
+        match self.queue {
+            Discipline::Passive(Limit::Unlimited) => {}
+            Discipline::Passive(limit) => {
+                self.forget_departed(now);
+                if let Some(waiting) = self.waiting()
+                    && !limit.admits(waiting, self.cost(size))
+                {
+                    self.overflowed.add(size);
+                    return Err(DropCause::Queue);
+                }
+            }
+            Discipline::Active(_) => {
+                self.forget_departed(now);
+                self.ask_controller(now, header)?;
             }
         }
-        let on_line = self.line.transmit(now, size);
-        self.busy_ns += nanos(on_line.start, on_line.end);
-        self.waited_ns += nanos(now, on_line.start);
-        self.queued_bytes = self.queued_bytes.saturating_add(u64::from(size));
-        self.ring.push_back(OnLink { serial, on_line, packet, size });
+        let on_line = self.transmit(now, now, serial, packet, size);
+        if let Discipline::Active(active) = &mut self.queue
+            && on_line.start > now
+        {
+            active.accepted(header.precedence, on_line.start);
+        }
         Ok(())
     }
 
-    /// When the next packet reaches the far end; `None` if none is on its way, or the line stands still before it.
+    /// Puts a packet that came at `arrived` behind all on the line.
+    #[inline]
+    fn transmit(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        serial: u64,
+        packet: Slot,
+        size: u32,
+    ) -> Transmission {
+        let on_line = self.line.transmit(now, size);
+        self.busy_ns = self.busy_ns.wrapping_add(on_line.end.saturating_since(on_line.start).as_nanos());
+        self.waited_ns += nanos(arrived, on_line.start);
+        self.queued_bytes = self.queued_bytes.saturating_add(self.cost(size));
+        self.ring.push_back(OnLink { serial, on_line, packet, size });
+        on_line
+    }
+
+    fn ask_controller(&mut self, now: Instant, header: &mut Header) -> Result<(), DropCause> {
+        let size = header.size;
+        let free = self.line.free();
+        let (waiting, line) = match self.waiting() {
+            None => (Waiting::default(), LineState::Idle { since: free }),
+            Some(waiting) => (waiting, LineState::Busy),
+        };
+        let arrival = Arrival {
+            now,
+            size,
+            cost: self.cost(size),
+            ecn: header.ecn,
+            precedence: header.precedence,
+            waiting,
+            line,
+            free,
+            ns_per_byte: self.line.ns_per_byte(),
+        };
+        let Discipline::Active(active) = &mut self.queue else { return Ok(()) };
+        match active.arrive(&arrival) {
+            Verdict::Drop(cause) => {
+                self.overflowed.add(size);
+                if cause == DropCause::Early {
+                    self.early.add(size);
+                }
+                Err(cause)
+            }
+            Verdict::Mark => {
+                header.ecn = Ecn::Ce;
+                self.marked.add(size);
+                Ok(())
+            }
+            Verdict::Pass => Ok(()),
+        }
+    }
+
+    /// What waits behind the packet in transmission, as far as packets are known to have left; `None` on an idle line.
+    #[inline]
+    fn waiting(&self) -> Option<Waiting> {
+        let sending = self.ring.get(self.departed)?;
+        Some(Waiting {
+            packets: count(self.ring.len() - self.departed - 1),
+            bytes: self.queued_bytes.saturating_sub(self.cost(sending.size)),
+        })
+    }
+
+    /// Bytes a packet takes in the queue.
+    #[inline]
+    fn cost(&self, size: u32) -> u64 {
+        let (size, granule) = (u64::from(size), u64::from(self.granule));
+        if granule == 1 { size } else { size.div_ceil(granule).saturating_mul(granule) }
+    }
+
+    /// When something happens on the link next: on a plain one, when a packet reaches the far end. `None` if none is on
+    /// its way, or the line stands still before it.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Option<Key> {
+        let arrival = self.next_arrival();
+        if self.is_plain() { arrival } else { self.next_of_extras(arrival) }
+    }
+
+    /// When the first packet of the ring reaches the far end.
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Key> {
         let first = self.ring.front()?;
@@ -141,6 +256,8 @@ impl Link {
 
     fn retime(&mut self, now: Instant, rate: Rate) {
         self.forget_departed(now);
+        let waiting = self.waiting().unwrap_or_default();
+        self.queue.before_change(now, self.line.free(), waiting);
         self.line.restart(rate, now);
         for held in self.ring.iter_mut().skip(self.departed) {
             let old = held.on_line;
@@ -151,9 +268,11 @@ impl Link {
             let new = self.line.transmit(now, held.size);
             // Sums of all packets: what was added for the old times is in them.
             self.waited_ns = self.waited_ns + nanos(now, new.start) - nanos(now, old.start);
-            self.busy_ns = self.busy_ns + nanos(new.start, new.end) - nanos(old.start, old.end);
+            let (new_ns, old_ns) = (new.end.saturating_since(new.start), old.end.saturating_since(old.start));
+            self.busy_ns = self.busy_ns.wrapping_add(new_ns.as_nanos()).wrapping_sub(old_ns.as_nanos());
             held.on_line = new;
         }
+        self.queue.after_change(self.ring.iter().rev().map(|held| held.on_line.start));
     }
 
     /// The counters as of `now`.
@@ -166,22 +285,50 @@ impl Link {
                 propagating.add(held.size);
             } else {
                 queued.add(held.size);
-                busy_ns -= nanos(start.max(now), end);
+                busy_ns = busy_ns.wrapping_sub(end.saturating_since(start.max(now)).as_nanos());
                 waited_ns -= nanos(now, start);
             }
         }
-        let departures = self.arrivals.minus(self.lost).minus(self.overflowed).minus(queued);
+        let (mut lost, mut corrupted, mut reordered, mut duplicated) = Default::default();
+        if let Some(extras) = &self.extras {
+            waited_ns += extras.held(now, &mut queued);
+            propagating = propagating.plus(extras.late_now());
+            (lost, corrupted, reordered, duplicated) = extras.tallies();
+        }
+        let departures = self.arrivals.minus(lost).minus(self.overflowed).minus(queued);
         LinkStats {
             elapsed: now.saturating_since(Instant::ZERO),
             arrivals: self.arrivals,
-            lost: self.lost,
+            lost,
             overflowed: self.overflowed,
+            early: self.early,
+            marked: self.marked,
             departures,
-            crossed: departures.minus(propagating),
+            crossed: departures.minus(propagating).minus(corrupted),
+            corrupted,
+            reordered,
+            duplicated,
             queued,
-            busy: Duration::from_nanos(u64::try_from(busy_ns).unwrap_or(u64::MAX)),
+            busy: Duration::from_nanos(busy_ns),
             waited_ns,
         }
+    }
+
+    /// The state of the queue as of `now`.
+    pub(crate) fn queue_state(&self, now: Instant) -> QueueState {
+        let mut waiting = Tally::default();
+        for held in self.ring.iter().filter(|held| held.on_line.start > now) {
+            waiting.add(held.size);
+        }
+        if let Some(extras) = &self.extras {
+            extras.held(now, &mut waiting);
+        }
+        QueueState { waiting, ..self.queue.state() }
+    }
+
+    /// The counters of the flows that came to this link, in the order of their numbers.
+    pub(crate) fn flow_stats(&self) -> Vec<(FlowId, FlowStats)> {
+        self.extras.as_ref().map_or_else(Vec::new, |extras| extras.flow_stats())
     }
 
     fn forget_departed(&mut self, now: Instant) {
@@ -196,7 +343,7 @@ impl Link {
 
     #[inline]
     fn unqueue(&mut self, size: u32) {
-        self.queued_bytes = self.queued_bytes.saturating_sub(u64::from(size));
+        self.queued_bytes = self.queued_bytes.saturating_sub(self.cost(size));
     }
 }
 

@@ -2,21 +2,32 @@ use tfrc_units::{Duration, f64_from_u64};
 
 /// What a link has done since the start of the run.
 ///
-/// `arrivals` = `lost` + `overflowed` + `departures` + `queued` at every moment, and the same in bytes.
+/// `arrivals` = `lost` + `overflowed` + `departures` + `queued` at every moment, and the same in bytes. Of the
+/// `departures` some are still propagating; the others have `crossed` or were `corrupted`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkStats {
     /// Time since the start of the run.
     pub elapsed: Duration,
     /// Packets that came to the link.
     pub arrivals: Tally,
-    /// Packets its loss model took.
+    /// Packets its loss models took before the queue.
     pub lost: Tally,
-    /// Packets its queue had no place for.
+    /// Packets its queue dropped, for want of place or early.
     pub overflowed: Tally,
+    /// Those of them that it dropped by active queue management.
+    pub early: Tally,
+    /// Packets its queue marked instead of dropping them, or a loss model did.
+    pub marked: Tally,
     /// Packets whose last bit has left.
     pub departures: Tally,
     /// Packets that have reached the far end.
     pub crossed: Tally,
+    /// Packets its loss models took at the far end.
+    pub corrupted: Tally,
+    /// Packets that were held up for reordering.
+    pub reordered: Tally,
+    /// Copies that its duplication made; they are in no other counter.
+    pub duplicated: Tally,
     /// Packets that wait or are in transmission now.
     pub queued: Tally,
     /// Time the line was transmitting.
@@ -24,6 +35,17 @@ pub struct LinkStats {
     /// Waiting times added up over all packets, in nanoseconds: the integral of the number of waiting packets.
     /// The packet in transmission does not wait.
     pub waited_ns: u128,
+}
+
+/// What a link has done to the packets of one flow since the start of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlowStats {
+    /// Packets that came to the link.
+    pub arrivals: Tally,
+    /// Packets dropped, by loss models or by the queue.
+    pub dropped: Tally,
+    /// Packets marked.
+    pub marked: Tally,
 }
 
 /// A number of packets and their bytes.
@@ -46,6 +68,11 @@ impl LinkStats {
             overflowed: self.overflowed.minus(earlier.overflowed),
             departures: self.departures.minus(earlier.departures),
             crossed: self.crossed.minus(earlier.crossed),
+            early: self.early.minus(earlier.early),
+            marked: self.marked.minus(earlier.marked),
+            corrupted: self.corrupted.minus(earlier.corrupted),
+            reordered: self.reordered.minus(earlier.reordered),
+            duplicated: self.duplicated.minus(earlier.duplicated),
             queued: self.queued,
             busy: self.busy.saturating_sub(earlier.busy),
             waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
@@ -58,10 +85,11 @@ impl LinkStats {
         ratio(self.busy.as_nanos(), self.elapsed.as_nanos())
     }
 
-    /// Share of the arriving packets that were dropped, by the loss model or by the queue; 0 if none arrived.
+    /// Share of the arriving packets that were dropped, by loss models or by the queue; 0 if none arrived.
     #[must_use]
     pub fn drop_rate(&self) -> f64 {
-        ratio(self.lost.packets.saturating_add(self.overflowed.packets), self.arrivals.packets)
+        let dropped = self.lost.plus(self.overflowed).plus(self.corrupted);
+        ratio(dropped.packets, self.arrivals.packets)
     }
 
     /// Time average of the number of packets that wait behind the one in transmission; 0 over no time.
@@ -76,6 +104,13 @@ impl Tally {
     pub(crate) fn add(&mut self, size: u32) {
         self.packets = self.packets.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u64::from(size));
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.saturating_add(other.packets),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
     }
 
     pub(crate) fn minus(self, other: Self) -> Self {

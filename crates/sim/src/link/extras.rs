@@ -1,0 +1,335 @@
+//! What few links have. Everything here is off the path of plain links.
+
+use core::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use tfrc_units::{Duration, Instant, Probability};
+
+use super::{FlowStats, Link, Tally, nanos};
+use crate::engine::arena::Slot;
+use crate::engine::event::Key;
+use crate::loss::Hit;
+use crate::loss::LossProcess;
+use crate::marker::Markers;
+use crate::queue::codel::{Held, Hold, Next};
+use crate::queue::{Discipline, Waiting};
+use crate::{DropCause, FlowCounts, FlowId, Header, LinkSpec, Loss, LossPlace, Queue, Seed, Stream};
+
+#[derive(Debug)]
+pub(super) struct Extras {
+    head: Vec<LossProcess>,
+    markers: Markers,
+    hold: Option<Hold>,
+    tail: Vec<LossProcess>,
+    reorder: Option<(Probability, Duration, Stream)>,
+    duplicate: Option<(Probability, Stream)>,
+    /// Packets that reached the far end and are held up there, and copies: when each goes on, and its size.
+    late: BinaryHeap<Reverse<(Key, Slot, Kind, u32)>>,
+    late_now: Tally,
+    flows: Option<BTreeMap<FlowId, FlowStats>>,
+    lost: Tally,
+    corrupted: Tally,
+    reordered: Tally,
+    duplicated: Tally,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Copy,
+    Original,
+}
+
+/// What stands behind an event of a link that is not plain.
+#[derive(Debug)]
+pub(crate) enum Due {
+    /// A packet that was held up at the far end, or a copy, goes on.
+    Late(Slot),
+    /// A packet has reached the far end.
+    Reached(Slot),
+    /// The line has taken the next packet, to be marked if it is here; see [`Link::next_dropped`].
+    Taken(Option<Slot>),
+}
+
+/// What becomes of a packet at the far end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FarEnd {
+    /// Whether a copy of it must be made.
+    pub(crate) copies: Copies,
+    pub(crate) fate: Fate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copies {
+    None,
+    One,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Arrives,
+    /// Goes on so much later.
+    Late(Duration),
+    Lost,
+}
+
+impl Extras {
+    /// `None` for a plain link.
+    pub(super) fn new(spec: &LinkSpec, seed: Seed) -> Option<Box<Self>> {
+        let LinkSpec { name, queue, loss, losses, markers, reorder, duplicate, flow_counts, .. } = spec;
+        let plain = !matches!(queue, Queue::CoDel(_))
+            && *loss == Loss::None
+            && losses.is_empty()
+            && markers.is_empty()
+            && reorder.share.is_zero()
+            && duplicate.is_zero()
+            && *flow_counts == FlowCounts::Off;
+        if plain {
+            return None;
+        }
+        let numbered = |place| {
+            (0..losses.len()).zip(losses).filter_map(move |(i, rule)| {
+                let name = format!("link/{name}/loss/{i}");
+                (rule.place == place).then(|| LossProcess::new(rule, seed, &name))
+            })
+        };
+        let first = LossProcess::new(&loss.clone().into(), seed, &format!("link/{name}/loss"));
+        let stream = |what| seed.stream(&format!("link/{name}/{what}"));
+        Some(Box::new(Self {
+            head: core::iter::once(first).chain(numbered(LossPlace::BeforeQueue)).collect(),
+            markers: Markers::new(markers),
+            hold: match queue {
+                Queue::CoDel(codel) => Some(Hold::new(*codel)),
+                _ => None,
+            },
+            tail: numbered(LossPlace::AfterLine).collect(),
+            reorder: (!reorder.share.is_zero()).then(|| (reorder.share, reorder.extra, stream("reorder"))),
+            duplicate: (!duplicate.is_zero()).then(|| (*duplicate, stream("duplicate"))),
+            late: BinaryHeap::new(),
+            late_now: Tally::default(),
+            flows: (*flow_counts == FlowCounts::Keep).then(BTreeMap::new),
+            lost: Tally::default(),
+            corrupted: Tally::default(),
+            reordered: Tally::default(),
+            duplicated: Tally::default(),
+        }))
+    }
+
+    /// Adds what the controller holds to `queued`, and gives how long that has waited, in nanoseconds.
+    pub(super) fn held(&self, now: Instant, queued: &mut Tally) -> u128 {
+        let mut waited = 0;
+        for held in self.hold.iter().flat_map(|hold| &hold.packets) {
+            queued.add(held.size);
+            waited += nanos(held.arrived, now);
+        }
+        waited
+    }
+
+    pub(super) fn late_now(&self) -> Tally {
+        self.late_now
+    }
+
+    /// Lost, corrupted, reordered, duplicated.
+    pub(super) fn tallies(&self) -> (Tally, Tally, Tally, Tally) {
+        (self.lost, self.corrupted, self.reordered, self.duplicated)
+    }
+
+    pub(super) fn flow_stats(&self) -> Vec<(FlowId, FlowStats)> {
+        self.flows.iter().flatten().map(|(flow, stats)| (*flow, *stats)).collect()
+    }
+
+    fn flow(&mut self, flow: FlowId) -> Option<&mut FlowStats> {
+        self.flows.as_mut().map(|flows| flows.entry(flow).or_default())
+    }
+}
+
+impl Link {
+    /// [`Link::offer`] where there are losses, markers, CoDel or counts of flows.
+    pub(super) fn offer_past_extras(
+        &mut self,
+        now: Instant,
+        serial: u64,
+        packet: Slot,
+        header: &mut Header,
+    ) -> Result<(), DropCause> {
+        let before = header.ecn;
+        let marked = self.marked;
+        let outcome = self.pass_head(now, header).and_then(|()| {
+            if self.extras.as_ref().is_some_and(|extras| extras.hold.is_some()) {
+                self.hold_back(now, serial, packet, header)
+            } else {
+                self.enqueue(now, serial, packet, header)
+            }
+        });
+        let by_queue = self.marked != marked || header.ecn != before;
+        if let Some(stats) = self.extras.as_mut().and_then(|extras| extras.flow(header.flow)) {
+            stats.arrivals.add(header.size);
+            match outcome {
+                Ok(()) if by_queue => stats.marked.add(header.size),
+                Ok(()) => {}
+                Err(_) => stats.dropped.add(header.size),
+            }
+        }
+        outcome
+    }
+
+    /// Losses before the queue, and markers.
+    fn pass_head(&mut self, now: Instant, header: &mut Header) -> Result<(), DropCause> {
+        let Some(extras) = &mut self.extras else { return Ok(()) };
+        for process in &mut extras.head {
+            match process.meet(now, header) {
+                Hit::Dropped => {
+                    extras.lost.add(header.size);
+                    return Err(DropCause::Loss);
+                }
+                Hit::Marked => self.marked.add(header.size),
+                Hit::Missed => {}
+            }
+        }
+        extras.markers.mark(now, header);
+        Ok(())
+    }
+
+    /// Puts a packet before a controller that decides when the line is free.
+    fn hold_back(
+        &mut self,
+        now: Instant,
+        serial: u64,
+        packet: Slot,
+        header: &Header,
+    ) -> Result<(), DropCause> {
+        let cost = self.cost(header.size);
+        let idle = self.line.free() <= now;
+        let Some(hold) = self.extras.as_mut().and_then(|extras| extras.hold.as_mut()) else { return Ok(()) };
+        let waiting =
+            Waiting { packets: u64::try_from(hold.packets.len()).unwrap_or(u64::MAX), bytes: hold.bytes };
+        let at_once = idle && hold.packets.is_empty();
+        if let Discipline::Passive(limit) = &self.queue
+            && !at_once
+            && !limit.admits(waiting, cost)
+        {
+            self.overflowed.add(header.size);
+            return Err(DropCause::Queue);
+        }
+        let capable = header.ecn.is_capable();
+        hold.push(Held { packet, serial, size: header.size, cost, arrived: now, capable });
+        if at_once {
+            // It has not waited, so it is neither dropped nor marked.
+            self.serve(now);
+        }
+        Ok(())
+    }
+
+    /// The free line takes the next packet; gives that packet if it must be marked.
+    fn serve(&mut self, now: Instant) -> Option<Slot> {
+        let hold = self.extras.as_mut()?.hold.as_mut()?;
+        let next = hold.next(now)?;
+        let (held, mark) = match next {
+            Next::Marked(held) => (held, Some(held.packet)),
+            Next::Unmarked(held) => (held, None),
+        };
+        self.transmit(now, held.arrived, held.serial, held.packet, held.size);
+        mark
+    }
+
+    /// A packet that the controller has dropped and that is still in the network.
+    pub(crate) fn next_dropped(&mut self, now: Instant) -> Option<Slot> {
+        let held = self.extras.as_mut()?.hold.as_mut()?.dropped.pop_front()?;
+        self.overflowed.add(held.size);
+        self.early.add(held.size);
+        self.waited_ns += nanos(held.arrived, now);
+        Some(held.packet)
+    }
+
+    /// Counts a packet that was marked or dropped after it was accepted.
+    pub(crate) fn count_late(&mut self, header: &Header, hit: Hit) {
+        if hit == Hit::Marked {
+            self.marked.add(header.size);
+        }
+        let Some(stats) = self.extras.as_mut().and_then(|extras| extras.flow(header.flow)) else { return };
+        match hit {
+            Hit::Dropped => stats.dropped.add(header.size),
+            Hit::Marked => stats.marked.add(header.size),
+            Hit::Missed => {}
+        }
+    }
+
+    /// The earliest of: the first arrival, the line's next free moment with packets held back, the end of a delay.
+    pub(super) fn next_of_extras(&self, arrival: Option<Key>) -> Option<Key> {
+        [arrival, self.next_service(), self.next_late()].into_iter().flatten().min()
+    }
+
+    fn next_service(&self) -> Option<Key> {
+        let first = self.extras.as_ref()?.hold.as_ref()?.packets.front()?;
+        let at = self.line.free();
+        (at.as_nanos() < u64::MAX).then(|| Key::new(at, first.serial))
+    }
+
+    fn next_late(&self) -> Option<Key> {
+        let Reverse((key, ..)) = self.extras.as_ref()?.late.peek()?;
+        Some(*key)
+    }
+
+    /// Lets happen what stands at `key`.
+    pub(crate) fn due(&mut self, now: Instant, key: Key) -> Option<Due> {
+        if self.next_service() == Some(key) {
+            return Some(Due::Taken(self.serve(now)));
+        }
+        if self.next_late() == Some(key) {
+            let extras = self.extras.as_mut()?;
+            let Reverse((_, packet, kind, size)) = extras.late.pop()?;
+            if kind == Kind::Original {
+                extras.late_now = extras.late_now.minus(Tally { packets: 1, bytes: u64::from(size) });
+            }
+            return Some(Due::Late(packet));
+        }
+        self.take().map(Due::Reached)
+    }
+
+    /// A packet has reached the far end. A mark is set in its header.
+    pub(crate) fn far_end(&mut self, now: Instant, header: &mut Header) -> FarEnd {
+        let mut end = FarEnd { copies: Copies::None, fate: Fate::Arrives };
+        let Some(extras) = &mut self.extras else { return end };
+        let mut hit = Hit::Missed;
+        for process in &mut extras.tail {
+            match process.meet(now, header) {
+                Hit::Dropped => {
+                    extras.corrupted.add(header.size);
+                    end.fate = Fate::Lost;
+                    self.count_late(header, Hit::Dropped);
+                    return end;
+                }
+                Hit::Marked => hit = Hit::Marked,
+                Hit::Missed => {}
+            }
+        }
+        if let Some((share, extra, stream)) = &mut extras.reorder
+            && stream.happens(*share)
+        {
+            end.fate = Fate::Late(*extra);
+        }
+        if let Some((share, stream)) = &mut extras.duplicate
+            && stream.happens(*share)
+        {
+            end.copies = Copies::One;
+        }
+        self.count_late(header, hit);
+        end
+    }
+
+    /// Holds a packet up until `key`.
+    pub(crate) fn hold_up(&mut self, key: Key, packet: Slot, size: u32) {
+        if let Some(extras) = &mut self.extras {
+            extras.reordered.add(size);
+            extras.late_now.add(size);
+            extras.late.push(Reverse((key, packet, Kind::Original, size)));
+        }
+    }
+
+    /// Lets a copy go on at `key`.
+    pub(crate) fn add_copy(&mut self, key: Key, packet: Slot, size: u32) {
+        if let Some(extras) = &mut self.extras {
+            extras.duplicated.add(size);
+            extras.late.push(Reverse((key, packet, Kind::Copy, size)));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
+
+use super::{
+    AboveMax, Adaptation, Bottom, ByteCount, DropMode, EarlyDrop, Forced, Measure, Red, Spacing, Thresholds,
+    Weight,
+};
+use crate::queue::{Arrival, LineState, QueueState, Verdict};
+use crate::{DropCause, Stream};
+
+/// RED at work.
+#[derive(Debug)]
+pub(crate) struct RedProcess {
+    red: Red,
+    /// Thresholds in the queue's measure.
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) weight: f64,
+    pub(super) bottom: f64,
+    /// As it was at the start.
+    first_max_p: f64,
+    max_p: f64,
+    average: f64,
+    /// By the average, at the latest arrival.
+    probability: f64,
+    /// Packets and bytes since the latest drop, this one included; `None` while the average is below the lower
+    /// threshold.
+    since_drop: Option<(u64, u64)>,
+    adapted: Instant,
+}
+
+impl RedProcess {
+    pub(crate) fn new(red: Red, rate: Rate, delay: Duration) -> Self {
+        let packets_per_sec = rate.bytes_per_sec() / f64::from(red.mean_packet);
+        let (min, max) = match red.thresholds {
+            Thresholds::Automatic { target_delay } => {
+                let half = packets_per_sec * target_delay.as_secs_f64() / 2.0;
+                let min = half.max(5.0);
+                (min, 3.0 * min)
+            }
+            Thresholds::Fixed { min, max } => (min, max),
+        };
+        let unit = match red.measure {
+            Measure::Bytes => f64::from(red.mean_packet),
+            Measure::Packets => 1.0,
+        };
+        let weight = match red.weight {
+            Weight::Automatic => 1.0 - libm::exp(-1.0 / packets_per_sec),
+            Weight::AutomaticNs2 => {
+                let rtt = (3.0 * (delay.as_secs_f64() + 1.0 / packets_per_sec)).max(0.1);
+                1.0 - libm::exp(-1.0 / (10.0 * rtt * packets_per_sec))
+            }
+            Weight::Fixed(w) => w,
+        };
+        let bottom = match red.adaptation {
+            Adaptation::Aimd { bottom: Bottom::AutomaticNs2, .. } => {
+                (80_000.0 / rate.bits_per_sec()).min(0.01)
+            }
+            Adaptation::Aimd { bottom: Bottom::Fixed(p), .. } => p.get(),
+            Adaptation::Off => 0.0,
+        };
+        Self {
+            red,
+            min: min * unit,
+            max: max * unit,
+            weight,
+            bottom,
+            first_max_p: red.max_p.get(),
+            max_p: red.max_p.get(),
+            average: 0.0,
+            probability: 0.0,
+            since_drop: None,
+            adapted: Instant::ZERO,
+        }
+    }
+
+    pub(crate) fn arrive(&mut self, arrival: &Arrival, stream: &mut Stream) -> Verdict {
+        self.update_average(arrival);
+        self.adapt(arrival.now);
+        let early = self.early(arrival, stream);
+        if arrival.overflows(self.red.limit) {
+            self.since_drop = self.since_drop.map(|_| (0, 0));
+            return Verdict::Drop(DropCause::Queue);
+        }
+        early
+    }
+
+    pub(crate) fn state(&self) -> QueueState {
+        QueueState {
+            average: Some(self.average),
+            probability: Some(self.probability),
+            max_p: Some(self.max_p),
+            ..QueueState::default()
+        }
+    }
+
+    fn length(&self, arrival: &Arrival) -> f64 {
+        f64_from_u64(match self.red.measure {
+            Measure::Bytes => arrival.waiting.bytes,
+            Measure::Packets => arrival.waiting.packets,
+        })
+    }
+
+    /// Over an idle time the average decays as if typical packets had met an empty queue all the while.
+    fn update_average(&mut self, arrival: &Arrival) {
+        match arrival.line {
+            LineState::Busy => self.average += self.weight * (self.length(arrival) - self.average),
+            LineState::Idle { .. } => {
+                self.average *= libm::pow(1.0 - self.weight, arrival.idle_packets(self.red.mean_packet));
+            }
+        }
+    }
+
+    fn adapt(&mut self, now: Instant) {
+        let Adaptation::Aimd { interval, alpha, beta, low, high, top, .. } = self.red.adaptation else {
+            return;
+        };
+        if now < self.adapted + interval {
+            return;
+        }
+        self.adapted = now;
+        let part = |share: f64| self.min + share * (self.max - self.min);
+        if self.average < part(low) && self.max_p > self.bottom {
+            self.max_p *= beta;
+        } else if self.average > part(high) && self.max_p < top.get() {
+            self.max_p += alpha.min(self.max_p / 4.0);
+        }
+    }
+
+    /// Whether the packet is dropped or marked although it may fit.
+    fn early(&mut self, arrival: &Arrival, stream: &mut Stream) -> Verdict {
+        let long_enough = match self.red.early_drop {
+            EarlyDrop::Always => true,
+            EarlyDrop::TwoWaiting => self.length(arrival) > 1.0,
+        };
+        if self.average < self.min || !long_enough {
+            self.since_drop = None;
+            self.probability = 0.0;
+            return Verdict::Pass;
+        }
+        self.probability = self.by_average();
+        let (packets, bytes) = match self.since_drop {
+            None => (0, 0),
+            Some((packets, bytes)) => {
+                (packets.saturating_add(1), bytes.saturating_add(u64::from(arrival.size)))
+            }
+        };
+        self.since_drop = Some((packets, bytes));
+        if self.probability >= 1.0 && self.red.forced == Forced::Drop {
+            self.since_drop = Some((0, 0));
+            return Verdict::Drop(DropCause::Early);
+        }
+        let p = self.spaced(packets, bytes, arrival.size);
+        if stream.uniform() >= p {
+            return Verdict::Pass;
+        }
+        self.since_drop = Some((0, 0));
+        self.red.marking.verdict(arrival.ecn, self.probability)
+    }
+
+    /// p_b of the paper: the probability by the average alone.
+    fn by_average(&self) -> f64 {
+        if self.average < self.max {
+            return self.max_p * (self.average - self.min) / (self.max - self.min);
+        }
+        let gentle = |max_p: f64| (max_p + (1.0 - max_p) * (self.average - self.max) / self.max).min(1.0);
+        match self.red.above_max {
+            AboveMax::Drop => 1.0,
+            AboveMax::Gentle => gentle(self.max_p),
+            AboveMax::GentleFromStart => gentle(self.first_max_p),
+        }
+    }
+
+    /// p_a of the paper: the probability for this packet, given how many passed since the latest drop.
+    fn spaced(&self, packets: u64, bytes: u64, size: u32) -> f64 {
+        let p = self.probability;
+        let mean = f64::from(self.red.mean_packet);
+        let count = match (self.red.mode, self.red.byte_count) {
+            (DropMode::Packet, _) => f64_from_u64(packets),
+            (DropMode::Byte, ByteCount::Exact) => f64_from_u64(bytes) / mean,
+            (DropMode::Byte, ByteCount::WholePackets) => {
+                f64_from_u64(bytes.checked_div(u64::from(self.red.mean_packet)).unwrap_or(0))
+            }
+        };
+        let spaced = match self.red.spacing {
+            Spacing::Geometric => p,
+            Spacing::Uniform => over(p, 1.0 - count * p),
+            Spacing::Wait if count * p < 1.0 => 0.0,
+            Spacing::Wait => over(p, 2.0 - count * p),
+        };
+        match self.red.mode {
+            DropMode::Byte if spaced < 1.0 => (spaced * f64::from(size) / mean).min(1.0),
+            _ => spaced,
+        }
+    }
+}
+
+/// a / b as a probability: 1 if b is not positive.
+fn over(a: f64, b: f64) -> f64 {
+    if b > 0.0 { (a / b).min(1.0) } else { 1.0 }
+}
