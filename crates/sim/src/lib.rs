@@ -43,7 +43,9 @@ mod packet;
 mod queue;
 mod rng;
 mod routing;
+pub mod tcp;
 mod trace;
+pub mod traffic;
 
 pub use agent::{Agent, AgentId, NoAgent, TimerKey};
 pub use engine::{Context, Delivery, Engine, UnknownNode};

@@ -1,0 +1,31 @@
+//! The simulator's TCPs: Tahoe, Reno, NewReno, SACK and CUBIC, sender and sink, without I/O.
+//!
+//! Sequence numbers count segments, from 0; a transfer is at most 2^32 − 2 of them. Windows are in segments too. The
+//! machines follow the contract of ARCHITECTURE.md: after any input, take everything from [`Sender::poll_transmit`], then
+//! read [`Sender::poll_timeout`].
+//!
+//! The other end's window never closes, connections are not closed by an exchange, and nothing is reordered on purpose.
+
+mod cubic;
+mod ranges;
+mod reassembly;
+mod rto;
+mod scoreboard;
+mod segment;
+mod sender;
+mod settings;
+mod sink;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use segment::{Ack, AckKind, Block, Connection, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
+pub use sender::{Sender, Transfer};
+pub use settings::{
+    Acks, EcnMode, Increase, InitialWindow, LimitedTransmit, OptionBytes, PartialAck, PartialAckTimer, Pipe,
+    Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Settings, Shrink, SynMode, Timestamps,
+    Variant,
+};
+pub use sink::{Sink, SinkStats};
+pub use stats::{SenderStats, WindowSample};

@@ -1,0 +1,201 @@
+//! The retransmission timeout (RFC 6298).
+
+use tfrc_units::{Duration, f64_from_u64, u64_from_f64};
+
+use super::settings::{RttArithmetic, Settings};
+
+/// Doublings beyond this change nothing: any timeout is at its maximum long before.
+const MOST_DOUBLINGS: u32 = 30;
+
+/// From round-trip times to the timeout.
+#[derive(Debug, Clone)]
+pub(crate) struct Rto {
+    estimate: Estimate,
+    doublings: u32,
+    /// After the fourth doubling in a row BSD and ns-2 take the next sample for the first (RFC 6298 §5 permits it).
+    doubtful: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Estimate {
+    /// In seconds: SRTT and RTTVAR.
+    Exact { srtt: f64, var: f64 },
+    /// In ticks, times 8 and times 4.
+    Fixed { srtt: i64, var: i64 },
+    /// No sample yet.
+    None,
+}
+
+impl Rto {
+    pub(crate) const fn new() -> Self {
+        Self { estimate: Estimate::None, doublings: 0, doubtful: false }
+    }
+
+    /// A round-trip time of data that was sent once. Ends the backoff (RFC 6298 §5 (5.7), note).
+    pub(crate) fn sample(&mut self, rtt: Duration, settings: &Settings) {
+        self.doublings = 0;
+        if core::mem::take(&mut self.doubtful) && settings.rtt_arithmetic == RttArithmetic::FixedPoint {
+            self.estimate = Estimate::None;
+        }
+        self.estimate = match settings.rtt_arithmetic {
+            RttArithmetic::Exact => self.exact(rtt.as_secs_f64()),
+            RttArithmetic::FixedPoint => self.fixed(ticks(rtt, settings.tick)),
+            RttArithmetic::WholeTicks => {
+                let ticks = u32::try_from(ticks(rtt, settings.tick)).unwrap_or(u32::MAX);
+                self.exact(f64::from(ticks) * settings.tick.as_secs_f64())
+            }
+        };
+    }
+
+    /// RFC 6298 §2.2 and §2.3.
+    fn exact(&self, rtt: f64) -> Estimate {
+        match self.estimate {
+            Estimate::Exact { srtt, var } => Estimate::Exact {
+                // The variation first, with the old mean.
+                var: 0.75 * var + 0.25 * (srtt - rtt).abs(),
+                srtt: 0.875 * srtt + 0.125 * rtt,
+            },
+            Estimate::Fixed { .. } | Estimate::None => Estimate::Exact { srtt: rtt, var: rtt / 2.0 },
+        }
+    }
+
+    /// The same as BSD has it (Jacobson 1988, appendix A): shifts cut off.
+    fn fixed(&self, rtt: i64) -> Estimate {
+        let rtt = rtt.clamp(1, 1 << 40);
+        match self.estimate {
+            Estimate::Fixed { srtt, var } => {
+                let delta = rtt - (srtt >> 3);
+                Estimate::Fixed { srtt: (srtt + delta).max(1), var: (var + delta.abs() - (var >> 2)).max(1) }
+            }
+            Estimate::Exact { .. } | Estimate::None => Estimate::Fixed { srtt: rtt << 3, var: rtt << 1 },
+        }
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    pub(crate) fn srtt(&self, settings: &Settings) -> Option<Duration> {
+        match self.estimate {
+            Estimate::Exact { srtt, .. } => Some(Duration::from_secs_f64(srtt)),
+            Estimate::Fixed { srtt, .. } => Some(eighths(srtt, settings.tick)),
+            Estimate::None => None,
+        }
+    }
+
+    /// The timeout of a segment sent now.
+    pub(crate) fn timeout(&self, settings: &Settings) -> Duration {
+        let base = match self.estimate {
+            Estimate::Exact { srtt, var } => {
+                Duration::from_secs_f64(srtt + settings.tick.as_secs_f64().max(4.0 * var))
+            }
+            // 8·(srtt + 4·var) is the one plus eight times the other's quarters; ns-2 cuts the eighths off.
+            Estimate::Fixed { srtt, var } => eighths((srtt + (var << 3)) >> 3 << 3, settings.tick),
+            Estimate::None => settings.initial_rto,
+        };
+        // RFC 6298 §2.4: the minimum counts before the backoff (in ns-2 too, with `rfc2988_` true).
+        let base = base.max(settings.min_rto);
+        let backed_off = u64_from_f64(f64_from_u64(base.as_nanos()) * f64_from_u64(1 << self.doublings));
+        Duration::from_nanos(backed_off).min(settings.max_rto)
+    }
+
+    /// The timer has expired (RFC 6298 §5 (5.5)).
+    pub(crate) fn back_off(&mut self) {
+        self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+        self.doubtful |= self.doublings > 3;
+    }
+
+    /// Ends the backoff without a sample, as ns-2 does when acknowledgements arrive in SACK recovery.
+    pub(crate) const fn end_backoff(&mut self) {
+        self.doublings = 0;
+    }
+}
+
+/// The nearest number of ticks.
+fn ticks(rtt: Duration, tick: Duration) -> i64 {
+    let tick = tick.as_nanos().max(1);
+    i64::try_from(rtt.as_nanos().saturating_add(tick / 2) / tick).unwrap_or(i64::MAX)
+}
+
+fn eighths(x: i64, tick: Duration) -> Duration {
+    let x = u64::try_from(x.max(0)).unwrap_or(u64::MAX);
+    Duration::from_nanos((tick.as_nanos().saturating_mul(x)) / 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::Variant;
+    use super::*;
+
+    const fn ms(x: u64) -> Duration {
+        Duration::from_millis(x)
+    }
+
+    fn settings(arithmetic: RttArithmetic) -> Settings {
+        Settings {
+            min_rto: Duration::ZERO,
+            tick: ms(10),
+            rtt_arithmetic: arithmetic,
+            ..Settings::rfc(Variant::Sack)
+        }
+    }
+
+    #[test]
+    fn first_and_second_sample() {
+        // RFC 6298 §2.1: 1 s. §2.2: R + max(G, 4·R/2) = 3R. §2.3 for 100 then 140 ms: RTTVAR 0.75·50 + 0.25·40 = 47.5,
+        // SRTT 0.875·100 + 0.125·140 = 105, RTO 295 ms.
+        let s = settings(RttArithmetic::Exact);
+        let mut rto = Rto::new();
+        assert_eq!(rto.timeout(&s), ms(1000));
+        rto.sample(ms(100), &s);
+        assert_eq!(rto.timeout(&s), ms(300));
+        rto.sample(ms(140), &s);
+        assert!(rto.timeout(&s).as_nanos().abs_diff(295_000_000) <= 1);
+        assert!(rto.srtt(&s).is_some_and(|x| x.as_nanos().abs_diff(105_000_000) <= 1));
+    }
+
+    #[test]
+    fn the_granularity_is_the_least_of_the_variation_term() {
+        let s = settings(RttArithmetic::Exact);
+        let mut rto = Rto::new();
+        for _ in 0..100 {
+            rto.sample(ms(100), &s);
+        }
+        assert!(rto.timeout(&s).as_nanos().abs_diff(110_000_000) <= 1);
+    }
+
+    #[test]
+    fn minimum_maximum_and_backoff() {
+        let s = Settings { min_rto: ms(1000), ..settings(RttArithmetic::Exact) };
+        let mut rto = Rto::new();
+        rto.sample(ms(100), &s);
+        let mut seen = Vec::new();
+        for _ in 0..8 {
+            seen.push(rto.timeout(&s).as_nanos() / 1_000_000_000);
+            rto.back_off();
+        }
+        // RFC 6298 §2.4, §5 (5.5), §2.5: 1 s, doubled, at most 60 s.
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60]);
+        rto.sample(ms(100), &s);
+        assert_eq!(rto.timeout(&s), ms(1000));
+    }
+
+    #[test]
+    fn integers_of_ticks() {
+        // ns2-facts.md §1: on a steady path the timeout becomes (round(R/tick) + 3) ticks; here R = 243 ms.
+        let s = settings(RttArithmetic::FixedPoint);
+        let mut rto = Rto::new();
+        rto.sample(ms(243), &s);
+        assert_eq!(rto.timeout(&s), ms(720)); // 24 + 4·12 ticks
+        for _ in 0..100 {
+            rto.sample(ms(243), &s);
+        }
+        assert_eq!(rto.timeout(&s), ms(270));
+        assert_eq!(rto.srtt(&s), Some(ms(240)));
+    }
+
+    #[test]
+    fn samples_in_whole_ticks() {
+        let s = settings(RttArithmetic::WholeTicks);
+        let mut rto = Rto::new();
+        rto.sample(ms(243), &s);
+        assert_eq!(rto.timeout(&s), ms(720));
+    }
+}

@@ -1,0 +1,219 @@
+//! What acknowledgements do: growth, duplicates, fast recovery (RFC 5681 §3.2, RFC 6582), congestion echoes.
+
+use tfrc_units::Instant;
+
+use super::{Phase, Recovery, Sender};
+use crate::tcp::segment::{Ack, EcnEcho};
+use crate::tcp::settings::{
+    EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, RecoveryExit, Repeat, Variant,
+};
+use crate::tcp::window::Cut;
+
+/// Whether an acknowledgement of new data restarts the retransmission timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Timer {
+    Keep,
+    Restart,
+}
+
+impl Sender {
+    #[inline]
+    pub(super) fn on_open_ack(&mut self, now: Instant, ack: &Ack) {
+        if ack.next < self.una || ack.next > self.high {
+            return;
+        }
+        let acked = ack.next - self.una;
+        let flight = self.flight();
+        let reported = if self.settings.variant.selective() {
+            self.scoreboard.update(&ack.sack, ack.next, self.high)
+        } else {
+            0
+        };
+        if acked > 0 {
+            self.take_sample(now, ack);
+            self.una = ack.next;
+            self.last_step = acked;
+            self.next = self.next.max(self.una);
+            self.stats.acked_segments += u64::from(acked);
+            self.scoreboard.advance(self.una);
+        }
+        let echo = match self.settings.ecn {
+            EcnMode::Off => EcnEcho::None,
+            EcnMode::On => ack.ecn,
+        };
+        if echo == EcnEcho::Congestion {
+            self.on_echo(flight);
+        }
+        let timer = if self.settings.variant.selective() {
+            self.on_selective_ack(now, acked, reported, echo)
+        } else if acked > 0 {
+            self.on_new_ack(now, acked, echo)
+        } else {
+            if self.high > self.una {
+                self.on_duplicate();
+            }
+            Timer::Keep
+        };
+        if self.una >= self.total {
+            self.phase = Phase::Done;
+            self.deadline = None;
+        } else if acked > 0 && timer == Timer::Restart && !self.ecn.held {
+            // RFC 6298 §5 (5.2), (5.3).
+            self.deadline = (self.high > self.una).then(|| now + self.rto.timeout(&self.settings));
+        } else if self.ecn.held && acked > 0 {
+            self.deadline = Some(now + self.rto.timeout(&self.settings));
+        }
+    }
+
+    fn take_sample(&mut self, now: Instant, ack: &Ack) {
+        if let Some(stamp) = ack.echo {
+            self.sample_rtt(now.saturating_since(stamp.at()));
+        } else if let Some((seq, at)) = self.timed
+            && ack.next > seq
+        {
+            self.timed = None;
+            self.sample_rtt(now.saturating_since(at));
+        }
+    }
+
+    /// Data that was outstanding is acknowledged: Tahoe, Reno, NewReno.
+    fn on_new_ack(&mut self, now: Instant, acked: u32, echo: EcnEcho) -> Timer {
+        match self.recovery {
+            Recovery::Fast { point, partial_acks, deflated }
+                if self.settings.variant == Variant::NewReno && self.una < point =>
+            {
+                let seen = partial_acks.saturating_add(1);
+                self.recovery = Recovery::Fast { point, partial_acks: seen, deflated };
+                // RFC 6582 §3.2 step 3.
+                self.resend = Some(self.una);
+                self.window.cwnd = match self.settings.partial_ack {
+                    PartialAck::Collapse => deflated,
+                    PartialAck::Deflate => (self.window.cwnd - f64::from(acked) + 1.0).max(1.0),
+                };
+                return match self.settings.partial_ack_timer {
+                    PartialAckTimer::First if partial_acks > 0 => Timer::Keep,
+                    PartialAckTimer::Each | PartialAckTimer::First => Timer::Restart,
+                };
+            }
+            Recovery::Fast { deflated, .. } => {
+                self.recovery = Recovery::None;
+                self.window.cwnd = match self.settings.recovery_exit {
+                    RecoveryExit::Outstanding if self.settings.variant == Variant::NewReno => {
+                        let outstanding = (self.next - self.una).max(1).saturating_add(1);
+                        deflated.min(f64::from(outstanding))
+                    }
+                    RecoveryExit::Grown | RecoveryExit::Outstanding | RecoveryExit::Threshold => deflated,
+                };
+                if self.settings.recovery_exit == RecoveryExit::Grown {
+                    self.grow(now, acked, echo);
+                }
+            }
+            Recovery::None | Recovery::Selective(_) => self.grow(now, acked, echo),
+        }
+        self.leave_duplicates();
+        Timer::Restart
+    }
+
+    /// An acknowledgement with an echo does not make the window grow (RFC 3168 §6.1.2).
+    pub(super) fn grow(&mut self, now: Instant, acked: u32, echo: EcnEcho) {
+        if echo == EcnEcho::None {
+            let slow_start = self.slow_start();
+            let rtt = match self.settings.variant {
+                Variant::Cubic => self.srtt(),
+                Variant::NewReno | Variant::Reno | Variant::Sack | Variant::Tahoe => None,
+            };
+            self.window.grow(now, acked, slow_start, rtt, &self.settings);
+        }
+    }
+
+    /// RFC 5681 §3.2 for Tahoe, Reno, NewReno.
+    fn on_duplicate(&mut self) {
+        self.duplicates = self.duplicates.saturating_add(1);
+        if let Recovery::Fast { .. } = self.recovery {
+            self.window.cwnd += 1.0;
+        } else if self.duplicates == self.settings.dup_threshold && self.may_recover() {
+            self.recover_fast();
+        } else if self.duplicates < self.settings.dup_threshold {
+            self.allow_limited();
+        }
+    }
+
+    pub(super) fn allow_limited(&mut self) {
+        let allowed = match self.settings.limited_transmit {
+            LimitedTransmit::AlsoOld => true,
+            LimitedTransmit::Off => false,
+            // After going back, what would be sent is not new.
+            LimitedTransmit::On => self.next == self.high,
+        };
+        if allowed {
+            self.allowance = self.duplicates;
+        }
+    }
+
+    pub(super) fn may_recover(&self) -> bool {
+        self.una >= self.recover_from
+            || (self.settings.repeat == Repeat::UnlessSmallStep
+                && !self.settings.variant.selective()
+                && self.window.cwnd > 1.0
+                && self.last_step <= self.settings.dup_threshold)
+    }
+
+    /// What is outstanding now causes no further recovery.
+    pub(super) fn forbid_recovery(&mut self) {
+        let until = if self.settings.variant.selective() {
+            // RFC 6675 §5.1: until the recovery point is acknowledged.
+            self.high
+        } else {
+            // RFC 6582 §3.2 step 2: until something beyond is.
+            self.high.saturating_add(1)
+        };
+        self.recover_from = match self.settings.repeat {
+            Repeat::Allowed if !self.settings.variant.selective() => 0,
+            Repeat::Allowed | Repeat::Avoided | Repeat::UnlessSmallStep => until,
+        };
+    }
+
+    fn recover_fast(&mut self) {
+        self.reduce_for_loss();
+        self.forbid_recovery();
+        self.timed = None;
+        self.deadline = None;
+        self.allowance = 0;
+        self.limited = 0;
+        if self.settings.variant == Variant::Tahoe {
+            self.window.cwnd = 1.0;
+            self.next = self.una;
+        } else {
+            let deflated = self.window.cwnd;
+            self.recovery = Recovery::Fast { point: self.high, partial_acks: 0, deflated };
+            self.window.cwnd += f64::from(self.settings.dup_threshold);
+            self.resend = Some(self.una);
+        }
+    }
+
+    /// Once per window: not if an echo has made the window smaller since the lost segment was sent (RFC 3168 §6.1.2).
+    pub(super) fn reduce_for_loss(&mut self) {
+        if self.settings.ecn == EcnMode::On && self.una < self.ecn.reduced_at {
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+            return;
+        }
+        self.stats.window_cuts += 1;
+        self.window.cut(Cut::Loss, self.flight(), &self.settings);
+        self.ecn.reduced_at = self.high;
+        self.ecn.tell = true;
+    }
+
+    /// RFC 3168 §6.1.2: once per window of data. `flight` is what was outstanding before this acknowledgement.
+    fn on_echo(&mut self, flight: u32) {
+        if self.una <= self.ecn.reduced_at && self.ecn.reduced_at > 0 {
+            return;
+        }
+        let smallest = self.window.cwnd <= 1.0;
+        self.stats.window_cuts += 1;
+        self.stats.ecn_cuts += 1;
+        self.window.cut(Cut::Echo, flight, &self.settings);
+        self.ecn.reduced_at = self.high;
+        self.ecn.tell = true;
+        self.ecn.held = smallest;
+    }
+}

@@ -1,0 +1,467 @@
+//! The sending end.
+//!
+//! This file: state, opening and end, and what goes out. `acks.rs`: what acknowledgements do. `selective.rs`: SACK recovery.
+
+mod acks;
+mod selective;
+
+use tfrc_units::{Duration, Ecn, Instant};
+
+use self::selective::Selective;
+use super::rto::Rto;
+use super::scoreboard::Scoreboard;
+use super::segment::{Ack, AckKind, Connection, Data, DataKind, Fin, Reduced, Stamp};
+use super::settings::{EcnMode, LimitedTransmit, Pipe, SackAtTimeout, Settings, SynMode, Timestamps};
+use super::stats::{SenderStats, WindowSample};
+use super::window::{Cut, SlowStart, Window};
+use crate::Tracing;
+
+/// How much there is to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Transfer {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many full segments.
+    Segments(u32),
+    /// Always more, up to 2^32 − 2 segments.
+    Unlimited,
+}
+
+/// The most segments a connection can number, with room for one past the last.
+const MOST_SEGMENTS: u32 = u32::MAX - 1;
+
+/// The first timeout of data after a SYN was lost (RFC 6298 §5 (5.7)).
+const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+
+/// A sender of one connection.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    settings: Settings,
+    connection: Connection,
+    phase: Phase,
+    /// The first segment not acknowledged (`HighACK` + 1).
+    una: u32,
+    /// The next to be sent; below `high` after going back.
+    next: u32,
+    /// One past the highest sent (`HighData` + 1).
+    high: u32,
+    /// Segments of the transfer, and bytes in the last.
+    total: u32,
+    last_len: u32,
+    window: Window,
+    recovery: Recovery,
+    duplicates: u32,
+    /// Segments beyond the window that Limited Transmit allows.
+    allowance: u32,
+    /// Segments it has sent since the last new acknowledgement.
+    limited: u32,
+    /// Segments the last new acknowledgement was for.
+    last_step: u32,
+    /// Another recovery only from this `una` on.
+    recover_from: u32,
+    /// What was outstanding at the last timeout ends here.
+    timeout_point: u32,
+    /// The `una` for which the timer has expired, if it has.
+    timed_out: Option<u32>,
+    resend: Option<u32>,
+    scoreboard: Scoreboard,
+    rto: Rto,
+    deadline: Option<Instant>,
+    timed: Option<(u32, Instant)>,
+    ecn: EcnState,
+    burst_left: u32,
+    stats: SenderStats,
+    trace: Vec<WindowSample>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Not started.
+    Closed,
+    /// A SYN must go out.
+    SynDue { sent: u32 },
+    /// A SYN is out; when it went, if only one did.
+    SynSent { sent: u32, at: Option<Instant> },
+    /// Data flows.
+    Open,
+    /// All is acknowledged.
+    Done,
+}
+
+/// Loss recovery. After a timeout it is `None`: slow start repairs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Recovery {
+    None,
+    /// Fast recovery of Reno and NewReno; `point` is one past RFC 6582's recover, `deflated` the window without what
+    /// duplicates add.
+    Fast {
+        point: u32,
+        partial_acks: u32,
+        deflated: f64,
+    },
+    /// RFC 6675.
+    Selective(Selective),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct EcnState {
+    /// The next new segment says that the window was reduced.
+    tell: bool,
+    /// Segments below were sent before the last reduction.
+    reduced_at: u32,
+    /// The window is one segment and still too large: nothing goes until the timer expires (RFC 3168 §6.1.2).
+    held: bool,
+}
+
+impl Sender {
+    /// A sender of `transfer` that has not started.
+    #[must_use]
+    pub fn new(settings: &Settings, connection: Connection, transfer: Transfer) -> Self {
+        let segment = settings.segment.max(1);
+        let (total, last_len) = match transfer {
+            Transfer::Bytes(bytes) => {
+                let total = bytes.div_ceil(u64::from(segment)).min(u64::from(MOST_SEGMENTS));
+                let last = bytes - (total.saturating_sub(1)).saturating_mul(u64::from(segment)).min(bytes);
+                (
+                    u32::try_from(total).unwrap_or(MOST_SEGMENTS),
+                    u32::try_from(last).unwrap_or(segment).min(segment),
+                )
+            }
+            Transfer::Segments(n) => (n.min(MOST_SEGMENTS), segment),
+            Transfer::Unlimited => (MOST_SEGMENTS, segment),
+        };
+        Self {
+            settings: Settings { segment, dup_threshold: settings.dup_threshold.max(1), ..*settings },
+            connection,
+            phase: Phase::Closed,
+            una: 0,
+            next: 0,
+            high: 0,
+            total,
+            last_len,
+            window: Window::new(settings),
+            recovery: Recovery::None,
+            duplicates: 0,
+            allowance: 0,
+            limited: 0,
+            last_step: 0,
+            recover_from: 0,
+            timeout_point: 0,
+            timed_out: None,
+            resend: None,
+            scoreboard: Scoreboard::default(),
+            rto: Rto::new(),
+            deadline: None,
+            timed: None,
+            ecn: EcnState::default(),
+            burst_left: settings.max_burst.unwrap_or(u32::MAX),
+            stats: SenderStats::default(),
+            trace: Vec::new(),
+        }
+    }
+
+    /// Starts. Harmless if it has started.
+    pub fn start(&mut self, now: Instant) {
+        if self.phase == Phase::Closed {
+            match self.settings.syn {
+                SynMode::Off => self.open(now),
+                SynMode::On => self.phase = Phase::SynDue { sent: 0 },
+            }
+        }
+    }
+
+    fn open(&mut self, now: Instant) {
+        self.phase = if self.total == 0 { Phase::Done } else { Phase::Open };
+        self.deadline = None;
+        self.sample_window(now);
+    }
+
+    /// An acknowledgement arrives. One of another connection, of data never sent or of data long acknowledged changes
+    /// nothing.
+    pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        if ack.connection != self.connection {
+            return;
+        }
+        self.burst_left = self.settings.max_burst.unwrap_or(u32::MAX);
+        match (self.phase, ack.kind) {
+            (Phase::Open, AckKind::Ack) => {
+                self.on_open_ack(now, ack);
+                self.sample_window(now);
+            }
+            (Phase::SynSent { sent, at }, AckKind::SynAck) => {
+                match at {
+                    Some(at) => self.sample_rtt(now.saturating_since(at)),
+                    None => self.rto.end_backoff(),
+                }
+                if sent > 1 {
+                    // The SYN or its answer was lost: one segment (RFC 5681 §3.1), and 3 s (RFC 6298 §5 (5.7)).
+                    self.window.cwnd = 1.0;
+                    self.settings.initial_rto = self.settings.initial_rto.max(AFTER_LOST_SYN);
+                }
+                self.open(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// Time passes. Early, late or repeated calls do no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.deadline.is_none_or(|at| now < at) {
+            return;
+        }
+        self.deadline = None;
+        self.burst_left = self.settings.max_burst.unwrap_or(u32::MAX);
+        match self.phase {
+            Phase::SynSent { sent, .. } => {
+                self.stats.timeouts += 1;
+                self.rto.back_off();
+                self.phase = Phase::SynDue { sent };
+            }
+            Phase::Open => {
+                self.ecn.held = false;
+                if self.high > self.una {
+                    self.time_out();
+                    self.sample_window(now);
+                }
+            }
+            Phase::Closed | Phase::Done | Phase::SynDue { .. } => {}
+        }
+    }
+
+    /// RFC 5681 §3.1, RFC 6298 §5, and go back: what is outstanding is sent again as far as it is not known to have arrived.
+    fn time_out(&mut self) {
+        self.stats.timeouts += 1;
+        self.stats.window_cuts += 1;
+        let why = if self.timed_out == Some(self.una) { Cut::TimeoutAgain } else { Cut::Timeout };
+        self.window.cut(why, self.flight(), &self.settings);
+        self.rto.back_off();
+        self.timed_out = Some(self.una);
+        self.timeout_point = self.high;
+        self.ecn.reduced_at = self.high;
+        self.forbid_recovery();
+        self.recovery = Recovery::None;
+        self.leave_duplicates();
+        self.resend = None;
+        self.timed = None;
+        self.next = self.una;
+        if self.settings.sack_at_timeout == SackAtTimeout::Expunge {
+            self.scoreboard.clear();
+        }
+    }
+
+    /// FlightSize of RFC 5681, without what Limited Transmit sent (§3.2 step 2).
+    fn flight(&self) -> u32 {
+        (self.next - self.una).saturating_sub(self.limited)
+    }
+
+    fn leave_duplicates(&mut self) {
+        self.duplicates = 0;
+        self.allowance = 0;
+        self.limited = 0;
+    }
+
+    /// The next segment that may go out now, with its ECN bits. Ask until there is none.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<(Data, Ecn)> {
+        match self.phase {
+            Phase::Open => {}
+            Phase::SynDue { sent } => return Some((self.syn(now, sent), Ecn::NotEct)),
+            Phase::Closed | Phase::Done | Phase::SynSent { .. } => return None,
+        }
+        if let Some(seq) = self.resend.take() {
+            return Some(self.transmit(now, seq));
+        }
+        if self.ecn.held || self.burst_left == 0 {
+            return None;
+        }
+        let seq = match self.recovery {
+            Recovery::Selective(state) => self.next_in_recovery(state)?,
+            Recovery::Fast { .. } | Recovery::None => self.next_in_window()?,
+        };
+        self.burst_left -= 1;
+        Some(self.transmit(now, seq))
+    }
+
+    fn syn(&mut self, now: Instant, sent: u32) -> Data {
+        self.phase = Phase::SynSent { sent: sent.saturating_add(1), at: (sent == 0).then_some(now) };
+        self.deadline = Some(now + self.rto.timeout(&self.settings));
+        Data {
+            connection: self.connection,
+            kind: DataKind::Syn,
+            seq: 0,
+            len: 0,
+            stamp: self.stamp(now),
+            reduced: Reduced::No,
+            fin: Fin::More,
+            ask: 0,
+        }
+    }
+
+    fn stamp(&self, now: Instant) -> Option<Stamp> {
+        match self.settings.timestamps {
+            Timestamps::Off => None,
+            Timestamps::On => Some(Stamp::new(now)),
+        }
+    }
+
+    /// The next segment that both windows allow, new or, after going back, old.
+    #[inline]
+    fn next_in_window(&mut self) -> Option<u32> {
+        let reported = if self.scoreboard.end() == 0 || self.settings.pipe == Pipe::Counter {
+            0
+        } else {
+            if self.next < self.high {
+                self.next = self.scoreboard.next_hole(self.next);
+            }
+            match self.settings.limited_transmit {
+                LimitedTransmit::Off if self.una >= self.timeout_point => 0,
+                LimitedTransmit::AlsoOld | LimitedTransmit::Off | LimitedTransmit::On => {
+                    self.scoreboard.below(self.next)
+                }
+            }
+        };
+        let flight = self.next - self.una;
+        let window = self.window.whole().saturating_add(self.allowance);
+        if self.next >= self.total || flight >= self.settings.window.max(1) || flight - reported >= window {
+            return None;
+        }
+        let seq = self.next;
+        self.next += 1;
+        if self.duplicates > 0 && self.recovery == Recovery::None && seq >= self.high {
+            self.limited += 1;
+        }
+        Some(seq)
+    }
+
+    /// Sends segment `seq`.
+    #[inline]
+    fn transmit(&mut self, now: Instant, seq: u32) -> (Data, Ecn) {
+        let fin = if seq + 1 >= self.total { Fin::Last } else { Fin::More };
+        let len = match fin {
+            Fin::Last => self.last_len,
+            Fin::More => self.settings.segment,
+        };
+        self.stats.sent_segments += 1;
+        self.stats.sent_bytes += u64::from(len);
+        let (mut reduced, mut ecn) = (Reduced::No, Ecn::NotEct);
+        if seq < self.high {
+            self.stats.retransmitted_segments += 1;
+            self.stats.retransmitted_bytes += u64::from(len);
+            if self.timed.is_some_and(|(timed, _)| timed == seq) {
+                self.timed = None;
+            }
+        } else {
+            self.high = seq + 1;
+            self.next = self.next.max(self.high);
+            if self.timed.is_none() && self.settings.timestamps == Timestamps::Off {
+                self.timed = Some((seq, now));
+            }
+            if self.settings.ecn == EcnMode::On {
+                ecn = Ecn::Ect0;
+                if core::mem::take(&mut self.ecn.tell) {
+                    reduced = Reduced::Yes;
+                }
+            }
+        }
+        if self.deadline.is_none() {
+            self.deadline = Some(now + self.rto.timeout(&self.settings));
+        }
+        let data = Data {
+            connection: self.connection,
+            kind: DataKind::Data,
+            seq,
+            len,
+            stamp: self.stamp(now),
+            reduced,
+            fin,
+            ask: 0,
+        };
+        (data, ecn)
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is wanted, `None` if no timer runs.
+    #[inline]
+    #[must_use]
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Nothing new is sent from now on; what has been sent is still repaired.
+    pub fn close(&mut self) {
+        match self.phase {
+            Phase::Open => {
+                self.total = self.total.min(self.high);
+                if self.una >= self.total {
+                    self.finish();
+                }
+            }
+            Phase::Closed | Phase::SynDue { .. } | Phase::SynSent { .. } => self.finish(),
+            Phase::Done => {}
+        }
+    }
+
+    fn finish(&mut self) {
+        self.phase = Phase::Done;
+        self.deadline = None;
+    }
+
+    /// Whether everything is acknowledged, or the sender was closed with nothing outstanding.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// The connection.
+    #[must_use]
+    pub const fn connection(&self) -> Connection {
+        self.connection
+    }
+
+    /// The congestion window in segments, with what fast recovery adds.
+    #[must_use]
+    pub const fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    /// The slow start threshold in segments; the receiver's window before the first loss.
+    #[must_use]
+    pub const fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.rto.srtt(&self.settings)
+    }
+
+    /// The counters.
+    #[must_use]
+    pub const fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// The window after every acknowledgement and timeout, if [`Settings::trace`] keeps it.
+    #[must_use]
+    pub fn window_trace(&self) -> &[WindowSample] {
+        &self.trace
+    }
+
+    fn sample_rtt(&mut self, rtt: Duration) {
+        self.stats.rtt_samples += 1;
+        self.stats.rtt_sum += rtt;
+        self.rto.sample(rtt, &self.settings);
+    }
+
+    #[inline]
+    fn sample_window(&mut self, at: Instant) {
+        if self.settings.trace == Tracing::Keep {
+            self.trace.push(WindowSample { at, cwnd: self.window.cwnd, ssthresh: self.window.ssthresh });
+        }
+    }
+
+    fn slow_start(&self) -> SlowStart {
+        if self.una < self.timeout_point { SlowStart::AfterTimeout } else { SlowStart::Normal }
+    }
+}

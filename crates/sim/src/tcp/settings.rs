@@ -1,0 +1,411 @@
+//! One enum per choice, and the named sets of them.
+
+use tfrc_units::Duration;
+
+use super::segment::Ack;
+
+/// Which TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Variant {
+    /// SACK loss recovery with the window of CUBIC (RFC 9438).
+    Cubic,
+    /// Fast recovery with partial acknowledgements (RFC 6582).
+    NewReno,
+    /// Fast recovery that the first acknowledgement of new data ends (RFC 5681 §3.2).
+    Reno,
+    /// Selective acknowledgements (RFC 6675).
+    Sack,
+    /// Slow start after every loss: the fast retransmit of 1988, going back to the first hole.
+    Tahoe,
+}
+
+impl Variant {
+    /// Whether sender and sink use selective acknowledgements.
+    #[must_use]
+    pub const fn selective(self) -> bool {
+        matches!(self, Self::Cubic | Self::Sack)
+    }
+}
+
+/// When a sink acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Acks {
+    /// Every second segment, or after this time (RFC 5681 §4.2: at most 500 ms). What is out of order or fills a hole is
+    /// acknowledged at once.
+    Delayed(Duration),
+    /// Every segment.
+    Each,
+}
+
+/// Whether the flow is ECN-capable (RFC 3168).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EcnMode {
+    /// Not.
+    Off,
+    /// New data carries ECT(0); retransmissions and acknowledgements do not (RFC 3168 §6.1.4, §6.1.5).
+    On,
+}
+
+/// How the window grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Increase {
+    /// By what is acknowledged (RFC 3465; RFC 5681 §3.1 with a limit of 1): in slow start at most `limit` segments for each
+    /// acknowledgement, and 1 after a timeout; in congestion avoidance acknowledged/cwnd.
+    Counted {
+        /// Segments: L of RFC 3465.
+        limit: u32,
+    },
+    /// By the acknowledgement: 1 in slow start, 1/cwnd in congestion avoidance (RFC 5681 (3)).
+    PerAck,
+}
+
+/// The window at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InitialWindow {
+    /// Four, three or two segments, by their size (RFC 3390, RFC 5681 §3.1).
+    Rfc3390,
+    /// So many segments.
+    Segments(u32),
+}
+
+impl InitialWindow {
+    /// Segments of `segment` bytes, at least one.
+    #[must_use]
+    pub const fn segments(self, segment: u32) -> u32 {
+        match self {
+            Self::Rfc3390 if segment <= 1095 => 4,
+            Self::Rfc3390 if segment <= 2190 => 3,
+            Self::Rfc3390 => 2,
+            Self::Segments(0) => 1,
+            Self::Segments(n) => n,
+        }
+    }
+}
+
+/// Whether the first two duplicate acknowledgements let a new segment out each (RFC 3042).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitedTransmit {
+    /// Yes, and after going back the next old one (ns-2's `singledup_`, which does not ask whether a segment is new).
+    AlsoOld,
+    /// No.
+    Off,
+    /// Yes.
+    On,
+}
+
+/// Whether the bytes of the timestamp and SACK options are on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OptionBytes {
+    /// Yes: 12 for timestamps, 4 and 8 for each block for SACK (RFC 7323 appendix A, RFC 2018 §3).
+    Counted,
+    /// Packets have their nominal size (ns-2).
+    Ignored,
+}
+
+/// What a partial acknowledgement does to NewReno's inflated window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartialAck {
+    /// All inflation goes (ns-2's `partial_window_deflation_` false).
+    Collapse,
+    /// Less what is acknowledged, plus one segment (RFC 6582 §3.2 step 3).
+    Deflate,
+}
+
+/// Which partial acknowledgements restart the retransmission timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartialAckTimer {
+    /// Every one: slow but steady (RFC 6582 §4).
+    Each,
+    /// The first only: impatient (RFC 6582 §3.2 step 3).
+    First,
+}
+
+/// How SACK recovery counts what is in the network and chooses what to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pipe {
+    /// A counter: one less for each acknowledgement, two less for a partial one, one more for each segment sent; holes
+    /// below the highest block go first, whether they count as lost or not (Fall and Floyd 1996; ns-2's Sack1).
+    Counter,
+    /// From the scoreboard (RFC 6675 §4).
+    Scoreboard,
+}
+
+/// Whether half of a window may have a fraction, and what its least is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Precision {
+    /// It may; window and ssthresh are the same, at least 2 (RFC 5681 (4)).
+    Fraction,
+    /// It may not: the fraction is cut off.
+    Whole,
+    /// The window may, and is at least 1; the fraction of ssthresh is cut off, and it is at least 2 (ns-2 with
+    /// `precisionReduce_` true, ns2-facts.md §3).
+    WholeThreshold,
+}
+
+/// The window of NewReno at the end of fast recovery. (Reno ends at ssthresh unless it is [`RecoveryExit::Grown`].)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecoveryExit {
+    /// ssthresh, and the acknowledgement that ends recovery makes the window grow as any other (ns-2's Reno and NewReno).
+    Grown,
+    /// No more than what is in flight and one segment (RFC 6582 §3.2 step 3, first way).
+    Outstanding,
+    /// ssthresh (second way).
+    Threshold,
+}
+
+/// Whether duplicate acknowledgements for data sent before the last reduction may cause another. (SACK and CUBIC follow
+/// RFC 6675 instead.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Repeat {
+    /// Yes: several reductions for one window of losses, as in the Tahoe and Reno of the early 1990s.
+    Allowed,
+    /// No (RFC 6582 §3.2 step 2; ns-2's Tahoe and Reno with `bugFix_` true).
+    Avoided,
+    /// No, unless the last new acknowledgement was for no more than the duplicate threshold: then segments were lost, not
+    /// sent twice (the heuristic of RFC 6582 §4.1; ns-2's NewReno with `bugfix_ack_` true).
+    UnlessSmallStep,
+}
+
+/// How round-trip times become the timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RttArithmetic {
+    /// Real numbers; the tick is RFC 6298's G.
+    Exact,
+    /// Integers of ticks, with three and two bits of fraction, as in BSD and in ns-2 (ns2-facts.md §1: the variation stays
+    /// at three quarters of a tick on a steady path).
+    FixedPoint,
+    /// Samples are rounded to ticks, the rest is real.
+    WholeTicks,
+}
+
+/// What a timeout does to the scoreboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SackAtTimeout {
+    /// Forgets it (RFC 2018 §8, RFC 6675 §5.1).
+    Expunge,
+    /// Keeps it, which RFC 6675 §5.1 tells of: the sink here never drops what it has reported.
+    Keep,
+}
+
+/// What is halved when segments are lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shrink {
+    /// What is in flight, without what Limited Transmit sent (RFC 5681 §3.1 (4), §3.2). Later timeouts of the same segment
+    /// leave ssthresh alone.
+    Flight,
+    /// The window in use, at every timeout again (ns-2).
+    Window,
+}
+
+/// Whether a connection begins with a SYN and its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SynMode {
+    /// It is open from the start.
+    Off,
+    /// Both have the header size and no data.
+    On,
+}
+
+/// Whether segments carry the time (RFC 7323 §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Timestamps {
+    /// One segment per window is timed, none that was retransmitted (Karn).
+    Off,
+    /// Every acknowledgement of new data is a sample.
+    On,
+}
+
+/// All about a TCP, at both ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Which TCP.
+    pub variant: Variant,
+    /// Bytes of data in a full segment.
+    pub segment: u32,
+    /// Bytes of headers on every packet, also on acknowledgements and SYNs; options come on top.
+    pub header: u32,
+    /// See [`OptionBytes`].
+    pub option_bytes: OptionBytes,
+    /// The receiver's window, in segments, at least 1.
+    pub window: u32,
+    /// See [`InitialWindow`].
+    pub initial_window: InitialWindow,
+    /// See [`Increase`].
+    pub increase: Increase,
+    /// Duplicate acknowledgements that mean a loss.
+    pub dup_threshold: u32,
+    /// See [`LimitedTransmit`].
+    pub limited_transmit: LimitedTransmit,
+    /// See [`Shrink`].
+    pub shrink: Shrink,
+    /// See [`Precision`].
+    pub precision: Precision,
+    /// See [`Repeat`].
+    pub repeat: Repeat,
+    /// See [`PartialAck`].
+    pub partial_ack: PartialAck,
+    /// See [`PartialAckTimer`].
+    pub partial_ack_timer: PartialAckTimer,
+    /// See [`RecoveryExit`].
+    pub recovery_exit: RecoveryExit,
+    /// See [`Pipe`].
+    pub pipe: Pipe,
+    /// See [`SackAtTimeout`].
+    pub sack_at_timeout: SackAtTimeout,
+    /// At most so many segments in answer to one acknowledgement or timer; no limit by default.
+    pub max_burst: Option<u32>,
+    /// See [`EcnMode`].
+    pub ecn: EcnMode,
+    /// See [`Timestamps`].
+    pub timestamps: Timestamps,
+    /// See [`SynMode`].
+    pub syn: SynMode,
+    /// See [`Acks`].
+    pub acks: Acks,
+    /// The timeout before the first sample.
+    pub initial_rto: Duration,
+    /// The least timeout.
+    pub min_rto: Duration,
+    /// The greatest timeout, doubled or not.
+    pub max_rto: Duration,
+    /// The clock's granularity.
+    pub tick: Duration,
+    /// See [`RttArithmetic`].
+    pub rtt_arithmetic: RttArithmetic,
+    /// Whether the history of the window is kept, see [`crate::tcp::Sender::window_trace`].
+    pub trace: crate::Tracing,
+}
+
+impl Settings {
+    /// The RFCs: 5681, 6298, 6582, 6675, 3042, 3390, with delayed acknowledgements (200 ms), without timestamps and ECN.
+    #[must_use]
+    pub const fn rfc(variant: Variant) -> Self {
+        Self {
+            variant,
+            segment: 1460,
+            header: 40,
+            option_bytes: OptionBytes::Counted,
+            window: 65_535,
+            initial_window: InitialWindow::Rfc3390,
+            increase: Increase::Counted { limit: 1 },
+            dup_threshold: 3,
+            limited_transmit: LimitedTransmit::On,
+            shrink: Shrink::Flight,
+            precision: Precision::Fraction,
+            repeat: Repeat::Avoided,
+            partial_ack: PartialAck::Deflate,
+            partial_ack_timer: PartialAckTimer::First,
+            recovery_exit: RecoveryExit::Outstanding,
+            pipe: Pipe::Scoreboard,
+            sack_at_timeout: SackAtTimeout::Expunge,
+            max_burst: None,
+            ecn: EcnMode::Off,
+            timestamps: Timestamps::Off,
+            syn: SynMode::On,
+            acks: Acks::Delayed(Duration::from_millis(200)),
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            tick: Duration::from_millis(1),
+            rtt_arithmetic: RttArithmetic::Exact,
+            trace: crate::Tracing::Off,
+        }
+    }
+
+    /// ns-2.35 (ns2-facts.md §3): a window of 20, 2 at the start, one acknowledgement per segment and growth by the
+    /// acknowledgement, ticks of 10 ms in integers, minimum timeout 0.2 s, first timeout 3 s, the window in use is halved, partial
+    /// acknowledgements take all inflation, SACK by a counter, options without bytes. Packets are 1000 bytes and 40.
+    #[must_use]
+    pub const fn ns2(variant: Variant) -> Self {
+        Self {
+            segment: 1000,
+            option_bytes: OptionBytes::Ignored,
+            window: 20,
+            initial_window: InitialWindow::Segments(2),
+            increase: Increase::PerAck,
+            limited_transmit: LimitedTransmit::AlsoOld,
+            shrink: Shrink::Window,
+            precision: Precision::WholeThreshold,
+            repeat: match variant {
+                Variant::NewReno => Repeat::UnlessSmallStep,
+                _ => Repeat::Avoided,
+            },
+            partial_ack: PartialAck::Collapse,
+            partial_ack_timer: PartialAckTimer::Each,
+            recovery_exit: RecoveryExit::Grown,
+            pipe: Pipe::Counter,
+            acks: Acks::Each,
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_millis(200),
+            tick: Duration::from_millis(10),
+            rtt_arithmetic: RttArithmetic::FixedPoint,
+            ..Self::rfc(variant)
+        }
+    }
+}
+
+impl Settings {
+    /// Bytes on the wire of a segment with `len` bytes of data.
+    #[inline]
+    #[must_use]
+    pub const fn data_size(&self, len: u32) -> u32 {
+        self.header.saturating_add(self.timestamp_bytes()).saturating_add(len)
+    }
+
+    /// Bytes on the wire of an acknowledgement.
+    #[inline]
+    #[must_use]
+    pub const fn ack_size(&self, ack: &Ack) -> u32 {
+        let [a, b, c] = &ack.sack;
+        let blocks = match (a.is_empty(), b.is_empty(), c.is_empty()) {
+            (true, _, _) => 0,
+            (false, true, _) => SACK_BYTES + BLOCK_BYTES,
+            (false, false, true) => SACK_BYTES + 2 * BLOCK_BYTES,
+            (false, false, false) => SACK_BYTES + 3 * BLOCK_BYTES,
+        };
+        let blocks = match self.option_bytes {
+            OptionBytes::Counted => blocks,
+            OptionBytes::Ignored => 0,
+        };
+        self.data_size(blocks)
+    }
+
+    const fn timestamp_bytes(&self) -> u32 {
+        match (self.timestamps, self.option_bytes) {
+            (Timestamps::On, OptionBytes::Counted) => TIMESTAMP_BYTES,
+            _ => 0,
+        }
+    }
+}
+
+/// Two bytes of padding, kind and length, two times (RFC 7323 appendix A).
+const TIMESTAMP_BYTES: u32 = 12;
+/// Two bytes of padding, kind and length (RFC 2018 §3).
+const SACK_BYTES: u32 = 4;
+/// Two sequence numbers.
+const BLOCK_BYTES: u32 = 8;
+
+impl Default for Settings {
+    /// [`Settings::rfc`] with SACK.
+    fn default() -> Self {
+        Self::rfc(Variant::Sack)
+    }
+}

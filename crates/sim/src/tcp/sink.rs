@@ -1,0 +1,157 @@
+//! The receiving end: when it acknowledges, and what the acknowledgement says.
+
+use tfrc_units::{Duration, Ecn, Instant};
+
+use super::reassembly::{Arrival, Reassembly};
+use super::segment::{Ack, AckKind, Connection, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
+use super::settings::{Acks, EcnMode, Settings, Variant};
+
+/// A segment acknowledged late may be followed by one more, not by two (RFC 5681 §4.2).
+const UNACKED_AT_MOST: u32 = 2;
+
+/// A sink of one connection.
+#[derive(Debug, Clone)]
+pub struct Sink {
+    acks: Acks,
+    variant: Variant,
+    ecn_mode: EcnMode,
+    connection: Connection,
+    received: Reassembly,
+    /// Segments in order that no acknowledgement has covered.
+    unacked: u32,
+    delayed_until: Option<Instant>,
+    echo: Option<Stamp>,
+    /// `next` of the last acknowledgement.
+    last_ack: u32,
+    ecn: EcnEcho,
+    end: Option<u32>,
+    stats: SinkStats,
+}
+
+/// Counters of a sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SinkStats {
+    /// Data segments that arrived, duplicates included.
+    pub received_segments: u64,
+    /// Different segments of them.
+    pub delivered_segments: u64,
+    /// Bytes of data in those.
+    pub delivered_bytes: u64,
+    /// Acknowledgements sent.
+    pub acks: u64,
+    /// Data segments that arrived with a congestion mark.
+    pub marked_segments: u64,
+}
+
+impl Sink {
+    /// A sink that has received nothing.
+    #[must_use]
+    pub fn new(settings: &Settings, connection: Connection) -> Self {
+        Self {
+            acks: settings.acks,
+            variant: settings.variant,
+            ecn_mode: settings.ecn,
+            connection,
+            received: Reassembly::default(),
+            unacked: 0,
+            delayed_until: None,
+            echo: None,
+            last_ack: 0,
+            ecn: EcnEcho::None,
+            end: None,
+            stats: SinkStats::default(),
+        }
+    }
+
+    /// A segment arrives, with these ECN bits; the acknowledgement to be sent at once, if there is one.
+    pub fn on_data(&mut self, now: Instant, data: &Data, ecn: Ecn) -> Option<Ack> {
+        if data.kind == DataKind::Syn {
+            return Some(self.ack(AckKind::SynAck));
+        }
+        self.stats.received_segments += 1;
+        if self.ecn_mode == EcnMode::On {
+            if data.reduced == Reduced::Yes {
+                self.ecn = EcnEcho::None;
+            }
+            // After the answer: a marked packet that carries it begins anew (RFC 3168 §6.1.3).
+            if ecn == Ecn::Ce {
+                self.stats.marked_segments += 1;
+                self.ecn = EcnEcho::Congestion;
+            }
+        }
+        if data.fin == Fin::Last {
+            self.end = Some(data.seq.saturating_add(1));
+        }
+        // RFC 7323 §4.3: the stamp of the first segment that is not acknowledged yet.
+        if data.seq <= self.last_ack {
+            self.echo = data.stamp;
+        }
+        let arrival = self.received.receive(data.seq);
+        if arrival != Arrival::Duplicate {
+            self.stats.delivered_segments += 1;
+            self.stats.delivered_bytes += u64::from(data.len);
+        }
+        match (arrival, self.acks) {
+            (Arrival::InOrder, Acks::Delayed(timeout)) => self.delay(now, timeout),
+            _ => Some(self.ack(AckKind::Ack)),
+        }
+    }
+
+    fn delay(&mut self, now: Instant, timeout: Duration) -> Option<Ack> {
+        self.unacked += 1;
+        if self.unacked >= UNACKED_AT_MOST {
+            return Some(self.ack(AckKind::Ack));
+        }
+        self.delayed_until = Some(now + timeout);
+        None
+    }
+
+    /// Time passes; the acknowledgement that has waited, if it is due.
+    pub fn handle_timeout(&mut self, now: Instant) -> Option<Ack> {
+        self.delayed_until.is_some_and(|at| at <= now).then(|| self.ack(AckKind::Ack))
+    }
+
+    /// The acknowledgement that waits, before its time.
+    pub fn flush(&mut self) -> Option<Ack> {
+        self.delayed_until.map(|_| self.ack(AckKind::Ack))
+    }
+
+    /// When the acknowledgement that waits is due, `None` if none waits.
+    #[must_use]
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        self.delayed_until
+    }
+
+    fn ack(&mut self, kind: AckKind) -> Ack {
+        self.unacked = 0;
+        self.delayed_until = None;
+        self.last_ack = self.received.next();
+        self.stats.acks += 1;
+        let sack = if self.variant.selective() { self.received.blocks() } else { Default::default() };
+        Ack { connection: self.connection, kind, next: self.last_ack, sack, echo: self.echo, ecn: self.ecn }
+    }
+
+    /// The connection.
+    #[must_use]
+    pub const fn connection(&self) -> Connection {
+        self.connection
+    }
+
+    /// Segments received in order from the first on.
+    #[must_use]
+    pub const fn in_order(&self) -> u32 {
+        self.received.next()
+    }
+
+    /// Whether all of a finite transfer has arrived.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.end == Some(self.received.next())
+    }
+
+    /// The counters.
+    #[must_use]
+    pub const fn stats(&self) -> &SinkStats {
+        &self.stats
+    }
+}

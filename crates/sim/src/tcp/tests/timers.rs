@@ -1,0 +1,130 @@
+//! The retransmission timer (RFC 6298), the SYN, timestamps.
+
+use super::*;
+
+#[test]
+fn backoff_doubles_until_data_sent_once_is_acknowledged() {
+    // RFC 6298 §5 (5.5) and Karn: 0 goes at 0, 1, 3 and 7 s. Its acknowledgement is no sample, so the timeout of 1 is 8 s
+    // still: sent at 7.1, it goes again at 15.1 s.
+    let settings = Settings { initial_window: InitialWindow::Segments(1), ..plain(Variant::Sack) };
+    let mut ladder = Ladder::ran(settings, Transfer::Segments(8), &[1, 2, 3, 5], 17_000);
+    assert_steps(
+        &mut ladder,
+        "
+        0: start > 0 | 1.00
+        1000: timeout > 0 | 1.00
+        3000: timeout > 0 | 1.00
+        7000: timeout > 0 | 1.00
+        7100: 1 > 1 2 | 2.00
+        7200: 1 [2-2] > | 2.00
+        15100: timeout > 1 | 1.00
+        15200: 3 > 3 4 | 2.00
+        15300: 4 > 5 | 2.50
+        15300: 5 > 6 | 2.90
+        15400: 6 > 7 | 3.24
+        15400: 7 > | 3.55
+        15500: 8 > | 3.83
+    ",
+    );
+}
+
+#[test]
+fn ssthresh_is_halved_at_the_first_timeout_of_a_segment_only() {
+    // RFC 5681 §3.1: FlightSize 10, then 1; ns-2 halves its window of one again, to the least, 2.
+    let all: Vec<u64> = (1..=11).collect();
+    let ladder = Ladder::ran(plain(Variant::Reno), Transfer::Unlimited, &all, 3500);
+    assert_eq!((ladder.sender.stats().timeouts, ladder.sender.ssthresh()), (2, 5.0));
+    let settings = Settings { shrink: Shrink::Window, ..plain(Variant::Reno) };
+    let ladder = Ladder::ran(settings, Transfer::Unlimited, &all, 3500);
+    assert_eq!((ladder.sender.stats().timeouts, ladder.sender.ssthresh()), (2, 2.0));
+}
+
+#[test]
+fn cubic_keeps_seven_tenths() {
+    // cubic.md: a timeout at FlightSize 40 leaves ssthresh 28.
+    let all: Vec<u64> = (1..=40).collect();
+    let settings = Settings { initial_window: InitialWindow::Segments(40), ..plain(Variant::Cubic) };
+    let ladder = Ladder::ran(settings, Transfer::Unlimited, &all, 1000);
+    assert!((ladder.sender.ssthresh() - 28.0).abs() < 1e-9);
+    let ladder = Ladder::ran(plain(Variant::Cubic), Transfer::Unlimited, &[3], 100);
+    assert!((ladder.sender.ssthresh() - 8.4).abs() < 1e-9 && (ladder.sender.cwnd() - 8.4).abs() < 1e-9);
+}
+
+#[test]
+fn an_opening() {
+    // Its round-trip time is a sample: 0.1 s, so a loss of all is repaired after 1 s, the minimum.
+    let settings = Settings { syn: SynMode::On, ..plain(Variant::Sack) };
+    let mut ladder = Ladder::ran(settings, Transfer::Segments(2), &[2, 3], 1300);
+    assert_steps(
+        &mut ladder,
+        "
+        0: start > syn | 10.00
+        100: syn > 0 1 | 10.00
+        1100: timeout > 0 | 1.00
+        1200: 1 > 1 | 2.00
+        1300: 2 > | 2.50
+    ",
+    );
+}
+
+#[test]
+fn a_lost_opening() {
+    // One segment (RFC 5681 §3.1), a timeout of 3 s until there is a sample (RFC 6298 §5 (5.7)).
+    let settings = Settings { syn: SynMode::On, ..plain(Variant::Sack) };
+    let mut ladder = Ladder::ran(settings, Transfer::Segments(4), &[1, 3], 5000);
+    assert_steps(
+        &mut ladder,
+        "
+        0: start > syn | 10.00
+        1000: timeout > syn | 10.00
+        1100: syn > 0 | 1.00
+        4100: timeout > 0 | 1.00
+        4200: 1 > 1 2 | 2.00
+        4300: 2 > 3 | 2.50
+        4300: 3 > | 2.90
+        4400: 4 > | 3.24
+    ",
+    );
+}
+
+#[test]
+fn timestamps_make_every_new_acknowledgement_a_sample() {
+    let settings = Settings { timestamps: Timestamps::On, ..plain(Variant::Sack) };
+    let with = Ladder::ran(settings, Transfer::Segments(30), &[3], 2000);
+    // One for each advance: 30 segments less the 11 acknowledged together with 2, which count once.
+    assert_eq!(with.sender.stats().rtt_samples, 19);
+    // The echo of the retransmission is that of its own sending: no sample is longer than a round trip.
+    assert_eq!(with.sender.stats().mean_rtt(), Some(Duration::from_millis(100)));
+    let without = Ladder::ran(plain(Variant::Sack), Transfer::Segments(30), &[3], 2000);
+    assert!(without.sender.stats().rtt_samples < 5);
+}
+
+#[test]
+fn a_delayed_acknowledgement_echoes_the_first_of_its_segments() {
+    // RFC 7323 §4.3: the sample includes the delay.
+    let settings = Settings {
+        timestamps: Timestamps::On,
+        acks: Acks::Delayed(Duration::from_millis(200)),
+        ..plain(Variant::Sack)
+    };
+    let ladder = Ladder::ran(settings, Transfer::Segments(1), &[], 1000);
+    assert_eq!(ladder.sender.stats().mean_rtt(), Some(Duration::from_millis(300)));
+}
+
+#[test]
+fn sizes_on_the_wire() {
+    let settings = Settings { timestamps: Timestamps::On, ..Settings::rfc(Variant::Sack) };
+    let mut ack = Ack {
+        connection: Connection::default(),
+        kind: AckKind::Ack,
+        next: 1,
+        sack: [Block::default(); 3],
+        echo: None,
+        ecn: EcnEcho::None,
+    };
+    assert_eq!((settings.data_size(1460), settings.ack_size(&ack)), (1512, 52));
+    ack.sack = [Block::one(3), Block::one(5), Block::default()];
+    assert_eq!(settings.ack_size(&ack), 72);
+    let settings = Settings { option_bytes: OptionBytes::Ignored, ..settings };
+    assert_eq!((settings.data_size(1460), settings.ack_size(&ack)), (1500, 40));
+}

@@ -1,0 +1,134 @@
+//! The congestion window: how it grows and shrinks (RFC 5681 §3.1, RFC 3465, RFC 9438).
+
+use tfrc_units::{Duration, Instant, u64_from_f64};
+
+use super::cubic::{BETA, Cubic};
+use super::settings::{Increase, Precision, Settings, Shrink, Variant};
+
+/// Windows in segments.
+#[derive(Debug, Clone)]
+pub(crate) struct Window {
+    pub(crate) cwnd: f64,
+    pub(crate) ssthresh: f64,
+    law: Law,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Law {
+    /// One more in a round-trip time, half after a loss.
+    Aimd,
+    Cubic(Cubic),
+}
+
+/// Why the window is made smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// A congestion echo (RFC 3168 §6.1.2): the window may become one segment.
+    Echo,
+    /// A loss that duplicate acknowledgements or SACK told.
+    Loss,
+    /// The first timeout of a segment.
+    Timeout,
+    /// A later one of the same segment (RFC 5681 §3.1: ssthresh stays).
+    TimeoutAgain,
+}
+
+/// Which slow start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlowStart {
+    /// What a timeout took for lost is not acknowledged yet (RFC 3465 §2.3).
+    AfterTimeout,
+    /// Any other.
+    Normal,
+}
+
+impl Window {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let law = match settings.variant {
+            Variant::Cubic => Law::Cubic(Cubic::new()),
+            Variant::NewReno | Variant::Reno | Variant::Sack | Variant::Tahoe => Law::Aimd,
+        };
+        Self {
+            cwnd: f64::from(settings.initial_window.segments(settings.segment)),
+            ssthresh: f64::from(settings.window.max(2)),
+            law,
+        }
+    }
+
+    /// Whole segments.
+    #[inline]
+    pub(crate) fn whole(&self) -> u32 {
+        u32::try_from(u64_from_f64(self.cwnd)).unwrap_or(u32::MAX)
+    }
+
+    /// `acked` segments have been acknowledged at once, in no recovery. The window does not grow past the receiver's.
+    #[inline]
+    pub(crate) fn grow(
+        &mut self,
+        now: Instant,
+        acked: u32,
+        slow_start: SlowStart,
+        rtt: Option<Duration>,
+        settings: &Settings,
+    ) {
+        let top = f64::from(settings.window.max(1));
+        if self.cwnd >= top {
+            return;
+        }
+        let counted = match settings.increase {
+            Increase::Counted { limit } => match slow_start {
+                SlowStart::AfterTimeout => (1, acked),
+                SlowStart::Normal => (acked.min(limit.max(1)), acked),
+            },
+            Increase::PerAck => (1, 1),
+        };
+        if self.cwnd < self.ssthresh {
+            self.cwnd += f64::from(counted.0);
+        } else {
+            match &mut self.law {
+                Law::Aimd => self.cwnd += f64::from(counted.1) / self.cwnd,
+                Law::Cubic(cubic) => {
+                    // CUBIC counts what is acknowledged, whatever Reno does.
+                    let acked = f64::from(acked);
+                    self.cwnd = cubic.grow(now, self.cwnd, acked, rtt.unwrap_or(Duration::ZERO));
+                }
+            }
+        }
+        self.cwnd = self.cwnd.min(top);
+    }
+
+    /// Makes ssthresh, and the window with it, what a congestion event leaves. `flight` is RFC 5681's FlightSize.
+    pub(crate) fn cut(&mut self, why: Cut, flight: u32, settings: &Settings) {
+        let used = self.cwnd.min(f64::from(settings.window.max(1)));
+        let base = match settings.shrink {
+            Shrink::Flight => f64::from(flight),
+            Shrink::Window => used,
+        };
+        let mut left = match &mut self.law {
+            Law::Aimd => base / 2.0,
+            Law::Cubic(cubic) => {
+                match why {
+                    Cut::Echo | Cut::Loss => cubic.reduce(used),
+                    Cut::Timeout | Cut::TimeoutAgain => cubic.time_out(used),
+                }
+                base * BETA
+            }
+        };
+        if settings.precision == Precision::Whole {
+            left = libm::floor(left);
+        }
+        match (why, settings.shrink) {
+            (Cut::TimeoutAgain, Shrink::Flight) => {}
+            _ if settings.precision == Precision::WholeThreshold => {
+                self.ssthresh = libm::floor(left).max(2.0)
+            }
+            _ => self.ssthresh = left.max(2.0),
+        }
+        self.cwnd = match why {
+            Cut::Echo => left.max(1.0),
+            Cut::Loss if settings.precision == Precision::WholeThreshold => left.max(1.0),
+            Cut::Loss => self.ssthresh,
+            Cut::Timeout | Cut::TimeoutAgain => 1.0,
+        };
+    }
+}

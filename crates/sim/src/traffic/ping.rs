@@ -1,0 +1,128 @@
+//! Requests and replies that measure the round-trip time.
+
+use tfrc_units::{Duration, Ecn, Instant};
+
+use super::{Amount, Peer, Segment, send};
+use crate::{Context, Header, TimerKey, Tracing};
+
+const NEXT: TimerKey = TimerKey::First;
+
+/// A request, or its reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe {
+    /// When the request was sent.
+    pub sent_at: Instant,
+}
+
+/// How a [`Pinger`] is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct PingSetup {
+    /// Between requests.
+    pub interval: Duration,
+    /// Bytes of a request on the wire; the reply has as many.
+    pub size: u32,
+    /// Who replies.
+    pub peer: Peer,
+    /// From when on it sends nothing.
+    pub stop: Option<Instant>,
+    /// Whether every sample is kept.
+    pub trace: Tracing,
+}
+
+/// Sends requests and measures how long replies take. It starts when its first timer fires.
+#[derive(Debug)]
+pub struct Pinger {
+    setup: PingSetup,
+    sent: u64,
+    stats: PingStats,
+    samples: Vec<(Instant, Duration)>,
+}
+
+/// What a [`Pinger`] has measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PingStats {
+    /// Replies.
+    pub replies: u64,
+    /// Sum of the round-trip times.
+    pub sum: Duration,
+    /// The shortest.
+    pub min: Option<Duration>,
+    /// The longest.
+    pub max: Option<Duration>,
+}
+
+impl PingStats {
+    /// The mean round-trip time, if there was a reply.
+    #[must_use]
+    pub fn mean(&self) -> Option<Duration> {
+        self.sum.as_nanos().checked_div(self.replies).map(Duration::from_nanos)
+    }
+}
+
+impl Pinger {
+    /// A pinger that has not started.
+    #[must_use]
+    pub fn new(setup: PingSetup) -> Self {
+        Self { setup, sent: 0, stats: PingStats::default(), samples: Vec::new() }
+    }
+
+    pub(super) fn on_timer<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+        let PingSetup { interval, size, peer, stop, .. } = self.setup;
+        if stop.is_some_and(|stop| stop <= now) {
+            return;
+        }
+        send(context, peer, size, Ecn::NotEct, Segment::Request(Probe { sent_at: now }));
+        self.sent = self.sent.saturating_add(1);
+        if !interval.is_zero() {
+            context.set_timer(NEXT, now + interval);
+        }
+    }
+
+    pub(super) fn on_packet(&mut self, now: Instant, segment: &Segment) {
+        if let Segment::Reply(Probe { sent_at }) = segment {
+            let rtt = now.saturating_since(*sent_at);
+            self.stats.replies += 1;
+            self.stats.sum += rtt;
+            self.stats.min = Some(self.stats.min.map_or(rtt, |x| x.min(rtt)));
+            self.stats.max = Some(self.stats.max.map_or(rtt, |x| x.max(rtt)));
+            if self.setup.trace == Tracing::Keep {
+                self.samples.push((*sent_at, rtt));
+            }
+        }
+    }
+
+    /// Requests sent.
+    #[must_use]
+    pub fn sent(&self) -> Amount {
+        Amount { packets: self.sent, bytes: self.sent.saturating_mul(u64::from(self.setup.size)) }
+    }
+
+    /// What has been measured.
+    #[must_use]
+    pub fn stats(&self) -> &PingStats {
+        &self.stats
+    }
+
+    /// When each answered request was sent, and its round-trip time, in the order of replies; empty unless kept.
+    #[must_use]
+    pub fn samples(&self) -> &[(Instant, Duration)] {
+        &self.samples
+    }
+}
+
+/// Sends every request back.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ponger;
+
+impl Ponger {
+    pub(super) fn on_packet<P: From<Segment>>(
+        header: &Header,
+        segment: &Segment,
+        context: &mut Context<'_, P>,
+    ) {
+        if let Segment::Request(probe) = segment {
+            let peer = Peer { to: header.src, flow: header.flow };
+            send(context, peer, header.size, Ecn::NotEct, Segment::Reply(*probe));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! One TCP flow: the machines of [`crate::tcp`] as agents.
+
+use tfrc_units::{Duration, Ecn, Instant};
+
+use super::{Peer, Segment, schedule, send};
+use crate::tcp::{Ack, Connection, Sender, Settings, Sink, Transfer};
+use crate::{Context, Header, Stream, TimerKey};
+
+/// The start, and then the end of a processing delay.
+const GO: TimerKey = TimerKey::First;
+/// The retransmission timer of a source, the delayed acknowledgement of a sink.
+const PROTOCOL: TimerKey = TimerKey::Second;
+
+/// How a TCP source is set up.
+#[derive(Debug, Clone)]
+pub struct TcpSetup {
+    /// The TCP. The sink must have the same.
+    pub settings: Settings,
+    /// How much it sends.
+    pub transfer: Transfer,
+    /// To whom.
+    pub peer: Peer,
+    /// From when on it sends nothing new; what is outstanding is still repaired.
+    pub stop: Option<Instant>,
+    /// Sending is put off by a random time, uniform from zero to this, drawn whenever the sender may send after it could
+    /// not (as ns-2's `overhead_`, ns2-facts.md §3): it breaks up phase effects. Zero: none.
+    pub overhead: Duration,
+    /// Draws the overhead: a stream with the flow's name.
+    pub stream: Stream,
+}
+
+/// The sending end of a TCP flow.
+#[derive(Debug)]
+pub struct TcpSource {
+    sender: Sender,
+    setup: TcpSetup,
+}
+
+impl TcpSource {
+    /// A source that starts when its first timer fires.
+    #[must_use]
+    pub fn new(setup: TcpSetup) -> Self {
+        Self { sender: Sender::new(&setup.settings, Connection::default(), setup.transfer), setup }
+    }
+
+    /// The machine, to read its state.
+    #[must_use]
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    #[inline]
+    pub(super) fn on_packet<P: From<Segment>>(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        context: &mut Context<'_, P>,
+    ) {
+        if let Segment::Ack(ack) = segment {
+            self.stop(now);
+            self.sender.on_ack(now, ack);
+            self.go_on(now, context);
+        }
+    }
+
+    pub(super) fn on_timer<P: From<Segment>>(
+        &mut self,
+        now: Instant,
+        key: TimerKey,
+        context: &mut Context<'_, P>,
+    ) {
+        self.stop(now);
+        match key {
+            GO => {
+                self.sender.start(now);
+                self.transmit(now, context);
+            }
+            _ => {
+                self.sender.handle_timeout(now);
+                self.go_on(now, context);
+            }
+        }
+    }
+
+    #[inline]
+    fn stop(&mut self, now: Instant) {
+        if self.setup.stop.is_some_and(|stop| stop <= now) {
+            self.sender.close();
+        }
+    }
+
+    #[inline]
+    fn go_on<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+        if self.setup.overhead.is_zero() {
+            self.transmit(now, context);
+        } else {
+            if context.timer(GO).is_none() {
+                context.set_timer(GO, now + self.setup.overhead.mul_f64(self.setup.stream.uniform()));
+            }
+            schedule(context, PROTOCOL, self.sender.poll_timeout());
+        }
+    }
+
+    #[inline]
+    fn transmit<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+        while let Some((data, ecn)) = self.sender.poll_transmit(now) {
+            send(context, self.setup.peer, self.setup.settings.data_size(data.len), ecn, data);
+        }
+        schedule(context, PROTOCOL, self.sender.poll_timeout());
+    }
+}
+
+/// The receiving end of a TCP flow.
+#[derive(Debug)]
+pub struct TcpSink {
+    sink: Sink,
+    settings: Settings,
+    /// Who sends, known from the first packet.
+    peer: Option<Peer>,
+}
+
+impl TcpSink {
+    /// A sink of a flow with these settings.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        Self { sink: Sink::new(settings, Connection::default()), settings: *settings, peer: None }
+    }
+
+    /// The machine, to read its state.
+    #[must_use]
+    pub fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
+    #[inline]
+    pub(super) fn on_packet<P: From<Segment>>(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        segment: &Segment,
+        context: &mut Context<'_, P>,
+    ) {
+        if let Segment::Data(data) = segment {
+            self.peer = Some(Peer { to: header.src, flow: header.flow });
+            let ack = self.sink.on_data(now, data, header.ecn);
+            self.answer(ack, context);
+        }
+    }
+
+    pub(super) fn on_timer<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+        let ack = self.sink.handle_timeout(now);
+        self.answer(ack, context);
+    }
+
+    #[inline]
+    fn answer<P: From<Segment>>(&mut self, ack: Option<Ack>, context: &mut Context<'_, P>) {
+        if let Some((ack, peer)) = ack.zip(self.peer) {
+            send(context, peer, self.settings.ack_size(&ack), Ecn::NotEct, ack);
+        }
+        schedule(context, PROTOCOL, self.sink.poll_timeout());
+    }
+}

@@ -1,0 +1,184 @@
+//! TCP over a path that loses, repeats and reorders at will: everything arrives, once, and it ends.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tfrc_sim::tcp::{
+    Ack, AckKind, Acks, Block, Connection, Data, EcnEcho, EcnMode, Increase, InitialWindow, LimitedTransmit,
+    PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Sender,
+    Settings, Shrink, Sink, SynMode, Timestamps, Transfer, Variant,
+};
+use tfrc_sim::{Ecn, Seed, Stream};
+use tfrc_units::{Duration, Instant};
+
+/// Two values of every enum, chosen by the bits of a number.
+fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) -> Settings {
+    fn pick<T>(bits: u32, bit: u32, no: T, yes: T) -> T {
+        if bits & 1 << bit == 0 { no } else { yes }
+    }
+    Settings {
+        window,
+        max_burst,
+        increase: pick(bits, 0, Increase::PerAck, Increase::Counted { limit: 2 }),
+        initial_window: pick(bits, 1, InitialWindow::Rfc3390, InitialWindow::Segments(10)),
+        limited_transmit: pick(bits, 2, LimitedTransmit::Off, LimitedTransmit::On),
+        shrink: pick(bits, 3, Shrink::Flight, Shrink::Window),
+        precision: pick(bits, 4, Precision::Fraction, Precision::Whole),
+        repeat: pick(bits, 5, Repeat::Avoided, Repeat::Allowed),
+        partial_ack: pick(bits, 6, PartialAck::Deflate, PartialAck::Collapse),
+        partial_ack_timer: pick(bits, 7, PartialAckTimer::First, PartialAckTimer::Each),
+        recovery_exit: pick(bits, 8, RecoveryExit::Outstanding, RecoveryExit::Threshold),
+        pipe: pick(bits, 9, Pipe::Scoreboard, Pipe::Counter),
+        sack_at_timeout: pick(bits, 10, SackAtTimeout::Expunge, SackAtTimeout::Keep),
+        ecn: pick(bits, 11, EcnMode::Off, EcnMode::On),
+        timestamps: pick(bits, 12, Timestamps::Off, Timestamps::On),
+        syn: pick(bits, 13, SynMode::Off, SynMode::On),
+        acks: pick(bits, 14, Acks::Each, Acks::Delayed(Duration::from_millis(200))),
+        rtt_arithmetic: pick(bits, 15, RttArithmetic::Exact, RttArithmetic::FixedPoint),
+        ..Settings::rfc(variant)
+    }
+}
+
+fn any_variant() -> impl Strategy<Value = Variant> {
+    prop::sample::select(vec![Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic])
+}
+
+enum Way {
+    Forth(Data, Ecn),
+    Back(Ack),
+}
+
+struct Path {
+    stream: Stream,
+    loss: f64,
+    repeat: f64,
+    mark: f64,
+    jitter: Duration,
+    under_way: BTreeMap<(Instant, u64), Way>,
+    order: u64,
+    /// So many packets meet this fate, later ones none.
+    left: u32,
+}
+
+impl Path {
+    fn put(&mut self, now: Instant, way: impl Fn() -> Way) {
+        self.left = self.left.saturating_sub(1);
+        let bad = self.left > 0;
+        let copies = if !bad {
+            1
+        } else if self.stream.uniform() < self.loss {
+            0
+        } else if self.stream.uniform() < self.repeat {
+            2
+        } else {
+            1
+        };
+        for _ in 0..copies {
+            let delay = Duration::from_millis(20)
+                + if bad { self.jitter.mul_f64(self.stream.uniform()) } else { Duration::ZERO };
+            self.order += 1;
+            let way = match way() {
+                Way::Forth(data, Ecn::Ect0) if bad && self.stream.uniform() < self.mark => {
+                    Way::Forth(data, Ecn::Ce)
+                }
+                way => way,
+            };
+            self.under_way.insert((now + delay, self.order), way);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn all_arrives_once_and_it_ends(
+        variant in any_variant(), bits in 0_u32..1 << 16, window in 1_u32..80,
+        max_burst in prop::option::of(1_u32..5),
+        bytes in 0_u64..200_000, seed in any::<u64>(),
+        loss in 0.0..0.6, repeat in 0.0..0.3, mark in 0.0..0.3, jitter_ms in 0_u64..300,
+    ) {
+        let settings = settings(variant, bits, window, max_burst);
+        let mut sender = Sender::new(&settings, Connection::default(), Transfer::Bytes(bytes));
+        let mut sink = Sink::new(&settings, Connection::default());
+        let mut path = Path {
+            stream: Seed(seed).stream("path"), loss, repeat, mark,
+            jitter: Duration::from_millis(jitter_ms), under_way: BTreeMap::new(), order: 0, left: 600,
+        };
+        let mut now = Instant::ZERO;
+        let (mut highest_ack, mut steps) = (0, 0);
+        sender.start(now);
+        loop {
+            while let Some((data, ecn)) = sender.poll_transmit(now) {
+                prop_assert!(data.seq < highest_ack + window, "beyond the receiver's window");
+                prop_assert!(data.len <= settings.segment);
+                path.put(now, || Way::Forth(data, ecn));
+            }
+            prop_assert!(sender.cwnd() >= 1.0 && sender.ssthresh() >= 2.0);
+            let packet = path.under_way.keys().next().copied();
+            let next = [packet.map(|k| k.0), sender.poll_timeout(), sink.poll_timeout()];
+            let Some(next) = next.into_iter().flatten().min() else { break };
+            now = next;
+            match packet.filter(|key| key.0 == now).and_then(|key| path.under_way.remove(&key)) {
+                Some(Way::Forth(data, ecn)) => {
+                    if let Some(ack) = sink.on_data(now, &data, ecn) {
+                        path.put(now, || Way::Back(ack));
+                    }
+                }
+                Some(Way::Back(ack)) => {
+                    highest_ack = highest_ack.max(ack.next);
+                    sender.on_ack(now, &ack);
+                }
+                None => {
+                    sender.handle_timeout(now);
+                    if let Some(ack) = sink.handle_timeout(now) {
+                        path.put(now, || Way::Back(ack));
+                    }
+                }
+            }
+            steps += 1;
+            prop_assert!(steps < 50_000, "it does not end: {sender:?}");
+        }
+        prop_assert!(sender.is_done(), "{sender:?}");
+        prop_assert_eq!(sink.stats().delivered_bytes, bytes);
+        prop_assert_eq!(u64::from(sink.in_order()), bytes.div_ceil(u64::from(settings.segment)));
+        prop_assert_eq!(sink.is_complete(), bytes > 0);
+        prop_assert!(sender.stats().sent_bytes - sender.stats().retransmitted_bytes == bytes);
+    }
+
+    /// Acknowledgements of any content: no panic, windows stay sensible, nothing beyond the receiver's window.
+    #[test]
+    fn any_acknowledgement_is_borne(
+        variant in any_variant(), bits in 0_u32..1 << 16,
+        acks in prop::collection::vec(
+            (0_u32..40, prop::array::uniform6(0_u32..50), any::<bool>(), 0_u64..500, any::<bool>()), 0..60),
+    ) {
+        let settings = settings(variant, bits, 20, None);
+        let connection = Connection::default();
+        let mut sender = Sender::new(&settings, connection, Transfer::Unlimited);
+        let mut now = Instant::ZERO;
+        sender.start(now);
+        let mut highest = 0;
+        for (next, [a, b, c, d, e, f], syn, ms, echo) in acks {
+            let mut budget = 100;
+            while let Some((data, _)) = sender.poll_transmit(now) {
+                highest = highest.max(data.seq + 1);
+                budget -= 1;
+                prop_assert!(budget > 0, "no end of sending");
+            }
+            now += Duration::from_millis(ms);
+            sender.handle_timeout(now);
+            let block = |start, end| Block { start, end };
+            sender.on_ack(now, &Ack {
+                connection,
+                kind: if syn { AckKind::SynAck } else { AckKind::Ack },
+                next,
+                sack: [block(a, b), block(c, d), block(e, f)],
+                echo: None,
+                ecn: if echo { EcnEcho::Congestion } else { EcnEcho::None },
+            });
+            prop_assert!(sender.cwnd() >= 1.0 && sender.cwnd().is_finite());
+            prop_assert!(sender.stats().acked_segments <= u64::from(highest));
+        }
+    }
+}
