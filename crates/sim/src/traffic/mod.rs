@@ -18,7 +18,7 @@ pub use self::web::{Arrivals, WebClient, WebServer, WebSetup, WebStats};
 use tfrc_units::{Ecn, Instant};
 
 use crate::tcp::{Ack, Data};
-use crate::{Address, Agent, Context, FlowId, Header, Outgoing, Packet, TimerKey};
+use crate::{Address, Agent, Context, FlowId, Header, Outgoing, Packet, Precedence, TimerKey};
 
 /// What the packets of [`Traffic`] carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,7 +170,7 @@ fn send<P: From<Segment>>(
     segment: impl Into<Segment>,
 ) {
     let payload = P::from(segment.into());
-    context.send(Outgoing { to: peer.to, flow: peer.flow, size, ecn, payload });
+    context.send(Outgoing { to: peer.to, flow: peer.flow, size, ecn, precedence: Precedence::Low, payload });
 }
 
 /// Sets a timer, or stops it.
