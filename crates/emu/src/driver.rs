@@ -197,6 +197,7 @@ impl<A: Agent<Payload: Payload>> Driver<A> {
                 Direction { entered: flow.entered, delivered: flow.delivered, ..Direction::default() };
             for (_, stats) in links.iter().filter(|(id, _)| path.contains(id)) {
                 add(&mut total.lost, stats.lost);
+                add(&mut total.lost, stats.corrupted);
                 add(&mut total.overflowed, stats.overflowed);
                 add(&mut total.queued, stats.queued);
             }

@@ -13,6 +13,7 @@ mod options;
 mod order;
 mod pcap;
 mod queue;
+mod revision;
 mod state;
 mod status;
 mod train;

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use tfrc::{
-    BreakerLimits, BrokenPromise, CircuitBreaker, Guarantee, MinInterval, PacketSize, RateCap, SegmentSize,
-    Settings, Target, TfrcSp,
+    BreakerLimits, BrokenPromise, CircuitBreaker, Guarantee, LossEventTiming, MinInterval, PacketSize,
+    RateCap, Revision, SegmentSize, Settings, Target, TfrcSp,
 };
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
@@ -19,6 +19,10 @@ pub struct Options {
     /// The rate control to ask for. An endpoint that accepts connections serves both and prefers this one.
     #[serde(default)]
     pub variant: Variant,
+    /// The text that rate control follows: a sender's in rates and p, a receiver's in measuring. Loss events go by times of arrival in
+    /// all of them: DCCP carries neither the sender's clock nor its rounds, which ns-2 goes by.
+    #[serde(default, with = "crate::revision")]
+    pub revision: Revision,
     /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the initial rate.
     pub segment_bytes: u32,
     /// The application's own limit on the sending rate, in bits of data per second.
@@ -147,6 +151,9 @@ const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 /// For the same reason a receive rate over less than this is noise, and feedback sent more often a waste.
 const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 
+/// How late timers here may be without the rules of ns-2 taking it for a want of data.
+const NS2_TIMERS: Duration = Duration::from_millis(5);
+
 /// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at most three packets in 30 ms
 /// (RFC 5622 §5).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
@@ -156,6 +163,7 @@ impl Default for Options {
         Self {
             service: 0,
             variant: Variant::Tfrc,
+            revision: Revision::Rfc5348,
             segment_bytes: 1316,
             cap_bps: None,
             guarantee: None,
@@ -193,9 +201,16 @@ impl Options {
             // For connections by TFRC-SP; the others do without.
             packet_size: PacketSize::TfrcSp(TfrcSp {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
-                ..TfrcSp::default()
+                ..TfrcSp::for_revision(self.revision)
             }),
-            ..Settings::default()
+            // DCCP carries neither the sender's clock nor its rounds.
+            loss_event_timing: LossEventTiming::ArrivalTime,
+            // ns-2's timers are exact: to it a late packet is a sign of a want of data.
+            timer_granularity: match self.revision {
+                Revision::Ns2 => NS2_TIMERS,
+                _ => Settings::for_revision(self.revision).timer_granularity,
+            },
+            ..Settings::for_revision(self.revision)
         };
         let ccids = self.variant.preference(self.accept);
         let connection = ConnectionConfig {
@@ -222,7 +237,7 @@ mod tests {
     #[test]
     fn options_of_older_journals_are_those_of_plain_tfrc() {
         let mut written = serde_json::to_value(Options::default()).expect("numbers");
-        for key in ["variant", "guarantee", "dscp", "circuit_breaker"] {
+        for key in ["variant", "guarantee", "dscp", "circuit_breaker", "revision"] {
             assert!(written.as_object_mut().is_some_and(|options| options.remove(key).is_some()), "{key}");
         }
         assert_eq!(serde_json::from_value::<Options>(written).ok(), Some(Options::default()));
@@ -258,5 +273,18 @@ mod tests {
         assert_eq!(check(Some(promise), 0, Breaker::WithGuarantee), Ok(()));
         assert_eq!(check(Some(promise), 0, Breaker::Always), Ok(()));
         assert_eq!(check(None, 0, Breaker::Off), Ok(()));
+    }
+
+    #[test]
+    fn a_journal_names_the_revision() {
+        for revision in Revision::ALL {
+            let options = Options { revision, ..Options::default() };
+            let written = serde_json::to_string(&options).expect("numbers and names");
+            assert!(written.contains(revision.name()));
+            assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
+            assert!(options.endpoint_config().is_ok(), "{}", revision.name());
+        }
+        let strange = serde_json::to_string(&Options::default()).expect("names").replace("rfc5348", "rfc1");
+        assert!(serde_json::from_str::<Options>(&strange).is_err_and(|e| e.to_string().contains("rfc1")));
     }
 }

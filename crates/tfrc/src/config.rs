@@ -36,6 +36,8 @@ pub struct Settings {
     pub first_interval: FirstInterval,
     /// When the receiver reports (§6).
     pub feedback: FeedbackTrigger,
+    /// Over what time the receiver measures X_recv (§6.2).
+    pub receive_rate: ReceiveRateWindow,
     /// What the receiver takes for the round-trip time until it is told one.
     pub receiver_rtt_before_sample: Duration,
     /// s, the segment size of the equation (§4.1).
@@ -152,6 +154,8 @@ pub enum Weights {
 pub enum OpenInterval {
     /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
     WhenLonger,
+    /// The same, but the lost packet that began it is not counted in it (ns-2).
+    WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,
 }
@@ -190,6 +194,17 @@ pub enum FeedbackTrigger {
     Arrival,
     /// The window counter has gone on by four (RFC 4342 §10.3), early at a new loss event.
     WindowCounter,
+}
+
+/// The time over which X_recv is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReceiveRateWindow {
+    /// The last round-trip time, longer while packets are rare (RFC 5348 §6.2 step 2).
+    RoundTrip,
+    /// The time since the last report if that is a round-trip time or more, else the last round-trip time (ns-2). A report that a packet
+    /// sets off after a pause then has the pause in it.
+    SinceReport,
 }
 
 /// s of the equation, in bytes without IP and transport headers.
@@ -258,6 +273,7 @@ impl Default for Settings {
             discounting: HistoryDiscounting::Floor(0.25),
             first_interval: FirstInterval::AtMaximumReceiveRate,
             feedback: FeedbackTrigger::Timer,
+            receive_rate: ReceiveRateWindow::RoundTrip,
             receiver_rtt_before_sample: Duration::from_millis(500),
             segment: SegmentSize::Mean { initial: 1460 },
             packet_size: PacketSize::Own,

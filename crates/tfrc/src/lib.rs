@@ -55,8 +55,8 @@ pub use config::{
     BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, Growth,
     Guarantee, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval,
     NoFeedback, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor, RateStep,
-    ReceiveLimit, Reschedule, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing,
-    Target, TfrcSp, Weights,
+    ReceiveLimit, ReceiveRateWindow, Reschedule, SegmentSize, Settings, ShortIntervals, SizeCorrection,
+    SlowStart, Spacing, Target, TfrcSp, Weights,
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};

@@ -3,9 +3,9 @@
 use tfrc_units::Duration;
 
 use crate::config::{
-    BurstCredit, FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting, InitialRate, LossEventTiming,
-    NoFeedback, NoFeedbackCut, RateFloor, RateStep, ReceiveLimit, Reschedule, SegmentSize, Settings,
-    SlowStart, Spacing,
+    BurstCredit, Estimator, FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting, InitialRate,
+    LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, RateFloor, RateStep, ReceiveLimit,
+    ReceiveRateWindow, Reschedule, SegmentSize, Settings, SlowStart, Spacing, Weights,
 };
 use crate::equation::{Equation, EquationForm, RtoPolicy};
 
@@ -99,9 +99,15 @@ fn ns2() -> Settings {
         },
         lost_after: 1,
         loss_event_timing: LossEventTiming::SenderTimeAndRound,
+        estimator: Estimator::AverageLossInterval {
+            intervals: 8,
+            weights: Weights::Decreasing,
+            open: OpenInterval::WhenLongerLessFirst,
+        },
         discounting: HistoryDiscounting::Floor(0.5),
         first_interval: FirstInterval::AtReceiveRate,
         feedback: FeedbackTrigger::Arrival,
+        receive_rate: ReceiveRateWindow::SinceReport,
         segment: SegmentSize::Mean { initial: 1000 },
         initial_rate: InitialRate::Ns2,
         slow_start: SlowStart::Ns2,
@@ -137,20 +143,22 @@ mod tests {
     fn where_they_measure_differently() {
         let column = |revision| {
             let s = Settings::for_revision(revision);
-            (s.lost_after, s.loss_event_timing, s.first_interval, s.feedback, s.discounting)
+            let estimator = (s.estimator == Estimator::default(), s.discounting);
+            (s.lost_after, s.loss_event_timing, s.first_interval, (s.feedback, s.receive_rate), estimator)
         };
         let (half, quarter) = (HistoryDiscounting::Floor(0.5), HistoryDiscounting::Floor(0.25));
         let (arrival, sending) = (LossEventTiming::ArrivalTime, LossEventTiming::SenderTime);
         let (at, at_half) = (FirstInterval::AtReceiveRate, FirstInterval::AtHalfReceiveRate);
-        let timer = FeedbackTrigger::Timer;
+        let timer = (FeedbackTrigger::Timer, ReceiveRateWindow::RoundTrip);
+        let ns2_reports = (FeedbackTrigger::Arrival, ReceiveRateWindow::SinceReport);
         assert_eq!(
             column(Revision::Rfc5348),
-            (3, arrival, FirstInterval::AtMaximumReceiveRate, timer, quarter)
+            (3, arrival, FirstInterval::AtMaximumReceiveRate, timer, (true, quarter))
         );
-        assert_eq!(column(Revision::Rfc3448), (3, arrival, at, timer, half));
-        assert_eq!(column(Revision::Sigcomm2000), (1, sending, at_half, timer, half));
+        assert_eq!(column(Revision::Rfc3448), (3, arrival, at, timer, (true, half)));
+        assert_eq!(column(Revision::Sigcomm2000), (1, sending, at_half, timer, (true, half)));
         let by_round = LossEventTiming::SenderTimeAndRound;
-        assert_eq!(column(Revision::Ns2), (1, by_round, at, FeedbackTrigger::Arrival, half));
+        assert_eq!(column(Revision::Ns2), (1, by_round, at, ns2_reports, (false, half)));
     }
 
     /// The table of `docs/models/tfrc.md`, row by row.

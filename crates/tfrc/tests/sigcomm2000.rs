@@ -8,7 +8,7 @@
 
 mod path;
 
-use path::{Sample, at, run};
+use path::Application;
 use tfrc::*;
 use tfrc_units::Duration;
 
@@ -24,6 +24,35 @@ fn config(rto: RtoPolicy) -> Config {
         ..Settings::default()
     };
     settings.validate().expect("sound")
+}
+
+/// Newest loss event rate and allowed rate, at each report taken in.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    seconds: f64,
+    /// Bytes a second.
+    allowed: f64,
+    /// 1/p; infinite before the first loss.
+    interval: f64,
+}
+
+/// Samples of a flow that always has packets of 1000 bytes.
+fn run(config: &Config, rtt: Duration, end: f64, drops: impl FnMut(f64) -> bool) -> Vec<Sample> {
+    let greedy = Application { size: 1000, every: Duration::ZERO };
+    let mut samples = Vec::new();
+    path::run(config, greedy, rtt, end, drops, |seconds, sender| {
+        samples.push(Sample {
+            seconds,
+            allowed: sender.allowed_rate().bytes_per_sec(),
+            interval: 1.0 / sender.loss_event_rate().get(),
+        });
+    });
+    samples
+}
+
+/// The sample in force at a time.
+fn at(samples: &[Sample], seconds: f64) -> Sample {
+    *samples.iter().rev().find(|s| s.seconds <= seconds).expect("a report before that time")
 }
 
 /// Drops a packet when this many have been sent since the last drop; none at 0.

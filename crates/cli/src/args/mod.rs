@@ -104,7 +104,7 @@ mod tests {
         let args: SendArgs = read("host").expect("right");
         assert_eq!(args.to, values::target("host:6511").expect("right"));
         assert_eq!((args.length, args.file, args.cap, args.time), (1316, None, None, None));
-        assert_eq!(args.variant, tfrc_net::Variant::Tfrc);
+        assert_eq!((args.variant, args.revision), (tfrc_net::Variant::Tfrc, tfrc::Revision::Rfc5348));
         let args: SendArgs = read("host --variant tfrc-sp").expect("right");
         assert_eq!(args.variant, tfrc_net::Variant::TfrcSp);
         assert_eq!((args.guarantee, args.dscp, args.circuit_breaker), Default::default());
@@ -128,7 +128,15 @@ mod tests {
             (Some(Duration::from_secs(5)), Some(Duration::from_millis(100)))
         );
         assert_eq!(args.output.format(), Format::Json);
-        for bad in ["", "host -b 0", "host -l 70000", "host -t 5MB", "host:x", "host --variant sp"] {
+        for bad in [
+            "",
+            "host -b 0",
+            "host -l 70000",
+            "host -t 5MB",
+            "host:x",
+            "host --variant sp",
+            "host --revision x",
+        ] {
             assert!(read::<SendArgs>(bad).is_err(), "{bad}");
         }
     }
@@ -141,7 +149,8 @@ mod tests {
         assert_eq!((args.bind.map(|a| a.is_ipv6()), args.port, args.one), (Some(true), 7000, true));
         assert_eq!(args.output, Some(Place::File("out.ts".into())));
         assert_eq!(args.service, 0x6664_707a);
-        for bad in ["--bind here", "-p 70000", "-o", "--service toolong"] {
+        assert_eq!(args.revision, tfrc::Revision::Rfc5348);
+        for bad in ["--revision x", "--bind here", "-p 70000", "-o", "--service toolong"] {
             assert!(read::<RecvArgs>(bad).is_err(), "{bad}");
         }
     }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use tfrc::Revision;
 
 use super::output::StreamArgs;
 use super::values::{self, DEFAULT_PORT, Place};
@@ -25,6 +26,9 @@ pub struct RecvArgs {
     /// DCCP service code to accept: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,
+    /// Whose rules it measures by: rfc5348, rfc3448, sigcomm2000, or ns2 for the simulator's
+    #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
+    pub revision: Revision,
     /// What to print.
     #[command(flatten)]
     pub format: StreamArgs,

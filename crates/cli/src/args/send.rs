@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use tfrc::Revision;
 use tfrc_net::{Breaker, Dscp, PromiseStart, Variant};
 use tfrc_units::{Duration, Rate};
 
@@ -51,6 +52,9 @@ pub struct SendArgs {
     /// Stop on a path that looks broken or badly congested (RFC 8083): with-guarantee, always or off
     #[arg(long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::breaker)]
     pub circuit_breaker: Breaker,
+    /// Whose rules the sender follows: rfc5348, rfc3448, sigcomm2000, or ns2 for the simulator's
+    #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
+    pub revision: Revision,
     /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use tfrc::Revision;
 use tfrc_net::{Breaker, Dscp, PromiseStart, Variant};
 use tfrc_units::{Duration, Probability, Rate, text};
 
@@ -236,6 +237,14 @@ pub fn breaker(written: &str) -> Result<Breaker, String> {
     }
 }
 
+/// Reads a [`Revision`] by its name.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn revision(written: &str) -> Result<Revision, String> {
+    Revision::from_name(written).ok_or_else(|| "expected rfc5348, rfc3448, sigcomm2000 or ns2".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,6 +301,12 @@ mod tests {
         assert!(promise_start("now").is_err());
         assert_eq!(breaker("off"), Ok(Breaker::Off));
         assert!(breaker("on").is_err());
+    }
+
+    #[test]
+    fn revisions() {
+        assert_eq!((revision("ns2"), revision("rfc5348")), (Ok(Revision::Ns2), Ok(Revision::Rfc5348)));
+        assert!(revision("rfc9999").is_err_and(|e| Revision::ALL.iter().all(|r| e.contains(r.name()))));
     }
 
     #[test]

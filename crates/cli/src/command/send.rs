@@ -54,6 +54,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let options = Options {
         service: args.service,
         variant: args.variant,
+        revision: args.revision,
         segment_bytes: u32::from(args.length),
         cap_bps: cap,
         guarantee: args.guarantee.map(|g| Promise {
@@ -85,6 +86,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     if args.dscp != Dscp::DEFAULT {
         start.parameters.insert("dscp".to_owned(), args.dscp.to_string());
     }
+    start.parameters.insert("revision".to_owned(), args.revision.name().to_owned());
     if let Some(cap) = cap {
         start.parameters.insert("cap".to_owned(), tfrc_units::Rate::from_bits_per_sec(cap).to_string());
     }

@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use tfrc::{Config, NominalSegment, PacketSize, ReportedInterval, TfrcSp};
+use tfrc::{Config, NominalSegment, PacketSize, ReportedInterval, ShortIntervals, TfrcSp};
 use tfrc_units::{Duration, Instant, SeqNo48, f64_from_u64};
 
 use super::Ccid;
@@ -38,7 +38,7 @@ const fn below(encapsulation: Encapsulation) -> usize {
 impl Ccid {
     /// The settings of a half-connection with this CCID: CCID 4 is TFRC-SP with the headers that its packets have and the MSS of a
     /// path that carries `max_packet` bytes of DCCP (RFC 4828 §3); CCID 3 never is. The rest is as in `base`, of TFRC-SP the Min Interval
-    /// and the rule for short intervals.
+    /// and the rule for short intervals; with that of ns-2 the headers too.
     pub(crate) fn config(self, base: &Config, encapsulation: Encapsulation, max_packet: usize) -> Config {
         let mut settings = *base.settings();
         let cut = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -48,12 +48,13 @@ impl Ccid {
             (Self::Four, set) => {
                 let wished = if let PacketSize::TfrcSp(wished) = set { wished } else { TfrcSp::default() };
                 let mss = (max_packet + below(encapsulation)).saturating_sub(IP_AND_TCP).max(1);
-                PacketSize::TfrcSp(TfrcSp {
-                    nominal: NominalSegment::PathMss(cut(mss)),
+                let header = match wished.short_intervals {
+                    // ns-2 charges its own headers, and whoever asks for it wants its rates.
+                    ShortIntervals::Ns2 => wished.header,
                     // Short sequence numbers are never sent.
-                    header: cut(header_bytes(encapsulation, true)),
-                    ..wished
-                })
+                    _ => cut(header_bytes(encapsulation, true)),
+                };
+                PacketSize::TfrcSp(TfrcSp { nominal: NominalSegment::PathMss(cut(mss)), header, ..wished })
             }
         };
         settings.validate().unwrap_or(*base)
@@ -130,6 +131,7 @@ mod tests {
     use crate::ccid::sent::{Sent, SentKind};
     use crate::wire::{LossInterval, Nonce};
     use core::net::{IpAddr, Ipv4Addr};
+    use tfrc::{Revision, Settings};
 
     const NATIVE: Encapsulation = Encapsulation::Native {
         local: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -160,6 +162,12 @@ mod tests {
             panic!("not TFRC-SP")
         };
         assert_eq!((sp.nominal.bytes(), sp.header), (536, 36));
+        let ns2 = Settings {
+            packet_size: PacketSize::TfrcSp(TfrcSp::for_revision(Revision::Ns2)),
+            ..Settings::default()
+        };
+        let ns2 = Ccid::Four.config(&ns2.validate().expect("sound"), Encapsulation::Udp, 1472);
+        assert_eq!(ns2.settings().packet_size.data_share(32.0), 0.5);
     }
 
     fn interval(lossless_length: u32, loss_length: u32, data_length: u32) -> LossInterval {

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use tfrc::{PacketSize, ShortIntervals};
 use tfrc_units::{Probability, f64_from_u64, u64_from_f64};
 
 use crate::wire::{LossInterval, LossIntervals, Nonce};
@@ -47,6 +48,14 @@ pub(crate) fn to_wire(intervals: impl Iterator<Item = tfrc::LossInterval>) -> Ve
 pub(crate) fn rate_of(intervals: &LossIntervals<'_>, config: &tfrc::Config) -> Probability {
     let lengths: Vec<f64> = intervals.iter().map(|interval| f64::from(interval.data_length.max(1))).collect();
     tfrc::loss_event_rate(&lengths, config)
+}
+
+/// Whether the sender makes p of loss intervals by the rules that a receiver has.
+pub(crate) fn measures_as_receivers_do(config: &tfrc::Config) -> bool {
+    let (ours, theirs) = (config.settings(), tfrc::Settings::default());
+    let by_ns2 =
+        matches!(ours.packet_size, PacketSize::TfrcSp(sp) if sp.short_intervals == ShortIntervals::Ns2);
+    ours.estimator == theirs.estimator && ours.discounting == theirs.discounting && !by_ns2
 }
 
 /// The p to go by when a receiver sends both options. Its own p is the better one, since it knows all of its history, but comes

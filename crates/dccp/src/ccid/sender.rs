@@ -6,7 +6,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 use super::Ccid;
 use super::ccid4::IntervalTimes;
 use super::counter::WindowCounter;
-use super::intervals::{combine, rate_from_wire, rate_of};
+use super::intervals::{combine, measures_as_receivers_do, rate_from_wire, rate_of};
 use super::sent::{Sent, SentKind, SentLog};
 use crate::wire::{DataDropped, DropCode, DroppedPackets, Elapsed, LossIntervals};
 
@@ -179,7 +179,8 @@ impl DataSender {
         let loss_event_rate = match options.intervals {
             Some(intervals) => {
                 let p = self.rate_of(ack, &intervals, options.drop_counts.as_ref());
-                combine(p, options.loss_event_rate)
+                let theirs = options.loss_event_rate.filter(|_| measures_as_receivers_do(&self.config));
+                combine(p, theirs)
             }
             None => options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire),
         };

@@ -6,8 +6,8 @@ use tfrc::{
     AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EquationForm, Estimator, FeedbackTrigger,
     FirstInterval, Growth, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MinInterval,
     MinimumRate, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor, RateStep,
-    ReceiveLimit, Reschedule, Revision, RtoPolicy, SegmentSize, Settings, ShortIntervals, SizeCorrection,
-    SlowStart, Spacing, StopRule, TfrcSp, Weights,
+    ReceiveLimit, ReceiveRateWindow, Reschedule, Revision, RtoPolicy, SegmentSize, Settings, ShortIntervals,
+    SizeCorrection, SlowStart, Spacing, StopRule, TfrcSp, Weights,
 };
 use tfrc_units::{Duration, Rate};
 
@@ -23,11 +23,18 @@ const fn compared(correction: SizeCorrection) -> PacketSize {
     PacketSize::Reference { segment: REFERENCE_BYTES, correction }
 }
 
-/// A whole revision, but for what belongs to the flow.
+/// A whole revision, but for what belongs to the flow: TFRC-SP keeps its sizes and takes the revision's short intervals.
 fn revise(settings: &mut Settings, revision: Revision) {
+    let packet_size = match settings.packet_size {
+        PacketSize::TfrcSp(sp) => {
+            let short_intervals = TfrcSp::for_revision(revision).short_intervals;
+            PacketSize::TfrcSp(TfrcSp { short_intervals, ..sp })
+        }
+        other => other,
+    };
     *settings = Settings {
         segment: settings.segment,
-        packet_size: settings.packet_size,
+        packet_size,
         guarantee: settings.guarantee,
         ..Settings::for_revision(revision)
     };
@@ -91,7 +98,7 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         key: "open_interval",
-        words: &["when-longer", "never"],
+        words: &["when-longer", "when-longer-less-first", "never"],
         quantity: None,
         set: |s, written| {
             let (Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. }) =
@@ -101,6 +108,7 @@ pub const AXES: &[Axis] = &[
             };
             *open = match written {
                 "when-longer" => OpenInterval::WhenLonger,
+                "when-longer-less-first" => OpenInterval::WhenLongerLessFirst,
                 "never" => OpenInterval::Never,
                 _ => return Err(Wrong::Value),
             };
@@ -141,6 +149,10 @@ pub const AXES: &[Axis] = &[
     words!("feedback", |s| s.feedback, {
         "timer" => FeedbackTrigger::Timer,
         "arrival" => FeedbackTrigger::Arrival,
+    }),
+    words!("receive_rate", |s| s.receive_rate, {
+        "round-trip" => ReceiveRateWindow::RoundTrip,
+        "since-report" => ReceiveRateWindow::SinceReport,
     }),
     quantity!("receiver_rtt_before_sample", [], "a time, such as 500ms", |s, w| s
         .receiver_rtt_before_sample =
@@ -216,7 +228,7 @@ pub const AXES: &[Axis] = &[
         |s| &mut s.packet_size, PacketSize::TfrcSp(sp) => sp.min_interval, needs "packet_size = \"tfrc-sp\""),
     Axis {
         key: "short_intervals",
-        words: &["two-round-trips", "graded"],
+        words: &["two-round-trips", "graded", "ns2"],
         quantity: None,
         set: |s, written| {
             let PacketSize::TfrcSp(sp) = &mut s.packet_size else {
@@ -225,6 +237,7 @@ pub const AXES: &[Axis] = &[
             sp.short_intervals = match written {
                 "two-round-trips" => ShortIntervals::TwoRoundTrips,
                 "graded" => ShortIntervals::Graded,
+                "ns2" => ShortIntervals::Ns2,
                 _ => return Err(Wrong::Value),
             };
             Ok(())
@@ -374,6 +387,8 @@ mod tests {
             ("discounting", "0.5"),
             ("first_interval", "at-receive-rate"),
             ("feedback", "arrival"),
+            ("receive_rate", "since-report"),
+            ("open_interval", "when-longer-less-first"),
             ("initial_rate", "ns2"),
             ("slow_start", "ns2"),
             ("growth", "packet-per-rtt"),

@@ -3,6 +3,7 @@
 use tfrc_units::{Duration, Probability, Rate};
 
 use crate::equation::Equation;
+use crate::revision::Revision;
 
 /// How packets smaller than those of TCP are dealt with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,6 +35,18 @@ pub struct TfrcSp {
     pub min_interval: MinInterval,
     /// How losses in short loss intervals count.
     pub short_intervals: ShortIntervals,
+}
+
+impl TfrcSp {
+    /// The parameters of a revision: RFC 4828's, and for ns-2 its own rule for short intervals and 32 bytes of headers
+    /// (`headersize_`).
+    #[must_use]
+    pub fn for_revision(revision: Revision) -> Self {
+        match revision {
+            Revision::Ns2 => Self { header: 32, short_intervals: ShortIntervals::Ns2, ..Self::default() },
+            Revision::Rfc5348 | Revision::Rfc3448 | Revision::Sigcomm2000 => Self::default(),
+        }
+    }
 }
 
 impl Default for TfrcSp {
@@ -89,6 +102,10 @@ pub enum ShortIntervals {
     TwoRoundTrips,
     /// N/K up to one round-trip time, N/(2K/3) up to two, N/(K/3) up to three, else N; never more than N (RFC 4828 appendix C).
     Graded,
+    /// As ns-2.35 does with `ShortIntervals_` 1: N/K cut to a whole number, even to 0; the hole that ends an interval is counted in it
+    /// as a whole, for one loss in the next; the open interval is always in the mean, divided while it is short; short is below two
+    /// round-trip times, by the times of sending or at the latest report (`docs/models/tfrc.md`).
+    Ns2,
 }
 
 /// How a flow of packets of size s comes to the loss event rate that a flow of size S at its rate in bytes would see.

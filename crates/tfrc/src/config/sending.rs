@@ -109,7 +109,8 @@ pub enum RateStep {
 pub enum Reschedule {
     /// Its time moves with the rate (RFC 5348 §4.6).
     Always,
-    /// It keeps the gap computed when the packet before it left; but a report in slow start lets it go at once (ns-2).
+    /// It keeps the gap computed when the packet before it left; but a report in slow start or an expiration of the
+    /// nofeedback timer lets it go at once (ns-2).
     InSlowStart,
 }
 

@@ -6,6 +6,7 @@ use crate::config::{LossEventTiming, MAX_INTERVALS, PacketSize, Settings, SizeCo
 use crate::history::intervals::{ClosedInterval, Intervals};
 use crate::history::length::{LengthRule, Measured};
 use crate::history::losses::{Cause, Congestion, Mark};
+use crate::history::ns2::OpenCount;
 use crate::history::units::Units;
 
 /// The loss event that began the current interval.
@@ -29,6 +30,8 @@ pub(crate) struct LossEvent {
     pub(crate) non_data_below: u64,
     /// Units before it, where those are counted.
     pub(crate) position: f64,
+    /// The same losses as ns-2's TFRC-SP counts them.
+    pub(crate) ns2: OpenCount,
 }
 
 /// All loss events so far.
@@ -122,6 +125,11 @@ impl Events {
         self.length.open_counts(open.round_trips).then(|| self.length.length(open))
     }
 
+    /// Whether short intervals are those of ns-2.
+    pub(crate) fn counts_as_ns2(&self) -> bool {
+        self.length.is_ns2()
+    }
+
     fn round_trips(&self, since: &LossEvent, at: Instant, counter: u64, rtt: Duration) -> f64 {
         if self.timing == LossEventTiming::WindowCounter {
             return f64_from_u64(counter.saturating_sub(since.counter_before)) / QUARTERS;
@@ -166,6 +174,7 @@ impl Events {
         } else if let Some(event) = &mut self.current {
             event.last = run.last;
             event.lost += lost;
+            event.ns2.add(lost);
         }
     }
 
@@ -197,6 +206,7 @@ impl Events {
                     if let Some(event) = &mut self.current {
                         event.last = last;
                         event.lost += packets;
+                        event.ns2.add(packets);
                     }
                 }
             }
@@ -237,6 +247,7 @@ impl Events {
             let last = before.seq + (start_k - 1).min(last_k);
             event.last = last;
             event.lost += last - run.first + 1;
+            event.ns2.add(last - run.first + 1);
         }
         if start_k > last_k {
             return;
@@ -291,6 +302,11 @@ impl Events {
                 };
                 let round_trips = self.round_trips(&current, event.at, event.counter_before, run.rtt);
                 let measured = Measured { packets, lost: current.lost, round_trips, size: run.size };
+                let measured = if self.length.is_ns2() {
+                    current.ns2.closed(measured, (run.last + 1).saturating_sub(event.first))
+                } else {
+                    measured
+                };
                 let length = self.length.length(&measured);
                 let lossy = (current.last + 1).saturating_sub(current.first).min(sequence);
                 let ended = ClosedInterval {
@@ -303,8 +319,9 @@ impl Events {
                 };
                 // No packet has arrived between two events that were found together, and a short interval of TFRC-SP never was in
                 // the mean: DF is still at 1 (§5.5).
-                let grown_to = if event.found_at == current.found_at || !self.length.open_counts(round_trips)
-                {
+                let grown_to = if self.length.is_ns2() {
+                    current.ns2.grown_to()
+                } else if event.found_at == current.found_at || !self.length.open_counts(round_trips) {
                     0.0
                 } else {
                     length + f64_from_u64((event.found_at + 1).saturating_sub(event.first))
@@ -344,6 +361,7 @@ impl Loss {
             lost: 1,
             non_data_below: run.non_data_below,
             position: 0.0,
+            ns2: OpenCount::NEW,
         }
     }
 }

@@ -76,15 +76,22 @@ impl Intervals {
     /// p with the current interval at `open` packets, `None` if it must not count; zero before the first loss event. A dynamic
     /// history window reaches back `window` packets at least.
     pub(crate) fn loss_event_rate(&self, open: Option<f64>, window: f64) -> Probability {
+        self.discounted_rate(open, open.unwrap_or(0.0), window)
+    }
+
+    /// The same with a discount factor that goes by the current interval having `grown_to` so many packets.
+    pub(crate) fn discounted_rate(&self, open: Option<f64>, grown_to: f64, window: f64) -> Probability {
         let mean = match &self.estimator {
             estimator @ Estimator::AverageLossInterval { .. } => {
-                let df = open.map_or(1.0, |open| self.general_discount(open));
+                let df = self.general_discount(grown_to);
                 mean_interval(open, self.newest_first(), df, estimator)
             }
             Estimator::EwmaLossInterval { weight, open: policy } => {
                 self.ewma.map(|mean| match (policy, open) {
-                    (OpenInterval::WhenLonger, Some(open)) => mean.max(weight * mean + (1.0 - weight) * open),
-                    _ => mean,
+                    (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
+                        mean.max(weight * mean + (1.0 - weight) * open)
+                    }
+                    (OpenInterval::Never, _) | (_, None) => mean,
                 })
             }
             Estimator::DynamicHistoryWindow { events, .. } => self.closed.get(0).and_then(|oldest| {
@@ -94,6 +101,14 @@ impl Intervals {
             }),
         };
         mean.map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))
+    }
+
+    /// What the open interval counts for.
+    pub(crate) const fn open_policy(&self) -> OpenInterval {
+        match self.estimator {
+            Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. } => open,
+            Estimator::DynamicHistoryWindow { .. } => OpenInterval::WhenLonger,
+        }
     }
 
     /// I_1 first.

@@ -3,6 +3,7 @@
 use tfrc_units::f64_from_u64;
 
 use crate::config::{PacketSize, ShortIntervals, SizeCorrection};
+use crate::history::ns2;
 
 /// A loss interval as it was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,12 +40,15 @@ impl LengthRule {
         }
     }
 
-    /// The length that counts, at least 1.
+    /// The length that counts, at least 1 but in ns-2.
     pub(crate) fn length(self, interval: &Measured) -> f64 {
         let n = interval.packets;
         let k = f64_from_u64(interval.lost);
         let length = match self {
             Self::Packets => n,
+            Self::Short(ShortIntervals::Ns2) if interval.round_trips < ns2::SHORT => {
+                return libm::floor(n / k.max(1.0));
+            }
             Self::Short(rule) => n / (k * counted_part(rule, interval.round_trips)).max(1.0),
             // 1/p_e = 1/p + L with L packets of size s in a round-trip time; 1/p + L·s/S is wanted instead.
             Self::Unbiased(reference) => {
@@ -55,12 +59,17 @@ impl LengthRule {
         length.max(1.0)
     }
 
+    /// Whether intervals are told apart and their losses counted as in ns-2's TFRC-SP.
+    pub(crate) fn is_ns2(self) -> bool {
+        self == Self::Short(ShortIntervals::Ns2)
+    }
+
     /// Whether the open interval may be taken into the mean: in TFRC-SP only when it is no longer short (RFC 4828 §3, §4.6).
     pub(crate) fn open_counts(self, round_trips: f64) -> bool {
         match self {
             Self::Short(ShortIntervals::TwoRoundTrips) => round_trips > 2.0,
             Self::Short(ShortIntervals::Graded) => round_trips > 3.0,
-            Self::Packets | Self::Unbiased(_) => true,
+            Self::Short(ShortIntervals::Ns2) | Self::Packets | Self::Unbiased(_) => true,
         }
     }
 }
@@ -72,7 +81,7 @@ fn counted_part(rule: ShortIntervals, round_trips: f64) -> f64 {
         ShortIntervals::Graded if round_trips <= 1.0 => 1.0,
         ShortIntervals::Graded if round_trips <= 2.0 => 2.0 / 3.0,
         ShortIntervals::Graded if round_trips <= 3.0 => 1.0 / 3.0,
-        ShortIntervals::TwoRoundTrips | ShortIntervals::Graded => 0.0,
+        ShortIntervals::TwoRoundTrips | ShortIntervals::Graded | ShortIntervals::Ns2 => 0.0,
     }
 }
 

@@ -64,7 +64,9 @@ pub(crate) fn mean_interval(
     };
     let without = mean_of_closed(closed.clone(), weights, n)?;
     Some(match (use_open, open) {
-        (OpenInterval::WhenLonger, Some(open)) => without.max(mean_with_open(open, closed, df, weights, n)),
+        (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
+            without.max(mean_with_open(open, closed, df, weights, n))
+        }
         (OpenInterval::Never, _) | (_, None) => without,
     })
 }

@@ -7,6 +7,7 @@ mod intervals;
 mod length;
 mod losses;
 mod mean;
+mod ns2;
 mod reported;
 #[cfg(test)]
 mod small;
@@ -18,7 +19,7 @@ mod window;
 pub use reported::{ReportedInterval, loss_event_rate, loss_event_rate_of};
 use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 
-use crate::config::{LossEventTiming, Settings};
+use crate::config::{LossEventTiming, OpenInterval, Settings};
 use events::{Events, FirstInterval, LossEvent};
 use length::Measured;
 use losses::{Cause, Congestion, Fill, Losses, Mark};
@@ -146,7 +147,29 @@ impl LossHistory {
 
     /// p (RFC 5348 §5.4, §5.5); zero before the first loss event (§5).
     pub(crate) fn loss_event_rate(&self) -> Probability {
+        if self.events.counts_as_ns2()
+            && let (Some(event), Some(highest)) = (self.events.current, self.highest)
+        {
+            let packets = self.open_packets(&event, self.open_end(highest));
+            let open = Measured { packets, lost: event.lost, round_trips: 0.0, size: self.size };
+            let length = self.events.open_length(&event.ns2.open(open));
+            return self.events.intervals.discounted_rate(length, packets, self.window);
+        }
         self.events.intervals.loss_event_rate(self.open_length(), self.window)
+    }
+
+    /// A report is about to be made: ns-2 looks then whether the open interval is still short.
+    pub(crate) fn on_report(&mut self, now: Instant) {
+        let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return };
+        if !self.events.counts_as_ns2() || self.rtt.is_zero() {
+            return;
+        }
+        let packets = self.open_packets(&event, self.open_end(highest));
+        let round_trips = self.events.open_round_trips(highest, self.rtt);
+        let held = now.saturating_since(self.highest_arrived).as_secs_f64() / self.rtt.as_secs_f64();
+        if let Some(event) = &mut self.events.current {
+            event.ns2.on_report(packets, round_trips, held);
+        }
     }
 
     /// Sets the least length of a dynamic history window, in packets.
@@ -281,8 +304,16 @@ impl LossHistory {
     fn open_length(&self) -> Option<f64> {
         let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return Some(0.0) };
         let round_trips = self.events.open_round_trips(highest, self.rtt);
-        let packets = self.open_packets(&event, highest.seq + 1);
+        let packets = self.open_packets(&event, self.open_end(highest));
         self.events.open_length(&Measured { packets, lost: event.lost, round_trips, size: self.size })
+    }
+
+    /// S_C + 1, or S_C where the first packet does not count.
+    fn open_end(&self, highest: Mark) -> u64 {
+        match self.events.intervals.open_policy() {
+            OpenInterval::WhenLongerLessFirst => highest.seq,
+            OpenInterval::WhenLonger | OpenInterval::Never => highest.seq + 1,
+        }
     }
 
     /// I_0 = S_C − S_A + 1 (RFC 5348 §5.3) with `end` = S_C + 1, packets without data left out (RFC 4342 §6.1.1).

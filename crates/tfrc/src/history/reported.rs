@@ -2,7 +2,7 @@
 
 use tfrc_units::Probability;
 
-use crate::config::Config;
+use crate::config::{Config, OpenInterval};
 use crate::history::intervals::{ClosedInterval, Intervals};
 use crate::history::length::{LengthRule, Measured};
 
@@ -29,7 +29,20 @@ pub struct ReportedInterval {
 /// the events it must hold.
 #[must_use]
 pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
-    from_oldest(lengths.iter().rev().map(|length| (*length, Standing::Counts)), config)
+    let uncounted = uncounted_in_open(config);
+    let oldest_first = lengths.iter().enumerate().rev().map(|(age, length)| {
+        let length = if age == 0 { (length - uncounted).max(1.0) } else { *length };
+        (length, Standing::Counts)
+    });
+    from_oldest(oldest_first, config)
+}
+
+/// How many packets of the open interval do not count.
+fn uncounted_in_open(config: &Config) -> f64 {
+    match Intervals::new(config.settings()).open_policy() {
+        OpenInterval::WhenLongerLessFirst => 1.0,
+        OpenInterval::WhenLonger | OpenInterval::Never => 0.0,
+    }
 }
 
 /// The same with the losses and the duration of each interval: what a CCID 4 sender computes from Loss Intervals and Dropped Packets
@@ -38,10 +51,16 @@ pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
 #[must_use]
 pub fn loss_event_rate_of(intervals: &[ReportedInterval], config: &Config) -> Probability {
     let rule = LengthRule::new(&config.settings().packet_size);
-    let oldest_first = intervals.iter().rev().map(|i| {
+    let (newest, uncounted) = (0, uncounted_in_open(config));
+    let oldest_first = intervals.iter().enumerate().rev().map(|(age, i)| {
+        let packets = if age == newest { i.length - uncounted } else { i.length }.max(1.0);
+        // ns-2 counts the hole that ends an interval and one loss of the hole that began it. No report tells holes apart; the mean is
+        // one more than was lost.
+        let ended_by_loss = rule.is_ns2() && age > newest && i.lost > 0;
+        let lost = if ended_by_loss { i.lost.saturating_add(1) } else { i.lost };
         let measured = Measured {
-            packets: i.length.max(1.0),
-            lost: i.lost,
+            packets,
+            lost,
             round_trips: i.round_trips,
             size: f64::from(config.settings().segment.initial()),
         };

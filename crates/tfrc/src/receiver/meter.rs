@@ -2,6 +2,7 @@
 
 use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
 
+use crate::config::ReceiveRateWindow;
 use crate::ring::Ring;
 
 /// A time and the bytes received by then.
@@ -20,11 +21,21 @@ pub(crate) struct ReceiveRate {
     arrivals: Ring<Tally, 16>,
     expirations: Ring<Tally, 8>,
     maximum: Rate,
+    window: ReceiveRateWindow,
+    reported: Option<Tally>,
 }
 
 impl ReceiveRate {
-    pub(crate) const fn new() -> Self {
-        Self { bytes: 0, packets: 0, arrivals: Ring::new(), expirations: Ring::new(), maximum: Rate::ZERO }
+    pub(crate) const fn new(window: ReceiveRateWindow) -> Self {
+        Self {
+            bytes: 0,
+            packets: 0,
+            arrivals: Ring::new(),
+            expirations: Ring::new(),
+            maximum: Rate::ZERO,
+            window,
+            reported: None,
+        }
     }
 
     pub(crate) fn on_data(&mut self, now: Instant, size: u32) {
@@ -38,9 +49,19 @@ impl ReceiveRate {
         self.expirations.push(Tally { at: now, bytes: self.bytes });
     }
 
-    /// X_recv over the last `rtt`.
+    /// A report has been made.
+    pub(crate) const fn on_report(&mut self, now: Instant) {
+        self.reported = Some(Tally { at: now, bytes: self.bytes });
+    }
+
+    /// X_recv over the last `rtt`, or since the last report.
     pub(crate) fn measure(&mut self, now: Instant, rtt: Duration) -> Rate {
-        let rate = self.current(now, rtt);
+        let rate = match (self.window, self.reported) {
+            (ReceiveRateWindow::SinceReport, Some(report)) if now.saturating_since(report.at) >= rtt => {
+                Rate::of(f64_from_u64(self.bytes - report.bytes), now.saturating_since(report.at))
+            }
+            _ => self.current(now, rtt),
+        };
         self.maximum = self.maximum.max(rate);
         rate
     }
@@ -95,7 +116,7 @@ mod tests {
 
     /// 1000 bytes every `spacing` ms, the feedback timer every 100 ms, X_recv at `end`.
     fn steady(spacing: u64, end: u64) -> f64 {
-        let mut meter = ReceiveRate::new();
+        let mut meter = ReceiveRate::new(ReceiveRateWindow::RoundTrip);
         meter.on_data(at(0), 1000);
         meter.on_expiration(at(0));
         for ms in 1..=end {
@@ -130,7 +151,7 @@ mod tests {
     /// Many packets a round-trip time, then none; the timer that was due at 100 ms is served at 250 ms.
     #[test]
     fn a_late_report_counts_all_since_the_last_one() {
-        let mut meter = ReceiveRate::new();
+        let mut meter = ReceiveRate::new(ReceiveRateWindow::RoundTrip);
         meter.on_expiration(at(0));
         for ms in 1..=100 {
             meter.on_data(at(ms), 1000);
@@ -138,9 +159,28 @@ mod tests {
         assert_eq!(meter.measure(at(250), RTT).bytes_per_sec(), 400_000.0);
     }
 
+    /// Two packets in the 250 ms since a report: the pause counts, but not within a round-trip time of the report.
+    #[test]
+    fn since_the_last_report() {
+        let rates = [ReceiveRateWindow::RoundTrip, ReceiveRateWindow::SinceReport].map(|window| {
+            let mut meter = ReceiveRate::new(window);
+            for ms in [0, 10, 20, 30, 240, 250] {
+                meter.on_data(at(ms), 1000);
+                if ms == 30 {
+                    meter.on_expiration(at(ms));
+                    meter.on_report(at(ms));
+                }
+            }
+            let late = meter.measure(at(280), RTT).bytes_per_sec();
+            meter.on_report(at(280));
+            (late, meter.measure(at(290), RTT).bytes_per_sec())
+        });
+        assert_eq!(rates, [(20_000.0, 20_000.0), (8_000.0, 20_000.0)]);
+    }
+
     #[test]
     fn nothing_received_yet() {
-        let mut meter = ReceiveRate::new();
+        let mut meter = ReceiveRate::new(ReceiveRateWindow::SinceReport);
         assert_eq!(meter.measure(at(5), RTT), Rate::ZERO);
         meter.on_data(at(5), 1000);
         meter.on_expiration(at(5));

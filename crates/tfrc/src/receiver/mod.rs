@@ -114,7 +114,7 @@ impl Receiver {
         Self {
             settings,
             history: LossHistory::new(&settings),
-            meter: ReceiveRate::new(),
+            meter: ReceiveRate::new(settings.receive_rate),
             told_rtt: None,
             counter_rtt: CounterRtt::new(),
             timer: None,
@@ -246,6 +246,7 @@ impl Receiver {
         let (newest_seq, arrived) = self.history.highest()?;
         // §6.2 step 1.
         self.set_window(now);
+        self.history.on_report(now);
         let p = self.history.loss_event_rate();
         self.previous_p = p;
         // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to ignore that.
@@ -253,6 +254,7 @@ impl Receiver {
             if self.reports == 0 { Rate::ZERO } else { self.meter.measure(now, self.timer_rtt) };
         self.reports += 1;
         self.last_report = now;
+        self.meter.on_report(now);
         self.data_since_feedback = false;
         self.overdue = false;
         self.last_counter = self.history.window_counter();

@@ -208,6 +208,7 @@ impl Sender {
                 Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity, supply),
             }
         });
+        self.pacing.release(now);
         // §4.4 step 2: with the new X.
         let timeout = self.timeout();
         self.restart_timer(now, timeout);
@@ -419,10 +420,10 @@ impl Sender {
         self.next_by_rate().max(self.interval.next_send())
     }
 
-    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets looks the
-    /// same.
+    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets by more than its
+    /// timer granularity looks the same.
     fn note_supply(&mut self, now: Instant) -> Supply {
-        if self.timer.is_some() && self.due() < now {
+        if self.timer.is_some() && self.due() + self.settings.timer_granularity < now {
             self.short_of_data = Some(now);
             Supply::Short
         } else {

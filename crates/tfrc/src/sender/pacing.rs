@@ -42,7 +42,7 @@ impl Pacing {
         last.nominal + t_ipi.saturating_sub(t_delta)
     }
 
-    /// A report in slow start has come: with [`Reschedule::InSlowStart`] the next packet may go now.
+    /// A report in slow start has come, or the nofeedback timer has expired: with [`Reschedule::InSlowStart`] the next packet may go now.
     pub(crate) fn release(&mut self, now: Instant) {
         if let Some(last) = &mut self.last {
             let since = now.saturating_since(last.nominal);

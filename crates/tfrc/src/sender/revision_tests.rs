@@ -265,6 +265,27 @@ fn ns2_cap_while_data_limited() {
     }
 }
 
+/// A host whose timers are 3 ms late is short of data all the time, unless its granularity says that it may be late.
+#[test]
+fn ns2_with_late_timers() {
+    for (granularity, expected) in [(0, 40_000.0), (2, 40_000.0), (5, 10_000.0)] {
+        let granularity = Duration::from_millis(granularity);
+        let mut sender = sender_with(Revision::Ns2, |s| s.timer_granularity = granularity);
+        sender.on_rtt_sample(at(0), RTT);
+        let mut now = at(0);
+        for report in [100, 200, 300, 400] {
+            while now < at(report) {
+                match sender.next_send(now) {
+                    SendDecision::At(time) => now = time + Duration::from_millis(3),
+                    _ => sender.on_sent(now, 1000),
+                }
+            }
+            feedback(&mut sender, report, 1_000.0, 0.001);
+        }
+        assert_eq!(x(&sender), expected, "{granularity:?}");
+    }
+}
+
 /// The nofeedback timer at p = 0 and at p > 0, with something sent and without.
 #[test]
 fn missing_feedback() {
@@ -412,7 +433,7 @@ fn the_timeout_of_the_equation_follows_samples() {
     }
 }
 
-/// ns-2's spacing: a report in slow start releases a packet, the rate climbs over the next packets, and later reports do
+/// ns-2's spacing: a report in slow start and an expiration release a packet, the rate climbs over the next packets, and later reports do
 /// not move the packet that waits.
 #[test]
 fn ns2_spacing() {
@@ -428,6 +449,12 @@ fn ns2_spacing() {
     feedback(&mut sender, 150, 0.0, 0.01);
     assert_eq!(sender.next_send(at(150)), SendDecision::At(next), "the waiting packet keeps its time");
     assert_eq!(sender.sending_rate(), sender.allowed_rate(), "the climb is over");
+    let expiry = sender.poll_timeout().expect("a nofeedback timer").at;
+    let before = Instant::from_nanos(expiry.as_nanos() - 5_000_000);
+    sender.on_sent(before, 1000);
+    assert!(matches!(sender.next_send(before), SendDecision::At(next) if next > expiry));
+    sender.handle_timeout(expiry);
+    assert_eq!(sender.next_send(expiry), SendDecision::Now, "an expiration sends");
 }
 
 /// SlowStart::Ns2 with the limit of RFC 5348 keeps what makes it different: above the limit X falls to half of it.

@@ -11,36 +11,38 @@ enum Event {
     Feedback(Feedback),
 }
 
-/// Newest loss event rate and allowed rate, at each report taken in.
+/// What the application has to send.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sample {
-    pub(crate) seconds: f64,
-    /// Bytes a second.
-    pub(crate) allowed: f64,
-    /// 1/p; infinite before the first loss.
-    pub(crate) interval: f64,
+pub(crate) struct Application {
+    /// Bytes in a packet.
+    pub(crate) size: u32,
+    /// A packet is made so often, and those not sent wait; zero if there always is one.
+    pub(crate) every: Duration,
 }
 
-/// Runs until `end` seconds with packets of 1000 bytes. `drops` is asked for each packet with the time in seconds.
+/// Runs until `end` seconds. `drops` is asked for each packet sent, and `watch` is shown the sender after each report, both with the
+/// time in seconds.
 pub(crate) fn run(
     config: &Config,
+    application: Application,
     rtt: Duration,
     end: f64,
     mut drops: impl FnMut(f64) -> bool,
-) -> Vec<Sample> {
-    const SIZE: u32 = 1000;
+    mut watch: impl FnMut(f64, &Sender),
+) {
+    let size = application.size;
     let (mut sender, mut receiver) = (Sender::new(config), Receiver::new(config));
     let mut in_flight: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
     let mut events = Vec::new();
     let mut sent_at: Vec<Instant> = Vec::new();
     let mut losses_told = 0;
-    let mut samples = Vec::new();
     let mut now = Instant::ZERO;
     while now.as_secs_f64() < end {
-        while sender.next_send(now) == SendDecision::Now {
+        let made_at = |sent: usize| Instant::ZERO + application.every * u64::try_from(sent).expect("fits");
+        while sender.next_send(now) == SendDecision::Now && made_at(sent_at.len()) <= now {
             let arrival = Arrival {
                 seq: u64::try_from(sent_at.len()).expect("fits"),
-                size: SIZE,
+                size,
                 ecn: Ecn::NotEct,
                 rtt: sender.rtt(),
                 window_counter: 0,
@@ -50,13 +52,18 @@ pub(crate) fn run(
                 non_data_before: 0,
             };
             sent_at.push(now);
-            sender.on_sent(now, SIZE);
+            sender.on_sent(now, size);
             if !drops(now.as_secs_f64()) {
                 in_flight.push(Reverse((now + rtt / 2, events.len())));
                 events.push(Some(Event::Data(arrival)));
             }
         }
-        let SendDecision::At(next) = sender.next_send(now) else { panic!("the sender always names a time") };
+        let made = made_at(sent_at.len());
+        let next = match sender.next_send(now) {
+            SendDecision::Now => made,
+            SendDecision::At(next) => next.max(made),
+            other => panic!("the sender always names a time, not {other:?}"),
+        };
         let timers = [sender.poll_timeout(), receiver.poll_timeout()].map(|wake| wake.map(|w| w.at));
         let arrival = in_flight.peek().map(|Reverse((at, _))| *at);
         now = timers.into_iter().chain([Some(next), arrival]).flatten().min().expect("a next time");
@@ -68,11 +75,7 @@ pub(crate) fn run(
                 Some(Event::Data(arrival)) => receiver.on_packet(now, arrival),
                 Some(Event::Feedback(feedback)) => {
                     sender.on_feedback(now, feedback);
-                    samples.push(Sample {
-                        seconds: now.as_secs_f64(),
-                        allowed: sender.allowed_rate().bytes_per_sec(),
-                        interval: 1.0 / sender.loss_event_rate().get(),
-                    });
+                    watch(now.as_secs_f64(), &sender);
                 }
                 None => panic!("each event happens once"),
             }
@@ -91,10 +94,4 @@ pub(crate) fn run(
             })));
         }
     }
-    samples
-}
-
-/// The sample in force at a time.
-pub(crate) fn at(samples: &[Sample], seconds: f64) -> Sample {
-    *samples.iter().rev().find(|s| s.seconds <= seconds).expect("a report before that time")
 }
