@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tfrc_sim::tcp::{
-    Ack, AckKind, Acks, Block, Connection, Data, EcnEcho, EcnMode, Increase, InitialWindow, LimitedTransmit,
-    PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Sender,
-    Settings, Shrink, Sink, SynMode, Timestamps, Transfer, Variant,
+    Ack, AckKind, Acks, Block, Connection, Data, EcnEcho, EcnMode, FastConvergence, Increase, InitialWindow,
+    LimitedTransmit, PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic,
+    SackAtTimeout, Sender, Settings, Shrink, Sink, SynMode, Timestamps, Transfer, Variant,
 };
 use tfrc_sim::{Ecn, Seed, Stream};
 use tfrc_units::{Duration, Instant};
@@ -34,6 +34,7 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
         timestamps: pick(bits, 12, Timestamps::Off, Timestamps::On),
         syn: pick(bits, 13, SynMode::Off, SynMode::On),
         acks: pick(bits, 14, Acks::Each, Acks::Delayed(Duration::from_millis(200))),
+        fast_convergence: pick(bits, 16, FastConvergence::On, FastConvergence::Off),
         rtt_arithmetic: pick(bits, 15, RttArithmetic::Exact, RttArithmetic::FixedPoint),
         ..Settings::rfc(variant)
     }
@@ -88,22 +89,35 @@ impl Path {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+#[derive(Debug)]
+struct Case {
+    variant: Variant,
+    bits: u32,
+    window: u32,
+    max_burst: Option<u32>,
+    bytes: u64,
+    seed: u64,
+    loss: f64,
+    repeat: f64,
+    mark: f64,
+    jitter_ms: u64,
+}
 
-    #[test]
-    fn all_arrives_once_and_it_ends(
-        variant in any_variant(), bits in 0_u32..1 << 16, window in 1_u32..80,
-        max_burst in prop::option::of(1_u32..5),
-        bytes in 0_u64..200_000, seed in any::<u64>(),
-        loss in 0.0..0.6, repeat in 0.0..0.3, mark in 0.0..0.3, jitter_ms in 0_u64..300,
-    ) {
+impl Case {
+    fn run(self) -> Result<(), TestCaseError> {
+        let Self { variant, bits, window, max_burst, bytes, seed, loss, repeat, mark, jitter_ms } = self;
         let settings = settings(variant, bits, window, max_burst);
         let mut sender = Sender::new(&settings, Connection::default(), Transfer::Bytes(bytes));
         let mut sink = Sink::new(&settings, Connection::default());
         let mut path = Path {
-            stream: Seed(seed).stream("path"), loss, repeat, mark,
-            jitter: Duration::from_millis(jitter_ms), under_way: BTreeMap::new(), order: 0, left: 600,
+            stream: Seed(seed).stream("path"),
+            loss,
+            repeat,
+            mark,
+            jitter: Duration::from_millis(jitter_ms),
+            under_way: BTreeMap::new(),
+            order: 0,
+            left: 600,
         };
         let mut now = Instant::ZERO;
         let (mut highest_ack, mut steps) = (0, 0);
@@ -144,12 +158,27 @@ proptest! {
         prop_assert_eq!(u64::from(sink.in_order()), bytes.div_ceil(u64::from(settings.segment)));
         prop_assert_eq!(sink.is_complete(), bytes > 0);
         prop_assert!(sender.stats().sent_bytes - sender.stats().retransmitted_bytes == bytes);
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn all_arrives_once_and_it_ends(
+        variant in any_variant(), bits in 0_u32..1 << 17, window in 1_u32..80,
+        max_burst in prop::option::of(1_u32..5),
+        bytes in 0_u64..200_000, seed in any::<u64>(),
+        loss in 0.0..0.6, repeat in 0.0..0.3, mark in 0.0..0.3, jitter_ms in 0_u64..300,
+    ) {
+        Case { variant, bits, window, max_burst, bytes, seed, loss, repeat, mark, jitter_ms }.run()?;
     }
 
     /// Acknowledgements of any content: no panic, windows stay sensible, nothing beyond the receiver's window.
     #[test]
     fn any_acknowledgement_is_borne(
-        variant in any_variant(), bits in 0_u32..1 << 16,
+        variant in any_variant(), bits in 0_u32..1 << 17,
         acks in prop::collection::vec(
             (0_u32..40, prop::array::uniform6(0_u32..50), any::<bool>(), 0_u64..500, any::<bool>()), 0..60),
     ) {
@@ -181,4 +210,22 @@ proptest! {
             prop_assert!(sender.stats().acked_segments <= u64::from(highest));
         }
     }
+}
+
+/// A fast retransmit at a window of one segment that an echo had stopped: no timer ran, and nothing was sent.
+#[test]
+fn a_stopped_sender_answers_a_loss() {
+    let case = Case {
+        variant: Variant::Tahoe,
+        bits: 63_492,
+        window: 3,
+        max_burst: None,
+        bytes: 18_981,
+        seed: 18_124_711_836_922_550_653,
+        loss: 0.598_857_428_937_685_9,
+        repeat: 0.259_314_718_618_006_6,
+        mark: 0.126_681_059_043_286_1,
+        jitter_ms: 1,
+    };
+    case.run().unwrap();
 }

@@ -2,6 +2,8 @@
 
 use tfrc_units::{Duration, Instant};
 
+use super::settings::FastConvergence;
+
 /// The window after a loss over the window before (RFC 9438 §4.6).
 pub(crate) const BETA: f64 = 0.7;
 /// Segments per cubic second (§5).
@@ -41,9 +43,10 @@ impl Cubic {
         Self { w_max: 0.0, before: f64::INFINITY, plateau: Plateau::Here, epoch: None }
     }
 
-    /// A loss or an echo at this window (§4.6, §4.7: fast convergence).
-    pub(crate) fn reduce(&mut self, cwnd: f64) {
-        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+    /// A loss or an echo at this window (§4.6, §4.7).
+    pub(crate) fn reduce(&mut self, cwnd: f64, fast_convergence: FastConvergence) {
+        let below = cwnd < self.w_max && fast_convergence == FastConvergence::On;
+        self.w_max = if below { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.before = cwnd;
         self.plateau = Plateau::Max;
         self.epoch = None;
@@ -51,7 +54,7 @@ impl Cubic {
 
     /// A timeout at this window (§4.8).
     pub(crate) fn time_out(&mut self, cwnd: f64) {
-        self.reduce(cwnd);
+        self.reduce(cwnd, FastConvergence::Off);
         self.plateau = Plateau::Here;
     }
 
@@ -96,7 +99,7 @@ mod tests {
     fn one_step_at_the_start_of_an_epoch() {
         // cubic.md, "test values": W_max 100, window 70, RTT 0.1 s: + 0.029770 by the curve; W_est + 0.007563.
         let mut cubic = Cubic::new();
-        cubic.reduce(100.0);
+        cubic.reduce(100.0, FastConvergence::On);
         let cwnd = cubic.grow(at(5.0), 70.0, 1.0, Duration::from_millis(100));
         // Wc(0) = 70 < W_est = 70.007563: Reno's region comes first.
         assert!(near(cwnd, 70.007_563, 1e-6), "{cwnd}");
@@ -110,7 +113,7 @@ mod tests {
     #[test]
     fn the_curve() {
         let mut cubic = Cubic::new();
-        cubic.reduce(1000.0);
+        cubic.reduce(1000.0, FastConvergence::On);
         cubic.grow(at(0.0), 700.0, 0.0, Duration::ZERO);
         assert!(cubic.epoch.is_some_and(|e| near(e.k, 9.085_603, 1e-6)));
     }
@@ -118,21 +121,25 @@ mod tests {
     #[test]
     fn fast_convergence() {
         let mut cubic = Cubic::new();
-        cubic.reduce(120.0);
-        cubic.reduce(100.0);
+        cubic.reduce(120.0, FastConvergence::On);
+        cubic.reduce(100.0, FastConvergence::On);
         assert!(near(cubic.w_max, 85.0, 1e-9));
         cubic.grow(at(0.0), 70.0, 0.0, Duration::ZERO);
         assert!(cubic.epoch.is_some_and(|e| near(e.k, 3.347_165, 1e-6)));
         let mut cubic = Cubic::new();
-        cubic.reduce(90.0);
-        cubic.reduce(100.0);
+        cubic.reduce(90.0, FastConvergence::On);
+        cubic.reduce(100.0, FastConvergence::On);
+        assert!(near(cubic.w_max, 100.0, 1e-9));
+        let mut cubic = Cubic::new();
+        cubic.reduce(120.0, FastConvergence::Off);
+        cubic.reduce(100.0, FastConvergence::Off);
         assert!(near(cubic.w_max, 100.0, 1e-9));
     }
 
     #[test]
     fn the_step_is_at_most_half_a_segment() {
         let mut cubic = Cubic::new();
-        cubic.reduce(100.0);
+        cubic.reduce(100.0, FastConvergence::On);
         cubic.grow(at(0.0), 70.0, 1.0, Duration::ZERO);
         let cwnd = cubic.grow(at(60.0), 70.0, 1.0, Duration::ZERO);
         assert!(near(cwnd, 70.5, 1e-9), "{cwnd}");
@@ -150,7 +157,7 @@ mod tests {
     fn the_window_follows_the_curve() {
         // A window of acknowledgements in each RTT of 0.2 s, for 6 s. Reno would be at 86 by then.
         let mut cubic = Cubic::new();
-        cubic.reduce(100.0);
+        cubic.reduce(100.0, FastConvergence::On);
         let (mut cwnd, rtt) = (70.0, 0.2);
         let mut now = 0.0;
         while now < 6.0 {
@@ -166,7 +173,7 @@ mod tests {
         // At RTT 10 ms and window 10 the curve is slow: the window is W_est, which gains ALPHA in a round-trip time and 1
         // from the old window on.
         let mut cubic = Cubic::new();
-        cubic.reduce(10.0);
+        cubic.reduce(10.0, FastConvergence::On);
         let (mut cwnd, rtt) = (7.0, 0.01);
         let mut now = 0.0;
         let mut rounds = 0.0;

@@ -14,6 +14,8 @@ pub(crate) struct Rto {
     doublings: u32,
     /// After the fourth doubling in a row BSD and ns-2 take the next sample for the first (RFC 6298 §5 permits it).
     doubtful: bool,
+    /// What [`Rto::timeout`] says.
+    timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +29,11 @@ enum Estimate {
 }
 
 impl Rto {
-    pub(crate) const fn new() -> Self {
-        Self { estimate: Estimate::None, doublings: 0, doubtful: false }
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let mut rto =
+            Self { estimate: Estimate::None, doublings: 0, doubtful: false, timeout: Duration::ZERO };
+        rto.compute(settings);
+        rto
     }
 
     /// A round-trip time of data that was sent once. Ends the backoff (RFC 6298 §5 (5.7), note).
@@ -45,6 +50,7 @@ impl Rto {
                 self.exact(f64::from(ticks) * settings.tick.as_secs_f64())
             }
         };
+        self.compute(settings);
     }
 
     /// RFC 6298 §2.2 and §2.3.
@@ -81,7 +87,12 @@ impl Rto {
     }
 
     /// The timeout of a segment sent now.
-    pub(crate) fn timeout(&self, settings: &Settings) -> Duration {
+    #[inline]
+    pub(crate) const fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn compute(&mut self, settings: &Settings) {
         let base = match self.estimate {
             Estimate::Exact { srtt, var } => {
                 Duration::from_secs_f64(srtt + settings.tick.as_secs_f64().max(4.0 * var))
@@ -93,18 +104,20 @@ impl Rto {
         // RFC 6298 §2.4: the minimum counts before the backoff (in ns-2 too, with `rfc2988_` true).
         let base = base.max(settings.min_rto);
         let backed_off = u64_from_f64(f64_from_u64(base.as_nanos()) * f64_from_u64(1 << self.doublings));
-        Duration::from_nanos(backed_off).min(settings.max_rto)
+        self.timeout = Duration::from_nanos(backed_off).min(settings.max_rto);
     }
 
     /// The timer has expired (RFC 6298 §5 (5.5)).
-    pub(crate) fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self, settings: &Settings) {
         self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
         self.doubtful |= self.doublings > 3;
+        self.compute(settings);
     }
 
     /// Ends the backoff without a sample, as ns-2 does when acknowledgements arrive in SACK recovery.
-    pub(crate) const fn end_backoff(&mut self) {
+    pub(crate) fn end_backoff(&mut self, settings: &Settings) {
         self.doublings = 0;
+        self.compute(settings);
     }
 }
 
@@ -142,60 +155,82 @@ mod tests {
         // RFC 6298 §2.1: 1 s. §2.2: R + max(G, 4·R/2) = 3R. §2.3 for 100 then 140 ms: RTTVAR 0.75·50 + 0.25·40 = 47.5,
         // SRTT 0.875·100 + 0.125·140 = 105, RTO 295 ms.
         let s = settings(RttArithmetic::Exact);
-        let mut rto = Rto::new();
-        assert_eq!(rto.timeout(&s), ms(1000));
+        let mut rto = Rto::new(&s);
+        assert_eq!(rto.timeout(), ms(1000));
         rto.sample(ms(100), &s);
-        assert_eq!(rto.timeout(&s), ms(300));
+        assert_eq!(rto.timeout(), ms(300));
         rto.sample(ms(140), &s);
-        assert!(rto.timeout(&s).as_nanos().abs_diff(295_000_000) <= 1);
+        assert!(rto.timeout().as_nanos().abs_diff(295_000_000) <= 1);
         assert!(rto.srtt(&s).is_some_and(|x| x.as_nanos().abs_diff(105_000_000) <= 1));
     }
 
     #[test]
     fn the_granularity_is_the_least_of_the_variation_term() {
         let s = settings(RttArithmetic::Exact);
-        let mut rto = Rto::new();
+        let mut rto = Rto::new(&s);
         for _ in 0..100 {
             rto.sample(ms(100), &s);
         }
-        assert!(rto.timeout(&s).as_nanos().abs_diff(110_000_000) <= 1);
+        assert!(rto.timeout().as_nanos().abs_diff(110_000_000) <= 1);
     }
 
     #[test]
     fn minimum_maximum_and_backoff() {
         let s = Settings { min_rto: ms(1000), ..settings(RttArithmetic::Exact) };
-        let mut rto = Rto::new();
+        let mut rto = Rto::new(&s);
         rto.sample(ms(100), &s);
         let mut seen = Vec::new();
         for _ in 0..8 {
-            seen.push(rto.timeout(&s).as_nanos() / 1_000_000_000);
-            rto.back_off();
+            seen.push(rto.timeout().as_nanos() / 1_000_000_000);
+            rto.back_off(&s);
         }
         // RFC 6298 §2.4, §5 (5.5), §2.5: 1 s, doubled, at most 60 s.
         assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60]);
         rto.sample(ms(100), &s);
-        assert_eq!(rto.timeout(&s), ms(1000));
+        assert_eq!(rto.timeout(), ms(1000));
     }
 
     #[test]
     fn integers_of_ticks() {
         // ns2-facts.md §1: on a steady path the timeout becomes (round(R/tick) + 3) ticks; here R = 243 ms.
         let s = settings(RttArithmetic::FixedPoint);
-        let mut rto = Rto::new();
+        let mut rto = Rto::new(&s);
         rto.sample(ms(243), &s);
-        assert_eq!(rto.timeout(&s), ms(720)); // 24 + 4·12 ticks
+        assert_eq!(rto.timeout(), ms(720)); // 24 + 4·12 ticks
         for _ in 0..100 {
             rto.sample(ms(243), &s);
         }
-        assert_eq!(rto.timeout(&s), ms(270));
+        assert_eq!(rto.timeout(), ms(270));
         assert_eq!(rto.srtt(&s), Some(ms(240)));
     }
 
     #[test]
     fn samples_in_whole_ticks() {
         let s = settings(RttArithmetic::WholeTicks);
-        let mut rto = Rto::new();
+        let mut rto = Rto::new(&s);
         rto.sample(ms(243), &s);
-        assert_eq!(rto.timeout(&s), ms(720));
+        assert_eq!(rto.timeout(), ms(720));
+    }
+
+    #[test]
+    fn the_sample_after_four_doublings_is_the_first_again() {
+        // In ns-2 and BSD; the mean of RFC 6298 goes on.
+        for (arithmetic, doublings, expected) in [
+            (RttArithmetic::FixedPoint, 3, None),
+            (RttArithmetic::FixedPoint, 4, Some(300)),
+            (RttArithmetic::WholeTicks, 4, None),
+        ] {
+            let s = settings(arithmetic);
+            let mut rto = Rto::new(&s);
+            for _ in 0..40 {
+                rto.sample(ms(100), &s);
+            }
+            let steady = rto.timeout();
+            for _ in 0..doublings {
+                rto.back_off(&s);
+            }
+            rto.sample(ms(100), &s);
+            assert_eq!(rto.timeout(), expected.map_or(steady, ms), "{arithmetic:?} {doublings}");
+        }
     }
 }

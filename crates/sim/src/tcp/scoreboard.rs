@@ -14,13 +14,10 @@ impl Scoreboard {
     /// Says how many segments are newly reported.
     #[inline]
     pub(crate) fn update(&mut self, blocks: &[Block; 3], una: u32, high: u32) -> u32 {
-        let mut added = 0;
-        for block in blocks {
-            if !block.is_empty() {
-                added += self.sacked.insert(Block { start: block.start.max(una), end: block.end.min(high) });
-            }
-        }
-        added
+        // The used ones come first.
+        let used = blocks.iter().take_while(|block| !block.is_empty());
+        used.map(|block| self.sacked.insert(Block { start: block.start.max(una), end: block.end.min(high) }))
+            .sum()
     }
 
     /// Everything below `una` is acknowledged.

@@ -49,6 +49,16 @@ pub enum EcnMode {
     On,
 }
 
+/// Whether a CUBIC flow gives way when it loses before its old plateau (RFC 9438 §4.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FastConvergence {
+    /// No: for a flow that is alone.
+    Off,
+    /// Yes.
+    On,
+}
+
 /// How the window grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -134,7 +144,9 @@ pub enum PartialAckTimer {
 #[non_exhaustive]
 pub enum Pipe {
     /// A counter: one less for each acknowledgement, two less for a partial one, one more for each segment sent; holes
-    /// below the highest block go first, whether they count as lost or not (Fall and Floyd 1996; ns-2's Sack1).
+    /// below the highest block go first, whether they count as lost or not (Fall and Floyd 1996; ns-2's Sack1). Recovery
+    /// begins at the third duplicate and by the rule of [`Repeat::Avoided`]; after a timeout duplicates do not count until
+    /// something new is acknowledged, and going back sends everything again.
     Counter,
     /// From the scoreboard (RFC 6675 §4).
     Scoreboard,
@@ -172,11 +184,8 @@ pub enum RecoveryExit {
 pub enum Repeat {
     /// Yes: several reductions for one window of losses, as in the Tahoe and Reno of the early 1990s.
     Allowed,
-    /// No (RFC 6582 §3.2 step 2; ns-2's Tahoe and Reno with `bugFix_` true).
+    /// No (RFC 6582 §3.2 step 2; ns-2's `bugFix_` true).
     Avoided,
-    /// No, unless the last new acknowledgement was for no more than the duplicate threshold: then segments were lost, not
-    /// sent twice (the heuristic of RFC 6582 §4.1; ns-2's NewReno with `bugfix_ack_` true).
-    UnlessSmallStep,
 }
 
 /// How round-trip times become the timeout.
@@ -250,6 +259,8 @@ pub struct Settings {
     pub initial_window: InitialWindow,
     /// See [`Increase`].
     pub increase: Increase,
+    /// See [`FastConvergence`].
+    pub fast_convergence: FastConvergence,
     /// Duplicate acknowledgements that mean a loss.
     pub dup_threshold: u32,
     /// See [`LimitedTransmit`].
@@ -306,6 +317,7 @@ impl Settings {
             window: 65_535,
             initial_window: InitialWindow::Rfc3390,
             increase: Increase::Counted { limit: 1 },
+            fast_convergence: FastConvergence::On,
             dup_threshold: 3,
             limited_transmit: LimitedTransmit::On,
             shrink: Shrink::Flight,
@@ -341,13 +353,12 @@ impl Settings {
             window: 20,
             initial_window: InitialWindow::Segments(2),
             increase: Increase::PerAck,
-            limited_transmit: LimitedTransmit::AlsoOld,
+            limited_transmit: match variant {
+                Variant::Tahoe => LimitedTransmit::On,
+                _ => LimitedTransmit::AlsoOld,
+            },
             shrink: Shrink::Window,
             precision: Precision::WholeThreshold,
-            repeat: match variant {
-                Variant::NewReno => Repeat::UnlessSmallStep,
-                _ => Repeat::Avoided,
-            },
             partial_ack: PartialAck::Collapse,
             partial_ack_timer: PartialAckTimer::Each,
             recovery_exit: RecoveryExit::Grown,

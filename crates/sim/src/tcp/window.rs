@@ -1,6 +1,6 @@
 //! The congestion window: how it grows and shrinks (RFC 5681 §3.1, RFC 3465, RFC 9438).
 
-use tfrc_units::{Duration, Instant, u64_from_f64};
+use tfrc_units::{Duration, Instant};
 
 use super::cubic::{BETA, Cubic};
 use super::settings::{Increase, Precision, Settings, Shrink, Variant};
@@ -55,12 +55,6 @@ impl Window {
         }
     }
 
-    /// Whole segments.
-    #[inline]
-    pub(crate) fn whole(&self) -> u32 {
-        u32::try_from(u64_from_f64(self.cwnd)).unwrap_or(u32::MAX)
-    }
-
     /// `acked` segments have been acknowledged at once, in no recovery. The window does not grow past the receiver's.
     #[inline]
     pub(crate) fn grow(
@@ -108,7 +102,7 @@ impl Window {
             Law::Aimd => base / 2.0,
             Law::Cubic(cubic) => {
                 match why {
-                    Cut::Echo | Cut::Loss => cubic.reduce(used),
+                    Cut::Echo | Cut::Loss => cubic.reduce(used, settings.fast_convergence),
                     Cut::Timeout | Cut::TimeoutAgain => cubic.time_out(used),
                 }
                 base * BETA

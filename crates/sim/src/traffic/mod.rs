@@ -170,7 +170,8 @@ fn send<P: From<Segment>>(
     segment: impl Into<Segment>,
 ) {
     let payload = P::from(segment.into());
-    context.send(Outgoing { to: peer.to, flow: peer.flow, size, ecn, precedence: Precedence::Low, payload });
+    let Peer { to, flow } = peer;
+    context.send(Outgoing { to, flow, size, ecn, precedence: Precedence::Low, payload });
 }
 
 /// Sets a timer, or stops it.

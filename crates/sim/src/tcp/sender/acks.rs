@@ -5,7 +5,7 @@ use tfrc_units::Instant;
 use super::{Phase, Recovery, Sender};
 use crate::tcp::segment::{Ack, EcnEcho};
 use crate::tcp::settings::{
-    EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, RecoveryExit, Repeat, Variant,
+    EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, Pipe, RecoveryExit, Repeat, Variant,
 };
 use crate::tcp::window::Cut;
 
@@ -32,7 +32,6 @@ impl Sender {
         if acked > 0 {
             self.take_sample(now, ack);
             self.una = ack.next;
-            self.last_step = acked;
             self.next = self.next.max(self.una);
             self.stats.acked_segments += u64::from(acked);
             self.scoreboard.advance(self.una);
@@ -59,9 +58,9 @@ impl Sender {
             self.deadline = None;
         } else if acked > 0 && timer == Timer::Restart && !self.ecn.held {
             // RFC 6298 §5 (5.2), (5.3).
-            self.deadline = (self.high > self.una).then(|| now + self.rto.timeout(&self.settings));
+            self.deadline = (self.high > self.una).then(|| now + self.rto.timeout());
         } else if self.ecn.held && acked > 0 {
-            self.deadline = Some(now + self.rto.timeout(&self.settings));
+            self.deadline = Some(now + self.rto.timeout());
         }
     }
 
@@ -152,24 +151,17 @@ impl Sender {
 
     pub(super) fn may_recover(&self) -> bool {
         self.una >= self.recover_from
-            || (self.settings.repeat == Repeat::UnlessSmallStep
-                && !self.settings.variant.selective()
-                && self.window.cwnd > 1.0
-                && self.last_step <= self.settings.dup_threshold)
     }
 
     /// What is outstanding now causes no further recovery.
     pub(super) fn forbid_recovery(&mut self) {
-        let until = if self.settings.variant.selective() {
+        let selective = self.settings.variant.selective();
+        self.recover_from = match (selective, self.settings.pipe, self.settings.repeat) {
             // RFC 6675 §5.1: until the recovery point is acknowledged.
-            self.high
-        } else {
+            (true, Pipe::Scoreboard, _) => self.high,
+            (false, _, Repeat::Allowed) => 0,
             // RFC 6582 §3.2 step 2: until something beyond is.
-            self.high.saturating_add(1)
-        };
-        self.recover_from = match self.settings.repeat {
-            Repeat::Allowed if !self.settings.variant.selective() => 0,
-            Repeat::Allowed | Repeat::Avoided | Repeat::UnlessSmallStep => until,
+            (true, Pipe::Counter, _) | (false, _, Repeat::Avoided) => self.high.saturating_add(1),
         };
     }
 
@@ -193,6 +185,8 @@ impl Sender {
 
     /// Once per window: not if an echo has made the window smaller since the lost segment was sent (RFC 3168 §6.1.2).
     pub(super) fn reduce_for_loss(&mut self) {
+        // What is lost is sent again at once, also at a window of one.
+        self.ecn.held = false;
         if self.settings.ecn == EcnMode::On && self.una < self.ecn.reduced_at {
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
             return;

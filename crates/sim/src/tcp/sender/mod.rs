@@ -40,6 +40,7 @@ pub struct Sender {
     settings: Settings,
     connection: Connection,
     phase: Phase,
+    syn: Syn,
     /// The first segment not acknowledged (`HighACK` + 1).
     una: u32,
     /// The next to be sent; below `high` after going back.
@@ -56,8 +57,6 @@ pub struct Sender {
     allowance: u32,
     /// Segments it has sent since the last new acknowledgement.
     limited: u32,
-    /// Segments the last new acknowledgement was for.
-    last_step: u32,
     /// Another recovery only from this `una` on.
     recover_from: u32,
     /// What was outstanding at the last timeout ends here.
@@ -80,13 +79,22 @@ enum Phase {
     /// Not started.
     Closed,
     /// A SYN must go out.
-    SynDue { sent: u32 },
-    /// A SYN is out; when it went, if only one did.
-    SynSent { sent: u32, at: Option<Instant> },
+    SynDue,
+    /// A SYN is out.
+    SynSent,
     /// Data flows.
     Open,
     /// All is acknowledged.
     Done,
+}
+
+/// How often a SYN was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Syn {
+    None,
+    /// Once, at this time.
+    Once(Instant),
+    Again,
 }
 
 /// Loss recovery. After a timeout it is `None`: slow start repairs.
@@ -135,6 +143,7 @@ impl Sender {
             settings: Settings { segment, dup_threshold: settings.dup_threshold.max(1), ..*settings },
             connection,
             phase: Phase::Closed,
+            syn: Syn::None,
             una: 0,
             next: 0,
             high: 0,
@@ -145,13 +154,12 @@ impl Sender {
             duplicates: 0,
             allowance: 0,
             limited: 0,
-            last_step: 0,
             recover_from: 0,
             timeout_point: 0,
             timed_out: None,
             resend: None,
             scoreboard: Scoreboard::default(),
-            rto: Rto::new(),
+            rto: Rto::new(settings),
             deadline: None,
             timed: None,
             ecn: EcnState::default(),
@@ -166,7 +174,7 @@ impl Sender {
         if self.phase == Phase::Closed {
             match self.settings.syn {
                 SynMode::Off => self.open(now),
-                SynMode::On => self.phase = Phase::SynDue { sent: 0 },
+                SynMode::On => self.phase = Phase::SynDue,
             }
         }
     }
@@ -189,15 +197,15 @@ impl Sender {
                 self.on_open_ack(now, ack);
                 self.sample_window(now);
             }
-            (Phase::SynSent { sent, at }, AckKind::SynAck) => {
-                match at {
-                    Some(at) => self.sample_rtt(now.saturating_since(at)),
-                    None => self.rto.end_backoff(),
-                }
-                if sent > 1 {
-                    // The SYN or its answer was lost: one segment (RFC 5681 §3.1), and 3 s (RFC 6298 §5 (5.7)).
-                    self.window.cwnd = 1.0;
-                    self.settings.initial_rto = self.settings.initial_rto.max(AFTER_LOST_SYN);
+            (Phase::SynSent, AckKind::SynAck) => {
+                match self.syn {
+                    Syn::Once(at) => self.sample_rtt(now.saturating_since(at)),
+                    Syn::Again | Syn::None => {
+                        // The SYN or its answer was lost: one segment (RFC 5681 §3.1), and 3 s (RFC 6298 §5 (5.7)).
+                        self.window.cwnd = 1.0;
+                        self.settings.initial_rto = self.settings.initial_rto.max(AFTER_LOST_SYN);
+                        self.rto.end_backoff(&self.settings);
+                    }
                 }
                 self.open(now);
             }
@@ -213,10 +221,10 @@ impl Sender {
         self.deadline = None;
         self.burst_left = self.settings.max_burst.unwrap_or(u32::MAX);
         match self.phase {
-            Phase::SynSent { sent, .. } => {
+            Phase::SynSent => {
                 self.stats.timeouts += 1;
-                self.rto.back_off();
-                self.phase = Phase::SynDue { sent };
+                self.rto.back_off(&self.settings);
+                self.phase = Phase::SynDue;
             }
             Phase::Open => {
                 self.ecn.held = false;
@@ -225,7 +233,7 @@ impl Sender {
                     self.sample_window(now);
                 }
             }
-            Phase::Closed | Phase::Done | Phase::SynDue { .. } => {}
+            Phase::Closed | Phase::Done | Phase::SynDue => {}
         }
     }
 
@@ -235,7 +243,7 @@ impl Sender {
         self.stats.window_cuts += 1;
         let why = if self.timed_out == Some(self.una) { Cut::TimeoutAgain } else { Cut::Timeout };
         self.window.cut(why, self.flight(), &self.settings);
-        self.rto.back_off();
+        self.rto.back_off(&self.settings);
         self.timed_out = Some(self.una);
         self.timeout_point = self.high;
         self.ecn.reduced_at = self.high;
@@ -266,8 +274,8 @@ impl Sender {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Data, Ecn)> {
         match self.phase {
             Phase::Open => {}
-            Phase::SynDue { sent } => return Some((self.syn(now, sent), Ecn::NotEct)),
-            Phase::Closed | Phase::Done | Phase::SynSent { .. } => return None,
+            Phase::SynDue => return Some((self.syn(now), Ecn::NotEct)),
+            Phase::Closed | Phase::Done | Phase::SynSent => return None,
         }
         if let Some(seq) = self.resend.take() {
             return Some(self.transmit(now, seq));
@@ -283,9 +291,13 @@ impl Sender {
         Some(self.transmit(now, seq))
     }
 
-    fn syn(&mut self, now: Instant, sent: u32) -> Data {
-        self.phase = Phase::SynSent { sent: sent.saturating_add(1), at: (sent == 0).then_some(now) };
-        self.deadline = Some(now + self.rto.timeout(&self.settings));
+    fn syn(&mut self, now: Instant) -> Data {
+        self.syn = match self.syn {
+            Syn::None => Syn::Once(now),
+            Syn::Once(_) | Syn::Again => Syn::Again,
+        };
+        self.phase = Phase::SynSent;
+        self.deadline = Some(now + self.rto.timeout());
         Data {
             connection: self.connection,
             kind: DataKind::Syn,
@@ -322,8 +334,8 @@ impl Sender {
             }
         };
         let flight = self.next - self.una;
-        let window = self.window.whole().saturating_add(self.allowance);
-        if self.next >= self.total || flight >= self.settings.window.max(1) || flight - reported >= window {
+        let full = self.window.cwnd + f64::from(self.allowance) < f64::from(flight - reported) + 1.0;
+        if full || self.next >= self.total || flight >= self.settings.window.max(1) {
             return None;
         }
         let seq = self.next;
@@ -365,7 +377,7 @@ impl Sender {
             }
         }
         if self.deadline.is_none() {
-            self.deadline = Some(now + self.rto.timeout(&self.settings));
+            self.deadline = Some(now + self.rto.timeout());
         }
         let data = Data {
             connection: self.connection,
@@ -396,7 +408,7 @@ impl Sender {
                     self.finish();
                 }
             }
-            Phase::Closed | Phase::SynDue { .. } | Phase::SynSent { .. } => self.finish(),
+            Phase::Closed | Phase::SynDue | Phase::SynSent => self.finish(),
             Phase::Done => {}
         }
     }

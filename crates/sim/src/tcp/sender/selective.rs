@@ -97,7 +97,7 @@ impl Sender {
             Pipe::Scoreboard => self.pipe(&state),
             Pipe::Counter => {
                 if acked > 0 {
-                    self.rto.end_backoff();
+                    self.rto.end_backoff(&self.settings);
                 }
                 state.pipe.saturating_sub(1 + u32::from(acked > 0))
             }
@@ -111,7 +111,7 @@ impl Sender {
 
     /// RFC 6675 §5 (C): the next segment if the pipe has room.
     pub(super) fn next_in_recovery(&mut self, mut state: Selective) -> Option<u32> {
-        if state.pipe >= self.window.whole() {
+        if self.window.cwnd < f64::from(state.pipe) + 1.0 {
             return None;
         }
         let seq = self.next_segment(&mut state)?;
