@@ -138,8 +138,8 @@ fn one(flow: &raw::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
     let kind = match kind {
         "tfrc" => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::Own)?)),
         "tfrc-sp" => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::TfrcSp(TfrcSp::default()))?)),
-        "dccp" => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Tfrc)?)),
-        "dccp-sp" => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::TfrcSp)?)),
+        "dccp" => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Three)?)),
+        "dccp-sp" => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Four)?)),
         "tcp" => FlowKind::Tcp(Box::new(tcp(flow)?)),
         "cbr" | "onoff" => FlowKind::Datagrams(datagrams(flow)?),
         "web" => FlowKind::Web(Box::new(web(flow)?)),

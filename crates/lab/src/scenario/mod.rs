@@ -82,8 +82,6 @@ mod schema;
 mod spanned;
 mod suggest;
 mod tcp_settings;
-#[cfg(test)]
-mod tests;
 mod web_settings;
 
 use std::path::Path;
@@ -97,6 +95,7 @@ pub use document::{Document, Origin, Provenance};
 pub use error::{Fault, InvalidScenario, ScenarioError};
 pub use flows::Group;
 pub(crate) use layout::Member;
+pub(crate) use tcp_settings::name as tcp_name;
 pub use schema::schema;
 pub use web_settings::WebTraffic;
 

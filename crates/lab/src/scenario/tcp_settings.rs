@@ -2,7 +2,7 @@
 //! means and where it comes from.
 
 use tfrc_sim::tcp::{
-    Acks, EcnMode, Increase, InitialWindow, LimitedTransmit, OptionBytes, PartialAck, PartialAckTimer, Pipe,
+    Acks, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, OptionBytes, PartialAck, PartialAckTimer, Pipe,
     Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Settings, Shrink, SynMode, Timestamps,
     Variant,
 };
@@ -59,6 +59,10 @@ pub(super) const AXES: &[Axis<Settings>] = &[
             _ => Increase::Counted { limit: whole(w)? },
         }
     }),
+    words!("fast_convergence", |s| s.fast_convergence, {
+        "on" => FastConvergence::On,
+        "off" => FastConvergence::Off,
+    }),
     quantity!("dup_threshold", [], "a number of acknowledgements, such as 3", |s, w| s.dup_threshold = whole(w)?),
     words!("limited_transmit", |s| s.limited_transmit, {
         "on" => LimitedTransmit::On,
@@ -74,7 +78,6 @@ pub(super) const AXES: &[Axis<Settings>] = &[
     words!("repeat", |s| s.repeat, {
         "avoided" => Repeat::Avoided,
         "allowed" => Repeat::Allowed,
-        "unless-small-step" => Repeat::UnlessSmallStep,
     }),
     words!("partial_ack", |s| s.partial_ack, {
         "deflate" => PartialAck::Deflate,
@@ -117,7 +120,7 @@ pub(super) const AXES: &[Axis<Settings>] = &[
 ];
 
 /// The name of a variant.
-pub(super) const fn name(variant: Variant) -> &'static str {
+pub(crate) const fn name(variant: Variant) -> &'static str {
     match variant {
         Variant::Cubic => "tcp-cubic",
         Variant::NewReno => "tcp-newreno",
