@@ -57,11 +57,15 @@ fn the_shipped_scenarios_are_right() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut files = 0;
     for entry in fs::read_dir(folder).unwrap() {
-        let scenario = Scenario::load(&entry.unwrap().path());
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|suffix| suffix != "toml") {
+            continue; // tables to compare with
+        }
+        let scenario = Scenario::load(&path);
         assert!(!scenario.map_err(miette::Report::new).unwrap().flows.is_empty());
         files += 1;
     }
-    assert!(files >= 5);
+    assert!(files >= 18);
 }
 
 #[test]

@@ -47,8 +47,8 @@ pub struct Group {
 enum Members {
     /// The one is called as the group is.
     One,
-    /// Name and number, which begins with this one.
-    Numbered(u32),
+    /// Name and number, from 1.
+    Numbered,
 }
 
 impl Group {
@@ -61,15 +61,17 @@ impl Group {
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
         (0..self.count).map(|i| match self.members {
             Members::One => self.name.clone(),
-            Members::Numbered(first) => format!("{}-{}", self.name, first + i),
+            Members::Numbered => format!("{}-{}", self.name, i + 1),
         })
     }
 
     /// The number of the flow of this name.
     pub(super) fn member(&self, name: &str) -> Option<FlowId> {
-        let Members::Numbered(first) = self.members else { return None };
+        if self.members == Members::One {
+            return None;
+        }
         let number: u32 = name.strip_prefix(&self.name)?.strip_prefix('-')?.parse().ok()?;
-        (first..first + self.count).contains(&number).then(|| FlowId(self.first + (number - first)))
+        (1..=self.count).contains(&number).then(|| FlowId(self.first + number - 1))
     }
 }
 
@@ -86,17 +88,14 @@ pub(super) fn groups(raw: &[raw::Flow]) -> Checked<Vec<Group>> {
                     .hint(format!("at most {MOST_FLOWS}")));
             }
         };
-        let kind = flow.kind.get_ref();
-        let (name, members) = match (&flow.name, &flow.count) {
-            (Some(name), None) => (name.get_ref().clone(), Members::One),
-            (Some(name), Some(_)) => (name.get_ref().clone(), Members::Numbered(1)),
-            (None, None) => (format!("{kind}-{}", first + 1), Members::One),
-            (None, Some(_)) => (kind.clone(), Members::Numbered(first + 1)),
+        let name = match &flow.name {
+            Some(name) => name.get_ref().clone(),
+            None => format!("{}-{}", flow.kind.get_ref(), list.len() + 1),
         };
+        let members = if flow.count.is_some() { Members::Numbered } else { Members::One };
         let group = Group { name, first, count, members };
         let clash = group.names().find(|name| !taken.insert(name.clone()));
-        // Entries without names may share a kind; names are for those who give them.
-        let same = flow.name.is_some() && list.iter().any(|other| other.name == group.name);
+        let same = list.iter().any(|other| other.name == group.name);
         if let Some(name) = clash.or(same.then(|| group.name.clone())) {
             let place = flow.name.as_ref().unwrap_or(&flow.kind).span();
             let what = format!("two flows are called `{name}`");

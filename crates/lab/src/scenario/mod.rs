@@ -82,6 +82,8 @@ mod schema;
 mod spanned;
 mod suggest;
 mod tcp_settings;
+#[cfg(test)]
+mod tests;
 mod web_settings;
 
 use std::path::Path;

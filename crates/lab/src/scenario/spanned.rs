@@ -31,12 +31,8 @@ impl<T> Spanned<T> {
 }
 
 impl<T: JsonSchema> JsonSchema for Spanned<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
     fn schema_name() -> Cow<'static, str> {
-        format!("{}WithPlace", T::schema_name()).into()
+        format!("{}OrWithSource", T::schema_name()).into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {

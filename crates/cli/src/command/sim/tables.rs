@@ -69,7 +69,7 @@ fn one_point(point: &PointResult) -> String {
     let Some(means) = &point.mean else { return String::new() };
     let at: Vec<String> = point.at.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let mut text = if at.is_empty() { String::new() } else { format!("\n{}\n", at.join(", ")) };
-    text.push_str("\nflows            goodput of each        loss                 p                    RTT                  variation at 1 s\n");
+    text.push_str("\nflows            goodput of each             loss                 p                    RTT                  variation at 1 s\n");
     let get = |row: &Row, key: &str, show: fn(f64) -> String| match row.values.get(key) {
         Some(estimate) => with_interval(*estimate, show),
         None => "-".to_owned(),
@@ -77,7 +77,7 @@ fn one_point(point: &PointResult) -> String {
     for (row, group) in means.groups.iter().zip(&point.groups) {
         let name = if group.count > 1 { format!("{} ({})", row.id, group.count) } else { row.id.clone() };
         text.push_str(&format!(
-            "{:<16} {:<22} {:<20} {:<20} {:<20} {}\n",
+            "{:<16} {:<27} {:<20} {:<20} {:<20} {}\n",
             name,
             get(row, "goodput_bps", human::rate),
             get(row, "packet_loss_rate", human::percent),
