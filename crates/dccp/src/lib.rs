@@ -60,13 +60,13 @@ mod limiter;
 mod secret;
 pub mod wire;
 
-pub use ccid::Ccid;
+pub use ccid::{Ccid, SkippedNumbers, Verification};
 pub use connection::{
     Closed, ClosedBy, Connection, ConnectionConfig, EcnSending, Encapsulation, Event, FeedbackProfile,
     Received, SendError, Silence, State, Stats, Transmit, Wake, WakeReason,
 };
 pub use endpoint::{
     Carrier, ConnectConfig, ConnectError, ConnectionId, Endpoint, EndpointConfig, EndpointStats, Listen,
-    Transmission,
+    PerSource, Pressure, Transmission,
 };
 pub use limiter::RateLimiter;

@@ -13,6 +13,10 @@ pub(crate) enum Purpose {
     SequenceNumber,
     /// A client's port.
     Port,
+    /// Which sequence numbers are left out.
+    SkippedNumbers,
+    /// An Init Cookie.
+    InitCookie,
 }
 
 /// The initial sequence number of a connection: its own space per pair of addresses and ports, moved on by a clock of 4 µs.
@@ -30,6 +34,16 @@ pub(crate) fn initial_sequence_number(
 
 /// A hash of an address and a number under the seed.
 pub(crate) fn keyed_hash(seed: &[u8; 32], purpose: Purpose, remote: Option<SocketAddr>, number: u64) -> u64 {
+    keyed_hash_of(seed, purpose, remote, &number.to_be_bytes())
+}
+
+/// A hash of an address and some bytes under the seed.
+pub(crate) fn keyed_hash_of(
+    seed: &[u8; 32],
+    purpose: Purpose,
+    remote: Option<SocketAddr>,
+    bytes: &[u8],
+) -> u64 {
     let mut keys = seed.chunks_exact(8).map(crate::wire::number_of);
     let mut key = || keys.next().unwrap_or(0);
     let mut hasher = SipHasher24::new_with_keys(key(), key());
@@ -39,6 +53,8 @@ pub(crate) fn keyed_hash(seed: &[u8; 32], purpose: Purpose, remote: Option<Socke
     hasher.write(&[match purpose {
         Purpose::SequenceNumber => 1,
         Purpose::Port => 2,
+        Purpose::SkippedNumbers => 3,
+        Purpose::InitCookie => 4,
     }]);
     if let Some(remote) = remote {
         match remote.ip() {
@@ -47,7 +63,7 @@ pub(crate) fn keyed_hash(seed: &[u8; 32], purpose: Purpose, remote: Option<Socke
         }
         hasher.write(&remote.port().to_be_bytes());
     }
-    hasher.write(&number.to_be_bytes());
+    hasher.write(bytes);
     hasher.finish()
 }
 

@@ -7,7 +7,8 @@ use tfrc_dccp::wire::{
     Header, Integrity, Opt, OptionList, Packet, PacketType, Reset, ResetCode, SeqAck, Sequence, ServiceCode,
 };
 use tfrc_dccp::{
-    ClosedBy, ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen, Silence, State,
+    ClosedBy, ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen, Pressure, Silence,
+    State,
 };
 use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48};
 
@@ -476,6 +477,7 @@ fn a_flood_of_requests_holds_no_more_than_the_table() {
         listen: Listen::Many { limit: 1000 },
         port: PORT,
         half_open: 128,
+        under_pressure: Pressure::Refuse,
         ..EndpointConfig::default()
     };
     let mut endpoint = Endpoint::new(config, [0; 32]);

@@ -378,6 +378,11 @@ impl core::error::Error for ConfigError {}
 pub struct Config(Settings);
 
 impl Config {
+    /// From settings that came out of a `Config`.
+    pub(crate) const fn sound(settings: Settings) -> Self {
+        Self(settings)
+    }
+
     /// The settings.
     #[must_use]
     pub const fn settings(&self) -> &Settings {

@@ -36,6 +36,8 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 

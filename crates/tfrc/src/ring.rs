@@ -1,118 +1,48 @@
-//! A fixed-size queue: the core allocates nothing.
+//! A bounded queue: in place, so that the core needs no heap, or with the feature `alloc` on the heap and as large as need be. Both
+//! behave the same.
 
-/// At most `N` items, oldest first.
-#[derive(Debug, Clone)]
-pub(crate) struct Ring<T, const N: usize> {
-    items: [Option<T>; N],
-    start: usize,
-    len: usize,
-}
+#[cfg(feature = "alloc")]
+mod heap;
+#[cfg(any(test, not(feature = "alloc")))]
+mod inline;
 
-impl<T: Copy, const N: usize> Ring<T, N> {
-    pub(crate) const fn new() -> Self {
-        Self { items: [None; N], start: 0, len: 0 }
-    }
-
-    pub(crate) const fn len(&self) -> usize {
-        self.len
-    }
-
-    pub(crate) const fn is_full(&self) -> bool {
-        self.len == N
-    }
-
-    pub(crate) const fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    /// The `i`-th item, oldest first.
-    pub(crate) fn get(&self, i: usize) -> Option<T> {
-        if i < self.len { self.items.get((self.start + i) % N).copied().flatten() } else { None }
-    }
-
-    pub(crate) fn get_mut(&mut self, i: usize) -> Option<&mut T> {
-        if i < self.len { self.items.get_mut((self.start + i) % N).and_then(Option::as_mut) } else { None }
-    }
-
-    /// The newest item.
-    pub(crate) fn last(&self) -> Option<T> {
-        self.len.checked_sub(1).and_then(|i| self.get(i))
-    }
-
-    /// Adds a newest item; a full ring gives back its oldest.
-    pub(crate) fn push(&mut self, item: T) -> Option<T> {
-        let pushed_out = if self.is_full() { self.pop_front() } else { None };
-        if let Some(slot) = self.items.get_mut((self.start + self.len) % N) {
-            *slot = Some(item);
-            self.len += 1;
-        }
-        pushed_out
-    }
-
-    pub(crate) fn pop_front(&mut self) -> Option<T> {
-        let item = self.get(0)?;
-        self.start = (self.start + 1) % N;
-        self.len -= 1;
-        Some(item)
-    }
-
-    /// Puts an item before the `i`-th; a full ring gives back its oldest.
-    pub(crate) fn insert(&mut self, i: usize, item: T) -> Option<T> {
-        let mut at = i.min(self.len);
-        let mut pushed_out = None;
-        if self.is_full() {
-            if at == 0 {
-                return Some(item);
-            }
-            pushed_out = self.pop_front();
-            at -= 1;
-        }
-        let mut carried = item;
-        for j in at..self.len {
-            if let Some(slot) = self.get_mut(j) {
-                core::mem::swap(slot, &mut carried);
-            }
-        }
-        self.push(carried);
-        pushed_out
-    }
-
-    pub(crate) fn remove(&mut self, i: usize) {
-        for j in i..self.len {
-            let next = self.get(j + 1);
-            if let (Some(slot), Some(next)) = (self.get_mut(j), next) {
-                *slot = next;
-            }
-        }
-        if i < self.len {
-            self.len -= 1;
-        }
-    }
-
-    /// Oldest first.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
-        (0..self.len).filter_map(|i| self.get(i))
-    }
-}
+#[cfg(feature = "alloc")]
+pub(crate) use heap::Ring;
+#[cfg(not(feature = "alloc"))]
+pub(crate) use inline::Ring;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::vec::Vec;
 
-    #[test]
-    fn behaves_like_a_bounded_vec() {
-        let mut ring: Ring<u32, 4> = Ring::new();
-        for i in 0..4 {
-            assert_eq!(ring.push(i), None);
-        }
-        assert_eq!(ring.push(4), Some(0));
-        assert_eq!(ring.insert(1, 9), Some(1));
-        assert_eq!(ring.iter().collect::<Vec<_>>(), [9, 2, 3, 4]);
-        ring.remove(1);
-        assert_eq!(ring.insert(0, 7), None);
-        assert_eq!(ring.iter().collect::<Vec<_>>(), [7, 9, 3, 4]);
-        assert_eq!(ring.insert(0, 8), Some(8), "older than everything kept");
-        assert_eq!((ring.last(), ring.get(4), ring.pop_front()), (Some(4), None, Some(7)));
+    macro_rules! behaves_like_a_bounded_vec {
+        ($kind:ident) => {
+            #[test]
+            fn $kind() {
+                let mut ring: super::$kind::Ring<u32, 4> = super::$kind::Ring::new();
+                for i in 0..4 {
+                    assert_eq!(ring.push(i), None);
+                }
+                assert!(ring.is_full());
+                assert_eq!(ring.push(4), Some(0));
+                assert_eq!(ring.insert(1, 9), Some(1));
+                assert_eq!(ring.iter().collect::<Vec<_>>(), [9, 2, 3, 4]);
+                ring.remove(1);
+                assert_eq!(ring.insert(0, 7), None);
+                assert_eq!(ring.iter().collect::<Vec<_>>(), [7, 9, 3, 4]);
+                assert_eq!(ring.insert(0, 8), Some(8), "older than everything kept");
+                assert_eq!((ring.last(), ring.get(4), ring.pop_front()), (Some(4), None, Some(7)));
+                if let Some(first) = ring.get_mut(0) {
+                    *first = 5;
+                }
+                assert_eq!((ring.len(), ring.get(0)), (3, Some(5)));
+                ring.clear();
+                assert_eq!(ring.len(), 0);
+            }
+        };
     }
+
+    #[cfg(feature = "alloc")]
+    behaves_like_a_bounded_vec!(heap);
+    behaves_like_a_bounded_vec!(inline);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, cargo, compliance, dependencies, files, mutants};
+use crate::{Outcome, adversary, cargo, compliance, dependencies, files, mutants};
 
 /// One check.
 struct Step {
@@ -18,7 +18,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 10] = [
     Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { title: "files", work: Work::Own("files", files::check) },
     Step {
@@ -38,6 +38,11 @@ const STEPS: [Step; 8] = [
         work: Work::Own("compliance", compliance::check),
     },
     Step { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
+    Step {
+        title: "the corpora of the fuzz targets",
+        work: Work::Cargo(&["test", "--manifest-path", "fuzz/Cargo.toml"], &[("CARGO_TARGET_DIR", "target")]),
+    },
+    Step { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
     Step {
         title: "documentation",
         work: Work::Cargo(

@@ -6,6 +6,7 @@
     reason = "a tool for the terminal, which times its steps"
 )]
 
+mod adversary;
 mod ci;
 mod compliance;
 mod dependencies;
@@ -19,6 +20,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
+  adversary [--packets N] [--seed S]
+                two endpoints over the worst of networks (1,000,000 packets)
   ci            every check, in the order of their cost
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences and duplicate versions against deny.toml
@@ -36,6 +39,7 @@ type Outcome = Result<(), String>;
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["adversary", arguments @ ..] => adversary::from_arguments(arguments),
         ["ci"] => ci::run(),
         ["compliance"] => compliance::check(),
         ["compliance", "--json"] => compliance::json(),

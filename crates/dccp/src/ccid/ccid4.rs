@@ -14,7 +14,7 @@ use tfrc_units::{Duration, Instant, SeqNo48, f64_from_u64};
 use super::Ccid;
 use super::sent::SentLog;
 use crate::connection::Encapsulation;
-use crate::wire::{DroppedPackets, LossIntervals, PacketType};
+use crate::wire::{DroppedPackets, LossInterval, LossIntervals, PacketType};
 
 /// IPv4 without options, and UDP.
 const IP: usize = 20;
@@ -85,16 +85,17 @@ impl IntervalTimes {
     pub(crate) fn measure(
         &mut self,
         ack: SeqNo48,
-        intervals: &LossIntervals<'_>,
+        skip: u8,
+        intervals: &[LossInterval],
         dropped: Option<&DroppedPackets<'_>>,
         log: &SentLog,
         rtt: Duration,
     ) -> Vec<ReportedInterval> {
         let mut counts = dropped.into_iter().flat_map(DroppedPackets::iter);
-        let mut end = ack.add(1).sub(u64::from(intervals.skip_length));
+        let mut end = ack.add(1).sub(u64::from(skip));
         let mut ended = self.sent_at(ack, log);
         let (mut measured, mut starts) = (Vec::new(), Vec::new());
-        for interval in intervals.iter() {
+        for interval in intervals {
             let start = end.sub(u64::from(interval.lossless_length) + u64::from(interval.loss_length));
             let began = self.sent_at(start, log);
             // Only the time before the first loss event has no lossy part. It is as long as it is.
@@ -129,7 +130,7 @@ fn round_trips(lasted: Duration, rtt: Duration) -> f64 {
 mod tests {
     use super::*;
     use crate::ccid::sent::{Sent, SentKind};
-    use crate::wire::{LossInterval, Nonce};
+    use crate::wire::Nonce;
     use core::net::{IpAddr, Ipv4Addr};
     use tfrc::{Revision, Settings};
 
@@ -189,7 +190,8 @@ mod tests {
         let (mut space, mut count_space) = (Vec::new(), Vec::new());
         let intervals = LossIntervals::encode(2, &example, &mut space);
         let dropped = counts.map(|counts| DroppedPackets::encode(counts, &mut count_space));
-        times.measure(SeqNo48::new(44), &intervals, dropped.as_ref(), log, RTT)
+        let reported: Vec<LossInterval> = intervals.iter().collect();
+        times.measure(SeqNo48::new(44), intervals.skip_length, &reported, dropped.as_ref(), log, RTT)
     }
 
     #[test]

@@ -44,12 +44,6 @@ pub(crate) fn to_wire(intervals: impl Iterator<Item = tfrc::LossInterval>) -> Ve
         .collect()
 }
 
-/// The loss event rate p that intervals, newest first, imply (RFC 4342 §6, RFC 5348 §5.4).
-pub(crate) fn rate_of(intervals: &LossIntervals<'_>, config: &tfrc::Config) -> Probability {
-    let lengths: Vec<f64> = intervals.iter().map(|interval| f64::from(interval.data_length.max(1))).collect();
-    tfrc::loss_event_rate(&lengths, config)
-}
-
 /// Whether the sender makes p of loss intervals by the rules that a receiver has.
 pub(crate) fn measures_as_receivers_do(config: &tfrc::Config) -> bool {
     let (ours, theirs) = (config.settings(), tfrc::Settings::default());

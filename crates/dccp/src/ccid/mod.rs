@@ -12,8 +12,13 @@ mod receiver;
 mod receiver_rtt;
 mod sender;
 mod sent;
+mod skip;
+mod verify;
 
 pub use identifier::Ccid;
 pub(crate) use receiver::{DataReceiver, RttSource, Seen};
 pub(crate) use sender::{DataSender, FeedbackOptions, Verdict};
 pub(crate) use sent::SentKind;
+pub use skip::SkippedNumbers;
+pub(crate) use skip::Skipper;
+pub use verify::Verification;

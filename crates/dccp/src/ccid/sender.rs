@@ -1,14 +1,15 @@
 //! The data sender of a half-connection: paces, remembers what it sent, and understands feedback (RFC 4342 §5, 6, 8).
 
-use tfrc::{Feedback, LossReport, RateChange, SendDecision, Sender};
+use tfrc::{Feedback, InverseError, LossReport, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
 use super::Ccid;
 use super::ccid4::IntervalTimes;
 use super::counter::WindowCounter;
-use super::intervals::{combine, measures_as_receivers_do, rate_from_wire, rate_of};
+use super::intervals::{combine, measures_as_receivers_do, rate_from_wire};
 use super::sent::{Sent, SentKind, SentLog};
-use crate::wire::{DataDropped, DropCode, DroppedPackets, Elapsed, LossIntervals};
+use super::verify::{Verification, Verifier};
+use crate::wire::{DataDropped, DropCode, DroppedPackets, Elapsed, LossInterval, LossIntervals};
 
 /// The round-trip time while nothing is known of it (RFC 4340 §3.4).
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
@@ -21,9 +22,9 @@ const KEPT: u64 = 64;
 pub(crate) struct DataSender {
     tfrc: Sender,
     ccid: Ccid,
-    config: tfrc::Config,
     counter: WindowCounter,
     log: SentLog,
+    verifier: Verifier,
     /// The newest acknowledgement that was feedback.
     acknowledged: Option<SeqNo48>,
     interval_times: IntervalTimes,
@@ -71,13 +72,13 @@ pub(crate) enum Verdict {
 
 impl DataSender {
     /// `config` is that of a half-connection with this CCID.
-    pub(crate) fn new(ccid: Ccid, config: &tfrc::Config) -> Self {
+    pub(crate) fn new(ccid: Ccid, config: &tfrc::Config, verification: Verification) -> Self {
         Self {
             tfrc: Sender::new(config),
             ccid,
-            config: *config,
             counter: WindowCounter::default(),
             log: SentLog::default(),
+            verifier: Verifier::new(verification),
             acknowledged: None,
             interval_times: IntervalTimes::default(),
             newest_event: None,
@@ -95,7 +96,7 @@ impl DataSender {
     /// The ends have agreed on another CCID than expected: its rate control begins anew.
     pub(crate) fn begin_with(&mut self, now: Instant, ccid: Ccid, config: &tfrc::Config) {
         let rtt = self.tfrc.rtt();
-        (self.tfrc, self.ccid, self.config) = (Sender::new(config), ccid, *config);
+        (self.tfrc, self.ccid) = (Sender::new(config), ccid);
         if let Some(rtt) = rtt {
             self.tfrc.on_rtt_sample(now, rtt);
         }
@@ -132,9 +133,21 @@ impl DataSender {
     /// A packet has gone; `datagram` is the length of its data.
     pub(crate) fn on_sent(&mut self, now: Instant, seq: SeqNo48, kind: SentKind, datagram: usize) {
         self.log.push(seq, Sent { at: now, kind });
+        self.verifier.on_sent(seq);
         if matches!(kind, SentKind::Data(_)) {
+            self.verifier.on_datagram(now, datagram, self.tfrc.rtt().unwrap_or(DEFAULT_RTT));
             self.tfrc.on_sent(now, u32::try_from(datagram).unwrap_or(u32::MAX));
         }
+    }
+
+    /// A number is left out on purpose.
+    pub(crate) fn on_skipped(&mut self, now: Instant, seq: SeqNo48) {
+        self.log.push(seq, Sent { at: now, kind: SentKind::Skipped });
+    }
+
+    /// Whether this number was left out on purpose: who acknowledges it has not received what it says.
+    pub(crate) fn was_skipped(&self, seq: SeqNo48) -> bool {
+        self.log.get(seq).is_some_and(|sent| sent.kind == SentKind::Skipped)
     }
 
     /// When a packet was sent that may still be acknowledged.
@@ -166,7 +179,9 @@ impl DataSender {
         }
         let since_sent = now.saturating_since(sent.at);
         let elapsed = match (options.elapsed, options.echo) {
-            (Some(elapsed), _) => elapsed.duration(),
+            (Some(elapsed), _) => {
+                self.verifier.hold_time(elapsed.duration(), ack, &self.log, self.tfrc.rtt())
+            }
             (None, Some((stamp, held))) => {
                 let travelled = Elapsed::from_units(clock(now).wrapping_sub(stamp)).duration();
                 since_sent.saturating_sub(travelled.saturating_sub(held.duration()))
@@ -175,17 +190,27 @@ impl DataSender {
             (None, None) => since_sent.saturating_sub(self.tfrc.rtt().unwrap_or(since_sent)),
         };
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
-        let losses = self.losses(ack, options.intervals.as_ref());
-        let loss_event_rate = match options.intervals {
-            Some(intervals) => {
-                let p = self.rate_of(ack, &intervals, options.drop_counts.as_ref());
-                let theirs = options.loss_event_rate.filter(|_| measures_as_receivers_do(&self.config));
-                combine(p, theirs)
-            }
-            None => options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire),
-        };
+        let alike = measures_as_receivers_do(&self.tfrc.config());
         let dropped = options.dropped.map_or(0, |dropped| self.newly_dropped(ack, &dropped));
-        let receive_rate = self.limited(Rate::from_bytes_per_sec(f64::from(receive_rate)), dropped, options);
+        let claimed = self.limited(Rate::from_bytes_per_sec(f64::from(receive_rate)), dropped, options);
+        let (rtt, segment) = (self.tfrc.rtt(), self.tfrc.segment_size());
+        let receive_rate = self.verifier.receive_rate(claimed, sent.at, rtt, segment);
+        let (losses, p) = match options.intervals {
+            Some(reported) => {
+                let tfrc = &self.tfrc;
+                let longest = |rate| longest_first_interval(tfrc, rate);
+                let intervals = self.verifier.intervals(ack, &reported, longest);
+                let losses = self.losses(ack, reported.skip_length, &intervals);
+                let p = self.rate_of(ack, reported.skip_length, &intervals, options.drop_counts.as_ref());
+                (losses, combine(p, options.loss_event_rate.filter(|_| alike)))
+            }
+            None => {
+                (LossReport::NoNewLoss, options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire))
+            }
+        };
+        // Other estimators may leap where a long interval ends.
+        let loss_event_rate =
+            if alike { self.verifier.loss_event_rate(now, p, sent.at, self.rtt_or_default()) } else { p };
         self.tfrc.on_feedback(
             now,
             Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses },
@@ -199,27 +224,29 @@ impl DataSender {
     fn rate_of(
         &mut self,
         ack: SeqNo48,
-        intervals: &LossIntervals<'_>,
+        skip: u8,
+        intervals: &[LossInterval],
         drop_counts: Option<&DroppedPackets<'_>>,
     ) -> Probability {
         match self.ccid {
-            Ccid::Three => rate_of(intervals, &self.config),
+            Ccid::Three => {
+                let lengths = self.verifier.lengths(ack, skip, intervals, &self.log, self.tfrc.rtt());
+                tfrc::loss_event_rate(&lengths, &self.tfrc.config())
+            }
             Ccid::Four => {
                 let rtt = self.rtt_or_default();
-                let measured = self.interval_times.measure(ack, intervals, drop_counts, &self.log, rtt);
-                tfrc::loss_event_rate_of(&measured, &self.config)
+                let measured = self.interval_times.measure(ack, skip, intervals, drop_counts, &self.log, rtt);
+                tfrc::loss_event_rate_of(&measured, &self.tfrc.config())
             }
         }
     }
 
     /// Whether the newest interval began later than the newest one known.
-    fn losses(&mut self, ack: SeqNo48, intervals: Option<&LossIntervals<'_>>) -> LossReport {
-        let newest = intervals.and_then(|intervals| {
-            let newest = intervals.iter().next().filter(|newest| newest.loss_length > 0)?;
-            let length = u64::from(newest.lossless_length) + u64::from(newest.loss_length);
-            Some(ack.add(1).sub(u64::from(intervals.skip_length) + length))
-        });
-        let Some(start) = newest else { return LossReport::NoNewLoss };
+    fn losses(&mut self, ack: SeqNo48, skip: u8, intervals: &[LossInterval]) -> LossReport {
+        let newest = intervals.first().filter(|newest| newest.loss_length > 0);
+        let Some(newest) = newest else { return LossReport::NoNewLoss };
+        let length = u64::from(newest.lossless_length) + u64::from(newest.loss_length);
+        let start = ack.add(1).sub(u64::from(skip) + length);
         let is_new = self.newest_event.is_none_or(|known| start.is_after(known));
         if is_new {
             self.newest_event = Some(start);
@@ -280,6 +307,11 @@ impl DataSender {
         self.tfrc.poll_event()
     }
 
+    /// Statements of reports that were cut down to what the record of sent packets allows.
+    pub(crate) const fn corrections(&self) -> u64 {
+        self.verifier.corrections()
+    }
+
     /// The state machine underneath, to look at.
     pub(crate) const fn tfrc(&self) -> &Sender {
         &self.tfrc
@@ -287,6 +319,16 @@ impl DataSender {
 
     pub(crate) fn rtt_or_default(&self) -> Duration {
         self.tfrc.rtt().unwrap_or(DEFAULT_RTT)
+    }
+}
+
+/// The longest synthetic first interval of a receiver that this rate can have reached (RFC 5348 §6.3.1).
+fn longest_first_interval(tfrc: &Sender, rate: Rate) -> f64 {
+    let Some(rtt) = tfrc.rtt() else { return f64::INFINITY };
+    match tfrc.config().settings().equation.loss_event_rate(tfrc.segment_size().max(1.0), rtt, rate) {
+        Ok(p) => 1.0 / p.get(),
+        Err(InverseError::RateTooHigh) => f64::INFINITY,
+        Err(_) => 1.0,
     }
 }
 

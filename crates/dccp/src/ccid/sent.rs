@@ -13,12 +13,6 @@ pub(crate) struct Sent {
     pub(crate) kind: SentKind,
 }
 
-impl Sent {
-    const fn is_data(self) -> bool {
-        matches!(self.kind, SentKind::Data(_))
-    }
-}
-
 /// What a packet was for congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SentKind {
@@ -26,22 +20,59 @@ pub(crate) enum SentKind {
     Data(u8),
     /// It carried none.
     NonData,
+    /// It was left out on purpose.
+    Skipped,
 }
 
-/// The packets sent last, one entry per sequence number, at most 2^16, or 64 while none of them carried data.
+/// The packets sent last, one entry per sequence number, at most 2^16, or 16 while none of them carried data.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentLog {
     /// The number of the first entry.
     first: SeqNo48,
-    entries: VecDeque<Sent>,
+    entries: VecDeque<Entry>,
     /// How many of the entries carried data.
     data: usize,
 }
 
+/// A [`Sent`] in eight bytes: nanoseconds (18 years of them), then five bits of kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry(u64);
+
+impl Entry {
+    const KIND_BITS: u32 = 5;
+    const NON_DATA: u64 = 16;
+    const SKIPPED: u64 = 17;
+    const LONGEST: u64 = u64::MAX >> Self::KIND_BITS;
+
+    fn new(sent: Sent) -> Self {
+        let kind = match sent.kind {
+            SentKind::Data(counter) => u64::from(counter % 16),
+            SentKind::NonData => Self::NON_DATA,
+            SentKind::Skipped => Self::SKIPPED,
+        };
+        Self(sent.at.as_nanos().min(Self::LONGEST) << Self::KIND_BITS | kind)
+    }
+
+    const fn is_data(self) -> bool {
+        self.0 & Self::NON_DATA == 0
+    }
+
+    fn sent(self) -> Sent {
+        let kind = match u8::try_from(self.0 & 15) {
+            Ok(counter) if self.is_data() => SentKind::Data(counter),
+            _ if self.0 & 31 == Self::SKIPPED => SentKind::Skipped,
+            _ => SentKind::NonData,
+        };
+        Sent { at: Instant::from_nanos(self.0 >> Self::KIND_BITS), kind }
+    }
+}
+
+/// Room is made for a quarter more entries at once, or so many: doubling would waste up to half of it.
+const GROWTH: usize = 17;
 /// Older packets are forgotten: an acknowledgement of one is no use any more.
 const MAX_ENTRIES: usize = 1 << 16;
 /// An end that only acknowledges need not remember more than a handshake.
-const MAX_WITHOUT_DATA: usize = 64;
+const MAX_WITHOUT_DATA: usize = 16;
 
 impl SentLog {
     /// The packet with the next number has gone.
@@ -49,8 +80,12 @@ impl SentLog {
         if self.entries.is_empty() {
             self.first = seq;
         }
-        self.entries.push_back(sent);
-        self.data += usize::from(sent.is_data());
+        if self.entries.len() == self.entries.capacity() {
+            self.entries.reserve_exact(GROWTH.max(self.entries.len() / 4));
+        }
+        let entry = Entry::new(sent);
+        self.entries.push_back(entry);
+        self.data += usize::from(entry.is_data());
         let limit = if self.data == 0 { MAX_WITHOUT_DATA } else { MAX_ENTRIES };
         if self.entries.len() > limit {
             self.drop_oldest(1);
@@ -60,7 +95,7 @@ impl SentLog {
     /// What is known of a packet.
     pub(crate) fn get(&self, seq: SeqNo48) -> Option<Sent> {
         let at = usize::try_from(seq.distance_from(self.first)).ok()?;
-        self.entries.get(at).copied()
+        self.entries.get(at).map(|entry| entry.sent())
     }
 
     /// Forgets what was sent before `seq`.
@@ -72,8 +107,8 @@ impl SentLog {
     }
 
     fn drop_oldest(&mut self, count: usize) {
-        for sent in self.entries.drain(..count.min(self.entries.len())) {
-            self.data -= usize::from(sent.is_data());
+        for entry in self.entries.drain(..count.min(self.entries.len())) {
+            self.data -= usize::from(entry.is_data());
             self.first = self.first.add(1);
         }
     }

@@ -1,5 +1,6 @@
 //! What the application calls.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tfrc::{BlockReason, SendDecision};
@@ -85,7 +86,7 @@ impl Connection {
     /// How many datagrams the peer has sent before the packet `seq`, as far as is known now: lost ones count, packets known to
     /// carry no data do not. The number can fall when a later packet tells that missing ones carried no data. Two received
     /// datagrams whose numbers differ by more than one have lost ones between them. `None` if the packet is not known, or
-    /// forgotten: several thousand runs of packets are kept.
+    /// forgotten: several hundred runs of packets are kept.
     #[must_use]
     pub fn data_index(&self, seq: SeqNo48) -> Option<u64> {
         self.seq.gsr()?;
@@ -179,8 +180,13 @@ impl Connection {
     }
 
     /// The longest packet may have changed: the path's MTU less IP and UDP headers.
-    pub const fn set_max_packet(&mut self, bytes: usize) {
-        self.config.max_packet = bytes;
+    pub fn set_max_packet(&mut self, bytes: usize) {
+        Arc::make_mut(&mut self.config).max_packet = bytes;
+    }
+
+    /// What a server's Response gives the client to keep.
+    pub(crate) fn set_init_cookie(&mut self, cookie: Vec<u8>) {
+        self.init_cookies = Vec::from([cookie]);
     }
 
     /// How it ended, once it has.

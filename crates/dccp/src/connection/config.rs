@@ -2,7 +2,7 @@ use core::net::IpAddr;
 
 use tfrc_units::Duration;
 
-use crate::ccid::{Ccid, DataSender};
+use crate::ccid::{Ccid, DataSender, SkippedNumbers, Verification};
 use crate::feature::{Location, Wishes};
 use crate::wire::ServiceCode;
 
@@ -22,6 +22,10 @@ pub struct ConnectionConfig {
     pub ecn: EcnSending,
     /// What is taken for feedback.
     pub feedback: FeedbackProfile,
+    /// Whether feedback is held against our own record of what was sent.
+    pub verification: Verification,
+    /// Whether sequence numbers are left out on purpose to find out who acknowledges blindly.
+    pub skipped_numbers: SkippedNumbers,
     /// The longest DCCP packet, header included, in bytes: the path's MTU less IP and UDP headers.
     pub max_packet: usize,
     /// Received datagrams kept for the application; the oldest go first when there are more.
@@ -94,7 +98,7 @@ impl ConnectionConfig {
     /// A sender for the CCID wanted most.
     pub(super) fn data_sender(&self) -> DataSender {
         let ccid = self.wishes.ccids(Location::Local).first();
-        DataSender::new(ccid, &self.rate_control(ccid))
+        DataSender::new(ccid, &self.rate_control(ccid), self.verification)
     }
 }
 
@@ -107,6 +111,8 @@ impl Default for ConnectionConfig {
             wishes: Wishes::default(),
             ecn: EcnSending::Ect0,
             feedback: FeedbackProfile::Lenient,
+            verification: Verification::Records,
+            skipped_numbers: SkippedNumbers::Never,
             max_packet: 1472,
             receive_queue: 1024,
             connect_timeout: Duration::from_secs(60),

@@ -1,11 +1,13 @@
 //! The three-way handshake: REQUEST, RESPOND, PARTOPEN (RFC 4340 §8.1).
 
+use alloc::sync::Arc;
+
 use tfrc_units::{Duration, Instant, SeqNo48};
 
 use super::timers::expired;
 use super::{Connection, ConnectionConfig, Event, Ledger, Ports, State};
 use crate::feature::Role;
-use crate::secret;
+use crate::secret::{self, Purpose};
 use crate::wire::{Reset, ResetCode};
 
 /// Between the first two Requests, and the longest wait (§8.1.1).
@@ -27,11 +29,19 @@ impl Connection {
         now: Instant,
     ) -> Self {
         let iss = secret::initial_sequence_number(&seed, None, local_port, remote_port, now);
-        Self::client_at(config, Ports { local: local_port, remote: remote_port }, iss, now)
+        let mut client = Self::client_at(config, Ports { local: local_port, remote: remote_port }, iss, now);
+        client.set_secret(secret::keyed_hash(&seed, Purpose::SkippedNumbers, None, iss.get()));
+        client
     }
 
     /// A client whose first packet has number `iss`.
-    pub(crate) fn client_at(config: ConnectionConfig, ports: Ports, iss: SeqNo48, now: Instant) -> Self {
+    pub(crate) fn client_at(
+        config: impl Into<Arc<ConnectionConfig>>,
+        ports: Ports,
+        iss: SeqNo48,
+        now: Instant,
+    ) -> Self {
+        let config = config.into();
         let limit = now + config.connect_timeout;
         let mut client = Self::new(config, Role::Client, State::Request, ports, iss, now);
         client.features.ask_for_wishes();
@@ -43,12 +53,13 @@ impl Connection {
 
     /// A server that has got a Request with number `isr` (step 3 of §8.5), to be fed with it.
     pub(crate) fn server_at(
-        config: ConnectionConfig,
+        config: impl Into<Arc<ConnectionConfig>>,
         ports: Ports,
         iss: SeqNo48,
         isr: SeqNo48,
         now: Instant,
     ) -> Self {
+        let config = config.into();
         let limit = now + config.respond_timeout;
         let mut server = Self::new(config, Role::Server, State::Respond, ports, iss, now);
         server.seq.begin_peer(isr);

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 /// The peer's packets after the handshake, as far as is known. Only what is not received data takes space, in runs, of which
-/// the newest few thousand are kept.
+/// the newest few hundred are kept, and few that are thousands of packets back.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
     base: u64,
@@ -49,8 +49,11 @@ pub(crate) enum Content {
 }
 
 /// Spans kept, and how many go at once when they are too many.
-const MAX_SPANS: usize = 4096;
-const FORGOTTEN_AT_ONCE: usize = 1024;
+const MAX_SPANS: usize = 512;
+const FORGOTTEN_AT_ONCE: usize = 128;
+/// Packets so far back are forgotten once there are a few spans: by then their numbers have long left the window (§7.5.1).
+const HORIZON: u64 = 4096;
+const FEW_SPANS: usize = 32;
 
 impl Ledger {
     /// Nothing but a handshake that ended with `base`.
@@ -206,10 +209,11 @@ impl Ledger {
     }
 
     fn forget(&mut self) {
-        if self.spans.len() <= MAX_SPANS {
-            return;
-        }
-        if let Some(last) = self.spans.drain(..FORGOTTEN_AT_ONCE).next_back() {
+        let many = if self.spans.len() > MAX_SPANS { FORGOTTEN_AT_ONCE } else { 0 };
+        let horizon = self.highest.saturating_sub(HORIZON);
+        let old = self.spans.get(FEW_SPANS - 1).is_some_and(|span| span.end < horizon);
+        let forgotten = if old { FEW_SPANS } else { 0 }.max(many);
+        if let Some(last) = self.spans.drain(..forgotten).next_back() {
             self.frozen = last.end;
         }
     }

@@ -22,8 +22,10 @@ mod tests;
 mod timers;
 mod transmit;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tfrc::Report;
@@ -38,7 +40,7 @@ pub use stats::Stats;
 pub use timers::{Wake, WakeReason};
 pub use transmit::Transmit;
 
-use crate::ccid::{Ccid, DataReceiver, DataSender};
+use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
@@ -50,17 +52,18 @@ use timers::Timers;
 /// A DCCP connection, sans-IO. Clients are made by [`Connection::client`], servers by an [`Endpoint`](crate::Endpoint).
 ///
 /// Memory is bounded: the receive queue by its limit, the record of sent packets by 2^16 entries, the record of the peer's
-/// packets by 4096 runs. Work per call is bounded by the size of a packet.
+/// packets by 512 runs. Work per call is bounded by the size of a packet.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    config: ConnectionConfig,
+    config: Arc<ConnectionConfig>,
     role: Role,
     state: State,
     ports: Ports,
     seq: SeqSpace,
     features: Negotiation,
     sender: DataSender,
-    receiver: Option<DataReceiver>,
+    skipper: Skipper,
+    receiver: Option<Box<DataReceiver>>,
     ledger: Ledger,
     timers: Timers,
     now: Instant,
@@ -139,7 +142,7 @@ const MAX_TEXT: usize = 200;
 
 impl Connection {
     fn new(
-        config: ConnectionConfig,
+        config: Arc<ConnectionConfig>,
         role: Role,
         state: State,
         ports: Ports,
@@ -153,6 +156,7 @@ impl Connection {
             seq: SeqSpace::new(iss),
             features: Negotiation::new(role, config.wishes, iss),
             sender: config.data_sender(),
+            skipper: Skipper::new(config.skipped_numbers, 0),
             receiver: None,
             ledger: Ledger::new(0),
             timers: Timers::default(),
@@ -179,6 +183,11 @@ impl Connection {
             stats: Stats::default(),
             config,
         }
+    }
+
+    /// Which numbers are left out on purpose follows from this.
+    pub(crate) fn set_secret(&mut self, secret: u64) {
+        self.skipper = Skipper::new(self.config.skipped_numbers, secret);
     }
 
     /// Time never goes back.

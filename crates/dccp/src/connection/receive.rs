@@ -1,5 +1,6 @@
 //! What a packet does: the pseudocode of RFC 4340 §8.5 from step 4 on, in its order.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tfrc_units::{Ecn, Instant, SeqNo48};
@@ -11,7 +12,7 @@ use crate::ccid::{DataReceiver, RttSource, Seen, Verdict};
 use crate::connection::FeedbackProfile;
 use crate::connection::ledger::Content;
 use crate::feature::{Feature, Location, Role};
-use crate::wire::{Header, Packet, PacketType, Reset, Sequence};
+use crate::wire::{Header, Packet, PacketType, Reset, ResetCode, Sequence};
 
 impl Connection {
     /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without what encapsulates it. Anything but a
@@ -186,6 +187,9 @@ impl Connection {
         self.feed_receiver(now, ecn, packet, number, gathered);
         if let Some(ack) = ack {
             self.take_acknowledgement(now, kind, ack, gathered);
+            if self.state == State::Closed {
+                return;
+            }
         }
         self.deliver(now, ecn, packet, seq, number);
         match kind {
@@ -263,7 +267,7 @@ impl Connection {
             };
             let ccid = self.ccid(Location::Remote).unwrap_or(self.config.wishes.receiving.first());
             let config = self.config.rate_control(ccid);
-            self.receiver = Some(DataReceiver::new(now, ccid, &config, source, first));
+            self.receiver = Some(Box::new(DataReceiver::new(now, ccid, &config, source, first)));
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.on_packet(
@@ -290,6 +294,13 @@ impl Connection {
         if !matches!(kind, PacketType::Ack | PacketType::DataAck) {
             return;
         }
+        if self.sender.was_skipped(ack) {
+            self.break_off(
+                Reset::new(ResetCode::AggressionPenalty),
+                "a packet was acknowledged that was never sent",
+            );
+            return;
+        }
         self.nudge_part_open(now, ack);
         self.widen_window(ack);
         let lenient = self.config.feedback == FeedbackProfile::Lenient
@@ -299,6 +310,7 @@ impl Connection {
             Verdict::Taken => self.stats.received_feedback += 1,
             Verdict::Refused => self.stats.refused_feedback += 1,
         }
+        self.stats.corrected_feedback = self.sender.corrections();
     }
 
     /// Our Sequence Window is to be about five times what is in flight (§7.5.2); it grows by doubling at least.

@@ -36,4 +36,8 @@ pub struct Stats {
     pub received_feedback: u64,
     /// Feedback packets refused: they acknowledged what was not sent, or were overtaken.
     pub refused_feedback: u64,
+    /// Statements in feedback that were cut down because our record of what was sent rules them out.
+    pub corrected_feedback: u64,
+    /// Sequence numbers left out on purpose.
+    pub skipped_numbers: u64,
 }

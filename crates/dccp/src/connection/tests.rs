@@ -70,6 +70,11 @@ fn confirm(op: FeatureOp, feature: u8) -> Opt<'static> {
     Opt::Feature(FeatureOption { op, feature, values: if feature == 1 { &[3, 3] } else { &[1, 1, 0] } })
 }
 
+/// Takes reports that nothing was sent for.
+fn trusting() -> ConnectionConfig {
+    ConnectionConfig { verification: crate::Verification::Trusting, ..ConnectionConfig::default() }
+}
+
 /// A client in PARTOPEN whose server knows no RTT Estimate, as Linux, and has said `extra` in its Response.
 fn client(config: ConnectionConfig, iss: SeqNo48, extra: &[Opt<'_>]) -> Connection {
     let mut client = Connection::client_at(config, PORTS, iss, at(0));
@@ -234,7 +239,7 @@ fn feedback_is_checked_against_what_was_sent() {
 
 #[test]
 fn loss_intervals_make_the_rate() {
-    let mut client = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);
+    let mut client = client(trusting(), SeqNo48::new(1), &[]);
     sent(&mut client, at(50));
     let data = seq_of(&parse(&send(&mut client, at(50))));
     let mut space = Vec::new();
@@ -260,7 +265,7 @@ fn loss_intervals_make_the_rate() {
 fn slow_receiver_and_data_dropped_hold_the_rate_down() {
     // RFC 4342 §5.2
     let rate_after = |extra: Option<Opt<'static>>| {
-        let mut client = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);
+        let mut client = client(trusting(), SeqNo48::new(1), &[]);
         sent(&mut client, at(50));
         send(&mut client, at(50));
         let mut now = at(50);

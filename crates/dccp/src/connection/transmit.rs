@@ -70,7 +70,9 @@ impl Connection {
         {
             self.report = receiver.poll_feedback(now);
         }
-        if let Some(datagram) = self.pending.take() {
+        if self.cookies_leave_room()
+            && let Some(datagram) = self.pending.take()
+        {
             return Some(self.plan_data(datagram));
         }
         if core::mem::take(&mut self.due.close) {
@@ -83,6 +85,13 @@ impl Connection {
         let rides_no_more = self.feature_ride_over(now);
         let owed = core::mem::take(&mut self.due.ack);
         (self.report.is_some() || owed || rides_no_more).then_some(Plan::Ack)
+    }
+
+    /// In PARTOPEN every packet carries the Init Cookies (RFC 4340 §8.1.4): a datagram that leaves no room for them waits.
+    fn cookies_leave_room(&self) -> bool {
+        let cookies: usize = self.init_cookies.iter().map(|cookie| cookie.len() + 2).sum();
+        let datagram = self.pending.as_ref().map_or(0, Vec::len);
+        self.state != State::PartOpen || cookies == 0 || datagram + cookies <= self.max_datagram()
     }
 
     /// Data goes with an acknowledgement where there is something to say; if that makes it too long, that goes first.

@@ -17,6 +17,10 @@ pub struct EndpointConfig {
     pub connection: ConnectionConfig,
     /// Accepted connections whose handshake is not complete, at most.
     pub half_open: usize,
+    /// What a Request gets when there are so many.
+    pub under_pressure: Pressure,
+    /// Connections of one address, half-open ones included.
+    pub per_source: PerSource,
     /// Resets a second for packets without a connection.
     pub resets_per_second: u32,
     /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340 §8.3).
@@ -51,6 +55,25 @@ pub enum Listen {
     },
 }
 
+/// What a Request gets when as many connections are half-open as are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pressure {
+    /// A Response with an Init Cookie (RFC 4340 §8.1.4): nothing is kept until the client brings it back. Clients that do not, as
+    /// Linux, get "No Connection" then.
+    Cookies,
+    /// "Too Busy".
+    Refuse,
+}
+
+/// How many connections one IP address may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PerSource {
+    /// At most so many. Further Requests are treated as under pressure; clients behind one translator share this.
+    AtMost(usize),
+    /// As many as there is room for.
+    Unlimited,
+}
+
 /// A connection to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectConfig {
@@ -68,6 +91,8 @@ impl Default for EndpointConfig {
             port: 0,
             connection: ConnectionConfig::default(),
             half_open: 128,
+            under_pressure: Pressure::Cookies,
+            per_source: PerSource::Unlimited,
             resets_per_second: 1024,
             time_wait: Duration::from_secs(240),
             remembered: 4096,

@@ -2,22 +2,25 @@
 
 mod admission;
 mod config;
+mod cookie;
 mod slots;
 mod tombs;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
-pub use config::{Carrier, ConnectConfig, EndpointConfig, Listen};
+pub use config::{Carrier, ConnectConfig, EndpointConfig, Listen, PerSource, Pressure};
 pub use slots::ConnectionId;
 
 use crate::connection::{
     Connection, ConnectionConfig, Encapsulation, Event, Outcome, Ports, State, Wake, WakeReason,
 };
+use crate::feature::Role;
 use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Reset, Sequence};
@@ -32,6 +35,8 @@ type Key = (SocketAddr, u16, u16);
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     config: EndpointConfig,
+    /// Shared by all connections that are accepted.
+    serving_config: Arc<ConnectionConfig>,
     seed: [u8; 32],
     slots: Slots,
     by_key: BTreeMap<Key, ConnectionId>,
@@ -42,9 +47,12 @@ pub struct Endpoint {
     may_tell: VecDeque<ConnectionId>,
     /// Half-open connections, the oldest first.
     half_open: BTreeSet<(Instant, ConnectionId)>,
+    /// Established connections that others have begun.
     serving: usize,
+    /// How many connections each address has with us as a server; kept only if that is limited.
+    sources: BTreeMap<IpAddr, usize>,
     tombs: Tombs,
-    outbox: VecDeque<(SocketAddr, Vec<u8>)>,
+    outbox: VecDeque<Outgoing>,
     limiter: RateLimiter,
     clients: u64,
     now: Instant,
@@ -61,6 +69,20 @@ pub struct EndpointStats {
     pub refused: u64,
     /// Resets sent for packets without a connection, refusals among them.
     pub resets: u64,
+    /// Responses sent with an Init Cookie, nothing being remembered.
+    pub cookies_sent: u64,
+    /// Init Cookies that came back and made a connection.
+    pub cookies_redeemed: u64,
+    /// Handshakes completed without the Init Cookie that was given: peers that do not echo cookies.
+    pub cookies_not_echoed: u64,
+}
+
+/// A packet of the endpoint's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Outgoing {
+    remote: SocketAddr,
+    kind: PacketType,
+    bytes: Vec<u8>,
 }
 
 /// A packet to be sent, whose bytes are in the buffer.
@@ -87,7 +109,7 @@ pub enum ConnectError {
 }
 
 /// Packets of the endpoint's own that may wait to be sent.
-const MAX_OUTBOX: usize = 64;
+const MAX_OUTBOX: usize = 256;
 /// Ports for clients (RFC 6335's dynamic ports).
 const FIRST_PORT: u16 = 49_152;
 const PORTS: u64 = 16_384;
@@ -99,6 +121,7 @@ impl Endpoint {
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Self {
         Self {
             limiter: RateLimiter::new(config.resets_per_second),
+            serving_config: Arc::new(config.connection.clone()),
             config,
             seed,
             slots: Slots::default(),
@@ -109,6 +132,7 @@ impl Endpoint {
             may_tell: VecDeque::new(),
             half_open: BTreeSet::new(),
             serving: 0,
+            sources: BTreeMap::new(),
             tombs: Tombs::default(),
             outbox: VecDeque::new(),
             clients: 0,
@@ -149,17 +173,33 @@ impl Endpoint {
         };
         let key = (remote, packet.destination_port, packet.source_port);
         if let Some(id) = self.by_key.get(&key).copied() {
-            if let Some(live) = self.slots.get_mut(id) {
-                live.connection.handle_packet(now, ecn, &packet);
-            }
-            self.touch(id);
+            self.deliver(now, id, ecn, &packet);
         } else if let Header::Request { seq, .. } = packet.header
             && self.tombs.yields(&key, seq)
         {
             self.admit(now, remote, ecn, &packet);
         } else if packet.header.kind() != PacketType::Reset {
-            self.answer_straggler(now, key, &packet);
+            match self.redeem(now, key, &packet) {
+                Ok(Some(id)) => self.deliver(now, id, ecn, &packet),
+                Ok(None) => self.answer_straggler(now, key, &packet),
+                Err(code) => self.refuse(now, key, &packet, code),
+            }
         }
+    }
+
+    fn deliver(&mut self, now: Instant, id: ConnectionId, ecn: Ecn, packet: &Packet<'_>) {
+        let full = self.is_full();
+        if let Some(live) = self.slots.get_mut(id) {
+            let half_open = live.connection.state() == State::Respond;
+            live.connection.handle_packet(now, ecn, packet);
+            // Others were faster.
+            if half_open && full && live.connection.was_established() {
+                live.known = false;
+                live.rejected = true;
+                live.connection.abort(now, crate::wire::ResetCode::TooBusy);
+            }
+        }
+        self.touch(id);
     }
 
     /// Lets time pass. Early, late and repeated calls do no harm.
@@ -192,9 +232,9 @@ impl Endpoint {
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmission> {
         let now = self.advance(now);
         out.clear();
-        if let Some((remote, bytes)) = self.outbox.pop_front() {
+        if let Some(Outgoing { remote, kind, bytes }) = self.outbox.pop_front() {
             out.extend_from_slice(&bytes);
-            return Some(Transmission { remote, ecn: Ecn::NotEct, kind: PacketType::Reset });
+            return Some(Transmission { remote, ecn: Ecn::NotEct, kind });
         }
         while let Some(id) = self.may_transmit.pop_front() {
             let Some(live) = self.slots.get_mut(id) else { continue };
@@ -229,7 +269,7 @@ impl Endpoint {
                 }
                 Some(event) => {
                     live.known |= matches!(event, Event::Incoming { .. });
-                    if live.known && !live.released {
+                    if live.known && !live.released && !live.rejected {
                         return Some((id, event));
                     }
                 }
@@ -312,13 +352,17 @@ impl Endpoint {
             .ok_or(ConnectError::NoPort)
     }
 
-    fn adopt(&mut self, remote: SocketAddr, ports: Ports, connection: Connection) -> ConnectionId {
+    fn adopt(&mut self, remote: SocketAddr, ports: Ports, mut connection: Connection) -> ConnectionId {
+        let number = connection.last_numbers().0.get();
+        connection.set_secret(secret::keyed_hash(&self.seed, Purpose::SkippedNumbers, Some(remote), number));
         let key = (remote, ports.local, ports.remote);
         self.tombs.remove(&key);
         let id = self.slots.insert(Live::new(connection, remote, key));
         self.by_key.insert(key, id);
         if let Some(live) = self.slots.get_mut(id) {
-            self.serving += usize::from(live.serves);
+            if live.connection.role() == Role::Server && self.config.per_source != PerSource::Unlimited {
+                *self.sources.entry(remote.ip()).or_default() += 1;
+            }
             if live.connection.state() == State::Respond {
                 live.half_open = Some(self.now);
                 self.half_open.insert((self.now, id));
@@ -335,6 +379,8 @@ impl Endpoint {
             && let Some(since) = live.half_open.take()
         {
             self.half_open.remove(&(since, id));
+            live.serves = live.connection.was_established();
+            self.serving += usize::from(live.serves);
         }
         if live.serves && live.connection.state() == State::Closed {
             live.serves = false;
@@ -356,7 +402,7 @@ impl Endpoint {
 
     /// Brings the timers of touched connections up to date.
     fn settle(&mut self) {
-        for id in core::mem::take(&mut self.touched) {
+        while let Some(id) = self.touched.pop() {
             let Some(live) = self.slots.get_mut(id) else { continue };
             live.marks.timer = false;
             let at = live.connection.poll_timeout().map(|wake| wake.at);
@@ -377,22 +423,38 @@ impl Endpoint {
     fn bury_if_closed(&mut self, now: Instant, id: ConnectionId) {
         let Some(live) = self.slots.get_mut(id) else { return };
         let Some(outcome) = live.connection.outcome() else { return };
+        let established = live.connection.was_established();
+        let unknown = live.rejected || !live.known && !established;
+        let (gone, timer) = (live.released || unknown, live.timer);
         if !live.buried {
             live.buried = true;
             let last_word = match outcome {
                 Outcome::SentReset { reset, text } => Some((*reset, text.clone())),
                 Outcome::ReceivedReset => None,
             };
-            let (key, numbers) = (live.key, live.connection.last_numbers());
-            self.by_key.remove(&key);
+            let (key, numbers, role) = (live.key, live.connection.last_numbers(), live.connection.role());
+            self.forget_key(&key, role);
             self.tombs.add(key, now + self.config.time_wait, numbers, last_word, self.config.remembered);
         }
-        let unknown = !live.known && !live.connection.was_established();
-        if live.released || unknown {
-            if let Some(at) = live.timer {
+        if gone {
+            if let Some(at) = timer {
                 self.timers.remove(&(at, id));
             }
             self.slots.remove(id);
+        }
+    }
+
+    /// A connection has no key any more.
+    fn forget_key(&mut self, key: &Key, role: Role) {
+        self.by_key.remove(key);
+        let source = key.0.ip();
+        if role == Role::Server
+            && let Some(held) = self.sources.get_mut(&source)
+        {
+            *held -= 1;
+            if *held == 0 {
+                self.sources.remove(&source);
+            }
         }
     }
 
@@ -444,7 +506,7 @@ impl Endpoint {
         };
         let mut bytes = Vec::new();
         if packet.emit(&mut bytes, integrity).is_ok() {
-            self.outbox.push_back((remote, bytes));
+            self.outbox.push_back(Outgoing { remote, kind: PacketType::Reset, bytes });
             self.stats.resets += 1;
         }
     }

@@ -1,3 +1,4 @@
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -27,6 +28,8 @@ pub(super) struct Live {
     pub(super) known: bool,
     /// The application is done with it.
     pub(super) released: bool,
+    /// It came when as many were served as are to be; the application never hears of it.
+    pub(super) rejected: bool,
     /// Its key has become a tomb.
     pub(super) buried: bool,
     /// Since when it has been half-open, while it is.
@@ -45,17 +48,17 @@ pub(super) struct Marks {
 
 impl Live {
     pub(super) fn new(connection: Connection, remote: SocketAddr, key: Key) -> Self {
-        let serves = connection.role() == Role::Server;
         Self {
-            known: !serves,
+            known: connection.role() == Role::Client,
             half_open: None,
-            serves,
+            serves: false,
             connection,
             remote,
             key,
             timer: None,
             marks: Marks::default(),
             released: false,
+            rejected: false,
             buried: false,
         }
     }
@@ -71,7 +74,8 @@ pub(super) struct Slots {
 #[derive(Debug, Clone, Default)]
 struct Slot {
     generation: u32,
-    live: Option<Live>,
+    /// Boxed: an empty slot costs little, and the vector grows by doubling.
+    live: Option<Box<Live>>,
 }
 
 impl Slots {
@@ -81,16 +85,16 @@ impl Slots {
             self.slots.push(Slot::default());
         }
         let Some(place) = self.slots.get_mut(slot) else { return ConnectionId { slot, generation: 0 } };
-        place.live = Some(live);
+        place.live = Some(Box::new(live));
         ConnectionId { slot, generation: place.generation }
     }
 
     pub(super) fn get(&self, id: ConnectionId) -> Option<&Live> {
-        self.slots.get(id.slot).filter(|slot| slot.generation == id.generation)?.live.as_ref()
+        self.slots.get(id.slot).filter(|slot| slot.generation == id.generation)?.live.as_deref()
     }
 
     pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Live> {
-        self.slots.get_mut(id.slot).filter(|slot| slot.generation == id.generation)?.live.as_mut()
+        self.slots.get_mut(id.slot).filter(|slot| slot.generation == id.generation)?.live.as_deref_mut()
     }
 
     pub(super) fn remove(&mut self, id: ConnectionId) {
@@ -106,7 +110,7 @@ impl Slots {
     pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Live)> {
         self.slots.iter().enumerate().filter_map(|(slot, entry)| {
             let id = ConnectionId { slot, generation: entry.generation };
-            entry.live.as_ref().map(|live| (id, live))
+            entry.live.as_deref().map(|live| (id, live))
         })
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Tomb {
     last_received: SeqNo48,
     /// The Reset we ended it with and its text; `None` if the peer ended it.
     last_word: Option<(Reset, String)>,
+    /// How often its text has been repeated.
+    told: u8,
 }
 
 /// A Reset to answer a straggler with.
@@ -27,6 +29,8 @@ pub(super) struct Answer {
     pub(super) text: String,
 }
 
+/// The closing text is repeated so often for a peer that has not got it; then whoever asks gets a short answer.
+const TELLINGS: u8 = 8;
 /// Numbers up to the last one received that are taken for the old connection's.
 const OLD_NUMBERS: u64 = 1 << 24;
 
@@ -48,7 +52,7 @@ impl Tombs {
     ) {
         self.remove(&key);
         self.by_time.insert((expires, key));
-        self.by_key.insert(key, Tomb { expires, next_seq, last_received, last_word });
+        self.by_key.insert(key, Tomb { expires, next_seq, last_received, last_word, told: 0 });
         while self.by_key.len() > limit {
             let Some((_, oldest)) = self.by_time.first().copied() else { break };
             self.remove(&oldest);
@@ -73,7 +77,11 @@ impl Tombs {
         let seq = tomb.next_seq;
         tomb.next_seq = seq.add(1);
         let (reset, text) = match &tomb.last_word {
-            Some((reset, text)) => (*reset, text.clone()),
+            Some((reset, text)) if tomb.told < TELLINGS => {
+                tomb.told += 1;
+                (*reset, text.clone())
+            }
+            Some((reset, _)) => (*reset, String::new()),
             None => (Reset::new(ResetCode::NoConnection), String::new()),
         };
         Some(Answer { seq, reset, text })

@@ -102,7 +102,7 @@ const MAX_REPEAT: Duration = Duration::from_secs(64);
 impl Negotiation {
     /// Everything at its initial value, nothing asked.
     pub(crate) fn new(role: Role, wishes: Wishes, initial_sent: SeqNo48) -> Self {
-        let entries = Feature::ALL
+        let mut entries: Vec<Entry> = Feature::ALL
             .into_iter()
             .flat_map(|feature| [Location::Local, Location::Remote].map(|location| (feature, location)))
             .map(|(feature, location)| Entry {
@@ -115,6 +115,7 @@ impl Negotiation {
                 weight: Weight::Optional,
             })
             .collect();
+        entries.shrink_to_fit();
         Self {
             role,
             wishes,
@@ -303,6 +304,7 @@ impl Negotiation {
     /// on it.
     pub(crate) fn handshake_done(&mut self) {
         self.answers.retain(|answer| !answer.sent);
+        self.answers.shrink_to_fit();
         for location in [Location::Local, Location::Remote] {
             self.wishes.keep_ccid(location, self.value(Feature::Ccid, location));
         }

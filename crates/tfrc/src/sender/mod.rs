@@ -282,6 +282,12 @@ impl Sender {
         }
     }
 
+    /// What it was made with.
+    #[must_use]
+    pub const fn config(&self) -> Config {
+        Config::sound(self.settings)
+    }
+
     /// R, once there is a sample.
     #[must_use]
     pub fn rtt(&self) -> Option<Duration> {

@@ -1,0 +1,32 @@
+//! The harness of the fuzz target `connection` as a property: no sequence of operations breaks two endpoints.
+
+mod harness;
+
+use harness::{Operation, run};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_sequence_of_operations_breaks_a_connection(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        run(&Operation::all(&bytes));
+    }
+}
+
+/// The harness does connect and carry data: else it would show nothing.
+#[test]
+fn the_plain_course_carries_data() {
+    use Operation::{Advance, Deliver, Send};
+    use harness::Side::{Client, Server};
+    let mut operations = Vec::new();
+    for _ in 0..20 {
+        operations.extend([
+            Deliver { to: Server, index: 0 },
+            Deliver { to: Client, index: 0 },
+            Send { from: Client, length: 100 },
+            Advance { ms: 20 },
+        ]);
+    }
+    assert!(run(&operations) > 3);
+}

@@ -1,0 +1,50 @@
+//! Two endpoints over the worst of networks, for as long as asked: the test `adversary` of `crates/dccp`, with optimisation.
+
+use std::time::Instant;
+
+use crate::{Outcome, cargo};
+
+/// What one run of every check does: about 20 seconds.
+pub(crate) const PACKETS: u64 = 1_000_000;
+
+/// The run of `cargo xtask ci`.
+pub(crate) fn check() -> Outcome {
+    run(PACKETS, 1)
+}
+
+/// Runs `packets` packets, beginning with this seed.
+pub(crate) fn run(packets: u64, seed: u64) -> Outcome {
+    let begin = Instant::now();
+    let status = cargo()
+        .args(["test", "--locked", "--release", "--package", "tfrc-dccp", "--test", "adversary"])
+        .args(["--", "--nocapture"])
+        .env("ADVERSARY_PACKETS", packets.to_string())
+        .env("ADVERSARY_SEED", seed.to_string())
+        .status();
+    match status {
+        Ok(status) if status.success() => {
+            println!(
+                "{packets} packets or more in {:.1} s, building included",
+                begin.elapsed().as_secs_f64()
+            );
+            Ok(())
+        }
+        Ok(status) => Err(format!("the adversary found something: cargo ended with {status}")),
+        Err(error) => Err(format!("cargo did not start: {error}")),
+    }
+}
+
+/// `--packets N` and `--seed S`, in any order.
+pub(crate) fn from_arguments(arguments: &[&str]) -> Outcome {
+    let (mut packets, mut seed) = (PACKETS, 1);
+    for pair in arguments.chunks(2) {
+        let place = match pair {
+            ["--packets", _] => &mut packets,
+            ["--seed", _] => &mut seed,
+            other => return Err(format!("{}: not an argument of adversary", other.join(" "))),
+        };
+        let text = pair.last().copied().unwrap_or_default();
+        *place = text.parse().map_err(|_| format!("{text}: not a whole number"))?;
+    }
+    run(packets, seed)
+}

@@ -1,0 +1,25 @@
+//! What each fuzz target does with its bytes. The same functions run over the corpora in `tests/corpus.rs`.
+
+#![forbid(unsafe_code)]
+
+pub mod connection;
+pub mod core;
+pub mod features;
+#[path = "../../crates/dccp/tests/operations/harness.rs"]
+mod harness;
+pub mod options;
+pub mod packet;
+pub mod scenario;
+
+/// A target by its name.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets; the directories of `corpus` are named so.
+pub const TARGETS: [Target; 6] = [
+    ("connection", connection::check),
+    ("core", core::check),
+    ("features", features::check),
+    ("options", options::check),
+    ("packet", packet::check),
+    ("scenario", scenario::check),
+];
