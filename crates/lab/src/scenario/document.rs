@@ -94,10 +94,10 @@ impl Document {
         let raw = raw::read(tree.clone())?;
         let axes = axes(&tree, &raw.sweep)?;
         let mut points = Vec::new();
-        let total: usize = axes.iter().map(|axis| axis.values.len()).product();
+        let total = axes.iter().map(|axis| axis.values.len()).fold(1, usize::saturating_mul);
         if total > MOST_POINTS {
             let place = raw.sweep.first().map_or(0..0, |sweep| sweep.values.span());
-            return Err(Mistake::new(Fault::Range, place, format!("{total} points"), "with all other sweeps")
+            return Err(Mistake::new(Fault::Range, place, "too many points", "with all other sweeps")
                 .hint(format!("at most {MOST_POINTS}")));
         }
         for number in 0..total {
@@ -142,7 +142,9 @@ impl Document {
 }
 
 /// Points of all sweeps together.
-const MOST_POINTS: usize = 100_000;
+const MOST_POINTS: usize = 10_000;
+/// Parts of a path.
+const MOST_SEGMENTS: usize = 32;
 
 /// One axis of a sweep: what is set to what.
 struct Axis<'t> {
@@ -253,6 +255,11 @@ fn segments(path: &str, start: usize) -> Checked<Vec<Segment>> {
             }
             _ => {}
         }
+    }
+    if list.len() > MOST_SEGMENTS {
+        let place = start..start + path.len();
+        return Err(Mistake::new(Fault::Path, place, "a path of too many parts", "here")
+            .hint("for example link.bottleneck.rate"));
     }
     Ok(list)
 }

@@ -28,7 +28,7 @@ const DATAGRAM_HEADER_BYTES: u32 = 28;
 const SEGMENT_BYTES: u32 = 1460;
 /// An echo request with 56 bytes of data, as `ping` sends by default.
 const PING_BYTES: u32 = 84;
-/// Flows of one entry.
+/// Flows of a scenario.
 const MOST_FLOWS: u32 = 1_000_000;
 
 /// The flows of one entry of the file: their names and numbers.
@@ -80,14 +80,12 @@ pub(super) fn groups(raw: &[raw::Flow]) -> Checked<Vec<Group>> {
     let mut taken = BTreeSet::new();
     let mut first = 0;
     for flow in raw {
-        let count = match flow.count.as_ref().map(|c| (c, *c.get_ref())) {
-            None => 1,
-            Some((_, count @ 0..=MOST_FLOWS)) => count,
-            Some((place, count)) => {
-                return Err(Mistake::new(Fault::Range, place.span(), format!("{count} flows"), "out of range")
-                    .hint(format!("at most {MOST_FLOWS}")));
-            }
-        };
+        let count = flow.count.as_ref().map_or(1, |count| *count.get_ref());
+        if count > MOST_FLOWS - first {
+            let place = flow.count.as_ref().map_or(flow.kind.span(), Spanned::span);
+            return Err(Mistake::new(Fault::Range, place, format!("{count} flows more"), "too many")
+                .hint(format!("at most {MOST_FLOWS} in all")));
+        }
         let name = match &flow.name {
             Some(name) => name.get_ref().clone(),
             None => format!("{}-{}", flow.kind.get_ref(), list.len() + 1),

@@ -158,17 +158,21 @@ pub(super) enum Queue {
 #[serde(deny_unknown_fields)]
 pub(super) struct QueueTable {
     /// Controlled delay (RFC 8289).
+    #[serde(default)]
     #[schemars(schema_with = "codel_schema")]
     pub(super) codel: Option<Spanned<Table>>,
     /// First in, first out: the limit.
     pub(super) drop_tail: Option<Spanned<Text>>,
     /// PIE (RFC 8033).
+    #[serde(default)]
     #[schemars(schema_with = "pie_schema")]
     pub(super) pie: Option<Spanned<Table>>,
     /// Random early detection.
+    #[serde(default)]
     #[schemars(schema_with = "red_schema")]
     pub(super) red: Option<Spanned<Table>>,
     /// RED by drop precedence.
+    #[serde(default)]
     #[schemars(schema_with = "rio_schema")]
     pub(super) rio: Option<Spanned<Table>>,
 }
@@ -339,12 +343,15 @@ pub(super) struct Flow {
     /// "on" if a TFRC or DCCP flow is ECN-capable.
     pub(super) ecn: Option<Spanned<String>>,
     /// The rate control.
+    #[serde(default)]
     #[schemars(schema_with = "tfrc_schema")]
     pub(super) tfrc: Option<Table>,
     /// The TCP.
+    #[serde(default)]
     #[schemars(schema_with = "tcp_schema")]
     pub(super) tcp: Option<Table>,
     /// The sessions.
+    #[serde(default)]
     #[schemars(schema_with = "web_schema")]
     pub(super) web: Option<Table>,
 }

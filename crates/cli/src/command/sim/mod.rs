@@ -76,10 +76,10 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         jobs: args.jobs,
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
-    let watch = Stopwatch::start();
+    let watch = args.timing.then(Stopwatch::start);
     let results = batch::run_plan(&document, &plan, order);
     let hops = results.points.iter().flat_map(|p| &p.runs).map(|run| run.outcome.packet_hops).sum();
-    let timing = args.timing.then(|| watch.stop(hops));
+    let timing = watch.map(|watch| watch.stop(hops));
     let compare = match &plan.compare {
         Some(name) if results.shard.is_none() => published(path, name, &results)?,
         _ => Vec::new(),
@@ -107,7 +107,7 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
         }
     };
     let every = Duration::from_secs(1);
-    let stopwatch = Stopwatch::start();
+    let stopwatch = args.timing.then(Stopwatch::start);
     let outcome = match &args.pcap {
         None => run_with(&scenario, every, &mut watch),
         Some(path) => {
@@ -119,7 +119,7 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
             outcome
         }
     };
-    let timing = args.timing.then(|| stopwatch.stop(outcome.packet_hops));
+    let timing = stopwatch.map(|watch| watch.stop(outcome.packet_hops));
     outcome_of_saying?;
     match format {
         Format::Human => {
