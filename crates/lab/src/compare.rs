@@ -57,7 +57,9 @@ pub enum CompareError {
 impl fmt::Display for CompareError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Column(name) => write!(f, "the table has no column `{name}`: name the columns in its first line"),
+            Self::Column(name) => {
+                write!(f, "the table has no column `{name}`: name the columns in its first line")
+            }
             Self::Number { line, text } => write!(f, "line {line}: `{text}` is no number"),
             Self::Point { line } => {
                 write!(f, "line {line}: no point has these values: write them as the sweep does")
@@ -77,7 +79,8 @@ impl std::error::Error for CompareError {}
 /// # Errors
 /// [`CompareError`] with the first row that does not fit.
 pub fn compare(csv: &str, results: &Results) -> Result<Vec<Comparison>, CompareError> {
-    let mut lines = (1..).zip(csv.lines()).filter(|(_, text)| !text.trim().is_empty() && !text.starts_with('#'));
+    let mut lines =
+        (1..).zip(csv.lines()).filter(|(_, text)| !text.trim().is_empty() && !text.starts_with('#'));
     let names = lines.next().map(|(_, text)| fields(text)).unwrap_or_default();
     let column = |name| names.iter().position(|n| n == name).ok_or(CompareError::Column(name));
     let (quantity_at, published_at) = (column("quantity")?, column("published")?);
@@ -86,7 +89,8 @@ pub fn compare(csv: &str, results: &Results) -> Result<Vec<Comparison>, CompareE
         let fields = fields(text);
         let field = |i: usize| fields.get(i).cloned().unwrap_or_default();
         let (quantity, written) = (field(quantity_at), field(published_at));
-        let published: f64 = written.parse().map_err(|_| CompareError::Number { line, text: written.clone() })?;
+        let published: f64 =
+            written.parse().map_err(|_| CompareError::Number { line, text: written.clone() })?;
         let at: Vec<(String, String)> = names
             .iter()
             .enumerate()

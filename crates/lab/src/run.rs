@@ -52,7 +52,9 @@ pub struct NoDccpFlow;
 
 impl fmt::Display for NoDccpFlow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no flow of the scenario is DCCP, and no other has bytes to capture: give one kind = \"dccp\"")
+        f.write_str(
+            "no flow of the scenario is DCCP, and no other has bytes to capture: give one kind = \"dccp\"",
+        )
     }
 }
 

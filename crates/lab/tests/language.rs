@@ -197,7 +197,10 @@ fn threads_and_shards_change_nothing() {
     let shards: Vec<Results> = [4, 2, 5, 1, 3].map(shard).into();
     assert_eq!(text(&merge(shards.clone()).unwrap()), text(&whole));
     assert_eq!(merge(shards[..4].to_vec()), Err(MergeError::Missing { point: 1, run: 3 }));
-    assert_eq!(merge([shards.clone(), shards.clone()].concat()), Err(MergeError::Duplicate { point: 1, run: 1 }));
+    assert_eq!(
+        merge([shards.clone(), shards.clone()].concat()),
+        Err(MergeError::Duplicate { point: 1, run: 1 })
+    );
     let other = do_it(Order { seed: Some(5), shard: Shard { index: 1, of: 5 }, ..Order::default() });
     assert_eq!(merge([shards, vec![other]].concat()), Err(MergeError::Different));
     assert_eq!(merge(Vec::new()), Err(MergeError::Nothing));
@@ -248,19 +251,39 @@ fn every_model_of_a_link_is_reachable() {
         ("queue = \"20kB ns2\"", 0.002, 0.2),
         ("queue = \"60 buffers of 500B\"", 0.002, 0.2),
         ("queue = { drop_tail = \"20p ns2\" }", 0.002, 0.2),
-        ("queue = { red = { limit = \"50p\", min = 5, max = 15, weight = 0.002, mean_packet = \"1000B\" } }", 0.002, 0.2),
-        ("queue = { red = { revision = \"ns2\", limit = \"25kB ns2-red\", adaptation = \"ns2\" } }", 0.002, 0.2),
+        (
+            "queue = { red = { limit = \"50p\", min = 5, max = 15, weight = 0.002, mean_packet = \"1000B\" } }",
+            0.002,
+            0.2,
+        ),
+        (
+            "queue = { red = { revision = \"ns2\", limit = \"25kB ns2-red\", adaptation = \"ns2\" } }",
+            0.002,
+            0.2,
+        ),
         ("queue = { rio = { limit = \"60p\", coupling = \"decoupled\" } }", 0.002, 0.2),
         ("queue = { codel = { limit = \"100p\" } }", 0.002, 0.2),
         ("queue = { pie = { limit = \"100p\", revision = \"enhanced\" } }", 0.002, 0.2),
         ("loss = \"2%\"", 0.01, 0.035),
         ("loss = { bernoulli_per_byte = 0.00001 }", 0.006, 0.03),
-        ("loss = { gilbert_elliott = { to_bad = \"1%\", to_good = \"30%\", in_good = 0, in_bad = \"50%\" } }", 0.004, 0.05),
+        (
+            "loss = { gilbert_elliott = { to_bad = \"1%\", to_good = \"30%\", in_good = 0, in_bad = \"50%\" } }",
+            0.004,
+            0.05,
+        ),
         ("loss = { periodic = [{ at = \"0s\", every = 50 }] }", 0.018, 0.022),
         ("loss = { scripted = [100, 200, 300] }", 0.0, 0.002),
         ("loss = { scripted_times = [\"10s\", \"11s\"] }", 0.0001, 0.002),
-        ("loss = { time_varying = [{ at = \"6s\", p = \"5%\" }, { at = \"15s\", p = \"1%\" }] }", 0.005, 0.05),
-        ("loss = [{ bernoulli = \"2%\", flows = [\"tcp\"] }, { bernoulli = \"1%\", flows = [\"tfrc\"], place = \"after-line\" }]", 0.005, 0.03),
+        (
+            "loss = { time_varying = [{ at = \"6s\", p = \"5%\" }, { at = \"15s\", p = \"1%\" }] }",
+            0.005,
+            0.05,
+        ),
+        (
+            "loss = [{ bernoulli = \"2%\", flows = [\"tcp\"] }, { bernoulli = \"1%\", flows = [\"tfrc\"], place = \"after-line\" }]",
+            0.005,
+            0.03,
+        ),
         ("loss = { bernoulli = \"2%\", action = \"mark\" }", 0.01, 0.035),
     ] {
         let outcome = run(&scenario(&dumbbell(link, &flows)));
@@ -280,7 +303,9 @@ fn losses_of_one_flow_leave_the_others_alone() {
 
 #[test]
 fn marks_reach_flows_that_can_read_them() {
-    let ecn = flow("tcp", "[flow.tcp]\necn = \"on\"") + &flow("tfrc", "ecn = \"on\"") + &flow("dccp", "segment = 1000");
+    let ecn = flow("tcp", "[flow.tcp]\necn = \"on\"")
+        + &flow("tfrc", "ecn = \"on\"")
+        + &flow("dccp", "segment = 1000");
     let link = "loss = { bernoulli = \"2%\", action = \"mark\" }";
     let outcome = run(&scenario(&dumbbell(link, &ecn)));
     // Only the packets of the TCP's and DCCP's handshakes and retransmissions can be dropped, and there are few.
@@ -331,7 +356,12 @@ fn every_kind_of_flow_is_reachable() {
         ("tcp", "transfer = \"1MB\"", 0.0, 0.35e6),
         ("cbr", "rate = \"500kbit/s\"", 0.49e6, 0.51e6),
         ("cbr", "packets_per_second = 100\nsegment = 500", 0.39e6, 0.41e6),
-        ("onoff", "rate = \"1Mbit/s\"\non = \"exponential 0.5s\"\noff = \"exponential 0.5s\"", 0.25e6, 0.75e6),
+        (
+            "onoff",
+            "rate = \"1Mbit/s\"\non = \"exponential 0.5s\"\noff = \"exponential 0.5s\"",
+            0.25e6,
+            0.75e6,
+        ),
         ("web", "[flow.web]\nsessions = 20\nbetween_pages = \"exponential 1s\"", 0.2e6, 2e6),
         ("ping", "interval = \"100ms\"\nsegment = 100", 7.9e3, 8.1e3),
     ] {

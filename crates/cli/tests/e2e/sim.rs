@@ -53,7 +53,10 @@ fn the_keys_of_a_run() {
     let keys = |value: &serde_json::Value| -> Vec<String> {
         value.as_object().expect("an object").keys().cloned().collect()
     };
-    assert_eq!(keys(&outcome), ["duration_s", "flows", "links", "measured_s", "packet_hops", "seed", "timing"]);
+    assert_eq!(
+        keys(&outcome),
+        ["duration_s", "flows", "links", "measured_s", "packet_hops", "seed", "timing"]
+    );
     assert_eq!(
         keys(&outcome["flows"][0]),
         ["cov", "goodput_bps", "id", "kind", "loss_event_rate", "packet_loss_rate", "rtt_s", "send_rate_bps"]
@@ -70,8 +73,9 @@ fn threads_and_shards_print_the_same_bytes() {
     let with = |more: &[&str]| right(&[&common[..], more].concat()).stdout;
     let whole = with(&[]);
     assert_eq!(with(&["--jobs", "2"]), whole);
-    let shards: Vec<String> =
-        ["1/3", "2/3", "3/3"].map(|shard| place.write(&shard.replace('/', "of"), with(&["--shard", shard]))).into();
+    let shards: Vec<String> = ["1/3", "2/3", "3/3"]
+        .map(|shard| place.write(&shard.replace('/', "of"), with(&["--shard", shard])))
+        .into();
     let merged = |files: &[&String]| {
         let mut args = vec!["sim", "--json", "--merge"];
         args.extend(files.iter().map(|file| file.as_str()));
@@ -83,7 +87,11 @@ fn threads_and_shards_print_the_same_bytes() {
     assert_eq!(part.status.code(), Some(2));
     assert!(part.stderr.contains("give all shards"), "{}", part.stderr);
     let text = right(&[&common[..2], &common[3..]].concat());
-    assert!(text.text().contains("flow.tcp.tcp.variant = cubic") && text.text().contains(" ± "), "{}", text.text());
+    assert!(
+        text.text().contains("flow.tcp.tcp.variant = cubic") && text.text().contains(" ± "),
+        "{}",
+        text.text()
+    );
 }
 
 #[test]
@@ -107,7 +115,16 @@ fn a_simulated_dccp_flow_opens_in_tshark() {
     for (kind, ccid) in [("dccp", "3"), ("dccp-sp", "4")] {
         let capture = place.file(&format!("{kind}.pcap"));
         let kind = format!("flow.media.kind={kind}");
-        right(&["sim", &path("dccp.toml"), "--pcap", &capture, "--set", &kind, "--set", "flow.media.segment=500B"]);
+        right(&[
+            "sim",
+            &path("dccp.toml"),
+            "--pcap",
+            &capture,
+            "--set",
+            &kind,
+            "--set",
+            "flow.media.segment=500B",
+        ]);
         let mut tshark = other("tshark");
         tshark.args(["-r", &capture, "-V", "-o", "dccp.check_checksum:TRUE"]);
         let said = Program::start(tshark).succeed();
@@ -119,7 +136,14 @@ fn a_simulated_dccp_flow_opens_in_tshark() {
         let negotiated = text.contains("Congestion Control ID (CCID)");
         assert!(negotiated, "CCID {ccid} is agreed on in the handshake");
         let mut bad = other("tshark");
-        bad.args(["-r", &capture, "-o", "dccp.check_checksum:TRUE", "-Y", "dccp.checksum.status == 0 || _ws.malformed"]);
+        bad.args([
+            "-r",
+            &capture,
+            "-o",
+            "dccp.check_checksum:TRUE",
+            "-Y",
+            "dccp.checksum.status == 0 || _ws.malformed",
+        ]);
         assert_eq!(Program::start(bad).succeed().text(), "");
     }
     let refused = run(["sim", &path("bottleneck.toml"), "--pcap", &place.file("none.pcap")]);

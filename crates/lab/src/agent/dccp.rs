@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tfrc_dccp::feature::{CcidPreference, Wishes};
 use tfrc_dccp::{
-    Carrier, Ccid, ConnectConfig, Connection, ConnectionConfig, ConnectionId, EcnSending, Endpoint, EndpointConfig,
-    Listen, Stats,
+    Carrier, Ccid, ConnectConfig, Connection, ConnectionConfig, ConnectionId, EcnSending, Endpoint,
+    EndpointConfig, Listen, Stats,
 };
 use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, Stream, TimerKey};
 use tfrc_units::Instant;

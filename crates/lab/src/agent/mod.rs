@@ -63,7 +63,9 @@ impl Agent for Any {
             (Self::TfrcReceiver(agent), Payload::TfrcData(data)) => {
                 agent.on_data(now, &packet.header, &data, context);
             }
-            (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => agent.on_feedback(now, &report, context),
+            (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
+                agent.on_feedback(now, &report, context)
+            }
             (Self::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, &frame, context),
             _ => {}
         }

@@ -98,7 +98,8 @@ pub(super) fn apply<S>(axes: &'static [Axis<S>], settings: &mut S, table: &Table
     }
     for axis in axes {
         if let Some((_, value)) = table.iter().find(|(key, _)| key.get_ref() == axis.key) {
-            axis.set(settings, &value.get_ref().0).map_err(|refusal| refused(refusal, value.span(), "here"))?;
+            axis.set(settings, &value.get_ref().0)
+                .map_err(|refusal| refused(refusal, value.span(), "here"))?;
         }
     }
     Ok(())

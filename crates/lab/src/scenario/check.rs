@@ -48,8 +48,13 @@ pub(super) fn check(raw: &raw::Scenario) -> Checked<Scenario> {
     if estimate > max_memory {
         let place = raw.max_memory.as_ref().map_or(raw.duration.span(), Spanned::span);
         let what = format!("a run needs about {} MiB", estimate.div_ceil(1 << 20));
-        return Err(Mistake::new(Fault::Memory, place, what, format!("{} MiB are allowed", max_memory >> 20))
-            .hint("use fewer flows, less duration or smaller queues, or set max_memory = \"16GiB\""));
+        return Err(Mistake::new(
+            Fault::Memory,
+            place,
+            what,
+            format!("{} MiB are allowed", max_memory >> 20),
+        )
+        .hint("use fewer flows, less duration or smaller queues, or set max_memory = \"16GiB\""));
     }
     Ok(scenario)
 }
@@ -139,8 +144,13 @@ pub(super) fn packet_bytes(given: &Spanned<raw::Text>, least: u32) -> Checked<u3
     let bytes = parsed(given, text::size)?;
     match u32::try_from(bytes) {
         Ok(n) if (least..=65_535).contains(&n) => Ok(n),
-        _ => Err(Mistake::new(Fault::Range, given.span(), format!("{bytes} bytes in a packet"), "out of range")
-            .hint(format!("from {least} to 65535 bytes"))),
+        _ => Err(Mistake::new(
+            Fault::Range,
+            given.span(),
+            format!("{bytes} bytes in a packet"),
+            "out of range",
+        )
+        .hint(format!("from {least} to 65535 bytes"))),
     }
 }
 

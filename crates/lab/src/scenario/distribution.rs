@@ -2,8 +2,8 @@
 //! `pareto-ii MEAN SHAPE`.
 
 use tfrc_sim::traffic::Distribution;
-use tfrc_units::text::{self, TextError};
 use tfrc_units::f64_from_u64;
+use tfrc_units::text::{self, TextError};
 
 /// A distribution of times, in seconds.
 pub(super) fn seconds(written: &str) -> Result<Distribution, String> {
@@ -24,7 +24,11 @@ fn said(error: TextError) -> String {
     format!("expected {}", error.expected)
 }
 
-fn read(written: &str, example: &str, value: impl Fn(&str) -> Result<f64, String>) -> Result<Distribution, String> {
+fn read(
+    written: &str,
+    example: &str,
+    value: impl Fn(&str) -> Result<f64, String>,
+) -> Result<Distribution, String> {
     let parts: Vec<&str> = written.split_whitespace().collect();
     let number = |w: &str| w.parse().map_err(|_| format!("`{w}` is no number"));
     let distribution = match parts[..] {

@@ -116,7 +116,8 @@ impl Document {
                 }
                 at.push((axis.name.clone(), label.clone()));
             }
-            let scenario = if axes.is_empty() { check::check(&raw)? } else { check::check(&raw::read(tree)?)? };
+            let scenario =
+                if axes.is_empty() { check::check(&raw)? } else { check::check(&raw::read(tree)?)? };
             points.push(Point { at, scenario });
         }
         let runs = check::runs(&raw)?;
@@ -158,12 +159,10 @@ fn axes<'t>(tree: &Tree<'t>, sweeps: &[raw::Sweep]) -> Checked<Vec<Axis<'t>>> {
     let written = tree.get_ref().get("sweep").and_then(|list| list.get_ref().as_array());
     let mut axes = Vec::new();
     for (sweep, entry) in sweeps.iter().zip(written.into_iter().flatten()) {
-        let paths: Vec<Vec<Segment>> = sweep
-            .set
-            .names()
-            .map(|(path, place)| segments(path, place.start + 1))
-            .collect::<Checked<_>>()?;
-        let list = entry.get_ref().as_table().and_then(|t| t.get("values")).and_then(|v| v.get_ref().as_array());
+        let paths: Vec<Vec<Segment>> =
+            sweep.set.names().map(|(path, place)| segments(path, place.start + 1)).collect::<Checked<_>>()?;
+        let list =
+            entry.get_ref().as_table().and_then(|t| t.get("values")).and_then(|v| v.get_ref().as_array());
         let values: Vec<_> = list
             .into_iter()
             .flatten()
@@ -172,7 +171,12 @@ fn axes<'t>(tree: &Tree<'t>, sweeps: &[raw::Sweep]) -> Checked<Vec<Axis<'t>>> {
                     Some(several) if paths.len() > 1 => {
                         if several.len() != paths.len() {
                             let what = format!("{} values for {} keys", several.len(), paths.len());
-                            return Err(Mistake::new(Fault::Conflict, value.span(), what, "one for each key of `set`"));
+                            return Err(Mistake::new(
+                                Fault::Conflict,
+                                value.span(),
+                                what,
+                                "one for each key of `set`",
+                            ));
                         }
                         several.iter().cloned().collect()
                     }
@@ -247,8 +251,13 @@ fn segments(path: &str, start: usize) -> Checked<Vec<Segment>> {
                 let name = part.trim_matches(['"', '\'']);
                 let place = start + from..start + at;
                 if name.is_empty() {
-                    return Err(Mistake::new(Fault::Path, place, "a path with nothing between its dots", "here")
-                        .hint("for example link.bottleneck.rate"));
+                    return Err(Mistake::new(
+                        Fault::Path,
+                        place,
+                        "a path with nothing between its dots",
+                        "here",
+                    )
+                    .hint("for example link.bottleneck.rate"));
                 }
                 list.push(Segment { name: name.to_owned(), place });
                 from = at + 1;
@@ -275,7 +284,12 @@ fn put<'t>(here: &mut DeTable<'t>, path: &[Segment], value: Value<'t>) -> Checke
     }
     if here.get(name).is_none() {
         if matches!(name, "link" | "flow" | "sweep") {
-            return Err(Mistake::new(Fault::Path, first.place.clone(), format!("there is no `[[{name}]]`"), "here"));
+            return Err(Mistake::new(
+                Fault::Path,
+                first.place.clone(),
+                format!("there is no `[[{name}]]`"),
+                "here",
+            ));
         }
         let key = Spanned::new(first.place.clone(), Cow::Owned(first.name.clone()));
         here.insert(key, Spanned::new(first.place.clone(), DeValue::Table(DeTable::new())));
@@ -285,14 +299,20 @@ fn put<'t>(here: &mut DeTable<'t>, path: &[Segment], value: Value<'t>) -> Checke
         DeValue::Table(table) => put(table, rest, value),
         DeValue::Array(list) => {
             let Some((entry, rest)) = rest.split_first() else { return Ok(()) };
-            let names: Vec<String> = list.iter().enumerate().map(|(i, one)| name_of(name, i, one.get_ref())).collect();
+            let names: Vec<String> =
+                list.iter().enumerate().map(|(i, one)| name_of(name, i, one.get_ref())).collect();
             let by_name = names.iter().position(|known| *known == entry.name);
             let found = by_name.or_else(|| entry.name.parse().ok().filter(|i| *i < names.len()));
             let Some(found) = found else {
                 let known: Vec<&str> = names.iter().map(String::as_str).collect();
                 let what = format!("there is no `{}` in `{name}`", entry.name);
-                return Err(Mistake::new(Fault::Path, entry.place.clone(), what, "neither a name nor a number of an entry")
-                    .hint(suggest::hint(&entry.name, &known)));
+                return Err(Mistake::new(
+                    Fault::Path,
+                    entry.place.clone(),
+                    what,
+                    "neither a name nor a number of an entry",
+                )
+                .hint(suggest::hint(&entry.name, &known)));
             };
             let Some(element) = list.get_mut(found) else { return Ok(()) };
             if rest.is_empty() {
@@ -367,7 +387,8 @@ fn strip_table<'t>(table: DeTable<'t>, path: &str, found: &mut Vec<Provenance>) 
     table
         .into_iter()
         .map(|(key, value)| {
-            let path = if path.is_empty() { key.get_ref().to_string() } else { format!("{path}.{}", key.get_ref()) };
+            let path =
+                if path.is_empty() { key.get_ref().to_string() } else { format!("{path}.{}", key.get_ref()) };
             Ok((key, strip(value, &path, found)?))
         })
         .collect()

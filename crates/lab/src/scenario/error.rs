@@ -111,11 +111,8 @@ impl Mistake {
     /// At its place in one of several texts, of which each has a name and the offset at which it begins.
     pub(super) fn in_texts(self, texts: &[(String, String, usize)]) -> ScenarioError {
         let fallback = (String::new(), String::new(), 0);
-        let (name, text, start) = texts
-            .iter()
-            .rev()
-            .find(|(_, _, start)| *start <= self.place.start)
-            .unwrap_or(&fallback);
+        let (name, text, start) =
+            texts.iter().rev().find(|(_, _, start)| *start <= self.place.start).unwrap_or(&fallback);
         let place = self.place.start.saturating_sub(*start)..self.place.end.saturating_sub(*start);
         ScenarioError::Invalid(Box::new(InvalidScenario {
             fault: self.fault,

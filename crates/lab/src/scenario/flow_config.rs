@@ -6,8 +6,8 @@ use tfrc_units::{Dscp, NotADscp, text};
 use super::axis;
 use super::check::{Checked, parsed};
 use super::error::{Fault, Mistake};
-use super::raw::Spanned;
 use super::rate_control::{self, AXES};
+use super::raw::Spanned;
 use super::{raw, suggest};
 
 /// The settings of a flow of `packet_size` as its kind says, with what is written in its table on top.
@@ -35,7 +35,9 @@ pub(super) fn config(
         if key.get_ref() == "packet_size" && packet_size != PacketSize::Own && value.get_ref().0 != "tfrc-sp"
         {
             let what = "the kind `tfrc-sp` has a packet size of its own";
-            return Err(Mistake::new(Fault::Conflict, value.span(), what, "another").hint("write kind = \"tfrc\""));
+            return Err(
+                Mistake::new(Fault::Conflict, value.span(), what, "another").hint("write kind = \"tfrc\"")
+            );
         }
     }
     for axis in AXES {
@@ -72,8 +74,10 @@ fn guarantee(flow: &raw::Flow) -> Checked<Guarantee> {
         let start = flow.guarantee_start.as_ref().map(Spanned::span);
         return match start.or(flow.guarantee_threshold.as_ref().map(Spanned::span)) {
             None => Ok(Guarantee::None),
-            Some(place) => Err(Mistake::new(Fault::Idle, place, "nothing is guaranteed", "does nothing here")
-                .hint("add guarantee = \"500kbit/s\"")),
+            Some(place) => {
+                Err(Mistake::new(Fault::Idle, place, "nothing is guaranteed", "does nothing here")
+                    .hint("add guarantee = \"500kbit/s\""))
+            }
         };
     };
     let y = flow.guarantee_threshold.as_ref();

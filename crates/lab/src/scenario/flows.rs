@@ -13,8 +13,8 @@ use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned, Text};
 use super::web_settings::{self, WebTraffic};
 use super::{
-    Application, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow, TcpFlow, TfrcFlow,
-    WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
+    Application, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow, TcpFlow,
+    TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
 };
 
 /// All kinds of flows.
@@ -114,7 +114,9 @@ fn one(flow: &raw::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
     let kind = flow.kind.get_ref().as_str();
     if !KINDS.contains(&kind) {
         let what = format!("there is no kind of flow `{kind}`");
-        return Err(Mistake::new(Fault::Word, flow.kind.span(), what, "not a kind").hint(suggest::hint(kind, KINDS)));
+        return Err(
+            Mistake::new(Fault::Word, flow.kind.span(), what, "not a kind").hint(suggest::hint(kind, KINDS))
+        );
     }
     idle_keys(flow, kind)?;
     let (from, to) = names.pair(&flow.from, &flow.to)?;
@@ -192,7 +194,8 @@ fn idle_keys(flow: &raw::Flow, kind: &str) -> Checked<()> {
 fn seconds(given: &Spanned<Text>) -> Checked<Distribution> {
     let written = &given.get_ref().0;
     distribution::seconds(written).map_err(|hint| {
-        Mistake::new(Fault::Quantity, given.span(), format!("`{written}` is no time"), "not understood").hint(hint)
+        Mistake::new(Fault::Quantity, given.span(), format!("`{written}` is no time"), "not understood")
+            .hint(hint)
     })
 }
 
@@ -204,7 +207,11 @@ fn latest(distribution: Distribution) -> f64 {
     }
 }
 
-fn lines(flow: &raw::Flow, names: &Names<'_>, (from, to): (tfrc_sim::NodeId, tfrc_sim::NodeId)) -> Checked<Lines> {
+fn lines(
+    flow: &raw::Flow,
+    names: &Names<'_>,
+    (from, to): (tfrc_sim::NodeId, tfrc_sim::NodeId),
+) -> Checked<Lines> {
     let line = |raw: &raw::OwnLine| {
         Ok(OwnLine {
             rate: raw.rate.as_ref().map_or(Ok(Rate::INFINITY), |t| parsed(t, text::rate))?,
@@ -280,8 +287,13 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
         Some(rate) => {
             let r = *rate.get_ref();
             if !(1e-3..=1e7).contains(&r) {
-                return Err(Mistake::new(Fault::Range, rate.span(), format!("{r} packets a second"), "out of range")
-                    .hint("from 0.001 to 10000000; leave it out for a flow that always has something to send"));
+                return Err(Mistake::new(
+                    Fault::Range,
+                    rate.span(),
+                    format!("{r} packets a second"),
+                    "out of range",
+                )
+                .hint("from 0.001 to 10000000; leave it out for a flow that always has something to send"));
             }
             Pace::Every(Duration::from_secs_f64(1.0 / r))
         }
@@ -345,8 +357,13 @@ fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
     };
     if segment > 1400 || application.sizes.is_some_and(|sizes| latest(sizes) > 1400.0) {
         let place = flow.segment.as_ref().map_or(flow.kind.span(), Spanned::span);
-        return Err(Mistake::new(Fault::Range, place, "a datagram of DCCP must fit into a packet", "too long")
-            .hint("at most 1400 bytes"));
+        return Err(Mistake::new(
+            Fault::Range,
+            place,
+            "a datagram of DCCP must fit into a packet",
+            "too long",
+        )
+        .hint("at most 1400 bytes"));
     }
     let (config, dscp) = flow_config::config(flow, PacketSize::Own, segment, HEADER_BYTES)?;
     let precedence = drop_precedence(dscp);
@@ -397,8 +414,13 @@ fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
         (Some(rate), None) | (None, Some(rate)) => rate,
         (None, None) => {
             let what = "`rate` is missing";
-            return Err(Mistake::new(Fault::MissingKey, flow.kind.span(), what, "a flow of this kind needs it")
-                .hint("add rate = \"1Mbit/s\", the rate of data"));
+            return Err(Mistake::new(
+                Fault::MissingKey,
+                flow.kind.span(),
+                what,
+                "a flow of this kind needs it",
+            )
+            .hint("add rate = \"1Mbit/s\", the rate of data"));
         }
         (Some(_), Some(_)) => {
             let place = flow.rate.as_ref().map_or(flow.kind.span(), Spanned::span);
@@ -410,8 +432,13 @@ fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
         ("onoff", Some(Phases { on, off })) => Pattern::OnOff { rate, on, off },
         ("onoff", None) => {
             let what = "`on` and `off` are missing";
-            return Err(Mistake::new(Fault::MissingKey, flow.kind.span(), what, "a flow of this kind needs them")
-                .hint("for example on = \"exponential 1s\", off = \"exponential 1.35s\""));
+            return Err(Mistake::new(
+                Fault::MissingKey,
+                flow.kind.span(),
+                what,
+                "a flow of this kind needs them",
+            )
+            .hint("for example on = \"exponential 1s\", off = \"exponential 1.35s\""));
         }
         _ => Pattern::Constant(rate),
     };

@@ -33,7 +33,8 @@ impl Scenario {
                 };
                 let start = Instant::ZERO + Duration::from_secs_f64(draw("start", flow.start));
                 let rtt = flow.lines.rtt.map(|(rtt, path)| (draw("rtt", rtt) - path.as_secs_f64()) / 2.0);
-                let access = |line: &OwnLine| (line.clone(), rtt.unwrap_or_else(|| draw("access", line.delay)));
+                let access =
+                    |line: &OwnLine| (line.clone(), rtt.unwrap_or_else(|| draw("access", line.delay)));
                 let exit = |line: &OwnLine| (line.clone(), draw("exit", line.delay));
                 let from = match flow.lines.access.as_ref().map(access) {
                     None => flow.from,
@@ -51,7 +52,14 @@ impl Scenario {
 }
 
 /// A host at the end of a line of its own to `node`, both ways. Without a free name for it the host is the node itself.
-fn own_line(network: &mut Network, flow: &str, what: &str, node: NodeId, line: &OwnLine, delay: f64) -> NodeId {
+fn own_line(
+    network: &mut Network,
+    flow: &str,
+    what: &str,
+    node: NodeId,
+    line: &OwnLine,
+    delay: f64,
+) -> NodeId {
     let Ok(host) = network.node(&format!("{flow}/{what}")) else { return node };
     let delay = Duration::from_secs_f64(delay);
     for (name, from, to) in

@@ -66,89 +66,92 @@ pub(super) const fn rio() -> Rio {
 }
 
 /// The keys of `red`.
-pub(super) const RED: &[Axis<Red>] = &[
-    Axis {
-        key: "revision",
-        words: &["paper", "adaptive", "ns2"],
-        quantity: None,
-        set: |s, written| {
-            *s = match written {
-                "paper" => Red::new(s.limit),
-                "adaptive" => Red {
-                    thresholds: Thresholds::Automatic { target_delay: Duration::from_millis(5) },
-                    weight: Weight::Automatic,
-                    adaptation: Adaptation::paper(),
-                    ..Red::new(s.limit)
-                },
-                "ns2" => Red::ns2(s.limit),
-                _ => return Err(Wrong::Value),
-            };
-            Ok(())
+pub(super) const RED: &[Axis<Red>] =
+    &[
+        Axis {
+            key: "revision",
+            words: &["paper", "adaptive", "ns2"],
+            quantity: None,
+            set: |s, written| {
+                *s = match written {
+                    "paper" => Red::new(s.limit),
+                    "adaptive" => Red {
+                        thresholds: Thresholds::Automatic { target_delay: Duration::from_millis(5) },
+                        weight: Weight::Automatic,
+                        adaptation: Adaptation::paper(),
+                        ..Red::new(s.limit)
+                    },
+                    "ns2" => Red::ns2(s.limit),
+                    _ => return Err(Wrong::Value),
+                };
+                Ok(())
+            },
         },
-    },
-    quantity!("limit", [], "a limit, such as 100p", |s, w| s.limit = limit(w)?),
-    words!("measure", |s| s.measure, { "packets" => Measure::Packets, "bytes" => Measure::Bytes }),
-    words!("mode", |s| s.mode, { "packet" => DropMode::Packet, "byte" => DropMode::Byte }),
-    quantity!("mean_packet", [], "a size, such as 500B", |s, w| s.mean_packet = bytes(w)?),
-    words!("thresholds", |s| s.thresholds, {
-        "fixed" => Thresholds::Fixed { min: 5.0, max: 15.0 },
-        "automatic" => Thresholds::Automatic { target_delay: Duration::from_millis(5) },
-    }),
-    parameter!("min", "a number of packets, such as 5", number, |s| &mut s.thresholds,
+        quantity!("limit", [], "a limit, such as 100p", |s, w| s.limit = limit(w)?),
+        words!("measure", |s| s.measure, { "packets" => Measure::Packets, "bytes" => Measure::Bytes }),
+        words!("mode", |s| s.mode, { "packet" => DropMode::Packet, "byte" => DropMode::Byte }),
+        quantity!("mean_packet", [], "a size, such as 500B", |s, w| s.mean_packet = bytes(w)?),
+        words!("thresholds", |s| s.thresholds, {
+            "fixed" => Thresholds::Fixed { min: 5.0, max: 15.0 },
+            "automatic" => Thresholds::Automatic { target_delay: Duration::from_millis(5) },
+        }),
+        parameter!("min", "a number of packets, such as 5", number, |s| &mut s.thresholds,
         Thresholds::Fixed { min, .. } => *min, needs "thresholds = \"fixed\""),
-    parameter!("max", "a number of packets, such as 15", number, |s| &mut s.thresholds,
+        parameter!("max", "a number of packets, such as 15", number, |s| &mut s.thresholds,
         Thresholds::Fixed { max, .. } => *max, needs "thresholds = \"fixed\""),
-    parameter!("target_delay", "a time, such as 5ms", time, |s| &mut s.thresholds,
+        parameter!("target_delay", "a time, such as 5ms", time, |s| &mut s.thresholds,
         Thresholds::Automatic { target_delay } => *target_delay, needs "thresholds = \"automatic\""),
-    quantity!("max_p", [], "a probability, such as 0.1", |s, w| s.max_p = share(w)?),
-    quantity!("weight", ["automatic", "automatic-ns2"], "a weight, such as 0.002", |s, w| s.weight = match w {
-        "automatic" => Weight::Automatic,
-        "automatic-ns2" => Weight::AutomaticNs2,
-        _ => Weight::Fixed(number(w)?),
-    }),
-    words!("above_max", |s| s.above_max, {
-        "drop" => AboveMax::Drop,
-        "gentle" => AboveMax::Gentle,
-        "gentle-from-start" => AboveMax::GentleFromStart,
-    }),
-    words!("spacing", |s| s.spacing, {
-        "geometric" => Spacing::Geometric,
-        "uniform" => Spacing::Uniform,
-        "wait" => Spacing::Wait,
-    }),
-    words!("adaptation", |s| s.adaptation, {
-        "off" => Adaptation::Off,
-        "paper" => Adaptation::paper(),
-        "ns2" => Adaptation::ns2(),
-    }),
-    parameter!("adaptation_interval", "a time, such as 500ms", time, |s| &mut s.adaptation,
+        quantity!("max_p", [], "a probability, such as 0.1", |s, w| s.max_p = share(w)?),
+        quantity!("weight", ["automatic", "automatic-ns2"], "a weight, such as 0.002", |s, w| s.weight =
+            match w {
+                "automatic" => Weight::Automatic,
+                "automatic-ns2" => Weight::AutomaticNs2,
+                _ => Weight::Fixed(number(w)?),
+            }),
+        words!("above_max", |s| s.above_max, {
+            "drop" => AboveMax::Drop,
+            "gentle" => AboveMax::Gentle,
+            "gentle-from-start" => AboveMax::GentleFromStart,
+        }),
+        words!("spacing", |s| s.spacing, {
+            "geometric" => Spacing::Geometric,
+            "uniform" => Spacing::Uniform,
+            "wait" => Spacing::Wait,
+        }),
+        words!("adaptation", |s| s.adaptation, {
+            "off" => Adaptation::Off,
+            "paper" => Adaptation::paper(),
+            "ns2" => Adaptation::ns2(),
+        }),
+        parameter!("adaptation_interval", "a time, such as 500ms", time, |s| &mut s.adaptation,
         Adaptation::Aimd { interval, .. } => *interval, needs "adaptation"),
-    parameter!("adaptation_alpha", "a number, such as 0.01", number, |s| &mut s.adaptation,
+        parameter!("adaptation_alpha", "a number, such as 0.01", number, |s| &mut s.adaptation,
         Adaptation::Aimd { alpha, .. } => *alpha, needs "adaptation"),
-    parameter!("adaptation_beta", "a factor, such as 0.9", number, |s| &mut s.adaptation,
+        parameter!("adaptation_beta", "a factor, such as 0.9", number, |s| &mut s.adaptation,
         Adaptation::Aimd { beta, .. } => *beta, needs "adaptation"),
-    parameter!("adaptation_low", "a share, such as 0.4", number, |s| &mut s.adaptation,
+        parameter!("adaptation_low", "a share, such as 0.4", number, |s| &mut s.adaptation,
         Adaptation::Aimd { low, .. } => *low, needs "adaptation"),
-    parameter!("adaptation_high", "a share, such as 0.6", number, |s| &mut s.adaptation,
+        parameter!("adaptation_high", "a share, such as 0.6", number, |s| &mut s.adaptation,
         Adaptation::Aimd { high, .. } => *high, needs "adaptation"),
-    parameter!("adaptation_bottom", "a probability, such as 0.01", |w| share(w).map(Bottom::Fixed),
+        parameter!("adaptation_bottom", "a probability, such as 0.01", |w| share(w).map(Bottom::Fixed),
         |s| &mut s.adaptation, Adaptation::Aimd { bottom, .. } => *bottom, needs "adaptation"),
-    parameter!("adaptation_top", "a probability, such as 0.5", share, |s| &mut s.adaptation,
+        parameter!("adaptation_top", "a probability, such as 0.5", share, |s| &mut s.adaptation,
         Adaptation::Aimd { top, .. } => *top, needs "adaptation"),
-    quantity!("ecn", ["off", "on"], "the probability from which on it drops", |s, w| s.marking = marking(w)?),
-    words!("byte_count", |s| s.byte_count, {
-        "exact" => ByteCount::Exact,
-        "whole-packets" => ByteCount::WholePackets,
-    }),
-    words!("early_drop", |s| s.early_drop, {
-        "always" => EarlyDrop::Always,
-        "two-waiting" => EarlyDrop::TwoWaiting,
-    }),
-    words!("forced", |s| s.forced, {
-        "drop" => Forced::Drop,
-        "by-probability" => Forced::ByProbability,
-    }),
-];
+        quantity!("ecn", ["off", "on"], "the probability from which on it drops", |s, w| s.marking =
+            marking(w)?),
+        words!("byte_count", |s| s.byte_count, {
+            "exact" => ByteCount::Exact,
+            "whole-packets" => ByteCount::WholePackets,
+        }),
+        words!("early_drop", |s| s.early_drop, {
+            "always" => EarlyDrop::Always,
+            "two-waiting" => EarlyDrop::TwoWaiting,
+        }),
+        words!("forced", |s| s.forced, {
+            "drop" => Forced::Drop,
+            "by-probability" => Forced::ByProbability,
+        }),
+    ];
 
 /// The keys of `rio`: curves for low, medium and high drop precedence, which are in and out of profile.
 pub(super) const RIO: &[Axis<Rio>] = &[

@@ -80,7 +80,8 @@ fn reverse(given: &Spanned<raw::Reverse>, back: LinkSpec, groups: &[Group]) -> C
             .hint("possible: \"same\", \"none\", or a table such as { rate = \"1Mbit/s\" }")),
         },
         raw::Reverse::Table(table) => {
-            let (loss, losses) = table.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
+            let (loss, losses) =
+                table.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
             Ok(Some(LinkSpec {
                 rate: table.rate.as_ref().map_or(Ok(back.rate), |t| parsed(t, text::rate))?,
                 delay: table.delay.as_ref().map_or(Ok(back.delay), time)?,
@@ -138,8 +139,13 @@ pub(super) fn queue(given: &Spanned<raw::Queue>) -> Checked<Queue> {
                 (None, None, None, None, Some(t)) => {
                     settings(link_settings::RIO, link_settings::rio(), t).map(Queue::Rio)
                 }
-                _ => Err(Mistake::new(Fault::Conflict, given.span(), "a queue has one discipline", "none, or several")
-                    .hint("for example { red = { limit = \"100p\" } }")),
+                _ => Err(Mistake::new(
+                    Fault::Conflict,
+                    given.span(),
+                    "a queue has one discipline",
+                    "none, or several",
+                )
+                .hint("for example { red = { limit = \"100p\" } }")),
             }
         }
     }
@@ -236,10 +242,9 @@ fn markers(raw: &[raw::Marker], groups: &[Group]) -> Checked<Vec<MarkerRule>> {
 fn marker_rule(raw: &raw::Marker, groups: &[Group]) -> Checked<MarkerRule> {
     let marker = match (&raw.fixed, &raw.token_bucket, &raw.single_rate) {
         (Some(w), None, None) => Marker::Fixed(precedence("fixed", w)?),
-        (None, Some(bucket), None) => Marker::TokenBucket {
-            cir: parsed(&bucket.rate, text::rate)?,
-            burst: burst_bytes(&bucket.burst)?,
-        },
+        (None, Some(bucket), None) => {
+            Marker::TokenBucket { cir: parsed(&bucket.rate, text::rate)?, burst: burst_bytes(&bucket.burst)? }
+        }
         (None, None, Some(rate)) => Marker::SingleRate {
             cir: parsed(&rate.rate, text::rate)?,
             cbs: burst_bytes(&rate.burst)?,
@@ -256,8 +261,13 @@ fn marker_rule(raw: &raw::Marker, groups: &[Group]) -> Checked<MarkerRule> {
             let place = [&raw.fixed, &raw.scope].into_iter().flatten().map(Spanned::span).next();
             let burst = raw.token_bucket.as_ref().map(|b| b.rate.span());
             let place = place.or(burst).or(raw.single_rate.as_ref().map(|r| r.rate.span())).unwrap_or(0..0);
-            return Err(Mistake::new(Fault::Conflict, place, "a marker meters in one way", "none, or several")
-                .hint("one of fixed, token_bucket, single_rate"));
+            return Err(Mistake::new(
+                Fault::Conflict,
+                place,
+                "a marker meters in one way",
+                "none, or several",
+            )
+            .hint("one of fixed, token_bucket, single_rate"));
         }
     };
     let scope = raw.scope.as_ref().map_or(Ok(MeterScope::Aggregate), |w| {

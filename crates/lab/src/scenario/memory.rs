@@ -25,8 +25,7 @@ impl Scenario {
     #[must_use]
     pub fn memory_estimate(&self) -> u64 {
         let bins = self.duration.as_nanos().div_ceil(BIN.as_nanos());
-        let links: u64 =
-            self.network.links().map(|(_, spec)| link(spec)).fold(0, u64::saturating_add);
+        let links: u64 = self.network.links().map(|(_, spec)| link(spec)).fold(0, u64::saturating_add);
         let flows = self.flows.iter().map(|flow| {
             let own = u64::from(flow.lines.access.is_some()) + u64::from(flow.lines.exit.is_some());
             let agents = match &flow.kind {
@@ -37,7 +36,8 @@ impl Scenario {
             let each = agents + bins.saturating_mul(8) + own * 2 * LINK_BYTES;
             // Routes are a table of all nodes by all nodes.
             let nodes = own.saturating_mul(u64::from(flow.group.count));
-            each.saturating_mul(u64::from(flow.group.count)).saturating_add(nodes.saturating_mul(nodes).saturating_mul(8))
+            each.saturating_mul(u64::from(flow.group.count))
+                .saturating_add(nodes.saturating_mul(nodes).saturating_mul(8))
         });
         links.saturating_add(flows.fold(0, u64::saturating_add))
     }

@@ -97,8 +97,8 @@ pub use document::{Document, Origin, Provenance};
 pub use error::{Fault, InvalidScenario, ScenarioError};
 pub use flows::Group;
 pub(crate) use layout::Member;
-pub(crate) use tcp_settings::name as tcp_name;
 pub use schema::schema;
+pub(crate) use tcp_settings::name as tcp_name;
 pub use web_settings::WebTraffic;
 
 /// A scenario that has passed all checks.

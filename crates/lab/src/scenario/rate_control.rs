@@ -11,9 +11,7 @@ use tfrc::{
 };
 use tfrc_units::{Duration, Rate};
 
-use super::axis::{
-    self, Wrong, bytes, count, long, number, parameter, quantity, rate, time, words,
-};
+use super::axis::{self, Wrong, bytes, count, long, number, parameter, quantity, rate, time, words};
 pub use super::axis::{Axis, Refusal};
 
 /// The size to compare with unless another is given.

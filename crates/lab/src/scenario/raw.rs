@@ -457,9 +457,16 @@ pub(super) fn explain(error: &toml::de::Error) -> Mistake {
         return Mistake::new(Fault::MissingKey, place, format!("`{missing}` is missing"), "in this table")
             .hint(format!("add `{missing} = …`"));
     }
-    if let Some((given, expected)) = message.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected ")) {
-        return Mistake::new(Fault::WrongType, place, format!("{given} cannot stand here"), "of another type")
-            .hint(format!("expected {expected}"));
+    if let Some((given, expected)) =
+        message.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected "))
+    {
+        return Mistake::new(
+            Fault::WrongType,
+            place,
+            format!("{given} cannot stand here"),
+            "of another type",
+        )
+        .hint(format!("expected {expected}"));
     }
     if message.starts_with("invalid value") {
         return Mistake::new(Fault::Range, place, message, "here");

@@ -2,9 +2,9 @@
 //! means and where it comes from.
 
 use tfrc_sim::tcp::{
-    Acks, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, OptionBytes, PartialAck, PartialAckTimer, Pipe,
-    Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Settings, Shrink, SynMode, Timestamps,
-    Variant,
+    Acks, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, OptionBytes, PartialAck,
+    PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Settings, Shrink,
+    SynMode, Timestamps, Variant,
 };
 
 use super::axis::{Axis, Wrong, bytes, quantity, time, whole, words};
@@ -53,17 +53,23 @@ pub(super) const AXES: &[Axis<Settings>] = &[
         "rfc3390" => InitialWindow::Rfc3390,
         _ => InitialWindow::Segments(whole(w)?),
     }),
-    quantity!("increase", ["per-ack"], "the most segments of one acknowledgement that count, such as 1", |s, w| {
-        s.increase = match w {
-            "per-ack" => Increase::PerAck,
-            _ => Increase::Counted { limit: whole(w)? },
+    quantity!(
+        "increase",
+        ["per-ack"],
+        "the most segments of one acknowledgement that count, such as 1",
+        |s, w| {
+            s.increase = match w {
+                "per-ack" => Increase::PerAck,
+                _ => Increase::Counted { limit: whole(w)? },
+            }
         }
-    }),
+    ),
     words!("fast_convergence", |s| s.fast_convergence, {
         "on" => FastConvergence::On,
         "off" => FastConvergence::Off,
     }),
-    quantity!("dup_threshold", [], "a number of acknowledgements, such as 3", |s, w| s.dup_threshold = whole(w)?),
+    quantity!("dup_threshold", [], "a number of acknowledgements, such as 3", |s, w| s.dup_threshold =
+        whole(w)?),
     words!("limited_transmit", |s| s.limited_transmit, {
         "on" => LimitedTransmit::On,
         "off" => LimitedTransmit::Off,
@@ -104,10 +110,11 @@ pub(super) const AXES: &[Axis<Settings>] = &[
     words!("ecn", |s| s.ecn, { "off" => EcnMode::Off, "on" => EcnMode::On }),
     words!("timestamps", |s| s.timestamps, { "off" => Timestamps::Off, "on" => Timestamps::On }),
     words!("syn", |s| s.syn, { "off" => SynMode::Off, "on" => SynMode::On }),
-    quantity!("acks", ["each"], "the longest delay of an acknowledgement, such as 200ms", |s, w| s.acks = match w {
-        "each" => Acks::Each,
-        _ => Acks::Delayed(time(w)?),
-    }),
+    quantity!("acks", ["each"], "the longest delay of an acknowledgement, such as 200ms", |s, w| s.acks =
+        match w {
+            "each" => Acks::Each,
+            _ => Acks::Delayed(time(w)?),
+        }),
     quantity!("initial_rto", [], "a time, such as 1s", |s, w| s.initial_rto = time(w)?),
     quantity!("min_rto", [], "a time, such as 200ms", |s, w| s.min_rto = time(w)?),
     quantity!("max_rto", [], "a time, such as 60s", |s, w| s.max_rto = time(w)?),

@@ -63,14 +63,18 @@ pub(super) const AXES: &[Axis<WebTraffic>] = &[
     quantity!("apart", [], "the time from one session to the next, such as \"exponential 1s\"", |s, w| {
         s.arrivals = Arrivals::Apart(in_seconds(w)?);
     }),
-    quantity!("pages", ["endless"], "pages of a session, such as 10 or \"exponential 5\"", |s, w| s.pages = match w {
-        "endless" => None,
-        _ => Some(in_numbers(w)?),
-    }),
-    quantity!("between_pages", [], "a time or a distribution, such as \"exponential 15s\"", |s, w| s.between_pages = in_seconds(w)?),
+    quantity!("pages", ["endless"], "pages of a session, such as 10 or \"exponential 5\"", |s, w| s.pages =
+        match w {
+            "endless" => None,
+            _ => Some(in_numbers(w)?),
+        }),
+    quantity!("between_pages", [], "a time or a distribution, such as \"exponential 15s\"", |s, w| s
+        .between_pages =
+        in_seconds(w)?),
     quantity!("objects", [], "objects of a page, such as 1", |s, w| s.objects = in_numbers(w)?),
     quantity!("between_objects", [], "a time or a distribution", |s, w| s.between_objects = in_seconds(w)?),
-    quantity!("object", [], "segments of an object, such as \"pareto-ii 12 1.2\"", |s, w| s.object = in_numbers(w)?),
+    quantity!("object", [], "segments of an object, such as \"pareto-ii 12 1.2\"", |s, w| s.object =
+        in_numbers(w)?),
     quantity!("request", [], "a size, such as 40B", |s, w| s.request = bytes(w)?),
     quantity!("think", [], "a time, such as 10ms", |s, w| s.think = time(w)?),
 ];

@@ -155,8 +155,9 @@ fn published(scenario: &Path, name: &str, results: &Results) -> Result<Vec<Compa
             "`compare` names a CSV file beside the scenario",
         )
     })?;
-    compare(&text, results)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "see docs/scenarios.md, `compare`"))
+    compare(&text, results).map_err(|error| {
+        Failure::usage(format!("{}: {error}", path.display()), "see docs/scenarios.md, `compare`")
+    })
 }
 
 fn merged(files: &[std::path::PathBuf]) -> Result<Results, Failure> {

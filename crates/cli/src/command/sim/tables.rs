@@ -42,14 +42,18 @@ pub(super) fn single(outcome: &Outcome) -> String {
 pub(super) fn several(results: &Results, compared: &[Comparison]) -> String {
     let runs: usize = results.points.iter().map(|point| point.runs.len()).sum();
     let mut text = match results.shard {
-        None => format!("{} points, {} runs each; means ± 95 % intervals\n", results.points.len(), results.runs),
+        None => {
+            format!("{} points, {} runs each; means ± 95 % intervals\n", results.points.len(), results.runs)
+        }
         Some(shard) => format!("{runs} runs of shard {}/{}; print them with --json\n", shard.index, shard.of),
     };
     for point in &results.points {
         text.push_str(&one_point(point));
     }
     if !compared.is_empty() {
-        text.push_str("\nquantity                                 published       measured             ratio\n");
+        text.push_str(
+            "\nquantity                                 published       measured             ratio\n",
+        );
         for row in compared {
             let at: Vec<String> = row.at.iter().map(|(key, value)| format!("{key}={value} ")).collect();
             let measured = Estimate { mean: row.measured, ci95: row.ci95 };
@@ -109,7 +113,9 @@ fn with_interval(estimate: Estimate, show: fn(f64) -> String) -> String {
 
 /// What it cost.
 pub(super) fn timing(timing: &Timing) -> String {
-    let memory = timing.peak_memory_bytes.map_or(String::new(), |bytes| format!(", {} of memory", human::bytes(bytes)));
+    let memory = timing
+        .peak_memory_bytes
+        .map_or(String::new(), |bytes| format!(", {} of memory", human::bytes(bytes)));
     let text = format!(
         "\nprocessor {}, passed {}, {} ns a packet-hop{memory}",
         human::time(timing.cpu_s),
