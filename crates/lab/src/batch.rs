@@ -293,7 +293,7 @@ fn means(point: &PointResult) -> Means {
     };
     let outcomes: Vec<&Outcome> = point.runs.iter().map(|run| &run.outcome).collect();
     let rows = |names: &mut dyn Iterator<Item = (usize, &str)>,
-                values: &dyn Fn(&Outcome, usize) -> Vec<(&'static str, Option<f64>)>| {
+                values: &dyn Fn(&Outcome, usize) -> Values| {
         names.map(|(i, id)| row(id, outcomes.iter().map(|outcome| values(outcome, i)).collect())).collect()
     };
     let flows = &mut first.outcome.flows.iter().map(|flow| flow.id.as_str()).enumerate();

@@ -16,13 +16,16 @@ const PROTOCOL: u8 = 33;
 const TTL: u8 = 64;
 const DO_NOT_FRAGMENT: [u8; 2] = [0x40, 0x00];
 
+/// An IP packet, and when it was seen.
+pub type Captured = (Instant, Vec<u8>);
+
 /// Writes packets, each with the time at which it was seen; virtual time zero is 1970.
 ///
 /// # Errors
 /// Those of the writer.
 pub fn write_pcap<'a>(
     out: &mut dyn Write,
-    packets: impl IntoIterator<Item = &'a (Instant, Vec<u8>)>,
+    packets: impl IntoIterator<Item = &'a Captured>,
 ) -> io::Result<()> {
     out.write_all(&MAGIC.to_le_bytes())?;
     for word in [2_u16, 4] {

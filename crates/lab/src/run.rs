@@ -6,6 +6,7 @@ use tfrc_sim::{Engine, LinkStats};
 use tfrc_units::{Duration, Instant, Rate};
 
 use crate::agent::{Any, DccpHost};
+use crate::capture::Captured;
 use crate::metric::{BIN, Series};
 use crate::progress::{Ends, Progress, attach, progress, sent_bytes};
 use crate::record::{FlowSummary, Interval};
@@ -91,7 +92,7 @@ pub fn run_captured(
     scenario: &Scenario,
     every: Duration,
     watch: impl FnMut(Interval),
-) -> Result<(Outcome, Vec<(Instant, Vec<u8>)>), NoDccpFlow> {
+) -> Result<(Outcome, Vec<Captured>), NoDccpFlow> {
     let mut run = Run::new(scenario);
     let captured = run.flows.iter().map(|ends| ends.sender).find(|id| host(&run.engine, *id).is_some());
     let captured = captured.ok_or(NoDccpFlow)?;

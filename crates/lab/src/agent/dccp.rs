@@ -11,6 +11,7 @@ use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, Stre
 use tfrc_units::Instant;
 
 use super::{Payload, Source};
+use crate::capture::Captured;
 use crate::metric::Mean;
 
 /// The next packet may go, or the application has one.
@@ -41,7 +42,7 @@ pub struct DccpHost {
     rtt: Mean,
     /// Feedback packets seen when the round-trip time was last looked at.
     feedback_seen: u64,
-    capture: Option<Vec<(Instant, Vec<u8>)>>,
+    capture: Option<Vec<Captured>>,
 }
 
 /// What an end does.
@@ -110,7 +111,7 @@ impl DccpHost {
     }
 
     /// The packets kept, in the order of time.
-    pub(crate) fn captured(&self) -> &[(Instant, Vec<u8>)] {
+    pub(crate) fn captured(&self) -> &[Captured] {
         self.capture.as_deref().unwrap_or_default()
     }
 
@@ -245,9 +246,7 @@ impl DccpHost {
 /// How both ends behave: the CCID of the flow, and nothing else, both ways.
 fn connection(setup: &HostSetup) -> ConnectionConfig {
     let ccid = match setup.ccid {
-        Ccid::Three => CcidPreference::Three,
         Ccid::Four => CcidPreference::Four,
-        #[allow(unreachable_patterns, reason = "CCIDs may be added")]
         _ => CcidPreference::Three,
     };
     ConnectionConfig {

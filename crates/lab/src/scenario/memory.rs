@@ -10,8 +10,8 @@ use crate::metric::BIN;
 const PACKET_BYTES: u64 = 256;
 /// A packet that fills a line or a queue of bytes, bytes.
 const SMALL_PACKET: u64 = 500;
-/// Bytes of the agents of a flow with what they remember.
-const FLOW_BYTES: u64 = 4 << 10;
+/// Bytes of the agents of a flow with what they remember: 100,000 TFRC flows were seen to take 16 kB each.
+const FLOW_BYTES: u64 = 16 << 10;
 /// The same of a DCCP connection.
 const DCCP_BYTES: u64 = 64 << 10;
 /// The same of a web session.
