@@ -4,7 +4,7 @@
 //! cargo bench -p tfrc-net --bench many -- [--connections 1000] [--seconds 30]
 //! ```
 
-#![expect(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a benchmark measures and prints")]
+#![expect(clippy::disallowed_macros, reason = "a benchmark measures and prints")]
 
 use std::error::Error;
 use std::net::SocketAddr;
