@@ -108,9 +108,9 @@ impl Network {
                 connection.recycle(datagram.bytes);
             }
         }
-        while let Some(connection) = self.client.connection_mut(self.id) {
+        while let Some(connection) = self.client.connection(self.id) {
             if connection.next_send(self.now) != SendDecision::Now
-                || connection.send(self.now, &[7; SIZE]).is_err()
+                || self.client.send(self.now, self.id, &[7; SIZE]).is_err()
             {
                 break;
             }

@@ -76,10 +76,7 @@ impl Machine {
     ) -> Result<(), tfrc_dccp::SendError> {
         let connection = self.number(id);
         let now = self.record(now, || Record::Send { connection, bytes: bytes.to_vec() });
-        match self.endpoint.connection_mut(id) {
-            Some(connection) => connection.send(now, bytes),
-            None => Err(tfrc_dccp::SendError::Blocked(tfrc::BlockReason::Closed)),
-        }
+        self.endpoint.send(now, id, bytes)
     }
 
     pub(crate) fn close(&mut self, now: Instant, id: ConnectionId) {

@@ -55,6 +55,16 @@ impl Connection {
     /// # Errors
     /// [`SendError`] if [`Connection::next_send`] does not say `Now` or the datagram is too long; nothing is sent then.
     pub fn send(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SendError> {
+        self.send_in(now, datagram, &mut Vec::new())
+    }
+
+    /// The same in a buffer of those that have gone, if there is one.
+    pub(crate) fn send_in(
+        &mut self,
+        now: Instant,
+        datagram: &[u8],
+        spare: &mut Vec<Vec<u8>>,
+    ) -> Result<(), SendError> {
         let now = self.advance(now);
         let (length, limit) = (datagram.len(), self.max_datagram());
         if length > limit {
@@ -62,7 +72,7 @@ impl Connection {
         }
         match self.next_send(now) {
             SendDecision::Now => {
-                let mut bytes = core::mem::take(&mut self.pending_buffer);
+                let mut bytes = spare.pop().unwrap_or_default();
                 bytes.clear();
                 bytes.extend_from_slice(datagram);
                 self.pending = Some(bytes);

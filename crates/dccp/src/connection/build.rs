@@ -15,6 +15,17 @@ use crate::wire::{
 /// What must fit beside a datagram in a DataAck: NDP Count, Elapsed Time, RTT Estimate, and a Confirm of Sequence Window.
 const DATA_OPTIONS: usize = 24;
 
+/// Space that is used again and again; one for all connections of an endpoint.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scratch {
+    options: OptionList,
+    /// Buffers of datagrams that have gone.
+    pub(crate) spare: Vec<Vec<u8>>,
+}
+
+/// Buffers kept at most.
+const SPARE: usize = 1;
+
 impl Connection {
     /// The longest datagram that can be sent, in bytes.
     #[must_use]
@@ -29,7 +40,13 @@ impl Connection {
         datagram + feedback + ELAPSED_TIME <= self.max_datagram()
     }
 
-    pub(super) fn build(&mut self, now: Instant, plan: Plan, out: &mut Vec<u8>) -> Option<Transmit> {
+    pub(super) fn build(
+        &mut self,
+        now: Instant,
+        plan: Plan,
+        out: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Option<Transmit> {
         self.skip_if_due(now, &plan);
         let seq = self.seq.next();
         let gsr = self.seq.gsr().unwrap_or_default();
@@ -52,10 +69,10 @@ impl Connection {
         };
         let kind = header.kind();
         let room = self.config.max_packet.saturating_sub(kind.fixed_length(true) + payload.len());
-        let mut list = core::mem::take(&mut self.options_buffer);
+        let Scratch { options: list, spare } = scratch;
         list.reset(room);
         // What does not fit stays due or can be spared.
-        let _ = self.push_options(now, seq, kind, &mut list);
+        let _ = self.push_options(now, seq, kind, list);
         let ccval = if kind.carries_datagram() { self.sender.window_counter(now) } else { 0 };
         let packet = Packet {
             source_port: self.ports.local,
@@ -68,9 +85,8 @@ impl Connection {
         };
         let emitted = packet.emit(out, self.sending_integrity());
         let length = payload.len();
-        self.options_buffer = list;
-        if kind.carries_datagram() {
-            self.pending_buffer = payload;
+        if kind.carries_datagram() && spare.len() < SPARE {
+            spare.push(payload);
         }
         emitted.ok()?;
         self.remember(now, seq, kind, ccval, length);

@@ -31,7 +31,7 @@ pub(crate) struct ReceiveQueue {
 }
 
 /// Buffers kept at most.
-const SPARE: usize = 16;
+const SPARE: usize = 4;
 
 impl ReceiveQueue {
     pub(crate) const fn new(limit: usize) -> Self {

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
+use super::build::Scratch;
 use super::{Connection, DueReset, State};
 use crate::feature::Role;
 use crate::wire::PacketType;
@@ -36,10 +37,20 @@ impl Connection {
     /// The next packet to send now, written into `out`, which is cleared first; `None` when there is none. Its answer can change
     /// with every input and with time.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
+        self.poll_transmit_in(now, out, &mut Scratch::default())
+    }
+
+    /// The same in space that is used again.
+    pub(crate) fn poll_transmit_in(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Option<Transmit> {
         let now = self.advance(now);
         out.clear();
         let plan = self.plan(now)?;
-        self.build(now, plan, out)
+        self.build(now, plan, out, scratch)
     }
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {

@@ -18,6 +18,8 @@ use tfrc_units::{Ecn, Instant, SeqNo48};
 pub use config::{Carrier, ConnectConfig, EndpointConfig, Listen, PerSource, Pressure};
 pub use slots::ConnectionId;
 
+use crate::connection::SendError;
+use crate::connection::build::Scratch;
 use crate::connection::{
     Connection, ConnectionConfig, Encapsulation, Event, Outcome, Ports, State, Wake, WakeReason,
 };
@@ -43,6 +45,7 @@ pub struct Endpoint {
     slots: Slots,
     by_key: BTreeMap<Key, ConnectionId>,
     timers: Timers,
+    scratch: Scratch,
     /// Connections whose timers may have changed.
     touched: Vec<ConnectionId>,
     may_transmit: VecDeque<ConnectionId>,
@@ -129,6 +132,7 @@ impl Endpoint {
             slots: Slots::default(),
             by_key: BTreeMap::new(),
             timers: Timers::default(),
+            scratch: Scratch::default(),
             touched: Vec::new(),
             may_transmit: VecDeque::new(),
             may_tell: VecDeque::new(),
@@ -242,7 +246,7 @@ impl Endpoint {
         }
         while let Some(id) = self.may_transmit.pop_front() {
             let Some(live) = self.slots.get_mut(id) else { continue };
-            if let Some(transmit) = live.connection.poll_transmit(now, out) {
+            if let Some(transmit) = live.connection.poll_transmit_in(now, out, &mut self.scratch) {
                 let remote = live.remote;
                 self.may_transmit.push_back(id);
                 return Some(Transmission { remote, ecn: transmit.ecn, kind: transmit.kind });
@@ -256,6 +260,18 @@ impl Endpoint {
             self.bury_if_closed(now, id);
         }
         None
+    }
+
+    /// Gives a connection a datagram to send, as [`Connection::send`] does, but nothing is allocated for it.
+    ///
+    /// # Errors
+    /// [`SendError`], also for a connection that is not known.
+    pub fn send(&mut self, now: Instant, id: ConnectionId, datagram: &[u8]) -> Result<(), SendError> {
+        self.touch(id);
+        match self.slots.get_mut(id) {
+            Some(live) => live.connection.send_in(now, datagram, &mut self.scratch.spare),
+            None => Err(SendError::Blocked(tfrc::BlockReason::Closed)),
+        }
     }
 
     /// The oldest event not yet told. A server's connection is first heard of with [`Event::Incoming`]; after [`Event::Closed`]

@@ -15,7 +15,7 @@ pub(super) struct Timers {
 }
 
 /// Entries that do no harm, however few connections there are.
-const FEW: usize = 64;
+const FEW: usize = 8;
 
 impl Timers {
     /// A connection wants to be woken at this time, and no more at what it said before. `connections` is how many there are.
@@ -26,7 +26,7 @@ impl Timers {
         connections: usize,
         is_current: impl Fn(Instant, ConnectionId) -> bool,
     ) {
-        if self.heap.len() >= FEW.max(connections.saturating_mul(4)) {
+        if self.heap.len() >= FEW.max(connections.saturating_mul(2)) {
             self.heap.retain(|Reverse((at, id))| is_current(*at, *id));
         }
         self.heap.push(Reverse((at, id)));
@@ -70,7 +70,7 @@ mod tests {
             }
             let expected = now.iter().map(|(id, at)| (*at, *id)).min();
             assert_eq!(timers.first(|at, id| now.get(&id) == Some(&at)), expected);
-            assert!(timers.heap.len() <= 121, "{}", timers.heap.len());
+            assert!(timers.heap.len() <= 61, "{}", timers.heap.len());
         }
     }
 }
