@@ -221,7 +221,7 @@ pub struct Summary {
     /// Each flow through the bottleneck.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
-    /// Goodput of the TFRC flow over that of all flows, 0 to 1; `None` without a competitor.
+    /// What the TFRC flow got of the bottleneck over an equal share of it: 1 is fair; `None` without a competitor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Coefficient of variation of the TFRC flow's rate over that of the competitors; below 1 is smoother than TCP.
