@@ -19,6 +19,8 @@ pub struct FlowState {
     pub sender: SenderStats,
     /// What its receiver counts.
     pub sink: SinkStats,
+    /// What its sender has sent of data, retransmissions and headers included.
+    pub sent: Tally,
     /// What has reached its receiver, duplicates and headers included.
     pub arrived: Tally,
 }

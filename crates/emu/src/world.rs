@@ -1,7 +1,7 @@
-use tfrc_sim::tcp::Settings;
+use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
-use tfrc_sim::{Address, AgentId, Engine, FlowId, Network, NodeId, Seed, TimerKey, UnknownNode};
-use tfrc_units::Instant;
+use tfrc_sim::{Address, AgentId, Engine, FlowId, Network, NodeId, Seed, Tally, TimerKey, UnknownNode};
+use tfrc_units::{Duration, Instant};
 
 use crate::background::{Background, FlowState};
 
@@ -21,6 +21,8 @@ pub struct World {
 struct Flow {
     source: AgentId,
     sink: AgentId,
+    /// Bytes that a segment has on a link besides its data.
+    header: u32,
 }
 
 /// How a TCP flow inside a [`World`] is set up. It always has more to send.
@@ -30,6 +32,8 @@ pub struct TcpFlow {
     pub settings: Settings,
     /// When it starts, in the time of the relay: zero is when the relay begins to run.
     pub start: Instant,
+    /// Sending is put off by a random time, uniform from zero to this, as in [`TcpSetup::overhead`].
+    pub overhead: Duration,
 }
 
 impl World {
@@ -57,15 +61,15 @@ impl World {
         let to = engine.address(sink).ok_or(UnknownNode(far))?;
         let source = Traffic::TcpSource(Box::new(TcpSource::new(TcpSetup {
             settings: flow.settings,
-            transfer: tfrc_sim::tcp::Transfer::Unlimited,
+            transfer: Transfer::Unlimited,
             peer: Peer { to, flow: FlowId(number) },
             stop: None,
-            overhead: tfrc_units::Duration::ZERO,
+            overhead: flow.overhead,
             stream: self.seed.stream(&format!("tcp/{number}")),
         })));
         let source = engine.attach(self.near.node(), Background::new(source))?;
         engine.set_timer(source, TimerKey::First, flow.start);
-        self.flows.push(Flow { source, sink });
+        self.flows.push(Flow { source, sink, header: flow.settings.data_size(0) });
         Ok(())
     }
 
@@ -78,6 +82,8 @@ impl World {
         let mut state = FlowState::default();
         if let Some(Background { traffic: Traffic::TcpSource(source), .. }) = self.engine.agent(flow.source) {
             state.sender = *source.sender().stats();
+            let (packets, bytes) = (state.sender.sent_segments, state.sender.sent_bytes);
+            state.sent = Tally { packets, bytes: bytes + packets * u64::from(flow.header) };
         }
         if let Some(Background { traffic: Traffic::TcpSink(sink), arrived }) = self.engine.agent(flow.sink) {
             state.sink = *sink.sink().stats();

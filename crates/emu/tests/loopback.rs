@@ -259,7 +259,7 @@ async fn flows_inside_run_by_the_clock_and_share_the_links() {
     let settings = tfrc_sim::tcp::Settings::default();
     let at = |s| tfrc_units::Instant::ZERO + Duration::from_secs(s);
     for start in [at(0), at(100_000)] {
-        world.add_tcp(&TcpFlow { settings, start }).unwrap();
+        world.add_tcp(&TcpFlow { settings, start, overhead: Duration::ZERO }).unwrap();
     }
     let server = echo().await;
     let relay = Relay::bind(here(), server, world, limits()).unwrap().start().unwrap();
@@ -274,6 +274,7 @@ async fn flows_inside_run_by_the_clock_and_share_the_links() {
     // What arrives is full segments of 1460 bytes with headers of 40, and the SYN.
     assert_eq!(first.arrived.packets, first.sink.received_segments + 1);
     assert_eq!(first.arrived.bytes, first.sink.received_segments * 1500 + 40);
+    assert_eq!(first.sent.packets * 1500, first.sent.bytes);
     // The other has not begun, and datagrams are counted apart.
     assert_eq!((second.sender.sent_segments, second.arrived.packets), (0, 0));
     assert_eq!((last.there.entered.packets, last.there.delivered.packets, last.unsent), (1, 1, 0));

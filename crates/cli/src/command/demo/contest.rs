@@ -1,7 +1,8 @@
 //! The rates of all flows over time, and what the comparisons of the papers make of them.
 //!
-//! A flow's rate here is what left the bottleneck for its receiver, headers included, in stretches of 0.2 s. Fair share,
-//! coefficient of variation and equivalence ratio are those of Floyd, Handley, Padhye, Widmer 2000, §4.1.
+//! Coefficient of variation and equivalence ratio are those of Floyd, Handley, Padhye, Widmer 2000, §4.1: of the rate at
+//! which a flow sends, in stretches of 0.2 s, headers included. (What leaves a full bottleneck would tell nothing of two flows:
+//! their rates add up to the link's, so that they deviate alike.)
 
 use tfrc_emu::Snapshot;
 use tfrc_units::Duration;
@@ -11,7 +12,7 @@ use crate::session::as_f64;
 /// Samples (of 0.1 s) in a stretch.
 const STRETCH: usize = 2;
 
-/// The bytes of each flow at each sample.
+/// The bytes that each flow has sent at each sample.
 #[derive(Debug, Default)]
 pub(super) struct Contest {
     samples: Vec<Sample>,
@@ -27,8 +28,8 @@ struct Sample {
 impl Contest {
     /// Adds what the relay has seen so far.
     pub(super) fn look(&mut self, snapshot: &Snapshot) {
-        let own = std::iter::once(snapshot.there.delivered.bytes);
-        let bytes = own.chain(snapshot.flows.iter().map(|flow| flow.arrived.bytes)).collect();
+        let own = std::iter::once(snapshot.there.entered.bytes);
+        let bytes = own.chain(snapshot.flows.iter().map(|flow| flow.sent.bytes)).collect();
         self.add(snapshot.elapsed, bytes);
     }
 

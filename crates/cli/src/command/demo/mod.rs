@@ -60,7 +60,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         |options: &Options| Endpoint::bind(any, options).map_err(|error| Failure::Run(error.to_string()));
     let receiver = bind(&Options { accept: Accept::One, ..Options::default() })?;
     let sender = bind(&Options::default())?;
-    let competitors = competitors(args);
+    let competitors = competitors(args, link_rate);
     let network = relay_with(&scenario, scenario.seed, &competitors, any, receiver.local_addr())
         .map_err(|error| Failure::Run(super::link::with_source(&error)))?;
     let network = network.start().map_err(|error| Failure::io(&"relay", &error))?;
@@ -117,14 +117,16 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
 }
 
 /// The TCP flows that compete, in the time of the relay.
-fn competitors(args: &DemoArgs) -> Vec<TcpFlow> {
+fn competitors(args: &DemoArgs, link_rate: Rate) -> Vec<TcpFlow> {
     let settings = tcp::Settings::rfc(tcp::Variant::Sack);
+    // Without it the phases of drop-tail queues favour the flow whose packets come evenly (docs/decisions/0005).
+    let overhead = link_rate.time_for(f64::from(settings.data_size(settings.segment)));
     let spread = |n: u16| STARTS.mul_f64(f64::from(n) / f64::from(args.tcp));
     let start = |n| match args.tcp_start {
         Some(late) if n + 1 == args.tcp => late,
         _ => spread(n),
     };
-    (0..args.tcp).map(|n| TcpFlow { settings, start: Instant::ZERO + start(n) }).collect()
+    (0..args.tcp).map(|n| TcpFlow { settings, start: Instant::ZERO + start(n), overhead }).collect()
 }
 
 /// Counts what arrives until the sender wants the end.
