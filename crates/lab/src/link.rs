@@ -42,7 +42,7 @@ pub fn relay(
     relay_with(scenario, seed, &[], listen, to)
 }
 
-/// A [`relay`] with TCP flows of its own, from the gateway `listen` to the gateway `to`.
+/// A [`relay`] with TCP flows of its own, from the gateway `listen` to the gateway `to`: at most some ten thousand.
 ///
 /// # Errors
 /// [`BindError`] if an address cannot be had.
