@@ -76,12 +76,7 @@ impl Relay {
     ///
     /// # Errors
     /// [`BindError`].
-    pub fn bind(
-        listen: SocketAddr,
-        to: SocketAddr,
-        world: World,
-        limits: Limits,
-    ) -> Result<Self, BindError> {
+    pub fn bind(listen: SocketAddr, to: SocketAddr, world: World, limits: Limits) -> Result<Self, BindError> {
         let listen_error = |source| BindError::Listen { address: listen, source };
         let socket = socket::bind(listen).map_err(listen_error)?;
         let address = socket.local_addr().map_err(listen_error)?;

@@ -89,7 +89,10 @@ mod tests {
     #[test]
     fn demo() {
         let args: DemoArgs = read("").expect("all have defaults");
-        assert_eq!((args.duration, args.tcp, args.tcp_start, args.report), (Duration::from_secs(20), 1, None, None));
+        assert_eq!(
+            (args.duration, args.tcp, args.tcp_start, args.report),
+            (Duration::from_secs(20), 1, None, None)
+        );
         assert_eq!(args.output.format(), Format::Human);
         let args: DemoArgs =
             read("--duration 2min --tcp 4 --tcp-start 30s --report r.html --json-stream").expect("right");

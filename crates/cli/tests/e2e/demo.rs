@@ -60,7 +60,10 @@ fn simulated_tcps_compete() {
     let word = |flow: &Value, key: &str| flow[key].as_str().map(str::to_owned);
     let ids: Vec<_> = flows.iter().filter_map(|flow| word(flow, "id")).collect();
     let kinds: Vec<_> = flows.iter().filter_map(|flow| word(flow, "kind")).collect();
-    assert_eq!((ids, kinds), (strings(["tfrc", "tcp-1", "tcp-2"]), strings(["tfrc", "tcp-sack", "tcp-sack"])));
+    assert_eq!(
+        (ids, kinds),
+        (strings(["tfrc", "tcp-1", "tcp-2"]), strings(["tfrc", "tcp-sack", "tcp-sack"]))
+    );
     let mut goodput = 0.0;
     for flow in flows {
         for key in ["send_rate_bps", "goodput_bps", "packet_loss_rate", "rtt_s", "cov"] {

@@ -82,7 +82,11 @@ pub(super) fn tiles(run: &Run) -> Vec<Tile> {
     };
     [
         main,
-        tile("Share", s.share.map(|x| format!("{}×", human::number(x))), "of an equal share of the link".to_owned()),
+        tile(
+            "Share",
+            s.share.map(|x| format!("{}×", human::number(x))),
+            "of an equal share of the link".to_owned(),
+        ),
         tile("Allowed rate X", s.allowed_rate_bps.map(human::rate), "mean".to_owned()),
         tile("Loss event rate p", s.loss_event_rate.map(human::number), "slow start excluded".to_owned()),
         tile(

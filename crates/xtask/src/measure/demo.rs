@@ -37,7 +37,10 @@ pub(crate) fn demo(seconds: u32) -> Outcome {
         return Err("the command does not build".to_owned());
     }
     println!("{RUNS} runs of {seconds} s at once, in each of four cases …");
-    println!("\nTCPs  the last at  run   share  CoV ratio  equivalence  last TCP has its share after\n{}", "-".repeat(80));
+    println!(
+        "\nTCPs  the last at  run   share  CoV ratio  equivalence  last TCP has its share after\n{}",
+        "-".repeat(80)
+    );
     let mut outside = Vec::new();
     for late in [None, Some(f64::from(seconds) * LATE)] {
         for tcp in [1, 4] {
@@ -72,7 +75,8 @@ fn run(seconds: u32, tcp: u32, late: Option<f64>) -> Result<Seen, String> {
     if let Some(at) = late {
         command.args(["--tcp-start", &format!("{at:.3}s")]);
     }
-    let out = command.stderr(Stdio::null()).output().map_err(|error| format!("tfrc does not start: {error}"))?;
+    let out =
+        command.stderr(Stdio::null()).output().map_err(|error| format!("tfrc does not start: {error}"))?;
     let text = String::from_utf8(out.stdout).map_err(|error| error.to_string())?;
     seen(&text, tcp, late.unwrap_or(0.0))
 }
@@ -111,7 +115,8 @@ fn joined(goodputs: &[(f64, f64, f64)], start: f64, enough: f64) -> Option<f64> 
     let since: Vec<_> = goodputs.iter().filter(|(at, length, _)| at - length >= start).collect();
     since.iter().map(|(now, ..)| *now).filter(|now| now - start >= STRETCH).find_map(|now| {
         let stretch = since.iter().filter(|(at, ..)| *at > now - STRETCH && *at <= now);
-        let (bits, time) = stretch.fold((0.0, 0.0), |(b, t), (_, length, rate)| (b + rate * length, t + length));
+        let (bits, time) =
+            stretch.fold((0.0, 0.0), |(b, t), (_, length, rate)| (b + rate * length, t + length));
         (time > 0.0 && bits / time >= enough).then_some(now - start)
     })
 }
@@ -134,11 +139,16 @@ mod tests {
 
     #[test]
     fn the_stream_of_a_run() {
-        let end = r#"{"type":"end","bottleneck_bps":2e6,"share":1.5,"cov_ratio":0.5,"equivalence_ratio":0.75}"#;
+        let end =
+            r#"{"type":"end","bottleneck_bps":2e6,"share":1.5,"cov_ratio":0.5,"equivalence_ratio":0.75}"#;
         let mut lines: Vec<String> = (1..=10)
-            .map(|t| format!(r#"{{"type":"interval","flow":"tcp-2","t_s":{t},"interval_s":1,"goodput_bps":4e5}}"#))
+            .map(|t| {
+                format!(r#"{{"type":"interval","flow":"tcp-2","t_s":{t},"interval_s":1,"goodput_bps":4e5}}"#)
+            })
             .collect();
-        lines.push(r#"{"type":"interval","flow":"tcp-1","t_s":1,"interval_s":1,"goodput_bps":9e9}"#.to_owned());
+        lines.push(
+            r#"{"type":"interval","flow":"tcp-1","t_s":1,"interval_s":1,"goodput_bps":9e9}"#.to_owned(),
+        );
         assert!(seen(&lines.join("\n"), 2, 0.0).is_err());
         lines.push(end.to_owned());
         let seen = seen(&lines.join("\n"), 2, 0.0).expect("right");

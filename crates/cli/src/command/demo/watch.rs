@@ -140,7 +140,8 @@ impl Watch {
             ..Summary::default()
         };
         tally.complete(status.stats.sent_data_packets, &mut summary);
-        let measured = self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| Measured::new(from, to));
+        let measured =
+            self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| Measured::new(from, to));
         summary.wire_goodput_bps = measured.map(|m| m.rate(|moment| moment.snapshot.there.delivered.bytes));
         summary.flows = vec![FlowSummary {
             id: "tfrc".to_owned(),
@@ -206,7 +207,9 @@ fn competitors(t_s: f64, before: &Snapshot, now: &Snapshot) -> Vec<Record> {
                 interval_s: time.as_secs_f64(),
                 flow: Some(name(n)),
                 sent_packets: Some(flow.sender.sent_segments.saturating_sub(old.sender.sent_segments)),
-                received_packets: Some(flow.sink.received_segments.saturating_sub(old.sink.received_segments)),
+                received_packets: Some(
+                    flow.sink.received_segments.saturating_sub(old.sink.received_segments),
+                ),
                 send_rate_bps: Some(rate(old.sender.sent_bytes, flow.sender.sent_bytes)),
                 goodput_bps: Some(rate(old.sink.delivered_bytes, flow.sink.delivered_bytes)),
                 ..Interval::default()
