@@ -215,7 +215,8 @@ pub struct Summary {
     /// Rate of the bottleneck, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck_bps: Option<f64>,
-    /// What arrived over the bottleneck after slow start, headers included, bit/s.
+    /// What the TFRC flow got over the bottleneck after slow start, headers included, bit/s; with competitors, in the last
+    /// three quarters of the time in which all run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_goodput_bps: Option<f64>,
     /// Each flow through the bottleneck.
