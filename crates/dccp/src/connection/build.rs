@@ -52,7 +52,8 @@ impl Connection {
         };
         let kind = header.kind();
         let room = self.config.max_packet.saturating_sub(kind.fixed_length(true) + payload.len());
-        let mut list = OptionList::new(room);
+        let mut list = core::mem::take(&mut self.options_buffer);
+        list.reset(room);
         // What does not fit stays due or can be spared.
         let _ = self.push_options(now, seq, kind, &mut list);
         let ccval = if kind.carries_datagram() { self.sender.window_counter(now) } else { 0 };
@@ -65,8 +66,14 @@ impl Connection {
             options: list.padded(),
             payload: &payload,
         };
-        packet.emit(out, self.sending_integrity()).ok()?;
-        self.remember(now, seq, kind, ccval, payload.len());
+        let emitted = packet.emit(out, self.sending_integrity());
+        let length = payload.len();
+        self.options_buffer = list;
+        if kind.carries_datagram() {
+            self.pending_buffer = payload;
+        }
+        emitted.ok()?;
+        self.remember(now, seq, kind, ccval, length);
         Some(Transmit { ecn: self.codepoint(kind), kind })
     }
 
@@ -131,7 +138,7 @@ impl Connection {
             return if part_open { list.push(&self.elapsed(now)) } else { Ok(()) };
         };
         list.push(&self.elapsed(now))?;
-        let Some(receiver) = &self.receiver else { return Ok(()) };
+        let Some(receiver) = &mut self.receiver else { return Ok(()) };
         let acknowledged = self.seq.gsr().map_or(report.newest_seq, |gsr| self.seq.extend(gsr));
         receiver.push_feedback(&report, acknowledged.saturating_sub(report.newest_seq), list)?;
         self.stats.sent_feedback += 1;

@@ -217,11 +217,8 @@ impl Endpoint {
         }
         self.half_open.remove(&(since, id));
         let Some(live) = self.slots.get_mut(id) else { return };
-        let (key, timer) = (live.key, live.timer);
+        let key = live.key;
         self.forget_key(&key, Role::Server);
-        if let Some(at) = timer {
-            self.timers.remove(&(at, id));
-        }
         self.slots.remove(id);
     }
 }
