@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tfrc_net::io::Clock;
-use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, Outgoing, Precedence, Tally};
+use tfrc_sim::{Address, Ecn, FlowId, LinkId, LinkStats, Outgoing, Precedence, Tally};
 use tfrc_units::Instant;
 use tokio::sync::mpsc;
 
 use crate::clients::Clients;
+use crate::payload::{Datagram, HEADER_BYTES, Payload};
 use crate::socket::{self, Received, Socket};
-use crate::{Datagram, Direction, HEADER_BYTES, Limits, Payload, Snapshot, World};
+use crate::{Direction, Limits, Snapshot, World};
 
 /// What the readers of the sockets say.
 pub(crate) enum Input {
@@ -19,9 +20,9 @@ pub(crate) enum Input {
     FromServer { client: u64, batch: Vec<Received> },
 }
 
-pub(crate) struct Driver<A: Agent> {
+pub(crate) struct Driver {
     clock: Clock,
-    world: World<A>,
+    world: World,
     paths: Paths,
     server: SocketAddr,
     limits: Limits,
@@ -48,17 +49,17 @@ struct Paths {
 }
 
 impl Paths {
-    fn of<A: Agent>(world: &World<A>) -> Self {
+    fn of(world: &World) -> Self {
         let (near, far) = (world.near.node(), world.far.node());
         Self { there: world.engine.route(near, far), back: world.engine.route(far, near) }
     }
 }
 
-impl<A: Agent<Payload: Payload>> Driver<A> {
+impl Driver {
     /// `input` is what the readers of clients' sockets write to.
     pub(crate) fn new(
         clock: Clock,
-        world: World<A>,
+        world: World,
         server: SocketAddr,
         limits: Limits,
         listener: Arc<Socket>,
@@ -118,7 +119,7 @@ impl<A: Agent<Payload: Payload>> Driver<A> {
         let size = wire_size(&bytes);
         let flow = if from == self.world.near { &mut self.there } else { &mut self.back };
         count(&mut flow.entered, size);
-        let payload = A::Payload::from(Datagram { client, bytes });
+        let payload = Payload::Datagram(Datagram { client, bytes });
         // Numbers of the relay's flows come after those that agents use: 2^31 and up, by client.
         let flow = FlowId((client as u32) | (1 << 31));
         self.world.engine.inject(
@@ -152,14 +153,14 @@ impl<A: Agent<Payload: Payload>> Driver<A> {
         self.world.engine.run_until(now);
         while let Some(delivery) = self.world.engine.poll_delivery(self.world.far) {
             let packet = delivery.packet;
-            if let Some(datagram) = packet.payload.into_datagram() {
+            if let Payload::Datagram(datagram) = packet.payload {
                 count(&mut self.there.delivered, packet.header.size);
                 self.send_to_server(packet.header.ecn, &datagram);
             }
         }
         while let Some(delivery) = self.world.engine.poll_delivery(self.world.near) {
             let packet = delivery.packet;
-            if let Some(datagram) = packet.payload.into_datagram() {
+            if let Payload::Datagram(datagram) = packet.payload {
                 count(&mut self.back.delivered, packet.header.size);
                 self.send_to_client(packet.header.ecn, &datagram);
             }
@@ -210,6 +211,7 @@ impl<A: Agent<Payload: Payload>> Driver<A> {
             clients: self.clients.len(),
             refused: self.refused,
             unsent: self.unsent,
+            flows: self.world.flows(),
             links,
         }
     }

@@ -4,6 +4,8 @@ use tfrc_sim::{LinkId, LinkStats, Tally};
 use tfrc_units::Duration;
 use tokio::sync::watch;
 
+use crate::FlowState;
+
 /// The state of a relay at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -19,6 +21,8 @@ pub struct Snapshot {
     pub refused: u64,
     /// Datagrams that came out of the network but could not be sent: the client was gone, or the socket would not take it.
     pub unsent: u64,
+    /// The flows inside the network, in the order in which they were added.
+    pub flows: Vec<FlowState>,
     /// Every link of the network with its counters, in the order of the scenario.
     pub links: Vec<(LinkId, LinkStats)>,
 }

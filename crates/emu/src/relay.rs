@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tfrc_net::io::{Clock, Timer};
-use tfrc_sim::Agent;
 use tfrc_units::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -13,7 +12,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::driver::{Driver, Input};
 use crate::socket::{self, Socket};
-use crate::{Monitor, Payload, Snapshot, World};
+use crate::{Monitor, Snapshot, World};
 
 /// How much a relay may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,27 +61,22 @@ pub enum BindError {
 }
 
 /// A relay: bound, not yet running. Time in its network begins when it runs.
-pub struct Relay<A: Agent> {
+pub struct Relay {
     socket: std::net::UdpSocket,
     address: SocketAddr,
     server: SocketAddr,
-    world: World<A>,
+    world: World,
     limits: Limits,
     monitor: watch::Receiver<Arc<Snapshot>>,
     publisher: watch::Sender<Arc<Snapshot>>,
 }
 
-impl<A: Agent<Payload: Payload>> Relay<A> {
+impl Relay {
     /// Listens for clients at `listen` (port 0: any) and speaks to the server at `to`. Needs no runtime yet.
     ///
     /// # Errors
     /// [`BindError`].
-    pub fn bind(
-        listen: SocketAddr,
-        to: SocketAddr,
-        world: World<A>,
-        limits: Limits,
-    ) -> Result<Self, BindError> {
+    pub fn bind(listen: SocketAddr, to: SocketAddr, world: World, limits: Limits) -> Result<Self, BindError> {
         let listen_error = |source| BindError::Listen { address: listen, source };
         let socket = socket::bind(listen).map_err(listen_error)?;
         let address = socket.local_addr().map_err(listen_error)?;
@@ -157,11 +151,7 @@ impl<A: Agent<Payload: Payload>> Relay<A> {
     ///
     /// # Errors
     /// If the system gives no thread or no runtime.
-    pub fn start(self) -> io::Result<Running>
-    where
-        A: Send + 'static,
-        A::Payload: Send,
-    {
+    pub fn start(self) -> io::Result<Running> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let (address, monitor) = (self.address, self.monitor());

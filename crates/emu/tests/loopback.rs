@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
-use tfrc_emu::{Datagram, HEADER_BYTES, Limits, Monitor, Relay, Snapshot, World};
-use tfrc_sim::{LinkSpec, Loss, Network, NoAgent, Seed};
+use tfrc_emu::{HEADER_BYTES, Limits, Monitor, Relay, Snapshot, TcpFlow, World};
+use tfrc_sim::{LinkSpec, Loss, Network, Seed};
 use tfrc_units::{Duration, Probability, Rate};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -21,7 +21,7 @@ fn here() -> SocketAddr {
 }
 
 /// Two nodes with one link each way, as `change` leaves them.
-fn world(change: impl Fn(&mut LinkSpec)) -> World<NoAgent<Datagram>> {
+fn world(change: impl Fn(&mut LinkSpec)) -> World {
     let mut network = Network::new();
     let a = network.node("a").unwrap();
     let b = network.node("b").unwrap();
@@ -30,7 +30,7 @@ fn world(change: impl Fn(&mut LinkSpec)) -> World<NoAgent<Datagram>> {
         change(&mut spec);
         network.link(spec).unwrap();
     }
-    World::empty(&network, Seed(1), a, b).unwrap()
+    World::new(&network, Seed(1), a, b).unwrap()
 }
 
 fn limits() -> Limits {
@@ -251,4 +251,31 @@ async fn an_address_in_use_is_an_error_that_says_so() {
         error.to_string(),
         format!("cannot listen on {address}: choose a free address of this machine")
     );
+}
+
+#[tokio::test]
+async fn flows_inside_run_by_the_clock_and_share_the_links() {
+    let mut world = world(|l| l.queue = tfrc_sim::Queue::DropTail(tfrc_sim::Limit::Packets(25)));
+    let settings = tfrc_sim::tcp::Settings::default();
+    let at = |s| tfrc_units::Instant::ZERO + Duration::from_secs(s);
+    for start in [at(0), at(100_000)] {
+        world.add_tcp(&TcpFlow { settings, start, overhead: Duration::ZERO }).unwrap();
+    }
+    let server = echo().await;
+    let relay = Relay::bind(here(), server, world, limits()).unwrap().start().unwrap();
+    let client = client_of(relay.local_addr()).await;
+    client.send(b"through the same links").await.unwrap();
+    let mut buffer = [0; 100];
+    assert_eq!(client.recv(&mut buffer).await.unwrap(), 22);
+    until(&mut relay.monitor(), |s| s.flows.first().is_some_and(|f| f.sink.delivered_segments > 100)).await;
+    let last = relay.stop().unwrap();
+    let [first, second] = last.flows[..] else { panic!("{:?}", last.flows) };
+    assert!(first.sender.sent_bytes >= first.sink.delivered_bytes, "{first:?}");
+    // What arrives is full segments of 1460 bytes with headers of 40, and the SYN.
+    assert_eq!(first.arrived.packets, first.sink.received_segments + 1);
+    assert_eq!(first.arrived.bytes, first.sink.received_segments * 1500 + 40);
+    assert_eq!(first.sent.packets * 1500, first.sent.bytes);
+    // The other has not begun, and datagrams are counted apart.
+    assert_eq!((second.sender.sent_segments, second.arrived.packets), (0, 0));
+    assert_eq!((last.there.entered.packets, last.there.delivered.packets, last.unsent), (1, 1, 0));
 }

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use tfrc_emu::{BindError, Datagram, Limits, Relay, World};
-use tfrc_sim::{NoAgent, Seed};
+use tfrc_emu::{BindError, Limits, Relay, TcpFlow, World};
+use tfrc_sim::Seed;
 use tfrc_units::Duration;
 
 use crate::scenario::Scenario;
@@ -38,9 +38,27 @@ pub fn relay(
     seed: Seed,
     listen: SocketAddr,
     to: SocketAddr,
-) -> Result<Relay<NoAgent<Datagram>>, BindError> {
+) -> Result<Relay, BindError> {
+    relay_with(scenario, seed, &[], listen, to)
+}
+
+/// A [`relay`] with TCP flows of its own, from the gateway `listen` to the gateway `to`: at most some ten thousand.
+///
+/// # Errors
+/// [`BindError`] if an address cannot be had.
+pub fn relay_with(
+    scenario: &Scenario,
+    seed: Seed,
+    competitors: &[TcpFlow],
+    listen: SocketAddr,
+    to: SocketAddr,
+) -> Result<Relay, BindError> {
     let gateways = scenario.gateways;
-    let world = World::empty(&scenario.network, seed, gateways.listen, gateways.to)
-        .unwrap_or_else(|error| unreachable!("a scenario's gateways are nodes of its network: {error}"));
+    let world = World::new(&scenario.network, seed, gateways.listen, gateways.to).and_then(|mut world| {
+        competitors.iter().try_for_each(|flow| world.add_tcp(flow))?;
+        Ok(world)
+    });
+    let world =
+        world.unwrap_or_else(|error| unreachable!("a scenario's gateways are nodes of its network: {error}"));
     Relay::bind(listen, to, world, Limits { sample: SAMPLE, ..Limits::default() })
 }

@@ -215,13 +215,14 @@ pub struct Summary {
     /// Rate of the bottleneck, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck_bps: Option<f64>,
-    /// What arrived over the bottleneck after slow start, headers included, bit/s.
+    /// What the TFRC flow got over the bottleneck after slow start, headers included, bit/s; with competitors, in the last
+    /// three quarters of the time in which all run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_goodput_bps: Option<f64>,
     /// Each flow through the bottleneck.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
-    /// Goodput of the TFRC flow over that of all flows, 0 to 1; `None` without a competitor.
+    /// What the TFRC flow got of the bottleneck over an equal share of it: 1 is fair; `None` without a competitor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Coefficient of variation of the TFRC flow's rate over that of the competitors; below 1 is smoother than TCP.

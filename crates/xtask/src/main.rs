@@ -30,6 +30,8 @@ Usage: cargo xtask COMMAND
   instructions  what the core costs for each data packet, against what is recorded [--write]
   measure bernoulli [--seconds N]
                 rate and loss event rate of the built command under random loss, in real time (240 s)
+  measure demo [--seconds N]
+                TFRC's share, smoothness and yielding against 1 and 4 simulated TCPs, in real time (60 s, four times)
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
@@ -52,6 +54,11 @@ fn main() -> ExitCode {
         ["measure", "bernoulli"] => measure::bernoulli(240),
         ["measure", "bernoulli", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => measure::bernoulli(seconds),
+            Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
+        },
+        ["measure", "demo"] => measure::demo(60),
+        ["measure", "demo", "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds) => measure::demo(seconds),
             Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
         },
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),

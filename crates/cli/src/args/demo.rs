@@ -15,9 +15,12 @@ pub struct DemoArgs {
     /// How long to run
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_time)]
     pub duration: Duration,
-    /// Simulated TCP flows that share the bottleneck; this version has no TCP models, so only 0
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=0))]
+    /// Simulated TCP flows (SACK, delayed acknowledgements) that compete for the bottleneck; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub tcp: u16,
+    /// When the last TCP flow begins; without this all begin within the first second
+    #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
+    pub tcp_start: Option<Duration>,
     /// Write a page with charts of the run
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,

@@ -89,12 +89,17 @@ mod tests {
     #[test]
     fn demo() {
         let args: DemoArgs = read("").expect("all have defaults");
-        assert_eq!((args.duration, args.tcp, args.report), (Duration::from_secs(20), 0, None));
+        assert_eq!(
+            (args.duration, args.tcp, args.tcp_start, args.report),
+            (Duration::from_secs(20), 1, None, None)
+        );
         assert_eq!(args.output.format(), Format::Human);
-        let args: DemoArgs = read("--duration 2min --tcp 0 --report r.html --json-stream").expect("right");
-        assert_eq!((args.duration, args.tcp), (Duration::from_secs(120), 0));
+        let args: DemoArgs =
+            read("--duration 2min --tcp 4 --tcp-start 30s --report r.html --json-stream").expect("right");
+        assert_eq!((args.duration, args.tcp), (Duration::from_secs(120), 4));
+        assert_eq!(args.tcp_start, Some(Duration::from_secs(30)));
         assert_eq!(args.output.format(), Format::JsonStream);
-        for bad in ["--duration 0", "--tcp -1", "--tcp 1", "-J --json-stream"] {
+        for bad in ["--duration 0", "--tcp -1", "--tcp 65", "--tcp-start 0", "-J --json-stream"] {
             assert!(read::<DemoArgs>(bad).is_err(), "{bad}");
         }
     }

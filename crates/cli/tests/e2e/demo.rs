@@ -9,7 +9,7 @@ use crate::program::run;
 fn the_demo_sums_up_and_writes_its_report() {
     let place = Place::new();
     let page = place.file("demo.html");
-    let finished = run(["demo", "--duration", "4s", "--json", "--report", &page]);
+    let finished = run(["demo", "--tcp", "0", "--duration", "4s", "--json", "--report", &page]);
     assert_eq!(finished.status.code(), Some(0), "{}", finished.stderr);
     let document: Value = finished.json();
     let number =
@@ -45,5 +45,68 @@ fn the_demo_sums_up_and_writes_its_report() {
     }
     let page = std::fs::read_to_string(&page).expect("written");
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
-    assert!(page.contains("tfrc demo --duration 4s"), "the command that repeats it");
+    assert!(page.contains("tfrc demo --tcp 0 --duration 4s"), "the command that repeats it");
+}
+
+/// What depends on the machine's speed is left to `cargo xtask measure demo`.
+#[test]
+fn simulated_tcps_compete() {
+    let place = Place::new();
+    let page = place.file("demo.html");
+    let finished = run(["demo", "--tcp", "2", "--duration", "6s", "--json", "--report", &page]);
+    assert_eq!(finished.status.code(), Some(0), "{}", finished.stderr);
+    let document: Value = finished.json();
+    let flows = document["flows"].as_array().expect("flows");
+    let word = |flow: &Value, key: &str| flow[key].as_str().map(str::to_owned);
+    let ids: Vec<_> = flows.iter().filter_map(|flow| word(flow, "id")).collect();
+    let kinds: Vec<_> = flows.iter().filter_map(|flow| word(flow, "kind")).collect();
+    assert_eq!(
+        (ids, kinds),
+        (strings(["tfrc", "tcp-1", "tcp-2"]), strings(["tfrc", "tcp-sack", "tcp-sack"]))
+    );
+    let mut goodput = 0.0;
+    for flow in flows {
+        for key in ["send_rate_bps", "goodput_bps", "packet_loss_rate", "rtt_s", "cov"] {
+            assert!(flow[key].is_f64(), "{key}: {document}");
+        }
+        goodput += flow["goodput_bps"].as_f64().expect("a number");
+    }
+    // All of them go through the same 2 Mbit/s; a queue of 25 packets may empty into the measured time.
+    assert!(goodput < 2.2e6, "{document}");
+    for key in ["share", "cov_ratio", "equivalence_ratio"] {
+        assert!(document[key].as_f64().is_some_and(|x| x > 0.0), "{key}: {document}");
+    }
+    let page = std::fs::read_to_string(&page).expect("written");
+    for curve in ["goodput of tcp-1", "goodput of tcp-2"] {
+        assert!(page.contains(curve), "{curve}");
+    }
+}
+
+#[test]
+fn a_late_tcp_has_not_sent_before_its_time() {
+    let finished = run(["demo", "--tcp", "2", "--tcp-start", "3s", "--duration", "4s", "--json-stream"]);
+    assert_eq!(finished.status.code(), Some(0), "{}", finished.stderr);
+    let records: Vec<Value> =
+        finished.text().lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect();
+    let sent = |flow: &str, until: f64| -> u64 {
+        let of_flow = records.iter().filter(|r| r["flow"] == flow);
+        let then = of_flow.filter(|r| r["t_s"].as_f64().is_some_and(|t| t <= until));
+        then.filter_map(|r| r["sent_packets"].as_u64()).sum()
+    };
+    // The relay's clock starts a moment before the sender's.
+    assert_eq!(sent("tcp-2", 2.5), 0);
+    assert!(sent("tcp-1", 10.0) > 0 && sent("tcp-2", 10.0) > 0);
+}
+
+#[test]
+fn a_tcp_cannot_start_after_the_end() {
+    for arguments in [["--tcp", "1", "--tcp-start", "20s"], ["--tcp", "0", "--tcp-start", "1s"]] {
+        let finished = run([&["demo"], &arguments[..]].concat());
+        assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr);
+        assert!(finished.stderr.contains("--tcp-start"), "{}", finished.stderr);
+    }
+}
+
+fn strings<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).into()
 }

@@ -7,7 +7,7 @@ use super::grid::{Grid, Merge};
 use crate::record::{EventKind, Interval};
 
 /// The most competing flows drawn one by one; more are drawn as their mean.
-const MOST_COMPETITORS: usize = 3;
+const MOST_COMPETITORS: usize = 4;
 
 /// The most moments of one kind marked in a chart.
 const MOST_MARKS: usize = 3000;
@@ -67,6 +67,7 @@ pub(super) enum Pen {
     Other1,
     Other2,
     Other3,
+    Other4,
     Queue,
     Receive,
     Rtt,
@@ -255,7 +256,7 @@ fn competitors(grid: &Grid, flows: &[(Option<&str>, Vec<&Interval>)]) -> Vec<Ser
     let mut all: Vec<Series> = flows
         .iter()
         .skip(1)
-        .zip([Pen::Other1, Pen::Other2, Pen::Other3].into_iter().cycle())
+        .zip([Pen::Other1, Pen::Other2, Pen::Other3, Pen::Other4].into_iter().cycle())
         .filter_map(|((name, intervals), pen)| {
             let name = name.unwrap_or("other");
             filled(Series {

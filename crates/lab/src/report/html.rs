@@ -229,6 +229,7 @@ fn sample(pen: Pen) -> String {
         Pen::Other1 => "<path d=\"M14 1.6l4.4 4.4-4.4 4.4-4.4-4.4z\"/>",
         Pen::Other2 => "<path d=\"M11 3l6 6M17 3l-6 6\"/>",
         Pen::Other3 => "<path d=\"M14 2v8M10 6h8\"/>",
+        Pen::Other4 => "<path d=\"M14 10.2l-4-7.4h8z\"/>",
     };
     // `Pen` serialises to its lower-case name, which the style sheet uses too.
     let name = serde_json::to_value(pen).ok();

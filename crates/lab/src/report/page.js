@@ -18,12 +18,14 @@
     other1: ["--other1", 1.4, [2, 2.5], "diamond"],
     other2: ["--other2", 1.4, [2, 2.5], "cross"],
     other3: ["--other3", 1.4, [2, 2.5], "plus"],
+    other4: ["--other4", 1.4, [2, 2.5], "wedge"],
   };
 
   const MARKERS = {
     circle: (c, x, y, r) => { c.arc(x, y, r, 0, 2 * Math.PI); return true; },
     square: (c, x, y, r) => { c.rect(x - r, y - r, 2 * r, 2 * r); return true; },
     triangle: (c, x, y, r) => { c.moveTo(x, y - 1.3 * r); c.lineTo(x + 1.2 * r, y + r); c.lineTo(x - 1.2 * r, y + r); c.closePath(); return true; },
+    wedge: (c, x, y, r) => { c.moveTo(x, y + 1.3 * r); c.lineTo(x - 1.2 * r, y - r); c.lineTo(x + 1.2 * r, y - r); c.closePath(); return true; },
     diamond: (c, x, y, r) => { c.moveTo(x, y - 1.4 * r); c.lineTo(x + 1.4 * r, y); c.lineTo(x, y + 1.4 * r); c.lineTo(x - 1.4 * r, y); c.closePath(); return true; },
     cross: (c, x, y, r) => { c.moveTo(x - r, y - r); c.lineTo(x + r, y + r); c.moveTo(x + r, y - r); c.lineTo(x - r, y + r); return false; },
     plus: (c, x, y, r) => { c.moveTo(x - 1.2 * r, y); c.lineTo(x + 1.2 * r, y); c.moveTo(x, y - 1.2 * r); c.lineTo(x, y + 1.2 * r); return false; },

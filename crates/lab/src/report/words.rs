@@ -55,11 +55,10 @@ fn demo(s: &Summary, time: &str) -> String {
             )
         }
         (n, Some(share)) => format!(
-            "A TFRC flow and {n} TCP flow{} shared {link} bottleneck for {time}: TFRC got {goodput}, {} of what \
-             arrived; an equal share is {}.",
+            "A TFRC flow and {n} TCP flow{} shared {link} bottleneck for {time}: TFRC got {goodput}, {} times \
+             an equal share.",
             if n == 1 { "" } else { "s" },
-            human::percent(share),
-            human::percent(1.0 / tfrc_units::f64_from_u64(u64::try_from(n + 1).unwrap_or(u64::MAX))),
+            human::number(share),
         ),
     }
 }
@@ -83,7 +82,11 @@ pub(super) fn tiles(run: &Run) -> Vec<Tile> {
     };
     [
         main,
-        tile("Share", s.share.map(human::percent), "of all goodput".to_owned()),
+        tile(
+            "Share",
+            s.share.map(|x| format!("{}×", human::number(x))),
+            "of an equal share of the link".to_owned(),
+        ),
         tile("Allowed rate X", s.allowed_rate_bps.map(human::rate), "mean".to_owned()),
         tile("Loss event rate p", s.loss_event_rate.map(human::number), "slow start excluded".to_owned()),
         tile(
@@ -128,7 +131,7 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
         ("Round-trip time, mean", s.rtt_s.map(human::time), "rtt_s"),
         ("Bottleneck", rate(s.bottleneck_bps), "bottleneck_bps"),
         ("Arrived on the wire after slow start", rate(s.wire_goodput_bps), "wire_goodput_bps"),
-        ("Share of all goodput", percent(s.share), "share"),
+        ("Share, 1 is an equal one", number(s.share), "share"),
         ("Variation of the rate, TFRC over TCP", number(s.cov_ratio), "cov_ratio"),
         ("Equivalence ratio", number(s.equivalence_ratio), "equivalence_ratio"),
     ]

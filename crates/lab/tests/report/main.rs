@@ -137,7 +137,7 @@ fn a_run_without_intervals_still_has_its_summary() {
 #[test]
 fn many_competitors_are_drawn_as_their_mean() {
     let mut run = Run::new(Start::new(Role::Demo, "v", "c"));
-    for n in 0..5u32 {
+    for n in 0..6u32 {
         run.push(Record::Interval(Interval {
             t_s: 1.0,
             interval_s: 1.0,
@@ -149,8 +149,27 @@ fn many_competitors_are_drawn_as_their_mean() {
     let data = data(&page(&run));
     let series = data["charts"][0]["series"].as_array().expect("series");
     assert_eq!(series.len(), 2);
-    assert_eq!(series[1]["values"][0], 2.5e6);
-    assert_eq!(series[1]["label"], "mean goodput of 4 competing flows");
+    assert_eq!(series[1]["values"][0], 3e6);
+    assert_eq!(series[1]["label"], "mean goodput of 5 competing flows");
+}
+
+#[test]
+fn four_competitors_are_drawn_one_by_one() {
+    let mut run = Run::new(Start::new(Role::Demo, "v", "c"));
+    for n in 0..5u32 {
+        run.push(Record::Interval(Interval {
+            t_s: 1.0,
+            interval_s: 1.0,
+            flow: (n > 0).then(|| format!("tcp-{n}")),
+            goodput_bps: Some(f64::from(n) * 1e6),
+            ..Interval::default()
+        }));
+    }
+    let data = data(&page(&run));
+    let series = data["charts"][0]["series"].as_array().expect("series");
+    let pens: Vec<_> = series.iter().map(|s| s["pen"].as_str().expect("a pen")).collect();
+    assert_eq!(pens, ["goodput", "other1", "other2", "other3", "other4"]);
+    assert_eq!(series[4]["values"][0], 4e6);
 }
 
 #[test]

@@ -109,7 +109,7 @@ pub(crate) fn demo(seconds: u32) -> Run {
                 ..FlowSummary::default()
             },
         ],
-        share: Some(0.517),
+        share: Some(1.034),
         cov_ratio: Some(0.363),
         equivalence_ratio: Some(0.71),
     })));

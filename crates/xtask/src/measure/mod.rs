@@ -1,7 +1,9 @@
 //! Measurements that take minutes and so are no tests.
 
 mod bernoulli;
+mod demo;
 mod fixed_points;
 
 pub(crate) use bernoulli::bernoulli;
+pub(crate) use demo::demo;
 pub(crate) use fixed_points::fixed_points;

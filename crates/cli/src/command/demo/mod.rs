@@ -1,0 +1,178 @@
+//! `tfrc demo`: a sender, a receiver, and between them an emulated bottleneck, all over loopback. Simulated TCP flows compete
+//! for the bottleneck inside the emulator.
+
+mod contest;
+mod watch;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tfrc_emu::TcpFlow;
+use tfrc_lab::link::relay_with;
+use tfrc_lab::record::{EventKind, Record, Role, Start};
+use tfrc_lab::scenario::Scenario;
+use tfrc_net::{Accept, Connection, Endpoint, Options};
+use tfrc_sim::tcp;
+use tfrc_units::{Duration, Instant, Rate};
+
+use self::watch::Watch;
+use crate::Failure;
+use crate::args::DemoArgs;
+use crate::interrupt::Interrupt;
+use crate::reporter::{Reporter, ReporterConfig, SummaryTo};
+use crate::session::{self, Inbox, SAMPLE, Source, Tally};
+
+/// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
+const BOTTLENECK: &str = include_str!("../../../../../scenarios/bottleneck.toml");
+/// Bytes of data in a packet, as `tfrc send` has them.
+const LENGTH: usize = 1316;
+/// Without `--tcp-start` the TCP flows begin within this time, evenly spread.
+const STARTS: Duration = Duration::from_secs(1);
+
+/// Runs `tfrc demo`.
+///
+/// # Errors
+/// [`Failure::Run`] when the machine does not give the sockets, or the connection breaks off.
+pub fn run(args: &DemoArgs) -> Result<(), Failure> {
+    if args.tcp_start.is_some_and(|start| args.tcp == 0 || start >= args.duration) {
+        return Err(Failure::usage(
+            "--tcp-start names no time at which a TCP flow could begin",
+            "give a time before the end of the run, and --tcp 1 or more",
+        ));
+    }
+    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    session::block_on(demo(args, interrupt))
+}
+
+async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> {
+    let mut reporter = Reporter::new(ReporterConfig {
+        format: args.output.format(),
+        summary_to: SummaryTo::Stdout,
+        duration: Some(args.duration),
+        report: args.report.clone(),
+    });
+    let scenario = Scenario::parse("bottleneck.toml", BOTTLENECK)
+        .map_err(|error| Failure::Run(format!("the built-in scenario is not right: {error}")))?;
+    let link_rate = scenario.network.links().next().map_or(Rate::ZERO, |(_, link)| link.rate);
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let bind =
+        |options: &Options| Endpoint::bind(any, options).map_err(|error| Failure::Run(error.to_string()));
+    let receiver = bind(&Options { accept: Accept::One, ..Options::default() })?;
+    let sender = bind(&Options::default())?;
+    let competitors = competitors(args, link_rate);
+    let network = relay_with(&scenario, scenario.seed, &competitors, any, receiver.local_addr())
+        .map_err(|error| Failure::Run(super::link::with_source(&error)))?;
+    let network = network.start().map_err(|error| Failure::io(&"relay", &error))?;
+    let monitor = network.monitor();
+
+    let mut start = Start::new(Role::Demo, session::version(), session::command_line());
+    start.bottleneck_bps = Some(link_rate.bits_per_sec());
+    start.segment_bytes = u64::try_from(LENGTH).ok();
+    for (name, value) in [("round-trip time", "40 ms"), ("queue", "25 packets")] {
+        start.parameters.insert(name.to_owned(), value.to_owned());
+    }
+    start.parameters.insert("TCP flows".to_owned(), args.tcp.to_string());
+    reporter.record(&Record::Start(start))?;
+    let received = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&received);
+    let receiving = tokio::spawn(async move {
+        let connection = receiver.accept().await?;
+        let tally = receive(&receiver, &connection, &counted).await;
+        connection.accept_close(&tally.to_string()).await;
+        drop(connection);
+        receiver.shut_down().await.ok()
+    });
+    let began = sender.now();
+    let connection = sender
+        .connect(network.local_addr())
+        .await
+        .map_err(|error| Failure::Run(format!("cannot connect over loopback: {error}")))?;
+    let last_start = competitors.iter().map(|flow| flow.start).max();
+    let measured_from = last_start.map_or(Duration::ZERO, |start| {
+        // The first quarter of what all flows run together is not measured.
+        let alone = start.saturating_since(Instant::ZERO);
+        alone + args.duration.saturating_sub(alone).mul_f64(0.25)
+    });
+    let mut watch = Watch::new(began, &connection, monitor, link_rate, received, measured_from);
+    let connected_at = sender.now();
+    reporter.record(&watch.event(connected_at, EventKind::Connected))?;
+    transfer(args, &connection, &mut watch, &mut reporter, &mut interrupt).await?;
+    watch.end_measuring();
+    let sent_until = sender.now();
+    let closed = connection.close().await;
+    let ended = sender.now();
+    reporter.record(&watch.event(ended, EventKind::Closed))?;
+    let text = closed.and_then(|closed| closed.text).unwrap_or_default();
+    let tally: Tally = text
+        .parse()
+        .map_err(|()| Failure::Run("the connection ended without the receiver's counts".to_owned()))?;
+    let summary = watch.summary(&connection, tally, sent_until.saturating_since(connected_at));
+    reporter.record(&Record::End(Box::new(summary)))?;
+    drop(connection);
+    sender.shut_down().await.map_err(|error| Failure::io(&"network", &error))?;
+    let _ = receiving.await;
+    network.stop().map_err(|error| Failure::io(&"relay", &error))?;
+    Ok(())
+}
+
+/// The TCP flows that compete, in the time of the relay.
+fn competitors(args: &DemoArgs, link_rate: Rate) -> Vec<TcpFlow> {
+    let settings = tcp::Settings::rfc(tcp::Variant::Sack);
+    // Without it the phases of drop-tail queues favour the flow whose packets come evenly (docs/decisions/0005).
+    let overhead = link_rate.time_for(f64::from(settings.data_size(settings.segment)));
+    let spread = |n: u16| STARTS.mul_f64(f64::from(n) / f64::from(args.tcp));
+    let start = |n| match args.tcp_start {
+        Some(late) if n + 1 == args.tcp => late,
+        _ => spread(n),
+    };
+    (0..args.tcp).map(|n| TcpFlow { settings, start: Instant::ZERO + start(n), overhead }).collect()
+}
+
+/// Counts what arrives until the sender wants the end.
+async fn receive(endpoint: &Endpoint, connection: &Connection, counted: &AtomicU64) -> Tally {
+    let mut inbox = Inbox::default();
+    while let Some(datagram) = connection.recv().await {
+        let (now, rtt) = (endpoint.now(), connection.status().sender_rtt.unwrap_or(Duration::ZERO));
+        inbox.push(now, datagram);
+        while inbox.pop(now, rtt).is_some() {}
+        counted.store(inbox.tally(connection).bytes, Ordering::Relaxed);
+    }
+    while inbox.take().is_some() {}
+    inbox.tally(connection)
+}
+
+/// Sends as much as is allowed for the time asked for.
+async fn transfer(
+    args: &DemoArgs,
+    connection: &Connection,
+    watch: &mut Watch,
+    reporter: &mut Reporter,
+    interrupt: &mut Interrupt,
+) -> Result<(), Failure> {
+    let mut source = Source::made_up(LENGTH);
+    let pump = async {
+        while let Ok(Some(datagram)) = source.next().await {
+            if connection.send(datagram).await.is_err() {
+                break;
+            }
+        }
+    };
+    let time_up = tokio::time::sleep(std::time::Duration::from(args.duration));
+    tokio::pin!(pump, time_up);
+    let mut tick = tokio::time::interval(SAMPLE);
+    tick.tick().await;
+    loop {
+        tokio::select! {
+            () = &mut pump => return Err(Failure::Run("the connection broke off".to_owned())),
+            () = &mut time_up => return Ok(()),
+            () = interrupt.wished() => return Ok(()),
+            () = watch.look() => {}
+            _ = tick.tick() => {
+                for record in watch.records(connection) {
+                    reporter.record(&record)?;
+                }
+            }
+        }
+    }
+}

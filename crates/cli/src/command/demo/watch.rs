@@ -1,0 +1,240 @@
+//! What is seen of a demo while it runs, and what that sums up to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tfrc_emu::{FlowState, Monitor, Snapshot};
+use tfrc_lab::record::{EventKind, FlowSummary, Interval, Record, Summary};
+use tfrc_net::Connection;
+use tfrc_units::{Duration, Instant, Rate};
+
+use super::contest::Contest;
+use crate::session::{Sampler, Tally, as_f64};
+
+/// Everything that is seen of the run while it lasts.
+pub(super) struct Watch {
+    sampler: Sampler,
+    monitor: Monitor,
+    link_rate: Rate,
+    longest_queue: u64,
+    /// Bytes of data that the receiver has.
+    received: Arc<AtomicU64>,
+    last: Moment,
+    /// The measured part begins when slow start is over, but not before this.
+    not_before: Duration,
+    slow_start: SlowStart,
+    from: Option<Moment>,
+    to: Option<Moment>,
+    contest: Contest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SlowStart {
+    Lasts,
+    Over,
+}
+
+/// The counters at one moment.
+#[derive(Debug, Clone, Default)]
+struct Moment {
+    received: u64,
+    snapshot: Arc<Snapshot>,
+}
+
+impl Watch {
+    /// Begins to look; `began` is the sender's time at the start, `not_before` the relay's before which nothing is measured.
+    pub(super) fn new(
+        began: Instant,
+        connection: &Connection,
+        monitor: Monitor,
+        link_rate: Rate,
+        received: Arc<AtomicU64>,
+        not_before: Duration,
+    ) -> Self {
+        Self {
+            sampler: Sampler::new(began, connection.status()),
+            monitor,
+            link_rate,
+            longest_queue: 0,
+            received,
+            last: Moment::default(),
+            not_before,
+            slow_start: SlowStart::Lasts,
+            from: None,
+            to: None,
+            contest: Contest::default(),
+        }
+    }
+
+    pub(super) fn event(&self, at: Instant, event: EventKind) -> Record {
+        self.sampler.event(at, event)
+    }
+
+    /// Waits for the next snapshot and looks at the queue.
+    pub(super) async fn look(&mut self) {
+        match self.monitor.next().await {
+            // The packet in transmission does not wait.
+            Some(snapshot) => {
+                self.longest_queue = self.longest_queue.max(snapshot.there.queued.packets.saturating_sub(1));
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The records of one sample, those of the TFRC flow first.
+    pub(super) fn records(&mut self, connection: &Connection) -> Vec<Record> {
+        let now = self.moment();
+        let mut records = self.sampler.sender(connection);
+        let mut others = Vec::new();
+        for record in &mut records {
+            match record {
+                Record::Interval(interval) => {
+                    self.complete(interval, &now);
+                    others = competitors(interval.t_s, &self.last.snapshot, &now.snapshot);
+                }
+                Record::Event(event) if event.event == EventKind::SlowStartEnd => {
+                    self.slow_start = SlowStart::Over;
+                }
+                _ => {}
+            }
+        }
+        if self.slow_start == SlowStart::Over && now.snapshot.elapsed >= self.not_before {
+            self.from.get_or_insert_with(|| now.clone());
+            self.contest.look(&now.snapshot);
+        }
+        self.last = now;
+        records.extend(others);
+        records
+    }
+
+    /// The measured part ends.
+    pub(super) fn end_measuring(&mut self) {
+        self.to = Some(self.moment());
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { received: self.received.load(Ordering::Relaxed), snapshot: self.monitor.latest() }
+    }
+
+    /// Adds what only somebody who sees both ends and the network knows.
+    fn complete(&mut self, interval: &mut Interval, now: &Moment) {
+        let bytes = now.received.saturating_sub(self.last.received);
+        interval.goodput_bps = Some(as_f64(bytes) * 8.0 / interval.interval_s);
+        interval.queue_packets = Some(as_f64(std::mem::take(&mut self.longest_queue)));
+        interval.link_rate_bps = Some(self.link_rate.bits_per_sec());
+    }
+
+    /// The figures of the run, which lasted `time`.
+    pub(super) fn summary(&self, connection: &Connection, tally: Tally, time: Duration) -> Summary {
+        let status = connection.status();
+        let mut summary = Summary {
+            duration_s: time.as_secs_f64(),
+            sent_bytes: Some(status.stats.sent_data_bytes),
+            send_rate_bps: Some(Rate::of(as_f64(status.stats.sent_data_bytes), time).bits_per_sec()),
+            allowed_rate_bps: self.sampler.mean_allowed_rate(),
+            rtt_s: self.sampler.mean_rtt(),
+            late_dropped_packets: Some(status.late_dropped),
+            bottleneck_bps: Some(self.link_rate.bits_per_sec()),
+            cov_ratio: self.contest.variation_ratio(),
+            equivalence_ratio: self.contest.equivalence(),
+            ..Summary::default()
+        };
+        tally.complete(status.stats.sent_data_packets, &mut summary);
+        let measured =
+            self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| Measured::new(from, to));
+        summary.wire_goodput_bps = measured.map(|m| m.rate(|moment| moment.snapshot.there.delivered.bytes));
+        summary.flows = vec![FlowSummary {
+            id: "tfrc".to_owned(),
+            kind: "tfrc".to_owned(),
+            send_rate_bps: summary.send_rate_bps,
+            goodput_bps: measured.map(|m| m.rate(|moment| moment.received)),
+            packet_loss_rate: summary.packet_loss_rate,
+            loss_event_rate: summary.loss_event_rate,
+            rtt_s: summary.rtt_s,
+            cov: self.contest.variation(0),
+        }];
+        let competitors = self.last.snapshot.flows.len();
+        summary.flows.extend((0..competitors).map(|n| self.competitor(n, measured)));
+        if competitors > 0 && self.link_rate > Rate::ZERO {
+            let fair = self.link_rate.bits_per_sec() / (as_f64(competitors as u64) + 1.0);
+            summary.share = summary.wire_goodput_bps.map(|rate| rate / fair);
+        }
+        summary
+    }
+
+    fn competitor(&self, n: usize, measured: Option<Measured<'_>>) -> FlowSummary {
+        let mut summary = FlowSummary { id: name(n), kind: KIND.to_owned(), ..FlowSummary::default() };
+        let Some(measured) = measured else { return summary };
+        let flow = |moment: &Moment| moment.snapshot.flows.get(n).copied().unwrap_or_default();
+        let (from, to) = (flow(measured.from), flow(measured.to));
+        let during = |count: fn(&FlowState) -> u64| as_f64(count(&to).saturating_sub(count(&from)));
+        let (sent, arrived) = (during(|f| f.sender.sent_segments), during(|f| f.sink.received_segments));
+        summary.send_rate_bps = Some(measured.rate(|moment| flow(moment).sender.sent_bytes));
+        summary.goodput_bps = Some(measured.rate(|moment| flow(moment).sink.delivered_bytes));
+        if sent > 0.0 {
+            summary.packet_loss_rate = Some((1.0 - arrived / sent).max(0.0));
+            summary.loss_event_rate = Some(during(|f| f.sender.window_cuts) / sent);
+        }
+        let samples = during(|f| f.sender.rtt_samples);
+        let sum = to.sender.rtt_sum.saturating_sub(from.sender.rtt_sum).as_secs_f64();
+        summary.rtt_s = (samples > 0.0).then(|| sum / samples);
+        summary.cov = self.contest.variation(n + 1);
+        summary
+    }
+}
+
+/// The word for a competitor in [`FlowSummary::kind`].
+const KIND: &str = "tcp-sack";
+
+/// The name of a competitor in the records.
+fn name(n: usize) -> String {
+    format!("tcp-{}", n + 1)
+}
+
+/// What the competitors did between two snapshots, said of the interval that ends at `t_s`.
+fn competitors(t_s: f64, before: &Snapshot, now: &Snapshot) -> Vec<Record> {
+    let time = now.elapsed.saturating_sub(before.elapsed);
+    if time.is_zero() {
+        return Vec::new();
+    }
+    let rate = |before: u64, now: u64| Rate::of(as_f64(now.saturating_sub(before)), time).bits_per_sec();
+    let pairs = now.flows.iter().enumerate();
+    pairs
+        .map(|(n, flow)| {
+            let old = before.flows.get(n).copied().unwrap_or_default();
+            Record::Interval(Interval {
+                t_s,
+                interval_s: time.as_secs_f64(),
+                flow: Some(name(n)),
+                sent_packets: Some(flow.sender.sent_segments.saturating_sub(old.sender.sent_segments)),
+                received_packets: Some(
+                    flow.sink.received_segments.saturating_sub(old.sink.received_segments),
+                ),
+                send_rate_bps: Some(rate(old.sender.sent_bytes, flow.sender.sent_bytes)),
+                goodput_bps: Some(rate(old.sink.delivered_bytes, flow.sink.delivered_bytes)),
+                ..Interval::default()
+            })
+        })
+        .collect()
+}
+
+/// The part of the run that is measured.
+#[derive(Clone, Copy)]
+struct Measured<'a> {
+    from: &'a Moment,
+    to: &'a Moment,
+    time: Duration,
+}
+
+impl<'a> Measured<'a> {
+    fn new(from: &'a Moment, to: &'a Moment) -> Option<Self> {
+        let time = to.snapshot.elapsed.saturating_sub(from.snapshot.elapsed);
+        (!time.is_zero()).then_some(Self { from, to, time })
+    }
+
+    /// How fast a count of bytes grew, in bit/s.
+    fn rate(self, bytes: impl Fn(&Moment) -> u64) -> f64 {
+        let grown = bytes(self.to).saturating_sub(bytes(self.from));
+        Rate::of(as_f64(grown), self.time).bits_per_sec()
+    }
+}
