@@ -189,6 +189,11 @@ impl Connection {
         self.init_cookies = Vec::from([cookie]);
     }
 
+    /// The next packet will have this number: earlier ones have gone before this machine was made.
+    pub(crate) const fn next_number(&mut self, seq: SeqNo48) {
+        self.seq.set_next(seq);
+    }
+
     /// How it ended, once it has.
     pub(crate) const fn outcome(&self) -> Option<&super::Outcome> {
         self.outcome.as_ref()
