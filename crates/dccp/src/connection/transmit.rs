@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
+use super::pmtu::ProbePacket;
 use super::{Connection, DueReset, State};
 use crate::feature::Role;
 use crate::wire::PacketType;
@@ -30,6 +31,7 @@ pub(super) enum Plan {
     Reset(DueReset),
     Sync(SeqNo48),
     SyncAck(SeqNo48),
+    Probe(ProbePacket),
 }
 
 impl Connection {
@@ -69,6 +71,11 @@ impl Connection {
             && let Some(receiver) = &mut self.receiver
         {
             self.report = receiver.poll_feedback(now);
+        }
+        if self.state == State::Open
+            && let Some(probe) = self.path.poll_probe()
+        {
+            return Some(Plan::Probe(probe));
         }
         if self.cookies_leave_room()
             && let Some(datagram) = self.pending.take()
