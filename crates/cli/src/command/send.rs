@@ -64,6 +64,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         }),
         dscp: args.dscp,
         circuit_breaker: args.circuit_breaker,
+        optimistic_acks: args.optimistic_acks,
         ..Options::default()
     };
     let recordings =
