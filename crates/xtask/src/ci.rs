@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, adversary, cargo, compliance, dependencies, files, mutants};
+use crate::{Outcome, adversary, cargo, compliance, dependencies, files, instructions, mutants};
 
 /// One check.
 struct Step {
@@ -18,7 +18,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { title: "files", work: Work::Own("files", files::check) },
     Step {
@@ -42,6 +42,7 @@ const STEPS: [Step; 10] = [
         title: "the corpora of the fuzz targets",
         work: Work::Cargo(&["test", "--manifest-path", "fuzz/Cargo.toml"], &[("CARGO_TARGET_DIR", "target")]),
     },
+    Step { title: "instructions for a packet", work: Work::Own("instructions", instructions::check) },
     Step { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
     Step {
         title: "documentation",

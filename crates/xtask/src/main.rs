@@ -11,6 +11,7 @@ mod ci;
 mod compliance;
 mod dependencies;
 mod files;
+mod instructions;
 mod licence;
 mod measure;
 mod mutants;
@@ -26,6 +27,7 @@ Usage: cargo xtask COMMAND
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences and duplicate versions against deny.toml
   files         rules on the files under version control
+  instructions  what the core costs for each data packet, against what is recorded [--write]
   measure bernoulli [--seconds N]
                 rate and loss event rate of the built command under random loss, in real time (240 s)
   measure fixed-points
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         ["compliance", "--json"] => compliance::json(),
         ["dependencies"] => dependencies::check(),
         ["files"] => files::check(),
+        ["instructions"] => instructions::check(),
+        ["instructions", "--write"] => instructions::write(),
         ["measure", "bernoulli"] => measure::bernoulli(240),
         ["measure", "bernoulli", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => measure::bernoulli(seconds),

@@ -17,6 +17,7 @@ mod pipe;
 mod program;
 mod refusal;
 mod signal;
+mod sim;
 mod stream;
 mod transfer;
 mod video;

@@ -8,6 +8,8 @@
 
 use alloc::vec::Vec;
 
+use arrayvec::ArrayVec;
+
 use tfrc::{Config, NominalSegment, PacketSize, ReportedInterval, ShortIntervals, TfrcSp};
 use tfrc_units::{Duration, Instant, SeqNo48, f64_from_u64};
 
@@ -71,12 +73,14 @@ impl Ccid {
 }
 
 /// The Drop Counts of these intervals: never above the Loss Length (§8.7).
-pub(crate) fn drop_counts(intervals: impl Iterator<Item = tfrc::LossInterval>) -> Vec<u32> {
+pub(crate) fn drop_counts(intervals: impl Iterator<Item = tfrc::LossInterval>) -> impl Iterator<Item = u32> {
     intervals
         .take(LossIntervals::MAX_INTERVALS)
         .map(|interval| u32::try_from(interval.lost.min(interval.loss_length)).unwrap_or(u32::MAX))
-        .collect()
 }
+
+/// A value for each loss interval of a report.
+pub(crate) type PerInterval<T> = ArrayVec<T, { LossIntervals::MAX_INTERVALS }>;
 
 /// When the loss intervals began that were reported last: their first packets are acknowledged and soon forgotten.
 #[derive(Debug, Clone, Default)]
@@ -99,12 +103,12 @@ impl IntervalTimes {
         dropped: Option<&DroppedPackets<'_>>,
         log: &SentLog,
         rtt: Duration,
-    ) -> Vec<ReportedInterval> {
+    ) -> PerInterval<ReportedInterval> {
         let mut counts = dropped.into_iter().flat_map(DroppedPackets::iter);
         let mut end = ack.add(1).sub(u64::from(skip));
         let mut ended = self.sent_at(ack, log);
-        let (mut measured, mut starts) = (Vec::new(), Vec::new());
-        for interval in intervals {
+        let (mut measured, mut starts) = (PerInterval::new(), PerInterval::<(SeqNo48, Instant)>::new());
+        for interval in intervals.iter().take(LossIntervals::MAX_INTERVALS) {
             let start = end.sub(u64::from(interval.lossless_length) + u64::from(interval.loss_length));
             let began = self.sent_at(start, log);
             // Only the time before the first loss event has no lossy part. It is as long as it is.
@@ -121,7 +125,8 @@ impl IntervalTimes {
             starts.extend(began.filter(|_| interval.loss_length > 0).map(|at| (start, at)));
             (end, ended) = (start, began);
         }
-        self.starts = starts;
+        self.starts.clear();
+        self.starts.extend(starts);
         measured
     }
 
@@ -194,7 +199,11 @@ mod tests {
         log
     }
 
-    fn measure(times: &mut IntervalTimes, counts: Option<&[u32]>, log: &SentLog) -> Vec<ReportedInterval> {
+    fn measure(
+        times: &mut IntervalTimes,
+        counts: Option<&[u32]>,
+        log: &SentLog,
+    ) -> PerInterval<ReportedInterval> {
         let example = [interval(10, 1, 10), interval(8, 5, 10), interval(8, 1, 8), interval(10, 0, 15)];
         let (mut space, mut count_space) = (Vec::new(), Vec::new());
         let intervals = LossIntervals::encode(2, &example, &mut space);

@@ -1,7 +1,5 @@
 //! The loss history as it crosses the wire (RFC 4342 §8.5, 8.6).
 
-use alloc::vec::Vec;
-
 use tfrc::{PacketSize, ShortIntervals};
 use tfrc_units::{Probability, f64_from_u64, u64_from_f64};
 
@@ -31,17 +29,16 @@ pub(crate) fn rate_from_wire(inverse: u32) -> Probability {
 }
 
 /// Intervals for the option, from what the receiver keeps.
-pub(crate) fn to_wire(intervals: impl Iterator<Item = tfrc::LossInterval>) -> Vec<LossInterval> {
+pub(crate) fn to_wire(
+    intervals: impl Iterator<Item = tfrc::LossInterval>,
+) -> impl Iterator<Item = LossInterval> {
     let cut = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    intervals
-        .take(LossIntervals::MAX_INTERVALS)
-        .map(|interval| LossInterval {
-            lossless_length: cut(interval.lossless_length),
-            nonce: Nonce::Zero,
-            loss_length: cut(interval.loss_length),
-            data_length: cut(u64_from_f64(interval.data_length + 0.5)),
-        })
-        .collect()
+    intervals.take(LossIntervals::MAX_INTERVALS).map(move |interval| LossInterval {
+        lossless_length: cut(interval.lossless_length),
+        nonce: Nonce::Zero,
+        loss_length: cut(interval.loss_length),
+        data_length: cut(u64_from_f64(interval.data_length + 0.5)),
+    })
 }
 
 /// Whether the sender makes p of loss intervals by the rules that a receiver has.

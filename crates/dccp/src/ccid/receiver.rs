@@ -19,6 +19,8 @@ pub(crate) struct DataReceiver {
     rtt: Option<ReceiverRtt>,
     /// CCVal of the newest data packet: what packets without data are taken to have.
     last_counter: u8,
+    /// Where options are encoded, again and again.
+    space: Vec<u8>,
 }
 
 /// Where the receiver gets the round-trip time from.
@@ -69,7 +71,7 @@ impl DataReceiver {
         if let RttSource::Reports { handshake: Some(handshake) } = source {
             tfrc.on_rtt_sample(handshake);
         }
-        Self { tfrc, ccid, rtt, last_counter: 0 }
+        Self { tfrc, ccid, rtt, last_counter: 0, space: Vec::new() }
     }
 
     /// The CCID in force.
@@ -119,7 +121,7 @@ impl DataReceiver {
     /// Writes a report's options, but for Elapsed Time. The packet acknowledges `unreported` packets more than the loss history
     /// knows.
     pub(crate) fn push_feedback(
-        &self,
+        &mut self,
         report: &Report,
         unreported: u64,
         list: &mut OptionList,
@@ -127,15 +129,15 @@ impl DataReceiver {
         let rate = u64_from_f64(report.receive_rate.bytes_per_sec() + 0.5);
         list.push(&Opt::ReceiveRate(u32::try_from(rate).unwrap_or(u32::MAX)))?;
         list.push(&Opt::LossEventRate(rate_to_wire(report.loss_event_rate)))?;
-        let mut space = Vec::new();
+        let space = &mut self.space;
         let skip = u8::try_from(self.tfrc.skip_length().saturating_add(unreported)).unwrap_or(u8::MAX);
         let intervals = to_wire(self.tfrc.loss_intervals());
-        list.push(&Opt::LossIntervals(LossIntervals::encode(skip, &intervals, &mut space)))?;
+        list.push(&Opt::LossIntervals(LossIntervals::encode_each(skip, intervals, space)))?;
         match self.ccid {
             Ccid::Three => Ok(()),
             Ccid::Four => {
                 let counts = drop_counts(self.tfrc.loss_intervals());
-                list.push(&Opt::DroppedPackets(DroppedPackets::encode(&counts, &mut space)))
+                list.push(&Opt::DroppedPackets(DroppedPackets::encode_each(counts, space)))
             }
         }
     }

@@ -9,8 +9,14 @@ use alloc::vec::Vec;
 
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, f64_from_u64, u64_from_f64};
 
+use arrayvec::ArrayVec;
+
+use super::ccid4::PerInterval;
 use super::sent::SentLog;
 use crate::wire::{LossInterval, LossIntervals};
+
+/// Lengths of loss intervals, newest first: as many as an estimator takes, and the open one.
+pub(crate) type Lengths = ArrayVec<f64, { tfrc::MAX_INTERVALS + 1 }>;
 
 /// Whether reports are held against the record of what was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,8 +170,9 @@ impl Verifier {
         ack: SeqNo48,
         reported: &LossIntervals<'_>,
         first_interval: impl Fn(Rate) -> f64,
-    ) -> Vec<LossInterval> {
-        let mut intervals: Vec<LossInterval> = reported.iter().collect();
+    ) -> PerInterval<LossInterval> {
+        let mut intervals: PerInterval<LossInterval> =
+            reported.iter().take(LossIntervals::MAX_INTERVALS).collect();
         if self.policy == Verification::Trusting {
             return intervals;
         }
@@ -202,8 +209,8 @@ impl Verifier {
         intervals: &[LossInterval],
         log: &SentLog,
         rtt: Option<Duration>,
-    ) -> Vec<f64> {
-        let mut lengths = Vec::new();
+    ) -> Lengths {
+        let mut lengths = Lengths::new();
         let mut end = ack.add(1).sub(u64::from(skip));
         for interval in intervals {
             let data = f64::from(interval.data_length.max(1));
@@ -216,9 +223,10 @@ impl Verifier {
                 _ => 1,
             };
             let lossy = f64::from(interval.loss_length).min(data) * f64::from(events - 1) / f64::from(events);
-            lengths.push((data - lossy).max(1.0));
+            // What does not fit is older than any estimator looks.
+            let _ = lengths.try_push((data - lossy).max(1.0));
             for _ in 1..events {
-                lengths.push((lossy / f64::from(events - 1)).max(1.0));
+                let _ = lengths.try_push((lossy / f64::from(events - 1)).max(1.0));
             }
         }
         lengths
@@ -372,7 +380,7 @@ mod tests {
         let report = [interval(40, 60, 100), interval(50, 10, 60)];
         let ack = SeqNo48::new(999);
         let lengths = verifier.lengths(ack, 0, &report, &log, Some(RTT));
-        assert_eq!(lengths, [60.0, 20.0, 20.0, 60.0]);
+        assert_eq!(lengths.as_slice(), [60.0, 20.0, 20.0, 60.0]);
         let forgotten = SentLog::default();
         assert_eq!(verifier.lengths(ack, 0, &report, &forgotten, Some(RTT)), lengths, "it stays known");
     }

@@ -62,7 +62,10 @@ impl Connection {
         }
         match self.next_send(now) {
             SendDecision::Now => {
-                self.pending = Some(Vec::from(datagram));
+                let mut bytes = core::mem::take(&mut self.pending_buffer);
+                bytes.clear();
+                bytes.extend_from_slice(datagram);
+                self.pending = Some(bytes);
                 Ok(())
             }
             SendDecision::At(at) => Err(SendError::TooEarly { at }),
@@ -73,6 +76,11 @@ impl Connection {
     /// The oldest datagram that waits to be read.
     pub fn recv(&mut self) -> Option<Received> {
         self.queue.pop()
+    }
+
+    /// Gives back the bytes of a datagram that was read, for those to come: with it nothing is allocated for a packet.
+    pub fn recycle(&mut self, bytes: Vec<u8>) {
+        self.queue.recycle(bytes);
     }
 
     /// The oldest event not yet told.

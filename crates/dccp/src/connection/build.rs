@@ -55,7 +55,8 @@ impl Connection {
         };
         let kind = header.kind();
         let room = self.path.current().saturating_sub(kind.fixed_length(true) + payload.len());
-        let mut list = OptionList::new(room);
+        let mut list = core::mem::take(&mut self.options_buffer);
+        list.reset(room);
         // What does not fit stays due or can be spared.
         let _ = self.push_options(now, seq, kind, &mut list);
         if let Some(ProbePacket::Long(length)) = probe {
@@ -73,13 +74,19 @@ impl Connection {
             options: list.padded(),
             payload: &payload,
         };
-        packet.emit(out, self.sending_integrity()).ok()?;
+        let emitted = packet.emit(out, self.sending_integrity());
+        let length = payload.len();
+        self.options_buffer = list;
+        if kind.carries_datagram() {
+            self.pending_buffer = payload;
+        }
+        emitted.ok()?;
         if let Some(probe) = probe {
             self.path.on_probe_sent(now, seq, probe, self.round_trip());
             self.stats.sent_path_probes += 1;
         }
         self.path.on_sent(now, seq, out.len(), kind.carries_datagram());
-        self.remember(now, seq, kind, ccval, payload.len());
+        self.remember(now, seq, kind, ccval, length);
         Some(Transmit { ecn: self.codepoint(kind), kind })
     }
 
@@ -144,7 +151,7 @@ impl Connection {
             return if part_open { list.push(&self.elapsed(now)) } else { Ok(()) };
         };
         list.push(&self.elapsed(now))?;
-        let Some(receiver) = &self.receiver else { return Ok(()) };
+        let Some(receiver) = &mut self.receiver else { return Ok(()) };
         let acknowledged = self.seq.gsr().map_or(report.newest_seq, |gsr| self.seq.extend(gsr));
         receiver.push_feedback(&report, acknowledged.saturating_sub(report.newest_seq), list)?;
         self.stats.sent_feedback += 1;

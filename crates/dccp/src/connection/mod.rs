@@ -45,7 +45,7 @@ pub use transmit::Transmit;
 use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper, path_mss};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
-use crate::wire::{Integrity, PseudoHeader, Reset};
+use crate::wire::{Integrity, OptionList, PseudoHeader, Reset};
 use ledger::Ledger;
 use pmtu::PathMtu;
 use queue::ReceiveQueue;
@@ -86,6 +86,9 @@ pub struct Connection {
     due: Due,
     report: Option<Report>,
     pending: Option<Vec<u8>>,
+    /// Space for the datagram and the options of the next packet, used again and again.
+    pending_buffer: Vec<u8>,
+    options_buffer: OptionList,
     init_cookies: Vec<Vec<u8>>,
     /// The number of our first packet that is no Response; a client that acknowledges less is in PARTOPEN.
     first_since_response: Option<SeqNo48>,
@@ -176,6 +179,8 @@ impl Connection {
             due: Due::default(),
             report: None,
             pending: None,
+            pending_buffer: Vec::new(),
+            options_buffer: OptionList::default(),
             init_cookies: Vec::new(),
             first_since_response: None,
             last_nudge: None,

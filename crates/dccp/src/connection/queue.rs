@@ -26,11 +26,16 @@ pub struct Received {
 pub(crate) struct ReceiveQueue {
     entries: VecDeque<Received>,
     limit: usize,
+    /// Buffers that were given back.
+    spare: Vec<Vec<u8>>,
 }
+
+/// Buffers kept at most.
+const SPARE: usize = 16;
 
 impl ReceiveQueue {
     pub(crate) const fn new(limit: usize) -> Self {
-        Self { entries: VecDeque::new(), limit }
+        Self { entries: VecDeque::new(), limit, spare: Vec::new() }
     }
 
     /// Adds a datagram; says how many were dropped for it.
@@ -44,6 +49,20 @@ impl ReceiveQueue {
         }
         self.entries.push_back(datagram);
         u64::from(full)
+    }
+
+    /// A copy of a payload, in a buffer that was given back if there is one.
+    pub(crate) fn copy(&mut self, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    pub(crate) fn recycle(&mut self, mut bytes: Vec<u8>) {
+        if self.spare.len() < SPARE {
+            bytes.clear();
+            self.spare.push(bytes);
+        }
     }
 
     pub(crate) fn pop(&mut self) -> Option<Received> {

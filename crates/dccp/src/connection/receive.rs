@@ -1,7 +1,6 @@
 //! What a packet does: the pseudocode of RFC 4340 §8.5 from step 4 on, in its order.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
@@ -340,7 +339,8 @@ impl Connection {
             self.events.push_back(Event::Readable);
         }
         let data_index = self.ledger.data_before(number).unwrap_or_default();
+        let bytes = self.queue.copy(packet.payload);
         self.stats.queue_dropped_packets +=
-            self.queue.push(Received { seq, data_index, bytes: Vec::from(packet.payload), at: now, ecn });
+            self.queue.push(Received { seq, data_index, bytes, at: now, ecn });
     }
 }

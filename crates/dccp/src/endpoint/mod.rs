@@ -5,9 +5,10 @@ mod config;
 mod cookie;
 mod half_open;
 mod slots;
+mod timers;
 mod tombs;
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -27,6 +28,7 @@ use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Reset, Sequence};
 use half_open::HalfOpenTable;
 use slots::{Live, Slots};
+use timers::Timers;
 use tombs::Tombs;
 
 /// What identifies a connection: the peer's address, our DCCP port and the peer's (RFC 6773 §3.8).
@@ -42,7 +44,7 @@ pub struct Endpoint {
     seed: [u8; 32],
     slots: Slots,
     by_key: BTreeMap<Key, ConnectionId>,
-    timers: BTreeSet<(Instant, ConnectionId)>,
+    timers: Timers,
     /// Connections whose timers may have changed.
     touched: Vec<ConnectionId>,
     may_transmit: VecDeque<ConnectionId>,
@@ -130,7 +132,7 @@ impl Endpoint {
             seed,
             slots: Slots::default(),
             by_key: BTreeMap::new(),
-            timers: BTreeSet::new(),
+            timers: Timers::default(),
             touched: Vec::new(),
             may_transmit: VecDeque::new(),
             may_tell: VecDeque::new(),
@@ -207,10 +209,11 @@ impl Endpoint {
         self.settle();
         self.tombs.expire(now);
         self.expire_half_open(now);
-        let due: Vec<ConnectionId> =
-            self.timers.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect();
-        for id in due {
+        while let Some((at, id)) = self.timers.first(|at, id| self.slots.is_current_timer(at, id))
+            && at <= now
+        {
             if let Some(live) = self.slots.get_mut(id) {
+                live.timer = None;
                 live.connection.handle_timeout(now);
             }
             self.touch(id);
@@ -220,9 +223,10 @@ impl Endpoint {
     /// When [`Endpoint::handle_timeout`] wants to be called next.
     pub fn poll_timeout(&mut self) -> Option<Wake> {
         self.settle();
-        let connection = self.timers.first().and_then(|(at, id)| {
-            let reason = self.slots.get(*id)?.connection.poll_timeout()?.reason;
-            Some(Wake { at: *at, reason })
+        let first = self.timers.first(|at, id| self.slots.is_current_timer(at, id));
+        let connection = first.and_then(|(at, id)| {
+            let reason = self.slots.get(id)?.connection.poll_timeout()?.reason;
+            Some(Wake { at, reason })
         });
         let tomb = self.tombs.next_expiry().map(|at| Wake { at, reason: WakeReason::TimeWait });
         let patience = self.config.connection.respond_timeout;
@@ -409,13 +413,10 @@ impl Endpoint {
             if at == live.timer {
                 continue;
             }
-            if let Some(old) = live.timer {
-                self.timers.remove(&(old, id));
-            }
-            if let Some(new) = at {
-                self.timers.insert((new, id));
-            }
             live.timer = at;
+            if let Some(at) = at {
+                self.timers.set(at, id, self.slots.len(), |at, id| self.slots.is_current_timer(at, id));
+            }
         }
     }
 
@@ -425,7 +426,7 @@ impl Endpoint {
         let Some(outcome) = live.connection.outcome() else { return };
         let established = live.connection.was_established();
         let unknown = live.rejected || !live.known && !established;
-        let (gone, timer) = (live.released || unknown, live.timer);
+        let gone = live.released || unknown;
         if !live.buried {
             live.buried = true;
             let last_word = match outcome {
@@ -437,9 +438,6 @@ impl Endpoint {
             self.tombs.add(key, now + self.config.time_wait, numbers, last_word, self.config.remembered);
         }
         if gone {
-            if let Some(at) = timer {
-                self.timers.remove(&(at, id));
-            }
             self.slots.remove(id);
         }
     }

@@ -15,6 +15,13 @@ pub struct ConnectionId {
     generation: u32,
 }
 
+#[cfg(test)]
+impl ConnectionId {
+    pub(super) fn numbered(n: u64) -> Self {
+        Self { slot: usize::try_from(n).unwrap_or_default(), generation: 0 }
+    }
+}
+
 /// A connection and what the endpoint knows of it.
 #[derive(Debug, Clone)]
 pub(super) struct Live {
@@ -102,6 +109,15 @@ impl Slots {
             slot.generation = slot.generation.wrapping_add(1);
             self.free.push(id.slot);
         }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether this is what a connection has said last of when it wants to be woken.
+    pub(super) fn is_current_timer(&self, at: Instant, id: ConnectionId) -> bool {
+        self.get(id).is_some_and(|live| live.timer == Some(at))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Live)> {

@@ -29,9 +29,15 @@ impl<'a> DroppedPackets<'a> {
     /// taken.
     #[must_use]
     pub fn encode(counts: &[u32], out: &'a mut Vec<u8>) -> Self {
+        Self::encode_each(counts.iter().copied(), out)
+    }
+
+    /// The same from an iterator.
+    #[must_use]
+    pub fn encode_each(counts: impl Iterator<Item = u32>, out: &'a mut Vec<u8>) -> Self {
         out.clear();
-        for count in counts.iter().take(Self::MAX_COUNTS) {
-            push_be(out, u64::from((*count).min(MAX24)), CELL);
+        for count in counts.take(Self::MAX_COUNTS) {
+            push_be(out, u64::from(count.min(MAX24)), CELL);
         }
         Self { cells: out }
     }

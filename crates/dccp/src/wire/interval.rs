@@ -47,8 +47,18 @@ impl<'a> LossIntervals<'a> {
     /// intervals are taken.
     #[must_use]
     pub fn encode(skip_length: u8, intervals: &[LossInterval], out: &'a mut Vec<u8>) -> Self {
+        Self::encode_each(skip_length, intervals.iter().copied(), out)
+    }
+
+    /// The same from an iterator.
+    #[must_use]
+    pub fn encode_each(
+        skip_length: u8,
+        intervals: impl Iterator<Item = LossInterval>,
+        out: &'a mut Vec<u8>,
+    ) -> Self {
         out.clear();
-        for interval in intervals.iter().take(Self::MAX_INTERVALS) {
+        for interval in intervals.take(Self::MAX_INTERVALS) {
             push_be(out, u64::from(interval.lossless_length.min(MAX24)), 3);
             let nonce = if interval.nonce == Nonce::One { MAX23 + 1 } else { 0 };
             push_be(out, u64::from(nonce | interval.loss_length.min(MAX23)), 3);

@@ -113,6 +113,11 @@ impl Guard {
         }
     }
 
+    /// Whether there is anything to look out for.
+    pub(crate) const fn watches(&self) -> bool {
+        self.breaker.is_some() || self.stop.is_some()
+    }
+
     /// A packet has gone; at the rate in force the next one follows after `spacing`. Sending ends a suspension that is over.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32, spacing: Duration) {
         self.resume_if_due(now);

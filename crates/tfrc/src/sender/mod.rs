@@ -154,12 +154,17 @@ impl Sender {
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
         let rtt = self.rtt.mean();
-        self.note_supply(now);
-        self.ramp.on_sent();
-        let pace = self.pace();
-        self.with_rate_change(now, |sender| {
-            sender.guard.on_sent(now, size, pace.time_for(sender.segment.bytes()))
-        });
+        let (mut pace, segment) = (self.pace(), self.segment.bytes());
+        self.note_supply_at(now, pace);
+        if self.ramp.rate().is_some() {
+            self.ramp.on_sent();
+            pace = self.pace();
+        }
+        if self.guard.watches() {
+            self.with_rate_change(now, |sender| {
+                sender.guard.on_sent(now, size, pace.time_for(sender.segment.bytes()))
+            });
+        }
         self.pacing.on_sent(now, size, pace, rtt);
         self.interval.on_sent(now);
         self.segment.on_sent(size);
@@ -173,16 +178,29 @@ impl Sender {
             };
             self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
         }
-        if self.coverage(now) == Coverage::NotDataLimited {
+        // The floor has the segment size in it.
+        if self.segment.bytes() != segment {
+            pace = self.pace();
+        }
+        if self.coverage_at(now, pace) == Coverage::NotDataLimited {
             self.limited.on_not_limited(now);
         }
     }
 
     /// Whether at this moment, having sent, the sender is held back by the allowed rate (§8.2.1).
     pub(crate) fn coverage(&self, now: Instant) -> Coverage {
+        self.coverage_at(now, self.pace())
+    }
+
+    /// The same, for a rate of the spacing that is known already.
+    fn coverage_at(&self, now: Instant, pace: Rate) -> Coverage {
         // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
         let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
-        if !capped && self.next_by_rate() > now { Coverage::NotDataLimited } else { Coverage::DataLimited }
+        if !capped && self.pacing.next_send(pace, self.rtt.mean()) > now {
+            Coverage::NotDataLimited
+        } else {
+            Coverage::DataLimited
+        }
     }
 
     /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet really sent.
@@ -202,7 +220,9 @@ impl Sender {
     /// no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
-        self.with_rate_change(now, |sender| sender.guard.handle_timeout(now));
+        if self.guard.watches() {
+            self.with_rate_change(now, |sender| sender.guard.handle_timeout(now));
+        }
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
@@ -431,13 +451,21 @@ impl Sender {
 
     /// The send time of the next packet.
     fn due(&self) -> Instant {
-        self.next_by_rate().max(self.interval.next_send())
+        self.due_at(self.pace())
+    }
+
+    fn due_at(&self, pace: Rate) -> Instant {
+        self.pacing.next_send(pace, self.rtt.mean()).max(self.interval.next_send())
     }
 
     /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets by more than its
     /// timer granularity looks the same.
     fn note_supply(&mut self, now: Instant) -> Supply {
-        if self.timer.is_some() && self.due() + self.settings.timer_granularity < now {
+        self.note_supply_at(now, self.pace())
+    }
+
+    fn note_supply_at(&mut self, now: Instant, pace: Rate) -> Supply {
+        if self.timer.is_some() && self.due_at(pace) + self.settings.timer_granularity < now {
             self.short_of_data = Some(now);
             Supply::Short
         } else {
@@ -450,11 +478,6 @@ impl Sender {
         let _ = self.note_supply(now);
         let recent = |then: Instant| now.saturating_since(then) < path.rtt.mul_f64(1.5);
         if self.short_of_data.is_some_and(recent) { Coverage::DataLimited } else { Coverage::NotDataLimited }
-    }
-
-    /// When the next packet may go as far as the rate is concerned.
-    fn next_by_rate(&self) -> Instant {
-        self.pacing.next_send(self.pace(), self.rtt.mean())
     }
 
     fn path(&self) -> Option<Path> {

@@ -43,7 +43,9 @@ impl PacketInterval {
             let due = if self.sent.len() == 0 { now } else { self.slot + interval };
             self.slot = due.max(now - interval);
         }
-        self.sent.push(now);
+        if self.policy != MinInterval::Unlimited {
+            self.sent.push(now);
+        }
     }
 
     /// The most that packets of `size` bytes can carry.

@@ -11,8 +11,10 @@ struct Estimate {
     mean: f64,
     /// R_sqmean, the mean of √R_sample.
     root_mean: f64,
-    /// √R_sample of the newest sample.
-    root_latest: f64,
+    /// R as a time: asked for several times for each packet.
+    time: Duration,
+    /// R_sqmean/√R_sample of the newest sample.
+    damping: f64,
 }
 
 /// R, R_sqmean and the factor of X_inst, and t_RTO where it follows samples.
@@ -42,19 +44,17 @@ impl RoundTrip {
             Spacing::Damped { weight } => weight,
         };
         let mix = |weight: f64, old: f64, new: f64| weight * old + (1.0 - weight) * new;
-        self.estimate = Some(match self.estimate {
-            None => Estimate { mean: seconds, root_mean: root, root_latest: root },
-            Some(old) => Estimate {
-                mean: mix(self.weight, old.mean, seconds),
-                root_mean: mix(root_weight, old.root_mean, root),
-                root_latest: root,
-            },
-        });
+        let (mean, root_mean) = match self.estimate {
+            None => (seconds, root),
+            Some(old) => (mix(self.weight, old.mean, seconds), mix(root_weight, old.root_mean, root)),
+        };
+        let time = Duration::from_secs_f64(mean).max(Duration::from_nanos(1));
+        self.estimate = Some(Estimate { mean, root_mean, time, damping: root_mean / root });
     }
 
     /// R.
     pub(crate) fn mean(&self) -> Option<Duration> {
-        self.estimate.map(|e| Duration::from_secs_f64(e.mean).max(Duration::from_nanos(1)))
+        self.estimate.map(|e| e.time)
     }
 
     /// t_RTO of the equation while R is `rtt`.
@@ -65,7 +65,7 @@ impl RoundTrip {
     /// X_inst for the allowed rate `x` (§4.5): X · R_sqmean/√R_sample.
     pub(crate) fn instantaneous(&self, x: Rate) -> Rate {
         match (self.spacing, self.estimate) {
-            (Spacing::Damped { .. }, Some(e)) => x * (e.root_mean / e.root_latest),
+            (Spacing::Damped { .. }, Some(e)) => x * e.damping,
             _ => x,
         }
     }

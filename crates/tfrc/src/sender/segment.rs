@@ -17,16 +17,22 @@ pub(crate) struct Segment {
     policy: SegmentSize,
     current: Tally,
     past: Ring<Tally, 4>,
+    /// The sum of `past`.
+    older: Tally,
+    /// s: asked for several times for each packet.
+    mean: f64,
 }
 
 impl Segment {
     pub(crate) fn new(policy: SegmentSize) -> Self {
-        Self { policy, current: Tally::default(), past: Ring::new() }
+        let (current, older) = (Tally::default(), Tally::default());
+        Self { policy, current, past: Ring::new(), older, mean: f64::from(policy.initial()) }
     }
 
     pub(crate) fn on_sent(&mut self, size: u32) {
         self.current.bytes += u64::from(size);
         self.current.packets += 1;
+        self.settle();
     }
 
     /// Feedback tells of a new loss event.
@@ -34,22 +40,24 @@ impl Segment {
         if self.current.packets > 0 {
             self.past.push(self.current);
             self.current = Tally::default();
+            self.older = self.past.iter().fold(Tally::default(), |sum, tally| Tally {
+                bytes: sum.bytes + tally.bytes,
+                packets: sum.packets + tally.packets,
+            });
+            self.settle();
         }
     }
 
     /// s in bytes, at least 1.
-    pub(crate) fn bytes(&self) -> f64 {
-        if let SegmentSize::Fixed(bytes) = self.policy {
-            return f64::from(bytes);
-        }
-        let all = self.past.iter().fold(self.current, |sum, tally| Tally {
-            bytes: sum.bytes + tally.bytes,
-            packets: sum.packets + tally.packets,
-        });
-        if all.packets == 0 {
-            f64::from(self.policy.initial())
-        } else {
-            (f64_from_u64(all.bytes) / f64_from_u64(all.packets)).max(1.0)
+    pub(crate) const fn bytes(&self) -> f64 {
+        self.mean
+    }
+
+    fn settle(&mut self) {
+        let packets = self.older.packets + self.current.packets;
+        if let (SegmentSize::Mean { .. }, 1..) = (self.policy, packets) {
+            let bytes = self.older.bytes + self.current.bytes;
+            self.mean = (f64_from_u64(bytes) / f64_from_u64(packets)).max(1.0);
         }
     }
 }

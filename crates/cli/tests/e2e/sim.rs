@@ -1,0 +1,158 @@
+//! `tfrc sim`: changes, several runs, shards, captures, and what is wrong with a scenario.
+
+use std::path::Path;
+
+use crate::network::{Place, scenario};
+use crate::program::{Finished, Program, other, run};
+
+fn path(name: &str) -> String {
+    scenario(name).to_str().expect("text").to_owned()
+}
+
+fn right(args: &[&str]) -> Finished {
+    let finished = run(args);
+    assert!(finished.status.success(), "{args:?}: {}", finished.stderr);
+    finished
+}
+
+/// Every kind of mistake: exit status 2, a mark under the place, a hint.
+#[test]
+fn every_wrong_file_is_shown_with_a_mark_and_a_hint() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/tests/wrong");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).expect("the wrong files") {
+        let file = entry.expect("a file").path();
+        let finished = run(["sim".as_ref(), file.as_os_str()]);
+        let said = &finished.stderr;
+        assert_eq!(finished.status.code(), Some(2), "{}: {said}", file.display());
+        assert!(finished.stdout.is_empty());
+        assert!(said.contains("help: ") && said.contains("╰──") && said.contains(".toml:"), "{said}");
+        files += 1;
+    }
+    assert!(files >= 17, "{files}");
+}
+
+#[test]
+fn a_change_is_made_and_a_wrong_one_is_shown() {
+    let file = path("bottleneck.toml");
+    let short = ["--set", "duration=10s", "--set", "warmup=2s"];
+    let args = [&["sim", &file, "--json", "--set", "link.near-far.rate=1Mbit/s"], &short[..]].concat();
+    let outcome: serde_json::Value = right(&args).json();
+    let goodput = outcome["flows"][0]["goodput_bps"].as_f64().expect("a rate");
+    assert!((0.9e6..1e6).contains(&goodput), "{goodput}");
+    let wrong = run(["sim", &file, "--set", "link.near-far.rate=1Mbot"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(wrong.stderr.contains("[--set:1:20]") && wrong.stderr.contains("1Mbot"), "{}", wrong.stderr);
+}
+
+#[test]
+fn the_keys_of_a_run() {
+    let file = path("bottleneck.toml");
+    let args = ["sim", &file, "--json", "--timing", "--set", "duration=5s", "--set", "warmup=1s"];
+    let outcome: serde_json::Value = right(&args).json();
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    };
+    assert_eq!(
+        keys(&outcome),
+        ["duration_s", "flows", "links", "measured_s", "packet_hops", "seed", "timing"]
+    );
+    assert_eq!(
+        keys(&outcome["flows"][0]),
+        ["cov", "goodput_bps", "id", "kind", "loss_event_rate", "packet_loss_rate", "rtt_s", "send_rate_bps"]
+    );
+    assert_eq!(keys(&outcome["links"][0]), ["drop_rate", "id", "mean_queue_packets", "utilization"]);
+    assert_eq!(keys(&outcome["timing"]), ["cpu_s", "ns_per_hop", "peak_memory_bytes", "wall_s"]);
+}
+
+#[test]
+fn threads_and_shards_print_the_same_bytes() {
+    let place = Place::new();
+    let file = path("tcp-variants.toml");
+    let common = ["sim", &file, "--json", "--set", "duration=4s", "--set", "warmup=1s", "--runs", "2"];
+    let with = |more: &[&str]| right(&[&common[..], more].concat()).stdout;
+    let whole = with(&[]);
+    assert_eq!(with(&["--jobs", "2"]), whole);
+    let shards: Vec<String> = ["1/3", "2/3", "3/3"]
+        .map(|shard| place.write(&shard.replace('/', "of"), with(&["--shard", shard])))
+        .into();
+    let merged = |files: &[&String]| {
+        let mut args = vec!["sim", "--json", "--merge"];
+        args.extend(files.iter().map(|file| file.as_str()));
+        run(args)
+    };
+    let all = merged(&[&shards[2], &shards[0], &shards[1]]);
+    assert!(all.status.success() && all.stdout == whole, "{}", all.stderr);
+    let part = merged(&[&shards[2], &shards[0]]);
+    assert_eq!(part.status.code(), Some(2));
+    assert!(part.stderr.contains("give all shards"), "{}", part.stderr);
+    let text = right(&[&common[..2], &common[3..]].concat());
+    assert!(
+        text.text().contains("flow.tcp.tcp.variant = cubic") && text.text().contains(" ± "),
+        "{}",
+        text.text()
+    );
+}
+
+#[test]
+fn a_published_table_is_printed_beside() {
+    let file = path("fixed-points.toml");
+    let args = ["sim", &file, "--json", "--set", "duration=300s", "--runs", "2", "--jobs", "2"];
+    let document: serde_json::Value = right(&args).json();
+    let rows = document["compare"].as_array().expect("a table");
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        let ratio = row["ratio"].as_f64().expect("a ratio");
+        // design.md §7: within 7 %; shorter runs than there, hence twice that.
+        assert!((0.86..1.14).contains(&ratio), "{row}");
+    }
+}
+
+/// tshark reads a capture of CCID 3 and of CCID 4, option by option, and finds nothing malformed.
+#[test]
+fn a_simulated_dccp_flow_opens_in_tshark() {
+    let place = Place::new();
+    for (kind, ccid) in [("dccp", "3"), ("dccp-sp", "4")] {
+        let capture = place.file(&format!("{kind}.pcap"));
+        let kind = format!("flow.media.kind={kind}");
+        right(&[
+            "sim",
+            &path("dccp.toml"),
+            "--pcap",
+            &capture,
+            "--set",
+            &kind,
+            "--set",
+            "flow.media.segment=500B",
+        ]);
+        let mut tshark = other("tshark");
+        tshark.args(["-r", &capture, "-V", "-o", "dccp.check_checksum:TRUE"]);
+        let said = Program::start(tshark).succeed();
+        let text = said.text();
+        for words in ["Receive Rate", "Loss Event Rate", "Loss Intervals", "Elapsed Time", "CCVal"] {
+            assert!(text.contains(words), "no {words} for CCID {ccid}");
+        }
+        assert!(!text.contains("Malformed") && !text.to_lowercase().contains("checksum: incorrect"));
+        let negotiated = text.contains("Congestion Control ID (CCID)");
+        assert!(negotiated, "CCID {ccid} is agreed on in the handshake");
+        let mut bad = other("tshark");
+        bad.args([
+            "-r",
+            &capture,
+            "-o",
+            "dccp.check_checksum:TRUE",
+            "-Y",
+            "dccp.checksum.status == 0 || _ws.malformed",
+        ]);
+        assert_eq!(Program::start(bad).succeed().text(), "");
+    }
+    let refused = run(["sim", &path("bottleneck.toml"), "--pcap", &place.file("none.pcap")]);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("kind = \"dccp\""), "{}", refused.stderr);
+}
+
+#[test]
+fn the_schema_is_json() {
+    let schema: serde_json::Value = right(&["sim", "--schema"]).json();
+    assert!(schema["properties"]["link"].is_object());
+}

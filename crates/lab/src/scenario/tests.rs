@@ -1,0 +1,100 @@
+//! One wrong file for each kind of mistake, and what its author reads.
+
+use std::path::Path;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+use super::{Document, Fault, ScenarioError};
+
+/// The file that shows a kind of mistake, without its suffix.
+const fn file(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Conflict => "conflict",
+        Fault::Duplicate => "duplicate",
+        Fault::Idle => "idle",
+        Fault::Loop => "loop",
+        Fault::Memory => "memory",
+        Fault::MissingKey => "missing-key",
+        Fault::Order => "order",
+        Fault::Path => "path",
+        Fault::Quantity => "quantity",
+        Fault::Range => "range",
+        Fault::Source => "source",
+        Fault::Syntax => "syntax",
+        Fault::UnknownKey => "unknown-key",
+        Fault::UnknownName => "unknown-name",
+        Fault::Unreachable => "unreachable",
+        Fault::Word => "word",
+        Fault::WrongType => "wrong-type",
+    }
+}
+
+fn picture(error: &ScenarioError) -> String {
+    let mut out = String::new();
+    GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+        .with_width(100)
+        .render_report(&mut out, error)
+        .unwrap();
+    out
+}
+
+/// A file of this kind gives this mistake, with a mark in the text and a hint. A new kind does not build until it has
+/// a name in `file`, and then wants its file.
+#[test]
+fn every_kind_of_mistake_has_its_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    let mut seen = Vec::new();
+    for name in &names {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+        let error = Document::new(format!("{name}.toml"), text.as_str()).plan().unwrap_err();
+        let ScenarioError::Invalid(invalid) = &error else { panic!("{name}: {error}") };
+        assert_eq!(file(invalid.fault), name);
+        assert!(invalid.hint.is_some(), "{name} has no hint");
+        let end = invalid.place.offset() + invalid.place.len();
+        assert!(!invalid.place.is_empty() && end <= text.len(), "{name}: {:?}", invalid.place);
+        insta::with_settings!({ snapshot_path => "../../tests/snapshots", prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("wrong__{name}"), picture(&error));
+        });
+        seen.push(invalid.fault);
+    }
+    // `WrongType` is the last: as many kinds as come before it, and it.
+    assert_eq!(seen.len(), usize::from(Fault::WrongType as u8) + 1);
+}
+
+#[test]
+fn a_mistake_in_a_change_is_shown_in_the_change() {
+    let text = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bottleneck.toml"),
+    )
+    .unwrap();
+    for (change, place, fault) in [
+        ("link.near-far.rate=fast", "fast", Fault::Quantity),
+        ("link.0.rate = 2Mbit", "2Mbit", Fault::Quantity),
+        ("link.near-far.qeue=25p", "qeue", Fault::UnknownKey),
+        ("link.nearfar.rate=1M", "nearfar", Fault::Path),
+        ("link.7.rate=1M", "7", Fault::Path),
+        ("flow.tfrc-1.tfrc.revision=ns3", "ns3", Fault::Word),
+        ("flow.tfrc-1.kind.x=1", "kind", Fault::Path),
+        ("link.0.loss={ bernoulli = \"2\" }", "\"2\"", Fault::Range),
+        ("link.0.loss={ bernoulli = ", "", Fault::Syntax),
+        ("link..rate=1", "", Fault::Path),
+        ("duration", "duration", Fault::Path),
+        ("sweep.0.values=[1]", "sweep", Fault::Path),
+    ] {
+        let mut document = Document::new("bottleneck.toml", text.as_str());
+        document.set("seed=2");
+        document.set(change);
+        let Err(ScenarioError::Invalid(invalid)) = document.plan() else { panic!("{change} is taken") };
+        assert_eq!(invalid.fault, fault, "{change}: {}", invalid.message);
+        let (start, end) = (invalid.place.offset(), invalid.place.offset() + invalid.place.len());
+        if !place.is_empty() {
+            assert_eq!(&change[start..end], place, "{change}");
+        }
+        assert_eq!(invalid.text.name(), "--set");
+    }
+}
