@@ -3,33 +3,40 @@
 use alloc::vec::Vec;
 
 /// The number in `bytes`, most significant byte first; only the last eight bytes count.
+#[inline]
 pub(crate) fn be(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |n, byte| (n << 8) | u64::from(*byte))
 }
 
 /// The number in the `length` bytes at `at`, or `None` if they are not all there.
+#[inline]
 pub(crate) fn be_at(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     bytes.get(at..at.checked_add(length)?).map(be)
 }
 
 /// The 16-bit number at `at`.
+#[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     be_at(bytes, at, 2).and_then(|n| u16::try_from(n).ok())
 }
 
 /// The 32-bit number at `at`.
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     be_at(bytes, at, 4).and_then(|n| u32::try_from(n).ok())
 }
 
 /// The 32-bit number that `bytes` holds, if they are four.
+#[inline]
 pub(crate) fn u32_exact(bytes: &[u8]) -> Option<u32> {
     bytes.try_into().ok().map(u32::from_be_bytes)
 }
 
 /// Appends the low `length` (at most eight) bytes of `n`.
+#[inline]
 pub(crate) fn push_be(out: &mut Vec<u8>, n: u64, length: usize) {
     let all = n.to_be_bytes();
+    // With the length known where this is inlined, an array of that length: no loop, one check of the room.
     out.extend_from_slice(all.get(8usize.saturating_sub(length)..).unwrap_or(&all));
 }
 

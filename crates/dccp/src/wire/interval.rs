@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use super::Nonce;
-use super::bytes::{be_at, push_be};
 
 /// One loss interval: a lossy part of at most a round-trip time, then a part without loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,25 +58,25 @@ impl<'a> LossIntervals<'a> {
     ) -> Self {
         out.clear();
         for interval in intervals.take(Self::MAX_INTERVALS) {
-            push_be(out, u64::from(interval.lossless_length.min(MAX24)), 3);
             let nonce = if interval.nonce == Nonce::One { MAX23 + 1 } else { 0 };
-            push_be(out, u64::from(nonce | interval.loss_length.min(MAX23)), 3);
-            push_be(out, u64::from(interval.data_length.min(MAX24)), 3);
+            let [_, a, b, c] = interval.lossless_length.min(MAX24).to_be_bytes();
+            let [_, d, e, f] = (nonce | interval.loss_length.min(MAX23)).to_be_bytes();
+            let [_, g, h, i] = interval.data_length.min(MAX24).to_be_bytes();
+            out.extend_from_slice(&[a, b, c, d, e, f, g, h, i]);
         }
         Self { skip_length, cells: out }
     }
 
     /// The intervals, newest first.
     pub fn iter(&self) -> impl Iterator<Item = LossInterval> + 'a {
-        self.cells.chunks_exact(CELL).filter_map(|cell| {
-            let field = |at| be_at(cell, at, 3).and_then(|n| u32::try_from(n).ok());
-            let loss = field(3)?;
-            Some(LossInterval {
-                lossless_length: field(0)?,
+        self.cells.as_chunks::<CELL>().0.iter().map(|&[a, b, c, d, e, f, g, h, i]| {
+            let loss = u32::from_be_bytes([0, d, e, f]);
+            LossInterval {
+                lossless_length: u32::from_be_bytes([0, a, b, c]),
                 nonce: if loss > MAX23 { Nonce::One } else { Nonce::Zero },
                 loss_length: loss & MAX23,
-                data_length: field(6)?,
-            })
+                data_length: u32::from_be_bytes([0, g, h, i]),
+            }
         })
     }
 
