@@ -49,13 +49,19 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         if new {
             shared.accepted.notify_waiters();
         }
+        let mut too_long = Vec::new();
         for datagram in out.trains() {
             // A datagram that the path or the system does not take is lost, as it might be further on.
-            if let Err(error) = socket.send(datagram).await
-                && !is_loss(&error)
-            {
+            let Err(error) = socket.send(datagram).await else { continue };
+            if quinn_udp::is_msg_size_err(&error) {
+                too_long.push((datagram.to, datagram.segment.unwrap_or(datagram.bytes.len())));
+            } else if !is_loss(&error) {
                 return Err(error);
             }
+        }
+        for (to, length) in too_long.drain(..) {
+            let length = u64::try_from(length).unwrap_or(u64::MAX);
+            shared.state().machine.refused(shared.clock.now(), to, length);
         }
         out.clear();
         if shared.is_stopping() {
@@ -72,13 +78,11 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
     }
 }
 
-/// Too large for the path, no route, no buffers: the datagram is gone, the endpoint lives.
+/// No route, no buffers: the datagram is gone, the endpoint lives.
 fn is_loss(error: &io::Error) -> bool {
     use io::ErrorKind::{HostUnreachable, InvalidInput, NetworkDown, NetworkUnreachable, PermissionDenied};
-    quinn_udp::is_msg_size_err(error)
-        || matches!(
-            error.kind(),
-            HostUnreachable | InvalidInput | NetworkDown | NetworkUnreachable | PermissionDenied
-        )
-        || matches!(error.kind(), io::ErrorKind::OutOfMemory)
+    matches!(
+        error.kind(),
+        HostUnreachable | InvalidInput | NetworkDown | NetworkUnreachable | PermissionDenied
+    ) || matches!(error.kind(), io::ErrorKind::OutOfMemory)
 }

@@ -21,7 +21,7 @@ mod variant;
 
 pub use connection::{ConnectError, Connection, SendError};
 pub use endpoint::{BindError, Endpoint, Recordings};
-pub use options::{Accept, Breaker, Options, Promise, PromiseStart, Unmarked};
+pub use options::{Accept, Breaker, OptimisticAcks, Options, Promise, PromiseStart, Unmarked};
 pub use order::InOrder;
 pub use queue::{LatePolicy, SendQueue};
 pub use status::Status;

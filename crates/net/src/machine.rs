@@ -103,6 +103,20 @@ impl Machine {
         self.endpoint.release(now, id);
     }
 
+    /// The system did not take a datagram of this length: the connections with this peer send shorter ones.
+    pub(crate) fn refused(&mut self, now: Instant, to: SocketAddr, length: u64) {
+        let now = self.record(now, || Record::Refused { to, length });
+        let ids: Vec<ConnectionId> = self.endpoint.connections().map(|(id, _)| id).collect();
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        for id in ids {
+            if self.endpoint.remote(id) == Some(to)
+                && let Some(connection) = self.endpoint.connection_mut(id)
+            {
+                connection.path_refuses(now, length);
+            }
+        }
+    }
+
     /// Takes no more connections.
     pub(crate) fn stop_accepting(&mut self, now: Instant) {
         self.record(now, || Record::StopAccepting);

@@ -5,7 +5,7 @@ use tfrc::{
 };
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
-use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen};
+use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen, PerSource, SkippedNumbers};
 use tfrc_units::{Dscp, Duration, Rate};
 
 use crate::Variant;
@@ -40,6 +40,14 @@ pub struct Options {
     pub max_udp_payload: usize,
     /// Who may connect.
     pub accept: Accept,
+    /// Connections that one IP address may have with an endpoint that accepts them; `None`: as many as there is room for. Clients
+    /// behind one address translator share it.
+    #[serde(default)]
+    pub per_source: Option<u32>,
+    /// Whether sequence numbers are left out now and then to find out receivers that acknowledge what they have not got
+    /// (RFC 4342 §9).
+    #[serde(default)]
+    pub optimistic_acks: OptimisticAcks,
     /// Datagrams that wait to be sent, at most, per connection.
     pub send_queue: usize,
     /// Received datagrams that wait to be read, at most, per connection; the oldest are dropped beyond that.
@@ -97,6 +105,18 @@ pub enum Breaker {
     /// If there is a guarantee.
     #[default]
     WithGuarantee,
+}
+
+/// Whether receivers that acknowledge blindly are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum OptimisticAcks {
+    /// About one number in 256 is left out; who acknowledges it is reset. An honest receiver may count a datagram too many.
+    FindOut,
+    /// No number is left out.
+    #[default]
+    Trust,
 }
 
 /// A guarantee on a path that knows nothing of it, with nothing to end it: refused.
@@ -171,6 +191,8 @@ impl Default for Options {
             circuit_breaker: Breaker::WithGuarantee,
             max_udp_payload: 1472,
             accept: Accept::Nobody,
+            per_source: None,
+            optimistic_acks: OptimisticAcks::Trust,
             send_queue: 64,
             receive_queue: 4096,
             offload: Offload::default(),
@@ -218,6 +240,10 @@ impl Options {
             service: ServiceCode::new(self.service),
             tfrc: settings.validate()?,
             max_packet: self.max_udp_payload,
+            skipped_numbers: match self.optimistic_acks {
+                OptimisticAcks::FindOut => SkippedNumbers::USUAL,
+                OptimisticAcks::Trust => SkippedNumbers::Never,
+            },
             receive_queue: self.receive_queue,
             ..ConnectionConfig::default()
         };
@@ -226,7 +252,10 @@ impl Options {
             Accept::One => Listen::One,
             Accept::Many(limit) => Listen::Many { limit: usize::try_from(limit).unwrap_or(usize::MAX) },
         };
-        Ok(EndpointConfig { connection, listen, port: DCCP_PORT, ..EndpointConfig::default() })
+        let per_source = self.per_source.map_or(PerSource::Unlimited, |limit| {
+            PerSource::AtMost(usize::try_from(limit).unwrap_or(usize::MAX))
+        });
+        Ok(EndpointConfig { connection, listen, per_source, port: DCCP_PORT, ..EndpointConfig::default() })
     }
 }
 
@@ -237,7 +266,9 @@ mod tests {
     #[test]
     fn options_of_older_journals_are_those_of_plain_tfrc() {
         let mut written = serde_json::to_value(Options::default()).expect("numbers");
-        for key in ["variant", "guarantee", "dscp", "circuit_breaker", "revision"] {
+        for key in
+            ["variant", "guarantee", "dscp", "circuit_breaker", "revision", "per_source", "optimistic_acks"]
+        {
             assert!(written.as_object_mut().is_some_and(|options| options.remove(key).is_some()), "{key}");
         }
         assert_eq!(serde_json::from_value::<Options>(written).ok(), Some(Options::default()));
@@ -258,6 +289,24 @@ mod tests {
         let zero = Promise { rate_bps: 0.0, ..promise };
         let refused = Options { guarantee: Some(zero), ..Options::default() }.endpoint_config();
         assert_eq!(refused.err(), Some(tfrc::ConfigError::Guarantee));
+    }
+
+    #[test]
+    fn defences_reach_the_machine() {
+        let plain = Options::default().endpoint_config().expect("in range");
+        assert_eq!(
+            (plain.per_source, plain.connection.skipped_numbers),
+            (PerSource::Unlimited, SkippedNumbers::Never)
+        );
+        let options =
+            Options { per_source: Some(3), optimistic_acks: OptimisticAcks::FindOut, ..Options::default() };
+        let written = serde_json::to_string(&options).expect("numbers");
+        let read: Options = serde_json::from_str(&written).expect("what was written");
+        let config = read.endpoint_config().expect("in range");
+        assert_eq!(
+            (config.per_source, config.connection.skipped_numbers),
+            (PerSource::AtMost(3), SkippedNumbers::USUAL)
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tfrc::Revision;
-use tfrc_net::{Breaker, Dscp, PromiseStart, Variant};
+use tfrc_net::{Breaker, Dscp, OptimisticAcks, PromiseStart, Variant};
 use tfrc_units::{Duration, Rate};
 
 use super::output::StreamArgs;
@@ -52,6 +52,9 @@ pub struct SendArgs {
     /// Stop on a path that looks broken or badly congested (RFC 8083): with-guarantee, always or off
     #[arg(long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::breaker)]
     pub circuit_breaker: Breaker,
+    /// Leave out a number now and then to find out a receiver that acknowledges what it has not got: find-out or trust
+    #[arg(long, value_name = "WHAT", default_value = "trust", value_parser = values::optimistic_acks)]
+    pub optimistic_acks: OptimisticAcks,
     /// Whose rules the sender follows: rfc5348, rfc3448, sigcomm2000, or ns2 for the simulator's
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,

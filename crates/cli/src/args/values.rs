@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use tfrc::Revision;
-use tfrc_net::{Breaker, Dscp, PromiseStart, Variant};
+use tfrc_net::{Breaker, Dscp, OptimisticAcks, PromiseStart, Variant};
 use tfrc_units::{Duration, Probability, Rate, text};
 
 /// The UDP port of DCCP in UDP (RFC 6773 §3).
@@ -237,6 +237,18 @@ pub fn breaker(written: &str) -> Result<Breaker, String> {
     }
 }
 
+/// Reads an [`OptimisticAcks`] by its name.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn optimistic_acks(written: &str) -> Result<OptimisticAcks, String> {
+    match written {
+        "find-out" => Ok(OptimisticAcks::FindOut),
+        "trust" => Ok(OptimisticAcks::Trust),
+        _ => Err("expected find-out or trust".to_owned()),
+    }
+}
+
 /// Reads a [`Revision`] by its name.
 ///
 /// # Errors
@@ -300,6 +312,8 @@ mod tests {
         assert_eq!(promise_start("first-loss-report"), Ok(PromiseStart::FirstLossReport));
         assert!(promise_start("now").is_err());
         assert_eq!(breaker("off"), Ok(Breaker::Off));
+        assert_eq!(optimistic_acks("find-out"), Ok(OptimisticAcks::FindOut));
+        assert!(optimistic_acks("maybe").is_err());
         assert!(breaker("on").is_err());
     }
 

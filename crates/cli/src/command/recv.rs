@@ -39,8 +39,13 @@ pub fn run(args: &RecvArgs) -> Result<(), Failure> {
 
 async fn recv(args: &RecvArgs, mut interrupt: Interrupt) -> Result<(), Failure> {
     let mut output = open(args).await?;
-    let options =
-        Options { service: args.service, revision: args.revision, accept: Accept::One, ..Options::default() };
+    let options = Options {
+        service: args.service,
+        revision: args.revision,
+        accept: Accept::One,
+        per_source: args.per_source,
+        ..Options::default()
+    };
     let endpoint = listen(args, &options)?;
     Reporter::new(config(args)).note(&format!("listening on {}", endpoint.local_addr()));
     loop {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
 use tfrc_net::{
     BindError, Closed, ClosedBy, Connection, Dscp, Endpoint, LatePolicy, Options, Promise, Recordings,
+    SendError,
 };
 
 use crate::Failure;
@@ -64,6 +65,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         }),
         dscp: args.dscp,
         circuit_breaker: args.circuit_breaker,
+        optimistic_acks: args.optimistic_acks,
         ..Options::default()
     };
     let recordings =
@@ -161,6 +163,20 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     }
 }
 
+/// Sends a datagram, in pieces if the path carries less than it is long. Should the path shrink at that very moment, it is lost as
+/// it would be on the way.
+async fn send_cut(connection: &Connection, mut datagram: Vec<u8>) -> Result<(), SendError> {
+    loop {
+        let limit = connection.max_datagram();
+        if !(1..datagram.len()).contains(&limit) {
+            return connection.send(datagram).await;
+        }
+        let rest = datagram.split_off(limit);
+        connection.send(datagram).await?;
+        datagram = rest;
+    }
+}
+
 /// Moves data until it ends, the time is up, the user wants the end, or the connection breaks.
 async fn transfer(
     args: &SendArgs,
@@ -181,8 +197,10 @@ async fn transfer(
     };
     let pump = async {
         while let Some(datagram) = source.next().await? {
-            if connection.send(datagram).await.is_err() {
-                break; // how the connection ended is told by its close
+            match send_cut(connection, datagram).await {
+                Ok(()) | Err(SendError::TooLong { .. }) => {}
+                // How the connection ended is told by its close.
+                Err(_) => break,
             }
         }
         connection.flushed().await;

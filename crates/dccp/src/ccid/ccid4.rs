@@ -37,6 +37,12 @@ const fn below(encapsulation: Encapsulation) -> usize {
     }
 }
 
+/// The MSS of a path that carries `max_packet` bytes of DCCP: its MTU less 40 (RFC 4828 §3).
+pub(crate) fn path_mss(encapsulation: Encapsulation, max_packet: usize) -> u32 {
+    let mss = (max_packet + below(encapsulation)).saturating_sub(IP_AND_TCP).max(1);
+    u32::try_from(mss).unwrap_or(u32::MAX)
+}
+
 impl Ccid {
     /// The settings of a half-connection with this CCID: CCID 4 is TFRC-SP with the headers that its packets have and the MSS of a
     /// path that carries `max_packet` bytes of DCCP (RFC 4828 §3); CCID 3 never is. The rest is as in `base`, of TFRC-SP the Min Interval
@@ -49,14 +55,17 @@ impl Ccid {
             (Self::Three, other) => other,
             (Self::Four, set) => {
                 let wished = if let PacketSize::TfrcSp(wished) = set { wished } else { TfrcSp::default() };
-                let mss = (max_packet + below(encapsulation)).saturating_sub(IP_AND_TCP).max(1);
                 let header = match wished.short_intervals {
                     // ns-2 charges its own headers, and whoever asks for it wants its rates.
                     ShortIntervals::Ns2 => wished.header,
                     // Short sequence numbers are never sent.
                     _ => cut(header_bytes(encapsulation, true)),
                 };
-                PacketSize::TfrcSp(TfrcSp { nominal: NominalSegment::PathMss(cut(mss)), header, ..wished })
+                PacketSize::TfrcSp(TfrcSp {
+                    nominal: NominalSegment::PathMss(path_mss(encapsulation, max_packet)),
+                    header,
+                    ..wished
+                })
             }
         };
         settings.validate().unwrap_or(*base)

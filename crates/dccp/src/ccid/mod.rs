@@ -15,6 +15,7 @@ mod sent;
 mod skip;
 mod verify;
 
+pub(crate) use ccid4::path_mss;
 pub use identifier::Ccid;
 pub(crate) use receiver::{DataReceiver, RttSource, Seen};
 pub(crate) use sender::{DataSender, FeedbackOptions, Verdict};

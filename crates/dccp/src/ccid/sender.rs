@@ -102,6 +102,11 @@ impl DataSender {
         }
     }
 
+    /// The path carries other lengths than before: TFRC-SP follows.
+    pub(crate) const fn set_path_mss(&mut self, mss: u32) {
+        self.tfrc.set_path_mss(mss);
+    }
+
     /// A round-trip time from the handshake.
     pub(crate) fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
         self.tfrc.on_rtt_sample(now, rtt);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tfrc::{BlockReason, SendDecision};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
-use super::{Connection, Event, Received, State, Stats};
+use super::{Connection, Event, PathMtu, Received, State, Stats};
 use crate::ccid::Ccid;
 use crate::feature::{Feature, Location, Role};
 
@@ -197,14 +197,44 @@ impl Connection {
         self.receiver.as_ref().map(|receiver| receiver.tfrc())
     }
 
-    /// The longest packet may have changed: the path's MTU less IP and UDP headers.
+    /// The longest packet that may be tried has changed: the interface's MTU less IP and UDP headers. What was found out about the
+    /// path is forgotten (RFC 4340 §14.1).
     pub fn set_max_packet(&mut self, bytes: usize) {
         Arc::make_mut(&mut self.config).max_packet = bytes;
+        self.path = PathMtu::new(self.config.path_mtu, bytes);
+        self.follow_path();
+    }
+
+    /// The longest packet sent now, header included: what the path carries as far as is known (RFC 4340 §14).
+    #[must_use]
+    pub const fn max_packet(&self) -> usize {
+        self.path.current()
+    }
+
+    /// An ICMP message says that the path carries packets of `bytes` at most: its MTU less IP and UDP headers. Check before that
+    /// it quotes a packet of this connection. More than is sent now is ignored; less than 1200 bytes leads to a probe, and to
+    /// nothing else (RFC 4340 §14.1, RFC 8899 §4.6.2).
+    pub fn path_reports(&mut self, now: Instant, bytes: usize) {
+        let now = self.advance(now);
+        self.path.on_report(now, bytes);
+        self.follow_path();
+    }
+
+    /// The system did not take a packet of `bytes` because it is too long for the interface or the route.
+    pub fn path_refuses(&mut self, now: Instant, bytes: usize) {
+        let now = self.advance(now);
+        self.path.on_refused(now, bytes);
+        self.follow_path();
     }
 
     /// What a server's Response gives the client to keep.
     pub(crate) fn set_init_cookie(&mut self, cookie: Vec<u8>) {
         self.init_cookies = Vec::from([cookie]);
+    }
+
+    /// The next packet will have this number: earlier ones have gone before this machine was made.
+    pub(crate) const fn next_number(&mut self, seq: SeqNo48) {
+        self.seq.set_next(seq);
     }
 
     /// How it ended, once it has.

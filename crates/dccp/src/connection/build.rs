@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
+use super::pmtu::ProbePacket;
 use super::transmit::Plan;
 use super::{Connection, EcnSending, Role, State, Transmit};
 use crate::ccid::SentKind;
@@ -30,7 +31,7 @@ impl Connection {
     /// The longest datagram that can be sent, in bytes.
     #[must_use]
     pub fn max_datagram(&self) -> usize {
-        self.config.max_packet.saturating_sub(PacketType::DataAck.fixed_length(true) + DATA_OPTIONS)
+        self.path.current().saturating_sub(PacketType::DataAck.fixed_length(true) + DATA_OPTIONS)
     }
 
     /// Whether feedback fits beside a datagram of this length.
@@ -52,7 +53,8 @@ impl Connection {
         let gsr = self.seq.gsr().unwrap_or_default();
         let service = self.config.service;
         let numbers = SeqAck::Long { seq, ack: gsr };
-        let (header, payload) = match plan {
+        let probe = if let Plan::Probe(probe) = plan { Some(probe) } else { None };
+        let (header, mut payload) = match plan {
             Plan::Request => (Header::Request { seq, service }, Vec::new()),
             Plan::Response => (Header::Response { seq, ack: gsr, service }, Vec::new()),
             Plan::Data(datagram) => (Header::Data { seq: Sequence::Long(seq) }, datagram),
@@ -61,6 +63,7 @@ impl Connection {
             Plan::CloseReq => (Header::CloseReq { seq, ack: gsr }, Vec::new()),
             Plan::Close => (Header::Close { seq, ack: gsr }, Vec::new()),
             Plan::Sync(ack) => (Header::Sync { seq, ack }, Vec::new()),
+            Plan::Probe(_) => (Header::Sync { seq, ack: gsr }, Vec::new()),
             Plan::SyncAck(ack) => (Header::SyncAck { seq, ack }, Vec::new()),
             Plan::Reset(due) => {
                 let ack = due.ack.unwrap_or(gsr);
@@ -68,11 +71,16 @@ impl Connection {
             }
         };
         let kind = header.kind();
-        let room = self.config.max_packet.saturating_sub(kind.fixed_length(true) + payload.len());
+        let room = self.path.current().saturating_sub(kind.fixed_length(true) + payload.len());
         let Scratch { options: list, spare } = scratch;
         list.reset(room);
         // What does not fit stays due or can be spared.
         let _ = self.push_options(now, seq, kind, list);
+        if let Some(ProbePacket::Long(length)) = probe {
+            // What a Sync carries is ignored (RFC 4340 §5.7, 14.1).
+            let headers = kind.fixed_length(true) + list.padded().len();
+            payload.resize(length.saturating_sub(headers), 0);
+        }
         let ccval = if kind.carries_datagram() { self.sender.window_counter(now) } else { 0 };
         let packet = Packet {
             source_port: self.ports.local,
@@ -89,6 +97,11 @@ impl Connection {
             spare.push(payload);
         }
         emitted.ok()?;
+        if let Some(probe) = probe {
+            self.path.on_probe_sent(now, seq, probe, self.round_trip());
+            self.stats.sent_path_probes += 1;
+        }
+        self.path.on_sent(now, seq, out.len(), kind.carries_datagram());
         self.remember(now, seq, kind, ccval, length);
         Some(Transmit { ecn: self.codepoint(kind), kind })
     }

@@ -2,6 +2,7 @@ use core::net::IpAddr;
 
 use tfrc_units::Duration;
 
+use super::PathMtuDiscovery;
 use crate::ccid::{Ccid, DataSender, SkippedNumbers, Verification};
 use crate::feature::{Location, Wishes};
 use crate::wire::ServiceCode;
@@ -28,6 +29,8 @@ pub struct ConnectionConfig {
     pub skipped_numbers: SkippedNumbers,
     /// The longest DCCP packet, header included, in bytes: the path's MTU less IP and UDP headers.
     pub max_packet: usize,
+    /// How it is found out that the path carries less.
+    pub path_mtu: PathMtuDiscovery,
     /// Received datagrams kept for the application; the oldest go first when there are more.
     pub receive_queue: usize,
     /// How long a client tries to connect.
@@ -114,6 +117,7 @@ impl Default for ConnectionConfig {
             verification: Verification::Records,
             skipped_numbers: SkippedNumbers::Never,
             max_packet: 1472,
+            path_mtu: PathMtuDiscovery::Probe,
             receive_queue: 1024,
             connect_timeout: Duration::from_secs(60),
             respond_timeout: Duration::from_secs(480),

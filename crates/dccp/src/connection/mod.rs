@@ -12,6 +12,7 @@ mod event;
 mod handshake;
 mod ledger;
 mod options;
+mod pmtu;
 mod queue;
 mod receive;
 mod seq;
@@ -34,17 +35,19 @@ use tfrc_units::{Duration, Instant, SeqNo48};
 pub use api::SendError;
 pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
 pub use event::{Closed, ClosedBy, Event};
+pub use pmtu::PathMtuDiscovery;
 pub use queue::Received;
 pub use state::State;
 pub use stats::Stats;
 pub use timers::{Wake, WakeReason};
 pub use transmit::Transmit;
 
-use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper};
+use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper, path_mss};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
 use ledger::Ledger;
+use pmtu::PathMtu;
 use queue::ReceiveQueue;
 use seq::{SeqSpace, Windows};
 use timers::Timers;
@@ -66,6 +69,7 @@ pub struct Connection {
     receiver: Option<Box<DataReceiver>>,
     ledger: Ledger,
     timers: Timers,
+    path: PathMtu,
     now: Instant,
     /// When the packet with number GSR arrived.
     gsr_arrived: Instant,
@@ -160,6 +164,7 @@ impl Connection {
             receiver: None,
             ledger: Ledger::new(0),
             timers: Timers::default(),
+            path: PathMtu::new(config.path_mtu, config.max_packet),
             now,
             gsr_arrived: now,
             last_heard: now,
@@ -212,12 +217,18 @@ impl Connection {
     fn follow_ccid(&mut self, now: Instant) {
         if let Some(ccid) = self.ccid(Location::Local).filter(|ccid| *ccid != self.sender.ccid()) {
             self.sender.begin_with(now, ccid, &self.config.rate_control(ccid));
+            self.follow_path();
         }
         let agreed = self.ccid(Location::Remote);
         if self.receiver.as_ref().is_some_and(|receiver| agreed.is_some_and(|ccid| ccid != receiver.ccid())) {
             self.receiver = None;
             self.report = None;
         }
+    }
+
+    /// The nominal segment of TFRC-SP is that of the path (RFC 4828 §3).
+    fn follow_path(&mut self) {
+        self.sender.set_path_mss(path_mss(self.config.encapsulation, self.path.current()));
     }
 
     /// The round-trip time, guessed as RFC 4340 §3.4 has it while there is none.

@@ -195,7 +195,11 @@ impl Connection {
             PacketType::CloseReq => self.on_close_req(now),
             PacketType::Close => self.on_close(now),
             PacketType::Sync => self.answer_sync(now, seq),
-            PacketType::SyncAck => self.stats.received_syncs += 1,
+            PacketType::SyncAck => {
+                self.stats.received_syncs += 1;
+                self.path.on_sync_ack(now, ack.unwrap_or_default());
+                self.follow_path();
+            }
             _ => {}
         }
         self.arm_silence();
@@ -300,6 +304,7 @@ impl Connection {
             );
             return;
         }
+        self.path.on_acknowledged(ack);
         self.nudge_part_open(now, ack);
         self.widen_window(ack);
         let lenient = self.config.feedback == FeedbackProfile::Lenient

@@ -73,6 +73,11 @@ impl SeqSpace {
         self.gss
     }
 
+    /// The next number sent will be this one: those before it have been used.
+    pub(crate) const fn set_next(&mut self, seq: SeqNo48) {
+        self.gss = seq.sub(1);
+    }
+
     /// GSS.
     pub(crate) const fn gss(&self) -> SeqNo48 {
         self.gss

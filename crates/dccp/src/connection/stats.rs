@@ -38,6 +38,8 @@ pub struct Stats {
     pub refused_feedback: u64,
     /// Statements in feedback that were cut down because our record of what was sent rules them out.
     pub corrected_feedback: u64,
+    /// Syncs sent to find out what lengths the path carries, those not padded included.
+    pub sent_path_probes: u64,
     /// Sequence numbers left out on purpose.
     pub skipped_numbers: u64,
 }

@@ -30,6 +30,8 @@ pub enum WakeReason {
     NoFeedback,
     /// The peer has been silent for long.
     Silence,
+    /// The path MTU is to be probed or checked (RFC 8899).
+    PathMtu,
     /// An endpoint forgets a connection that is over.
     TimeWait,
 }
@@ -70,6 +72,7 @@ impl Connection {
             (receiver.filter(|_| flows), WakeReason::Feedback),
             (self.sender.poll_timeout().filter(|_| flows), WakeReason::NoFeedback),
             (self.timers.silence.filter(|_| flows), WakeReason::Silence),
+            (self.path.poll_timeout(self.round_trip()).filter(|_| flows), WakeReason::PathMtu),
         ]
         .into_iter()
         .filter_map(|(at, reason)| at.map(|at| Wake { at, reason }))
@@ -89,6 +92,9 @@ impl Connection {
             }
             self.features.handle_timeout(now);
             self.silence_timeout(now);
+            let rtt = self.round_trip();
+            self.path.handle_timeout(now, rtt);
+            self.follow_path();
         }
         self.handshake_timeout(now);
         self.close_timeout(now);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
 use super::build::Scratch;
+use super::pmtu::ProbePacket;
 use super::{Connection, DueReset, State};
 use crate::feature::Role;
 use crate::wire::PacketType;
@@ -31,6 +32,7 @@ pub(super) enum Plan {
     Reset(DueReset),
     Sync(SeqNo48),
     SyncAck(SeqNo48),
+    Probe(ProbePacket),
 }
 
 impl Connection {
@@ -80,6 +82,11 @@ impl Connection {
             && let Some(receiver) = &mut self.receiver
         {
             self.report = receiver.poll_feedback(now);
+        }
+        if self.state == State::Open
+            && let Some(probe) = self.path.poll_probe()
+        {
+            return Some(Plan::Probe(probe));
         }
         if self.cookies_leave_room()
             && let Some(datagram) = self.pending.take()

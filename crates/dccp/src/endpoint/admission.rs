@@ -1,5 +1,6 @@
 //! Whether a Request becomes a connection (RFC 4340 §8.1.3, step 3 of §8.5), at once or by way of a cookie (§8.1.4).
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -7,9 +8,9 @@ use core::net::{IpAddr, SocketAddr};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 use super::cookie::{Cookie, Seal};
-use super::{ConnectionId, Endpoint, Key, Listen, Outgoing, PerSource, Pressure};
-use crate::connection::{Connection, ConnectionConfig, Ports};
-use crate::feature::Role;
+use super::half_open::HalfOpen;
+use super::{Endpoint, Key, Listen, PerSource, Pressure};
+use crate::connection::{Connection, ConnectionConfig, Ports, State};
 use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode};
 
 /// A connection half-open for longer gives way to a newcomer when there is no room: several handshakes have passed.
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What becomes of a Request.
 enum Verdict {
-    /// A half-open connection.
+    /// A half-open connection, as a record.
     Hold,
     /// A Response with a cookie, and nothing is remembered.
     Cookie,
@@ -25,19 +26,13 @@ enum Verdict {
 
 impl Endpoint {
     /// A Request without a connection: a new connection, a cookie, or a Reset.
-    pub(super) fn admit(&mut self, now: Instant, remote: SocketAddr, ecn: Ecn, packet: &Packet<'_>) {
+    pub(super) fn admit(&mut self, now: Instant, remote: SocketAddr, packet: &Packet<'_>) {
         let Header::Request { service, .. } = packet.header else { return };
         let Sequence::Long(isr) = packet.header.sequence() else { return };
         let ports = Ports { local: packet.destination_port, remote: packet.source_port };
         let verdict = self.judge(now, remote.ip(), ports.local, service);
         let made = match verdict {
-            Ok(Verdict::Hold) => {
-                let iss = self.initial_sequence_number(remote, ports, now);
-                self.server(now, remote, ports, iss, isr).map(|mut server| {
-                    server.handle_packet(now, ecn, packet);
-                    self.adopt(remote, ports, server);
-                })
-            }
+            Ok(Verdict::Hold) => self.hold(now, remote, ports, isr, packet),
             Ok(Verdict::Cookie) => self.give_cookie(now, remote, ports, isr, packet),
             Err(code) => {
                 self.refuse(now, (remote, ports.local, ports.remote), packet, code);
@@ -46,6 +41,132 @@ impl Endpoint {
         };
         if made.is_none() {
             self.refuse(now, (remote, ports.local, ports.remote), packet, ResetCode::TooBusy);
+        }
+    }
+
+    /// Answers a Request and remembers what a cookie would hold.
+    fn hold(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        ports: Ports,
+        isr: SeqNo48,
+        packet: &Packet<'_>,
+    ) -> Option<()> {
+        let record = HalfOpen {
+            since: now,
+            came: now,
+            answered: None,
+            request: isr,
+            sent: self.initial_sequence_number(remote, ports, now),
+            options: Box::from(packet.options),
+        };
+        let key = (remote, ports.local, ports.remote);
+        self.encapsulation(remote)?;
+        self.half_open.insert(key, record);
+        self.count_source(remote.ip());
+        self.may_respond.push_back(key);
+        Some(())
+    }
+
+    /// The next Response that a half-open connection owes.
+    pub(super) fn poll_response(&mut self, now: Instant) -> Option<(SocketAddr, Vec<u8>)> {
+        while let Some(key) = self.may_respond.pop_front() {
+            let Some(record) = self.half_open.get_mut(&key) else { continue };
+            if record.answered.is_some() {
+                continue;
+            }
+            record.answered = Some(now);
+            if let Some(record) = self.half_open.get(&key)
+                && let Some((_, response)) = self.thaw(&key, record)
+            {
+                return Some((key.0, response));
+            }
+        }
+        None
+    }
+
+    /// The connection in RESPOND that a record stands for, with its last Response.
+    fn thaw(&self, (remote, local, remote_port): &Key, record: &HalfOpen) -> Option<(Connection, Vec<u8>)> {
+        let ports = Ports { local: *local, remote: *remote_port };
+        let iss = self.initial_sequence_number(*remote, ports, record.since);
+        let mut server = self.server(record.came, *remote, ports, iss, record.request)?;
+        server.next_number(record.sent);
+        let answered = record.answered.unwrap_or(record.came);
+        self.respond(server, (record.came, answered), ports, record.request, &record.options)
+    }
+
+    /// A packet for a half-open connection: a repeated Request, or what completes the handshake.
+    pub(super) fn answer_half_open(&mut self, now: Instant, key: Key, ecn: Ecn, packet: &Packet<'_>) {
+        let Some(record) = self.half_open.get(&key) else { return };
+        let responded = record.answered.is_some();
+        let Some((mut server, _)) = self.thaw(&key, record) else { return };
+        let invalid = server.stats().invalid_packets;
+        server.handle_packet(now, ecn, packet);
+        if server.state() != State::Respond {
+            self.forget_half_open(&key);
+            self.complete(now, key, server);
+            return;
+        }
+        let mut record_sent = server.last_numbers().0.sub(1);
+        let repeated =
+            packet.header.kind() == PacketType::Request && server.stats().invalid_packets == invalid;
+        if repeated {
+            // The Response goes when it is polled.
+            if responded {
+                record_sent = record_sent.add(1);
+                self.may_respond.push_back(key);
+            }
+        } else {
+            self.send_what_it_says(now, key.0, &mut server);
+            record_sent = server.last_numbers().0.sub(1);
+        }
+        let Some(record) = self.half_open.get_mut(&key) else { return };
+        record.sent = record_sent;
+        if repeated {
+            (record.came, record.answered) = (now, None);
+            record.request = server.last_numbers().1;
+            record.options = Box::from(packet.options);
+        }
+    }
+
+    /// Sends what a connection that is not to live has to say: Syncs and Resets, as many as the limit allows.
+    fn send_what_it_says(&mut self, now: Instant, remote: SocketAddr, server: &mut Connection) {
+        let mut bytes = Vec::new();
+        while let Some(sent) = server.poll_transmit(now, &mut bytes) {
+            if self.limiter.allow(now) {
+                self.post(remote, sent.kind, core::mem::take(&mut bytes));
+            }
+        }
+    }
+
+    /// A connection that has left RESPOND: it lives from now on, unless others were faster.
+    fn complete(&mut self, now: Instant, key: Key, mut server: Connection) {
+        let (remote, local, remote_port) = key;
+        let rejected = server.was_established() && self.is_full();
+        if rejected {
+            server.abort(now, ResetCode::TooBusy);
+        }
+        let id = self.adopt(remote, Ports { local, remote: remote_port }, server);
+        if let Some(live) = self.slots.get_mut(id) {
+            live.rejected = rejected;
+        }
+    }
+
+    fn forget_half_open(&mut self, key: &Key) -> Option<HalfOpen> {
+        let record = self.half_open.remove(key)?;
+        self.uncount_source(key.0.ip());
+        Some(record)
+    }
+
+    /// Gives up handshakes that were not completed in time (§8.1.3), with a Reset.
+    pub(super) fn expire_half_open(&mut self, now: Instant) {
+        let patience = self.config.connection.respond_timeout;
+        while let Some(key) = self.half_open.older_than(now, patience) {
+            let Some(record) = self.forget_half_open(&key) else { return };
+            let Some((mut server, _)) = self.thaw(&key, &record) else { continue };
+            server.handle_timeout(record.came + patience);
+            self.send_what_it_says(now, key.0, &mut server);
         }
     }
 
@@ -133,8 +254,7 @@ impl Endpoint {
     ) -> Option<()> {
         let cookie = Cookie { issued: now, request: isr, options: Vec::from(packet.options) };
         let (_, response) = self.half_open_from(remote, ports, &cookie)?;
-        if self.outbox.len() < super::MAX_OUTBOX {
-            self.outbox.push_back(Outgoing { remote, kind: PacketType::Response, bytes: response });
+        if self.post(remote, PacketType::Response, response) {
             self.stats.cookies_sent += 1;
         }
         Some(())
@@ -152,29 +272,41 @@ impl Endpoint {
         let iss = seal.initial_sequence_number(cookie.issued);
         let mut server = self.server(cookie.issued, remote, ports, iss, cookie.request)?;
         server.set_init_cookie(bytes);
+        self.respond(server, (cookie.issued, cookie.issued), ports, cookie.request, &cookie.options)
+    }
+
+    /// Feeds a new connection with its Request: the connection, and the Response it gives.
+    fn respond(
+        &self,
+        mut server: Connection,
+        (came, answered): (Instant, Instant),
+        ports: Ports,
+        seq: SeqNo48,
+        options: &[u8],
+    ) -> Option<(Connection, Vec<u8>)> {
         let request = Packet {
             source_port: ports.remote,
             destination_port: ports.local,
             ccval: 0,
             coverage: 0,
-            header: Header::Request { seq: cookie.request, service: self.config.connection.service },
-            options: &cookie.options,
+            header: Header::Request { seq, service: self.config.connection.service },
+            options,
             payload: &[],
         };
-        server.handle_packet(cookie.issued, Ecn::NotEct, &request);
+        server.handle_packet(came, Ecn::NotEct, &request);
         let mut response = Vec::new();
-        let sent = server.poll_transmit(cookie.issued, &mut response)?;
+        let sent = server.poll_transmit(answered, &mut response)?;
         (sent.kind == PacketType::Response).then_some((server, response))
     }
 
-    /// A packet without a connection may bring a cookie back: then its connection exists after all, and its id is given. `Err` if
-    /// there was a cookie that is none of ours.
+    /// A packet without a connection may bring a cookie back: then its connection exists after all, in RESPOND, and has not
+    /// yet got this packet. `Err` if there was a cookie that is none of ours.
     pub(super) fn redeem(
         &mut self,
         now: Instant,
         key: Key,
         packet: &Packet<'_>,
-    ) -> Result<Option<ConnectionId>, ResetCode> {
+    ) -> Result<Option<Connection>, ResetCode> {
         let (remote, local, remote_port) = key;
         let ports = Ports { local, remote: remote_port };
         let kind = packet.header.kind();
@@ -206,19 +338,30 @@ impl Endpoint {
         }
         let (server, _) = self.half_open_from(remote, ports, &cookie).ok_or(ResetCode::BadInitCookie)?;
         self.stats.cookies_redeemed += 1;
-        Ok(Some(self.adopt(remote, ports, server)))
+        Ok(Some(server))
+    }
+
+    /// A packet that brought its cookie back completes the handshake.
+    pub(super) fn complete_with(
+        &mut self,
+        now: Instant,
+        key: Key,
+        mut server: Connection,
+        ecn: Ecn,
+        packet: &Packet<'_>,
+    ) {
+        server.handle_packet(now, ecn, packet);
+        if server.state() == State::Respond {
+            self.send_what_it_says(now, key.0, &mut server);
+        } else {
+            self.complete(now, key, server);
+        }
     }
 
     /// Drops the oldest half-open connection without a word, if it has had its time.
     fn displace_half_open(&mut self, now: Instant) {
-        let Some((since, id)) = self.half_open.first().copied() else { return };
-        if now.saturating_since(since) < PATIENCE {
-            return;
+        if let Some(key) = self.half_open.older_than(now, PATIENCE) {
+            self.forget_half_open(&key);
         }
-        self.half_open.remove(&(since, id));
-        let Some(live) = self.slots.get_mut(id) else { return };
-        let key = live.key;
-        self.forget_key(&key, Role::Server);
-        self.slots.remove(id);
     }
 }

@@ -3,11 +3,12 @@
 mod admission;
 mod config;
 mod cookie;
+mod half_open;
 mod slots;
 mod timers;
 mod tombs;
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -27,6 +28,7 @@ use crate::feature::Role;
 use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Reset, Sequence};
+use half_open::HalfOpenTable;
 use slots::{Live, Slots};
 use timers::Timers;
 use tombs::Tombs;
@@ -50,8 +52,10 @@ pub struct Endpoint {
     touched: Vec<ConnectionId>,
     may_transmit: VecDeque<ConnectionId>,
     may_tell: VecDeque<ConnectionId>,
-    /// Half-open connections, the oldest first.
-    half_open: BTreeSet<(Instant, ConnectionId)>,
+    /// Half-open connections.
+    half_open: HalfOpenTable,
+    /// Half-open connections that may owe a Response.
+    may_respond: VecDeque<Key>,
     /// Established connections that others have begun.
     serving: usize,
     /// How many connections each address has with us as a server; kept only if that is limited.
@@ -136,7 +140,8 @@ impl Endpoint {
             touched: Vec::new(),
             may_transmit: VecDeque::new(),
             may_tell: VecDeque::new(),
-            half_open: BTreeSet::new(),
+            half_open: HalfOpenTable::default(),
+            may_respond: VecDeque::new(),
             serving: 0,
             sources: BTreeMap::new(),
             tombs: Tombs::default(),
@@ -180,13 +185,15 @@ impl Endpoint {
         let key = (remote, packet.destination_port, packet.source_port);
         if let Some(id) = self.by_key.get(&key).copied() {
             self.deliver(now, id, ecn, &packet);
+        } else if self.half_open.get(&key).is_some() {
+            self.answer_half_open(now, key, ecn, &packet);
         } else if let Header::Request { seq, .. } = packet.header
             && self.tombs.yields(&key, seq)
         {
-            self.admit(now, remote, ecn, &packet);
+            self.admit(now, remote, &packet);
         } else if packet.header.kind() != PacketType::Reset {
             match self.redeem(now, key, &packet) {
-                Ok(Some(id)) => self.deliver(now, id, ecn, &packet),
+                Ok(Some(server)) => self.complete_with(now, key, server, ecn, &packet),
                 Ok(None) => self.answer_straggler(now, key, &packet),
                 Err(code) => self.refuse(now, key, &packet, code),
             }
@@ -194,16 +201,8 @@ impl Endpoint {
     }
 
     fn deliver(&mut self, now: Instant, id: ConnectionId, ecn: Ecn, packet: &Packet<'_>) {
-        let full = self.is_full();
         if let Some(live) = self.slots.get_mut(id) {
-            let half_open = live.connection.state() == State::Respond;
             live.connection.handle_packet(now, ecn, packet);
-            // Others were faster.
-            if half_open && full && live.connection.was_established() {
-                live.known = false;
-                live.rejected = true;
-                live.connection.abort(now, crate::wire::ResetCode::TooBusy);
-            }
         }
         self.touch(id);
     }
@@ -213,6 +212,7 @@ impl Endpoint {
         let now = self.advance(now);
         self.settle();
         self.tombs.expire(now);
+        self.expire_half_open(now);
         while let Some((at, id)) = self.timers.first(|at, id| self.slots.is_current_timer(at, id))
             && at <= now
         {
@@ -233,7 +233,10 @@ impl Endpoint {
             Some(Wake { at, reason })
         });
         let tomb = self.tombs.next_expiry().map(|at| Wake { at, reason: WakeReason::TimeWait });
-        connection.into_iter().chain(tomb).min_by_key(|wake| wake.at)
+        let patience = self.config.connection.respond_timeout;
+        let handshake =
+            self.half_open.oldest().map(|since| Wake { at: since + patience, reason: WakeReason::Handshake });
+        connection.into_iter().chain(tomb).chain(handshake).min_by_key(|wake| wake.at)
     }
 
     /// The next packet to send, written into `out`, which is cleared first; `None` when there is none. Connections take turns.
@@ -243,6 +246,10 @@ impl Endpoint {
         if let Some(Outgoing { remote, kind, bytes }) = self.outbox.pop_front() {
             out.extend_from_slice(&bytes);
             return Some(Transmission { remote, ecn: Ecn::NotEct, kind });
+        }
+        if let Some((remote, response)) = self.poll_response(now) {
+            out.extend_from_slice(&response);
+            return Some(Transmission { remote, ecn: Ecn::NotEct, kind: PacketType::Response });
         }
         while let Some(id) = self.may_transmit.pop_front() {
             let Some(live) = self.slots.get_mut(id) else { continue };
@@ -367,7 +374,9 @@ impl Endpoint {
             .filter_map(|i| u16::try_from(start.wrapping_add(i) % PORTS).ok().map(|port| FIRST_PORT + port))
             .find(|port| {
                 let key = (remote, *port, remote_port);
-                !self.by_key.contains_key(&key) && !self.tombs.contains(&key)
+                !self.by_key.contains_key(&key)
+                    && !self.tombs.contains(&key)
+                    && self.half_open.get(&key).is_none()
             })
             .ok_or(ConnectError::NoPort)
     }
@@ -380,12 +389,10 @@ impl Endpoint {
         let id = self.slots.insert(Live::new(connection, remote, key));
         self.by_key.insert(key, id);
         if let Some(live) = self.slots.get_mut(id) {
-            if live.connection.role() == Role::Server && self.config.per_source != PerSource::Unlimited {
-                *self.sources.entry(remote.ip()).or_default() += 1;
-            }
-            if live.connection.state() == State::Respond {
-                live.half_open = Some(self.now);
-                self.half_open.insert((self.now, id));
+            live.serves = live.connection.role() == Role::Server && live.connection.was_established();
+            self.serving += usize::from(live.serves);
+            if live.connection.role() == Role::Server {
+                self.count_source(remote.ip());
             }
         }
         self.touch(id);
@@ -395,13 +402,6 @@ impl Endpoint {
     /// The connection may have something to send or to tell, or other timers.
     fn touch(&mut self, id: ConnectionId) {
         let Some(live) = self.slots.get_mut(id) else { return };
-        if live.connection.state() != State::Respond
-            && let Some(since) = live.half_open.take()
-        {
-            self.half_open.remove(&(since, id));
-            live.serves = live.connection.was_established();
-            self.serving += usize::from(live.serves);
-        }
         if live.serves && live.connection.state() == State::Closed {
             live.serves = false;
             self.serving -= 1;
@@ -461,15 +461,35 @@ impl Endpoint {
     /// A connection has no key any more.
     fn forget_key(&mut self, key: &Key, role: Role) {
         self.by_key.remove(key);
-        let source = key.0.ip();
-        if role == Role::Server
-            && let Some(held) = self.sources.get_mut(&source)
-        {
+        if role == Role::Server {
+            self.uncount_source(key.0.ip());
+        }
+    }
+
+    /// An address has one connection more.
+    fn count_source(&mut self, source: IpAddr) {
+        if self.config.per_source != PerSource::Unlimited {
+            *self.sources.entry(source).or_default() += 1;
+        }
+    }
+
+    /// An address has one connection less.
+    fn uncount_source(&mut self, source: IpAddr) {
+        if let Some(held) = self.sources.get_mut(&source) {
             *held -= 1;
             if *held == 0 {
                 self.sources.remove(&source);
             }
         }
+    }
+
+    /// A packet of the endpoint's own, unless too many wait.
+    fn post(&mut self, remote: SocketAddr, kind: PacketType, bytes: Vec<u8>) -> bool {
+        let room = self.outbox.len() < MAX_OUTBOX;
+        if room {
+            self.outbox.push_back(Outgoing { remote, kind, bytes });
+        }
+        room
     }
 
     /// A packet without a connection, no Request and no Reset (step 2 of §8.5; §8.3.1).

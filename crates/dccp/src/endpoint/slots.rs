@@ -39,8 +39,6 @@ pub(super) struct Live {
     pub(super) rejected: bool,
     /// Its key has become a tomb.
     pub(super) buried: bool,
-    /// Since when it has been half-open, while it is.
-    pub(super) half_open: Option<Instant>,
     /// It counts among the connections served.
     pub(super) serves: bool,
 }
@@ -57,7 +55,6 @@ impl Live {
     pub(super) fn new(connection: Connection, remote: SocketAddr, key: Key) -> Self {
         Self {
             known: connection.role() == Role::Client,
-            half_open: None,
             serves: false,
             connection,
             remote,

@@ -132,6 +132,55 @@ fn a_flood_leaves_nothing_behind_and_locks_nobody_out() {
     }
 }
 
+/// A half-open connection is a record of what a cookie would hold, not a connection.
+#[test]
+fn a_half_open_connection_is_small() {
+    let mut server = server(EndpointConfig { listen: Listen::Many { limit: 1000 }, ..one() });
+    // What stays allocated whatever comes: queues that have held something once.
+    ask(&mut server, Instant::ZERO, stranger(0));
+    let before = heap::held();
+    for n in 1..128 {
+        ask(&mut server, Instant::ZERO, stranger(n));
+    }
+    let each = (heap::held() - before) / 127;
+    assert!((40..=320).contains(&each), "{each} bytes");
+    assert_eq!(server.stats().cookies_sent, 0);
+}
+
+/// A repeated Request gets a new Response under the next number; either of the two may be acknowledged.
+#[test]
+fn requests_may_be_repeated_and_either_response_acknowledged() {
+    for acknowledged in 0..2 {
+        let mut server = server(EndpointConfig { listen: Listen::Many { limit: 2 }, ..one() });
+        let mut numbers = Vec::new();
+        for (at, seq) in [(1, 10), (1001, 11)] {
+            let now = Instant::ZERO + ms(at);
+            server.handle_datagram(now, honest(), Ecn::NotEct, &request((7, PORT), seq));
+            let answers = sent(&mut server, now);
+            let Header::Response { seq, ack, .. } = parse(&answers.first().expect("a Response").1).header
+            else {
+                panic!("{answers:?}")
+            };
+            numbers.push((seq, ack));
+        }
+        assert_eq!(numbers[1].0, numbers[0].0.add(1));
+        assert_eq!([numbers[0].1, numbers[1].1], [SeqNo48::new(10), SeqNo48::new(11)]);
+        // A guess beside them is answered with a Sync at most.
+        let now = Instant::ZERO + ms(1010);
+        let guess = Header::Ack { numbers: SeqAck::Long { seq: SeqNo48::new(12), ack: numbers[1].0.add(5) } };
+        server.handle_datagram(now, honest(), Ecn::NotEct, &packet((7, PORT), guess, &[], &[]));
+        let answers = sent(&mut server, now);
+        assert!(server.poll_event().is_none());
+        let [(_, sync)] = answers.as_slice() else { panic!("{answers:?}") };
+        assert_eq!(parse(sync).header.kind(), PacketType::Sync);
+        let ack = numbers[acknowledged].0;
+        let header = Header::Ack { numbers: SeqAck::Long { seq: SeqNo48::new(12), ack } };
+        server.handle_datagram(now, honest(), Ecn::NotEct, &packet((7, PORT), header, &[], &[]));
+        let events: Vec<_> = std::iter::from_fn(|| server.poll_event()).collect();
+        assert!(events.iter().any(|(_, event)| matches!(event, Event::Incoming { .. })), "{events:?}");
+    }
+}
+
 /// Below the limit no cookies are given: Linux does not echo them.
 #[test]
 fn without_pressure_there_are_no_cookies() {

@@ -29,6 +29,8 @@ pub(crate) struct Flight {
     /// Packets sent before it, by both ends.
     pub(crate) index: usize,
     pub(crate) at: Instant,
+    /// Of the packet, in bytes.
+    pub(crate) length: usize,
 }
 
 /// What becomes of it.
@@ -275,7 +277,7 @@ impl Pair {
             assert_eq!(sent.remote, address(to));
             let kind = Packet::parse(&bytes, Integrity::Udp).expect("what is sent parses").header.kind();
             assert_eq!(kind, sent.kind);
-            let flight = Flight { from: side, kind, index: self.sent, at: now };
+            let flight = Flight { from: side, kind, index: self.sent, at: now, length: bytes.len() };
             self.sent += 1;
             let fate = (self.rule)(&flight);
             self.log.push((flight, fate));

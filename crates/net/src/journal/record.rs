@@ -58,6 +58,13 @@ pub enum Record {
         /// Which.
         connection: u64,
     },
+    /// In: the system did not take a datagram to this address because it is too long.
+    Refused {
+        /// To whom.
+        to: SocketAddr,
+        /// Its length in bytes.
+        length: u64,
+    },
     /// In: no more connections are taken.
     StopAccepting,
     /// Out: a datagram to be sent.
@@ -89,6 +96,7 @@ impl Record {
             Self::AcceptClose { .. } => b'a',
             Self::Release { .. } => b'r',
             Self::StopAccepting => b'n',
+            Self::Refused { .. } => b'm',
             Self::Transmit { .. } => b'x',
             Self::Drained => b'd',
         }
@@ -101,6 +109,10 @@ impl Record {
                 address(body, *peer);
                 body.push(ecn.bits());
                 body.extend_from_slice(bytes);
+            }
+            Self::Refused { to, length } => {
+                address(body, *to);
+                body.extend_from_slice(&length.to_le_bytes());
             }
             Self::Timeout | Self::StopAccepting | Self::Drained => {}
             Self::Send { connection, bytes } => {
@@ -130,6 +142,10 @@ impl Record {
                 } else {
                     Self::Transmit { to: peer, ecn, bytes }
                 }
+            }
+            b'm' => {
+                let (to, rest) = take_address(body)?;
+                Self::Refused { to, length: take_u64(rest)?.0 }
             }
             b't' if body.is_empty() => Self::Timeout,
             b'n' if body.is_empty() => Self::StopAccepting,

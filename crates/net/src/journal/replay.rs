@@ -125,6 +125,7 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             let id = known(machine, connection)?;
             machine.accept_close(at, id, &text);
         }
+        Record::Refused { to, length } => machine.refused(at, to, length),
         Record::StopAccepting => machine.stop_accepting(at),
         Record::Transmit { .. } | Record::Drained => {}
     }

@@ -96,10 +96,25 @@ pub(crate) struct Heard {
     pub(crate) segment: f64,
 }
 
+/// A circuit breaker's memory is large, and few connections have one: with an allocator it takes its room only where there is one.
+#[cfg(feature = "alloc")]
+type Kept<T> = alloc::boxed::Box<T>;
+#[cfg(not(feature = "alloc"))]
+type Kept<T> = T;
+
+#[cfg(feature = "alloc")]
+fn kept(breaker: Breaker) -> Kept<Breaker> {
+    Kept::new(breaker)
+}
+#[cfg(not(feature = "alloc"))]
+const fn kept(breaker: Breaker) -> Kept<Breaker> {
+    breaker
+}
+
 /// Both rules, and whether one has struck.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
-    breaker: Option<Breaker>,
+    breaker: Option<Kept<Breaker>>,
     stop: Option<Stop>,
     stopped: Option<Stopped>,
 }
@@ -107,7 +122,7 @@ pub(crate) struct Guard {
 impl Guard {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
-            breaker: settings.circuit_breaker.limits(settings.guarantee).map(Breaker::new),
+            breaker: settings.circuit_breaker.limits(settings.guarantee).map(|limits| kept(Breaker::new(limits))),
             stop: settings.stop_rule.minimum().map(Stop::new),
             stopped: None,
         }

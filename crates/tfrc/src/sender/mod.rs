@@ -17,7 +17,7 @@ mod tests;
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{Config, InitialRate, RateCap, Settings};
+use crate::config::{Config, InitialRate, NominalSegment, PacketSize, RateCap, Settings};
 use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
@@ -115,6 +115,14 @@ impl Sender {
             latest: Instant::ZERO,
             events: Ring::new(),
             settings,
+        }
+    }
+
+    /// The maximum segment size of the path is `mss` bytes from now on: the nominal segment of TFRC-SP follows (RFC 4828 §3). Without
+    /// effect with other packet sizes.
+    pub const fn set_path_mss(&mut self, mss: u32) {
+        if let PacketSize::TfrcSp(settings) = &mut self.settings.packet_size {
+            settings.nominal = NominalSegment::PathMss(if mss == 0 { 1 } else { mss });
         }
     }
 

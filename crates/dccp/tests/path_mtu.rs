@@ -1,0 +1,114 @@
+//! The path MTU between two ends (RFC 4340 §14, RFC 8899).
+
+mod pair;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use pair::{Fate, Flight, Pair, ms};
+use tfrc::PacketSize;
+use tfrc_dccp::feature::{CcidPreference, Wishes};
+use tfrc_dccp::{ConnectionConfig, SendError};
+use tfrc_units::{Duration, Rate};
+
+/// IPv4 and UDP.
+const BELOW: usize = 28;
+
+/// A path that carries IP packets of so many bytes, which may change; what is longer vanishes without a word.
+fn path(mtu: &Rc<Cell<usize>>) -> impl FnMut(&Flight) -> Fate + use<> {
+    let mtu = Rc::clone(mtu);
+    move |flight| if flight.length + BELOW > mtu.get() { Fate::Drop } else { Fate::Deliver }
+}
+
+fn config() -> ConnectionConfig {
+    let settings = tfrc::Settings {
+        cap: tfrc::RateCap::AtMost(Rate::from_bits_per_sec(1e6)),
+        ..tfrc::Settings::default()
+    };
+    ConnectionConfig { tfrc: settings.validate().expect("in range"), ..ConnectionConfig::default() }
+}
+
+/// The client sends datagrams as long as possible for so many seconds; the path MTU it then reckons with.
+fn send(pair: &mut Pair, seconds: u64) -> usize {
+    for _ in 0..seconds * 10 {
+        pair.client.size = pair.client.connection().max_datagram();
+        pair.client.to_send = u64::MAX;
+        pair.run(ms(100));
+    }
+    pair.client.connection().max_packet() + BELOW
+}
+
+#[test]
+fn the_path_may_change_in_the_middle() {
+    let mtu = Rc::new(Cell::new(1500));
+    let mut pair = Pair::with(config(), ConnectionConfig::default(), path(&mtu));
+    pair.run(ms(200));
+    for now in [1500, 1400, 1280, 1500, 1400] {
+        mtu.set(now);
+        // Twice the ten minutes after which more is tried.
+        let found = send(&mut pair, 1200);
+        assert!((now - 3..=now).contains(&found), "{found} of {now}");
+        let before = pair.server.received.len();
+        send(&mut pair, 5);
+        assert!(pair.server.received.len() > before, "data arrive on {now}");
+        pair.server.received.clear();
+    }
+    let stats = pair.client.connection().stats();
+    assert!(stats.sent_path_probes < 400, "{stats:?}");
+    assert_eq!(pair.server.connection().stats().sent_path_probes, 0);
+}
+
+#[test]
+fn what_is_too_long_is_refused_with_the_limit() {
+    let mut pair = Pair::with(config(), ConnectionConfig::default(), |_| Fate::Deliver);
+    pair.run(ms(200));
+    let now = pair.now;
+    for lie in [0, 100, 576, 1199, 1472, 65_535] {
+        pair.client.with(|connection| connection.path_reports(now, lie));
+        assert_eq!(pair.client.connection().max_packet(), 1472, "{lie}");
+    }
+    pair.client.with(|connection| connection.path_reports(now, 1252));
+    let limit = pair.client.connection().max_datagram();
+    assert!(limit < 1252);
+    let refused = pair.client.with(|connection| connection.send(now, &vec![0; limit + 1]));
+    assert_eq!(refused, Err(SendError::TooLong { length: limit + 1, limit }));
+    let sent = pair.client.with(|connection| connection.send(now, &vec![0; limit]));
+    assert_eq!(sent, Ok(()));
+    pair.run(ms(100));
+    assert!(pair.log.iter().all(|(flight, _)| flight.length <= 1252));
+    assert_eq!(pair.server.received.len(), 1);
+}
+
+#[test]
+fn a_dead_path_is_not_a_narrow_one() {
+    let mtu = Rc::new(Cell::new(1500));
+    let mut pair = Pair::with(config(), ConnectionConfig::default(), path(&mtu));
+    pair.run(ms(200));
+    send(&mut pair, 10);
+    mtu.set(0);
+    assert_eq!(send(&mut pair, 20), 1500);
+    mtu.set(1500);
+    assert_eq!(send(&mut pair, 100), 1500);
+}
+
+/// RFC 4828 §3: the nominal segment of TFRC-SP is the MSS of the path.
+#[test]
+fn the_nominal_segment_follows() {
+    let four = CcidPreference::Four;
+    let wishes = Wishes { sending: four, receiving: four, ..Wishes::default() };
+    let config = ConnectionConfig { wishes, ..config() };
+    let mut pair = Pair::with(config.clone(), config, |_| Fate::Deliver);
+    pair.run(ms(500));
+    let nominal = |pair: &Pair| match pair.client.connection().rate_sender().config().settings().packet_size {
+        PacketSize::TfrcSp(settings) => settings.nominal.bytes(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(nominal(&pair), 1460);
+    let now = pair.now;
+    pair.client.with(|connection| connection.path_reports(now, 1372));
+    assert_eq!(nominal(&pair), 1360);
+    pair.client.with(|connection| connection.path_refuses(now, 1372));
+    assert_eq!(nominal(&pair), 1200 + 28 - 40);
+    pair.run(Duration::from_secs(60));
+    assert!((1354..1360).contains(&nominal(&pair)), "{}", nominal(&pair));
+}
