@@ -9,12 +9,16 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub mod batch;
+pub mod capture;
+pub mod compare;
 #[cfg(feature = "emu")]
 pub mod link;
 pub mod metric;
+mod progress;
 pub mod record;
 pub mod report;
 mod run;
 pub mod scenario;
 
-pub use run::{COV_SCALE, LinkOutcome, Outcome, run, run_with};
+pub use run::{COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_with};

@@ -10,6 +10,12 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// Of `count` values whose sum is `sum`.
+    #[must_use]
+    pub const fn of(sum: f64, count: u64) -> Self {
+        Self { sum, count }
+    }
+
     /// Adds one value.
     pub fn add(&mut self, value: f64) {
         self.sum += value;
@@ -46,6 +52,11 @@ impl Series {
             self.bins.resize(bin + 1, 0);
         }
         self.bins[bin] += bytes;
+    }
+
+    /// Adds `bytes` as the next bin.
+    pub fn push(&mut self, bytes: u64) {
+        self.bins.push(bytes);
     }
 
     /// The coefficient of variation of the rate at a time scale: standard deviation over mean of the bytes in consecutive

@@ -1,18 +1,21 @@
-use serde::Serialize;
-use tfrc::PacketSize;
-use tfrc_sim::{AgentId, Engine, FlowId, LinkStats, NodeId};
-use tfrc_units::{Duration, Instant, Probability, Rate};
+use std::fmt;
 
-use crate::agent::{Any, Losses, SEND, SenderSetup, TfrcReceiver, TfrcSender};
-use crate::metric::Mean;
+use serde::{Deserialize, Serialize};
+use tfrc::PacketSize;
+use tfrc_sim::{Engine, LinkStats};
+use tfrc_units::{Duration, Instant, Rate};
+
+use crate::agent::{Any, DccpHost};
+use crate::metric::{BIN, Series};
+use crate::progress::{Ends, Progress, attach, progress, sent_bytes};
 use crate::record::{FlowSummary, Interval};
-use crate::scenario::{Flow, FlowKind, Scenario, TfrcFlow};
+use crate::scenario::{FlowKind, Member, Scenario};
 
 /// The time scale of a flow's coefficient of variation in an [`Outcome`].
 pub const COV_SCALE: Duration = Duration::from_secs(1);
 
 /// What came of one run of a scenario. Rates are of payload, in bits per second, over the measured time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The seed of the run.
     pub seed: u64,
@@ -22,15 +25,16 @@ pub struct Outcome {
     pub measured_s: f64,
     /// Packets that crossed a link, over all links, in the whole run.
     pub packet_hops: u64,
-    /// The flows, in the order of the scenario. The loss event rate leaves slow start out: it counts from the first loss
-    /// event, or from the end of the warm-up if that is later. `cov` is that of the sending rate at 1 s ([`COV_SCALE`]).
+    /// The flows, in the order of the scenario. The loss event rate leaves slow start out where it is known: it counts
+    /// from the first loss event, or from the end of the warm-up if that is later; of a TCP it is the reductions of the
+    /// window per segment. `cov` is that of the sending rate at 1 s ([`COV_SCALE`]).
     pub flows: Vec<FlowSummary>,
-    /// The links, in the order of the scenario, each direction on its own.
+    /// The links of the file, in its order, each direction on its own.
     pub links: Vec<LinkOutcome>,
 }
 
 /// What one direction of a link did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkOutcome {
     /// Its name in the scenario.
     pub id: String,
@@ -41,6 +45,18 @@ pub struct LinkOutcome {
     /// Mean number of packets that waited behind the one in transmission.
     pub mean_queue_packets: f64,
 }
+
+/// No flow of the scenario can be captured: only DCCP is bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoDccpFlow;
+
+impl fmt::Display for NoDccpFlow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no flow of the scenario is DCCP, and no other has bytes to capture: give one kind = \"dccp\"")
+    }
+}
+
+impl std::error::Error for NoDccpFlow {}
 
 /// Runs a scenario in virtual time. The same scenario, its seed included, always gives the same outcome.
 ///
@@ -57,92 +73,176 @@ pub fn run(scenario: &Scenario) -> Outcome {
 /// # Panics
 /// As [`run`].
 #[must_use]
-pub fn run_with(scenario: &Scenario, every: Duration, mut watch: impl FnMut(Interval)) -> Outcome {
-    let mut engine = scenario.network.build::<Any>(scenario.seed);
-    let flows: Vec<Ends> = (0..)
-        .map(FlowId)
-        .zip(&scenario.flows)
-        .map(|(id, flow)| match &flow.kind {
-            FlowKind::Tfrc(tfrc) => attach_tfrc(&mut engine, id, flow, tfrc),
-        })
-        .collect();
-    let all = |engine: &Engine<Any>| flows.iter().map(|ends| progress(engine, *ends)).collect::<Vec<_>>();
-    let from = Instant::ZERO + scenario.warmup;
-    let to = Instant::ZERO + scenario.duration;
-    let mut told = (Instant::ZERO, all(&engine));
-    let mut tell = |engine: &Engine<Any>, at: Instant| {
-        let now = all(engine);
-        for ((flow, before), after) in scenario.flows.iter().zip(&told.1).zip(&now) {
-            let name = (scenario.flows.len() > 1).then(|| flow.name.clone());
-            watch(interval(told.0, at, name, before, after));
+pub fn run_with(scenario: &Scenario, every: Duration, watch: impl FnMut(Interval)) -> Outcome {
+    Run::new(scenario).execute(every, watch)
+}
+
+/// Runs a scenario as [`run_with`] does, and gives what the first DCCP flow's sender sent and received, as IPv4 packets
+/// for [`crate::capture::write_pcap`].
+///
+/// # Errors
+/// [`NoDccpFlow`] if there is none.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_captured(
+    scenario: &Scenario,
+    every: Duration,
+    watch: impl FnMut(Interval),
+) -> Result<(Outcome, Vec<(Instant, Vec<u8>)>), NoDccpFlow> {
+    let mut run = Run::new(scenario);
+    let captured = run.flows.iter().map(|ends| ends.sender).find(|id| host(&run.engine, *id).is_some());
+    let captured = captured.ok_or(NoDccpFlow)?;
+    run.engine.with_agent(captured, |agent| {
+        if let Any::Dccp(host) = agent {
+            host.start_capture();
         }
-        told = (at, now);
-    };
-    // At the start of the measurement and at each end of a stretch, in the order of time.
-    let mut warm = None;
-    let mut next = Instant::ZERO + every.max(Duration::from_millis(1));
-    loop {
-        let stop = next.min(to);
-        if warm.is_none() && from <= stop {
-            // Without a warm-up, what happens at time zero is measured as well.
-            if !scenario.warmup.is_zero() {
-                engine.run_until(from);
-            }
-            warm = Some((all(&engine), link_stats(&engine)));
-        }
-        engine.run_until(stop);
-        tell(&engine, stop);
-        if stop == to {
-            break;
-        }
-        next = stop + every.max(Duration::from_millis(1));
+    });
+    let outcome = run.execute(every, watch);
+    let packets = host(&run.engine, captured).map(|host| host.captured().to_vec()).unwrap_or_default();
+    Ok((outcome, packets))
+}
+
+fn host(engine: &Engine<Any>, id: tfrc_sim::AgentId) -> Option<&DccpHost> {
+    match engine.agent(id) {
+        Some(Any::Dccp(host)) => Some(host),
+        _ => None,
     }
-    let (flows_before, links_before) = warm.expect("the warm-up is shorter than the run");
-    let measured = scenario.measured();
-    let summaries = scenario.flows.iter().zip(flows_before.iter().zip(all(&engine)).zip(&flows));
-    let links = scenario.network.links().zip(links_before).zip(link_stats(&engine));
-    Outcome {
-        seed: scenario.seed.0,
-        duration_s: scenario.duration.as_secs_f64(),
-        measured_s: measured.as_secs_f64(),
-        packet_hops: engine.packet_hops(),
-        flows: summaries
-            .map(|(flow, ((before, after), ends))| FlowSummary {
-                cov: sender(&engine, *ends).and_then(|s| s.series().cov(from, to, COV_SCALE)),
-                ..summary(flow, before, &after, measured)
-            })
-            .collect(),
-        links: links
-            .map(|(((_, spec), before), after)| {
-                let during = after.since(&before);
-                LinkOutcome {
-                    id: spec.name.clone(),
-                    utilization: during.utilization(),
-                    drop_rate: during.drop_rate(),
-                    mean_queue_packets: during.mean_queue_packets(),
+}
+
+/// A scenario in motion.
+struct Run<'a> {
+    scenario: &'a Scenario,
+    engine: Engine<Any>,
+    members: Vec<Member<'a>>,
+    flows: Vec<Ends>,
+    series: Vec<Series>,
+    /// What each had sent at the end of its latest bin.
+    sampled: Vec<u64>,
+}
+
+impl<'a> Run<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let (network, members) = scenario.lay_out(scenario.seed);
+        let mut engine = network.build::<Any>(scenario.seed);
+        let flows: Vec<Ends> =
+            members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
+        let (series, sampled) = (vec![Series::default(); flows.len()], vec![0; flows.len()]);
+        Self { scenario, engine, members, flows, series, sampled }
+    }
+
+    fn execute(&mut self, every: Duration, mut watch: impl FnMut(Interval)) -> Outcome {
+        let every = every.max(Duration::from_millis(1));
+        let from = Instant::ZERO + self.scenario.warmup;
+        let to = Instant::ZERO + self.scenario.duration;
+        let mut told = (Instant::ZERO, self.progress());
+        // Without a warm-up, what happens at time zero is measured as well.
+        let mut warm = self.scenario.warmup.is_zero().then(|| (self.progress(), self.link_stats()));
+        let (mut bin, mut telling) = (Instant::ZERO + BIN, Instant::ZERO + every);
+        loop {
+            let stop = bin.min(telling).min(to);
+            if warm.is_none() && from <= stop {
+                self.engine.run_until(from);
+                warm = Some((self.progress(), self.link_stats()));
+            }
+            self.engine.run_until(stop);
+            if stop == bin {
+                self.sample();
+                bin += BIN;
+            }
+            if stop == telling || stop == to {
+                let now = self.progress();
+                for ((member, before), after) in self.members.iter().zip(&told.1).zip(&now) {
+                    let name = (self.members.len() > 1).then(|| member.name.clone());
+                    watch(interval(told.0, stop, name, before, after));
                 }
-            })
-            .collect(),
+                told = (stop, now);
+                telling = stop + every;
+            }
+            if stop == to {
+                break;
+            }
+        }
+        let (flows_before, links_before) = warm.expect("the warm-up is shorter than the run");
+        let measured = self.scenario.measured();
+        let flows = self.members.iter().zip(&flows_before).zip(told.1.iter().zip(&self.series));
+        let links = self.scenario.network.links().zip(links_before).zip(self.link_stats());
+        Outcome {
+            seed: self.scenario.seed.0,
+            duration_s: self.scenario.duration.as_secs_f64(),
+            measured_s: measured.as_secs_f64(),
+            packet_hops: self.engine.packet_hops(),
+            flows: flows
+                .map(|((member, before), (after, series))| FlowSummary {
+                    cov: series.cov(from, to, COV_SCALE),
+                    ..summary(member, before, after, measured)
+                })
+                .collect(),
+            links: links
+                .map(|(((_, spec), before), after)| {
+                    let during = after.since(&before);
+                    LinkOutcome {
+                        id: spec.name.clone(),
+                        utilization: during.utilization(),
+                        drop_rate: during.drop_rate(),
+                        mean_queue_packets: during.mean_queue_packets(),
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    fn progress(&self) -> Vec<Progress> {
+        self.flows.iter().map(|ends| progress(&self.engine, *ends)).collect()
+    }
+
+    fn sample(&mut self) {
+        for ((ends, series), sampled) in self.flows.iter().zip(&mut self.series).zip(&mut self.sampled) {
+            let sent = sent_bytes(&self.engine, *ends);
+            series.push(sent.saturating_sub(*sampled));
+            *sampled = sent;
+        }
+    }
+
+    /// Those of the links of the file.
+    fn link_stats(&self) -> Vec<LinkStats> {
+        self.scenario.network.links().filter_map(|(id, _)| self.engine.link_stats(id)).collect()
     }
 }
 
 /// What a flow did between two states, but for its coefficient of variation.
-fn summary(flow: &Flow, before: &Progress, after: &Progress, time: Duration) -> FlowSummary {
-    let FlowKind::Tfrc(tfrc) = &flow.kind;
-    let kind = match tfrc.config.settings().packet_size {
-        PacketSize::TfrcSp(_) => "tfrc-sp",
-        _ => "tfrc",
-    };
+fn summary(member: &Member<'_>, before: &Progress, after: &Progress, time: Duration) -> FlowSummary {
     let during = Passed::between(before, after);
     FlowSummary {
-        id: flow.name.clone(),
-        kind: kind.to_owned(),
+        id: member.name.clone(),
+        kind: kind(&member.flow.kind).to_owned(),
         send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
         goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
-        packet_loss_rate: Some(share(during.lost, during.passed)),
-        loss_event_rate: Some(loss_event_rate(before, after)),
+        packet_loss_rate: during.lost.map(|(lost, passed)| share(lost, passed)),
+        loss_event_rate: loss_event_rate(before, after),
         rtt_s: after.rtt.since(before.rtt).get(),
         cov: None,
+    }
+}
+
+/// The kind of a flow in results.
+fn kind(kind: &FlowKind) -> &'static str {
+    match kind {
+        FlowKind::Tfrc(tfrc) => match tfrc.config.settings().packet_size {
+            PacketSize::TfrcSp(_) => "tfrc-sp",
+            _ => "tfrc",
+        },
+        FlowKind::Dccp(dccp) => match dccp.ccid {
+            tfrc_dccp::Ccid::Four => "dccp-sp",
+            _ => "dccp",
+        },
+        FlowKind::Tcp(tcp) => crate::scenario::tcp_name(tcp.settings.variant),
+        FlowKind::Datagrams(datagrams) => match datagrams.pattern {
+            tfrc_sim::traffic::Pattern::OnOff { .. } => "onoff",
+            _ => "cbr",
+        },
+        FlowKind::Ping(_) => "ping",
+        FlowKind::Web(_) => "web",
     }
 }
 
@@ -161,60 +261,15 @@ fn interval(
         flow,
         sent_packets: Some(during.sent),
         received_packets: Some(during.received),
-        lost_packets: Some(during.lost),
+        lost_packets: during.lost.map(|(lost, _)| lost),
         send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
         goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
-        allowed_rate_bps: Some(after.allowed.bits_per_sec()),
-        loss_event_rate: Some(after.p.get()),
-        packet_loss_rate: Some(share(during.lost, during.passed)),
-        rtt_s: after.smoothed_rtt.map(Duration::as_secs_f64),
+        allowed_rate_bps: after.allowed_bps,
+        loss_event_rate: after.p,
+        packet_loss_rate: during.lost.map(|(lost, passed)| share(lost, passed)),
+        rtt_s: after.smoothed_rtt.map(Duration::as_secs_f64).or_else(|| after.rtt.since(before.rtt).get()),
         ..Interval::default()
     }
-}
-
-/// The agents of a flow.
-#[derive(Debug, Clone, Copy)]
-struct Ends {
-    sender: AgentId,
-    receiver: AgentId,
-}
-
-fn attach_tfrc(engine: &mut Engine<Any>, id: FlowId, flow: &Flow, tfrc: &TfrcFlow) -> Ends {
-    let config = tfrc.config;
-    let mut attach = |node: NodeId, agent| {
-        let id = engine.attach(node, agent).expect("a scenario's flows join nodes of its network");
-        (id, engine.address(id).expect("just attached"))
-    };
-    let (receiver, peer) =
-        attach(flow.to, Any::TfrcReceiver(Box::new(TfrcReceiver::new(&config, flow.start))));
-    let setup = SenderSetup {
-        config,
-        peer,
-        flow: id,
-        segment: tfrc.segment,
-        header: tfrc.header,
-        application: tfrc.application,
-        start: flow.start,
-        stop: flow.stop,
-    };
-    let (sender, _) = attach(flow.from, Any::TfrcSender(Box::new(TfrcSender::new(setup))));
-    engine.set_timer(sender, SEND, flow.start);
-    Ends { sender, receiver }
-}
-
-/// How far a flow has come.
-#[derive(Debug, Clone, Copy)]
-struct Progress {
-    sent_packets: u64,
-    sent_bytes: u64,
-    received_packets: u64,
-    received_bytes: u64,
-    losses: Losses,
-    first_event: Option<Losses>,
-    rtt: Mean,
-    smoothed_rtt: Option<Duration>,
-    allowed: Rate,
-    p: Probability,
 }
 
 /// What passed between two states of a flow.
@@ -223,63 +278,32 @@ struct Passed {
     sent_bytes: u64,
     received: u64,
     received_bytes: u64,
-    /// Packets of which it is known what became of them: sent before the newest that arrived.
-    passed: u64,
-    /// How many of these did not arrive.
-    lost: u64,
+    /// Packets that did not arrive, of those of which it is known what became of them.
+    lost: Option<(u64, u64)>,
 }
 
 impl Passed {
     fn between(before: &Progress, after: &Progress) -> Self {
-        let passed = after.losses.packets - before.losses.packets;
         let received = after.received_packets - before.received_packets;
+        let passed = after.passed.map(|passed| passed.saturating_sub(before.passed.unwrap_or(0)));
         Self {
             sent: after.sent_packets - before.sent_packets,
             sent_bytes: after.sent_bytes - before.sent_bytes,
             received,
             received_bytes: after.received_bytes - before.received_bytes,
-            passed,
-            lost: passed.saturating_sub(received),
+            lost: passed.map(|passed| (passed.saturating_sub(received), passed)),
         }
     }
 }
 
-fn sender(engine: &Engine<Any>, ends: Ends) -> Option<&TfrcSender> {
-    match engine.agent(ends.sender) {
-        Some(Any::TfrcSender(sender)) => Some(sender),
-        _ => None,
-    }
-}
-
-fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
-    let (Some(sender), Some(Any::TfrcReceiver(receiver))) =
-        (sender(engine, ends), engine.agent(ends.receiver))
-    else {
-        unreachable!("both ends were attached as such")
+fn loss_event_rate(before: &Progress, after: &Progress) -> Option<f64> {
+    let (start, end) = (before.losses?, after.losses?);
+    let base = match (before.first_event, after.first_event) {
+        (None, Some(first)) => first,
+        _ => start,
     };
-    Progress {
-        sent_packets: sender.sent_packets(),
-        sent_bytes: sender.sent_bytes(),
-        received_packets: receiver.packets(),
-        received_bytes: receiver.bytes(),
-        losses: receiver.losses(),
-        first_event: receiver.first_event(),
-        rtt: sender.rtt(),
-        smoothed_rtt: sender.machine().rtt(),
-        allowed: sender.machine().allowed_rate(),
-        p: receiver.machine().loss_event_rate(),
-    }
-}
-
-fn loss_event_rate(before: &Progress, after: &Progress) -> f64 {
-    let Some(first) = after.first_event else { return 0.0 };
-    let base = if before.first_event.is_some() { before.losses } else { first };
     // Loss events may be taken back when late packets fill their holes.
-    share(after.losses.events.saturating_sub(base.events), after.losses.packets - base.packets)
-}
-
-fn link_stats(engine: &Engine<Any>) -> Vec<LinkStats> {
-    engine.link_ids().filter_map(|id| engine.link_stats(id)).collect()
+    Some(share(end.events.saturating_sub(base.events), end.packets - base.packets))
 }
 
 fn bits_per_sec(bytes: u64, time: Duration) -> f64 {

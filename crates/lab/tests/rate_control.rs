@@ -38,7 +38,7 @@ fn flow_of(flow: &str) -> TfrcFlow {
 
 fn tfrc_flow(scenario: &Scenario) -> TfrcFlow {
     match &scenario.flows[0].kind {
-        FlowKind::Tfrc(flow) => flow.clone(),
+        FlowKind::Tfrc(flow) => TfrcFlow::clone(flow),
         other => panic!("{other:?}"),
     }
 }

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use tfrc_lab::batch::Shard;
 
 use super::output::StreamArgs;
 
@@ -8,12 +9,58 @@ use super::output::StreamArgs;
 #[derive(Debug, Args)]
 pub struct SimArgs {
     /// The scenario
-    #[arg(value_name = "SCENARIO.toml")]
-    pub scenario: PathBuf,
+    #[arg(value_name = "SCENARIO.toml", required_unless_present_any = ["merge", "schema"])]
+    pub scenario: Option<PathBuf>,
     /// The seed of all randomness, in place of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Runs of each point, with seeds that come from the one seed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: Option<u32>,
+    /// Change a value: its path, such as link.bottleneck.rate=2Mbit/s or flow.0.count=4; may be given again
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Threads for several runs; 0 for one on each processor
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub jobs: usize,
+    /// Only every N-th run, from the I-th on, for another machine to do the others; see --merge
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
+    /// Join what --shard I/N --json printed for every I
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "schema", "shard", "set", "seed", "runs", "pcap", "timing"])]
+    pub merge: Vec<PathBuf>,
+    /// Write what the first DCCP flow's sender sends and receives, for Wireshark
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
+    pub pcap: Option<PathBuf>,
+    /// Add processor time, time per packet-hop and the most memory used
+    #[arg(long)]
+    pub timing: bool,
+    /// Print the JSON Schema of scenarios
+    #[arg(long, conflicts_with = "scenario")]
+    pub schema: bool,
     /// What to print.
     #[command(flatten)]
     pub output: StreamArgs,
+}
+
+fn shard(written: &str) -> Result<Shard, String> {
+    let read = || {
+        let (index, of) = written.split_once('/')?;
+        let shard = Shard { index: index.parse().ok()?, of: of.parse().ok()? };
+        (1..=shard.of).contains(&shard.index).then_some(shard)
+    };
+    read().ok_or_else(|| "expected I/N with I from 1 to N, such as 2/4".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards() {
+        assert_eq!(shard("2/4"), Ok(Shard { index: 2, of: 4 }));
+        for wrong in ["0/4", "5/4", "1", "1/0", "a/b"] {
+            assert!(shard(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -34,13 +34,18 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
 
 /// Reads a scenario; what is wrong with it is shown in its place.
 pub(super) fn load(path: &Path) -> Result<Scenario, Failure> {
-    Scenario::load(path).map_err(|error| match error {
+    Scenario::load(path).map_err(told)
+}
+
+/// What is wrong with a scenario, for the user.
+pub(super) fn told(error: ScenarioError) -> Failure {
+    match error {
         ScenarioError::Invalid(_) => Failure::Scenario(format!("{:?}", miette::Report::new(error))),
         error => Failure::usage(
             with_source(&error),
             "name a scenario file that can be read, such as one of scenarios/",
         ),
-    })
+    }
 }
 
 /// A line a second until the user has had enough.

@@ -3,15 +3,14 @@
 use std::collections::VecDeque;
 
 use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, Report, SendDecision, Sender};
-use tfrc_sim::{Address, Context, Ecn, FlowId, Outgoing, Packet, Precedence, TimerKey};
+use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, TimerKey};
 use tfrc_units::{Duration, Instant};
 
-use super::Payload;
-use crate::metric::{Mean, Series};
-use crate::scenario::Application;
+use super::{Payload, Source};
+use crate::metric::Mean;
 
 /// The next packet may go, or the application has one.
-pub(crate) const SEND: TimerKey = TimerKey::First;
+const SEND: TimerKey = super::START;
 /// The nofeedback timer of a sender, the feedback timer of a receiver.
 const PROTOCOL: TimerKey = TimerKey::Second;
 
@@ -38,16 +37,16 @@ pub struct TfrcData {
 }
 
 /// How a sender is set up.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct SenderSetup {
     pub(crate) config: Config,
     pub(crate) peer: Address,
     pub(crate) flow: FlowId,
-    pub(crate) segment: u32,
     pub(crate) header: u32,
-    pub(crate) application: Application,
-    pub(crate) start: Instant,
+    pub(crate) source: Source,
     pub(crate) stop: Option<Instant>,
+    pub(crate) ecn: Ecn,
+    pub(crate) precedence: Precedence,
 }
 
 /// The sending half of a flow. It starts when its first timer fires.
@@ -59,25 +58,20 @@ pub struct TfrcSender {
     /// When packets were sent that no feedback has covered yet, in order.
     sent_at: VecDeque<(u64, Instant)>,
     loss_events_told: u64,
-    /// When the application has its next packet; it keeps none for later.
-    next_data: Instant,
     sent_bytes: u64,
     rtt: Mean,
-    series: Series,
 }
 
 impl TfrcSender {
     pub(crate) fn new(setup: SenderSetup) -> Self {
         Self {
             machine: Sender::new(&setup.config),
-            next_data: setup.start,
             setup,
             next_seq: FIRST_SEQ,
             sent_at: VecDeque::new(),
             loss_events_told: 0,
             sent_bytes: 0,
             rtt: Mean::default(),
-            series: Series::default(),
         }
     }
 
@@ -99,28 +93,10 @@ impl TfrcSender {
         self.rtt
     }
 
-    /// Bytes of payload sent over time.
-    #[must_use]
-    pub fn series(&self) -> &Series {
-        &self.series
-    }
-
     /// The machine, to read its state.
     #[must_use]
     pub fn machine(&self) -> &Sender {
         &self.machine
-    }
-
-    pub(super) fn on_packet(
-        &mut self,
-        now: Instant,
-        packet: Packet<Payload>,
-        context: &mut Context<'_, Payload>,
-    ) {
-        if let Payload::TfrcFeedback(report) = packet.payload {
-            self.on_feedback(now, &report);
-            self.go_on(now, context);
-        }
     }
 
     pub(super) fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
@@ -130,7 +106,12 @@ impl TfrcSender {
         self.go_on(now, context);
     }
 
-    fn on_feedback(&mut self, now: Instant, report: &Report) {
+    pub(super) fn on_feedback(&mut self, now: Instant, report: &Report, context: &mut Context<'_, Payload>) {
+        self.take_feedback(now, report);
+        self.go_on(now, context);
+    }
+
+    fn take_feedback(&mut self, now: Instant, report: &Report) {
         // An acknowledgement of a packet older than one acknowledged before comes out of order and says nothing new.
         while self.sent_at.front().is_some_and(|(seq, _)| *seq < report.newest_seq) {
             self.sent_at.pop_front();
@@ -166,8 +147,9 @@ impl TfrcSender {
             return;
         }
         let next = loop {
-            if now < self.next_data {
-                break Some(self.next_data);
+            let data = self.setup.source.next(now);
+            if now < data {
+                break Some(data);
             }
             match self.machine.next_send(now) {
                 SendDecision::Now => self.send(now, context),
@@ -186,33 +168,21 @@ impl TfrcSender {
     }
 
     fn send(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
-        let SenderSetup { peer, flow, segment, header, application, .. } = self.setup;
+        let size = self.setup.source.take(now);
+        let SenderSetup { peer, flow, header, ecn, precedence, .. } = self.setup;
         let seq = self.next_seq;
         self.next_seq += 1;
         self.sent_at.push_back((seq, now));
-        self.sent_bytes += u64::from(segment);
-        self.series.add(now, u64::from(segment));
+        self.sent_bytes += u64::from(size);
         let payload = Payload::TfrcData(TfrcData {
             seq,
-            size: segment,
+            size,
             rtt: self.machine.rtt(),
             sent_at: now,
             round: self.machine.round(),
         });
-        context.send(Outgoing {
-            to: peer,
-            flow,
-            size: segment + header,
-            ecn: Ecn::NotEct,
-            precedence: Precedence::Low,
-            payload,
-        });
-        self.machine.on_sent(now, segment);
-        if let Application::Every(gap) = application {
-            // The first of its times after now; those between were missed.
-            let past = now.saturating_since(self.setup.start).as_nanos() / gap.as_nanos().max(1);
-            self.next_data = self.setup.start + gap * (past + 1);
-        }
+        context.send(Outgoing { to: peer, flow, size: size + header, ecn, precedence, payload });
+        self.machine.on_sent(now, size);
     }
 }
 
@@ -273,13 +243,13 @@ impl TfrcReceiver {
         self.first_event
     }
 
-    pub(super) fn on_packet(
+    pub(super) fn on_data(
         &mut self,
         now: Instant,
-        packet: Packet<Payload>,
+        header: &Header,
+        data: &TfrcData,
         context: &mut Context<'_, Payload>,
     ) {
-        let Payload::TfrcData(data) = packet.payload else { return };
         self.packets += 1;
         self.bytes += u64::from(data.size);
         self.highest_seq = self.highest_seq.max(data.seq);
@@ -288,7 +258,7 @@ impl TfrcReceiver {
             Arrival {
                 seq: data.seq,
                 size: data.size,
-                ecn: packet.header.ecn,
+                ecn: header.ecn,
                 rtt: data.rtt,
                 window_counter: 0,
                 sent_at: Some(data.sent_at),
@@ -300,7 +270,7 @@ impl TfrcReceiver {
         if self.first_event.is_none() && self.machine.loss_events() > 0 {
             self.first_event = Some(self.losses());
         }
-        self.sender = Some((packet.header.src, packet.header.flow));
+        self.sender = Some((header.src, header.flow));
         self.go_on(now, context);
     }
 

@@ -27,9 +27,11 @@ pub enum ScenarioError {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct InvalidScenario {
+    /// What kind of mistake.
+    pub fault: Fault,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// The whole text, with the file's name.
+    /// The whole text, with the file's name; for a mistake in a `--set`, what was given there.
     #[source_code]
     pub text: NamedSource<String>,
     /// Bytes of the text that are wrong.
@@ -42,29 +44,84 @@ pub struct InvalidScenario {
     pub hint: Option<String>,
 }
 
+/// The kinds of mistakes in a scenario. `tests/wrong/` has a file for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Two settings cannot be had together.
+    Conflict,
+    /// Two things have one name.
+    Duplicate,
+    /// The key has nothing to do beside the others.
+    Idle,
+    /// From a node to itself.
+    Loop,
+    /// The run would need more memory than it may have.
+    Memory,
+    /// A key that must be there is not.
+    MissingKey,
+    /// Times or sizes are in the wrong order.
+    Order,
+    /// A `--set` or a sweep names something that is not there.
+    Path,
+    /// Neither a number nor a unit that is known.
+    Quantity,
+    /// Out of its range.
+    Range,
+    /// A value with a source or an assumption is not in the form for it.
+    Source,
+    /// No TOML.
+    Syntax,
+    /// A key that does not exist.
+    UnknownKey,
+    /// A name of a node, a link or a flow that does not exist.
+    UnknownName,
+    /// No way leads there, or none back.
+    Unreachable,
+    /// A word that is none of those possible.
+    Word,
+    /// A value of another type than it must have.
+    WrongType,
+}
+
 /// A mistake before it is tied to the text.
 #[derive(Debug)]
 pub(super) struct Mistake {
-    message: String,
-    place: Range<usize>,
-    label: String,
-    hint: Option<String>,
+    pub(super) fault: Fault,
+    pub(super) message: String,
+    pub(super) place: Range<usize>,
+    pub(super) label: String,
+    pub(super) hint: Option<String>,
 }
 
 impl Mistake {
-    pub(super) fn new(place: Range<usize>, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { message: message.into(), place, label: label.into(), hint: None }
+    pub(super) fn new(
+        fault: Fault,
+        place: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Self {
+        Self { fault, message: message.into(), place, label: label.into(), hint: None }
     }
 
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    pub(super) fn in_text(self, name: &str, text: &str) -> ScenarioError {
+    /// At its place in one of several texts, of which each has a name and the offset at which it begins.
+    pub(super) fn in_texts(self, texts: &[(String, String, usize)]) -> ScenarioError {
+        let fallback = (String::new(), String::new(), 0);
+        let (name, text, start) = texts
+            .iter()
+            .rev()
+            .find(|(_, _, start)| *start <= self.place.start)
+            .unwrap_or(&fallback);
+        let place = self.place.start.saturating_sub(*start)..self.place.end.saturating_sub(*start);
         ScenarioError::Invalid(Box::new(InvalidScenario {
+            fault: self.fault,
             message: self.message,
-            text: NamedSource::new(name, text.to_owned()).with_language("toml"),
-            place: self.place.into(),
+            text: NamedSource::new(name, text.clone()).with_language("toml"),
+            place: place.into(),
             label: self.label,
             hint: self.hint,
         }))

@@ -3,9 +3,11 @@
 use tfrc::{BrokenPromise, Config, ConfigError, Guarantee, PacketSize, SegmentSize, Settings, Target};
 use tfrc_units::{Dscp, NotADscp, text};
 
+use super::axis;
 use super::check::{Checked, parsed};
-use super::error::Mistake;
-use super::rate_control::{self, AXES, Refusal};
+use super::error::{Fault, Mistake};
+use super::raw::Spanned;
+use super::rate_control::{self, AXES};
 use super::{raw, suggest};
 
 /// The settings of a flow of `packet_size` as its kind says, with what is written in its table on top.
@@ -24,30 +26,30 @@ pub(super) fn config(
     let mut settings = Settings { segment, packet_size, guarantee: guarantee(flow)?, ..Settings::default() };
     let mut culprit = match settings.validate() {
         Ok(_) => flow.kind.span(),
-        Err(_) => flow.guarantee.as_ref().map_or(flow.kind.span(), toml::Spanned::span),
+        Err(_) => flow.guarantee.as_ref().map_or(flow.kind.span(), Spanned::span),
     };
     let table = flow.tfrc.iter().flatten();
     for (key, value) in table.clone() {
         rate_control::axis(key.get_ref())
-            .map_err(|Refusal { message, hint }| Mistake::new(key.span(), message, "not a key").hint(hint))?;
+            .map_err(|refusal| axis::refused(refusal, key.span(), "not a key"))?;
         if key.get_ref() == "packet_size" && packet_size != PacketSize::Own && value.get_ref().0 != "tfrc-sp"
         {
             let what = "the kind `tfrc-sp` has a packet size of its own";
-            return Err(Mistake::new(value.span(), what, "another").hint("write kind = \"tfrc\""));
+            return Err(Mistake::new(Fault::Conflict, value.span(), what, "another").hint("write kind = \"tfrc\""));
         }
     }
     for axis in AXES {
         let Some((_, value)) = table.clone().find(|(key, _)| key.get_ref() == axis.key) else { continue };
         let was = settings.validate();
         axis.set(&mut settings, &value.get_ref().0)
-            .map_err(|Refusal { message, hint }| Mistake::new(value.span(), message, "here").hint(hint))?;
+            .map_err(|refusal| axis::refused(refusal, value.span(), "here"))?;
         // A later key may mend it; if none does, this is the one to show.
         if was.is_ok() && settings.validate().is_err() {
             culprit = value.span();
         }
     }
     let config = settings.validate().map_err(|error: ConfigError| {
-        Mistake::new(culprit, error.to_string(), "out of range, or against another key")
+        Mistake::new(Fault::Conflict, culprit, error.to_string(), "out of range, or against another key")
     })?;
     let dscp = dscp(flow)?;
     if let Some(promised) = &flow.guarantee
@@ -55,6 +57,7 @@ pub(super) fn config(
         && !dscp.is_assured()
     {
         return Err(Mistake::new(
+            Fault::Conflict,
             promised.span(),
             "a guarantee without a DSCP of Assured Forwarding and without a circuit breaker is uncontrolled UDP",
             "nothing would hold this flow",
@@ -66,10 +69,10 @@ pub(super) fn config(
 
 fn guarantee(flow: &raw::Flow) -> Checked<Guarantee> {
     let Some(promised) = &flow.guarantee else {
-        let start = flow.guarantee_start.as_ref().map(toml::Spanned::span);
-        return match start.or(flow.guarantee_threshold.as_ref().map(toml::Spanned::span)) {
+        let start = flow.guarantee_start.as_ref().map(Spanned::span);
+        return match start.or(flow.guarantee_threshold.as_ref().map(Spanned::span)) {
             None => Ok(Guarantee::None),
-            Some(place) => Err(Mistake::new(place, "nothing is guaranteed", "does nothing here")
+            Some(place) => Err(Mistake::new(Fault::Idle, place, "nothing is guaranteed", "does nothing here")
                 .hint("add guarantee = \"500kbit/s\"")),
         };
     };
@@ -84,18 +87,18 @@ fn guarantee(flow: &raw::Flow) -> Checked<Guarantee> {
             "first-loss-report" => Ok(Guarantee::FromFirstLossReport(target)),
             other => {
                 let what = format!("`guarantee_start` cannot be `{other}`");
-                Err(Mistake::new(start.span(), what, "not understood")
+                Err(Mistake::new(Fault::Word, start.span(), what, "not understood")
                     .hint(suggest::hint(other, &["first-rtt", "first-loss-report"])))
             }
         },
     }
 }
 
-fn dscp(flow: &raw::Flow) -> Checked<Dscp> {
+pub(super) fn dscp(flow: &raw::Flow) -> Checked<Dscp> {
     let Some(given) = &flow.dscp else { return Ok(Dscp::DEFAULT) };
     let written = &given.get_ref().0;
     written.parse().map_err(|NotADscp| {
-        Mistake::new(given.span(), format!("`{written}` is no DSCP"), "not understood")
+        Mistake::new(Fault::Quantity, given.span(), format!("`{written}` is no DSCP"), "not understood")
             .hint("possible: af11 to af43, cs0 to cs7, ef, or a number from 0 to 63")
     })
 }

@@ -23,46 +23,81 @@
 //! assert_eq!(scenario.network.links().count(), 2); // both directions
 //! ```
 //!
-//! Unknown keys and values are refused with their place in the file and a hint. The keys:
+//! Unknown keys and values are refused with their place in the file and a hint. Any value may be written as
+//! `{ value = …, source = "…" }` or `{ value = …, assumed = "…" }`. A [`Document`] is the text before it is read: values
+//! in it can be changed, and its [`Plan`] has a scenario for each point of its sweeps. The keys:
 //!
 //! | key | meaning | default |
 //! | --- | --- | --- |
 //! | `duration` | virtual time of a run | required |
 //! | `warmup` | time at the start that measurements leave out | `"0s"` |
 //! | `seed` | the seed of all randomness | 1 |
+//! | `runs` | runs of each point, with seeds that come from `seed` | 1 |
+//! | `max_memory` | what a run may need by estimate | `"8GiB"` |
+//! | `compare` | a CSV file of published values | none |
 //! | `nodes` | names of the nodes | required |
+//! | `[[sweep]]` | `set`: a path as `--set` takes it, or several; `values`: a list | none |
 //! | `[[link]]` | `from`, `to`, `rate`, `delay` | required |
 //! | | `name` | `from-to` |
-//! | | `queue`: `"25p"` packets, `"50kB"` bytes, `"unlimited"`; what is in transmission does not count | `"unlimited"` |
-//! | | `loss`: `"1%"`, or a table: `{ bernoulli = "1%" }`, `{ scripted = [3, 5] }` (packet numbers from 1), `{ gilbert_elliott = { to_bad = "1%", to_good = "30%", in_good = "0", in_bad = "50%" } }` | none |
+//! | | `queue`: `"25p"` packets, `"50kB"` bytes, `"unlimited"`, `"20 buffers of 500B"`, ns-2's `"25p ns2"`; or a table with one of `red`, `rio`, `codel`, `pie` (`docs/models/queues.md`); what is in transmission does not count | `"unlimited"` |
+//! | | `loss`: `"1%"`, or a table with one of `bernoulli`, `bernoulli_per_byte`, `gilbert_elliott`, `periodic`, `scripted`, `scripted_times`, `time_varying`, and perhaps `action`, `place`, `flows` (`docs/models/losses.md`); or a list of such tables | none |
+//! | | `[[link.marker]]`: one of `fixed`, `token_bucket`, `single_rate`, and perhaps `scope`, `flows` (`docs/models/markers.md`) | none |
+//! | | `reorder`: `{ share = "1%", extra = "5ms" }`; `duplicate`: a share | none |
 //! | | `changes`: later rates, `[{ at = "10s", rate = "1Mbit/s" }]` | none |
 //! | | `reverse`: a link goes both ways; the way back has the same rate, delay and queue, no loss and no changes. A table gives the way back its own values of any of these keys, `"none"` leaves it out. | the same |
-//! | `[[flow]]` | `kind` (`"tfrc"`, or `"tfrc-sp"` for small packets), `from`, `to` | required |
+//! | `[[flow]]` | `kind`: `tfrc`, `tfrc-sp` (small packets), `dccp` (CCID 3), `dccp-sp` (CCID 4), `tcp`, `cbr`, `onoff`, `web`, `ping`; `from`, `to` | required |
 //! | | `name` | kind and number |
-//! | | `start`, `stop` | `"0s"`, the end |
-//! | | `segment`: bytes of payload in a packet (the s of the equation) | `"1460B"` |
+//! | | `count`: so many alike, with numbers after the name | 1 |
+//! | | `start`: a time or a distribution (`"uniform 0s 5s"`, `"exponential 1s"`, `"pareto 1s 1.5"`); `stop` | `"0s"`, the end |
+//! | | `access`, `exit`: `{ rate, delay, queue }` of a line of each flow's own before `from` and after `to`; delays may be distributions | none |
+//! | | `rtt`: propagation there and back, a time or a distribution; an own line makes up for what the links lack | the links' |
+//! | | `segment`: bytes of payload in a packet (the s of the equation); for TFRC and DCCP also a distribution | `"1460B"` |
 //! | | `header`: bytes of all headers on the wire besides | `"44B"` |
-//! | | `packets_per_second`: limit of the application | none: always something to send |
+//! | | `packets_per_second`, `on`, `off`: limits of the application | none: always something to send |
+//! | | `rate` of `cbr` and `onoff`; `interval` of `ping`; `transfer`, `overhead` of `tcp` | |
 //! | | `guarantee`: a rate the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a circuit breaker | none |
 //! | | `guarantee_start`: `"first-rtt"`, `"first-loss-report"` | `"first-rtt"` |
 //! | | `guarantee_threshold`: y, below g/y the promise counts as broken | none |
-//! | | `dscp`: `"af11"` … `"af43"`, `"cs0"` … `"cs7"`, `"ef"` or a number | `"cs0"` |
+//! | | `dscp`: `"af11"` … `"af43"`, `"cs0"` … `"cs7"`, `"ef"` or a number; AF sets the drop precedence | `"cs0"` |
+//! | | `ecn`: `"on"`, `"off"` | off for TFRC, on for DCCP |
 //! | `[flow.tfrc]` | the rate control of the flow above: the keys of [`rate_control`], as `revision = "ns2"` | RFC 5348 |
+//! | `[flow.tcp]` | `variant`, `settings = "ns2"` and all else of `docs/models/tcp.md` | SACK by the RFCs |
+//! | `[flow.web]` | `sessions`, `within` or `apart`, `pages`, `between_pages`, `objects`, `between_objects`, `object`, `request`, `think` | |
 //! | `[gateway]` | `listen`, `to`: the nodes where real datagrams enter and leave (`tfrc link`) | the first and the last of `nodes` |
 
+mod axis;
 mod check;
+mod distribution;
+mod document;
 mod error;
 mod flow_config;
+mod flows;
+mod layout;
+mod link_settings;
+mod links;
+mod memory;
 pub mod rate_control;
 mod raw;
+mod schema;
+mod spanned;
 mod suggest;
+mod tcp_settings;
+mod web_settings;
 
 use std::path::Path;
 
-use tfrc_sim::{Network, NodeId, Seed};
-use tfrc_units::{Dscp, Duration, Instant};
+use tfrc_sim::tcp::{Settings, Transfer};
+use tfrc_sim::traffic::{Distribution, Pattern};
+use tfrc_sim::{Network, NodeId, Precedence, Queue, Seed};
+use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate};
 
-pub use error::{InvalidScenario, ScenarioError};
+pub use document::{Document, Origin, Provenance};
+pub use error::{Fault, InvalidScenario, ScenarioError};
+pub use flows::Group;
+pub(crate) use layout::Member;
+pub(crate) use tcp_settings::name as tcp_name;
+pub use schema::schema;
+pub use web_settings::WebTraffic;
 
 /// A scenario that has passed all checks.
 #[derive(Debug, Clone)]
@@ -73,7 +108,7 @@ pub struct Scenario {
     pub warmup: Duration,
     /// The seed unless another is asked for.
     pub seed: Seed,
-    /// Nodes and links.
+    /// Nodes and links, but for the flows' own lines.
     pub network: Network,
     /// The flows, in the order of the file; the destination of each can be reached from its source and back.
     pub flows: Vec<Flow>,
@@ -81,35 +116,92 @@ pub struct Scenario {
     pub gateways: Gateways,
 }
 
-/// A flow from one node to another.
+/// What a file asks for: a scenario for each point of its sweeps, each to be run several times.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The points: one if nothing is swept. The last sweep of the file changes fastest.
+    pub points: Vec<Point>,
+    /// Runs of each point.
+    pub runs: u32,
+    /// The file of published values, as it is written.
+    pub compare: Option<String>,
+    /// Where values come from, as far as the file says.
+    pub provenance: Vec<Provenance>,
+}
+
+/// One point of the sweeps.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// What is set to what, for each sweep.
+    pub at: Vec<(String, String)>,
+    /// The scenario there.
+    pub scenario: Scenario,
+}
+
+/// Flows from one node to another, all alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
-    /// Its name in results, unique in the scenario.
-    pub name: String,
-    /// The sender's node.
+    /// How many, and what they are called.
+    pub group: Group,
+    /// The sender's node, or the node its own line leads to.
     pub from: NodeId,
-    /// The receiver's node.
+    /// The receiver's.
     pub to: NodeId,
-    /// When it starts to send.
-    pub start: Instant,
-    /// When it stops, if before the end.
+    /// When each starts to send, in seconds.
+    pub start: Distribution,
+    /// When they stop, if before the end.
     pub stop: Option<Instant>,
+    /// Lines of each flow's own.
+    pub lines: Lines,
     /// What sends.
     pub kind: FlowKind,
+}
+
+/// Lines of each flow's own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Lines {
+    /// Between the sender's host and the node `from`.
+    pub access: Option<OwnLine>,
+    /// Between the node `to` and the receiver's host.
+    pub exit: Option<OwnLine>,
+    /// The round-trip propagation time of each flow, in seconds, and that of the links: half of what is missing is the
+    /// delay of the access line.
+    pub rtt: Option<(Distribution, Duration)>,
+}
+
+/// A line of a flow's own, in both directions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnLine {
+    /// Its rate.
+    pub rate: Rate,
+    /// Its propagation delay one way, in seconds.
+    pub delay: Distribution,
+    /// Its queue.
+    pub queue: Queue,
 }
 
 /// What sends.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FlowKind {
+    /// Datagrams at a constant rate, or on and off.
+    Datagrams(DatagramFlow),
+    /// A DCCP connection: two endpoints of the core, byte for byte.
+    Dccp(Box<DccpFlow>),
+    /// Echo requests.
+    Ping(PingFlow),
+    /// A model TCP.
+    Tcp(Box<TcpFlow>),
     /// The TFRC core with receiver feedback (RFC 5348).
-    Tfrc(TfrcFlow),
+    Tfrc(Box<TfrcFlow>),
+    /// Web sessions. `from` is the server's node: where most bytes come from.
+    Web(Box<WebFlow>),
 }
 
 /// A TFRC flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TfrcFlow {
-    /// Bytes of payload in a packet.
+    /// Bytes of payload in a packet; the mean, if sizes differ.
     pub segment: u32,
     /// Bytes of headers on the wire besides.
     pub header: u32,
@@ -119,16 +211,99 @@ pub struct TfrcFlow {
     pub config: tfrc::Config,
     /// What its packets are marked with.
     pub dscp: Dscp,
+    /// The ECN bits of its packets.
+    pub ecn: Ecn,
+    /// The drop precedence with which they set out.
+    pub precedence: Precedence,
+}
+
+/// A DCCP connection over IPv4.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DccpFlow {
+    /// The congestion control of the data.
+    pub ccid: tfrc_dccp::Ccid,
+    /// Bytes of payload in a packet; the mean, if sizes differ.
+    pub segment: u32,
+    /// What there is to send.
+    pub application: Application,
+    /// The rate control.
+    pub config: tfrc::Config,
+    /// What its packets are marked with.
+    pub dscp: Dscp,
+    /// Whether packets are ECN-capable.
+    pub ecn: Ecn,
+    /// The drop precedence with which they set out.
+    pub precedence: Precedence,
+}
+
+/// A TCP flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TcpFlow {
+    /// The TCP, at both ends.
+    pub settings: Settings,
+    /// How much it sends.
+    pub transfer: Transfer,
+    /// The greatest random delay before it sends.
+    pub overhead: Duration,
+}
+
+/// Web traffic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebFlow {
+    /// The TCP of requests and objects.
+    pub settings: Settings,
+    /// Sessions, pages and objects.
+    pub traffic: WebTraffic,
+}
+
+/// Datagrams without any control.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DatagramFlow {
+    /// When they are sent.
+    pub pattern: Pattern,
+    /// Bytes of data in each.
+    pub data: u32,
+    /// Bytes of headers besides.
+    pub header: u32,
+}
+
+/// Echo requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PingFlow {
+    /// Between requests.
+    pub interval: Duration,
+    /// Bytes of a request on the wire.
+    pub size: u32,
 }
 
 /// What an application gives a flow to send.
 #[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Application {
+    /// How often it has a packet.
+    pub pace: Pace,
+    /// When it has something to send at all; always, if `None`.
+    pub phases: Option<Phases>,
+    /// Bytes of each packet, if they differ.
+    pub sizes: Option<Distribution>,
+}
+
+/// How often an application has a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Application {
-    /// There is always a packet to send.
+pub enum Pace {
+    /// There is always one to send.
     Backlog,
-    /// A packet every so often; if the flow may not send as fast, packets are left out.
+    /// One every so often; if the flow may not send as fast, packets are left out.
     Every(Duration),
+}
+
+/// An application that falls silent now and then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Phases {
+    /// Seconds with something to send.
+    pub on: Distribution,
+    /// Seconds without.
+    pub off: Distribution,
 }
 
 /// Where real datagrams enter and leave the network.
@@ -146,24 +321,31 @@ impl Scenario {
     /// # Errors
     /// [`ScenarioError::Read`] if the file cannot be read, else as [`parse`](Self::parse).
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&name, &text),
-            Err(source) => Err(ScenarioError::Read { name, source }),
-        }
+        Self::first(&Document::load(path)?)
     }
 
-    /// Reads a scenario from text; `name` is for error messages.
+    /// Reads a scenario from text; `name` is for error messages. Of a sweep it is the first point.
     ///
     /// # Errors
     /// [`ScenarioError::Invalid`] with the first mistake found.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
-        raw::parse(text).and_then(check::check).map_err(|mistake| mistake.in_text(name, text))
+        Self::first(&Document::new(name, text))
+    }
+
+    fn first(document: &Document) -> Result<Self, ScenarioError> {
+        let plan = document.plan()?;
+        let first = plan.points.into_iter().next();
+        Ok(first.unwrap_or_else(|| unreachable!("a plan has a point")).scenario)
     }
 
     /// How long measurements last.
     #[must_use]
     pub fn measured(&self) -> Duration {
         self.duration.saturating_sub(self.warmup)
+    }
+
+    /// The names of all flows, in the order of their numbers.
+    pub fn flow_names(&self) -> impl Iterator<Item = String> + '_ {
+        self.flows.iter().flat_map(|flow| flow.group.names())
     }
 }

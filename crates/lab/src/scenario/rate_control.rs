@@ -2,8 +2,6 @@
 //!
 //! `docs/models/tfrc.md` says what each means and where it comes from.
 
-use std::fmt;
-
 use tfrc::{
     AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EquationForm, Estimator, FeedbackTrigger,
     FirstInterval, Growth, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MinInterval,
@@ -11,146 +9,12 @@ use tfrc::{
     ReceiveLimit, ReceiveRateWindow, Reschedule, Revision, RtoPolicy, SegmentSize, Settings, ShortIntervals,
     SizeCorrection, SlowStart, Spacing, StopRule, TfrcSp, Weights,
 };
-use tfrc_units::{Duration, Rate, text};
+use tfrc_units::{Duration, Rate};
 
-use super::suggest;
-
-/// One key of a flow's `tfrc` table.
-#[derive(Debug, Clone, Copy)]
-pub struct Axis {
-    /// The key.
-    pub key: &'static str,
-    /// The words that may stand for it.
-    pub words: &'static [&'static str],
-    /// The quantity that may, with an example, if one may.
-    pub quantity: Option<&'static str>,
-    set: fn(&mut Settings, &str) -> Result<(), Wrong>,
-}
-
-/// Why a value was not taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// What is wrong with it.
-    pub message: String,
-    /// What would be right.
-    pub hint: String,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.message, self.hint)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-/// Why a setter refuses.
-enum Wrong {
-    /// Neither one of the words nor such a quantity.
-    Value,
-    /// The value of another axis leaves this one nothing to do: which would not.
-    Idle(&'static str),
-}
-
-impl Axis {
-    /// Takes `written` for this axis into `settings`. Ranges are for [`Settings::validate`] to check.
-    ///
-    /// # Errors
-    /// A [`Refusal`] if it is not one of the values, or if another axis leaves it nothing to do.
-    pub fn set(&self, settings: &mut Settings, written: &str) -> Result<(), Refusal> {
-        let key = self.key;
-        (self.set)(settings, written.trim()).map_err(|wrong| match wrong {
-            Wrong::Value => Refusal {
-                message: format!("`{key}` cannot be `{written}`"),
-                hint: match (suggest::nearest(written, self.words.iter().copied()), self.quantity) {
-                    (Some(word), _) => format!("did you mean `{word}`?"),
-                    (None, None) => format!("possible: {}", suggest::listed(self.words)),
-                    (None, Some(q)) if self.words.is_empty() => format!("expected {q}"),
-                    (None, Some(q)) => format!("possible: {}, or {q}", suggest::listed(self.words)),
-                },
-            },
-            Wrong::Idle(with) => {
-                Refusal { message: format!("`{key}` does nothing here"), hint: format!("it needs {with}") }
-            }
-        })
-    }
-}
-
-/// An axis whose values are words: each names a value of the field.
-macro_rules! words {
-    ($key:literal, |$s:ident| $field:expr, { $($word:literal => $value:expr),+ $(,)? }) => {
-        Axis {
-            key: $key,
-            words: &[$($word),+],
-            quantity: None,
-            set: |$s, written| {
-                $field = match written {
-                    $($word => $value,)+
-                    _ => return Err(Wrong::Value),
-                };
-                Ok(())
-            },
-        }
-    };
-}
-
-/// An axis whose values are quantities; one of a few words too, perhaps.
-macro_rules! quantity {
-    ($key:literal, [$($word:literal),*], $example:literal, |$s:ident, $written:ident| $set:expr) => {
-        Axis {
-            key: $key,
-            words: &[$($word),*],
-            quantity: Some($example),
-            set: |$s, $written| {
-                $set;
-                Ok(())
-            },
-        }
-    };
-}
-
-/// A parameter of the value of another axis.
-macro_rules! parameter {
-    ($key:literal, $example:literal, $read:expr, |$s:ident| $scrutinee:expr, $pattern:pat => $place:expr, needs $with:literal) => {
-        Axis {
-            key: $key,
-            words: &[],
-            quantity: Some($example),
-            set: |$s, written| match $scrutinee {
-                $pattern => {
-                    $place = $read(written)?;
-                    Ok(())
-                }
-                #[allow(unreachable_patterns, reason = "some axes have only this value")]
-                _ => Err(Wrong::Idle($with)),
-            },
-        }
-    };
-}
-
-fn time(written: &str) -> Result<Duration, Wrong> {
-    text::time(written).map_err(|_| Wrong::Value)
-}
-
-fn rate(written: &str) -> Result<Rate, Wrong> {
-    text::rate(written).map_err(|_| Wrong::Value)
-}
-
-fn bytes(written: &str) -> Result<u32, Wrong> {
-    text::size(written).ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 65_535).ok_or(Wrong::Value)
-}
-
-fn number(written: &str) -> Result<f64, Wrong> {
-    written.parse().map_err(|_| Wrong::Value)
-}
-
-fn count(written: &str) -> Result<u8, Wrong> {
-    written.parse().map_err(|_| Wrong::Value)
-}
-
-fn long(written: &str) -> Result<u64, Wrong> {
-    written.parse().map_err(|_| Wrong::Value)
-}
+use super::axis::{
+    self, Wrong, bytes, count, long, number, parameter, quantity, rate, time, words,
+};
+pub use super::axis::{Axis, Refusal};
 
 /// The size to compare with unless another is given.
 const REFERENCE_BYTES: u32 = 1460;
@@ -464,10 +328,7 @@ pub const AXES: &[Axis] = &[
 /// # Errors
 /// A [`Refusal`] with the key that may be meant.
 pub fn axis(key: &str) -> Result<&'static Axis, Refusal> {
-    AXES.iter().find(|axis| axis.key == key).ok_or_else(|| {
-        let keys: Vec<&str> = AXES.iter().map(|axis| axis.key).collect();
-        Refusal { message: format!("unknown key `{key}`"), hint: suggest::hint(key, &keys) }
-    })
+    axis::find(AXES, key)
 }
 
 #[cfg(test)]

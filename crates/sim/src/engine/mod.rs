@@ -129,6 +129,11 @@ impl<A: Agent> Engine<A> {
         self.agents.get(agent.index()).map(|a| &a.agent)
     }
 
+    /// Gives an agent to the host to change, before the run: nothing is sent, no timer is set.
+    pub fn with_agent<R>(&mut self, agent: AgentId, change: impl FnOnce(&mut A) -> R) -> Option<R> {
+        self.agents.get_mut(agent.index()).map(|a| change(&mut a.agent))
+    }
+
     /// Sets a timer of an agent from outside: this is how a host starts and stops one.
     pub fn set_timer(&mut self, agent: AgentId, key: TimerKey, at: Instant) {
         self.core.set_timer(agent, key, at);

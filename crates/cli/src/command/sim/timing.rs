@@ -1,0 +1,50 @@
+//! What a run cost.
+
+use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+/// What the runs cost, setting up included.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Timing {
+    /// Processor time of all threads, seconds.
+    pub(super) cpu_s: f64,
+    /// Seconds that passed.
+    pub(super) wall_s: f64,
+    /// Processor time for each packet-hop, nanoseconds.
+    pub(super) ns_per_hop: f64,
+    /// The most memory that the process had, bytes; `None` where the system does not tell.
+    pub(super) peak_memory_bytes: Option<u64>,
+}
+
+pub(super) struct Stopwatch {
+    wall: Instant,
+    cpu: f64,
+}
+
+impl Stopwatch {
+    pub(super) fn start() -> Self {
+        Self { wall: Instant::now(), cpu: cpu() }
+    }
+
+    pub(super) fn stop(&self, hops: u64) -> Timing {
+        let cpu_s = cpu() - self.cpu;
+        let ns_per_hop = if hops == 0 { 0.0 } else { cpu_s * 1e9 / hops as f64 };
+        Timing { cpu_s, wall_s: self.wall.elapsed().as_secs_f64(), ns_per_hop, peak_memory_bytes: peak() }
+    }
+}
+
+/// Processor time of this process, seconds.
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// The most resident memory so far, as Linux tells.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}

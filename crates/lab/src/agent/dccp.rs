@@ -1,0 +1,263 @@
+//! DCCP in the simulator: an endpoint of the core at each end, and its packets byte for byte over IPv4 (protocol 33).
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use tfrc_dccp::feature::{CcidPreference, Wishes};
+use tfrc_dccp::{
+    Carrier, Ccid, ConnectConfig, Connection, ConnectionConfig, ConnectionId, EcnSending, Endpoint, EndpointConfig,
+    Listen, Stats,
+};
+use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, Stream, TimerKey};
+use tfrc_units::Instant;
+
+use super::{Payload, Source};
+use crate::metric::Mean;
+
+/// The next packet may go, or the application has one.
+const SEND: TimerKey = super::START;
+/// The endpoint's timers.
+const PROTOCOL: TimerKey = TimerKey::Second;
+
+/// Bytes of an IPv4 header without options.
+const IP_HEADER: u32 = 20;
+/// The DCCP port of every server here.
+const PORT: u16 = 5001;
+
+/// A DCCP packet: header, options and data, from one end to the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame(Box<[u8]>);
+
+/// One end of a connection, and the application on it.
+#[derive(Debug)]
+pub struct DccpHost {
+    endpoint: Endpoint,
+    connection: Option<ConnectionId>,
+    role: Role,
+    setup: HostSetup,
+    /// Its address and the other end's.
+    addresses: [Ipv4Addr; 2],
+    buffer: Vec<u8>,
+    datagram: Vec<u8>,
+    rtt: Mean,
+    /// Feedback packets seen when the round-trip time was last looked at.
+    feedback_seen: u64,
+    capture: Option<Vec<(Instant, Vec<u8>)>>,
+}
+
+/// What an end does.
+#[derive(Debug)]
+pub(crate) enum Role {
+    /// It connects and sends what its application has.
+    Client {
+        /// The application.
+        source: Source,
+    },
+    /// It accepts and reads.
+    Server,
+}
+
+/// How an end is set up.
+#[derive(Debug)]
+pub(crate) struct HostSetup {
+    pub(crate) ccid: Ccid,
+    pub(crate) config: tfrc::Config,
+    pub(crate) flow: FlowId,
+    pub(crate) ecn: Ecn,
+    pub(crate) precedence: Precedence,
+    /// The other end; a server learns it from the first packet's flow, a client knows it.
+    pub(crate) peer: Option<Address>,
+    pub(crate) stop: Option<Instant>,
+}
+
+impl DccpHost {
+    /// `stream` gives the endpoint's secret; `number` tells the addresses of one flow from those of others.
+    pub(crate) fn new(role: Role, setup: HostSetup, mut stream: Stream) -> Self {
+        let [_, a, b, c] = setup.flow.0.to_be_bytes();
+        let near = Ipv4Addr::new(10, a, b, c);
+        let far = Ipv4Addr::new(11, a, b, c);
+        let (own, other, listen) = match role {
+            Role::Client { .. } => (near, far, Listen::Refuse),
+            Role::Server => (far, near, Listen::One),
+        };
+        let mut secret = [0; 32];
+        for part in secret.chunks_exact_mut(8) {
+            part.copy_from_slice(&stream.bits().to_le_bytes());
+        }
+        let config = EndpointConfig {
+            carrier: Carrier::Native { local: IpAddr::V4(own) },
+            listen,
+            port: PORT,
+            connection: connection(&setup),
+            ..EndpointConfig::default()
+        };
+        Self {
+            endpoint: Endpoint::new(config, secret),
+            connection: None,
+            role,
+            setup,
+            addresses: [own, other],
+            buffer: Vec::new(),
+            datagram: Vec::new(),
+            rtt: Mean::default(),
+            feedback_seen: 0,
+            capture: None,
+        }
+    }
+
+    /// Keeps every IPv4 packet that this end sends or receives from now on.
+    pub(crate) fn start_capture(&mut self) {
+        self.capture = Some(Vec::new());
+    }
+
+    /// The packets kept, in the order of time.
+    pub(crate) fn captured(&self) -> &[(Instant, Vec<u8>)] {
+        self.capture.as_deref().unwrap_or_default()
+    }
+
+    /// The connection, once there is one.
+    #[must_use]
+    pub fn connection(&self) -> Option<&Connection> {
+        self.endpoint.connection(self.connection?)
+    }
+
+    /// What it has sent and received.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.connection().map(Connection::stats).unwrap_or_default()
+    }
+
+    /// The smoothed round-trip time at each feedback packet, in seconds.
+    #[must_use]
+    pub fn rtt(&self) -> Mean {
+        self.rtt
+    }
+
+    pub(super) fn on_frame(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        frame: &Frame,
+        context: &mut Context<'_, Payload>,
+    ) {
+        let ecn = header.ecn;
+        self.setup.peer.get_or_insert(header.src);
+        if self.capture.is_some() {
+            let [own, other] = self.addresses;
+            self.keep(now, other, own, ecn, &frame.0);
+        }
+        let from = SocketAddr::new(IpAddr::V4(self.addresses[1]), 0);
+        self.endpoint.handle_datagram(now, from, ecn, &frame.0);
+        self.go_on(now, context);
+    }
+
+    pub(super) fn on_timer(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        if self.connection.is_none() && matches!(self.role, Role::Client { .. }) {
+            let remote = SocketAddr::new(IpAddr::V4(self.addresses[1]), 0);
+            let config = ConnectConfig { port: PORT, connection: connection(&self.setup) };
+            // Both addresses are of one version and no port is in use: this cannot fail.
+            self.connection = self.endpoint.connect(now, remote, config).ok();
+        }
+        self.endpoint.handle_timeout(now);
+        self.go_on(now, context);
+    }
+
+    fn go_on(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        while let Some((id, _)) = self.endpoint.poll_event() {
+            self.connection = Some(id);
+        }
+        self.flush(now, context);
+        let next = self.feed(now, context);
+        if let Some(connection) = self.connection.and_then(|id| self.endpoint.connection_mut(id)) {
+            while connection.recv().is_some() {}
+            let seen = connection.stats().received_feedback;
+            if seen > self.feedback_seen {
+                self.feedback_seen = seen;
+                if let Some(rtt) = connection.rtt() {
+                    self.rtt.add(rtt.as_secs_f64());
+                }
+            }
+        }
+        self.flush(now, context);
+        match next {
+            Some(at) => context.set_timer(SEND, at),
+            None => context.cancel_timer(SEND),
+        }
+        match self.endpoint.poll_timeout() {
+            Some(wake) => context.set_timer(PROTOCOL, wake.at),
+            None => context.cancel_timer(PROTOCOL),
+        }
+        while self.endpoint.poll_event().is_some() {}
+    }
+
+    /// Hands over what the application has and the rate control lets go; when it may be more.
+    fn feed(&mut self, now: Instant, context: &mut Context<'_, Payload>) -> Option<Instant> {
+        loop {
+            if self.setup.stop.is_some_and(|stop| now >= stop) {
+                return None;
+            }
+            let Role::Client { source } = &mut self.role else { return None };
+            let data = source.next(now);
+            let connection = self.endpoint.connection_mut(self.connection?)?;
+            match connection.next_send(now) {
+                tfrc::SendDecision::Blocked(_) => return None,
+                tfrc::SendDecision::At(at) => return Some(at.max(data)),
+                tfrc::SendDecision::Now if now < data => return Some(data),
+                tfrc::SendDecision::Now => {
+                    let size = usize::try_from(source.take(now)).unwrap_or(0).min(connection.max_datagram());
+                    self.datagram.resize(size, 0);
+                    if connection.send(now, &self.datagram).is_err() {
+                        return None;
+                    }
+                }
+            }
+            self.flush(now, context);
+        }
+    }
+
+    /// Sends what the endpoint has to send.
+    fn flush(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        while let Some(transmission) = self.endpoint.poll_transmit(now, &mut buffer) {
+            let [own, other] = self.addresses;
+            if self.capture.is_some() {
+                self.keep(now, own, other, transmission.ecn, &buffer);
+            }
+            let Some(to) = self.setup.peer else { continue };
+            context.send(Outgoing {
+                to,
+                flow: self.setup.flow,
+                size: u32::try_from(buffer.len()).unwrap_or(u32::MAX).saturating_add(IP_HEADER),
+                ecn: transmission.ecn,
+                precedence: self.setup.precedence,
+                payload: Payload::Dccp(Frame(buffer.as_slice().into())),
+            });
+        }
+        self.buffer = buffer;
+    }
+
+    fn keep(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, ecn: Ecn, bytes: &[u8]) {
+        if let Some(capture) = &mut self.capture {
+            capture.push((now, crate::capture::ipv4(from, to, ecn, bytes)));
+        }
+    }
+}
+
+/// How both ends behave: the CCID of the flow, and nothing else, both ways.
+fn connection(setup: &HostSetup) -> ConnectionConfig {
+    let ccid = match setup.ccid {
+        Ccid::Three => CcidPreference::Three,
+        Ccid::Four => CcidPreference::Four,
+        #[allow(unreachable_patterns, reason = "CCIDs may be added")]
+        _ => CcidPreference::Three,
+    };
+    ConnectionConfig {
+        tfrc: setup.config,
+        wishes: Wishes { sending: ccid, receiving: ccid, ..Wishes::default() },
+        ecn: match setup.ecn {
+            Ecn::NotEct => EcnSending::NotEct,
+            _ => EcnSending::Ect0,
+        },
+        max_packet: 1480,
+        ..ConnectionConfig::default()
+    }
+}

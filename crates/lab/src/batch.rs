@@ -1,0 +1,390 @@
+//! Several runs: the points of a sweep, each with several seeds, on several threads, in shards, and their means.
+//!
+//! Results come in the order of points and runs whatever the number of threads. A shard does every n-th run; its
+//! document, merged with those of all other shards, is the document of the whole, byte for byte.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use tfrc_sim::Seed;
+
+use crate::record::FlowSummary;
+use crate::scenario::{Document, Plan};
+use crate::{LinkOutcome, Outcome, run};
+
+/// What of a plan is to be run, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// In place of the scenario's seed.
+    pub seed: Option<u64>,
+    /// In place of its number of runs.
+    pub runs: Option<u32>,
+    /// Threads; 0 means one for each processor.
+    pub jobs: usize,
+    /// Which runs.
+    pub shard: Shard,
+}
+
+/// Every `of`-th run, from the `index`-th on, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which one, from 1 to `of`.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Shard {
+    /// Everything.
+    pub const WHOLE: Self = Self { index: 1, of: 1 };
+}
+
+impl Default for Order {
+    /// What the scenario says, on one thread.
+    fn default() -> Self {
+        Self { seed: None, runs: None, jobs: 1, shard: Shard::WHOLE }
+    }
+}
+
+/// What came of a plan, or of a shard of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// Tells the scenario with its changes, seed and number of runs from any other.
+    pub fingerprint: String,
+    /// Runs of each point.
+    pub runs: u32,
+    /// Which runs are here; left out for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The points.
+    pub points: Vec<PointResult>,
+}
+
+/// What came of one point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PointResult {
+    /// What is set to what there.
+    pub at: BTreeMap<String, String>,
+    /// The names of groups of flows, each with its first flow and their number.
+    pub groups: Vec<GroupOf>,
+    /// The runs.
+    pub runs: Vec<RunOutcome>,
+    /// Means over the runs; left out of a shard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<Means>,
+}
+
+/// A group of flows in the order of a run's flows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupOf {
+    /// Its name.
+    pub id: String,
+    /// The index of its first flow.
+    pub first: usize,
+    /// How many flows.
+    pub count: usize,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunOutcome {
+    /// Its number at this point, from 1.
+    pub run: u32,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// Means over the runs of a point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Means {
+    /// Of each flow.
+    pub flows: Vec<Row>,
+    /// Of each group of flows: the mean over its flows in a run, then over runs.
+    pub groups: Vec<Row>,
+    /// Of each link.
+    pub links: Vec<Row>,
+}
+
+/// The means of one flow, group or link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its name.
+    pub id: String,
+    /// Its quantities, by their keys.
+    #[serde(flatten)]
+    pub values: BTreeMap<String, Estimate>,
+}
+
+/// A mean over runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean; `None` if no run has the value.
+    pub mean: Option<f64>,
+    /// Half the width of its 95 % interval, by Student's t; `None` for fewer than two runs.
+    pub ci95: Option<f64>,
+}
+
+/// Why documents of shards cannot be joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// They are of different scenarios, changes, seeds or numbers of runs.
+    Different,
+    /// A run is there twice.
+    Duplicate {
+        /// Its point, from 1.
+        point: usize,
+        /// Its number there.
+        run: u32,
+    },
+    /// A run is in none of them.
+    Missing {
+        /// Its point, from 1.
+        point: usize,
+        /// Its number there.
+        run: u32,
+    },
+    /// There are none.
+    Nothing,
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Different => f.write_str(
+                "these are not shards of one run: scenario, changes, seed and number of runs must be the same",
+            ),
+            Self::Duplicate { point, run } => {
+                write!(f, "run {run} of point {point} is there twice: give each shard once")
+            }
+            Self::Missing { point, run } => {
+                write!(f, "run {run} of point {point} is in none of the files: give all shards")
+            }
+            Self::Nothing => f.write_str("no shard to merge: give the files of all shards"),
+        }
+    }
+}
+
+impl std::error::Error for MergeError {}
+
+/// The seed of a run: the first is the scenario's own, the others follow from it. Below 2^53, so that every reader of JSON
+/// keeps it.
+#[must_use]
+pub fn seed_of(seed: u64, run: u32) -> u64 {
+    if run <= 1 { seed } else { Seed(seed).stream(&format!("run/{run}")).bits() >> 11 }
+}
+
+/// Runs what is asked for of a plan.
+#[must_use]
+pub fn run_plan(document: &Document, plan: &Plan, order: Order) -> Results {
+    let runs = order.runs.unwrap_or(plan.runs).max(1);
+    let Shard { index, of } = order.shard;
+    let jobs: Vec<(usize, u32)> = (0..plan.points.len())
+        .flat_map(|point| (1..=runs).map(move |run| (point, run)))
+        .zip(0u64..)
+        .filter(|(_, number)| number % u64::from(of.max(1)) == u64::from(index.max(1) - 1))
+        .map(|(job, _)| job)
+        .collect();
+    let one = |&(point, number): &(usize, u32)| {
+        let mut scenario = plan.points[point].scenario.clone();
+        scenario.seed = Seed(seed_of(order.seed.unwrap_or(scenario.seed.0), number));
+        RunOutcome { run: number, outcome: run(&scenario) }
+    };
+    let outcomes: Vec<RunOutcome> = match rayon::ThreadPoolBuilder::new().num_threads(order.jobs).build() {
+        Ok(pool) if order.jobs != 1 => pool.install(|| jobs.par_iter().map(one).collect()),
+        // One thread, or none to be had.
+        _ => jobs.iter().map(one).collect(),
+    };
+    let mut points: Vec<PointResult> = plan
+        .points
+        .iter()
+        .map(|point| PointResult {
+            at: point.at.iter().cloned().collect(),
+            groups: groups(&point.scenario),
+            runs: Vec::new(),
+            mean: None,
+        })
+        .collect();
+    for ((point, _), outcome) in jobs.into_iter().zip(outcomes) {
+        points[point].runs.push(outcome);
+    }
+    let seed = order.seed.map_or(String::new(), |seed| seed.to_string());
+    let results = Results {
+        fingerprint: fingerprint(&format!("{}\n{seed}\n{runs}", document.whole_text())),
+        runs,
+        shard: Some(order.shard),
+        points,
+    };
+    if of <= 1 { completed(results) } else { results }
+}
+
+/// Joins the documents of all shards into that of the whole.
+///
+/// # Errors
+/// [`MergeError`].
+pub fn merge(shards: Vec<Results>) -> Result<Results, MergeError> {
+    let mut shards = shards.into_iter();
+    let mut whole = shards.next().ok_or(MergeError::Nothing)?;
+    for shard in shards {
+        let same = shard.fingerprint == whole.fingerprint
+            && shard.runs == whole.runs
+            && shard.points.len() == whole.points.len();
+        if !same {
+            return Err(MergeError::Different);
+        }
+        for (point, more) in whole.points.iter_mut().zip(shard.points) {
+            point.runs.extend(more.runs);
+        }
+    }
+    for (point, result) in (1..).zip(&mut whole.points) {
+        result.runs.sort_by_key(|outcome| outcome.run);
+        if let Some(pair) = result.runs.windows(2).find(|pair| pair[0].run == pair[1].run) {
+            return Err(MergeError::Duplicate { point, run: pair[0].run });
+        }
+        let missing = (1..=whole.runs).find(|run| result.runs.iter().all(|outcome| outcome.run != *run));
+        if let Some(run) = missing {
+            return Err(MergeError::Missing { point, run });
+        }
+    }
+    Ok(completed(whole))
+}
+
+/// With the means of all runs.
+fn completed(results: Results) -> Results {
+    let points = results.points.into_iter().map(|point| PointResult { mean: Some(means(&point)), ..point });
+    Results { shard: None, points: points.collect(), ..results }
+}
+
+fn groups(scenario: &crate::scenario::Scenario) -> Vec<GroupOf> {
+    let index = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    let of = |flow: &crate::scenario::Flow| {
+        let group = &flow.group;
+        GroupOf { id: group.name.clone(), first: index(group.first), count: index(group.count) }
+    };
+    scenario.flows.iter().map(of).collect()
+}
+
+/// The quantities of a flow, by their keys.
+fn of_flow(flow: &FlowSummary) -> [(&'static str, Option<f64>); 6] {
+    [
+        ("send_rate_bps", flow.send_rate_bps),
+        ("goodput_bps", flow.goodput_bps),
+        ("packet_loss_rate", flow.packet_loss_rate),
+        ("loss_event_rate", flow.loss_event_rate),
+        ("rtt_s", flow.rtt_s),
+        ("cov", flow.cov),
+    ]
+}
+
+fn of_link(link: &LinkOutcome) -> [(&'static str, Option<f64>); 3] {
+    [
+        ("utilization", Some(link.utilization)),
+        ("drop_rate", Some(link.drop_rate)),
+        ("mean_queue_packets", Some(link.mean_queue_packets)),
+    ]
+}
+
+fn means(point: &PointResult) -> Means {
+    let Some(first) = point.runs.first() else {
+        return Means { flows: Vec::new(), groups: Vec::new(), links: Vec::new() };
+    };
+    let outcomes: Vec<&Outcome> = point.runs.iter().map(|run| &run.outcome).collect();
+    let rows = |names: &mut dyn Iterator<Item = (usize, &str)>,
+                values: &dyn Fn(&Outcome, usize) -> Vec<(&'static str, Option<f64>)>| {
+        names.map(|(i, id)| row(id, outcomes.iter().map(|outcome| values(outcome, i)).collect())).collect()
+    };
+    let flows = &mut first.outcome.flows.iter().map(|flow| flow.id.as_str()).enumerate();
+    let links = &mut first.outcome.links.iter().map(|link| link.id.as_str()).enumerate();
+    let groups = &mut point.groups.iter().map(|group| group.id.as_str()).enumerate();
+    Means {
+        flows: rows(flows, &|outcome, i| of_flow(&outcome.flows[i]).to_vec()),
+        groups: rows(groups, &|outcome, i| {
+            let group = &point.groups[i];
+            let members = outcome.flows.iter().skip(group.first).take(group.count);
+            mean_of_each(members.map(|flow| of_flow(flow).to_vec()).collect())
+        }),
+        links: rows(links, &|outcome, i| of_link(&outcome.links[i]).to_vec()),
+    }
+}
+
+type Values = Vec<(&'static str, Option<f64>)>;
+
+/// The mean of each quantity over several flows, of those that have it.
+fn mean_of_each(flows: Vec<Values>) -> Values {
+    let Some(first) = flows.first() else { return Vec::new() };
+    let column = |i: usize| flows.iter().filter_map(|flow| flow[i].1).collect::<Vec<f64>>();
+    first.iter().enumerate().map(|(i, (key, _))| (*key, mean(&column(i)))).collect()
+}
+
+fn row(id: &str, runs: Vec<Values>) -> Row {
+    let keys: Vec<&str> = runs.first().into_iter().flatten().map(|(key, _)| *key).collect();
+    let column = |i: usize| runs.iter().filter_map(|run| run[i].1).collect::<Vec<f64>>();
+    let values = keys.iter().enumerate().map(|(i, key)| ((*key).to_owned(), estimate(&column(i))));
+    Row { id: id.to_owned(), values: values.collect() }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The mean of a sample and half the width of its 95 % interval.
+#[must_use]
+pub fn estimate(values: &[f64]) -> Estimate {
+    let Some(middle) = mean(values) else { return Estimate { mean: None, ci95: None } };
+    let n = values.len();
+    let ci95 = (n > 1).then(|| {
+        let squares: f64 = values.iter().map(|x| (x - middle) * (x - middle)).sum();
+        student_95(n - 1) * (squares / (n - 1) as f64 / n as f64).sqrt()
+    });
+    Estimate { mean: Some(middle), ci95 }
+}
+
+/// The 97.5 % point of Student's distribution; within 0.3 % beyond thirty degrees of freedom.
+fn student_95(freedom: usize) -> f64 {
+    const POINTS: [f64; 30] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+        2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+    ];
+    freedom
+        .checked_sub(1)
+        .and_then(|i| POINTS.get(i))
+        .copied()
+        .unwrap_or_else(|| 1.96 + 2.4 / freedom.max(1) as f64)
+}
+
+/// Fowler-Noll-Vo 1a, 64 bits, in hexadecimal.
+fn fingerprint(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_of_a_mean() {
+        // Sample deviation 1, n = 3: 4.303/√3.
+        let three = estimate(&[1.0, 2.0, 3.0]);
+        assert_eq!(three.mean, Some(2.0));
+        assert!(three.ci95.is_some_and(|half| (half - 4.303 / 3f64.sqrt()).abs() < 1e-12));
+        assert_eq!(estimate(&[5.0]), Estimate { mean: Some(5.0), ci95: None });
+        assert_eq!(estimate(&[]).mean, None);
+        // Tables have 2.021 for 40 and 1.980 for 120 degrees of freedom.
+        assert!((student_95(40) - 2.021).abs() < 0.006 && (student_95(120) - 1.980).abs() < 0.006);
+    }
+
+    #[test]
+    fn the_first_run_has_the_scenario_s_own_seed() {
+        assert_eq!(seed_of(7, 1), 7);
+        let seeds: std::collections::BTreeSet<u64> = (1..=1000).map(|run| seed_of(7, run)).collect();
+        assert_eq!(seeds.len(), 1000);
+        assert!(seeds.iter().all(|seed| *seed < 1 << 53));
+        assert_ne!(seed_of(7, 2), seed_of(8, 2));
+    }
+}

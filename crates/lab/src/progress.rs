@@ -1,0 +1,233 @@
+//! The flows of a run as agents: how they are attached, and how far each has come.
+
+use tfrc_sim::traffic::{
+    DatagramSetup, DatagramSink, DatagramSource, Peer, PingSetup, Pinger, Ponger, TcpSetup, TcpSink, TcpSource,
+    Traffic, WebClient, WebServer, WebSetup,
+};
+use tfrc_sim::{AgentId, Engine, NodeId, Seed, Tracing};
+use tfrc_units::Duration;
+
+use crate::agent::{
+    Any, DccpHost, HostSetup, Losses, Role, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
+};
+use crate::metric::Mean;
+use crate::scenario::{FlowKind, Member};
+
+/// The agents of a flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    pub(crate) sender: AgentId,
+    pub(crate) receiver: AgentId,
+}
+
+/// How far a flow has come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Progress {
+    pub(crate) sent_packets: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_packets: u64,
+    pub(crate) received_bytes: u64,
+    /// Packets of which it is known what became of them, arrivals that are told apart from losses.
+    pub(crate) passed: Option<u64>,
+    /// Loss events, and the packets up to now.
+    pub(crate) losses: Option<Losses>,
+    /// The same at the end of slow start, where that is known.
+    pub(crate) first_event: Option<Losses>,
+    pub(crate) rtt: Mean,
+    pub(crate) smoothed_rtt: Option<Duration>,
+    pub(crate) allowed_bps: Option<f64>,
+    pub(crate) p: Option<f64>,
+}
+
+/// Puts both ends of a flow on their nodes and sets its start.
+pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) -> Ends {
+    let Member { id, name, from, to, start, flow } = member;
+    let (id, start, stop) = (*id, *start, flow.stop);
+    let stream = |what: &str| seed.stream(&format!("flow/{name}/{what}"));
+    let put = |engine: &mut Engine<Any>, node: NodeId, agent| {
+        let id = engine.attach(node, agent).expect("a scenario's flows join nodes of its network");
+        (id, engine.address(id).expect("just attached"))
+    };
+    let (receiver, sender) = match &flow.kind {
+        FlowKind::Tfrc(tfrc) => {
+            let receiver = TfrcReceiver::new(&tfrc.config, start);
+            let (receiver, peer) = put(engine, *to, Any::TfrcReceiver(Box::new(receiver)));
+            let sender = TfrcSender::new(SenderSetup {
+                config: tfrc.config,
+                peer,
+                flow: id,
+                header: tfrc.header,
+                source: Source::new(tfrc.application, tfrc.segment, start, stream("application")),
+                stop,
+                ecn: tfrc.ecn,
+                precedence: tfrc.precedence,
+            });
+            (receiver, put(engine, *from, Any::TfrcSender(Box::new(sender))).0)
+        }
+        FlowKind::Dccp(dccp) => {
+            let setup = |peer| HostSetup {
+                ccid: dccp.ccid,
+                config: dccp.config,
+                flow: id,
+                ecn: dccp.ecn,
+                precedence: dccp.precedence,
+                peer,
+                stop,
+            };
+            let server = DccpHost::new(Role::Server, setup(None), stream("server"));
+            let (receiver, peer) = put(engine, *to, Any::Dccp(Box::new(server)));
+            let source = Source::new(dccp.application, dccp.segment, start, stream("application"));
+            let client = DccpHost::new(Role::Client { source }, setup(Some(peer)), stream("client"));
+            (receiver, put(engine, *from, Any::Dccp(Box::new(client))).0)
+        }
+        FlowKind::Tcp(tcp) => {
+            let sink = Traffic::TcpSink(Box::new(TcpSink::new(&tcp.settings)));
+            let (receiver, to) = put(engine, *to, Any::Traffic(sink));
+            let source = TcpSource::new(TcpSetup {
+                settings: tcp.settings,
+                transfer: tcp.transfer,
+                peer: Peer { to, flow: id },
+                stop,
+                overhead: tcp.overhead,
+                stream: stream("overhead"),
+            });
+            (receiver, put(engine, *from, Any::Traffic(Traffic::TcpSource(Box::new(source)))).0)
+        }
+        FlowKind::Datagrams(datagrams) => {
+            let sink = Traffic::DatagramSink(DatagramSink::default());
+            let (receiver, to) = put(engine, *to, Any::Traffic(sink));
+            let source = DatagramSource::new(DatagramSetup {
+                pattern: datagrams.pattern,
+                data: datagrams.data,
+                header: datagrams.header,
+                peer: Peer { to, flow: id },
+                stop,
+                stream: stream("bursts"),
+            });
+            (receiver, put(engine, *from, Any::Traffic(Traffic::DatagramSource(Box::new(source)))).0)
+        }
+        FlowKind::Ping(ping) => {
+            let (receiver, to) = put(engine, *to, Any::Traffic(Traffic::Ponger(Ponger)));
+            let pinger = Pinger::new(PingSetup {
+                interval: ping.interval,
+                size: ping.size,
+                peer: Peer { to, flow: id },
+                stop,
+                trace: Tracing::Off,
+            });
+            (receiver, put(engine, *from, Any::Traffic(Traffic::Pinger(Box::new(pinger)))).0)
+        }
+        FlowKind::Web(web) => {
+            // Data goes from the server, which is the sender; the client at the other end asks for it.
+            let server = WebServer::new(&web.settings, web.traffic.think);
+            let (server, peer) = put(engine, *from, Any::Traffic(Traffic::WebServer(Box::new(server))));
+            let client = WebClient::new(WebSetup {
+                settings: web.settings,
+                sessions: web.traffic.sessions,
+                arrivals: web.traffic.arrivals,
+                pages: web.traffic.pages,
+                between_pages: web.traffic.between_pages,
+                objects: web.traffic.objects,
+                between_objects: web.traffic.between_objects,
+                object: web.traffic.object,
+                request: web.traffic.request,
+                peer: Peer { to: peer, flow: id },
+                stop,
+                stream: stream("sessions"),
+            });
+            let (client, _) = put(engine, *to, Any::Traffic(Traffic::WebClient(Box::new(client))));
+            engine.set_timer(client, START, start);
+            return Ends { sender: server, receiver: client };
+        }
+    };
+    engine.set_timer(sender, START, start);
+    Ends { sender, receiver }
+}
+
+/// Bytes of data that a flow has sent.
+pub(crate) fn sent_bytes(engine: &Engine<Any>, ends: Ends) -> u64 {
+    match engine.agent(ends.sender) {
+        Some(Any::TfrcSender(sender)) => sender.sent_bytes(),
+        Some(Any::Traffic(traffic)) => traffic.sent().bytes,
+        Some(Any::Dccp(host)) => host.stats().sent_data_bytes,
+        _ => 0,
+    }
+}
+
+/// How far a flow has come.
+pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
+    match (engine.agent(ends.sender), engine.agent(ends.receiver)) {
+        (Some(Any::TfrcSender(sender)), Some(Any::TfrcReceiver(receiver))) => Progress {
+            sent_packets: sender.sent_packets(),
+            sent_bytes: sender.sent_bytes(),
+            received_packets: receiver.packets(),
+            received_bytes: receiver.bytes(),
+            passed: Some(receiver.losses().packets),
+            losses: Some(receiver.losses()),
+            first_event: receiver.first_event(),
+            rtt: sender.rtt(),
+            smoothed_rtt: sender.machine().rtt(),
+            allowed_bps: Some(sender.machine().allowed_rate().bits_per_sec()),
+            p: Some(receiver.machine().loss_event_rate().get()),
+        },
+        (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => dccp(sender, receiver),
+        (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => traffic(sender, receiver),
+        _ => unreachable!("both ends of a flow are of one kind"),
+    }
+}
+
+fn dccp(sender: &DccpHost, receiver: &DccpHost) -> Progress {
+    let (sent, received) = (sender.stats(), receiver.stats());
+    let passed = receiver.connection().map(tfrc_dccp::Connection::peer_sent_data_packets);
+    let events = receiver.connection().and_then(|c| c.rate_receiver()).map(tfrc::Receiver::loss_events);
+    Progress {
+        sent_packets: sent.sent_data_packets,
+        sent_bytes: sent.sent_data_bytes,
+        received_packets: received.received_data_packets,
+        received_bytes: received.received_data_bytes,
+        passed: Some(passed.unwrap_or(0)),
+        losses: Some(Losses { events: events.unwrap_or(0), packets: passed.unwrap_or(0) }),
+        rtt: sender.rtt(),
+        smoothed_rtt: sender.connection().and_then(tfrc_dccp::Connection::rtt),
+        allowed_bps: sender.connection().map(|c| c.rate().bits_per_sec()),
+        p: receiver.connection().and_then(|c| c.rate_receiver()).map(|r| r.loss_event_rate().get()),
+        ..Progress::default()
+    }
+}
+
+fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
+    let (sent, delivered) = (sender.sent(), receiver.delivered());
+    let common = Progress {
+        sent_packets: sent.packets,
+        sent_bytes: sent.bytes,
+        received_packets: delivered.packets,
+        received_bytes: delivered.bytes,
+        ..Progress::default()
+    };
+    let seconds = |sum: Duration, count| Mean::of(sum.as_secs_f64(), count);
+    match (sender, receiver) {
+        (Traffic::TcpSource(source), Traffic::TcpSink(sink)) => {
+            let stats = source.sender().stats();
+            Progress {
+                received_packets: sink.sink().stats().received_segments,
+                passed: Some(stats.sent_segments),
+                losses: Some(Losses { events: stats.window_cuts, packets: stats.sent_segments }),
+                rtt: seconds(stats.rtt_sum, stats.rtt_samples),
+                ..common
+            }
+        }
+        (Traffic::DatagramSource(_), _) => Progress { passed: Some(sent.packets), ..common },
+        (Traffic::Pinger(pinger), _) => {
+            let stats = pinger.stats();
+            let size = sent.bytes.checked_div(sent.packets).unwrap_or(0);
+            Progress {
+                received_packets: stats.replies,
+                received_bytes: stats.replies * size,
+                passed: Some(sent.packets),
+                rtt: seconds(stats.sum, stats.replies),
+                ..common
+            }
+        }
+        _ => common,
+    }
+}

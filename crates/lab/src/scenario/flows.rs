@@ -1,0 +1,422 @@
+//! Flows: who sends what to whom, and how many of them.
+
+use std::collections::BTreeSet;
+
+use tfrc::{PacketSize, TfrcSp};
+use tfrc_sim::tcp::{Settings, Transfer};
+use tfrc_sim::traffic::{Distribution, Pattern};
+use tfrc_sim::{FlowId, Limit, NoAgent, Precedence, Queue, Seed};
+use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, text, u64_from_f64};
+
+use super::check::{Checked, Names, packet_bytes, parsed, positive_time, time, word};
+use super::error::{Fault, Mistake};
+use super::raw::{self, Spanned, Text};
+use super::web_settings::{self, WebTraffic};
+use super::{
+    Application, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow, TcpFlow, TfrcFlow,
+    WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
+};
+
+/// All kinds of flows.
+pub(super) const KINDS: &[&str] =
+    &["tfrc", "tfrc-sp", "dccp", "dccp-sp", "tcp", "cbr", "onoff", "web", "ping"];
+
+/// Headers of a data packet of DCCP over UDP: IPv4 20, UDP 8, DCCP-Data with a 48-bit sequence number 16 bytes.
+const HEADER_BYTES: u32 = 44;
+/// Headers of a datagram: IPv4 20, UDP 8.
+const DATAGRAM_HEADER_BYTES: u32 = 28;
+const SEGMENT_BYTES: u32 = 1460;
+/// An echo request with 56 bytes of data, as `ping` sends by default.
+const PING_BYTES: u32 = 84;
+/// Flows of one entry.
+const MOST_FLOWS: u32 = 1_000_000;
+
+/// The flows of one entry of the file: their names and numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The entry's name, or kind and number.
+    pub name: String,
+    /// The number of the first.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+    members: Members,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Members {
+    /// The one is called as the group is.
+    One,
+    /// Name and number, which begins with this one.
+    Numbered(u32),
+}
+
+impl Group {
+    /// The numbers of its flows.
+    pub fn ids(&self) -> impl Iterator<Item = FlowId> + use<> {
+        (self.first..self.first + self.count).map(FlowId)
+    }
+
+    /// The names of its flows.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        (0..self.count).map(|i| match self.members {
+            Members::One => self.name.clone(),
+            Members::Numbered(first) => format!("{}-{}", self.name, first + i),
+        })
+    }
+
+    /// The number of the flow of this name.
+    pub(super) fn member(&self, name: &str) -> Option<FlowId> {
+        let Members::Numbered(first) = self.members else { return None };
+        let number: u32 = name.strip_prefix(&self.name)?.strip_prefix('-')?.parse().ok()?;
+        (first..first + self.count).contains(&number).then(|| FlowId(self.first + (number - first)))
+    }
+}
+
+pub(super) fn groups(raw: &[raw::Flow]) -> Checked<Vec<Group>> {
+    let mut list: Vec<Group> = Vec::new();
+    let mut taken = BTreeSet::new();
+    let mut first = 0;
+    for flow in raw {
+        let count = match flow.count.as_ref().map(|c| (c, *c.get_ref())) {
+            None => 1,
+            Some((_, count @ 0..=MOST_FLOWS)) => count,
+            Some((place, count)) => {
+                return Err(Mistake::new(Fault::Range, place.span(), format!("{count} flows"), "out of range")
+                    .hint(format!("at most {MOST_FLOWS}")));
+            }
+        };
+        let kind = flow.kind.get_ref();
+        let (name, members) = match (&flow.name, &flow.count) {
+            (Some(name), None) => (name.get_ref().clone(), Members::One),
+            (Some(name), Some(_)) => (name.get_ref().clone(), Members::Numbered(1)),
+            (None, None) => (format!("{kind}-{}", first + 1), Members::One),
+            (None, Some(_)) => (kind.clone(), Members::Numbered(first + 1)),
+        };
+        let group = Group { name, first, count, members };
+        let clash = group.names().find(|name| !taken.insert(name.clone()));
+        // Entries without names may share a kind; names are for those who give them.
+        let same = flow.name.is_some() && list.iter().any(|other| other.name == group.name);
+        if let Some(name) = clash.or(same.then(|| group.name.clone())) {
+            let place = flow.name.as_ref().unwrap_or(&flow.kind).span();
+            let what = format!("two flows are called `{name}`");
+            return Err(Mistake::new(Fault::Duplicate, place, what, "used before")
+                .hint("give each flow a `name` of its own"));
+        }
+        first += count;
+        list.push(group);
+    }
+    Ok(list)
+}
+
+pub(super) fn flows(raw: &[raw::Flow], groups: Vec<Group>, names: &Names<'_>) -> Checked<Vec<Flow>> {
+    raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names)).collect()
+}
+
+fn one(flow: &raw::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
+    let kind = flow.kind.get_ref().as_str();
+    if !KINDS.contains(&kind) {
+        let what = format!("there is no kind of flow `{kind}`");
+        return Err(Mistake::new(Fault::Word, flow.kind.span(), what, "not a kind").hint(suggest::hint(kind, KINDS)));
+    }
+    idle_keys(flow, kind)?;
+    let (from, to) = names.pair(&flow.from, &flow.to)?;
+    let start = flow.start.as_ref().map_or(Ok(Distribution::Constant(0.0)), seconds)?;
+    let stop = match &flow.stop {
+        None => None,
+        Some(t) => {
+            let stop = time(t)?;
+            if stop.as_secs_f64() <= latest(start) {
+                let what = "the flow stops before it starts";
+                return Err(Mistake::new(Fault::Order, t.span(), what, "not after `start`")
+                    .hint("leave `stop` out to send until the end"));
+            }
+            Some(Instant::ZERO + stop)
+        }
+    };
+    let lines = lines(flow, names, (from, to))?;
+    let kind = match kind {
+        "tfrc" => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::Own)?)),
+        "tfrc-sp" => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::TfrcSp(TfrcSp::default()))?)),
+        "dccp" => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Three)?)),
+        "dccp-sp" => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Four)?)),
+        "tcp" => FlowKind::Tcp(Box::new(tcp(flow)?)),
+        "cbr" | "onoff" => FlowKind::Datagrams(datagrams(flow)?),
+        "web" => FlowKind::Web(Box::new(web(flow)?)),
+        _ => FlowKind::Ping(PingFlow {
+            interval: flow.interval.as_ref().map_or(Ok(Duration::from_secs(1)), positive_time)?,
+            size: flow.segment.as_ref().map_or(Ok(PING_BYTES), |t| packet_bytes(t, 1))?,
+        }),
+    };
+    Ok(Flow { group, from, to, start, stop, lines, kind })
+}
+
+/// Keys of a flow that mean nothing for its kind are mistakes.
+fn idle_keys(flow: &raw::Flow, kind: &str) -> Checked<()> {
+    type Kinds = &'static [&'static str];
+    const TFRC: Kinds = &["tfrc", "tfrc-sp"];
+    const DCCP: Kinds = &["dccp", "dccp-sp"];
+    const TCP: Kinds = &["tcp", "web"];
+    let place = Spanned::<Text>::span;
+    let word = Spanned::<String>::span;
+    let number = Spanned::<f64>::span;
+    let first_key = |table: &axis::Table| table.keys().next().map(Spanned::span);
+    let given = [
+        ("header", flow.header.as_ref().map(place), [TFRC, TCP, &["cbr", "onoff"]]),
+        ("packets_per_second", flow.packets_per_second.as_ref().map(number), [TFRC, DCCP, &["cbr"]]),
+        ("rate", flow.rate.as_ref().map(place), [&["cbr", "onoff"], &[], &[]]),
+        ("on", flow.on.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
+        ("off", flow.off.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
+        ("interval", flow.interval.as_ref().map(place), [&["ping"], &[], &[]]),
+        ("transfer", flow.transfer.as_ref().map(place), [&["tcp"], &[], &[]]),
+        ("overhead", flow.overhead.as_ref().map(place), [&["tcp"], &[], &[]]),
+        ("guarantee", flow.guarantee.as_ref().map(place), [TFRC, &[], &[]]),
+        ("guarantee_start", flow.guarantee_start.as_ref().map(word), [TFRC, &[], &[]]),
+        ("guarantee_threshold", flow.guarantee_threshold.as_ref().map(number), [TFRC, &[], &[]]),
+        ("dscp", flow.dscp.as_ref().map(place), [TFRC, DCCP, &[]]),
+        ("ecn", flow.ecn.as_ref().map(word), [TFRC, DCCP, &[]]),
+        ("tfrc", flow.tfrc.as_ref().and_then(first_key), [TFRC, DCCP, &[]]),
+        ("tcp", flow.tcp.as_ref().and_then(first_key), [TCP, &[], &[]]),
+        ("web", flow.web.as_ref().and_then(first_key), [&["web"], &[], &[]]),
+    ];
+    for (key, place, kinds) in given {
+        if let Some(place) = place
+            && !kinds.iter().any(|list| list.contains(&kind))
+        {
+            let all: Vec<&str> = kinds.concat();
+            let what = format!("`{key}` does nothing in a flow of kind `{kind}`");
+            return Err(Mistake::new(Fault::Idle, place, what, "does nothing here")
+                .hint(format!("it is for {}", suggest::listed(&all))));
+        }
+    }
+    Ok(())
+}
+
+fn seconds(given: &Spanned<Text>) -> Checked<Distribution> {
+    let written = &given.get_ref().0;
+    distribution::seconds(written).map_err(|hint| {
+        Mistake::new(Fault::Quantity, given.span(), format!("`{written}` is no time"), "not understood").hint(hint)
+    })
+}
+
+/// The greatest value, as far as there is one.
+fn latest(distribution: Distribution) -> f64 {
+    match distribution {
+        Distribution::Uniform { high, .. } => high,
+        other => other.mean(),
+    }
+}
+
+fn lines(flow: &raw::Flow, names: &Names<'_>, (from, to): (tfrc_sim::NodeId, tfrc_sim::NodeId)) -> Checked<Lines> {
+    let line = |raw: &raw::OwnLine| {
+        Ok(OwnLine {
+            rate: raw.rate.as_ref().map_or(Ok(Rate::INFINITY), |t| parsed(t, text::rate))?,
+            delay: raw.delay.as_ref().map_or(Ok(Distribution::Constant(0.0)), seconds)?,
+            queue: raw.queue.as_ref().map_or(Ok(Queue::DropTail(Limit::Unlimited)), links::queue)?,
+        })
+    };
+    let mut lines = Lines {
+        access: flow.access.as_ref().map(line).transpose()?,
+        exit: flow.exit.as_ref().map(line).transpose()?,
+        rtt: None,
+    };
+    if let Some(given) = &flow.rtt {
+        let rtt = seconds(given)?;
+        let delays = [flow.access.as_ref(), flow.exit.as_ref()].into_iter().flatten();
+        if let Some(delay) = delays.filter_map(|line| line.delay.as_ref()).next() {
+            let what = "`rtt` says how long the flow's own lines are";
+            return Err(Mistake::new(Fault::Conflict, delay.span(), what, "beside `rtt`")
+                .hint("leave out `rtt` or this delay"));
+        }
+        let path = path_rtt(names, from, to);
+        let least = match rtt {
+            Distribution::Constant(x) => x,
+            Distribution::Uniform { low, .. } => low,
+            Distribution::Pareto { mean, shape } => mean * (shape - 1.0) / shape,
+            _ => 0.0,
+        };
+        if least < path.as_secs_f64() {
+            let what = format!("the way there and back alone takes {} ms", path.as_secs_f64() * 1e3);
+            return Err(Mistake::new(Fault::Range, given.span(), what, "may be shorter")
+                .hint("make it longer, or the delays of the links shorter"));
+        }
+        lines.rtt = Some((rtt, path));
+        lines.access.get_or_insert(OwnLine {
+            rate: Rate::INFINITY,
+            delay: Distribution::Constant(0.0),
+            queue: Queue::DropTail(Limit::Unlimited),
+        });
+    }
+    Ok(lines)
+}
+
+/// Propagation there and back.
+fn path_rtt(names: &Names<'_>, from: tfrc_sim::NodeId, to: tfrc_sim::NodeId) -> Duration {
+    let engine = names.network.build::<NoAgent<()>>(Seed(0));
+    let way = [engine.route(from, to), engine.route(to, from)].concat();
+    let delay = |id| names.network.links().find(|(known, _)| *known == id).map(|(_, spec)| spec.delay);
+    way.into_iter().filter_map(delay).fold(Duration::ZERO, |sum, delay| sum + delay)
+}
+
+fn ecn(flow: &raw::Flow, default: Ecn) -> Checked<Ecn> {
+    flow.ecn.as_ref().map_or(Ok(default), |given| {
+        word("ecn", given, &["on", "off"], |w| match w {
+            "on" => Some(Ecn::Ect0),
+            "off" => Some(Ecn::NotEct),
+            _ => None,
+        })
+    })
+}
+
+/// AFx1, AFx2 and AFx3 are low, medium and high (RFC 2597 §6); everything else is low.
+fn drop_precedence(dscp: Dscp) -> Precedence {
+    match (dscp.is_assured(), dscp.number() & 0b110) {
+        (true, 0b100) => Precedence::Medium,
+        (true, 0b110) => Precedence::High,
+        _ => Precedence::Low,
+    }
+}
+
+fn application(flow: &raw::Flow) -> Checked<Application> {
+    let pace = match &flow.packets_per_second {
+        None => Pace::Backlog,
+        Some(rate) => {
+            let r = *rate.get_ref();
+            if !(1e-3..=1e7).contains(&r) {
+                return Err(Mistake::new(Fault::Range, rate.span(), format!("{r} packets a second"), "out of range")
+                    .hint("from 0.001 to 10000000; leave it out for a flow that always has something to send"));
+            }
+            Pace::Every(Duration::from_secs_f64(1.0 / r))
+        }
+    };
+    let phases = match (&flow.on, &flow.off) {
+        (None, None) => None,
+        (Some(on), Some(off)) => Some(Phases { on: seconds(on)?, off: seconds(off)? }),
+        (Some(one), None) | (None, Some(one)) => {
+            let what = "`on` and `off` go together";
+            return Err(Mistake::new(Fault::MissingKey, one.span(), what, "alone")
+                .hint("for example on = \"exponential 1s\", off = \"exponential 1.35s\""));
+        }
+    };
+    let sizes = match &flow.segment {
+        Some(given) if given.get_ref().0.contains(' ') => {
+            let written = &given.get_ref().0;
+            distribution::sizes(written).map(Some).or_else(|hint| match text::size(written) {
+                Ok(_) => Ok(None),
+                Err(_) => {
+                    let what = format!("`{written}` is no size");
+                    Err(Mistake::new(Fault::Quantity, given.span(), what, "not understood").hint(hint))
+                }
+            })?
+        }
+        _ => None,
+    };
+    let sizes = sizes.filter(|sizes| !matches!(sizes, Distribution::Constant(_)));
+    Ok(Application { pace, phases, sizes })
+}
+
+/// Bytes of payload; of a distribution its mean.
+fn segment(flow: &raw::Flow, application: &Application) -> Checked<u32> {
+    match (&flow.segment, application.sizes) {
+        (Some(given), Some(sizes)) => {
+            let mean = u64_from_f64(sizes.mean());
+            u32::try_from(mean).ok().filter(|m| (1..=65_535).contains(m)).ok_or_else(|| {
+                Mistake::new(Fault::Range, given.span(), format!("{mean} bytes in a packet"), "out of range")
+                    .hint("from 1 to 65535 bytes")
+            })
+        }
+        (Some(given), None) => packet_bytes(given, 1),
+        (None, _) => Ok(SEGMENT_BYTES),
+    }
+}
+
+fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
+    let application = application(flow)?;
+    let segment = segment(flow, &application)?;
+    let header = flow.header.as_ref().map_or(Ok(HEADER_BYTES), |t| packet_bytes(t, 0))?;
+    let (config, dscp) = flow_config::config(flow, packet_size, segment, header)?;
+    let precedence = drop_precedence(dscp);
+    Ok(TfrcFlow { segment, header, application, config, dscp, ecn: ecn(flow, Ecn::NotEct)?, precedence })
+}
+
+fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
+    let application = application(flow)?;
+    let segment = match &flow.segment {
+        Some(_) => segment(flow, &application)?,
+        // What fits into 1500 bytes with IPv4, and a DCCP-DataAck with options.
+        None => 1400,
+    };
+    if segment > 1400 || application.sizes.is_some_and(|sizes| latest(sizes) > 1400.0) {
+        let place = flow.segment.as_ref().map_or(flow.kind.span(), Spanned::span);
+        return Err(Mistake::new(Fault::Range, place, "a datagram of DCCP must fit into a packet", "too long")
+            .hint("at most 1400 bytes"));
+    }
+    let (config, dscp) = flow_config::config(flow, PacketSize::Own, segment, HEADER_BYTES)?;
+    let precedence = drop_precedence(dscp);
+    Ok(DccpFlow { ccid, segment, application, config, dscp, ecn: ecn(flow, Ecn::Ect0)?, precedence })
+}
+
+fn tcp_settings(flow: &raw::Flow) -> Checked<Settings> {
+    let mut settings = Settings::default();
+    if let Some(table) = &flow.tcp {
+        axis::apply(tcp_settings::AXES, &mut settings, table)?;
+    }
+    if let Some(given) = &flow.segment {
+        settings.segment = packet_bytes(given, 1)?;
+    }
+    if let Some(given) = &flow.header {
+        settings.header = packet_bytes(given, 0)?;
+    }
+    Ok(settings)
+}
+
+fn tcp(flow: &raw::Flow) -> Checked<TcpFlow> {
+    let transfer = match &flow.transfer {
+        None => Transfer::Unlimited,
+        Some(given) => Transfer::Bytes(parsed(given, text::size)?),
+    };
+    let overhead = flow.overhead.as_ref().map_or(Ok(Duration::ZERO), time)?;
+    Ok(TcpFlow { settings: tcp_settings(flow)?, transfer, overhead })
+}
+
+fn web(flow: &raw::Flow) -> Checked<WebFlow> {
+    let mut traffic = WebTraffic::default();
+    if let Some(table) = &flow.web {
+        axis::apply(web_settings::AXES, &mut traffic, table)?;
+    }
+    Ok(WebFlow { settings: tcp_settings(flow)?, traffic })
+}
+
+fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
+    let data = flow.segment.as_ref().map_or(Ok(1000), |t| packet_bytes(t, 1))?;
+    let header = flow.header.as_ref().map_or(Ok(DATAGRAM_HEADER_BYTES), |t| packet_bytes(t, 0))?;
+    let application = application(flow)?;
+    let given = flow.rate.as_ref().map(|t| parsed(t, text::rate)).transpose()?;
+    let paced = match application.pace {
+        Pace::Every(gap) => Some(Rate::of(f64::from(data), gap)),
+        Pace::Backlog => None,
+    };
+    let rate = match (given, paced) {
+        (Some(rate), None) | (None, Some(rate)) => rate,
+        (None, None) => {
+            let what = "`rate` is missing";
+            return Err(Mistake::new(Fault::MissingKey, flow.kind.span(), what, "a flow of this kind needs it")
+                .hint("add rate = \"1Mbit/s\", the rate of data"));
+        }
+        (Some(_), Some(_)) => {
+            let place = flow.rate.as_ref().map_or(flow.kind.span(), Spanned::span);
+            return Err(Mistake::new(Fault::Conflict, place, "two rates", "beside `packets_per_second`")
+                .hint("leave one of them out"));
+        }
+    };
+    let pattern = match (flow.kind.get_ref().as_str(), application.phases) {
+        ("onoff", Some(Phases { on, off })) => Pattern::OnOff { rate, on, off },
+        ("onoff", None) => {
+            let what = "`on` and `off` are missing";
+            return Err(Mistake::new(Fault::MissingKey, flow.kind.span(), what, "a flow of this kind needs them")
+                .hint("for example on = \"exponential 1s\", off = \"exponential 1.35s\""));
+        }
+        _ => Pattern::Constant(rate),
+    };
+    Ok(DatagramFlow { pattern, data, header })
+}

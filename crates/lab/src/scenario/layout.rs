@@ -1,0 +1,66 @@
+//! From a scenario and a seed to a network with every flow's own lines, and each flow's start.
+
+use tfrc_sim::traffic::Distribution;
+use tfrc_sim::{FlowId, LinkSpec, Network, NodeId, Seed};
+use tfrc_units::{Duration, Instant};
+
+use super::{Flow, OwnLine, Scenario};
+
+/// One flow of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Member<'a> {
+    pub(crate) id: FlowId,
+    pub(crate) name: String,
+    /// The sender's host.
+    pub(crate) from: NodeId,
+    /// The receiver's.
+    pub(crate) to: NodeId,
+    pub(crate) start: Instant,
+    pub(crate) flow: &'a Flow,
+}
+
+impl Scenario {
+    /// The network of a run, with the lines of the flows' own behind the links of the file, and the flows in it. What is
+    /// drawn depends on the seed and the flow's name alone.
+    pub(crate) fn lay_out(&self, seed: Seed) -> (Network, Vec<Member<'_>>) {
+        let mut network = self.network.clone();
+        let mut members = Vec::new();
+        for flow in &self.flows {
+            for (id, name) in flow.group.ids().zip(flow.group.names()) {
+                let draw = |what: &str, from: Distribution| match from {
+                    Distribution::Constant(x) => x,
+                    other => other.sample(&mut seed.stream(&format!("flow/{name}/{what}"))),
+                };
+                let start = Instant::ZERO + Duration::from_secs_f64(draw("start", flow.start));
+                let rtt = flow.lines.rtt.map(|(rtt, path)| (draw("rtt", rtt) - path.as_secs_f64()) / 2.0);
+                let access = |line: &OwnLine| (line.clone(), rtt.unwrap_or_else(|| draw("access", line.delay)));
+                let exit = |line: &OwnLine| (line.clone(), draw("exit", line.delay));
+                let from = match flow.lines.access.as_ref().map(access) {
+                    None => flow.from,
+                    Some((line, delay)) => own_line(&mut network, &name, "access", flow.from, &line, delay),
+                };
+                let to = match flow.lines.exit.as_ref().map(exit) {
+                    None => flow.to,
+                    Some((line, delay)) => own_line(&mut network, &name, "exit", flow.to, &line, delay),
+                };
+                members.push(Member { id, name, from, to, start, flow });
+            }
+        }
+        (network, members)
+    }
+}
+
+/// A host at the end of a line of its own to `node`, both ways. Without a free name for it the host is the node itself.
+fn own_line(network: &mut Network, flow: &str, what: &str, node: NodeId, line: &OwnLine, delay: f64) -> NodeId {
+    let Ok(host) = network.node(&format!("{flow}/{what}")) else { return node };
+    let delay = Duration::from_secs_f64(delay);
+    for (name, from, to) in
+        [(format!("{flow}/{what}"), host, node), (format!("{flow}/{what} back"), node, host)]
+    {
+        let spec = LinkSpec { queue: line.queue, ..LinkSpec::new(&name, from, to, line.rate, delay) };
+        if network.link(spec).is_err() {
+            return node;
+        }
+    }
+    host
+}
