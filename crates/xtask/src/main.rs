@@ -14,6 +14,7 @@ mod files;
 mod licence;
 mod measure;
 mod mutants;
+mod peers;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,7 @@ Usage: cargo xtask COMMAND
                 rate and loss event rate of the built command under random loss, in real time (240 s)
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
+  peers         ns-2 and ours on the same scenarios; writes docs/peers.md [--quick] [--page] [NAME...]
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
             Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
         },
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
+        ["peers", arguments @ ..] => peers::run(arguments),
         ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

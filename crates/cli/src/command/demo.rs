@@ -213,6 +213,7 @@ impl Watch {
             loss_event_rate: summary.loss_event_rate,
             rtt_s: summary.rtt_s,
             cov: self.variation(),
+            cov_200ms: None,
         }];
         summary
     }
