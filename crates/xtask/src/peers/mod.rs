@@ -127,7 +127,8 @@ fn trace(point: &Point) -> Result<page::Cell, String> {
         .map(|list| list.split(',').filter_map(|v| v.parse().ok()).collect())
         .ok_or_else(|| format!("{}: ns-2 gave no trace", point.name))?;
     let ours = run::our_trace(point)?;
-    let error = largest_error(&theirs, &ours).ok_or_else(|| format!("{}: traces of no length", point.name))?;
+    let error =
+        largest_error(&theirs, &ours).ok_or_else(|| format!("{}: traces of no length", point.name))?;
     Ok(page::Cell { theirs, ours, largest_error: Some(error), ..cell(point, quantity) })
 }
 

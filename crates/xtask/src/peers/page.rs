@@ -115,7 +115,13 @@ pub(super) fn section(result: &Result) -> String {
             let last = |list: &[f64]| list.last().copied().unwrap_or_default();
             let (theirs, ours) = (last(&cell.theirs), cell.ours.get(cell.theirs.len().saturating_sub(1)));
             let ours = ours.copied().unwrap_or_else(|| last(&cell.ours));
-            _ = writeln!(text, "| {} | {theirs} | {ours} | {:.1} | {} |", cell.point, error * 100.0, cell.verdict);
+            _ = writeln!(
+                text,
+                "| {} | {theirs} | {ours} | {:.1} | {} |",
+                cell.point,
+                error * 100.0,
+                cell.verdict
+            );
         } else if let Some(c) = cell.comparison() {
             _ = writeln!(
                 text,

@@ -78,7 +78,15 @@ impl Length {
 
 /// Every table.
 pub(super) fn tables(length: Length) -> Vec<Table> {
-    vec![bernoulli(length), bottleneck(length), scripted(), red(length), parking_lot(length), assured(length), web(length)]
+    vec![
+        bernoulli(length),
+        bottleneck(length),
+        scripted(),
+        red(length),
+        parking_lot(length),
+        assured(length),
+        web(length),
+    ]
 }
 
 /// Words of our scenario for each sender of the Bernoulli table, and of ns-2's.
@@ -104,7 +112,12 @@ const SENDERS: &[Sender] = &[
     },
     Sender { name: "Tahoe", theirs: "proto=tahoe", scenario: TCP, changes: &["flow.flow.tcp.variant=tahoe"] },
     Sender { name: "Reno", theirs: "proto=reno", scenario: TCP, changes: &["flow.flow.tcp.variant=reno"] },
-    Sender { name: "NewReno", theirs: "proto=newreno", scenario: TCP, changes: &["flow.flow.tcp.variant=newreno"] },
+    Sender {
+        name: "NewReno",
+        theirs: "proto=newreno",
+        scenario: TCP,
+        changes: &["flow.flow.tcp.variant=newreno"],
+    },
     Sender { name: "SACK", theirs: "proto=sack", scenario: TCP, changes: &["flow.flow.tcp.variant=sack"] },
 ];
 
@@ -176,7 +189,10 @@ fn bottleneck(length: Length) -> Table {
         title: "16 TCP and 16 TFRC at 15 Mbit/s",
         about: "SACK TCPs and TFRC flows share a drop-tail or RED queue of 100 packets; base round-trip times from 80 \
                 to 120 ms; packets of 1000 bytes. CoV is the coefficient of variation of a flow's sending rate.",
-        points: vec![point("drop-tail", "q=droptail", "dumbbell.toml"), point("RED", "q=red", "dumbbell-red.toml")],
+        points: vec![
+            point("drop-tail", "q=droptail", "dumbbell.toml"),
+            point("RED", "q=red", "dumbbell-red.toml"),
+        ],
     }
 }
 
@@ -214,7 +230,11 @@ fn red(length: Length) -> Table {
             point(
                 "adaptive",
                 "mode=adaptive",
-                vec![key("thresholds", "automatic"), key("weight", "automatic-ns2"), key("adaptation", "ns2")],
+                vec![
+                    key("thresholds", "automatic"),
+                    key("weight", "automatic-ns2"),
+                    key("adaptation", "ns2"),
+                ],
             ),
         ],
     }
@@ -237,7 +257,9 @@ fn scripted() -> Table {
             let mut arguments = words(sender.theirs);
             arguments.extend(words(&format!("n=1 dur=40.5 warm=1 start=0 bin=1 drops={}", list(0))));
             let mut changes: Vec<String> = sender.changes.iter().map(|&c| c.to_owned()).collect();
-            changes.extend(["flow.flow.count=1", "flow.flow.start=0s", "duration=40s", "warmup=1s"].map(str::to_owned));
+            changes.extend(
+                ["flow.flow.count=1", "flow.flow.start=0s", "duration=40s", "warmup=1s"].map(str::to_owned),
+            );
             changes.push(format!("link.path.loss={{ scripted = [{}] }}", list(1)));
             points.push(Point {
                 name: format!("{}, {name}", sender.name),
@@ -363,9 +385,27 @@ fn web(length: Length) -> Table {
                 sources of Pareto times (shape 1.5, means 1 and 2 s, 500 kbit/s while on), or with web sessions (one \
                 object of 12 packets on average, Pareto of shape 1.2, exponential pauses of 1 s).",
         points: vec![
-            point("40 on/off sources", "background.tcl", "onoff=40 web=0", "background-onoff.toml", &["flow.onoff.count=40"]),
-            point("80 on/off sources", "background.tcl", "onoff=80 web=0", "background-onoff.toml", &["flow.onoff.count=80"]),
-            point("100 web sessions", "background.tcl", "onoff=0 web=100", "background-web.toml", &["flow.web.web.sessions=100"]),
+            point(
+                "40 on/off sources",
+                "background.tcl",
+                "onoff=40 web=0",
+                "background-onoff.toml",
+                &["flow.onoff.count=40"],
+            ),
+            point(
+                "80 on/off sources",
+                "background.tcl",
+                "onoff=80 web=0",
+                "background-onoff.toml",
+                &["flow.onoff.count=80"],
+            ),
+            point(
+                "100 web sessions",
+                "background.tcl",
+                "onoff=0 web=100",
+                "background-web.toml",
+                &["flow.web.web.sessions=100"],
+            ),
         ],
     }
 }

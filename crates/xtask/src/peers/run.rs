@@ -50,7 +50,12 @@ fn ns2(point: &Point, seed: u32) -> Result<Printed, String> {
     let text = String::from_utf8_lossy(&output.stderr);
     let printed = read(&text);
     if !output.status.success() || printed.is_empty() {
-        return Err(format!("ns {} {} seed={seed}: {}", point.script, point.arguments.join(" "), text.trim()));
+        return Err(format!(
+            "ns {} {} seed={seed}: {}",
+            point.script,
+            point.arguments.join(" "),
+            text.trim()
+        ));
     }
     Ok(printed)
 }
@@ -109,7 +114,11 @@ fn command(point: &Point, more: &[&str]) -> Result<String, String> {
         .output()
         .map_err(|e| format!("tfrc: {e}"))?;
     if !output.status.success() {
-        return Err(format!("tfrc {}: {}", words(point).join(" "), String::from_utf8_lossy(&output.stderr).trim()));
+        return Err(format!(
+            "tfrc {}: {}",
+            words(point).join(" "),
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
     }
     String::from_utf8(output.stdout).map_err(|e| e.to_string())
 }

@@ -57,8 +57,8 @@ impl Comparison {
             let p = if m1 == m2 { 1.0 } else { 0.0 };
             return Some(Self { theirs: m1, ours: m2, half_width: 0.0, p });
         }
-        let freedom = (e1 + e2).powi(2)
-            / (e1 * e1 / (theirs.len() - 1) as f64 + e2 * e2 / (ours.len() - 1) as f64);
+        let freedom =
+            (e1 + e2).powi(2) / (e1 * e1 / (theirs.len() - 1) as f64 + e2 * e2 / (ours.len() - 1) as f64);
         Some(Self {
             theirs: m1,
             ours: m2,
@@ -177,7 +177,9 @@ mod tests {
     /// Student's table: 1 % on both sides.
     #[test]
     fn quantiles_are_those_of_the_tables() {
-        for (freedom, expected) in [(1.0, 63.657), (2.0, 9.925), (5.0, 4.032), (10.0, 3.169), (18.0, 2.878), (1e6, 2.576)] {
+        for (freedom, expected) in
+            [(1.0, 63.657), (2.0, 9.925), (5.0, 4.032), (10.0, 3.169), (18.0, 2.878), (1e6, 2.576)]
+        {
             let t = quantile(0.01, freedom);
             assert!((t / expected - 1.0).abs() < 2e-4, "{freedom}: {t}");
             assert!((two_sided(t, freedom) - 0.01).abs() < 1e-9);
@@ -196,7 +198,10 @@ mod tests {
         assert!((seen.p - two_sided(2.0 / 2.5f64.sqrt(), freedom)).abs() < 1e-12);
         assert!((0.25..0.26).contains(&seen.p), "{}", seen.p);
         assert!((seen.half_width * 3.0 / 2.5f64.sqrt() - quantile(0.01, freedom)).abs() < 1e-9);
-        assert!(Comparison::of(&[1.0], &[1.0, 2.0]).is_none() && Comparison::of(&[0.0, 0.0], &[1.0, 2.0]).is_none());
+        assert!(
+            Comparison::of(&[1.0], &[1.0, 2.0]).is_none()
+                && Comparison::of(&[0.0, 0.0], &[1.0, 2.0]).is_none()
+        );
     }
 
     #[test]
@@ -218,7 +223,10 @@ mod tests {
         assert_eq!(judge(&[c(0.006)]), [Verdict::Departs]);
         assert_eq!(judge(&[c(0.006), c(0.006)]), [Verdict::Agrees; 2]);
         assert_eq!(judge(&[c(0.006), c(0.004)]), [Verdict::Departs; 2], "the second is judged against 0.01");
-        assert_eq!(judge(&[c(0.004), c(0.5), c(0.001)]), [Verdict::Departs, Verdict::Agrees, Verdict::Departs]);
+        assert_eq!(
+            judge(&[c(0.004), c(0.5), c(0.001)]),
+            [Verdict::Departs, Verdict::Agrees, Verdict::Departs]
+        );
         assert!(judge(&[]).is_empty());
     }
 
