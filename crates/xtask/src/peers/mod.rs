@@ -72,9 +72,6 @@ fn measure(table: &Table, length: Length) -> Result<page::Result, String> {
             None => verdicts.next().unwrap_or(Verdict::Inconclusive),
         };
         verdict.word().clone_into(&mut cell.verdict);
-        if verdict == Verdict::Departs {
-            cell.cause = causes::of(table.name, &cell.point, &cell.quantity).map(str::to_owned);
-        }
     }
     Ok(page::Result {
         name: table.name.to_owned(),

@@ -231,9 +231,10 @@ fn red(length: Length) -> Table {
                 "adaptive",
                 "mode=adaptive",
                 vec![
-                    key("thresholds", "automatic"),
-                    key("weight", "automatic-ns2"),
-                    key("adaptation", "ns2"),
+                    "link.bottleneck.queue={ red = { revision = \"ns2\", limit = \"100p\", measure = \"packets\", \
+                     mode = \"packet\", mean_packet = \"1000B\", thresholds = \"automatic\", \
+                     weight = \"automatic-ns2\", adaptation = \"ns2\" } }"
+                        .to_owned(),
                 ],
             ),
         ],
