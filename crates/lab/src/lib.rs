@@ -21,4 +21,4 @@ pub mod report;
 mod run;
 pub mod scenario;
 
-pub use run::{COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_with};
+pub use run::{COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_with};

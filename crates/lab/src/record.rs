@@ -253,6 +253,9 @@ pub struct FlowSummary {
     pub rtt_s: Option<f64>,
     /// Coefficient of variation of the rate.
     pub cov: Option<f64>,
+    /// The same at 0.2 s, where it is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cov_200ms: Option<f64>,
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@ use crate::scenario::{FlowKind, Member, Scenario};
 /// The time scale of a flow's coefficient of variation in an [`Outcome`].
 pub const COV_SCALE: Duration = Duration::from_secs(1);
 
+/// The time scale of `cov_200ms` in a [`FlowSummary`].
+pub const FINE_COV_SCALE: Duration = Duration::from_millis(200);
+
 /// What came of one run of a scenario. Rates are of payload, in bits per second, over the measured time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -28,7 +31,7 @@ pub struct Outcome {
     pub packet_hops: u64,
     /// The flows, in the order of the scenario. The loss event rate leaves slow start out where it is known: it counts
     /// from the first loss event, or from the end of the warm-up if that is later; of a TCP it is the reductions of the
-    /// window per segment. `cov` is that of the sending rate at 1 s ([`COV_SCALE`]).
+    /// window per segment. `cov` is that of the sending rate at 1 s ([`COV_SCALE`]), `cov_200ms` at 0.2 s.
     pub flows: Vec<FlowSummary>,
     /// The links of the file, in its order, each direction on its own.
     pub links: Vec<LinkOutcome>,
@@ -178,6 +181,7 @@ impl<'a> Run<'a> {
             flows: flows
                 .map(|((member, before), (after, series))| FlowSummary {
                     cov: series.cov(from, to, COV_SCALE),
+                    cov_200ms: series.cov(from, to, FINE_COV_SCALE),
                     ..summary(member, before, after, measured)
                 })
                 .collect(),
@@ -225,6 +229,7 @@ fn summary(member: &Member<'_>, before: &Progress, after: &Progress, time: Durat
         loss_event_rate: loss_event_rate(before, after),
         rtt_s: after.rtt.since(before.rtt).get(),
         cov: None,
+        cov_200ms: None,
     }
 }
 

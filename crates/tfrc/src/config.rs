@@ -154,7 +154,8 @@ pub enum Weights {
 pub enum OpenInterval {
     /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
     WhenLonger,
-    /// The same, but the lost packet that began it is not counted in it (ns-2).
+    /// The same, but the lost packet that began it is not counted in it, and while there are fewer closed intervals than are
+    /// averaged it takes the place of none (ns-2).
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,

@@ -15,6 +15,7 @@ mod instructions;
 mod licence;
 mod measure;
 mod mutants;
+mod peers;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ Usage: cargo xtask COMMAND
                 TFRC's share, smoothness and yielding against 1 and 4 simulated TCPs, in real time (60 s, four times)
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
+  peers         ns-2 and ours on the same scenarios; writes docs/peers.md [--quick] [--page] [NAME...]
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
             Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
         },
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
+        ["peers", arguments @ ..] => peers::run(arguments),
         ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

@@ -99,6 +99,7 @@ pub(crate) fn demo(seconds: u32) -> Run {
                 loss_event_rate: Some(0.007_02),
                 rtt_s: Some(0.1031),
                 cov: Some(0.142),
+                cov_200ms: None,
             },
             FlowSummary {
                 id: "tcp-1".to_owned(),
@@ -106,6 +107,7 @@ pub(crate) fn demo(seconds: u32) -> Run {
                 goodput_bps: Some(902_117.3),
                 packet_loss_rate: Some(0.011),
                 cov: Some(0.391),
+                cov_200ms: None,
                 ..FlowSummary::default()
             },
         ],

@@ -343,8 +343,8 @@ impl Settings {
     }
 
     /// ns-2.35 (ns2-facts.md §3): a window of 20, 2 at the start, one acknowledgement per segment and growth by the
-    /// acknowledgement, ticks of 10 ms in integers, minimum timeout 0.2 s, first timeout 3 s, the window in use is halved, partial
-    /// acknowledgements take all inflation, SACK by a counter, options without bytes. Packets are 1000 bytes and 40.
+    /// acknowledgement, ticks of 10 ms in integers, minimum timeout 0.2 s, first timeout 3 s, the window in use is halved, SACK by a
+    /// counter, options without bytes. Packets are 1000 bytes and 40.
     #[must_use]
     pub const fn ns2(variant: Variant) -> Self {
         Self {
@@ -359,8 +359,8 @@ impl Settings {
             },
             shrink: Shrink::Window,
             precision: Precision::WholeThreshold,
-            partial_ack: PartialAck::Collapse,
-            partial_ack_timer: PartialAckTimer::Each,
+            partial_ack: PartialAck::Deflate,
+            partial_ack_timer: PartialAckTimer::First,
             recovery_exit: RecoveryExit::Grown,
             pipe: Pipe::Counter,
             acks: Acks::Each,

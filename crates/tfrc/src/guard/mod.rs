@@ -122,7 +122,10 @@ pub(crate) struct Guard {
 impl Guard {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
-            breaker: settings.circuit_breaker.limits(settings.guarantee).map(|limits| kept(Breaker::new(limits))),
+            breaker: settings
+                .circuit_breaker
+                .limits(settings.guarantee)
+                .map(|limits| kept(Breaker::new(limits))),
             stop: settings.stop_rule.minimum().map(Stop::new),
             stopped: None,
         }
@@ -164,7 +167,7 @@ impl Guard {
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self.stopped {
             Some(stopped) => (stopped.after == AfterStop::Suspend).then_some(stopped.resume_at),
-            None => self.breaker.as_ref().and_then(Breaker::deadline),
+            None => self.breaker.as_ref().and_then(|breaker| breaker.deadline()),
         }
     }
 
@@ -190,7 +193,7 @@ impl Guard {
     /// What was measured before the stop says nothing of what comes now.
     fn begin_again(&mut self) {
         self.stopped = None;
-        self.breaker = self.breaker.as_ref().map(Breaker::afresh);
+        self.breaker = self.breaker.as_ref().map(|breaker| kept(breaker.afresh()));
         self.stop = self.stop.as_ref().map(Stop::afresh);
     }
 }

@@ -31,11 +31,28 @@ pub(crate) fn mean_of_closed(closed: impl Iterator<Item = Weighed>, weights: Wei
     if total_weight > 0.0 { Some(total / total_weight) } else { None }
 }
 
-/// The mean with the open interval I_0 in it: the closed ones move down by one weight, the oldest of `n` drops out, and
-/// the general discount factor `df` applies to them (RFC 5348 §5.5, I_tot0/W_tot0).
-fn mean_with_open(open: f64, closed: impl Iterator<Item = Weighed>, df: f64, weights: Weights, n: u8) -> f64 {
+/// The mean with the open interval I_0 in it: the closed ones move down by one weight, the oldest drops out, and the general
+/// discount factor `df` applies to them (RFC 5348 §5.5, I_tot0/W_tot0). ns-2 leaves the oldest in as long as there are fewer
+/// than `n` (ns2-facts.md §2: the open one and seven closed).
+fn mean_with_open(
+    open: f64,
+    closed: impl Iterator<Item = Weighed>,
+    df: f64,
+    weights: Weights,
+    n: u8,
+    policy: OpenInterval,
+) -> f64 {
     let mut total_weight = weight(weights, 0, n);
     let mut total = open * total_weight;
+    let mut add = |i, interval: Weighed| {
+        let w = weight(weights, i, n) * interval.discount * df;
+        total += interval.length * w;
+        total_weight += w;
+    };
+    if policy == OpenInterval::WhenLongerLessFirst {
+        (1..n).zip(closed).for_each(|(i, interval)| add(i, interval));
+        return total / total_weight;
+    }
     // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest closed one (§5.4).
     let mut closed = closed.take(usize::from(n)).peekable();
     let mut i = 1;
@@ -43,9 +60,7 @@ fn mean_with_open(open: f64, closed: impl Iterator<Item = Weighed>, df: f64, wei
         if closed.peek().is_none() {
             break;
         }
-        let w = weight(weights, i, n) * interval.discount * df;
-        total += interval.length * w;
-        total_weight += w;
+        add(i, interval);
         i += 1;
     }
     total / total_weight
@@ -65,7 +80,7 @@ pub(crate) fn mean_interval(
     let without = mean_of_closed(closed.clone(), weights, n)?;
     Some(match (use_open, open) {
         (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
-            without.max(mean_with_open(open, closed, df, weights, n))
+            without.max(mean_with_open(open, closed, df, weights, n, use_open))
         }
         (OpenInterval::Never, _) | (_, None) => without,
     })
@@ -87,6 +102,20 @@ mod tests {
         weights: Weights::Decreasing,
         open: OpenInterval::WhenLonger,
     };
+
+    /// One closed interval of 100 beside an open one of 400: only ns-2's mean has both.
+    #[test]
+    fn ns2_keeps_the_oldest_of_a_short_history() {
+        let less_first = Estimator::AverageLossInterval {
+            intervals: 8,
+            weights: Weights::Decreasing,
+            open: OpenInterval::WhenLongerLessFirst,
+        };
+        assert_eq!(loss_event_rate(&[400.0, 100.0], &DEFAULT), Some(1.0 / 400.0));
+        assert_eq!(loss_event_rate(&[400.0, 100.0], &less_first), Some(1.0 / 250.0));
+        let full = [400.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0];
+        assert_eq!(loss_event_rate(&full, &DEFAULT), loss_event_rate(&full, &less_first));
+    }
 
     #[test]
     fn weights_of_eight() {

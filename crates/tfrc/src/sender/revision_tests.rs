@@ -443,11 +443,11 @@ fn ns2_spacing() {
     feedback(&mut sender, 100, 0.0, 0.0);
     assert_eq!(sender.next_send(at(100)), SendDecision::Now);
     sender.on_sent(at(100), 1000);
-    // From 300 to 40,000 B/s in four packets: 300 + 9925.
-    assert_eq!(sender.sending_rate(), rate(10_225.0));
+    // 300 B/s is less than a packet in a round-trip time: the whole step to 40,000 B/s at once.
+    assert_eq!(sender.sending_rate(), rate(40_000.0));
     let SendDecision::At(next) = sender.next_send(at(100)) else { panic!("one packet only") };
-    feedback(&mut sender, 150, 0.0, 0.01);
-    assert_eq!(sender.next_send(at(150)), SendDecision::At(next), "the waiting packet keeps its time");
+    feedback(&mut sender, 110, 0.0, 0.01);
+    assert_eq!(sender.next_send(at(110)), SendDecision::At(next), "the waiting packet keeps its time");
     assert_eq!(sender.sending_rate(), sender.allowed_rate(), "the climb is over");
     let expiry = sender.poll_timeout().expect("a nofeedback timer").at;
     let before = Instant::from_nanos(expiry.as_nanos() - 5_000_000);

@@ -152,6 +152,7 @@ impl Watch {
             loss_event_rate: summary.loss_event_rate,
             rtt_s: summary.rtt_s,
             cov: self.contest.variation(0),
+            cov_200ms: None,
         }];
         let competitors = self.last.snapshot.flows.len();
         summary.flows.extend((0..competitors).map(|n| self.competitor(n, measured)));

@@ -11,7 +11,7 @@ use self::selective::Selective;
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::segment::{Ack, AckKind, Connection, Data, DataKind, Fin, Reduced, Stamp};
-use super::settings::{EcnMode, LimitedTransmit, Pipe, SackAtTimeout, Settings, SynMode, Timestamps};
+use super::settings::{EcnMode, LimitedTransmit, Pipe, SackAtTimeout, Settings, Shrink, SynMode, Timestamps};
 use super::stats::{SenderStats, WindowSample};
 use super::window::{Cut, SlowStart, Window};
 use crate::Tracing;
@@ -242,6 +242,10 @@ impl Sender {
         self.stats.timeouts += 1;
         self.stats.window_cuts += 1;
         let why = if self.timed_out == Some(self.una) { Cut::TimeoutAgain } else { Cut::Timeout };
+        // What duplicates add is not part of the window in use.
+        if let (Recovery::Fast { deflated, .. }, Shrink::Window) = (self.recovery, self.settings.shrink) {
+            self.window.cwnd = deflated;
+        }
         self.window.cut(why, self.flight(), &self.settings);
         self.rto.back_off(&self.settings);
         self.timed_out = Some(self.una);

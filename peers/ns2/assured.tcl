@@ -1,0 +1,47 @@
+# Two TFRC flows over an assured-forwarding network: token buckets at the edge, RIO-C at 1 Mbit/s in the core.
+# x, y: one-way delay in ms of the last link of flow 1 and 2; g1, g2: target rates in kbit/s
+source [file join [file dirname [info script]] common.tcl]
+parse_args {x 300 y 0 g1 800 g2 200 dur 500 warm 50 seed 1 pkt 1000 cbs 10000 overrides - qw 0.002}
+seed_all $opt(seed)
+Agent/TFRC set packetSize_ $opt(pkt)
+Agent/TFRC set useHeaders_ false
+apply_overrides $opt(overrides)
+set ns [new Simulator]
+foreach k {s1 s2 e1 core e2 r1 r2} { set $k [$ns node] }
+$ns duplex-link $s1 $e1 10Mb 5ms DropTail
+$ns duplex-link $s2 $e1 10Mb 5ms DropTail
+$ns simplex-link $e1 $core 10Mb 5ms dsRED/edge
+$ns simplex-link $core $e1 10Mb 5ms DropTail
+$ns simplex-link $core $e2 1Mb 10ms dsRED/core
+$ns simplex-link $e2 $core 1Mb 10ms DropTail
+$ns duplex-link $e2 $r1 10Mb $opt(x)ms DropTail
+$ns duplex-link $e2 $r2 10Mb $opt(y)ms DropTail
+foreach {a b} {e1 core core e2} {
+    $ns queue-limit [set $a] [set $b] 50
+    set q [[$ns link [set $a] [set $b]] queue]
+    $q meanPktSize $opt(pkt)
+    $q set numQueues_ 1
+    $q setNumPrec 2
+    foreach {code prec} {10 0 11 1 12 0 13 1} { $q addPHBEntry $code 0 $prec }
+    $q configQ 0 0 20 40 0.02 $opt(qw)
+    $q configQ 0 1 10 20 0.10 $opt(qw)
+    set qq($a,$b) $q
+}
+foreach i {1 2} {
+    $qq(e1,core) addPolicyEntry [[set s$i] id] [[set r$i] id] TokenBucket [expr 8+2*$i] [expr $opt(g$i)*1000.0] $opt(cbs)
+}
+$qq(e1,core) addPolicerEntry TokenBucket 10 11
+$qq(e1,core) addPolicerEntry TokenBucket 12 13
+foreach i {1 2} {
+    set pr [$ns create-connection-list TFRC [set s$i] TFRCSink [set r$i] $i]
+    set tf($i) [lindex $pr 0]; set sk($i) [lindex $pr 1]
+    $ns at [urand 0 1] "$tf($i) start"
+}
+proc stats {w} { global sk st; foreach i {1 2} { set st($w,$i) [$sk($i) set bytes_] } }
+$ns at $opt(warm) "stats w"
+proc fin {} {
+    global st opt
+    stats e
+    foreach i {1 2} { out flow${i}_bps [expr ($st(e,$i)-$st(w,$i))*8.0/($opt(dur)-$opt(warm))] }
+}
+timed_run $ns $opt(dur) fin
