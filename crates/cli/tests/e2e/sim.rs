@@ -59,7 +59,17 @@ fn the_keys_of_a_run() {
     );
     assert_eq!(
         keys(&outcome["flows"][0]),
-        ["cov", "goodput_bps", "id", "kind", "loss_event_rate", "packet_loss_rate", "rtt_s", "send_rate_bps"]
+        [
+            "cov",
+            "cov_200ms",
+            "goodput_bps",
+            "id",
+            "kind",
+            "loss_event_rate",
+            "packet_loss_rate",
+            "rtt_s",
+            "send_rate_bps"
+        ]
     );
     assert_eq!(keys(&outcome["links"][0]), ["drop_rate", "id", "mean_queue_packets", "utilization"]);
     assert_eq!(keys(&outcome["timing"]), ["cpu_s", "ns_per_hop", "peak_memory_bytes", "wall_s"]);
