@@ -324,7 +324,7 @@ impl Receiver {
                 Some(FeedbackReason::First)
             }
             FeedbackTrigger::Timer if self.overdue => Some(FeedbackReason::Regular),
-            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) >= self.rtt() => {
+            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) > self.rtt() => {
                 Some(FeedbackReason::Regular)
             }
             FeedbackTrigger::WindowCounter if counter >= self.last_counter + 4 => {

@@ -240,7 +240,13 @@ impl AllowedRate {
     }
 
     fn slow_start(&mut self, now: Instant, path: Path, receive_limit: Rate) {
-        if self.last_doubled.is_some_and(|then| now.saturating_since(then) < path.rtt) {
+        let since = self.last_doubled.map_or(Duration::MAX, |then| now.saturating_since(then));
+        let too_early = match self.rules.slow_start {
+            // On a path without queueing the answer to the first packet of a round comes after exactly R: ns-2 lets it pass.
+            SlowStart::Ns2 => since <= path.rtt,
+            SlowStart::KeepInitialRate | SlowStart::KeepPacketPerRtt => since < path.rtt,
+        };
+        if too_early {
             return;
         }
         self.last_doubled = Some(now);
