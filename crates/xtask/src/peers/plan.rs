@@ -259,12 +259,13 @@ fn scripted() -> Table {
             arguments.extend(words(&format!("n=1 dur=40.5 warm=1 start=0 bin=1 drops={}", list(0))));
             let mut changes: Vec<String> = sender.changes.iter().map(|&c| c.to_owned()).collect();
             let mut title = sender.name;
-            if sender.scenario == TFRC {
-                // Reports and packets that are due fall on the same instant there, and which is first decides a whole
-                // round trip of slow start. Rounding in ns-2's clock orders them as ours does with this size, not with 1460.
-                arguments.push("seg=1000".into());
-                changes.push("flow.flow.segment=1000B".into());
-                title = "TFRC 1000 B";
+            // Reports and packets that are due fall on the same instant there, and which is first decides a whole round trip
+            // of slow start. Rounding in ns-2's clock orders them as ours does with these sizes, not with 1460 and 200.
+            let ordered = [("TFRC 1460 B", 1000, "TFRC 1000 B"), ("TFRC-SP 200 B", 250, "TFRC-SP 250 B")];
+            if let Some((_, size, name)) = ordered.iter().find(|(name, ..)| *name == sender.name) {
+                arguments.push(format!("seg={size}"));
+                changes.push(format!("flow.flow.segment={size}B"));
+                title = name;
             }
             changes.extend(
                 ["flow.flow.count=1", "flow.flow.start=0s", "duration=40s", "warmup=1s"].map(str::to_owned),
