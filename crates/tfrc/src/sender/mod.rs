@@ -414,8 +414,8 @@ impl Sender {
         if let Some(path) = self.path() {
             self.promise.on_first_rtt();
             self.allowed.start(now, path);
-            let at_once = self.allowed.x;
-            self.follow(now, at_once, path);
+            self.ramp.cancel();
+            self.pacing.release(now);
         }
     }
 

@@ -122,7 +122,8 @@ fn one_script_four_revisions() {
             first_timer: 6666,
             initial: 4e4,
             timer: 300,
-            doubled: 8e4,
+            // ns-2 does not trust the second report: it covers the one packet before the first.
+            doubled: 4e4,
             above_limit: 1e4,
         },
     ];
@@ -135,21 +136,15 @@ fn one_script_four_revisions() {
         feedback(&mut sender, 100, 0.0, 0.0);
         assert_eq!((x(&sender), timer(&sender)), (row.initial, row.timer), "{name}");
         send_all(&mut sender, 100, 200);
-        let mut sharp = sender.clone();
-        feedback(&mut sharp, 200, row.initial, 0.0);
-        // ns-2 wants more than a round-trip time between two steps.
-        let after_rtt = if row.revision == Revision::Ns2 { row.initial } else { row.doubled };
-        assert_eq!(x(&sharp), after_rtt, "{name}");
-        send_all(&mut sender, 200, 201);
-        feedback(&mut sender, 201, row.initial, 0.0);
+        feedback(&mut sender, 200, row.initial, 0.0);
         assert_eq!(x(&sender), row.doubled, "{name}");
         let mut early = sender.clone();
         feedback(&mut early, 250, row.doubled, 0.0);
         assert_eq!(x(&early), row.doubled, "{name}: once per round-trip time");
         // Only 7.5 kB/s have arrived: RFC 5348 still remembers Infinity, 2 s after the start; RFC 3448 and the paper take
         // twice that; ns-2 takes it once, but a packet per round-trip time is 10 kB/s.
-        send_all(&mut sender, 201, 302);
-        feedback(&mut sender, 302, 7_500.0, 0.0);
+        send_all(&mut sender, 200, 300);
+        feedback(&mut sender, 300, 7_500.0, 0.0);
         let expected = if row.revision == Revision::Rfc5348 { 80_000.0 } else { row.above_limit };
         assert_eq!(x(&sender), expected, "{name}");
     }
@@ -468,14 +463,14 @@ fn ns2_spacing() {
 fn slow_start_of_ns2_with_another_limit() {
     let mut sender = sender_with(Revision::Rfc3448, |s| s.slow_start = SlowStart::Ns2);
     sender.on_rtt_sample(at(0), RTT);
-    for (ms, receive_rate) in [(101, 1e6), (202, 1e6), (303, 1e6), (404, 1e6)] {
-        send_all(&mut sender, ms - 101, ms);
+    for (ms, receive_rate) in [(100, 1e6), (200, 1e6), (300, 1e6), (400, 1e6)] {
+        send_all(&mut sender, ms - 100, ms);
         feedback(&mut sender, ms, receive_rate, 0.0);
     }
-    assert_eq!(x(&sender), 160_000.0);
-    send_all(&mut sender, 404, 505);
-    feedback(&mut sender, 505, 40_000.0, 0.0);
-    assert_eq!((x(&sender), sender.rate_reason()), (40_000.0, RateReason::ReceiveLimit));
+    assert_eq!(x(&sender), 80_000.0, "not at the first of them");
+    send_all(&mut sender, 400, 500);
+    feedback(&mut sender, 500, 20_000.0, 0.0);
+    assert_eq!((x(&sender), sender.rate_reason()), (20_000.0, RateReason::ReceiveLimit));
 }
 
 fn promised(broken: BrokenPromise) -> Target {
