@@ -13,7 +13,7 @@ use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned, Text};
 use super::web_settings::{self, WebTraffic};
 use super::{
-    Application, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow, TcpFlow,
+    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow, TcpFlow,
     TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
 };
 
@@ -340,7 +340,26 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
         _ => None,
     };
     let sizes = sizes.filter(|sizes| !matches!(sizes, Distribution::Constant(_)));
-    Ok(Application { pace, phases, sizes })
+    let backlog = backlog(flow, pace, phases)?;
+    Ok(Application { pace, phases, sizes, backlog })
+}
+
+fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Backlog> {
+    let Some(given) = &flow.backlog else { return Ok(Backlog::LeftOut) };
+    match given.get_ref().as_str() {
+        "left-out" => Ok(Backlog::LeftOut),
+        "kept" if pace == Pace::Backlog || phases.is_some() => {
+            let what = "no packets to keep";
+            Err(Mistake::new(Fault::Conflict, given.span(), what, "without a steady `packets_per_second`")
+                .hint("give `packets_per_second`, and leave `on` and `off` out"))
+        }
+        "kept" => Ok(Backlog::Kept),
+        other => {
+            let what = format!("`{other}` is no backlog");
+            Err(Mistake::new(Fault::Word, given.span(), what, "not known")
+                .hint("\"left-out\" or \"kept\""))
+        }
+    }
 }
 
 /// Bytes of payload; of a distribution its mean.
