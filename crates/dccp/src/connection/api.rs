@@ -65,19 +65,29 @@ impl Connection {
         datagram: &[u8],
         spare: &mut Vec<Vec<u8>>,
     ) -> Result<(), SendError> {
+        self.may_send(now, datagram.len())?;
+        let mut bytes = spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.extend_from_slice(datagram);
+        self.pending = Some(bytes);
+        Ok(())
+    }
+
+    /// The same with a datagram that need not be copied.
+    pub(crate) fn send_owned(&mut self, now: Instant, datagram: Vec<u8>) -> Result<(), SendError> {
+        self.may_send(now, datagram.len())?;
+        self.pending = Some(datagram);
+        Ok(())
+    }
+
+    fn may_send(&mut self, now: Instant, length: usize) -> Result<(), SendError> {
         let now = self.advance(now);
-        let (length, limit) = (datagram.len(), self.max_datagram());
+        let limit = self.max_datagram();
         if length > limit {
             return Err(SendError::TooLong { length, limit });
         }
         match self.next_send(now) {
-            SendDecision::Now => {
-                let mut bytes = spare.pop().unwrap_or_default();
-                bytes.clear();
-                bytes.extend_from_slice(datagram);
-                self.pending = Some(bytes);
-                Ok(())
-            }
+            SendDecision::Now => Ok(()),
             SendDecision::At(at) => Err(SendError::TooEarly { at }),
             SendDecision::Blocked(reason) => Err(SendError::Blocked(reason)),
         }
