@@ -244,6 +244,9 @@ impl Drop for Connection {
 fn explain(closed: &Closed) -> String {
     let text = closed.text.as_ref().map_or(String::new(), |text| format!(" ({text})"));
     match closed.by {
+        tfrc_dccp::ClosedBy::Unreachable => {
+            "nobody listens there: the network reports the port unreachable".to_owned()
+        }
         tfrc_dccp::ClosedBy::OurReset => format!("no answer: gave up ({:?}){text}", closed.code),
         _ => format!("refused by the peer: {:?}{text}", closed.code),
     }

@@ -39,6 +39,9 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
                 break;
             }
         }
+        socket.take_errors(|to, quoted, error| {
+            shared.state().machine.path_error(shared.clock.now(), to, quoted, error);
+        })?;
         // Systems take offload back when a network card cannot do it.
         out.limit(socket.longest_train());
         let (next, new) = {

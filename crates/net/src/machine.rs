@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event, Listen, Received};
+use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event, Listen, PathError, Received};
 use tfrc_units::{Ecn, Instant};
 
 use crate::Options;
@@ -122,6 +122,12 @@ impl Machine {
                 connection.path_refuses(now, length);
             }
         }
+    }
+
+    /// The network says something about a datagram to this address that began so.
+    pub(crate) fn path_error(&mut self, now: Instant, to: SocketAddr, quoted: &[u8], error: PathError) {
+        let now = self.record(now, || Record::PathError { to, error, quoted: quoted.to_vec() });
+        self.endpoint.handle_path_error(now, to, quoted, error);
     }
 
     /// Takes no more connections.

@@ -238,12 +238,7 @@ impl State {
             match event {
                 Event::Connected => slot.standing = Standing::Open,
                 Event::CloseReceived => slot.standing = Standing::PeerCloses,
-                Event::RateChanged(change) => {
-                    if slot.rate_changes.len() >= slot.rate_changes_kept {
-                        slot.rate_changes.pop_front();
-                    }
-                    slot.rate_changes.push_back(change);
-                }
+                Event::RateChanged(change) => slot.note(change),
                 Event::Closed(closed) => {
                     if let Some(connection) = self.machine.connection(id) {
                         slot.last_status = Some(crate::Status::of(connection, slot, now));
@@ -272,6 +267,14 @@ impl State {
 }
 
 impl Slot {
+    /// A change of the allowed rate; when as many are kept as are to be, the oldest is forgotten.
+    fn note(&mut self, change: RateChange) {
+        if self.rate_changes.len() >= self.rate_changes_kept {
+            self.rate_changes.pop_front();
+        }
+        self.rate_changes.push_back(change);
+    }
+
     /// The changes of the allowed rate since the last call. Who looks once is taken to look again.
     pub(crate) fn take_rate_changes(&mut self) -> Vec<RateChange> {
         self.rate_changes_kept = RATE_CHANGES;
@@ -330,21 +333,4 @@ fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loss_events_after_the_first_may_be_repaired() {
-        let mut measure = LossMeasure::default();
-        let mut after = |loss_events, packets| {
-            measure.update(loss_events, packets);
-            measure.after_slow_start()
-        };
-        assert_eq!(after(0, 10), (0, 0));
-        assert_eq!(after(2, 20), (0, 0), "both at once count as the first");
-        assert_eq!(after(1, 30), (0, 10), "one of them was none");
-        assert_eq!(after(0, 40), (0, 0), "slow start is not over after all");
-        assert_eq!(after(1, 50), (0, 0));
-        assert_eq!(after(3, 60), (2, 10));
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tfrc::{BlockReason, SendDecision};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
-use super::{Connection, Event, PathMtu, Received, State, Stats};
+use super::{Connection, Event, PathError, PathMtu, Received, State, Stats};
 use crate::ccid::Ccid;
 use crate::feature::{Feature, Location, Role};
 
@@ -228,6 +228,21 @@ impl Connection {
         let now = self.advance(now);
         self.path.on_report(now, bytes);
         self.follow_path();
+    }
+
+    /// The network has something to say about the packet with this number. It is believed if we sent that packet lately: whoever is not
+    /// on the path cannot know its number (RFC 4340 §14.1, RFC 8899 §4.6).
+    pub(crate) fn path_error(&mut self, now: Instant, seq: SeqNo48, error: PathError) {
+        let now = self.advance(now);
+        if self.sender.sent_at(seq).is_none() {
+            return;
+        }
+        match error {
+            PathError::TooLong { limit } => self.path_reports(now, limit),
+            PathError::Unreachable if self.state == State::Request => self.on_unreachable(),
+            // The path may be broken for a while; timers decide.
+            PathError::Unreachable => {}
+        }
     }
 
     /// The system did not take a packet of `bytes` because it is too long for the interface or the route.

@@ -22,12 +22,13 @@ pub use slots::ConnectionId;
 use crate::connection::SendError;
 use crate::connection::build::Scratch;
 use crate::connection::{
-    Connection, ConnectionConfig, Encapsulation, Event, Outcome, Ports, Received, State, Wake, WakeReason,
+    Connection, ConnectionConfig, Encapsulation, Event, Outcome, PathError, Ports, Received, State, Wake,
+    WakeReason,
 };
 use crate::feature::Role;
 use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
-use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Reset, Sequence};
+use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Quoted, Reset, Sequence};
 use half_open::HalfOpenTable;
 use slots::{Live, Slots};
 use timers::Timers;
@@ -212,6 +213,19 @@ impl Endpoint {
     fn deliver(&mut self, now: Instant, id: ConnectionId, ecn: Ecn, packet: &Packet<'_>) {
         if let Some(live) = self.slots.get_mut(id) {
             live.connection.handle_packet(now, ecn, packet);
+        }
+        self.touch(id);
+    }
+
+    /// The network says something about a packet to `remote` whose beginning it quotes. What quotes no packet that a connection sent
+    /// lately is ignored.
+    pub fn handle_path_error(&mut self, now: Instant, remote: SocketAddr, quoted: &[u8], error: PathError) {
+        let now = self.advance(now);
+        let Some(quoted) = Quoted::parse(quoted) else { return };
+        let key = (remote, quoted.source_port, quoted.destination_port);
+        let Some(id) = self.by_key.get(&key).copied() else { return };
+        if let Some(live) = self.slots.get_mut(id) {
+            live.connection.path_error(now, quoted.seq, error);
         }
         self.touch(id);
     }

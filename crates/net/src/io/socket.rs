@@ -3,6 +3,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::SystemTime;
 
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use tfrc_dccp::PathError;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::watched::{Ready, Watched};
@@ -40,6 +41,8 @@ pub struct Socket {
     batch_time: (Instant, SystemTime),
     /// An error may have ended a batch early, so that there is more without the runtime knowing.
     unsure: bool,
+    /// The network may have said something about datagrams sent.
+    has_errors: bool,
 }
 
 /// Whether the system is given several datagrams at a time to send.
@@ -88,6 +91,8 @@ impl Socket {
         let socket = std::net::UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&socket).into())?;
         socket.set_nonblocking(true)?;
+        // ICMP messages are a help, not a need.
+        let _ = state.enable_transport_errors((&socket).into());
         // Larger buffers are a wish: systems cap them.
         let _ = state.set_recv_buffer_size((&socket).into(), 4 << 20);
         let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
@@ -105,6 +110,7 @@ impl Socket {
             received: 0,
             batch_time: (clock.now(), SystemTime::now()),
             unsure: false,
+            has_errors: false,
         };
         bound.set_dscp(Dscp::DEFAULT)?;
         Ok(bound)
@@ -214,8 +220,27 @@ impl Socket {
     /// What the system says.
     pub async fn readable(&mut self) -> io::Result<()> {
         if self.socket.ready().await? == Ready::Error {
-            self.unsure = true;
+            (self.unsure, self.has_errors) = (true, true);
         }
+        Ok(())
+    }
+
+    /// What the network has said about datagrams sent: to whom each went, how it began, and what was said. Nothing where the system keeps
+    /// no such messages.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn take_errors(&mut self, mut take: impl FnMut(SocketAddr, &[u8], PathError)) -> io::Result<()> {
+        if !std::mem::take(&mut self.has_errors) {
+            return Ok(());
+        }
+        #[cfg(target_os = "linux")]
+        while let Some(queued) = super::linux::next_error(self.socket.get())? {
+            if let Some(error) = queued.error {
+                take(queued.to, queued.quoted(), error);
+            }
+        }
+        let _ = &mut take;
         Ok(())
     }
 
@@ -231,7 +256,9 @@ impl Socket {
         let mut receive = |socket: &UdpSocket| {
             for _ in 0..LEFT_BEHIND {
                 match state.recv(socket.into(), &mut slices, metas) {
-                    Err(error) if error.kind() != io::ErrorKind::WouldBlock && is_transient(&error) => {}
+                    Err(error)
+                        if error.kind() != io::ErrorKind::WouldBlock
+                            && (is_transient(&error) || is_left_behind(&error)) => {}
                     done => return done,
                 }
             }
@@ -323,8 +350,11 @@ impl Socket {
 
     /// An error that an ICMP message of some earlier datagram left behind comes instead of sending: then it is tried again.
     fn insist(&self, mut send: impl FnMut(&UdpSocket) -> io::Result<()>) -> io::Result<()> {
+        let mut doubted = false;
         for _ in 0..LEFT_BEHIND {
             match send(self.socket.get()) {
+                // Left behind by a router's message or said of this datagram? Only what is said twice is.
+                Err(error) if quinn_udp::is_msg_size_err(&error) && !doubted => doubted = true,
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock && is_transient(&error) => {}
                 done => return done,
             }
@@ -369,6 +399,14 @@ fn is_transient(error: &io::Error) -> bool {
         error.kind(),
         WouldBlock | Interrupted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
     )
+}
+
+/// What else an ICMP message may leave behind, where it comes instead of data.
+fn is_left_behind(error: &io::Error) -> bool {
+    // EACCES, ENONET, EPROTO, ENOPROTOOPT, EOPNOTSUPP, EHOSTDOWN.
+    let linux =
+        cfg!(target_os = "linux") && matches!(error.raw_os_error(), Some(13 | 64 | 71 | 92 | 95 | 112));
+    linux || quinn_udp::is_msg_size_err(error)
 }
 
 const fn from_codepoint(codepoint: EcnCodepoint) -> Ecn {

@@ -126,6 +126,7 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             machine.accept_close(at, id, &text);
         }
         Record::Refused { to, length } => machine.refused(at, to, length),
+        Record::PathError { to, error, quoted } => machine.path_error(at, to, &quoted, error),
         Record::StopAccepting => machine.stop_accepting(at),
         Record::Transmit { .. } | Record::Drained => {}
     }
