@@ -6,9 +6,10 @@ use std::os::fd::AsRawFd;
 
 use nix::errno::Errno;
 use nix::libc::sock_extended_err;
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6RecvPacketInfo};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike, SockaddrStorage,
-    recvmsg, sendmmsg,
+    recvmsg, sendmmsg, setsockopt,
 };
 use tfrc_dccp::PathError;
 
@@ -39,6 +40,13 @@ fn send_as<'a, S: SockaddrLike + Copy>(
     let to = vec![to; slices.len()];
     let sent = sendmmsg(socket.as_raw_fd(), &mut headers, &slices, to, [], MsgFlags::empty())?;
     Ok(sent.count())
+}
+
+/// Nobody here asks for the address that a datagram came to, so the system need not write it beside each.
+pub(super) fn without_destinations(socket: &UdpSocket) {
+    // Where they go on they do no harm.
+    let _ = setsockopt(socket, Ipv4PacketInfo, &false);
+    let _ = setsockopt(socket, Ipv6RecvPacketInfo, &false);
 }
 
 /// Of a datagram that an ICMP message quotes, so many bytes are looked at.

@@ -91,6 +91,8 @@ impl Socket {
         let socket = std::net::UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&socket).into())?;
         socket.set_nonblocking(true)?;
+        #[cfg(target_os = "linux")]
+        super::linux::without_destinations(&socket);
         // ICMP messages are a help, not a need.
         let _ = state.enable_transport_errors((&socket).into());
         // Larger buffers are a wish: systems cap them.

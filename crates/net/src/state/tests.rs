@@ -134,7 +134,7 @@ fn late_wake_ups_do_not_move_what_is_due() {
 fn what_nobody_reads_is_not_kept() {
     let mut world = World::new(&Options::default(), Duration::ZERO);
     let slot = world.ends[0].slots.get_mut(&world.id).expect("a connection");
-    let mut change = |slot: &mut Slot| {
+    let change = |slot: &mut Slot| {
         for _ in 0..10_000 {
             slot.note(RateChange {
                 at: Instant::ZERO,
