@@ -53,12 +53,13 @@ impl Pacing {
     /// A packet goes at `now`. Send times missed more than the credit ago are lost (§4.6).
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32, rate: Rate, rtt: Option<Duration>) {
         let round_trip = rtt.unwrap_or(Duration::ZERO);
+        let size = f64::from(size.max(1));
         let credit = match self.credit {
             BurstCredit::RoundTrip => round_trip,
+            BurstCredit::RoundTripOrHalfGap => round_trip.max(rate.time_for(size) / 2),
             BurstCredit::Time(time) => time.min(round_trip),
         };
         let due = self.last.map_or(now, |last| last.nominal + last.gap(rate));
-        let size = f64::from(size.max(1));
         let fixed_gap = match self.reschedule {
             Reschedule::Always => None,
             Reschedule::InSlowStart => Some(rate.time_for(size)),
@@ -120,6 +121,28 @@ mod tests {
             burst += 1;
         }
         assert_eq!((burst, pacing.next_send(RATE, RTT)), (4, at(5)));
+    }
+
+    /// On a path of 50 µs every wake-up may come later than a round-trip time: the rate holds all the same, and idleness gives no burst.
+    #[test]
+    fn half_a_gap_is_made_up_for() {
+        let short = Some(Duration::from_micros(50));
+        for (credit, sent) in [(BurstCredit::RoundTrip, 741), (BurstCredit::RoundTripOrHalfGap, 1000)] {
+            let mut pacing = Pacing::new(credit, Duration::ZERO, Reschedule::Always);
+            pacing.on_sent(at(0), 1000, RATE, short);
+            let mut packets = 0;
+            loop {
+                let woken = pacing.next_send(RATE, short) + Duration::from_micros(400);
+                if woken > at(1001) {
+                    break;
+                }
+                pacing.on_sent(woken, 1000, RATE, short);
+                packets += 1;
+            }
+            assert_eq!(packets, sent);
+            pacing.on_sent(at(5000), 1000, RATE, short);
+            assert!(pacing.next_send(RATE, short) >= at(5000) + Duration::from_micros(500));
+        }
     }
 
     /// RFC 5348 §8.3: t_delta = min(t_ipi, t_gran, rtt)/2.
