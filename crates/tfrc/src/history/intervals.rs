@@ -29,6 +29,8 @@ pub(crate) struct ClosedInterval {
 pub(crate) struct Intervals {
     closed: Ring<ClosedInterval, MAX_INTERVALS>,
     keep: usize,
+    /// The weighted mean of `closed` (§5.4), which only a new loss event changes.
+    mean: Option<f64>,
     /// The exponentially weighted mean of all intervals.
     ewma: Option<f64>,
     estimator: Estimator,
@@ -46,6 +48,7 @@ impl Intervals {
         Self {
             closed: Ring::new(),
             keep,
+            mean: None,
             ewma: None,
             estimator: settings.estimator,
             discounting: settings.discounting,
@@ -71,6 +74,9 @@ impl Intervals {
             self.closed.pop_front();
         }
         self.closed.push(interval);
+        if let Estimator::AverageLossInterval { intervals, weights, .. } = self.estimator {
+            self.mean = mean_of_closed(self.newest_first(), weights, intervals);
+        }
     }
 
     /// p with the current interval at `open` packets, `None` if it must not count; zero before the first loss event. A dynamic
@@ -84,7 +90,10 @@ impl Intervals {
         let mean = match &self.estimator {
             estimator @ Estimator::AverageLossInterval { .. } => {
                 let df = self.general_discount(grown_to);
-                mean_interval(open, self.newest_first(), df, estimator)
+                let closed = self.newest_first();
+                self.mean.and_then(|without| {
+                    mean_interval(open, without, closed, self.closed.len(), df, estimator)
+                })
             }
             Estimator::EwmaLossInterval { weight, open: policy } => {
                 self.ewma.map(|mean| match (policy, open) {
@@ -112,21 +121,20 @@ impl Intervals {
     }
 
     /// I_1 first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = ClosedInterval> + Clone + '_ {
-        (0..self.closed.len()).rev().filter_map(|i| self.closed.get(i))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ClosedInterval> + '_ {
+        self.closed.iter().rev()
     }
 
-    /// DF: 1 until the current interval is more than twice the mean of the closed ones, then falling to the floor.
+    /// DF of an average loss interval: 1 until the current interval is more than twice the mean of the closed ones, then falling to the floor.
     fn general_discount(&self, open: f64) -> f64 {
         let HistoryDiscounting::Floor(floor) = self.discounting else { return 1.0 };
-        let Estimator::AverageLossInterval { intervals, weights, .. } = self.estimator else { return 1.0 };
-        match mean_of_closed(self.newest_first(), weights, intervals) {
+        match self.mean {
             Some(mean) if open > 2.0 * mean => (2.0 * mean / open).max(floor),
             _ => 1.0,
         }
     }
 
-    fn newest_first(&self) -> impl Iterator<Item = Weighed> + Clone + '_ {
+    fn newest_first(&self) -> impl Iterator<Item = Weighed> + '_ {
         self.iter().map(|i| Weighed { length: i.length, discount: i.discount })
     }
 }

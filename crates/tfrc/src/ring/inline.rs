@@ -27,11 +27,12 @@ impl<T: Copy, const N: usize> Ring<T, N> {
 
     /// The `i`-th item, oldest first.
     pub(crate) fn get(&self, i: usize) -> Option<T> {
-        if i < self.len { self.items.get((self.start + i) % N).copied().flatten() } else { None }
+        if i < self.len { self.items.get(self.place(i)).copied().flatten() } else { None }
     }
 
     pub(crate) fn get_mut(&mut self, i: usize) -> Option<&mut T> {
-        if i < self.len { self.items.get_mut((self.start + i) % N).and_then(Option::as_mut) } else { None }
+        let place = self.place(i);
+        if i < self.len { self.items.get_mut(place).and_then(Option::as_mut) } else { None }
     }
 
     /// The newest item.
@@ -41,17 +42,26 @@ impl<T: Copy, const N: usize> Ring<T, N> {
 
     /// Adds a newest item; a full ring gives back its oldest.
     pub(crate) fn push(&mut self, item: T) -> Option<T> {
-        let pushed_out = if self.is_full() { self.pop_front() } else { None };
-        if let Some(slot) = self.items.get_mut((self.start + self.len) % N) {
-            *slot = Some(item);
-            self.len += 1;
+        // In a full ring the place after the newest is that of the oldest.
+        let place = self.place(self.len);
+        let pushed_out = self.items.get_mut(place).and_then(|slot| slot.replace(item));
+        if self.is_full() {
+            self.start = self.place(1);
+            return pushed_out;
         }
-        pushed_out
+        self.len += 1;
+        None
+    }
+
+    /// Where the `i`-th item is, for `i` up to `N`.
+    const fn place(&self, i: usize) -> usize {
+        let place = self.start + i;
+        if place < N { place } else { place - N }
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<T> {
         let item = self.get(0)?;
-        self.start = (self.start + 1) % N;
+        self.start = self.place(1);
         self.len -= 1;
         Some(item)
     }
@@ -91,6 +101,9 @@ impl<T: Copy, const N: usize> Ring<T, N> {
 
     /// Oldest first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
-        (0..self.len).filter_map(|i| self.get(i))
+        let end = self.start + self.len;
+        let first = self.items.get(self.start..end.min(N)).unwrap_or_default();
+        let wrapped = self.items.get(..end.saturating_sub(N)).unwrap_or_default();
+        first.iter().chain(wrapped).filter_map(|item| *item)
     }
 }
