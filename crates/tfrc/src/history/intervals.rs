@@ -5,7 +5,7 @@ use tfrc_units::Probability;
 use crate::config::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval, Settings};
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
 use crate::history::window;
-use crate::ring::Ring;
+use crate::ring::{Queue, Ring};
 
 /// A loss interval that a later loss event has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,8 +26,8 @@ pub(crate) struct ClosedInterval {
 
 /// I_1 … I_n, newest last.
 #[derive(Debug, Clone)]
-pub(crate) struct Intervals {
-    closed: Ring<ClosedInterval, MAX_INTERVALS>,
+pub(crate) struct Intervals<List = Ring<ClosedInterval, MAX_INTERVALS>> {
+    closed: List,
     keep: usize,
     /// The weighted mean of `closed` (§5.4), which only a new loss event changes.
     mean: Option<f64>,
@@ -37,7 +37,7 @@ pub(crate) struct Intervals {
     discounting: HistoryDiscounting,
 }
 
-impl Intervals {
+impl<List: Queue<ClosedInterval>> Intervals<List> {
     pub(crate) fn new(settings: &Settings) -> Self {
         let keep = match settings.estimator {
             Estimator::AverageLossInterval { intervals, .. } => usize::from(intervals),
@@ -46,7 +46,7 @@ impl Intervals {
             Estimator::DynamicHistoryWindow { .. } => MAX_INTERVALS,
         };
         Self {
-            closed: Ring::new(),
+            closed: List::EMPTY,
             keep,
             mean: None,
             ewma: None,
@@ -103,7 +103,7 @@ impl Intervals {
                     (OpenInterval::Never, _) | (_, None) => mean,
                 })
             }
-            Estimator::DynamicHistoryWindow { events, .. } => self.closed.get(0).and_then(|oldest| {
+            Estimator::DynamicHistoryWindow { events, .. } => self.closed.oldest().and_then(|oldest| {
                 // The synthetic first interval stands for all that came before it.
                 let lengths = self.newest_first().map(|i| i.length).chain(core::iter::repeat(oldest.length));
                 window::mean_interval(open.into_iter().chain(lengths.take(MAX_INTERVALS)), *events, window)
@@ -114,10 +114,7 @@ impl Intervals {
 
     /// What the open interval counts for.
     pub(crate) const fn open_policy(&self) -> OpenInterval {
-        match self.estimator {
-            Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. } => open,
-            Estimator::DynamicHistoryWindow { .. } => OpenInterval::WhenLonger,
-        }
+        open_policy(&self.estimator)
     }
 
     /// I_1 first.
@@ -139,6 +136,14 @@ impl Intervals {
     }
 }
 
+/// What the open interval counts for.
+pub(crate) const fn open_policy(estimator: &Estimator) -> OpenInterval {
+    match estimator {
+        Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. } => *open,
+        Estimator::DynamicHistoryWindow { .. } => OpenInterval::WhenLonger,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,7 +153,7 @@ mod tests {
     }
 
     fn after(lengths: &[f64], discounting: HistoryDiscounting) -> Intervals {
-        let mut intervals = Intervals::new(&Settings { discounting, ..Settings::default() });
+        let mut intervals: Intervals = Intervals::new(&Settings { discounting, ..Settings::default() });
         for length in lengths {
             intervals.close(closed(*length), *length);
         }
@@ -201,7 +206,7 @@ mod tests {
     }
 
     fn estimated(estimator: Estimator, lengths: &[f64], open: Option<f64>, window: f64) -> f64 {
-        let mut intervals = Intervals::new(&Settings { estimator, ..Settings::default() });
+        let mut intervals: Intervals = Intervals::new(&Settings { estimator, ..Settings::default() });
         for length in lengths {
             intervals.close(closed(*length), *length);
         }

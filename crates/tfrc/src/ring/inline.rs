@@ -21,10 +21,6 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.len == N
     }
 
-    pub(crate) const fn clear(&mut self) {
-        self.len = 0;
-    }
-
     /// The `i`-th item, oldest first.
     pub(crate) fn get(&self, i: usize) -> Option<T> {
         if i < self.len { self.items.get(self.place(i)).copied().flatten() } else { None }
@@ -33,11 +29,6 @@ impl<T: Copy, const N: usize> Ring<T, N> {
     pub(crate) fn get_mut(&mut self, i: usize) -> Option<&mut T> {
         let place = self.place(i);
         if i < self.len { self.items.get_mut(place).and_then(Option::as_mut) } else { None }
-    }
-
-    /// The newest item.
-    pub(crate) fn last(&self) -> Option<T> {
-        self.len.checked_sub(1).and_then(|i| self.get(i))
     }
 
     /// Adds a newest item; a full ring gives back its oldest.
@@ -64,6 +55,27 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.start = self.place(1);
         self.len -= 1;
         Some(item)
+    }
+
+    /// Oldest first.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
+        let end = self.start + self.len;
+        let first = self.items.get(self.start..end.min(N)).unwrap_or_default();
+        let wrapped = self.items.get(..end.saturating_sub(N)).unwrap_or_default();
+        first.iter().chain(wrapped).filter_map(|item| *item)
+    }
+}
+
+/// What the in-place queues of the state machines do besides; with an allocator those are on the heap.
+#[cfg(any(test, not(feature = "alloc")))]
+impl<T: Copy, const N: usize> Ring<T, N> {
+    pub(crate) const fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// The newest item.
+    pub(crate) fn last(&self) -> Option<T> {
+        self.len.checked_sub(1).and_then(|i| self.get(i))
     }
 
     /// Puts an item before the `i`-th; a full ring gives back its oldest.
@@ -97,13 +109,5 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         if i < self.len {
             self.len -= 1;
         }
-    }
-
-    /// Oldest first.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
-        let end = self.start + self.len;
-        let first = self.items.get(self.start..end.min(N)).unwrap_or_default();
-        let wrapped = self.items.get(..end.saturating_sub(N)).unwrap_or_default();
-        first.iter().chain(wrapped).filter_map(|item| *item)
     }
 }

@@ -86,10 +86,6 @@ pub struct Sender {
     latest_feedback: Option<Feedback>,
     loss_events: u64,
     latest: Instant,
-    /// The rate of the spacing, and when by it the next packet may go. They follow from the rest; every input settles them, so that
-    /// asking is cheap.
-    pace: Rate,
-    due: Instant,
     events: Ring<RateChange, 4>,
 }
 
@@ -117,8 +113,6 @@ impl Sender {
             latest_feedback: None,
             loss_events: 0,
             latest: Instant::ZERO,
-            pace: Rate::ZERO,
-            due: Instant::ZERO,
             events: Ring::new(),
             settings,
         };
@@ -154,8 +148,8 @@ impl Sender {
             Some(stopped) if stopped.after == AfterStop::Terminate => {
                 return SendDecision::Blocked(BlockReason::Stopped(stopped.trip));
             }
-            Some(stopped) => self.due.max(stopped.resume_at),
-            None => self.due,
+            Some(stopped) => self.due().max(stopped.resume_at),
+            None => self.due(),
         };
         if at <= now { SendDecision::Now } else { SendDecision::At(at) }
     }
@@ -172,7 +166,7 @@ impl Sender {
         }
         if self.guard.watches() {
             self.with_rate_change(now, |sender| {
-                sender.guard.on_sent(now, size, sender.pace.time_for(sender.segment.bytes()))
+                sender.guard.on_sent(now, size, sender.pacing.rate().time_for(sender.segment.bytes()))
             });
         }
         self.pacing.on_sent(now, size);
@@ -185,8 +179,6 @@ impl Sender {
         // The floor has the segment size in it.
         if mean == Mean::Moved {
             self.settle();
-        } else {
-            self.due = self.pacing.next_send().max(self.interval.next_send());
         }
         if self.coverage(now) == Coverage::NotDataLimited {
             self.limited.on_not_limited(now);
@@ -321,7 +313,7 @@ impl Sender {
         if self.guard.stopped().is_some() {
             return Rate::ZERO;
         }
-        self.pace.min(self.interval.limit(self.segment.bytes()))
+        self.pacing.rate().min(self.interval.limit(self.segment.bytes()))
     }
 
     /// What set the allowed rate last.
@@ -464,11 +456,14 @@ impl Sender {
         self.allowed.x.max(self.promise.least(self.allowed.x))
     }
 
-    /// Brings what follows from the rest up to date.
+    /// The spacing follows the rest: every input ends here, so that asking is cheap.
     fn settle(&mut self) {
-        self.pace = self.spacing();
-        self.pacing.set_pace(self.pace, self.rtt.mean());
-        self.due = self.pacing.next_send().max(self.interval.next_send());
+        self.pacing.set_pace(self.spacing(), self.rtt.mean());
+    }
+
+    /// The send time of the next packet.
+    fn due(&self) -> Instant {
+        self.pacing.next_send().max(self.interval.next_send())
     }
 
     /// The rate of the spacing, whether sending has stopped or not.
@@ -489,7 +484,7 @@ impl Sender {
     /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets by more than its
     /// timer granularity looks the same.
     fn note_supply(&mut self, now: Instant) -> Supply {
-        if self.timer.is_some() && self.due + self.settings.timer_granularity < now {
+        if self.timer.is_some() && self.due() + self.settings.timer_granularity < now {
             self.short_of_data = Some(now);
             Supply::Short
         } else {

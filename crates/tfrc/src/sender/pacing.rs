@@ -11,7 +11,8 @@ pub(crate) struct Pacing {
     granularity: Duration,
     reschedule: Reschedule,
     rate: Rate,
-    rtt: Option<Duration>,
+    /// R, zero while it is unknown.
+    rtt: Duration,
     /// How long ago a send time may have been missed.
     credit: Duration,
     /// t_i of the packet sent last, and its size.
@@ -29,7 +30,7 @@ impl Pacing {
             granularity,
             reschedule,
             rate: Rate::ZERO,
-            rtt: None,
+            rtt: Duration::ZERO,
             credit: Duration::ZERO,
             last: None,
             size: 0,
@@ -45,11 +46,16 @@ impl Pacing {
             BurstCredit::RoundTrip => round_trip,
             BurstCredit::Time(time) => time.min(round_trip),
         };
-        (self.rate, self.rtt) = (rate, rtt);
+        (self.rate, self.rtt) = (rate, round_trip);
         if self.reschedule == Reschedule::Always {
             self.gap = rate.time_for(f64::from(self.size));
         }
         self.settle();
+    }
+
+    /// The rate in force.
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
     }
 
     /// The earliest time for the next packet: its nominal send time t_i less t_delta = min(t_ipi, t_gran, rtt)/2 (§8.3).
@@ -79,7 +85,7 @@ impl Pacing {
 
     fn settle(&mut self) {
         let t_ipi = self.gap;
-        let t_delta = t_ipi.min(self.granularity).min(self.rtt.unwrap_or(Duration::ZERO)) / 2;
+        let t_delta = t_ipi.min(self.granularity).min(self.rtt) / 2;
         self.wait = t_ipi.saturating_sub(t_delta);
     }
 }

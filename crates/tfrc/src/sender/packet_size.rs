@@ -26,6 +26,9 @@ impl PacketInterval {
 
     /// The earliest time for the next packet, whatever the rate.
     pub(crate) fn next_send(&self) -> Instant {
+        if self.policy == MinInterval::Unlimited {
+            return Instant::ZERO;
+        }
         let Some(last) = self.sent.last() else { return Instant::ZERO };
         match self.policy {
             MinInterval::Unlimited => Instant::ZERO,

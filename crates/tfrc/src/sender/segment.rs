@@ -22,7 +22,7 @@ pub(crate) struct Segment {
     /// s.
     mean: f64,
     /// The same where it is a whole number of bytes: a packet of this size does not move it.
-    whole: Option<u64>,
+    whole: Option<u32>,
 }
 
 /// What a packet did to s.
@@ -39,8 +39,7 @@ impl Segment {
     }
 
     pub(crate) fn on_sent(&mut self, size: u32) -> Mean {
-        let size = u64::from(size);
-        self.current.bytes += size;
+        self.current.bytes += u64::from(size);
         self.current.packets += 1;
         if self.whole == Some(size) {
             return Mean::Same;
@@ -73,7 +72,8 @@ impl Segment {
         if let (SegmentSize::Mean { .. }, 1..) = (self.policy, packets) {
             let bytes = self.older.bytes + self.current.bytes;
             self.mean = (f64_from_u64(bytes) / f64_from_u64(packets)).max(1.0);
-            self.whole = bytes.is_multiple_of(packets).then_some(bytes / packets);
+            self.whole =
+                if bytes.is_multiple_of(packets) { u32::try_from(bytes / packets).ok() } else { None };
         }
     }
 }
