@@ -1,6 +1,6 @@
 use tfrc_units::SeqNo48;
 
-use super::bytes::{be_at, u16_at};
+use super::bytes::{be, u16_at};
 
 /// What an ICMP message quotes of a packet that it is about: enough to tell whether we sent it. Options and data may be cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Quoted {
         Some(Self {
             source_port: u16_at(bytes, 0)?,
             destination_port: u16_at(bytes, 2)?,
-            seq: be_at(bytes, 10, 6).filter(|_| extended).map(SeqNo48::new)?,
+            seq: bytes.get(10..16).map(be).filter(|_| extended).map(SeqNo48::new)?,
         })
     }
 }
