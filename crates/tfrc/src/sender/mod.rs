@@ -17,7 +17,9 @@ mod tests;
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{Config, InitialRate, NominalSegment, PacketSize, RateCap, ReceiveLimit, Settings};
+use crate::config::{
+    Config, InitialRate, NominalSegment, PacketSize, RateCap, ReceiveLimit, Reschedule, Settings,
+};
 use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
