@@ -54,7 +54,7 @@ fn courses(text: &str, set: &[String], seed: u64, every: Duration) -> BTreeMap<S
         return courses;
     };
     point.scenario.seed = Seed(seed);
-    run_with(&point.scenario, every, |interval| {
+    let _ = run_with(&point.scenario, every, |interval| {
         let name = interval.flow.clone().unwrap_or_default();
         courses.entry(name).or_insert_with(|| Course(Vec::new())).0.push(interval);
     });
