@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toml::Spanned;
 
@@ -20,7 +20,6 @@ use crate::scenario::{Document, Provenance, Scenario, explain, hint};
 pub struct Experiment {
     /// `<paper>/<name>`.
     pub(crate) id: String,
-    pub(crate) directory: PathBuf,
     pub(crate) title: String,
     pub(crate) source: String,
     pub(crate) world: World,
@@ -51,6 +50,9 @@ pub(crate) struct Sim {
     /// The paths that the text of each key is assigned to, in the order of the table's keys.
     pub(crate) keys: Vec<Vec<String>>,
     pub(crate) rows: Option<Vec<String>>,
+    /// Seeds for each point as published, in place of the experiment's.
+    pub(crate) runs: Option<u32>,
+    pub(crate) scenario_name: String,
     pub(crate) scenario_text: String,
 }
 
@@ -110,8 +112,7 @@ impl Experiment {
         let file = Source { name: path.display().to_string(), text };
         let raw: raw::Experiment =
             toml::from_str(&file.text).map_err(|error| file.mistaken(explain(&error)))?;
-        let place_of_keys =
-            raw.keys.values().map(|paths| paths.span().start).min().unwrap_or_default();
+        let place_of_keys = raw.keys.values().map(|paths| paths.span().start).min().unwrap_or_default();
         if raw.keys.is_empty() {
             return Err(file.invalid(
                 place_of_keys..place_of_keys,
@@ -145,7 +146,6 @@ impl Experiment {
         ];
         Ok(Self {
             id: id.to_owned(),
-            directory: directory.to_owned(),
             title: raw.title,
             source: raw.source,
             world: raw.world,
@@ -194,6 +194,23 @@ impl Experiment {
     #[must_use]
     pub fn must_agree(&self) -> bool {
         self.must_agree
+    }
+
+    /// Where the values of the tables are from, as their `#` lines say.
+    pub(crate) fn origins(&self) -> Vec<&str> {
+        let tables = std::iter::once(&self.published).chain(&self.ns2);
+        tables.flat_map(|table| table.notes.iter().map(String::as_str)).collect()
+    }
+
+    /// The files that say what is run, with their names.
+    pub(crate) fn texts(&self) -> Vec<(String, &str)> {
+        let mut list = vec![("experiment.toml".to_owned(), self.file.text.as_str())];
+        for sim in &self.sims {
+            if !list.iter().any(|(_, text)| *text == sim.scenario_text) {
+                list.push((sim.scenario_name.clone(), &sim.scenario_text));
+            }
+        }
+        list
     }
 
     /// Seeds for each point of a profile.
@@ -318,6 +335,8 @@ impl Reading<'_> {
                 .into(),
                 keys: self.published.keys.iter().map(paths).collect(),
                 rows: self.rows(run.rows.as_deref())?,
+                runs: run.runs,
+                scenario_name: file.to_owned(),
                 scenario_text: text,
             });
         }
@@ -374,7 +393,12 @@ impl Reading<'_> {
                 }
                 (Some(value), true) => {
                     let hint = "`code` gives the values of all columns";
-                    return Err(self.file.invalid(value.span(), "a formula for a computed column", "here", hint));
+                    return Err(self.file.invalid(
+                        value.span(),
+                        "a formula for a computed column",
+                        "here",
+                        hint,
+                    ));
                 }
             };
             let uninformative = match &raw.uninformative {
@@ -406,7 +430,8 @@ impl Reading<'_> {
             });
         }
         let compared = |column: &&String| !cells.iter().any(|cell| cell.column == **column);
-        let left_out = self.published.columns.iter().find(|c| compared(c) && !self.raw.ignored.contains_key(*c));
+        let left_out =
+            self.published.columns.iter().find(|c| compared(c) && !self.raw.ignored.contains_key(*c));
         if let Some(column) = left_out {
             return Err(self.file.invalid(
                 0..0,
@@ -470,7 +495,12 @@ impl Reading<'_> {
         for raw in &self.raw.variant {
             let (name, about) = (raw.name.get_ref(), raw.about.get_ref());
             if list.iter().any(|one| one.name == *name) {
-                return Err(self.file.invalid(raw.name.span(), format!("`{name}` is there twice"), "again", ""));
+                return Err(self.file.invalid(
+                    raw.name.span(),
+                    format!("`{name}` is there twice"),
+                    "again",
+                    "",
+                ));
             }
             if !about.starts_with("assumed: ") && !about.starts_with("explains: ") {
                 let hint = "\"assumed: link.path.delay\" or \"explains: what it shows\"";
@@ -481,7 +511,12 @@ impl Reading<'_> {
                 raw.only.iter().flatten().find(|run| !names.contains(&run.get_ref().as_str()))
             {
                 let message = format!("there is no run `{}`", unknown.get_ref());
-                return Err(self.file.invalid(unknown.span(), message, "here", hint(unknown.get_ref(), &names)));
+                return Err(self.file.invalid(
+                    unknown.span(),
+                    message,
+                    "here",
+                    hint(unknown.get_ref(), &names),
+                ));
             }
             list.push(Variant {
                 name: name.clone(),

@@ -1,6 +1,5 @@
 //! Tables of published and of reference values: CSV with `#` lines that say where it comes from, a line of names, rows.
 
-use std::ops::Range;
 use std::path::Path;
 
 use tfrc_units::text;
@@ -27,8 +26,6 @@ pub(crate) struct Row {
     pub(crate) keys: Vec<String>,
     /// A value for each column; `None` if the field is empty.
     pub(crate) values: Vec<Option<Printed>>,
-    /// The bytes of its line.
-    pub(crate) place: Range<usize>,
 }
 
 /// A number as it was printed.
@@ -106,16 +103,25 @@ impl Table {
         }
         let Some((place, names)) = header else {
             let end = source.text.len();
-            return Err(source.invalid(end..end, "the table is empty", "no line of names", "name its columns"));
+            return Err(source.invalid(
+                end..end,
+                "the table is empty",
+                "no line of names",
+                "name its columns",
+            ));
         };
         let (first, rest) = names.split_at(keys.len().min(names.len()));
         if !keys.iter().all(|key| first.iter().any(|name| name == key)) || first.is_empty() {
             let wanted = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
             let hint = format!("the first columns are the keys of experiment.toml: {wanted}");
-            return Err(source.invalid(place, "the key columns are not there", "these are the columns", hint));
+            return Err(source.invalid(
+                place,
+                "the key columns are not there",
+                "these are the columns",
+                hint,
+            ));
         }
-        let mut table =
-            Self { notes, keys: first.to_vec(), columns: rest.to_vec(), rows: Vec::new() };
+        let mut table = Self { notes, keys: first.to_vec(), columns: rest.to_vec(), rows: Vec::new() };
         for (place, line) in lines {
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -141,7 +147,7 @@ impl Table {
                 let message = format!("the row `{name}` is there twice");
                 return Err(source.invalid(place, message, "again", "keys tell rows apart"));
             }
-            table.rows.push(Row { name, keys: keys.to_vec(), values, place });
+            table.rows.push(Row { name, keys: keys.to_vec(), values });
         }
         Ok(table)
     }
