@@ -29,12 +29,8 @@ pub(crate) type Computed = fn(&Context<'_>) -> Values;
 /// All there is, by name.
 pub(crate) const ALL: &[(&str, Computed)] = &[
     ("rfc4828::table_01", rfc4828::table_01),
-    ("sigcomm2000::fig_02", sigcomm2000::fig_02),
     ("sigcomm2000::fig_05", sigcomm2000::fig_05),
     ("sigcomm2000::fig_18", sigcomm2000::fig_18),
-    ("sigcomm2000::fig_19", sigcomm2000::fig_19),
-    ("sigcomm2000::fig_20", sigcomm2000::fig_20),
-    ("sigcomm2000::fig_21", sigcomm2000::fig_21),
     ("sigcomm2000::fig_22", sigcomm2000::fig_22),
     ("sigcomm2000::fig_23", sigcomm2000::fig_23),
     ("sigcomm2000::fig_28", sigcomm2000::fig_28),

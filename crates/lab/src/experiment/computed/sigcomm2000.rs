@@ -1,5 +1,5 @@
-//! ICSI TR-00-003, the long version of the SIGCOMM 2000 paper: a closed form, what is read at single moments of a run, and the
-//! predictors on loss traces. What runs are of is in the scenario beside each experiment.
+//! ICSI TR-00-003, the long version of the SIGCOMM 2000 paper: a closed form, what needs a whole course of a run (the highest tenth of
+//! a second, the regularity of a queue), and predictors on loss traces. What is run is the scenario beside each experiment.
 
 use std::collections::BTreeMap;
 
@@ -24,28 +24,13 @@ macro_rules! scenario {
 struct Course(Vec<Interval>);
 
 impl Course {
-    /// The stretch that has last ended at a time.
-    fn at(&self, seconds: f64) -> Option<&Interval> {
-        self.0.iter().rev().find(|interval| interval.t_s <= seconds + 1e-6)
-    }
-
-    /// X in bytes a second.
-    fn allowed(&self, seconds: f64) -> Option<f64> {
-        Some(self.at(seconds)?.allowed_rate_bps? / 8.0)
-    }
-
-    /// 1/p.
-    fn mean_interval(&self, seconds: f64) -> Option<f64> {
-        Some(1.0 / self.at(seconds)?.loss_event_rate.filter(|p| *p > 0.0)?)
-    }
-
     /// Those that end in a stretch of time.
     fn between(&self, from: f64, to: f64) -> impl Iterator<Item = &Interval> {
         self.0.iter().filter(move |i| i.t_s > from + 1e-6 && i.t_s <= to + 1e-6)
     }
 }
 
-/// Runs a scenario with changes and a seed; the course of each flow by its name, and the whole outcome's share of drops.
+/// Runs a scenario with changes and a seed: the course of each flow by its name.
 fn courses(text: &str, set: &[String], seed: u64, every: Duration) -> BTreeMap<String, Course> {
     let mut document = Document::new("scenario.toml", text);
     set.iter().for_each(|assignment| document.set(assignment.clone()));
@@ -80,100 +65,10 @@ fn put(values: &mut Values, row: &str, column: &str, value: Option<f64>) {
     }
 }
 
+/// How closely a queue or losses are looked at.
 const FINE: Duration = Duration::from_millis(10);
 /// The width of the figures' bins.
 const TENTH: Duration = Duration::from_millis(100);
-
-/// One flow over a path that drops: `value` reads each row (its first key is a time) and column off its course.
-fn in_time(context: &Context<'_>, text: &str, value: impl Fn(&Course, f64, &str) -> Option<f64>) -> Values {
-    let mut values = Values::new();
-    let set = profile(context.profile, &["tfrc"], &[]);
-    for seed in &context.seeds {
-        let courses = courses(text, &set, *seed, FINE);
-        let Some(course) = courses.values().next() else { continue };
-        for (row, keys) in &context.rows {
-            let Some(time) = keys.first().and_then(|key| number(key)) else { continue };
-            for column in &context.columns {
-                put(&mut values, row, column, value(course, time, column));
-            }
-        }
-    }
-    values
-}
-
-/// Figure 2: mean loss interval and allowed rate while periodic loss changes.
-pub(super) fn fig_02(context: &Context<'_>) -> Values {
-    in_time(context, scenario!("fig-02"), |course, time, column| match column {
-        "estimated_loss_interval_pkts" => course.mean_interval(time),
-        "tx_rate_kBps" => course.allowed(time).map(|rate| rate / 1000.0),
-        // The greatest step of the estimate while it rises, as a factor.
-        "greatest_step" => {
-            let rising: Vec<f64> = course.between(9.3, 13.0).filter_map(|i| i.loss_event_rate).collect();
-            rising.windows(2).map(|pair| pair[0] / pair[1]).reduce(f64::max)
-        }
-        _ => None,
-    })
-}
-
-/// The round-trip time of Figures 19 to 21.
-const RTT: f64 = 0.081;
-
-/// Figure 19: how fast a flow grows once losses end.
-pub(super) fn fig_19(context: &Context<'_>) -> Values {
-    let packets = |course: &Course, time| course.allowed(time).map(|rate| rate / 1000.0 * RTT);
-    in_time(context, scenario!("fig-19"), |course, time, column| match column {
-        "allowed_rate_pkts_per_rtt" => packets(course, time),
-        // Packets more in each round-trip time.
-        "growth" => {
-            let (from, to) = (packets(course, time)?, packets(course, time + 0.567)?);
-            Some((to - from) / 7.0)
-        }
-        _ => None,
-    })
-}
-
-/// Figure 20: how a flow falls when every second packet is lost.
-pub(super) fn fig_20(context: &Context<'_>) -> Values {
-    in_time(context, scenario!("fig-20"), |course, time, column| match column {
-        "allowed_rate_kBps" => course.allowed(time).map(|rate| rate / 1000.0),
-        "rtts_to_halve" => round_trips_to_halve(course, 10.0),
-        _ => None,
-    })
-}
-
-/// Round-trip times from the first report that lowers the rate after `change`, which counts as one, to the one that brings it to a
-/// half of what it was.
-fn round_trips_to_halve(course: &Course, change: f64) -> Option<f64> {
-    let before = course.allowed(change)?;
-    let mut falling = course
-        .between(change, f64::INFINITY)
-        .filter_map(|i| Some((i.t_s, i.allowed_rate_bps? / 8.0)))
-        .filter(|(_, rate)| *rate < before * (1.0 - 1e-9));
-    let (first, rate) = falling.next()?;
-    let half = if rate <= before / 2.0 { first } else { falling.find(|(_, rate)| *rate <= before / 2.0)?.0 };
-    Some((half - first) / RTT + 1.0)
-}
-
-/// Figure 21: the same from different loss rates on, each with losses until a time at which the estimate has settled.
-pub(super) fn fig_21(context: &Context<'_>) -> Values {
-    let mut values = Values::new();
-    for (row, keys) in &context.rows {
-        let Some(rate) = keys.first().and_then(|key| number(key)).filter(|rate| *rate > 0.0) else { continue };
-        let change = if rate < 0.004 { 100.0 } else { 30.0 };
-        let mut set = profile(context.profile, &["tfrc"], &[]);
-        let every = (1.0 / rate).round();
-        set.push(format!("duration={}s", change + 8.0));
-        set.push(format!("link.path.loss.periodic=[{{ at = '0s', every = {every} }}, {{ at = '{change}s', every = 2 }}]"));
-        for seed in &context.seeds {
-            let courses = courses(scenario!("fig-21"), &set, *seed, FINE);
-            let halved = courses.values().next().and_then(|course| round_trips_to_halve(course, change));
-            for column in &context.columns {
-                put(&mut values, row, column, halved);
-            }
-        }
-    }
-    values
-}
 
 /// Figure 5: the fraction of loss events of a flow at a multiple of the equation's rate, under independent loss.
 pub(super) fn fig_05(context: &Context<'_>) -> Values {
@@ -217,15 +112,21 @@ fn one_stops(context: &Context<'_>, text: &str, set: &[String]) -> Values {
                     "deviation" => {
                         let sent = sent(32.0, 40.0);
                         let mean = mean(&sent);
-                        Some((sent.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / sent.len() as f64).sqrt())
+                        Some(
+                            (sent.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / sent.len() as f64).sqrt(),
+                        )
                     }
                     // Seconds after the stop until three quarters of the line are reached.
                     "rise_s" => {
                         let tenths: Vec<&Interval> = course.between(30.0, 40.0).collect();
                         let high = |i: &&[&Interval]| {
-                            i.iter().map(|i| i.sent_packets.unwrap_or(0)).sum::<u64>() as f64 >= 0.75 * 18.75 * 5.0
+                            i.iter().map(|i| i.sent_packets.unwrap_or(0)).sum::<u64>() as f64
+                                >= 0.75 * 18.75 * 5.0
                         };
-                        tenths.windows(5).find(|five| high(five)).and_then(|five| Some(five.first()?.t_s - 30.0))
+                        tenths
+                            .windows(5)
+                            .find(|five| high(five))
+                            .and_then(|five| Some(five.first()?.t_s - 30.0))
                     }
                     "first_loss_s" => Some(first_loss.map_or(40.0, |i| i.t_s) - 30.0),
                     _ => None,
@@ -247,29 +148,34 @@ pub(super) fn fig_23(context: &Context<'_>) -> Values {
     one_stops(context, scenario!("fig-23"), &profile(context.profile, &["stays", "stops"], &[]))
 }
 
+/// The changes for a queue and a kind of flow.
+fn set_of_28(of: Profile, queue: &str, kind: &str) -> Vec<String> {
+    let mut set = match kind {
+        "TCP" => profile(of, &[], &["tcp"]),
+        _ => profile(of, &["tfrc"], &[]),
+    };
+    set.push(if kind == "TCP" { "flow.tfrc.count=0" } else { "flow.tcp.count=0" }.to_owned());
+    if queue == "DropTail" {
+        set.push("link.bottleneck.queue=250p ns2".to_owned());
+    }
+    set
+}
+
 /// Figure 28: the queue, as a ping sees it, of 40 flows of one kind with equal round-trip times. The first key is the queue, the
 /// second the kind.
 pub(super) fn fig_28(context: &Context<'_>) -> Values {
     let mut values = Values::new();
     for (row, keys) in &context.rows {
         let [queue, kind] = keys else { continue };
-        let mut set = Vec::new();
-        if queue == "DropTail" {
-            set.push("link.bottleneck.queue=250p ns2".to_owned());
-        }
-        if kind == "TCP" {
-            set.push("flow.tfrc.count=0".to_owned());
-            set.extend(profile(context.profile, &[], &["tcp"]));
-        } else {
-            set.push("flow.tcp.count=0".to_owned());
-            set.extend(profile(context.profile, &["tfrc"], &[]));
-        }
+        let set = set_of_28(context.profile, queue, kind);
         for seed in &context.seeds {
             let courses = courses(scenario!("fig-28"), &set, *seed, FINE);
             let Some(ping) = courses.get("ping") else { continue };
             // What waits, in packets of 1000 bytes at 15 Mbit/s, from the delay beyond propagation and transmission.
-            let waiting: Vec<f64> =
-                ping.between(10.0, 30.0).filter_map(|i| Some(((i.rtt_s? - 0.045) * 1875.0).max(0.0))).collect();
+            let waiting: Vec<f64> = ping
+                .between(10.0, 30.0)
+                .filter_map(|i| Some(((i.rtt_s? - 0.045) * 1875.0).max(0.0)))
+                .collect();
             let mean = waiting.iter().sum::<f64>() / waiting.len().max(1) as f64;
             let variance =
                 waiting.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / waiting.len().max(1) as f64;
@@ -296,15 +202,18 @@ pub(super) fn fig_28(context: &Context<'_>) -> Values {
     values
 }
 
+/// The changes that make Figure 9's mix Figure 11's.
+fn with_sources(set: &[String]) -> Vec<String> {
+    let more = ["flow.onoff.count=70", "flow.tcp.count=2", "flow.tfrc.count=2"];
+    set.iter().cloned().chain(more.map(str::to_owned)).collect()
+}
+
 /// Figure 18: how well the mean of the latest loss intervals tells the next, on the loss events of a run's TFRC flows. The keys are
 /// the weights and the number of intervals.
 pub(super) fn fig_18(context: &Context<'_>) -> Values {
     let mut values = Values::new();
     let set = profile(context.profile, &["tfrc"], &["tcp"]);
-    let mut onoff = set.clone();
-    onoff.push("flow.onoff.count=70".to_owned());
-    onoff.push("flow.tcp.count=2".to_owned());
-    onoff.push("flow.tfrc.count=2".to_owned());
+    let onoff = with_sources(&set);
     for seed in &context.seeds {
         let mut traces: Vec<Vec<f64>> = Vec::new();
         for set in [&set, &onoff] {
@@ -382,6 +291,26 @@ mod tests {
     }
 
     #[test]
+    fn scenarios_can_be_read() {
+        for of in [Profile::AsPublished, Profile::Rfc] {
+            let mix = profile(of, &["tfrc"], &["tcp"]);
+            let cases = [
+                (scenario!("fig-18"), with_sources(&mix)),
+                (scenario!("fig-18"), mix),
+                (scenario!("fig-22"), profile(of, &[], &["stays", "stops"])),
+                (scenario!("fig-23"), profile(of, &["stays", "stops"], &[])),
+                (scenario!("fig-28"), set_of_28(of, "RED", "TCP")),
+                (scenario!("fig-28"), set_of_28(of, "DropTail", "TFRC")),
+            ];
+            for (text, set) in cases {
+                let mut document = Document::new("scenario.toml", text);
+                set.into_iter().for_each(|assignment| document.set(assignment));
+                assert_eq!(document.plan().map(|plan| plan.points.len()).map_err(|e| e.to_string()), Ok(1));
+            }
+        }
+    }
+
+    #[test]
     fn loss_intervals_by_hand() {
         let stretch = |n: u32, lost| Interval {
             t_s: f64::from(n) * 0.01,
@@ -391,8 +320,7 @@ mod tests {
             ..Interval::default()
         };
         // Losses at 0.10 s, 0.12 s (the same event), 0.30 s.
-        let course =
-            Course((1..=40).map(|n| stretch(n, u64::from(n == 10 || n == 12 || n == 30))).collect());
+        let course = Course((1..=40).map(|n| stretch(n, u64::from(n == 10 || n == 12 || n == 30))).collect());
         assert_eq!(loss_intervals(&course), vec![40.0]);
     }
 }
