@@ -2,6 +2,7 @@
 
 mod rfc4828;
 mod sigcomm2000;
+mod rhee_xu;
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,7 @@ pub(crate) const ALL: &[(&str, Computed)] = &[
     ("sigcomm2000::fig_22", sigcomm2000::fig_22),
     ("sigcomm2000::fig_23", sigcomm2000::fig_23),
     ("sigcomm2000::fig_28", sigcomm2000::fig_28),
+    ("rhee_xu::figure_13", rhee_xu::figure_13),
 ];
 
 impl Context<'_> {
