@@ -54,6 +54,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Man(args) => command::man::run(&args),
         Command::Recv(args) => command::recv::run(&args),
         Command::Replay(args) => command::replay::run(&args),
+        Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Send(args) => command::send::run(&args),
         Command::Sim(args) => command::sim::run(&args),
     }

@@ -119,7 +119,7 @@ fn find(means: &Means, quantity: &str) -> Option<crate::batch::Estimate> {
 }
 
 /// The fields of a line; one in quotes may have commas.
-fn fields(line: &str) -> Vec<String> {
+pub(crate) fn fields(line: &str) -> Vec<String> {
     let mut list = vec![String::new()];
     let mut quoted = false;
     for c in line.chars() {

@@ -12,11 +12,13 @@ pub mod agent;
 pub mod batch;
 pub mod capture;
 pub mod compare;
+pub mod experiment;
 #[cfg(feature = "emu")]
 pub mod link;
 pub mod metric;
 mod progress;
 pub mod record;
+mod recording;
 pub mod report;
 mod run;
 pub mod scenario;

@@ -64,23 +64,27 @@ impl Series {
     /// `None` for fewer than two stretches or a flow that sent nothing. (Floyd, Handley, Padhye, Widmer 2000, §4.1.1.)
     #[must_use]
     pub fn cov(&self, from: Instant, to: Instant, scale: Duration) -> Option<f64> {
-        let bin = |t: Instant| usize::try_from(t.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX);
-        let width = usize::try_from(scale.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX).max(1);
-        let (first, end) = (bin(from), bin(to));
-        let stretches = end.saturating_sub(first) / width;
+        let sums = self.stretches(from, to, scale);
+        let stretches = sums.len();
         if stretches < 2 {
             return None;
         }
-        let sums: Vec<f64> = (0..stretches)
-            .map(|i| {
-                let start = first + i * width;
-                let bytes: u64 = self.bins.iter().skip(start).take(width).sum();
-                bytes as f64
-            })
-            .collect();
+        let sums: Vec<f64> = sums.iter().map(|bytes| *bytes as f64).collect();
         let mean = sums.iter().sum::<f64>() / stretches as f64;
         let variance = sums.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / stretches as f64;
         (mean > 0.0).then(|| variance.sqrt() / mean)
+    }
+
+    /// The bytes in consecutive stretches of `scale` (a multiple of [`BIN`]) between `from` and `to`; what is left over at
+    /// the end is left out.
+    #[must_use]
+    pub fn stretches(&self, from: Instant, to: Instant, scale: Duration) -> Vec<u64> {
+        let bin = |t: Instant| usize::try_from(t.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX);
+        let width = usize::try_from(scale.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX).max(1);
+        let (first, end) = (bin(from), bin(to));
+        (0..end.saturating_sub(first) / width)
+            .map(|i| self.bins.iter().skip(first + i * width).take(width).sum())
+            .collect()
     }
 }
 

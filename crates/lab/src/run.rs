@@ -10,6 +10,7 @@ use crate::capture::Captured;
 use crate::metric::{BIN, Series};
 use crate::progress::{Ends, Progress, attach, progress, sent_bytes};
 use crate::record::{FlowSummary, Interval};
+use crate::recording::{FlowCounts, FlowRecord, Recording};
 use crate::scenario::{FlowKind, Member, Scenario};
 
 /// The time scale of a flow's coefficient of variation in an [`Outcome`].
@@ -109,6 +110,47 @@ pub fn run_captured(
     Ok((outcome, packets))
 }
 
+/// Runs a scenario as [`run`] does and keeps its time series.
+pub(crate) fn record(scenario: &Scenario) -> Recording {
+    let mut run = Run::new(scenario);
+    let flows = run.flows.len();
+    run.keeping = Some(Keeping {
+        received: vec![Series::default(); flows],
+        sampled: vec![0; flows],
+        ..Keeping::default()
+    });
+    let outcome = run.execute(scenario.duration, |_| {});
+    let keeping = run.keeping.take().unwrap_or_default();
+    let index = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    let of = |flow: &crate::scenario::Flow| {
+        let group = &flow.group;
+        (group.name.clone(), index(group.first), index(group.count))
+    };
+    let series = std::mem::take(&mut run.series).into_iter().zip(keeping.received).zip(keeping.flows);
+    Recording {
+        outcome,
+        groups: scenario.flows.iter().map(of).collect(),
+        flows: series
+            .map(|((sent, received), counts)| FlowRecord { sent, received, counts })
+            .collect(),
+        links: keeping.links,
+        from: Instant::ZERO + scenario.warmup,
+        to: Instant::ZERO + scenario.duration,
+    }
+}
+
+/// What a flow did between two states.
+fn counts(before: &Progress, after: &Progress) -> FlowCounts {
+    let during = Passed::between(before, after);
+    FlowCounts {
+        sent_packets: during.sent,
+        sent_bytes: during.sent_bytes,
+        received_packets: during.received,
+        received_bytes: during.received_bytes,
+        loss_events: before.losses.zip(after.losses).map(|(a, b)| b.events.saturating_sub(a.events)),
+    }
+}
+
 fn host(engine: &Engine<Any>, id: tfrc_sim::AgentId) -> Option<&DccpHost> {
     match engine.agent(id) {
         Some(Any::Dccp(host)) => Some(host),
@@ -125,6 +167,20 @@ struct Run<'a> {
     series: Vec<Series>,
     /// What each had sent at the end of its latest bin.
     sampled: Vec<u64>,
+    /// What more is kept, if anything is.
+    keeping: Option<Keeping>,
+}
+
+/// What is kept besides, for a [`Recording`].
+#[derive(Default)]
+struct Keeping {
+    /// Bytes received in each bin.
+    received: Vec<Series>,
+    /// Bytes received up to the latest.
+    sampled: Vec<u64>,
+    /// The measured part, of each flow and each link.
+    flows: Vec<FlowCounts>,
+    links: Vec<LinkStats>,
 }
 
 impl<'a> Run<'a> {
@@ -134,7 +190,7 @@ impl<'a> Run<'a> {
         let flows: Vec<Ends> =
             members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
         let (series, sampled) = (vec![Series::default(); flows.len()], vec![0; flows.len()]);
-        Self { scenario, engine, members, flows, series, sampled }
+        Self { scenario, engine, members, flows, series, sampled, keeping: None }
     }
 
     fn execute(&mut self, every: Duration, mut watch: impl FnMut(Interval)) -> Outcome {
@@ -171,6 +227,12 @@ impl<'a> Run<'a> {
         }
         let (flows_before, links_before) = warm.expect("the warm-up is shorter than the run");
         let measured = self.scenario.measured();
+        if let Some(keeping) = &mut self.keeping {
+            keeping.flows = flows_before.iter().zip(&told.1).map(|(before, after)| counts(before, after)).collect();
+            let ids = self.scenario.network.links().map(|(id, _)| id);
+            let now = ids.filter_map(|id| self.engine.link_stats(id));
+            keeping.links = now.zip(&links_before).map(|(after, before)| after.since(before)).collect();
+        }
         let flows = self.members.iter().zip(&flows_before).zip(told.1.iter().zip(&self.series));
         let links = self.scenario.network.links().zip(links_before).zip(self.link_stats());
         Outcome {
@@ -208,6 +270,15 @@ impl<'a> Run<'a> {
             let sent = sent_bytes(&self.engine, *ends);
             series.push(sent.saturating_sub(*sampled));
             *sampled = sent;
+        }
+        if let Some(keeping) = &mut self.keeping {
+            for ((ends, series), sampled) in
+                self.flows.iter().zip(&mut keeping.received).zip(&mut keeping.sampled)
+            {
+                let received = progress(&self.engine, *ends).received_bytes;
+                series.push(received.saturating_sub(*sampled));
+                *sampled = received;
+            }
         }
     }
 

@@ -8,6 +8,7 @@ mod man;
 mod output;
 mod recv;
 mod replay;
+mod reproduce;
 mod send;
 mod sim;
 pub mod values;
@@ -22,6 +23,7 @@ pub use man::ManArgs;
 pub use output::{Format, JsonArgs, StreamArgs};
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
+pub use reproduce::{ReproduceArgs, WorldArg};
 pub use send::SendArgs;
 pub use sim::SimArgs;
 
@@ -59,6 +61,8 @@ pub enum Command {
     Recv(RecvArgs),
     /// Feed the journal of a session into a fresh protocol machine and compare what it sends
     Replay(ReplayArgs),
+    /// Run the experiments of the literature and put the published values beside ours
+    Reproduce(ReproduceArgs),
     /// Send a file, a pipe or made-up data at the rate that is fair on the path
     Send(SendArgs),
     /// Run a scenario in virtual time

@@ -43,7 +43,7 @@ pub struct SimArgs {
     pub output: StreamArgs,
 }
 
-fn shard(written: &str) -> Result<Shard, String> {
+pub(super) fn shard(written: &str) -> Result<Shard, String> {
     let read = || {
         let (index, of) = written.split_once('/')?;
         let shard = Shard { index: index.parse().ok()?, of: of.parse().ok()? };

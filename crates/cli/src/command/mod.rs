@@ -7,6 +7,7 @@ pub mod link;
 pub mod man;
 pub mod recv;
 pub mod replay;
+pub mod reproduce;
 pub mod send;
 pub mod sim;
 

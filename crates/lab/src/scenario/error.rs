@@ -86,12 +86,12 @@ pub enum Fault {
 
 /// A mistake before it is tied to the text.
 #[derive(Debug)]
-pub(super) struct Mistake {
-    pub(super) fault: Fault,
-    pub(super) message: String,
-    pub(super) place: Range<usize>,
-    pub(super) label: String,
-    pub(super) hint: Option<String>,
+pub(crate) struct Mistake {
+    pub(crate) fault: Fault,
+    pub(crate) message: String,
+    pub(crate) place: Range<usize>,
+    pub(crate) label: String,
+    pub(crate) hint: Option<String>,
 }
 
 impl Mistake {

@@ -94,10 +94,13 @@ use tfrc_sim::{Network, NodeId, Precedence, Queue, Seed};
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate};
 
 pub use document::{Document, Origin, Provenance};
+pub(crate) use error::Mistake;
 pub use error::{Fault, InvalidScenario, ScenarioError};
 pub use flows::Group;
 pub(crate) use layout::Member;
+pub(crate) use raw::explain;
 pub use schema::schema;
+pub(crate) use suggest::hint;
 pub(crate) use tcp_settings::name as tcp_name;
 pub use web_settings::WebTraffic;
 

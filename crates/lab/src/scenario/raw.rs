@@ -439,7 +439,7 @@ pub(super) fn read(tree: toml::Spanned<DeTable<'_>>) -> Checked<Scenario> {
 }
 
 /// Turns a message of the TOML reader into ours.
-pub(super) fn explain(error: &toml::de::Error) -> Mistake {
+pub(crate) fn explain(error: &toml::de::Error) -> Mistake {
     let place = error.span().unwrap_or(0..0);
     // A serde message may go on after its first line; the rest repeats what the label shows.
     let message = error.message().lines().next().unwrap_or_default();

@@ -10,7 +10,7 @@ pub(super) fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str
 }
 
 /// "did you mean …?", or else all the names there are.
-pub(super) fn hint(written: &str, names: &[&str]) -> String {
+pub(crate) fn hint(written: &str, names: &[&str]) -> String {
     match nearest(written, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("possible: {}", listed(names)),

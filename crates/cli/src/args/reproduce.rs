@@ -1,0 +1,48 @@
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tfrc_lab::batch::Shard;
+
+use super::output::JsonArgs;
+use super::sim::shard;
+
+/// Arguments of `tfrc reproduce`: the experiments of the literature.
+#[derive(Debug, Args)]
+pub struct ReproduceArgs {
+    /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; `all`; or `list` to name them
+    #[arg(value_name = "ID-PREFIX", required = true)]
+    pub wanted: Vec<String>,
+    /// Which worlds: virtual time alone, or also real time with real datagrams
+    #[arg(long, value_name = "WORLD", default_value = "sim")]
+    pub world: WorldArg,
+    /// Fewer runs, rows and seconds: enough to see that everything works, not for verdicts
+    #[arg(long)]
+    pub quick: bool,
+    /// Run everything anew
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Threads; 0 for one on each processor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
+    /// Only every N-th run, from the I-th on, for another machine to do the others
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
+    /// Write the report there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where the experiments are
+    #[arg(long, value_name = "DIR", default_value = "experiments")]
+    pub experiments: PathBuf,
+    /// What to print.
+    #[command(flatten)]
+    pub output: JsonArgs,
+}
+
+/// Where experiments happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WorldArg {
+    /// In real time as well.
+    Emu,
+    /// In virtual time.
+    Sim,
+}

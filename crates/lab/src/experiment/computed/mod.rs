@@ -1,0 +1,46 @@
+//! Experiments that no scenario can say: closed forms and worked numbers, one file for each paper.
+
+mod rfc4828;
+
+use std::collections::BTreeMap;
+
+use super::raw::Profile;
+
+/// What code is told.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    /// The settings wanted.
+    pub(crate) profile: Profile,
+    /// The names of the key columns.
+    pub(crate) keys: &'a [String],
+    /// The rows wanted: the name of each and the texts of its keys.
+    pub(crate) rows: Vec<(&'a str, &'a [String])>,
+    /// The columns wanted.
+    pub(crate) columns: Vec<&'a str>,
+    /// A value for each, unless all are the same.
+    pub(crate) seeds: Vec<u64>,
+}
+
+/// Values by row and column: one for each seed, or one alone if it is the same for all.
+pub(crate) type Values = BTreeMap<(String, String), Vec<f64>>;
+
+/// Code that computes an experiment's values.
+pub(crate) type Computed = fn(&Context<'_>) -> Values;
+
+/// All there is, by name.
+pub(crate) const ALL: &[(&str, Computed)] = &[("rfc4828::table_01", rfc4828::table_01)];
+
+impl Context<'_> {
+    /// Fills the table with one value for each row and column.
+    pub(crate) fn fill(&self, value: impl Fn(&Self, &[String], &str) -> Option<f64>) -> Values {
+        let mut values = Values::new();
+        for (row, keys) in &self.rows {
+            for column in &self.columns {
+                if let Some(x) = value(self, keys, column) {
+                    values.insert(((*row).to_owned(), (*column).to_owned()), vec![x]);
+                }
+            }
+        }
+        values
+    }
+}

@@ -1,0 +1,100 @@
+//! What can be wrong with an experiment's files, shown at its place.
+
+use std::io;
+use std::ops::Range;
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use thiserror::Error;
+
+use crate::scenario::{Mistake, ScenarioError};
+
+/// Why an experiment cannot be run. Rendered by `miette`, it shows the place in the file and a hint.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// A file cannot be read.
+    #[error("cannot read {name}: {source}")]
+    #[diagnostic(help("{hint}"))]
+    Read {
+        /// The file.
+        name: String,
+        /// What it is needed for.
+        hint: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is not right.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Invalid(Box<InvalidExperiment>),
+    /// The scenario of an experiment is not right.
+    #[error("{experiment}: {about}")]
+    #[diagnostic(forward(error))]
+    Scenario {
+        /// The experiment's id.
+        experiment: String,
+        /// Which of its points.
+        about: String,
+        /// What is wrong with the scenario there.
+        error: Box<ScenarioError>,
+    },
+    /// No experiment has such an id.
+    #[error("no experiment's id begins with `{wanted}`")]
+    #[diagnostic(help("{hint}"))]
+    Unknown {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        hint: String,
+    },
+}
+
+/// A mistake in a file of an experiment, with its place in the text.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{message}")]
+pub struct InvalidExperiment {
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// The whole text, with the file's name.
+    #[source_code]
+    pub text: NamedSource<String>,
+    /// Bytes of the text that are wrong.
+    #[label("{label}")]
+    pub place: SourceSpan,
+    /// What is said at the place itself.
+    pub label: String,
+    /// How to put it right.
+    #[help]
+    pub hint: Option<String>,
+}
+
+/// A file's text with its name, to point at places in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    pub(super) fn invalid(
+        &self,
+        place: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> ExperimentError {
+        let hint = hint.into();
+        ExperimentError::Invalid(Box::new(InvalidExperiment {
+            message: message.into(),
+            text: NamedSource::new(&self.name, self.text.clone()),
+            place: place.into(),
+            label: label.into(),
+            hint: (!hint.is_empty()).then_some(hint),
+        }))
+    }
+
+    pub(super) fn mistaken(&self, mistake: Mistake) -> ExperimentError {
+        let hint = mistake.hint.unwrap_or_default();
+        self.invalid(mistake.place, mistake.message, mistake.label, hint)
+    }
+}

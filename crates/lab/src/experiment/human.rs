@@ -1,0 +1,133 @@
+//! Results as text tables, for terminals.
+
+use std::fmt::Write;
+
+use super::results::{CellResult, ClaimResult, ExperimentResult, Results};
+use super::verdict::Verdict;
+
+/// All experiments, one after another, and a line for each at the end.
+#[must_use]
+pub fn results(results: &Results) -> String {
+    let mut text = String::new();
+    for experiment in &results.experiments {
+        text += &one(experiment);
+        text.push('\n');
+    }
+    if results.experiments.len() > 1 {
+        let width = results.experiments.iter().map(|e| e.id.len()).max().unwrap_or(0);
+        for e in &results.experiments {
+            let _ = writeln!(text, "{:<width$}  {:<12}  {}", e.id, e.verdict.word(), e.reason);
+        }
+    }
+    text
+}
+
+/// One experiment.
+#[must_use]
+pub fn one(e: &ExperimentResult) -> String {
+    let mut text = format!("{} · {}\n{}\n", e.id, e.title, e.source);
+    let _ = writeln!(text, "{}: {}", e.verdict.word(), e.reason);
+    if !e.cells.is_empty() {
+        text.push('\n');
+        text += &table(
+            &["row", "column", "published", "ns-2", "measured", "± 95 %", "rfc", "ratio", "verdict"],
+            &e.cells.iter().map(row).collect::<Vec<_>>(),
+        );
+    }
+    for claim in &e.claims {
+        text.push('\n');
+        text += &self::claim(claim);
+    }
+    for variant in &e.variants {
+        let _ = writeln!(text, "\nvariant {} ({}), {} runs", variant.name, variant.about, variant.runs);
+        let rows: Vec<Vec<String>> = variant
+            .cells
+            .iter()
+            .map(|cell| {
+                vec![
+                    cell.row.clone(),
+                    cell.column.clone(),
+                    number(cell.measured),
+                    number(cell.ci95),
+                    number(cell.to_unchanged),
+                    number(cell.ratio),
+                ]
+            })
+            .collect();
+        text += &table(&["row", "column", "measured", "± 95 %", "to unchanged", "ratio"], &rows);
+    }
+    text
+}
+
+fn row(cell: &CellResult) -> Vec<String> {
+    let verdict = match (cell.verdict, &cell.note) {
+        (Some(Verdict::Agrees), _) => "agrees".to_owned(),
+        (Some(Verdict::Disagrees), _) => "DISAGREES".to_owned(),
+        (Some(Verdict::Undetermined), note) => with("undetermined", note.as_deref()),
+        (Some(Verdict::Uninformative), note) => with("uninformative", note.as_deref()),
+        (None, _) => String::new(),
+    };
+    vec![
+        cell.row.clone(),
+        cell.column.clone(),
+        number(cell.published),
+        number(cell.ns2),
+        number(cell.measured),
+        number(cell.ci95),
+        number(cell.rfc_profile),
+        number(cell.ratio),
+        verdict,
+    ]
+}
+
+fn with(word: &str, note: Option<&str>) -> String {
+    note.map_or_else(|| word.to_owned(), |note| format!("{word}: {note}"))
+}
+
+fn claim(claim: &ClaimResult) -> String {
+    let word = |holds: Option<bool>, value: Option<f64>| match holds {
+        Some(true) => format!("yes ({})", number(value)),
+        Some(false) => format!("NO ({})", number(value)),
+        None => "-".to_owned(),
+    };
+    format!(
+        "claim: {}\n  {} in {} .. {}: here {}, in the source {}, in ns-2 {}\n",
+        claim.text,
+        claim.formula,
+        number(Some(claim.between[0])),
+        number(Some(claim.between[1])),
+        word(claim.holds, claim.value),
+        word(claim.holds_in_source, claim.value_in_source),
+        word(claim.holds_in_ns2, claim.value_in_ns2),
+    )
+}
+
+/// Four significant digits; `-` for none.
+pub(crate) fn number(x: Option<f64>) -> String {
+    let Some(x) = x else { return "-".to_owned() };
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = x.abs().log10().floor() as i32;
+    if !(-4..=9).contains(&magnitude) {
+        return format!("{x:.3e}");
+    }
+    let decimals = usize::try_from((3 - magnitude).max(0)).unwrap_or(0);
+    format!("{x:.decimals$}")
+}
+
+/// Columns of their own width, two spaces apart.
+fn table(names: &[&str], rows: &[Vec<String>]) -> String {
+    let cell = |row: &[String], i: usize| row.get(i).cloned().unwrap_or_default();
+    let widths: Vec<usize> = (0..names.len())
+        .map(|i| rows.iter().map(|row| cell(row, i).chars().count()).max().unwrap_or(0).max(names[i].chars().count()))
+        .collect();
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut text = String::new();
+    for row in std::iter::once(&names).chain(rows) {
+        let line: Vec<String> = widths.iter().enumerate().map(|(i, w)| format!("{:<w$}", cell(row, i))).collect();
+        text += line.join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}

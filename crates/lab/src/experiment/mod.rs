@@ -1,0 +1,34 @@
+//! Experiments of the literature: what is run, the published values, and a verdict by one rule.
+//!
+//! `docs/experiments.md` describes the files; [`library::load`] reads them, [`Prepared`] runs them, [`Results`] is what
+//! came of it.
+
+mod claims;
+mod computed;
+mod error;
+mod expression;
+mod file;
+mod formulas;
+pub mod human;
+mod judge;
+pub mod library;
+mod raw;
+mod results;
+mod runner;
+mod table;
+mod verdict;
+
+pub use error::{ExperimentError, InvalidExperiment};
+pub use file::Experiment;
+pub use raw::{Profile, World};
+pub use results::{
+    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Results, Tally, VariantCell, VariantResult,
+};
+pub use runner::{Prepared, Wanted};
+pub use verdict::{Band, FEWEST_RUNS, Verdict};
+
+/// The version of the code: a hash of its sources.
+#[must_use]
+pub fn code_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

@@ -1,0 +1,157 @@
+//! The shape of `experiment.toml`; `docs/experiments.md` says what it means.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::verdict::Band;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Experiment {
+    pub(crate) title: String,
+    pub(crate) source: String,
+    #[serde(default)]
+    pub(crate) world: World,
+    #[serde(default)]
+    pub(crate) must_agree: bool,
+    pub(crate) runs: Option<u32>,
+    #[serde(default)]
+    pub(crate) deterministic: bool,
+    pub(crate) keys: BTreeMap<String, Spanned<Vec<String>>>,
+    #[serde(default)]
+    pub(crate) ignored: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) quick: Quick,
+    #[serde(default)]
+    pub(crate) profile: Profiles,
+    #[serde(default)]
+    pub(crate) run: BTreeMap<String, Run>,
+    pub(crate) code: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(crate) cells: Vec<Cell>,
+    #[serde(default)]
+    pub(crate) claim: Vec<Claim>,
+    #[serde(default)]
+    pub(crate) variant: Vec<Variant>,
+}
+
+/// Where an experiment happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum World {
+    /// In real time, with real datagrams.
+    Emu,
+    /// In virtual time.
+    #[default]
+    Sim,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Quick {
+    pub(crate) runs: Option<u32>,
+    #[serde(default)]
+    pub(crate) set: Vec<String>,
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Profiles {
+    #[serde(default)]
+    pub(crate) as_published: ProfileTable,
+    #[serde(default)]
+    pub(crate) rfc: ProfileTable,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProfileTable {
+    #[serde(default)]
+    pub(crate) set: Vec<String>,
+    pub(crate) runs: Option<u32>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Run {
+    pub(crate) scenario: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(crate) set: Vec<String>,
+    /// Keys that this run's scenario takes otherwise.
+    pub(crate) keys: Option<BTreeMap<String, Spanned<Vec<String>>>>,
+    /// Only these rows.
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
+    /// Changes of one profile for this run alone.
+    #[serde(default)]
+    pub(crate) profile: Profiles,
+}
+
+/// Which profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The settings of the paper's simulator.
+    #[default]
+    AsPublished,
+    /// The defaults of the core: the RFCs.
+    Rfc,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cell {
+    pub(crate) column: Spanned<String>,
+    pub(crate) run: Option<Spanned<String>>,
+    pub(crate) value: Option<Spanned<String>>,
+    pub(crate) band: Option<Band>,
+    #[serde(default)]
+    pub(crate) against: Against,
+    #[serde(default)]
+    pub(crate) read_off: f64,
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
+    #[serde(default)]
+    pub(crate) ns2_only_rows: Vec<Spanned<String>>,
+    pub(crate) uninformative: Option<Spanned<String>>,
+    pub(crate) uninformative_reason: Option<String>,
+}
+
+/// What a cell is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Against {
+    /// It is enough to agree with one.
+    #[default]
+    Either,
+    Ns2,
+    Published,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claim {
+    pub(crate) text: String,
+    pub(crate) value: Spanned<String>,
+    pub(crate) between: Spanned<[f64; 2]>,
+    #[serde(default)]
+    pub(crate) profile: Profile,
+    pub(crate) evidence: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Variant {
+    pub(crate) name: Spanned<String>,
+    pub(crate) about: Spanned<String>,
+    #[serde(default)]
+    pub(crate) set: Vec<String>,
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
+    /// Only these of the runs' names.
+    pub(crate) only: Option<Vec<Spanned<String>>>,
+    pub(crate) runs: Option<u32>,
+    #[serde(default)]
+    pub(crate) profile: Profile,
+}

@@ -1,0 +1,215 @@
+//! Tables of published and of reference values: CSV with `#` lines that say where it comes from, a line of names, rows.
+
+use std::ops::Range;
+use std::path::Path;
+
+use tfrc_units::text;
+
+use super::error::{ExperimentError, Source};
+use crate::compare::fields;
+
+/// A table: the key columns tell the rows apart, the others hold values.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    /// The `#` lines.
+    pub(crate) notes: Vec<String>,
+    pub(crate) keys: Vec<String>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One row.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// The texts of its keys with `/` between.
+    pub(crate) name: String,
+    /// The texts of its keys.
+    pub(crate) keys: Vec<String>,
+    /// A value for each column; `None` if the field is empty.
+    pub(crate) values: Vec<Option<Printed>>,
+    /// The bytes of its line.
+    pub(crate) place: Range<usize>,
+}
+
+/// A number as it was printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Printed {
+    pub(crate) value: f64,
+    /// Half a unit of its last digit: what rounding may hide.
+    pub(crate) half_unit: f64,
+}
+
+impl Printed {
+    /// Reads a number, perhaps with an exponent or in per cent.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (number, scale) = match text.strip_suffix('%') {
+            Some(number) => (number.trim_end(), 0.01),
+            None => (text, 1.0),
+        };
+        let value: f64 = number.parse().ok().filter(|x: &f64| x.is_finite())?;
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let decimals = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let decimals = i32::try_from(decimals).ok()?;
+        let unit = 10f64.powi(exponent.parse::<i32>().ok()?.checked_sub(decimals)?);
+        Some(Self { value: value * scale, half_unit: 0.5 * unit * scale })
+    }
+}
+
+/// A key as a number in SI units, if it is one.
+pub(crate) fn number(key: &str) -> Option<f64> {
+    let key = key.trim();
+    if let Some(printed) = Printed::parse(key) {
+        return Some(printed.value);
+    }
+    if let Ok(time) = text::time(key) {
+        return Some(time.as_secs_f64());
+    }
+    if let Ok(rate) = text::rate(key) {
+        return Some(rate.bits_per_sec());
+    }
+    if let Some(packets) = key.strip_suffix('p') {
+        return packets.trim().parse().ok();
+    }
+    text::size(key).ok().map(|bytes| bytes as f64)
+}
+
+impl Table {
+    /// Reads a file; its first columns are these keys, in any order.
+    pub(crate) fn load(path: &Path, keys: &[&str], needed: &'static str) -> Result<Self, ExperimentError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|source| ExperimentError::Read {
+            name: name.clone(),
+            hint: needed,
+            source,
+        })?;
+        Self::parse(&Source { name, text }, keys)
+    }
+
+    pub(crate) fn parse(source: &Source, keys: &[&str]) -> Result<Self, ExperimentError> {
+        let mut at = 0;
+        let mut lines = source.text.split_inclusive('\n').map(|line| {
+            let place = at..at + line.trim_end().len();
+            at += line.len();
+            (place, line.trim())
+        });
+        let mut notes = Vec::new();
+        let mut header = None;
+        for (place, line) in lines.by_ref() {
+            match line.strip_prefix('#') {
+                Some(note) => notes.push(note.trim().to_owned()),
+                None if line.is_empty() => {}
+                None => {
+                    header = Some((place, fields(line)));
+                    break;
+                }
+            }
+        }
+        let Some((place, names)) = header else {
+            let end = source.text.len();
+            return Err(source.invalid(end..end, "the table is empty", "no line of names", "name its columns"));
+        };
+        let (first, rest) = names.split_at(keys.len().min(names.len()));
+        if !keys.iter().all(|key| first.iter().any(|name| name == key)) || first.is_empty() {
+            let wanted = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+            let hint = format!("the first columns are the keys of experiment.toml: {wanted}");
+            return Err(source.invalid(place, "the key columns are not there", "these are the columns", hint));
+        }
+        let mut table =
+            Self { notes, keys: first.to_vec(), columns: rest.to_vec(), rows: Vec::new() };
+        for (place, line) in lines {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let fields = fields(line);
+            if fields.len() != names.len() {
+                let message = format!("{} fields for {} columns", fields.len(), names.len());
+                return Err(source.invalid(place, message, "this row", "leave a field empty for no value"));
+            }
+            let (keys, values) = fields.split_at(first.len());
+            let values = values
+                .iter()
+                .map(|field| match field.as_str() {
+                    "" => Ok(None),
+                    written => Printed::parse(written).map(Some).ok_or_else(|| {
+                        let message = format!("`{written}` is no number");
+                        source.invalid(place.clone(), message, "in this row", "leave it empty for no value")
+                    }),
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            let name = keys.join("/");
+            if table.rows.iter().any(|row| row.name == name) {
+                let message = format!("the row `{name}` is there twice");
+                return Err(source.invalid(place, message, "again", "keys tell rows apart"));
+            }
+            table.rows.push(Row { name, keys: keys.to_vec(), values, place });
+        }
+        Ok(table)
+    }
+
+    /// The value of a column in a row.
+    pub(crate) fn get(&self, row: &str, column: &str) -> Option<Printed> {
+        let at = self.columns.iter().position(|name| name == column)?;
+        self.rows.iter().find(|one| one.name == row)?.values[at]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_of_printed_digits() {
+        for (text, value, half) in [
+            ("17", 17.0, 0.5),
+            ("0.01", 0.01, 0.005),
+            ("1787.54", 1787.54, 0.005),
+            ("12%", 0.12, 0.005),
+            ("1.5e-3", 1.5e-3, 5e-5),
+            ("0", 0.0, 0.5),
+        ] {
+            let printed = Printed::parse(text).expect(text);
+            assert!((printed.value - value).abs() < 1e-15, "{text}");
+            assert!((printed.half_unit / half - 1.0).abs() < 1e-12, "{text}: {}", printed.half_unit);
+        }
+        for text in ["", "x", "1,5", "nan", "inf", "--1", "%"] {
+            assert_eq!(Printed::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_as_numbers() {
+        for (key, expected) in
+            [("0.1%", 0.001), ("10", 10.0), ("50ms", 0.05), ("2Mbit/s", 2e6), ("25p", 25.0), ("14B", 14.0)]
+        {
+            assert!(number(key).is_some_and(|x| (x - expected).abs() < 1e-9), "{key}: {:?}", number(key));
+        }
+        assert_eq!(number("reno"), None);
+    }
+
+    fn parse(text: &str) -> Result<Table, ExperimentError> {
+        Table::parse(&Source { name: "published.csv".to_owned(), text: text.to_owned() }, &["n", "buffer"])
+    }
+
+    #[test]
+    fn rows_by_their_keys() {
+        let table = parse("# from there\nbuffer,n,x,y\n12,5,1.0,\n\n24,5,2.0,3\n").expect("right");
+        assert_eq!(table.notes, ["from there"]);
+        assert_eq!(table.keys, ["buffer", "n"]);
+        assert_eq!(table.get("24/5", "y").map(|p| p.value), Some(3.0));
+        assert_eq!(table.get("12/5", "y"), None);
+        assert_eq!(table.get("5/12", "x"), None);
+    }
+
+    #[test]
+    fn mistakes() {
+        for (text, says) in [
+            ("", "empty"),
+            ("x,y\n", "key columns"),
+            ("n,buffer,x\n1,2\n", "2 fields for 3"),
+            ("n,buffer,x\n1,2,a\n", "`a` is no number"),
+            ("n,buffer,x\n1,2,3\n1,2,4\n", "twice"),
+        ] {
+            assert!(parse(text).is_err_and(|error| error.to_string().contains(says)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! When a measured value agrees with a published one: an equivalence test (the 95 % interval of the mean against a band
+//! around the reference), never a test of difference, so that few runs cannot agree by their uncertainty.
+
+use serde::{Deserialize, Serialize};
+
+use super::table::Printed;
+use crate::batch::{Estimate, estimate};
+
+/// Runs below which a cell has no verdict.
+pub const FEWEST_RUNS: usize = 10;
+
+/// What is allowed between a value and its reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Band {
+    /// Only what rounding hides: for closed forms.
+    Digits,
+    /// A drop rate: ± the greater of 0.01 and a tenth.
+    Drop,
+    /// A positive quantity by its ratio: 1.25 to the published value, 1.10 to ns-2, either way.
+    Rate,
+    /// A share of a whole: ± 0.015.
+    Share,
+    /// A utilisation: ± 0.03.
+    Utilization,
+}
+
+/// What came of comparing one cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The whole interval lies in the band.
+    Agrees,
+    /// The whole interval lies outside.
+    Disagrees,
+    /// It would agree with the mechanism switched off as well: not counted.
+    Uninformative,
+    /// Neither: too few runs, or an interval across an edge.
+    Undetermined,
+}
+
+/// A value to compare with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Reference {
+    /// As printed, with what reading it off a curve may add to its error.
+    Published { printed: Printed, read_off: f64 },
+    /// From runs of ns-2: the mean and half the width of its 95 % interval, 0 if unknown.
+    Ns2 { mean: f64, ci95: f64 },
+}
+
+/// How a cell compares with one reference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Comparison {
+    pub(crate) verdict: Verdict,
+    /// How far the mean is from the reference, in widths of the band: 1 at its edge.
+    pub(crate) distance: f64,
+}
+
+/// How many runs stand behind an estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Support {
+    /// The same whatever the seed.
+    Deterministic,
+    /// So many runs with a value, of so many.
+    Runs { with: usize, of: usize },
+}
+
+/// The factor within which a rate may differ from a published value.
+const PUBLISHED_FACTOR: f64 = 1.25;
+/// The factor within which it may differ from ns-2.
+const NS2_FACTOR: f64 = 1.10;
+
+/// Compares the runs of a cell with a reference.
+pub(crate) fn compare(values: &[f64], support: Support, reference: Reference, band: Band) -> Option<Comparison> {
+    let measured = estimate(values);
+    let mean = measured.mean?;
+    let (low, high) = edges(reference, band);
+    let (centre, extra) = match reference {
+        Reference::Published { printed, .. } => (printed.value, 0.0),
+        Reference::Ns2 { mean, ci95 } => (mean, ci95),
+    };
+    let distance = distance(mean, centre, low, high);
+    let few = match support {
+        Support::Deterministic => false,
+        Support::Runs { with, of } => with < FEWEST_RUNS || with < of,
+    };
+    let verdict = if few {
+        Verdict::Undetermined
+    } else {
+        let (from, to) = interval(measured, support, centre, extra, low);
+        if from >= low && to <= high {
+            Verdict::Agrees
+        } else if to < low || from > high {
+            Verdict::Disagrees
+        } else {
+            Verdict::Undetermined
+        }
+    };
+    Some(Comparison { verdict, distance })
+}
+
+/// The band: what the mean may be.
+fn edges(reference: Reference, band: Band) -> (f64, f64) {
+    // Any value that rounds to the print may be meant, and a curve can be read only so well.
+    let (low, high, factor) = match reference {
+        Reference::Published { printed, read_off } => {
+            let hidden = printed.half_unit + read_off;
+            (printed.value - hidden, printed.value + hidden, PUBLISHED_FACTOR)
+        }
+        Reference::Ns2 { mean, .. } => (mean, mean, NS2_FACTOR),
+    };
+    match band {
+        // The least room that a float needs.
+        Band::Digits => (low - 1e-9 * low.abs(), high + 1e-9 * high.abs()),
+        Band::Drop => {
+            let room = |edge: f64| (0.1 * edge.abs()).max(0.01);
+            (low - room(low), high + room(high))
+        }
+        // What rounds to zero may be zero.
+        Band::Rate => ((low / factor).max(0.0), high * factor),
+        Band::Share => (low - 0.015, high + 0.015),
+        Band::Utilization => (low - 0.03, high + 0.03),
+    }
+}
+
+/// The 95 % interval of the mean. It is taken of the logarithm where the band is a ratio: that of ns-2's own mean, if it
+/// has one, counts as well.
+fn interval(measured: Estimate, support: Support, centre: f64, extra: f64, low: f64) -> (f64, f64) {
+    let mean = measured.mean.unwrap_or(f64::NAN);
+    let half = match support {
+        Support::Deterministic => 0.0,
+        Support::Runs { .. } => measured.ci95.unwrap_or(f64::INFINITY),
+    };
+    if mean > 0.0 && centre > 0.0 && low > 0.0 {
+        let relative = (half / mean).hypot(extra / centre);
+        (mean * (-relative).exp(), mean * relative.exp())
+    } else {
+        let half = half.hypot(extra);
+        (mean - half, mean + half)
+    }
+}
+
+fn distance(mean: f64, centre: f64, low: f64, high: f64) -> f64 {
+    let edge = if mean < centre { low } else { high };
+    if mean == centre {
+        0.0
+    } else if mean > 0.0 && centre > 0.0 && edge > 0.0 {
+        ((mean / centre).ln() / (edge / centre).ln()).abs()
+    } else {
+        ((mean - centre) / (edge - centre)).abs()
+    }
+}
+
+/// Several comparisons of one cell: it is enough to agree with one, and it disagrees only with all.
+pub(crate) fn any(comparisons: &[Comparison]) -> Option<Comparison> {
+    let best = |one: Verdict| match one {
+        Verdict::Agrees => 0,
+        Verdict::Disagrees => 2,
+        Verdict::Undetermined | Verdict::Uninformative => 1,
+    };
+    let distance = comparisons.iter().map(|c| c.distance).fold(f64::INFINITY, f64::min);
+    let verdict = comparisons.iter().map(|c| c.verdict).min_by_key(|v| best(*v))?;
+    Some(Comparison { verdict, distance })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `n` runs about `mean` with this sample deviation.
+    fn runs(mean: f64, deviation: f64, n: usize) -> Vec<f64> {
+        let half = deviation * ((n - 1) as f64 / n as f64).sqrt();
+        (0..n).map(|i| if i % 2 == 0 { mean + half } else { mean - half }).collect()
+    }
+
+    fn printed(text: &str) -> Reference {
+        Reference::Published { printed: Printed::parse(text).expect("a number"), read_off: 0.0 }
+    }
+
+    fn verdict(values: &[f64], reference: Reference, band: Band) -> Verdict {
+        let support = Support::Runs { with: values.len(), of: values.len() };
+        compare(values, support, reference, band).expect("values").verdict
+    }
+
+    #[test]
+    fn too_high_and_too_low() {
+        let against = |mean| verdict(&runs(mean, 1.0, 10), printed("100.0"), Band::Rate);
+        assert_eq!(against(100.0), Verdict::Agrees);
+        assert_eq!(against(123.0), Verdict::Agrees);
+        assert_eq!(against(125.0), Verdict::Undetermined);
+        assert_eq!(against(127.0), Verdict::Disagrees);
+        assert_eq!(against(81.0), Verdict::Agrees);
+        assert_eq!(against(80.0), Verdict::Undetermined);
+        assert_eq!(against(78.0), Verdict::Disagrees);
+    }
+
+    #[test]
+    fn a_wide_interval_is_undetermined_even_about_the_value() {
+        assert_eq!(verdict(&runs(100.0, 60.0, 10), printed("100"), Band::Rate), Verdict::Undetermined);
+        assert_eq!(verdict(&runs(160.0, 100.0, 10), printed("100"), Band::Rate), Verdict::Undetermined);
+    }
+
+    #[test]
+    fn few_seeds_and_missing_runs_are_undetermined() {
+        assert_eq!(verdict(&runs(100.0, 0.1, 9), printed("100"), Band::Rate), Verdict::Undetermined);
+        assert_eq!(verdict(&runs(900.0, 0.1, 9), printed("100"), Band::Rate), Verdict::Undetermined);
+        let support = Support::Runs { with: 10, of: 12 };
+        let compared = compare(&runs(100.0, 0.1, 10), support, printed("100"), Band::Rate).expect("values");
+        assert_eq!(compared.verdict, Verdict::Undetermined);
+        let once = compare(&[100.0], Support::Deterministic, printed("100"), Band::Rate).expect("a value");
+        assert_eq!(once.verdict, Verdict::Agrees);
+        assert_eq!(compare(&[], support, printed("100"), Band::Rate), None);
+    }
+
+    #[test]
+    fn ns2_is_closer_and_has_an_error_of_its_own() {
+        let ns2 = |ci95| Reference::Ns2 { mean: 100.0, ci95 };
+        assert_eq!(verdict(&runs(108.0, 1.0, 10), ns2(0.0), Band::Rate), Verdict::Agrees);
+        assert_eq!(verdict(&runs(112.0, 1.0, 10), ns2(0.0), Band::Rate), Verdict::Disagrees);
+        assert_eq!(verdict(&runs(108.0, 1.0, 10), ns2(5.0), Band::Rate), Verdict::Undetermined);
+    }
+
+    #[test]
+    fn zero_and_coarse_prints() {
+        // 0.01 stands for all from 0.005 to 0.015.
+        let coarse = |mean| verdict(&runs(mean, 1e-4, 10), printed("0.01"), Band::Rate);
+        assert_eq!(coarse(0.0045), Verdict::Agrees);
+        assert_eq!(coarse(0.018), Verdict::Agrees);
+        assert_eq!(coarse(0.0035), Verdict::Disagrees);
+        assert_eq!(coarse(0.020), Verdict::Disagrees);
+        // 0.00 stands for all below 0.005.
+        let zero = |mean| verdict(&runs(mean, 0.0, 10), printed("0.00"), Band::Rate);
+        assert_eq!(zero(0.0), Verdict::Agrees);
+        assert_eq!(zero(0.006), Verdict::Agrees);
+        assert_eq!(zero(0.007), Verdict::Disagrees);
+        // Nothing measured where something was published.
+        assert_eq!(verdict(&[0.0; 10], printed("17.7"), Band::Rate), Verdict::Disagrees);
+        assert_eq!(verdict(&[0.0; 10], Reference::Ns2 { mean: 0.0, ci95: 0.0 }, Band::Rate), Verdict::Agrees);
+    }
+
+    #[test]
+    fn absolute_bands() {
+        let at = |mean, text, band| verdict(&runs(mean, 1e-4, 10), printed(text), band);
+        assert_eq!(at(0.93, "0.900", Band::Utilization), Verdict::Agrees);
+        assert_eq!(at(0.94, "0.900", Band::Utilization), Verdict::Disagrees);
+        assert_eq!(at(0.514, "0.500", Band::Share), Verdict::Agrees);
+        assert_eq!(at(0.517, "0.500", Band::Share), Verdict::Disagrees);
+        // The printed digit allows half a unit more.
+        assert_eq!(at(0.52, "0.50", Band::Share), Verdict::Undetermined);
+        assert_eq!(at(0.519, "0.50", Band::Share), Verdict::Agrees);
+        assert_eq!(at(0.009, "0.000", Band::Drop), Verdict::Agrees);
+        assert_eq!(at(0.012, "0.000", Band::Drop), Verdict::Disagrees);
+        assert_eq!(at(0.43, "0.400", Band::Drop), Verdict::Agrees);
+        assert_eq!(at(0.45, "0.400", Band::Drop), Verdict::Disagrees);
+        assert_eq!(at(209.254, "209.25", Band::Digits), Verdict::Agrees);
+        assert_eq!(at(209.26, "209.25", Band::Digits), Verdict::Disagrees);
+    }
+
+    #[test]
+    fn a_curve_read_off_allows_its_error() {
+        let read = Reference::Published { printed: Printed::parse("0.50").expect("a number"), read_off: 0.05 };
+        assert_eq!(verdict(&runs(0.69, 1e-3, 10), read, Band::Rate), Verdict::Disagrees);
+        assert_eq!(verdict(&runs(0.66, 1e-3, 10), read, Band::Rate), Verdict::Agrees);
+    }
+
+    #[test]
+    fn one_of_several_references_is_enough() {
+        let c = |verdict, distance| Comparison { verdict, distance };
+        let all = [c(Verdict::Disagrees, 3.0), c(Verdict::Agrees, 0.5)];
+        assert_eq!(any(&all), Some(c(Verdict::Agrees, 0.5)));
+        let all = [c(Verdict::Disagrees, 3.0), c(Verdict::Undetermined, 0.9)];
+        assert_eq!(any(&all), Some(c(Verdict::Undetermined, 0.9)));
+        let all = [c(Verdict::Disagrees, 3.0), c(Verdict::Disagrees, 2.0)];
+        assert_eq!(any(&all), Some(c(Verdict::Disagrees, 2.0)));
+        assert_eq!(any(&[]), None);
+    }
+
+    #[test]
+    fn distances_are_in_widths_of_the_band() {
+        let at = |mean: f64| {
+            compare(&[mean], Support::Deterministic, printed("100.000000"), Band::Rate).expect("a value").distance
+        };
+        assert!((at(125.0) - 1.0).abs() < 1e-6 && (at(80.0) - 1.0).abs() < 1e-6, "{} {}", at(125.0), at(80.0));
+        assert!((at(156.25) - 2.0).abs() < 1e-6 && at(100.0) == 0.0);
+    }
+}
