@@ -28,7 +28,14 @@ pub(crate) type Values = BTreeMap<(String, String), Vec<f64>>;
 pub(crate) type Computed = fn(&Context<'_>) -> Values;
 
 /// All there is, by name.
-pub(crate) const ALL: &[(&str, Computed)] = &[("rfc4828::table_01", rfc4828::table_01)];
+pub(crate) const ALL: &[(&str, Computed)] = &[
+    ("rfc4828::table_01", rfc4828::table_01),
+    ("rfc4828::table_02", rfc4828::table_02),
+    ("rfc4828::table_03", rfc4828::table_03),
+    ("rfc4828::table_04", rfc4828::table_04),
+    ("rfc4828::table_11", rfc4828::table_11),
+    ("rfc4828::worked_numbers", rfc4828::worked_numbers),
+];
 
 impl Context<'_> {
     /// Fills the table with one value for each row and column.
