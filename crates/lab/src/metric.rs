@@ -75,6 +75,13 @@ impl Series {
         (mean > 0.0).then(|| variance.sqrt() / mean)
     }
 
+    /// When the last bin with any bytes ends, in seconds from the start.
+    #[must_use]
+    pub fn end(&self) -> Option<f64> {
+        let last = self.bins.iter().rposition(|bytes| *bytes > 0)?;
+        Some((last + 1) as f64 * BIN.as_secs_f64())
+    }
+
     /// The bytes in consecutive stretches of `scale` (a multiple of [`BIN`]) between `from` and `to`; what is left over at
     /// the end is left out.
     #[must_use]

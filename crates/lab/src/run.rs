@@ -10,7 +10,7 @@ use crate::capture::Captured;
 use crate::metric::{BIN, Series};
 use crate::progress::{Ends, Progress, attach, progress, sent_bytes};
 use crate::record::{FlowSummary, Interval};
-use crate::recording::{FlowCounts, FlowRecord, Recording};
+use crate::recording::{FlowCounts, Keep, Keeping, LinkFlows, Recording};
 use crate::scenario::{FlowKind, Member, Scenario};
 
 /// The time scale of a flow's coefficient of variation in an [`Outcome`].
@@ -111,32 +111,11 @@ pub fn run_captured(
 }
 
 /// Runs a scenario as [`run`] does and keeps its time series.
-pub(crate) fn record(scenario: &Scenario) -> Recording {
-    let mut run = Run::new(scenario);
-    let flows = run.flows.len();
-    run.keeping = Some(Keeping {
-        received: vec![Series::default(); flows],
-        sampled: vec![0; flows],
-        ..Keeping::default()
-    });
+pub(crate) fn record(scenario: &Scenario, keep: Keep) -> Recording {
+    let mut run = Run::keeping(scenario, keep);
     let outcome = run.execute(scenario.duration, |_| {});
     let keeping = run.keeping.take().unwrap_or_default();
-    let index = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    let of = |flow: &crate::scenario::Flow| {
-        let group = &flow.group;
-        (group.name.clone(), index(group.first), index(group.count))
-    };
-    let series = std::mem::take(&mut run.series).into_iter().zip(keeping.received).zip(keeping.flows);
-    Recording {
-        outcome,
-        groups: scenario.flows.iter().map(of).collect(),
-        flows: series
-            .map(|((sent, received), counts)| FlowRecord { sent, received, counts })
-            .collect(),
-        links: keeping.links,
-        from: Instant::ZERO + scenario.warmup,
-        to: Instant::ZERO + scenario.duration,
-    }
+    keeping.recording(scenario, outcome, std::mem::take(&mut run.series))
 }
 
 /// What a flow did between two states.
@@ -171,21 +150,22 @@ struct Run<'a> {
     keeping: Option<Keeping>,
 }
 
-/// What is kept besides, for a [`Recording`].
-#[derive(Default)]
-struct Keeping {
-    /// Bytes received in each bin.
-    received: Vec<Series>,
-    /// Bytes received up to the latest.
-    sampled: Vec<u64>,
-    /// The measured part, of each flow and each link.
-    flows: Vec<FlowCounts>,
-    links: Vec<LinkStats>,
-}
-
 impl<'a> Run<'a> {
     fn new(scenario: &'a Scenario) -> Self {
-        let (network, members) = scenario.lay_out(scenario.seed);
+        Self::of(scenario, None)
+    }
+
+    fn keeping(scenario: &'a Scenario, keep: Keep) -> Self {
+        let mut run = Self::of(scenario, Some(keep));
+        run.keeping = Some(Keeping::new(keep, &mut run.engine, &run.flows));
+        run
+    }
+
+    fn of(scenario: &'a Scenario, keep: Option<Keep>) -> Self {
+        let (mut network, members) = scenario.lay_out(scenario.seed);
+        if keep.is_some_and(|keep| keep.link_flows == LinkFlows::Counted) {
+            network.keep_flow_counts();
+        }
         let mut engine = network.build::<Any>(scenario.seed);
         let flows: Vec<Ends> =
             members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
@@ -199,18 +179,26 @@ impl<'a> Run<'a> {
         let to = Instant::ZERO + self.scenario.duration;
         let mut told = (Instant::ZERO, self.progress());
         // Without a warm-up, what happens at time zero is measured as well.
-        let mut warm = self.scenario.warmup.is_zero().then(|| (self.progress(), self.link_stats()));
+        let mut warm = self.scenario.warmup.is_zero().then(|| self.begin_measuring());
+        let fine = self.keeping.as_ref().map_or(Duration::ZERO, Keeping::step);
+        let mut next_fine = (!fine.is_zero()).then(|| Instant::ZERO + fine);
         let (mut bin, mut telling) = (Instant::ZERO + BIN, Instant::ZERO + every);
         loop {
-            let stop = bin.min(telling).min(to);
+            let stop = bin.min(telling).min(to).min(next_fine.unwrap_or(to));
             if warm.is_none() && from <= stop {
                 self.engine.run_until(from);
-                warm = Some((self.progress(), self.link_stats()));
+                warm = Some(self.begin_measuring());
             }
             self.engine.run_until(stop);
             if stop == bin {
                 self.sample();
                 bin += BIN;
+            }
+            if next_fine == Some(stop) {
+                if let Some(keeping) = &mut self.keeping {
+                    keeping.look(&self.engine, &self.flows);
+                }
+                next_fine = Some(stop + fine);
             }
             if stop == telling || stop == to {
                 let now = self.progress();
@@ -227,14 +215,15 @@ impl<'a> Run<'a> {
         }
         let (flows_before, links_before) = warm.expect("the warm-up is shorter than the run");
         let measured = self.scenario.measured();
+        let links_after = self.link_stats();
         if let Some(keeping) = &mut self.keeping {
-            keeping.flows = flows_before.iter().zip(&told.1).map(|(before, after)| counts(before, after)).collect();
-            let ids = self.scenario.network.links().map(|(id, _)| id);
-            let now = ids.filter_map(|id| self.engine.link_stats(id));
-            keeping.links = now.zip(&links_before).map(|(after, before)| after.since(before)).collect();
+            keeping.flows =
+                flows_before.iter().zip(&told.1).map(|(before, after)| counts(before, after)).collect();
+            keeping.links = links_before.iter().zip(&links_after).map(|(a, b)| b.since(a)).collect();
+            keeping.end(&self.engine, &self.flows);
         }
         let flows = self.members.iter().zip(&flows_before).zip(told.1.iter().zip(&self.series));
-        let links = self.scenario.network.links().zip(links_before).zip(self.link_stats());
+        let links = self.scenario.network.links().zip(links_before).zip(links_after);
         Outcome {
             seed: self.scenario.seed.0,
             duration_s: self.scenario.duration.as_secs_f64(),
@@ -272,14 +261,16 @@ impl<'a> Run<'a> {
             *sampled = sent;
         }
         if let Some(keeping) = &mut self.keeping {
-            for ((ends, series), sampled) in
-                self.flows.iter().zip(&mut keeping.received).zip(&mut keeping.sampled)
-            {
-                let received = progress(&self.engine, *ends).received_bytes;
-                series.push(received.saturating_sub(*sampled));
-                *sampled = received;
-            }
+            keeping.sample(&self.engine, &self.flows);
         }
+    }
+
+    /// The state at the beginning of the measured part.
+    fn begin_measuring(&mut self) -> (Vec<Progress>, Vec<LinkStats>) {
+        if let Some(keeping) = &mut self.keeping {
+            keeping.begin(&self.engine);
+        }
+        (self.progress(), self.link_stats())
     }
 
     /// Those of the links of the file.

@@ -198,6 +198,13 @@ impl Network {
         Ok(id)
     }
 
+    /// Lets every link count packets by flow, see [`FlowCounts`].
+    pub fn keep_flow_counts(&mut self) {
+        for link in &mut self.links {
+            link.flow_counts = FlowCounts::Keep;
+        }
+    }
+
     /// The node called `name`.
     #[must_use]
     pub fn find_node(&self, name: &str) -> Option<NodeId> {

@@ -11,7 +11,7 @@ use tfrc_units::Instant;
 pub(crate) use self::application::Source;
 pub use self::dccp::{DccpHost, Frame};
 pub(crate) use self::dccp::{HostSetup, Role};
-pub(crate) use self::tfrc::{Losses, SenderSetup};
+pub(crate) use self::tfrc::{LossEvent, Losses, SenderSetup};
 pub use self::tfrc::{TfrcData, TfrcReceiver, TfrcSender};
 
 /// Starts any sender: its first timer.

@@ -197,6 +197,18 @@ pub struct TfrcReceiver {
     bytes: u64,
     /// Where the first loss event was found, which ends slow start.
     first_event: Option<Losses>,
+    /// The loss events, if they are logged.
+    log: Option<Vec<LossEvent>>,
+}
+
+/// A loss event as the receiver met it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LossEvent {
+    pub(crate) at: Instant,
+    /// The loss interval that it closed, in packets; the first is the synthetic one of RFC 5348 §6.3.1.
+    pub(crate) interval: f64,
+    /// The mean loss interval from now on: 1/p.
+    pub(crate) mean: f64,
 }
 
 /// How far a flow has come, and how many loss events it has met.
@@ -212,7 +224,8 @@ impl TfrcReceiver {
     pub(crate) fn new(config: &Config, start: Instant) -> Self {
         let mut machine = Receiver::new(config);
         machine.expect(start, FIRST_SEQ);
-        Self { machine, sender: None, highest_seq: FIRST_SEQ - 1, packets: 0, bytes: 0, first_event: None }
+        let highest_seq = FIRST_SEQ - 1;
+        Self { machine, sender: None, highest_seq, packets: 0, bytes: 0, first_event: None, log: None }
     }
 
     /// Packets that have arrived.
@@ -238,6 +251,16 @@ impl TfrcReceiver {
         Losses { events: self.machine.loss_events(), packets: self.highest_seq }
     }
 
+    /// Logs every loss event from now on.
+    pub(crate) fn start_log(&mut self) {
+        self.log = Some(Vec::new());
+    }
+
+    /// The loss events logged.
+    pub(crate) fn log(&self) -> &[LossEvent] {
+        self.log.as_deref().unwrap_or_default()
+    }
+
     /// The same at the end of slow start.
     pub(crate) fn first_event(&self) -> Option<Losses> {
         self.first_event
@@ -253,6 +276,7 @@ impl TfrcReceiver {
         self.packets += 1;
         self.bytes += u64::from(data.size);
         self.highest_seq = self.highest_seq.max(data.seq);
+        let events = self.machine.loss_events();
         self.machine.on_packet(
             now,
             Arrival {
@@ -267,11 +291,26 @@ impl TfrcReceiver {
                 non_data_before: 0,
             },
         );
+        let events = self.machine.loss_events().saturating_sub(events);
+        if events > 0 {
+            self.write_log(now, events);
+        }
         if self.first_event.is_none() && self.machine.loss_events() > 0 {
             self.first_event = Some(self.losses());
         }
         self.sender = Some((header.src, header.flow));
         self.go_on(now, context);
+    }
+
+    /// The newest `events` intervals that were closed, oldest first.
+    fn write_log(&mut self, now: Instant, events: u64) {
+        let Some(log) = &mut self.log else { return };
+        let mean = 1.0 / self.machine.loss_event_rate().get();
+        let events = usize::try_from(events).unwrap_or(usize::MAX);
+        let closed = self.machine.loss_intervals().skip(1).take(events).map(|i| i.data_length);
+        let mut closed: Vec<f64> = closed.collect();
+        closed.reverse();
+        log.extend(closed.into_iter().map(|interval| LossEvent { at: now, interval, mean }));
     }
 
     pub(super) fn on_timer(&mut self, now: Instant, context: &mut Context<'_, Payload>) {

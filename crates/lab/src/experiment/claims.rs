@@ -23,9 +23,11 @@ pub(crate) const FUNCTIONS: [Function; 8] = [
 pub(crate) struct Values<'a> {
     /// Each row's name and the text of its first key.
     pub(crate) rows: Vec<(&'a str, &'a str)>,
-    /// The value of a row, by its number, in a column.
-    pub(crate) get: Box<dyn Fn(usize, &str) -> Option<f64> + 'a>,
+    pub(crate) get: Get<'a>,
 }
+
+/// Gives the value of a row, by its number, in a column.
+pub(crate) type Get<'a> = Box<dyn Fn(usize, &str) -> Option<f64> + 'a>;
 
 impl<'a> Values<'a> {
     /// Those of a table of published values; `names` are all rows.
@@ -81,10 +83,15 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
 pub(crate) fn check(claim: &Expression, rows: &[&str], columns: &[&str]) -> Result<(), Wrong> {
     for function in &FUNCTIONS {
         for (index, kind) in function.takes.iter().enumerate() {
-            let (what, known) = if *kind == ROW { ("row of published.csv", rows) } else { ("column of [[cells]]", columns) };
+            let (what, known) =
+                if *kind == ROW { ("row of published.csv", rows) } else { ("column of [[cells]]", columns) };
             for (place, text) in claim.texts(function.name, index) {
                 if !known.contains(&text.as_str()) {
-                    return Err(Wrong { place, message: format!("`{text}` is no {what}"), hint: hint(&text, known) });
+                    return Err(Wrong {
+                        place,
+                        message: format!("`{text}` is no {what}"),
+                        hint: hint(&text, known),
+                    });
                 }
             }
         }

@@ -51,6 +51,8 @@ pub(crate) struct Sim {
     /// The paths that the text of each key is assigned to, in the order of the table's keys.
     pub(crate) keys: Vec<Vec<String>>,
     pub(crate) rows: Option<Vec<String>>,
+    /// Seeds for each point as published, in place of the experiment's.
+    pub(crate) runs: Option<u32>,
     pub(crate) scenario_text: String,
 }
 
@@ -110,8 +112,7 @@ impl Experiment {
         let file = Source { name: path.display().to_string(), text };
         let raw: raw::Experiment =
             toml::from_str(&file.text).map_err(|error| file.mistaken(explain(&error)))?;
-        let place_of_keys =
-            raw.keys.values().map(|paths| paths.span().start).min().unwrap_or_default();
+        let place_of_keys = raw.keys.values().map(|paths| paths.span().start).min().unwrap_or_default();
         if raw.keys.is_empty() {
             return Err(file.invalid(
                 place_of_keys..place_of_keys,
@@ -318,6 +319,7 @@ impl Reading<'_> {
                 .into(),
                 keys: self.published.keys.iter().map(paths).collect(),
                 rows: self.rows(run.rows.as_deref())?,
+                runs: run.runs,
                 scenario_text: text,
             });
         }
@@ -374,7 +376,12 @@ impl Reading<'_> {
                 }
                 (Some(value), true) => {
                     let hint = "`code` gives the values of all columns";
-                    return Err(self.file.invalid(value.span(), "a formula for a computed column", "here", hint));
+                    return Err(self.file.invalid(
+                        value.span(),
+                        "a formula for a computed column",
+                        "here",
+                        hint,
+                    ));
                 }
             };
             let uninformative = match &raw.uninformative {
@@ -406,7 +413,8 @@ impl Reading<'_> {
             });
         }
         let compared = |column: &&String| !cells.iter().any(|cell| cell.column == **column);
-        let left_out = self.published.columns.iter().find(|c| compared(c) && !self.raw.ignored.contains_key(*c));
+        let left_out =
+            self.published.columns.iter().find(|c| compared(c) && !self.raw.ignored.contains_key(*c));
         if let Some(column) = left_out {
             return Err(self.file.invalid(
                 0..0,
@@ -470,7 +478,12 @@ impl Reading<'_> {
         for raw in &self.raw.variant {
             let (name, about) = (raw.name.get_ref(), raw.about.get_ref());
             if list.iter().any(|one| one.name == *name) {
-                return Err(self.file.invalid(raw.name.span(), format!("`{name}` is there twice"), "again", ""));
+                return Err(self.file.invalid(
+                    raw.name.span(),
+                    format!("`{name}` is there twice"),
+                    "again",
+                    "",
+                ));
             }
             if !about.starts_with("assumed: ") && !about.starts_with("explains: ") {
                 let hint = "\"assumed: link.path.delay\" or \"explains: what it shows\"";
@@ -481,7 +494,12 @@ impl Reading<'_> {
                 raw.only.iter().flatten().find(|run| !names.contains(&run.get_ref().as_str()))
             {
                 let message = format!("there is no run `{}`", unknown.get_ref());
-                return Err(self.file.invalid(unknown.span(), message, "here", hint(unknown.get_ref(), &names)));
+                return Err(self.file.invalid(
+                    unknown.span(),
+                    message,
+                    "here",
+                    hint(unknown.get_ref(), &names),
+                ));
             }
             list.push(Variant {
                 name: name.clone(),

@@ -120,12 +120,19 @@ pub(crate) fn number(x: Option<f64>) -> String {
 fn table(names: &[&str], rows: &[Vec<String>]) -> String {
     let cell = |row: &[String], i: usize| row.get(i).cloned().unwrap_or_default();
     let widths: Vec<usize> = (0..names.len())
-        .map(|i| rows.iter().map(|row| cell(row, i).chars().count()).max().unwrap_or(0).max(names[i].chars().count()))
+        .map(|i| {
+            rows.iter()
+                .map(|row| cell(row, i).chars().count())
+                .max()
+                .unwrap_or(0)
+                .max(names[i].chars().count())
+        })
         .collect();
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut text = String::new();
     for row in std::iter::once(&names).chain(rows) {
-        let line: Vec<String> = widths.iter().enumerate().map(|(i, w)| format!("{:<w$}", cell(row, i))).collect();
+        let line: Vec<String> =
+            widths.iter().enumerate().map(|(i, w)| format!("{:<w$}", cell(row, i))).collect();
         text += line.join("  ").trim_end();
         text.push('\n');
     }

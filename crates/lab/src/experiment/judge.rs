@@ -98,7 +98,8 @@ fn verdict(tally: &Tally, claims: &[ClaimResult], enough_runs: bool) -> (Experim
     }
     if !claims.is_empty() {
         let excused = claims.len() - needed.len();
-        let excused = if excused == 0 { String::new() } else { format!(" ({excused} fail in the reference too)") };
+        let excused =
+            if excused == 0 { String::new() } else { format!(" ({excused} fail in the reference too)") };
         parts.push(format!("{} of {} claims hold{excused}", tally.claims_held, claims.len()));
     }
     let verdict = if !enough_runs {
@@ -176,6 +177,9 @@ fn one(experiment: &Experiment, row: usize, cell: &Cell, sample: &Sample, rfc: O
         note = match support {
             Support::Runs { of, .. } if of < FEWEST_RUNS => Some(format!("fewer than {FEWEST_RUNS} seeds")),
             Support::Runs { with, of } if with < of => Some(format!("{} runs have no value", of - with)),
+            _ if print.is_none() && ns2.is_some_and(|(mean, ci95)| ci95 > 0.1 * mean.abs()) => {
+                Some("ns-2's own interval is too wide".to_owned())
+            }
             _ => Some("the interval crosses the edge of the band".to_owned()),
         };
     }

@@ -16,6 +16,7 @@ mod raw;
 mod results;
 mod runner;
 mod table;
+mod theta;
 mod verdict;
 
 pub use error::{ExperimentError, InvalidExperiment};

@@ -85,6 +85,8 @@ pub(crate) struct Run {
     pub(crate) keys: Option<BTreeMap<String, Spanned<Vec<String>>>>,
     /// Only these rows.
     pub(crate) rows: Option<Vec<Spanned<String>>>,
+    /// Seeds for each of its points as published.
+    pub(crate) runs: Option<u32>,
     /// Changes of one profile for this run alone.
     #[serde(default)]
     pub(crate) profile: Profiles,

@@ -9,11 +9,12 @@ use tfrc_sim::Seed;
 use super::computed::Context;
 use super::error::ExperimentError;
 use super::file::{Experiment, at};
-use super::formulas::OfRun;
+use super::formulas::{self, OfRun};
 use super::judge::{Measured, Sample, Samples, judge, not_run};
 use super::raw::{Profile, World};
 use super::results::Results;
 use crate::batch::{Shard, seed_of};
+use crate::recording::Keep;
 use crate::run::record;
 use crate::scenario::Scenario;
 
@@ -53,6 +54,7 @@ struct Point {
     row: usize,
     /// The columns measured in it.
     cells: Vec<usize>,
+    keep: Keep,
     scenario: Box<Scenario>,
     /// All that determines it, but for the seed.
     text: String,
@@ -140,7 +142,14 @@ impl<'a> Prepared<'a> {
                 experiment.check_names(number, &scenario)?;
                 let text = format!("{}\nrow {}", document.whole_text(), row.name);
                 let scenario = Box::new(scenario);
-                self.points.push(Point { experiment: index, part, row: row_number, cells, scenario, text, runs });
+                let formulas = cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
+                let keep = formulas::needs(formulas.map(|(formula, _)| formula));
+                let row = row_number;
+                let runs = match (part, sim.runs) {
+                    (Part::Profile(Profile::AsPublished), Some(own)) => self.runs(experiment, own),
+                    _ => runs,
+                };
+                self.points.push(Point { experiment: index, part, row, cells, keep, scenario, text, runs });
             }
         }
         Ok(())
@@ -214,7 +223,7 @@ impl<'a> Prepared<'a> {
         let experiment = &self.experiments[point.experiment];
         let mut scenario = (*point.scenario).clone();
         scenario.seed = Seed(seed_of(scenario.seed.0, run));
-        let recording = record(&scenario);
+        let recording = record(&scenario, point.keep);
         let row = &experiment.published.rows[point.row];
         let keys: Vec<(String, String)> =
             experiment.published.keys.iter().cloned().zip(row.keys.iter().cloned()).collect();
@@ -249,22 +258,23 @@ impl<'a> Prepared<'a> {
                 }
             }
         }
-        let experiments = self.experiments.iter().zip(&mut measured).map(|(experiment, (measured, missing))| {
-            if !self.is_run(experiment) {
-                return not_run(experiment, "needs --world emu");
-            }
-            if *missing > 0 {
-                let why = if stopped { "interrupted" } else { "not all shards are here" };
-                return not_run(experiment, &format!("{why}: {missing} runs are missing"));
-            }
-            let runs = self.runs(experiment, experiment.runs_of(Profile::AsPublished));
-            if let Some(computed) = experiment.computed {
-                for profile in [Profile::AsPublished, Profile::Rfc] {
-                    measured.profiles.insert(profile, self.computed(experiment, computed, profile, runs));
+        let experiments =
+            self.experiments.iter().zip(&mut measured).map(|(experiment, (measured, missing))| {
+                if !self.is_run(experiment) {
+                    return not_run(experiment, "needs --world emu");
                 }
-            }
-            judge(experiment, measured, runs)
-        });
+                if *missing > 0 {
+                    let why = if stopped { "interrupted" } else { "not all shards are here" };
+                    return not_run(experiment, &format!("{why}: {missing} runs are missing"));
+                }
+                let runs = self.runs(experiment, experiment.runs_of(Profile::AsPublished));
+                if let Some(computed) = experiment.computed {
+                    for profile in [Profile::AsPublished, Profile::Rfc] {
+                        measured.profiles.insert(profile, self.computed(experiment, computed, profile, runs));
+                    }
+                }
+                judge(experiment, measured, runs)
+            });
         Results {
             code_version: super::code_version().to_owned(),
             quick: self.wanted.quick,

@@ -106,16 +106,25 @@ impl Table {
         }
         let Some((place, names)) = header else {
             let end = source.text.len();
-            return Err(source.invalid(end..end, "the table is empty", "no line of names", "name its columns"));
+            return Err(source.invalid(
+                end..end,
+                "the table is empty",
+                "no line of names",
+                "name its columns",
+            ));
         };
         let (first, rest) = names.split_at(keys.len().min(names.len()));
         if !keys.iter().all(|key| first.iter().any(|name| name == key)) || first.is_empty() {
             let wanted = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
             let hint = format!("the first columns are the keys of experiment.toml: {wanted}");
-            return Err(source.invalid(place, "the key columns are not there", "these are the columns", hint));
+            return Err(source.invalid(
+                place,
+                "the key columns are not there",
+                "these are the columns",
+                hint,
+            ));
         }
-        let mut table =
-            Self { notes, keys: first.to_vec(), columns: rest.to_vec(), rows: Vec::new() };
+        let mut table = Self { notes, keys: first.to_vec(), columns: rest.to_vec(), rows: Vec::new() };
         for (place, line) in lines {
             if line.is_empty() || line.starts_with('#') {
                 continue;

@@ -73,23 +73,28 @@ const PUBLISHED_FACTOR: f64 = 1.25;
 const NS2_FACTOR: f64 = 1.10;
 
 /// Compares the runs of a cell with a reference.
-pub(crate) fn compare(values: &[f64], support: Support, reference: Reference, band: Band) -> Option<Comparison> {
+pub(crate) fn compare(
+    values: &[f64],
+    support: Support,
+    reference: Reference,
+    band: Band,
+) -> Option<Comparison> {
     let measured = estimate(values);
     let mean = measured.mean?;
     let (low, high) = edges(reference, band);
-    let (centre, extra) = match reference {
-        Reference::Published { printed, .. } => (printed.value, 0.0),
-        Reference::Ns2 { mean, ci95 } => (mean, ci95),
+    let centre = match reference {
+        Reference::Published { printed, .. } => printed.value,
+        Reference::Ns2 { mean, .. } => mean,
     };
     let distance = distance(mean, centre, low, high);
     let few = match support {
         Support::Deterministic => false,
         Support::Runs { with, of } => with < FEWEST_RUNS || with < of,
     };
-    let verdict = if few {
+    let verdict = if few || is_vague(reference, low, high) {
         Verdict::Undetermined
     } else {
-        let (from, to) = interval(measured, support, centre, extra, low);
+        let (from, to) = interval(measured, support, low);
         if from >= low && to <= high {
             Verdict::Agrees
         } else if to < low || from > high {
@@ -125,19 +130,22 @@ fn edges(reference: Reference, band: Band) -> (f64, f64) {
     }
 }
 
-/// The 95 % interval of the mean. It is taken of the logarithm where the band is a ratio: that of ns-2's own mean, if it
-/// has one, counts as well.
-fn interval(measured: Estimate, support: Support, centre: f64, extra: f64, low: f64) -> (f64, f64) {
+/// Whether ns-2's mean is known less well than the band is wide: nothing can be said by it.
+fn is_vague(reference: Reference, low: f64, high: f64) -> bool {
+    matches!(reference, Reference::Ns2 { mean, ci95 } if mean + ci95 > high || mean - ci95 < low)
+}
+
+/// The 95 % interval of the mean, of its logarithm where all is positive.
+fn interval(measured: Estimate, support: Support, low: f64) -> (f64, f64) {
     let mean = measured.mean.unwrap_or(f64::NAN);
     let half = match support {
         Support::Deterministic => 0.0,
         Support::Runs { .. } => measured.ci95.unwrap_or(f64::INFINITY),
     };
-    if mean > 0.0 && centre > 0.0 && low > 0.0 {
-        let relative = (half / mean).hypot(extra / centre);
+    if mean > 0.0 && low > 0.0 {
+        let relative = half / mean;
         (mean * (-relative).exp(), mean * relative.exp())
     } else {
-        let half = half.hypot(extra);
         (mean - half, mean + half)
     }
 }
@@ -215,11 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn ns2_is_closer_and_has_an_error_of_its_own() {
+    fn ns2_is_closer_and_must_be_known_well_enough() {
         let ns2 = |ci95| Reference::Ns2 { mean: 100.0, ci95 };
         assert_eq!(verdict(&runs(108.0, 1.0, 10), ns2(0.0), Band::Rate), Verdict::Agrees);
         assert_eq!(verdict(&runs(112.0, 1.0, 10), ns2(0.0), Band::Rate), Verdict::Disagrees);
-        assert_eq!(verdict(&runs(108.0, 1.0, 10), ns2(5.0), Band::Rate), Verdict::Undetermined);
+        assert_eq!(verdict(&runs(108.0, 1.0, 10), ns2(5.0), Band::Rate), Verdict::Agrees);
+        assert_eq!(verdict(&runs(100.0, 1.0, 10), ns2(15.0), Band::Rate), Verdict::Undetermined);
+        assert_eq!(verdict(&runs(200.0, 1.0, 10), ns2(15.0), Band::Rate), Verdict::Undetermined);
     }
 
     #[test]
@@ -260,7 +270,8 @@ mod tests {
 
     #[test]
     fn a_curve_read_off_allows_its_error() {
-        let read = Reference::Published { printed: Printed::parse("0.50").expect("a number"), read_off: 0.05 };
+        let read =
+            Reference::Published { printed: Printed::parse("0.50").expect("a number"), read_off: 0.05 };
         assert_eq!(verdict(&runs(0.69, 1e-3, 10), read, Band::Rate), Verdict::Disagrees);
         assert_eq!(verdict(&runs(0.66, 1e-3, 10), read, Band::Rate), Verdict::Agrees);
     }
@@ -280,9 +291,16 @@ mod tests {
     #[test]
     fn distances_are_in_widths_of_the_band() {
         let at = |mean: f64| {
-            compare(&[mean], Support::Deterministic, printed("100.000000"), Band::Rate).expect("a value").distance
+            compare(&[mean], Support::Deterministic, printed("100.000000"), Band::Rate)
+                .expect("a value")
+                .distance
         };
-        assert!((at(125.0) - 1.0).abs() < 1e-6 && (at(80.0) - 1.0).abs() < 1e-6, "{} {}", at(125.0), at(80.0));
+        assert!(
+            (at(125.0) - 1.0).abs() < 1e-6 && (at(80.0) - 1.0).abs() < 1e-6,
+            "{} {}",
+            at(125.0),
+            at(80.0)
+        );
         assert!((at(156.25) - 2.0).abs() < 1e-6 && at(100.0) == 0.0);
     }
 }

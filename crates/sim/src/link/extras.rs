@@ -13,7 +13,9 @@ use crate::loss::LossProcess;
 use crate::marker::Markers;
 use crate::queue::codel::{Held, Hold, Next};
 use crate::queue::{Discipline, Waiting};
-use crate::{DropCause, FlowCounts, FlowId, Header, LinkSpec, Loss, LossPlace, Queue, Seed, Stream};
+use crate::{
+    DropCause, FlowCounts, FlowId, Header, LinkSpec, Loss, LossPlace, Precedence, Queue, Seed, Stream,
+};
 
 #[derive(Debug)]
 pub(super) struct Extras {
@@ -163,10 +165,13 @@ impl Link {
         let by_queue = self.marked != marked || header.ecn != before;
         if let Some(stats) = self.extras.as_mut().and_then(|extras| extras.flow(header.flow)) {
             stats.arrivals.add(header.size);
+            if header.precedence == Precedence::Low {
+                stats.in_profile.add(header.size);
+            }
             match outcome {
                 Ok(()) if by_queue => stats.marked.add(header.size),
                 Ok(()) => {}
-                Err(_) => stats.dropped.add(header.size),
+                Err(_) => stats.drop(header),
             }
         }
         outcome
@@ -247,7 +252,7 @@ impl Link {
         }
         let Some(stats) = self.extras.as_mut().and_then(|extras| extras.flow(header.flow)) else { return };
         match hit {
-            Hit::Dropped => stats.dropped.add(header.size),
+            Hit::Dropped => stats.drop(header),
             Hit::Marked => stats.marked.add(header.size),
             Hit::Missed => {}
         }

@@ -1,5 +1,7 @@
 use tfrc_units::{Duration, f64_from_u64};
 
+use crate::{Header, Precedence};
+
 /// What a link has done since the start of the run.
 ///
 /// `arrivals` = `lost` + `overflowed` + `departures` + `queued` at every moment, and the same in bytes. Of the
@@ -46,6 +48,10 @@ pub struct FlowStats {
     pub dropped: Tally,
     /// Packets marked.
     pub marked: Tally,
+    /// Those of `arrivals` of low drop precedence behind the markers of this link: in profile.
+    pub in_profile: Tally,
+    /// Those of `dropped` that were in profile.
+    pub in_profile_dropped: Tally,
 }
 
 /// A number of packets and their bytes.
@@ -96,6 +102,27 @@ impl LinkStats {
     #[must_use]
     pub fn mean_queue_packets(&self) -> f64 {
         ratio(u64::try_from(self.waited_ns).unwrap_or(u64::MAX), self.elapsed.as_nanos())
+    }
+}
+
+impl FlowStats {
+    /// What happened after `earlier` was taken.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            arrivals: self.arrivals.minus(earlier.arrivals),
+            dropped: self.dropped.minus(earlier.dropped),
+            marked: self.marked.minus(earlier.marked),
+            in_profile: self.in_profile.minus(earlier.in_profile),
+            in_profile_dropped: self.in_profile_dropped.minus(earlier.in_profile_dropped),
+        }
+    }
+
+    pub(crate) fn drop(&mut self, header: &Header) {
+        self.dropped.add(header.size);
+        if header.precedence == Precedence::Low {
+            self.in_profile_dropped.add(header.size);
+        }
     }
 }
 

@@ -136,6 +136,13 @@ impl Expression {
         Ok(value(&self.root, scope)?.filter(|x| x.is_finite()))
     }
 
+    /// Whether it calls this function.
+    pub(crate) fn calls(&self, function: &str) -> bool {
+        let mut found = false;
+        walk(&self.root, &mut |name, _| found |= name == function);
+        found
+    }
+
     /// The texts given to a function as its argument `index`, with their places.
     pub(crate) fn texts(&self, function: &str, index: usize) -> Vec<(Range<usize>, String)> {
         let mut found = Vec::new();

@@ -221,7 +221,11 @@ impl<'t> Parser<'t> {
         }
         if first == '\'' {
             let Some(end) = rest[1..].find('\'') else {
-                return Err(wrong(start..self.text.len(), "no closing quote", "texts stand in single quotes"));
+                return Err(wrong(
+                    start..self.text.len(),
+                    "no closing quote",
+                    "texts stand in single quotes",
+                ));
             };
             return Ok((Token::Text(&rest[1..=end]), start..start + end + 2));
         }

@@ -1,54 +1,34 @@
-//! All that is kept of one run for the formulas of experiments: more than an [`Outcome`], in memory only.
+//! Time series: bytes in bins, and states looked at now and then.
 
-use tfrc_sim::LinkStats;
 use tfrc_units::{Duration, Instant};
 
-use crate::Outcome;
+use super::LOOK;
 use crate::metric::{BIN, Series};
 
-/// One run with its time series.
-#[derive(Debug, Clone)]
-pub(crate) struct Recording {
-    pub(crate) outcome: Outcome,
-    /// The groups of flows: name, first flow, number of flows.
-    pub(crate) groups: Vec<(String, usize, usize)>,
-    /// In the order of the outcome's flows.
-    pub(crate) flows: Vec<FlowRecord>,
-    /// In the order of the outcome's links.
-    pub(crate) links: Vec<LinkStats>,
-    /// The measured time.
-    pub(crate) from: Instant,
-    pub(crate) to: Instant,
-}
+/// A state at every look; a look without a value holds none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Samples(Vec<Option<f64>>);
 
-/// What is kept of a flow.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct FlowRecord {
-    /// Bytes of data sent in each tenth of a second of the whole run.
-    pub(crate) sent: Series,
-    /// Bytes of data received.
-    pub(crate) received: Series,
-    /// Over the measured time.
-    pub(crate) counts: FlowCounts,
-}
+impl Samples {
+    /// Adds the value at the next look.
+    pub(crate) fn push(&mut self, value: Option<f64>) {
+        self.0.push(value);
+    }
 
-/// What a flow did in the measured time.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct FlowCounts {
-    pub(crate) sent_packets: u64,
-    pub(crate) sent_bytes: u64,
-    pub(crate) received_packets: u64,
-    pub(crate) received_bytes: u64,
-    pub(crate) loss_events: Option<u64>,
-}
+    /// The latest value at a time.
+    pub(crate) fn at(&self, time: Instant) -> Option<f64> {
+        let looks = usize::try_from(time.as_nanos() / LOOK.as_nanos()).unwrap_or(usize::MAX);
+        self.0.get(looks.checked_sub(1)?).copied().flatten()
+    }
 
-impl Recording {
-    /// The flows of a group, or the one flow of this name.
-    pub(crate) fn members(&self, name: &str) -> Option<std::ops::Range<usize>> {
-        let group = self.groups.iter().find(|(group, ..)| group == name);
-        group.map(|(_, first, count)| *first..first + count).or_else(|| {
-            let at = self.outcome.flows.iter().position(|flow| flow.id == name)?;
-            Some(at..at + 1)
+    /// Those after `from`, up to `to`, with their times in seconds.
+    pub(crate) fn between(&self, from: Instant, to: Instant) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let looks = |time: Instant| usize::try_from(time.as_nanos() / LOOK.as_nanos()).unwrap_or(usize::MAX);
+        let (first, end) = (looks(from), looks(to).min(self.0.len()));
+        let some = self.0.get(first..end).unwrap_or_default().iter().enumerate();
+        some.filter_map(move |(i, value)| {
+            let nth = u64::try_from(first + i + 1).unwrap_or(u64::MAX);
+            Some(((LOOK * nth).as_secs_f64(), (*value)?))
         })
     }
 }
@@ -110,5 +90,17 @@ mod tests {
         assert_eq!(rate(&a, at(100), at(300)), Some(2000.0));
         assert_eq!(rate(&a, at(0), at(1000)), Some(480.0));
         assert_eq!(rate(&a, at(200), at(200)), None);
+    }
+
+    #[test]
+    fn states_by_hand() {
+        let mut samples = Samples::default();
+        for value in [None, Some(1.0), Some(2.0), Some(3.0)] {
+            samples.push(value);
+        }
+        assert_eq!((samples.at(at(9)), samples.at(at(10)), samples.at(at(25))), (None, None, Some(1.0)));
+        let list: Vec<(f64, f64)> = samples.between(at(10), at(30)).collect();
+        assert_eq!(list, [(0.02, 1.0), (0.03, 2.0)]);
+        assert_eq!(samples.between(at(40), at(90)).count(), 0);
     }
 }
