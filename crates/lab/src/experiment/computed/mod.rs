@@ -1,8 +1,8 @@
 //! Experiments that no scenario can say: closed forms and worked numbers, one file for each paper.
 
 mod rfc4828;
-mod sigcomm2000;
 mod rhee_xu;
+mod sigcomm2000;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +36,11 @@ pub(crate) const ALL: &[(&str, Computed)] = &[
     ("sigcomm2000::fig_23", sigcomm2000::fig_23),
     ("sigcomm2000::fig_28", sigcomm2000::fig_28),
     ("rhee_xu::figure_13", rhee_xu::figure_13),
+    ("rfc4828::table_02", rfc4828::table_02),
+    ("rfc4828::table_03", rfc4828::table_03),
+    ("rfc4828::table_04", rfc4828::table_04),
+    ("rfc4828::table_11", rfc4828::table_11),
+    ("rfc4828::worked_numbers", rfc4828::worked_numbers),
 ];
 
 impl Context<'_> {
