@@ -4,7 +4,9 @@ use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use super::{Document, Fault, ScenarioError};
+use tfrc_units::Duration;
+
+use super::{Document, Fault, Scenario, ScenarioError};
 
 /// The file that shows a kind of mistake, without its suffix.
 const fn file(fault: Fault) -> &'static str {

@@ -287,7 +287,7 @@ mod tests {
         }
         // n = 2, decreasing: weights 1 and 1/2.
         let error = errors(&alternating, "decreasing", 2)[0];
-        assert!((error - (1.5 / (100.0 + 25.0) - 1.0 / 50.0).abs()).abs() < 1e-12, "{error}");
+        assert!((error - (1.5_f64 / (100.0 + 25.0) - 1.0 / 50.0).abs()).abs() < 1e-12, "{error}");
     }
 
     #[test]
