@@ -100,6 +100,7 @@ impl<List: Queue<ClosedInterval>> Intervals<List> {
                     (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
                         mean.max(weight * mean + (1.0 - weight) * open)
                     }
+                    (OpenInterval::Always, Some(open)) => weight * mean + (1.0 - weight) * open,
                     (OpenInterval::Never, _) | (_, None) => mean,
                 })
             }
