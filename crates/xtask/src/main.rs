@@ -16,8 +16,8 @@ mod licence;
 mod measure;
 mod mutants;
 mod peers;
-mod speed;
 mod results;
+mod speed;
 
 use std::process::ExitCode;
 

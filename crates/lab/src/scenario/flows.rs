@@ -13,8 +13,8 @@ use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned, Text};
 use super::web_settings::{self, WebTraffic};
 use super::{
-    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow,
-    RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
+    Application, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow, RoundTrip,
+    TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
 };
 
 /// All kinds of flows.
@@ -357,25 +357,7 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
         _ => None,
     };
     let sizes = sizes.filter(|sizes| !matches!(sizes, Distribution::Constant(_)));
-    let backlog = backlog(flow, pace, phases)?;
-    Ok(Application { pace, phases, sizes, backlog })
-}
-
-fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Backlog> {
-    let Some(given) = &flow.backlog else { return Ok(Backlog::LeftOut) };
-    match given.get_ref().as_str() {
-        "left-out" => Ok(Backlog::LeftOut),
-        "kept" if pace == Pace::Backlog || phases.is_some() => {
-            let what = "no packets to keep";
-            Err(Mistake::new(Fault::Conflict, given.span(), what, "without a steady `packets_per_second`")
-                .hint("give `packets_per_second`, and leave `on` and `off` out"))
-        }
-        "kept" => Ok(Backlog::Kept),
-        other => {
-            let what = format!("`{other}` is no backlog");
-            Err(Mistake::new(Fault::Word, given.span(), what, "not known").hint("\"left-out\" or \"kept\""))
-        }
-    }
+    Ok(Application { pace, phases, sizes })
 }
 
 /// Bytes of payload; of a distribution its mean.
