@@ -190,7 +190,7 @@ pub enum FirstInterval {
 pub enum FeedbackTrigger {
     /// A timer of one round-trip time (RFC 5348 §6.2), early at a new loss event.
     Timer,
-    /// The first packet a round-trip time or more after the last report, or a timer of one and a half if data has come by then;
+    /// The first packet more than a round-trip time after the last report, or a timer of one and a half if data has come by then;
     /// at once at each new loss event, whatever it does to p (ns-2).
     Arrival,
     /// The window counter has gone on by four (RFC 4342 §10.3), early at a new loss event.

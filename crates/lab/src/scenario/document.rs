@@ -68,7 +68,8 @@ impl Document {
     }
 
     /// Changes one value: `path=value`. The path is the keys with dots between them; an entry of a list is given by its
-    /// number from 0 or by its name (`link.bottleneck.rate`; a link without a name is called after its nodes). The value
+    /// number from 0 or by its name (`link.bottleneck.rate`; a link without a name is called after its nodes); a name
+    /// that ends in `*` means all entries whose names begin so, perhaps none (`flow.tfrc-*.tfrc.revision`). The value
     /// is TOML; what is not counts as text, so that `2Mbit/s` needs no quotes. Errors show when the scenario is read.
     pub fn set(&mut self, assignment: impl Into<String>) {
         let start = self.texts.last().map_or(0, |(_, text, start)| start + text.len() + 1);
@@ -278,7 +279,10 @@ fn put<'t>(here: &mut DeTable<'t>, path: &[Segment], value: Value<'t>) -> Checke
     let Some((first, rest)) = path.split_first() else { return Ok(()) };
     let name = first.name.as_str();
     if rest.is_empty() {
-        here.remove(name);
+        let value = match here.remove(name) {
+            Some(before) => as_before(before.get_ref(), value),
+            None => value,
+        };
         here.insert(Spanned::new(first.place.clone(), Cow::Owned(first.name.clone())), value);
         return Ok(());
     }
@@ -301,30 +305,48 @@ fn put<'t>(here: &mut DeTable<'t>, path: &[Segment], value: Value<'t>) -> Checke
             let Some((entry, rest)) = rest.split_first() else { return Ok(()) };
             let names: Vec<String> =
                 list.iter().enumerate().map(|(i, one)| name_of(name, i, one.get_ref())).collect();
-            let by_name = names.iter().position(|known| *known == entry.name);
-            let found = by_name.or_else(|| entry.name.parse().ok().filter(|i| *i < names.len()));
-            let Some(found) = found else {
-                let known: Vec<&str> = names.iter().map(String::as_str).collect();
-                let what = format!("there is no `{}` in `{name}`", entry.name);
-                return Err(Mistake::new(
-                    Fault::Path,
-                    entry.place.clone(),
-                    what,
-                    "neither a name nor a number of an entry",
-                )
-                .hint(suggest::hint(&entry.name, &known)));
+            let found: Vec<usize> = match entry.name.strip_suffix('*') {
+                Some(prefix) => (0..names.len()).filter(|i| names[*i].starts_with(prefix)).collect(),
+                None => {
+                    let by_name = names.iter().position(|known| *known == entry.name);
+                    let by_number = || entry.name.parse().ok().filter(|i| *i < names.len());
+                    let Some(one) = by_name.or_else(by_number) else {
+                        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+                        let what = format!("there is no `{}` in `{name}`", entry.name);
+                        let place = entry.place.clone();
+                        let label = "neither a name nor a number of an entry";
+                        return Err(Mistake::new(Fault::Path, place, what, label)
+                            .hint(suggest::hint(&entry.name, &known)));
+                    };
+                    vec![one]
+                }
             };
-            let Some(element) = list.get_mut(found) else { return Ok(()) };
-            if rest.is_empty() {
-                *element = value;
-                return Ok(());
+            for element in found {
+                let Some(element) = list.get_mut(element) else { return Ok(()) };
+                match element.get_mut() {
+                    _ if rest.is_empty() => *element = value.clone(),
+                    DeValue::Table(table) => put(table, rest, value.clone())?,
+                    _ => return Err(not_a_table(entry)),
+                }
             }
-            match element.get_mut() {
-                DeValue::Table(table) => put(table, rest, value),
-                _ => Err(not_a_table(entry)),
-            }
+            Ok(())
         }
         _ => Err(not_a_table(first)),
+    }
+}
+
+/// A number in place of a text is meant as a text: a node may be called `5`.
+fn as_before<'t>(before: &DeValue<'_>, value: Value<'t>) -> Value<'t> {
+    let was_text = match before {
+        DeValue::Table(table) => table.get("value").is_some_and(|inner| inner.get_ref().is_str()),
+        other => other.is_str(),
+    };
+    match value.get_ref() {
+        DeValue::Integer(_) if was_text => {
+            let written = written_as(value.get_ref());
+            Spanned::new(value.span(), DeValue::String(Cow::Owned(written)))
+        }
+        _ => value,
     }
 }
 

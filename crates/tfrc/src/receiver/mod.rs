@@ -184,7 +184,8 @@ impl Receiver {
             return;
         }
         if arrival.kind == PacketKind::Data {
-            self.meter.on_data(now, arrival.size);
+            let rtt = self.rtt();
+            self.meter.on_data(now, arrival.size, rtt);
             self.data_since_feedback = true;
         }
         if change == Change::NewLossEvent {
@@ -324,7 +325,7 @@ impl Receiver {
                 Some(FeedbackReason::First)
             }
             FeedbackTrigger::Timer if self.overdue => Some(FeedbackReason::Regular),
-            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) >= self.rtt() => {
+            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) > self.rtt() => {
                 Some(FeedbackReason::Regular)
             }
             FeedbackTrigger::WindowCounter if counter >= self.last_counter + 4 => {
@@ -383,7 +384,7 @@ fn first_interval(
     // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in the meter yet.
     let present = || {
         let mut meter = meter.clone();
-        meter.on_data(now, arriving);
+        meter.on_data(now, arriving, rtt);
         meter.current(now, rtt)
     };
     let target = match (first, settings.first_interval) {

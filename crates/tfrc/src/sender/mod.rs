@@ -402,7 +402,7 @@ impl Sender {
             coverage,
             lately: self.supplied_lately(now, path),
         };
-        let from = self.ramp.rate().unwrap_or(self.allowed.x);
+        let from = self.allowed.x;
         self.allowed.on_feedback(now, path, reported);
         self.follow(now, from, path);
         // §4.3 step 5 is `instantaneous_rate`; §4.3 step 6.
@@ -412,10 +412,10 @@ impl Sender {
     fn first_sample(&mut self, now: Instant, rtt: Duration) {
         self.rtt.on_sample(rtt);
         if let Some(path) = self.path() {
-            let from = self.allowed.x;
             self.promise.on_first_rtt();
             self.allowed.start(now, path);
-            self.follow(now, from, path);
+            self.ramp.cancel();
+            self.pacing.release(now);
         }
     }
 

@@ -24,14 +24,18 @@ impl Ramp {
         Self { policy, climb: None }
     }
 
-    /// A report in slow start has raised the rate from `from` to `goal`. The step is the difference over the packets that
-    /// `from` makes in a round-trip time (ns2-facts.md §1).
+    /// A report in slow start has changed X from `from` to `goal`. The step is the difference over the packets that `goal`
+    /// makes in a round-trip time, so that the next report often comes before the end; the climb then begins anew from
+    /// `from`, which the spacing had not reached. As long as X stays the climb goes on.
     pub(crate) fn start(&mut self, from: Rate, goal: Rate, path: Path) {
-        self.climb = None;
-        if self.policy == RateStep::AtOnce || goal <= from {
+        if goal == from {
             return;
         }
-        let packets = (from * path.rtt / path.segment).max(1.0);
+        self.climb = None;
+        if self.policy == RateStep::AtOnce || goal < from {
+            return;
+        }
+        let packets = (goal * path.rtt / path.segment).max(1.0);
         let step = Rate::from_bytes_per_sec((goal.bytes_per_sec() - from.bytes_per_sec()) / packets);
         self.climb = Some(Climb { rate: from, step, goal });
     }
@@ -62,16 +66,17 @@ mod tests {
     use super::*;
     use tfrc_units::Duration;
 
-    /// From 20 to 60 kB/s at 100 ms and 1000 bytes: two packets, 20 kB/s each.
+    /// From 20 to 50 kB/s at 100 ms and 1000 bytes: five packets, 6 kB/s each.
     #[test]
     fn over_one_round_trip() {
         let rtt = Duration::from_millis(100);
         let path = Path { rtt, segment: 1000.0, packet_size: crate::config::PacketSize::Own, rto: rtt * 4 };
         let rate = |kilobytes: f64| Rate::from_bytes_per_sec(kilobytes * 1e3);
         let mut ramp = Ramp::new(RateStep::PerPacket);
-        ramp.start(rate(20.0), rate(60.0), path);
-        for kilobytes in [20.0, 40.0] {
+        ramp.start(rate(20.0), rate(50.0), path);
+        for kilobytes in [20.0, 26.0, 32.0, 38.0, 44.0] {
             assert_eq!(ramp.rate(), Some(rate(kilobytes)));
+            ramp.start(rate(50.0), rate(50.0), path);
             ramp.on_sent();
         }
         assert_eq!(ramp.rate(), None);

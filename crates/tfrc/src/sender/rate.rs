@@ -15,6 +15,8 @@ pub(crate) const MAXIMUM_BACKOFF: Duration = Duration::from_secs(64);
 
 /// ns-2's `InitRate_`, bytes per second before the first report.
 const NS2_FIRST_RATE: f64 = 300.0;
+/// Reports that leave the initial rate in ns-2.
+const NS2_REPORTS_AT_INITIAL_RATE: u64 = 2;
 
 /// X and everything it is made of.
 #[derive(Debug, Clone)]
@@ -30,6 +32,8 @@ pub(crate) struct AllowedRate {
     pub(super) limits: ReceiveLimits,
     /// tld, the time of the last doubling.
     last_doubled: Option<Instant>,
+    /// Reports since the start, the first among them.
+    reports: u64,
     /// When a report was last taken in.
     last_report: Instant,
     pub(super) reason: RateReason,
@@ -123,6 +127,7 @@ impl AllowedRate {
             p: Probability::ZERO,
             limits: ReceiveLimits::new(Instant::ZERO),
             last_doubled: None,
+            reports: 0,
             last_report: Instant::ZERO,
             reason: RateReason::Initial,
         }
@@ -145,6 +150,7 @@ impl AllowedRate {
     pub(crate) fn start(&mut self, now: Instant, path: Path) {
         self.x = self.initial_rate(path);
         self.last_doubled = Some(now);
+        self.reports = 1;
         self.last_report = now;
         self.reason = RateReason::Initial;
     }
@@ -153,6 +159,7 @@ impl AllowedRate {
     pub(crate) fn on_feedback(&mut self, now: Instant, path: Path, reported: Reported) {
         let receive_limit = self.receive_limit(now, path, reported);
         let was_slow_start = self.p.is_zero();
+        self.reports = self.reports.saturating_add(1);
         self.p = reported.p;
         if self.rules.growth == Growth::PacketPerRtt && was_slow_start && !self.p.is_zero() {
             // ns-2 leaves slow start for the equation's rate, whatever the receive rate.
@@ -240,6 +247,10 @@ impl AllowedRate {
     }
 
     fn slow_start(&mut self, now: Instant, path: Path, receive_limit: Rate) {
+        if self.rules.slow_start == SlowStart::Ns2 && self.reports <= NS2_REPORTS_AT_INITIAL_RATE {
+            self.last_doubled = Some(now);
+            return;
+        }
         if self.last_doubled.is_some_and(|then| now.saturating_since(then) < path.rtt) {
             return;
         }

@@ -122,7 +122,8 @@ fn one_script_four_revisions() {
             first_timer: 6666,
             initial: 4e4,
             timer: 300,
-            doubled: 8e4,
+            // ns-2 does not trust the second report: it covers the one packet before the first.
+            doubled: 4e4,
             above_limit: 1e4,
         },
     ];
@@ -466,10 +467,10 @@ fn slow_start_of_ns2_with_another_limit() {
         send_all(&mut sender, ms - 100, ms);
         feedback(&mut sender, ms, receive_rate, 0.0);
     }
-    assert_eq!(x(&sender), 160_000.0);
+    assert_eq!(x(&sender), 80_000.0, "not at the first of them");
     send_all(&mut sender, 400, 500);
-    feedback(&mut sender, 500, 40_000.0, 0.0);
-    assert_eq!((x(&sender), sender.rate_reason()), (40_000.0, RateReason::ReceiveLimit));
+    feedback(&mut sender, 500, 20_000.0, 0.0);
+    assert_eq!((x(&sender), sender.rate_reason()), (20_000.0, RateReason::ReceiveLimit));
 }
 
 fn promised(broken: BrokenPromise) -> Target {

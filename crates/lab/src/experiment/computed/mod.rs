@@ -11,8 +11,6 @@ use super::raw::Profile;
 pub(crate) struct Context<'a> {
     /// The settings wanted.
     pub(crate) profile: Profile,
-    /// The names of the key columns.
-    pub(crate) keys: &'a [String],
     /// The rows wanted: the name of each and the texts of its keys.
     pub(crate) rows: Vec<(&'a str, &'a [String])>,
     /// The columns wanted.
