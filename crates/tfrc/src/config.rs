@@ -159,6 +159,8 @@ pub enum OpenInterval {
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,
+    /// It always counts, however short: what RFC 5348 §5.4 guards against by the maximum of two means. For comparison.
+    Always,
 }
 
 /// History discounting (RFC 5348 §5.5): a current interval of more than twice the mean takes weight from the others.

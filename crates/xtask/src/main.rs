@@ -16,6 +16,7 @@ mod licence;
 mod measure;
 mod mutants;
 mod peers;
+mod results;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ Usage: cargo xtask COMMAND
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
   peers         ns-2 and ours on the same scenarios; writes docs/peers.md [--quick] [--page] [NAME...]
+  results       every experiment; writes docs/results.md [--check-three COMMIT: runs three again and compares]
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         },
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
         ["peers", arguments @ ..] => peers::run(arguments),
+        ["results", arguments @ ..] => results::run(arguments),
         ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

@@ -37,3 +37,6 @@ pub use verdict::{Band, FEWEST_RUNS, Verdict};
 pub fn code_version() -> &'static str {
     env!("TFRC_CODE_VERSION")
 }
+
+#[cfg(test)]
+mod tests;

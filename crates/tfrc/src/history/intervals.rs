@@ -91,6 +91,7 @@ impl Intervals {
                     (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
                         mean.max(weight * mean + (1.0 - weight) * open)
                     }
+                    (OpenInterval::Always, Some(open)) => weight * mean + (1.0 - weight) * open,
                     (OpenInterval::Never, _) | (_, None) => mean,
                 })
             }

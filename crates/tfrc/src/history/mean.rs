@@ -82,6 +82,7 @@ pub(crate) fn mean_interval(
         (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
             without.max(mean_with_open(open, closed, df, weights, n, use_open))
         }
+        (OpenInterval::Always, Some(open)) => mean_with_open(open, closed, df, weights, n, use_open),
         (OpenInterval::Never, _) | (_, None) => without,
     })
 }

@@ -312,7 +312,7 @@ impl LossHistory {
     fn open_end(&self, highest: Mark) -> u64 {
         match self.events.intervals.open_policy() {
             OpenInterval::WhenLongerLessFirst => highest.seq,
-            OpenInterval::WhenLonger | OpenInterval::Never => highest.seq + 1,
+            OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => highest.seq + 1,
         }
     }
 

@@ -41,7 +41,7 @@ pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
 fn uncounted_in_open(config: &Config) -> f64 {
     match Intervals::new(config.settings()).open_policy() {
         OpenInterval::WhenLongerLessFirst => 1.0,
-        OpenInterval::WhenLonger | OpenInterval::Never => 0.0,
+        OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => 0.0,
     }
 }
 
