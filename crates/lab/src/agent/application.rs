@@ -12,7 +12,7 @@ pub(crate) struct Source {
     /// Bytes of a packet where sizes do not differ.
     segment: u32,
     start: Instant,
-    /// When it has its next packet; it keeps none for later.
+    /// When it has its next packet; in the past if it keeps what was not sent in time.
     next: Instant,
     /// The latest phase with something to send: its beginning and its end.
     phase: (Instant, Instant),
@@ -45,10 +45,14 @@ impl Source {
 
     /// Takes a packet at `now`; its size in bytes.
     pub(crate) fn take(&mut self, now: Instant) -> u32 {
-        if let Pace::Every(gap) = self.application.pace {
-            // The first of its times after now; those between were missed.
-            let past = now.saturating_since(self.start).as_nanos() / gap.as_nanos().max(1);
-            self.next = self.start + gap * (past + 1);
+        match self.application.pace {
+            Pace::Backlog => {}
+            Pace::Every(gap) => {
+                // The first of its times after now; those between were missed.
+                let past = now.saturating_since(self.start).as_nanos() / gap.as_nanos().max(1);
+                self.next = self.start + gap * (past + 1);
+            }
+            Pace::Kept(gap) => self.next += gap,
         }
         match self.application.sizes {
             None => self.segment,
@@ -90,5 +94,19 @@ mod tests {
         assert_eq!(source.next(at(1495)), at(3500));
         source.take(at(3500));
         assert_eq!(source.next(at(3500)), at(3520));
+    }
+
+    #[test]
+    fn late_packets_wait() {
+        let pace = Pace::Kept(Duration::from_millis(20));
+        let application = Application { pace, phases: None, sizes: None };
+        let mut source = Source::new(application, 14, at(0), Seed(1).stream("x"));
+        source.take(at(0));
+        // Those of 20, 40 and 60 ms at once, that of 80 in time.
+        for _ in 0..3 {
+            assert_eq!(source.next(at(70)), at(70));
+            source.take(at(70));
+        }
+        assert_eq!(source.next(at(70)), at(80));
     }
 }

@@ -182,6 +182,7 @@ fn idle_keys(flow: &raw::Flow, kind: &str) -> Checked<()> {
     let given = [
         ("header", flow.header.as_ref().map(place), [TFRC, TCP, &["cbr", "onoff"]]),
         ("packets_per_second", flow.packets_per_second.as_ref().map(number), [TFRC, DCCP, &["cbr"]]),
+        ("late_packets", flow.late_packets.as_ref().map(word), [TFRC, DCCP, &[]]),
         ("rate", flow.rate.as_ref().map(place), [&["cbr", "onoff"], &[], &[]]),
         ("on", flow.on.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
         ("off", flow.off.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
@@ -319,7 +320,14 @@ fn drop_precedence(dscp: Dscp) -> Precedence {
 
 fn application(flow: &raw::Flow) -> Checked<Application> {
     let pace = match &flow.packets_per_second {
-        None => Pace::Backlog,
+        None => match &flow.late_packets {
+            None => Pace::Backlog,
+            Some(given) => {
+                let what = "nothing is late that is always there";
+                return Err(Mistake::new(Fault::Idle, given.span(), what, "does nothing here")
+                    .hint("add packets_per_second"));
+            }
+        },
         Some(rate) => {
             let r = *rate.get_ref();
             if !(1e-3..=1e7).contains(&r) {
@@ -331,7 +339,15 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
                 )
                 .hint("from 0.001 to 10000000; leave it out for a flow that always has something to send"));
             }
-            Pace::Every(Duration::from_secs_f64(1.0 / r))
+            let gap = Duration::from_secs_f64(1.0 / r);
+            match &flow.late_packets {
+                None => Pace::Every(gap),
+                Some(given) => word("late_packets", given, &["left-out", "kept"], |w| match w {
+                    "left-out" => Some(Pace::Every(gap)),
+                    "kept" => Some(Pace::Kept(gap)),
+                    _ => None,
+                })?,
+            }
         }
     };
     let phases = match (&flow.on, &flow.off) {
@@ -443,7 +459,7 @@ fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
     let application = application(flow)?;
     let given = flow.rate.as_ref().map(|t| parsed(t, text::rate)).transpose()?;
     let paced = match application.pace {
-        Pace::Every(gap) => Some(Rate::of(f64::from(data), gap)),
+        Pace::Every(gap) | Pace::Kept(gap) => Some(Rate::of(f64::from(data), gap)),
         Pace::Backlog => None,
     };
     let rate = match (given, paced) {

@@ -54,6 +54,7 @@
 //! | | `segment`: bytes of payload in a packet (the s of the equation); for TFRC and DCCP also a distribution | `"1460B"` |
 //! | | `header`: bytes of all headers on the wire besides | `"44B"` |
 //! | | `packets_per_second`, `on`, `off`: limits of the application | none: always something to send |
+//! | | `late_packets`: whether those of `packets_per_second` that may not be sent in time are `"left-out"` or `"kept"` for later | `"left-out"` |
 //! | | `rate` of `cbr` and `onoff`; `interval` of `ping`; `transfer`, `overhead` of `tcp` | |
 //! | | `guarantee`: a rate the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a circuit breaker | none |
 //! | | `guarantee_start`: `"first-rtt"`, `"first-loss-report"` | `"first-rtt"` |
@@ -315,6 +316,8 @@ pub enum Pace {
     Backlog,
     /// One every so often; if the flow may not send as fast, packets are left out.
     Every(Duration),
+    /// One every so often; packets that may not be sent in time wait, however many.
+    Kept(Duration),
 }
 
 /// An application that falls silent now and then.
