@@ -138,8 +138,12 @@ fn figure_2_periodic_loss() {
 #[test]
 fn figure_19_increase() {
     let csv = include_str!("../../../testdata/sigcomm2000/fig-19.csv");
-    let samples =
-        run(&config(RtoPolicy::FourRtt), RTT, 13.1, every(PHASE, |seconds| if seconds < 10.0 { 100 } else { 0 }));
+    let samples = run(
+        &config(RtoPolicy::FourRtt),
+        RTT,
+        13.1,
+        every(PHASE, |seconds| if seconds < 10.0 { 100 } else { 0 }),
+    );
     let mut compared = 0;
     for (seconds, published) in figure(csv, "") {
         let ours = packets(at(&samples, seconds));
@@ -161,8 +165,12 @@ fn figure_19_increase() {
 #[test]
 fn figure_20_persistent_congestion() {
     let csv = include_str!("../../../testdata/sigcomm2000/fig-20.csv");
-    let samples =
-        run(&config(RtoPolicy::FourRtt), RTT, 13.1, every(PHASE, |seconds| if seconds < 10.0 { 100 } else { 2 }));
+    let samples = run(
+        &config(RtoPolicy::FourRtt),
+        RTT,
+        13.1,
+        every(PHASE, |seconds| if seconds < 10.0 { 100 } else { 2 }),
+    );
     let mut compared = 0;
     for (seconds, published) in figure(csv, "").filter(|(_, published)| *published > 19.0) {
         let ours = at(&samples, seconds).allowed / 1000.0;
