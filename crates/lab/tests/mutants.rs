@@ -200,7 +200,7 @@ const PLAIN_AT_40: Check = Check {
 /// The last value that an interval told.
 fn last(scenario: &Scenario, value: fn(&Interval) -> Option<f64>) -> f64 {
     let mut last = f64::NAN;
-    run_with(scenario, tfrc_units::Duration::from_millis(100), |interval| {
+    let _ = run_with(scenario, tfrc_units::Duration::from_millis(100), |interval| {
         last = value(&interval).unwrap_or(last)
     });
     last
