@@ -68,9 +68,7 @@ fn the_documents_keys() {
     assert_eq!(one["id"], "p/wrong");
     assert_eq!((&one["source"], &one["verdict"]), (&"S".into(), &"disagrees".into()));
     let cell = one["cells"][0].as_object().expect("a cell");
-    for key in
-        ["row", "column", "published", "ns2", "measured", "rfc_profile", "ci95", "ratio", "verdict"]
-    {
+    for key in ["row", "column", "published", "ns2", "measured", "rfc_profile", "ci95", "ratio", "verdict"] {
         assert!(cell.contains_key(key), "{key}");
     }
     assert_eq!(cell["published"], 200.0);

@@ -200,7 +200,9 @@ const PLAIN_AT_40: Check = Check {
 /// The last value that an interval told.
 fn last(scenario: &Scenario, value: fn(&Interval) -> Option<f64>) -> f64 {
     let mut last = f64::NAN;
-    run_with(scenario, tfrc_units::Duration::from_millis(100), |interval| last = value(&interval).unwrap_or(last));
+    run_with(scenario, tfrc_units::Duration::from_millis(100), |interval| {
+        last = value(&interval).unwrap_or(last)
+    });
     last
 }
 
@@ -253,9 +255,16 @@ const MUTANTS: &[Mutant] = &[
         name: "K ignored: short intervals count whole",
         check: SP_AT_40,
         scenario: TABLE_8,
-        change: &["flow.flow.tfrc={ revision = 'ns2', packet_size = 'uncorrected', reference_segment = '444B' }"],
+        change: &[
+            "flow.flow.tfrc={ revision = 'ns2', packet_size = 'uncorrected', reference_segment = '444B' }",
+        ],
     },
-    Mutant { name: "H = 0", check: SP_AT_40, scenario: TABLE_8, change: &["flow.flow.tfrc.charged_header=0B"] },
+    Mutant {
+        name: "H = 0",
+        check: SP_AT_40,
+        scenario: TABLE_8,
+        change: &["flow.flow.tfrc.charged_header=0B"],
+    },
     Mutant {
         name: "the timeout term without its cap",
         check: PLAIN_AT_40,

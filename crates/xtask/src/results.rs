@@ -57,7 +57,9 @@ fn check(commit: &str) -> Outcome {
     }
     match wrong.is_empty() {
         true => Ok(()),
-        false => Err(format!("docs/results.md is not what the code gives; `cargo xtask results` writes it{wrong}")),
+        false => {
+            Err(format!("docs/results.md is not what the code gives; `cargo xtask results` writes it{wrong}"))
+        }
     }
 }
 

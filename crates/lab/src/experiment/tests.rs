@@ -104,7 +104,9 @@ fn a_stopped_run_goes_on_where_it_was() {
     assert_eq!(part.experiments[0].reason, "interrupted: 22 runs are missing");
     let files = || {
         let shelves = std::fs::read_dir(dir.path().join("cache")).expect("a directory");
-        shelves.map(|shelf| std::fs::read_dir(shelf.expect("one").path()).expect("files").count()).sum::<usize>()
+        shelves
+            .map(|shelf| std::fs::read_dir(shelf.expect("one").path()).expect("files").count())
+            .sum::<usize>()
     };
     assert_eq!(files(), 5);
     let whole = run(dir.path(), wanted(), Some(&cache)).0;
@@ -117,7 +119,8 @@ fn a_damaged_entry_is_measured_again_with_a_warning() {
     let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
     let cache = Cache::new(dir.path().join("cache"), Vec::new());
     let right = run(dir.path(), wanted(), Some(&cache)).0;
-    let shelf = std::fs::read_dir(dir.path().join("cache")).expect("a directory").next().expect("one").expect("one");
+    let shelf =
+        std::fs::read_dir(dir.path().join("cache")).expect("a directory").next().expect("one").expect("one");
     let file = std::fs::read_dir(shelf.path()).expect("files").next().expect("one").expect("one").path();
     std::fs::write(file, "{").expect("written");
     let experiments = load(dir.path()).expect("right");
@@ -149,7 +152,8 @@ fn seeds_must_not_matter_where_they_are_said_not_to() {
         run(dir.path(), wanted(), None).0.experiments[0].cells[0].clone()
     };
     assert_eq!(cell(SCENARIO).verdict, Some(Verdict::Undetermined));
-    let fixed = SCENARIO.replace("'uniform 0s 1s'", "'0s'").replace("loss = '1%'", "loss = { bernoulli = '0%' }");
+    let fixed =
+        SCENARIO.replace("'uniform 0s 1s'", "'0s'").replace("loss = '1%'", "loss = { bernoulli = '0%' }");
     let text = text.replace("['link.path.loss']", "[]");
     std::fs::write(dir.path().join("p/x/experiment.toml"), &text).expect("written");
     assert_ne!(cell(&fixed).verdict, Some(Verdict::Undetermined));
@@ -213,7 +217,8 @@ fn a_plateau_says_nothing_and_a_missing_reference_neither() {
     assert_eq!(result.cells[0].note.as_deref(), Some("the limit"));
 
     let result = judged(EXPERIMENT, "loss,kbps\n1%,900\n5%,\n", None, [900.0, 7.0]);
-    let verdicts: Vec<_> = result.cells.iter().filter(|cell| cell.column == "kbps").map(|c| c.verdict).collect();
+    let verdicts: Vec<_> =
+        result.cells.iter().filter(|cell| cell.column == "kbps").map(|c| c.verdict).collect();
     assert_eq!(verdicts, [Some(Verdict::Agrees), None]);
     // The claim needs the missing cell in the source, so that the source's word stands: it must hold here.
     assert_eq!((result.claims[0].holds_in_source, result.claims[0].holds), (None, Some(false)));
@@ -226,9 +231,11 @@ fn ns2_may_stand_for_the_print_and_alone() {
     let of = |text: &str, values| judged(text, PUBLISHED, Some(ns2), values);
     assert_eq!(of(EXPERIMENT, [1500.0, 300.0]).verdict, ExperimentVerdict::Agrees);
     assert_eq!(of(EXPERIMENT, [900.0, 300.0]).verdict, ExperimentVerdict::Agrees);
-    let only = EXPERIMENT.replace("[[cells]]\ncolumn = 'probe'", "ns2_only_rows = ['1%']\n[[cells]]\ncolumn = 'probe'");
+    let only = EXPERIMENT
+        .replace("[[cells]]\ncolumn = 'probe'", "ns2_only_rows = ['1%']\n[[cells]]\ncolumn = 'probe'");
     assert_eq!(of(&only, [900.0, 300.0]).cells[0].verdict, Some(Verdict::Disagrees));
-    let printed = EXPERIMENT.replace("[[cells]]\ncolumn = 'probe'", "against = 'published'\n[[cells]]\ncolumn = 'probe'");
+    let printed = EXPERIMENT
+        .replace("[[cells]]\ncolumn = 'probe'", "against = 'published'\n[[cells]]\ncolumn = 'probe'");
     assert_eq!(of(&printed, [1500.0, 300.0]).cells[0].verdict, Some(Verdict::Disagrees));
     // A probe is not judged.
     assert!(of(EXPERIMENT, [900.0, 300.0]).cells.iter().all(|c| c.column == "kbps" || c.verdict.is_none()));
@@ -260,8 +267,14 @@ fn mistakes_are_shown_at_their_place() {
         (with("rows = ['1%'] }", "rows = ['2%'] }"), ["there is no row `2%`", "1%"]),
         (with("[0.1, 0.9]", "[0.9, 0.1]"), ["no band", "the smaller first"]),
         (with("about = 'assumed: ", "about = 'supposed: "), ["what for?", "assumed: link.path.delay"]),
-        (with("column = 'kbps'", "column = 'kbsp'"), ["`kbps` of published.csv is compared with nothing", "[ignored]"]),
-        (with("['link.path.loss']", "['link.pth.loss']"), ["run `one`, row 1%, profile as-published", "path"]),
+        (
+            with("column = 'kbps'", "column = 'kbsp'"),
+            ["`kbps` of published.csv is compared with nothing", "[ignored]"],
+        ),
+        (
+            with("['link.path.loss']", "['link.pth.loss']"),
+            ["run `one`, row 1%, profile as-published", "path"],
+        ),
         (with("loss = ['link", "lost = ['link"), ["key columns", "`lost`"]),
         (told(EXPERIMENT, "loss,kbps\n1%,9x0\n"), ["`9x0` is no number", "published.csv"]),
     ] {

@@ -1,6 +1,8 @@
 //! Experiments that no scenario can say: closed forms and worked numbers, one file for each paper.
 
 mod rfc4828;
+mod rhee_xu;
+mod sigcomm2000;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +30,12 @@ pub(crate) type Computed = fn(&Context<'_>) -> Values;
 /// All there is, by name.
 pub(crate) const ALL: &[(&str, Computed)] = &[
     ("rfc4828::table_01", rfc4828::table_01),
+    ("sigcomm2000::fig_05", sigcomm2000::fig_05),
+    ("sigcomm2000::fig_18", sigcomm2000::fig_18),
+    ("sigcomm2000::fig_22", sigcomm2000::fig_22),
+    ("sigcomm2000::fig_23", sigcomm2000::fig_23),
+    ("sigcomm2000::fig_28", sigcomm2000::fig_28),
+    ("rhee_xu::figure_13", rhee_xu::figure_13),
     ("rfc4828::table_02", rfc4828::table_02),
     ("rfc4828::table_03", rfc4828::table_03),
     ("rfc4828::table_04", rfc4828::table_04),
