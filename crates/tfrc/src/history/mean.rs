@@ -55,7 +55,7 @@ fn mean_with_open(
     let beside = match policy {
         OpenInterval::WhenLongerLessFirst => count,
         // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest closed one (§5.4).
-        OpenInterval::WhenLonger | OpenInterval::Never => count.saturating_sub(1),
+        OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => count.saturating_sub(1),
     };
     closed.take(beside.min(usize::from(n.saturating_sub(1)))).for_each(add);
     total / total_weight
@@ -78,7 +78,7 @@ pub(crate) fn mean_interval(
         (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
             without.max(mean_with_open(open, closed, count, df, weights, n, use_open))
         }
-        (OpenInterval::Always, Some(open)) => mean_with_open(open, closed, df, weights, n, use_open),
+        (OpenInterval::Always, Some(open)) => mean_with_open(open, closed, count, df, weights, n, use_open),
         (OpenInterval::Never, _) | (_, None) => without,
     })
 }
