@@ -3,7 +3,7 @@
 use tfrc_sim::Stream;
 use tfrc_units::{Duration, Instant, u64_from_f64};
 
-use crate::scenario::{Application, Pace};
+use crate::scenario::{Application, Backlog, Pace};
 
 /// An application at work: when it has its next packet, and how large that is.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub(crate) struct Source {
     /// Bytes of a packet where sizes do not differ.
     segment: u32,
     start: Instant,
-    /// When it has its next packet; in the past if it keeps what was not sent in time.
+    /// When it has, or has had, its next packet.
     next: Instant,
     /// The latest phase with something to send: its beginning and its end.
     phase: (Instant, Instant),
@@ -45,14 +45,15 @@ impl Source {
 
     /// Takes a packet at `now`; its size in bytes.
     pub(crate) fn take(&mut self, now: Instant) -> u32 {
-        match self.application.pace {
-            Pace::Backlog => {}
-            Pace::Every(gap) => {
+        if let Pace::Every(gap) = self.application.pace {
+            self.next = match self.application.backlog {
+                Backlog::Kept => self.next + gap,
                 // The first of its times after now; those between were missed.
-                let past = now.saturating_since(self.start).as_nanos() / gap.as_nanos().max(1);
-                self.next = self.start + gap * (past + 1);
-            }
-            Pace::Kept(gap) => self.next += gap,
+                Backlog::LeftOut => {
+                    let past = now.saturating_since(self.start).as_nanos() / gap.as_nanos().max(1);
+                    self.start + gap * (past + 1)
+                }
+            };
         }
         match self.application.sizes {
             None => self.segment,
@@ -84,6 +85,7 @@ mod tests {
             pace: Pace::Every(Duration::from_millis(20)),
             phases: Some(Phases { on: Distribution::Constant(1.0), off: Distribution::Constant(2.0) }),
             sizes: Some(Distribution::Uniform { low: 100.0, high: 200.0 }),
+            backlog: Backlog::LeftOut,
         };
         let mut source = Source::new(application, 150, at(500), Seed(1).stream("x"));
         assert_eq!(source.next(at(0)), at(500));
@@ -97,16 +99,19 @@ mod tests {
     }
 
     #[test]
-    fn late_packets_wait() {
-        let pace = Pace::Kept(Duration::from_millis(20));
-        let application = Application { pace, phases: None, sizes: None };
-        let mut source = Source::new(application, 14, at(0), Seed(1).stream("x"));
-        source.take(at(0));
-        // Those of 20, 40 and 60 ms at once, that of 80 in time.
-        for _ in 0..3 {
-            assert_eq!(source.next(at(70)), at(70));
-            source.take(at(70));
-        }
-        assert_eq!(source.next(at(70)), at(80));
+    fn what_may_not_go_in_time_waits_or_not() {
+        let times = |backlog| {
+            let pace = Pace::Every(Duration::from_millis(20));
+            let application = Application { pace, phases: None, sizes: None, backlog };
+            let mut source = Source::new(application, 150, at(0), Seed(1).stream("x"));
+            // Nothing may go until 70 ms.
+            [70, 70, 70, 70, 70].map(|now| {
+                let next = source.next(at(now));
+                source.take(next);
+                next.as_nanos() / 1_000_000
+            })
+        };
+        assert_eq!(times(Backlog::LeftOut), [70, 80, 100, 120, 140]);
+        assert_eq!(times(Backlog::Kept), [70, 70, 70, 70, 80]);
     }
 }

@@ -13,8 +13,8 @@ use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned, Text};
 use super::web_settings::{self, WebTraffic};
 use super::{
-    Application, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow, RoundTrip,
-    TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
+    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow,
+    RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
 };
 
 /// All kinds of flows.
@@ -182,7 +182,6 @@ fn idle_keys(flow: &raw::Flow, kind: &str) -> Checked<()> {
     let given = [
         ("header", flow.header.as_ref().map(place), [TFRC, TCP, &["cbr", "onoff"]]),
         ("packets_per_second", flow.packets_per_second.as_ref().map(number), [TFRC, DCCP, &["cbr"]]),
-        ("late_packets", flow.late_packets.as_ref().map(word), [TFRC, DCCP, &[]]),
         ("rate", flow.rate.as_ref().map(place), [&["cbr", "onoff"], &[], &[]]),
         ("on", flow.on.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
         ("off", flow.off.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
@@ -320,14 +319,7 @@ fn drop_precedence(dscp: Dscp) -> Precedence {
 
 fn application(flow: &raw::Flow) -> Checked<Application> {
     let pace = match &flow.packets_per_second {
-        None => match &flow.late_packets {
-            None => Pace::Backlog,
-            Some(given) => {
-                let what = "nothing is late that is always there";
-                return Err(Mistake::new(Fault::Idle, given.span(), what, "does nothing here")
-                    .hint("add packets_per_second"));
-            }
-        },
+        None => Pace::Backlog,
         Some(rate) => {
             let r = *rate.get_ref();
             if !(1e-3..=1e7).contains(&r) {
@@ -339,15 +331,7 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
                 )
                 .hint("from 0.001 to 10000000; leave it out for a flow that always has something to send"));
             }
-            let gap = Duration::from_secs_f64(1.0 / r);
-            match &flow.late_packets {
-                None => Pace::Every(gap),
-                Some(given) => word("late_packets", given, &["left-out", "kept"], |w| match w {
-                    "left-out" => Some(Pace::Every(gap)),
-                    "kept" => Some(Pace::Kept(gap)),
-                    _ => None,
-                })?,
-            }
+            Pace::Every(Duration::from_secs_f64(1.0 / r))
         }
     };
     let phases = match (&flow.on, &flow.off) {
@@ -373,7 +357,25 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
         _ => None,
     };
     let sizes = sizes.filter(|sizes| !matches!(sizes, Distribution::Constant(_)));
-    Ok(Application { pace, phases, sizes })
+    let backlog = backlog(flow, pace, phases)?;
+    Ok(Application { pace, phases, sizes, backlog })
+}
+
+fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Backlog> {
+    let Some(given) = &flow.backlog else { return Ok(Backlog::LeftOut) };
+    match given.get_ref().as_str() {
+        "left-out" => Ok(Backlog::LeftOut),
+        "kept" if pace == Pace::Backlog || phases.is_some() => {
+            let what = "no packets to keep";
+            Err(Mistake::new(Fault::Conflict, given.span(), what, "without a steady `packets_per_second`")
+                .hint("give `packets_per_second`, and leave `on` and `off` out"))
+        }
+        "kept" => Ok(Backlog::Kept),
+        other => {
+            let what = format!("`{other}` is no backlog");
+            Err(Mistake::new(Fault::Word, given.span(), what, "not known").hint("\"left-out\" or \"kept\""))
+        }
+    }
 }
 
 /// Bytes of payload; of a distribution its mean.
@@ -459,7 +461,7 @@ fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
     let application = application(flow)?;
     let given = flow.rate.as_ref().map(|t| parsed(t, text::rate)).transpose()?;
     let paced = match application.pace {
-        Pace::Every(gap) | Pace::Kept(gap) => Some(Rate::of(f64::from(data), gap)),
+        Pace::Every(gap) => Some(Rate::of(f64::from(data), gap)),
         Pace::Backlog => None,
     };
     let rate = match (given, paced) {

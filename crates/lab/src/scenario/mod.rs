@@ -54,7 +54,7 @@
 //! | | `segment`: bytes of payload in a packet (the s of the equation); for TFRC and DCCP also a distribution | `"1460B"` |
 //! | | `header`: bytes of all headers on the wire besides | `"44B"` |
 //! | | `packets_per_second`, `on`, `off`: limits of the application | none: always something to send |
-//! | | `late_packets`: whether those of `packets_per_second` that may not be sent in time are `"left-out"` or `"kept"` for later | `"left-out"` |
+//! | | `backlog`: `"left-out"` or `"kept"`, what becomes of the packets of `packets_per_second` that may not go in time | `"left-out"` |
 //! | | `rate` of `cbr` and `onoff`; `interval` of `ping`; `transfer`, `overhead` of `tcp` | |
 //! | | `guarantee`: a rate the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a circuit breaker | none |
 //! | | `guarantee_start`: `"first-rtt"`, `"first-loss-report"` | `"first-rtt"` |
@@ -306,6 +306,18 @@ pub struct Application {
     pub phases: Option<Phases>,
     /// Bytes of each packet, if they differ.
     pub sizes: Option<Distribution>,
+    /// What becomes of packets that the flow may not send in time.
+    pub backlog: Backlog,
+}
+
+/// What becomes of an application's packets that the flow may not send in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backlog {
+    /// They are left out, as media applications do.
+    LeftOut,
+    /// They all wait (ns-2: ns2-facts.md §1, `maxqueue_`).
+    Kept,
 }
 
 /// How often an application has a packet.
@@ -314,10 +326,8 @@ pub struct Application {
 pub enum Pace {
     /// There is always one to send.
     Backlog,
-    /// One every so often; if the flow may not send as fast, packets are left out.
+    /// One every so often.
     Every(Duration),
-    /// One every so often; packets that may not be sent in time wait, however many.
-    Kept(Duration),
 }
 
 /// An application that falls silent now and then.
