@@ -259,8 +259,7 @@ impl AllowedRate {
         let doubled = self.x * 2.0;
         let (goal, least) = match self.rules.slow_start {
             SlowStart::KeepInitialRate => (doubled.min(receive_limit), self.initial_rate(path)),
-            // At a full line X is the limit itself, and ns-2's floats fall to either side of it: counted as above.
-            SlowStart::Ns2 if self.x >= receive_limit => (receive_limit / 2.0, path.packet_per_rtt()),
+            SlowStart::Ns2 if self.x > receive_limit => (receive_limit / 2.0, path.packet_per_rtt()),
             SlowStart::KeepPacketPerRtt | SlowStart::Ns2 => {
                 (doubled.min(receive_limit), path.packet_per_rtt())
             }
