@@ -112,7 +112,7 @@ fn a_change_may_mean_several_entries_and_a_number_a_name() {
         changes.iter().for_each(|change| document.set(*change));
         document.plan().unwrap().points.remove(0).scenario
     };
-    let to = |changes: &[&str]| plan(changes).flows.iter().map(|flow| flow.to.index()).collect::<Vec<_>>();
+    let to = |changes: &[&str]| plan(changes).flows.iter().map(|flow| flow.to.0).collect::<Vec<_>>();
     let far = to(&[]);
     assert_eq!(to(&["flow.b-*.to=2", "flow.c*.to=2"]), [far[0], far[0] - 1, far[0] - 1]);
     assert_eq!(to(&["flow.*.to=2"]), vec![far[0] - 1; 3]);

@@ -29,10 +29,8 @@ pub(crate) type Values = BTreeMap<(String, String), Vec<f64>>;
 pub(crate) type Computed = fn(&Context<'_>) -> Values;
 
 /// All there is, by name.
-pub(crate) const ALL: &[(&str, Computed)] = &[
-    ("rfc4828::table_01", rfc4828::table_01),
-    ("rhee_xu::figure_13", rhee_xu::figure_13),
-];
+pub(crate) const ALL: &[(&str, Computed)] =
+    &[("rfc4828::table_01", rfc4828::table_01), ("rhee_xu::figure_13", rhee_xu::figure_13)];
 
 impl Context<'_> {
     /// Fills the table with one value for each row and column.
