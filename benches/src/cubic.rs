@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use quinn_proto::congestion::{ControllerFactory, CubicConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig, RttEstimator, ServerConfig, TransportConfig};
+use quinn_proto::{
+    ClientConfig, DatagramEvent, Endpoint, EndpointConfig, RttEstimator, ServerConfig, TransportConfig,
+};
 
 use crate::SIZE;
 
@@ -147,7 +149,9 @@ fn estimate() -> Result<RttEstimator, Box<dyn Error>> {
             let mut answer = Vec::new();
             match far.handle(now, here(1), None, None, bytes.as_slice().into(), &mut answer) {
                 Some(DatagramEvent::NewConnection(incoming)) => {
-                    far_connection = Some(far.accept(incoming, now, &mut answer, None).map_err(|e| format!("{:?}", e.cause))?);
+                    far_connection = Some(
+                        far.accept(incoming, now, &mut answer, None).map_err(|e| format!("{:?}", e.cause))?,
+                    );
                 }
                 Some(DatagramEvent::ConnectionEvent(_, event)) => {
                     if let Some((_, connection)) = &mut far_connection {

@@ -10,14 +10,16 @@ use std::hint::black_box;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{IpAddress, TcpControl, TcpPacket, TcpRepr, TcpSeqNumber, TcpTimestampRepr};
 use tfrc_dccp::wire::{
-    Elapsed, Header, Integrity, LossInterval, LossIntervals, Nonce, Opt, OptionList, Packet, PacketType, SeqAck,
-    options,
+    Elapsed, Header, Integrity, LossInterval, LossIntervals, Nonce, Opt, OptionList, Packet, PacketType,
+    SeqAck, options,
 };
 use tfrc_units::{Duration, SeqNo48};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().collect();
-    let [_, which, packets, rest @ ..] = words.as_slice() else { return Err("codec tfrc|tcp|nothing PACKETS".into()) };
+    let [_, which, packets, rest @ ..] = words.as_slice() else {
+        return Err("codec tfrc|tcp|nothing PACKETS".into());
+    };
     let packets: u32 = packets.parse()?;
     let intervals = rest.first().map_or(Ok(9), |text| text.parse())?;
     let sum = match which.as_str() {
@@ -47,7 +49,10 @@ fn tfrc(packets: u32, count: usize) -> Result<u64, Box<dyn Error>> {
             ccval: 0,
             coverage: 0,
             header: Header::Ack {
-                numbers: SeqAck::Long { seq: SeqNo48::new(u64::from(n)), ack: SeqNo48::new(u64::from(n) + 7) },
+                numbers: SeqAck::Long {
+                    seq: SeqNo48::new(u64::from(n)),
+                    ack: SeqNo48::new(u64::from(n) + 7),
+                },
             },
             options: list.padded(),
             payload: &[],
@@ -59,7 +64,9 @@ fn tfrc(packets: u32, count: usize) -> Result<u64, Box<dyn Error>> {
             match item?.option {
                 Ok(Opt::ReceiveRate(rate)) => sum += u64::from(rate),
                 Ok(Opt::LossEventRate(inverse)) => sum += u64::from(inverse),
-                Ok(Opt::LossIntervals(intervals)) => sum += intervals.iter().map(|i| u64::from(i.data_length)).sum::<u64>(),
+                Ok(Opt::LossIntervals(intervals)) => {
+                    sum += intervals.iter().map(|i| u64::from(i.data_length)).sum::<u64>()
+                }
                 Ok(Opt::ElapsedTime(elapsed)) => sum += elapsed.duration().as_nanos(),
                 _ => {}
             }

@@ -1,19 +1,23 @@
-//! `core tfrc|cubic|nothing PACKETS`: the work of one rate control, to be counted by callgrind.
+//! `core tfrc|receiver|cubic|nothing PACKETS`: the work of one rate control, to be counted by callgrind. `receiver` leaves our sender
+//! out: the difference from `tfrc` is the sender alone, which is what the others are.
 
 use std::error::Error;
 
-use tfrc::{
-    Arrival, Config, Feedback, LossReport, PacketKind, Receiver, SendDecision, Sender,
-};
+use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, SendDecision, Sender};
 use tfrc_benches::{Controller, RTT_NS, SIZE, drive};
 use tfrc_units::{Duration, Ecn, Instant};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().collect();
-    let [_, which, packets] = words.as_slice() else { return Err("core tfrc|cubic|nothing PACKETS".into()) };
+    let [_, which, packets] = words.as_slice() else {
+        return Err("core tfrc|receiver|cubic|nothing PACKETS".into());
+    };
     let packets = packets.parse()?;
     let state = match which.as_str() {
         "tfrc" => drive(&mut Ours::new(), packets),
+        "receiver" => {
+            drive(&mut ReceiverOnly { receiver: Receiver::new(&Config::default()), reports: 0 }, packets)
+        }
         #[cfg(feature = "quinn")]
         "cubic" => drive(&mut tfrc_benches::cubic::Cubic::new()?, packets),
         "nothing" => drive(&mut Nothing(0), packets),
@@ -78,21 +82,7 @@ impl Controller for Ours {
     fn acknowledged(&mut self, now: u64, _: u64, number: u64, _: bool) {
         // The receiver sees the packet half a round-trip time earlier; that it is told later changes no work.
         let now = Instant::from_nanos(now);
-        self.receiver.handle_timeout(now);
-        self.receiver.on_packet(
-            now,
-            Arrival {
-                seq: number,
-                size: SIZE,
-                ecn: Ecn::NotEct,
-                rtt: Some(Duration::from_nanos(RTT_NS)),
-                window_counter: 0,
-                sent_at: None,
-                round: 0,
-                kind: PacketKind::Data,
-                non_data_before: 0,
-            },
-        );
+        arrive(&mut self.receiver, now, number);
         if let Some(report) = self.receiver.poll_feedback(now) {
             let new = report.loss_events > self.loss_events;
             self.loss_events = report.loss_events;
@@ -111,5 +101,46 @@ impl Controller for Ours {
 
     fn state(&self) -> u64 {
         self.sender.allowed_rate().bytes_per_sec().to_bits() ^ self.loss_events ^ self.decisions
+    }
+}
+
+/// A packet at the receiver.
+fn arrive(receiver: &mut Receiver, now: Instant, number: u64) {
+    receiver.handle_timeout(now);
+    receiver.on_packet(
+        now,
+        Arrival {
+            seq: number,
+            size: SIZE,
+            ecn: Ecn::NotEct,
+            rtt: Some(Duration::from_nanos(RTT_NS)),
+            window_counter: 0,
+            sent_at: None,
+            round: 0,
+            kind: PacketKind::Data,
+            non_data_before: 0,
+        },
+    );
+}
+
+/// The receiver of [`Ours`] without its sender: it sees the same and does the same.
+struct ReceiverOnly {
+    receiver: Receiver,
+    reports: u64,
+}
+
+impl Controller for ReceiverOnly {
+    fn sent(&mut self, _: u64, _: u64) {}
+
+    fn acknowledged(&mut self, now: u64, _: u64, number: u64, _: bool) {
+        let now = Instant::from_nanos(now);
+        arrive(&mut self.receiver, now, number);
+        self.reports += u64::from(self.receiver.poll_feedback(now).is_some());
+    }
+
+    fn lost(&mut self, _: u64, _: u64, _: u64) {}
+
+    fn state(&self) -> u64 {
+        self.reports ^ self.receiver.loss_events()
     }
 }

@@ -140,6 +140,16 @@ fn a_reader_that_goes_away_is_no_failure() {
     }
 }
 
+/// A promise that the user's own cap breaks. Nobody has to answer for that.
+#[test]
+fn a_cap_below_the_guarantee_is_refused() {
+    let line = ["send", "127.0.0.1:9", "-n", "1kB", "-b", "400k", "--guarantee", "500k", "--dscp", "af11"];
+    let output = tfrc(&line);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("cannot be kept below a cap") && err.contains("hint: use -b"), "{err}");
+}
+
 /// design: a guarantee without a mark is refused unless the circuit breaker is on. Nobody has to answer for that.
 #[test]
 fn a_guarantee_without_mark_and_circuit_breaker_is_refused() {

@@ -63,7 +63,7 @@ pub mod wire;
 pub use ccid::{Ccid, SkippedNumbers, Verification};
 pub use connection::{
     Closed, ClosedBy, Connection, ConnectionConfig, EcnSending, Encapsulation, Event, FeedbackProfile,
-    PathMtuDiscovery, Received, SendError, Silence, State, Stats, Transmit, Wake, WakeReason,
+    PathError, PathMtuDiscovery, Received, SendError, Silence, State, Stats, Transmit, Wake, WakeReason,
 };
 pub use endpoint::{
     Carrier, ConnectConfig, ConnectError, ConnectionId, Endpoint, EndpointConfig, EndpointStats, Listen,

@@ -1,4 +1,4 @@
-//! No heap allocation for a data packet in steady state: what grows has grown by then, and buffers are used again.
+//! No heap allocation for a packet, be it data or feedback, in steady state: what grows has grown by then, and buffers are used again.
 
 use std::net::SocketAddr;
 
@@ -137,8 +137,7 @@ impl Network {
     }
 }
 
-/// 20,000 datagrams, of which one in a hundred is lost, and their feedback. All that is left is the sender's: p from the loss intervals
-/// that a feedback packet reports takes a list of them, which grows three times.
+/// 20,000 datagrams, of which one in a hundred is lost, and their feedback.
 #[test]
 fn a_packet_allocates_nothing() {
     let mut network = Network::new(100);
@@ -153,11 +152,5 @@ fn a_packet_allocates_nothing() {
         received > 19_000 && (1_000..3_000).contains(&reported),
         "{received} datagrams, {reported} reports"
     );
-    let bytes = seen.bytes_total;
-    assert!(
-        seen.count_total <= 3 * reported,
-        "{} allocations, {bytes} bytes, {reported} reports",
-        seen.count_total
-    );
-    assert_eq!(seen.count_current, 0, "what was allocated is freed again");
+    assert_eq!(seen.count_total, 0, "{} bytes for {reported} reports", seen.bytes_total);
 }

@@ -52,8 +52,7 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
         FlowKind::Tfrc(tfrc) => {
             let receiver = TfrcReceiver::new(&tfrc.config, start);
             let (receiver, peer) = put(engine, *to, Any::TfrcReceiver(Box::new(receiver)));
-            let sender = TfrcSender::new(SenderSetup {
-                config: tfrc.config,
+            let setup = SenderSetup {
                 peer,
                 flow: id,
                 header: tfrc.header,
@@ -61,7 +60,8 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
                 stop,
                 ecn: tfrc.ecn,
                 precedence: tfrc.precedence,
-            });
+            };
+            let sender = TfrcSender::new(&tfrc.config, setup);
             (receiver, put(engine, *from, Any::TfrcSender(Box::new(sender))).0)
         }
         FlowKind::Dccp(dccp) => {

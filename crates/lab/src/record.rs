@@ -212,6 +212,33 @@ pub struct Summary {
     pub rtt_s: Option<f64>,
     /// Packets the sender dropped because their deadline had passed.
     pub late_dropped_packets: Option<u64>,
+    /// Longest datagram that the path carries in a packet, as far as is known at the end, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_datagram_bytes: Option<u64>,
+    /// Packets sent to find out what lengths the path carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_probes: Option<u64>,
+    /// Statements of the receiver that were cut down because the record of what was sent rules them out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrected_feedback: Option<u64>,
+    /// Reports refused: they acknowledged what was not sent, or were overtaken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_feedback: Option<u64>,
+    /// Sequence numbers left out on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped_numbers: Option<u64>,
+    /// Packets that did not fit the connection: outside of the windows, or of a wrong type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invalid_packets: Option<u64>,
+    /// Packets received before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_packets: Option<u64>,
+    /// Packets received with a congestion mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked_packets: Option<u64>,
+    /// Datagrams that arrived and were dropped because they were not read in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_dropped_packets: Option<u64>,
     /// Rate of the bottleneck, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck_bps: Option<f64>,

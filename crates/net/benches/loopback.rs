@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use tfrc_net::io::Offload;
-use tfrc_net::{Accept, Endpoint, Options};
+use tfrc_net::{Accept, Endpoint, Options, Recordings};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -90,6 +90,14 @@ fn cpu() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
+/// A thread that profilers can tell from others.
+fn named<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<thread::JoinHandle<T>> {
+    Ok(thread::Builder::new().name(name.to_owned()).spawn(work)?)
+}
+
 /// A connected socket in a loop, and another in a loop.
 fn bare(bytes: usize, time: Duration) -> Result<Cost> {
     let receiver = UdpSocket::bind(SocketAddr::from((ANY, 0)))?;
@@ -99,13 +107,13 @@ fn bare(bytes: usize, time: Duration) -> Result<Cost> {
     receiver.set_read_timeout(Some(Duration::from_millis(50)))?;
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
-    let reading = thread::spawn(move || {
+    let reading = named("bare-rx", move || {
         let (mut buffer, mut packets, before) = (vec![0; 65536], 0u64, cpu());
         while !stopped.load(Ordering::Relaxed) {
             packets += u64::from(receiver.recv(&mut buffer).is_ok());
         }
         (packets, cpu() - before)
-    });
+    })?;
     let (data, mut sent, before, begin) = (vec![1; bytes], 0u64, cpu(), Instant::now());
     while begin.elapsed() < time {
         for _ in 0..64 {
@@ -127,7 +135,7 @@ fn bare(bytes: usize, time: Duration) -> Result<Cost> {
 /// A connection whose application always has more to send.
 fn ours(bytes: usize, time: Duration, offload: Offload) -> Result<Cost> {
     let (tell, address) = mpsc::channel();
-    let reading = thread::spawn(move || -> Result<(u64, f64)> {
+    let reading = named("ours-rx", move || -> Result<(u64, f64)> {
         runtime()?.block_on(async {
             let options = Options { accept: Accept::One, ..Options::default() };
             let endpoint = Endpoint::bind(SocketAddr::from((ANY, 0)), &options)?;
@@ -147,12 +155,12 @@ fn ours(bytes: usize, time: Duration, offload: Offload) -> Result<Cost> {
             endpoint.shut_down().await?;
             Ok((packets - since.0, used))
         })
-    });
+    })?;
     let to = address.recv()?;
-    let sending = thread::spawn(move || -> Result<(u64, f64, f64, f64)> {
+    let sending = named("ours-tx", move || -> Result<(u64, f64, f64, f64)> {
         runtime()?.block_on(async {
             let options = Options { segment_bytes: bytes as u32, offload, ..Options::default() };
-            let endpoint = Endpoint::bind(SocketAddr::from((ANY, 0)), &options)?;
+            let endpoint = Endpoint::towards(to, &options, Recordings::default())?;
             let connection = endpoint.connect(to).await?;
             let mut begin = Instant::now();
             let (mut packets, mut warm, mut before) = (0u64, false, 0.0);
@@ -172,15 +180,12 @@ fn ours(bytes: usize, time: Duration, offload: Offload) -> Result<Cost> {
             connection.flushed().await;
             connection.close().await;
             let status = connection.status();
-            if std::env::var_os("DBG").is_some() {
-                println!("{status:?}");
-            }
             let lost =
                 f64::from(status.reported_loss_events as u32) / status.stats.sent_data_packets.max(1) as f64;
             endpoint.shut_down().await?;
             Ok((packets, used, elapsed, lost))
         })
-    });
+    })?;
     let (sent, sender_cpu, elapsed, lost) = sending.join().map_err(|_| "the sender panicked")??;
     let (received, receiver_cpu) = reading.join().map_err(|_| "the receiver panicked")??;
     Ok(Cost {

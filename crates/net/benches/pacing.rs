@@ -16,7 +16,7 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
-use tfrc_net::{Accept, Endpoint, Options};
+use tfrc_net::{Accept, Endpoint, Options, Recordings};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -64,11 +64,11 @@ fn now(clock: ClockId) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Microseconds between the time asked for and the time woken at.
+/// How late a thread wakes up.
 fn bare(seconds: u64) -> Result<Vec<f64>> {
     let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
     let mut at = now(ClockId::Monotonic);
-    let mut late = Vec::new();
+    let mut woken = Vec::new();
     for _ in 0..seconds * 1000 {
         at += PERIOD_NS;
         let value = Timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 };
@@ -79,12 +79,36 @@ fn bare(seconds: u64) -> Result<Vec<f64>> {
             &Itimerspec { it_interval: never, it_value: value },
         )?;
         rustix::io::read(&fd, &mut [0u8; 8])?;
-        late.push((now(ClockId::Monotonic) - at) as f64 / 1e3);
+        woken.push(now(ClockId::Monotonic) as f64 / 1e3);
     }
-    Ok(sorted(late))
+    Ok(lateness(&woken))
 }
 
-/// Microseconds between the even times that fit the arrivals best from below and the kernel's time of arrival; the sender's CPU.
+/// Microseconds between when each packet was due and when it came, sorted. The next one is due a millisecond after the last was, or half
+/// a millisecond after the last came if that was later still: that is the pacing rule (`BurstCredit::RoundTripOrHalfGap`). Between two
+/// such new beginnings the earliest packet counts as punctual.
+fn lateness(times: &[f64]) -> Vec<f64> {
+    let (gap, credit) = (PERIOD_NS as f64 / 1e3, PERIOD_NS as f64 / 2e3);
+    let (mut all, mut since): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    let mut due = times.first().copied().unwrap_or_default();
+    for time in times {
+        since.push(time - due);
+        due += gap;
+        if time - (due - gap) > credit {
+            due = time - credit + gap;
+            settle(&mut since, &mut all);
+        }
+    }
+    settle(&mut since, &mut all);
+    sorted(all)
+}
+
+fn settle(since: &mut Vec<f64>, all: &mut Vec<f64>) {
+    let least = since.iter().copied().fold(f64::INFINITY, f64::min);
+    all.extend(since.drain(..).map(|late| late - least));
+}
+
+/// How late packets come; the sender's CPU.
 fn ours(seconds: u64) -> Result<(Vec<f64>, f64)> {
     let (tell, address) = mpsc::channel();
     let reading = thread::spawn(move || -> Result<Vec<f64>> {
@@ -107,7 +131,7 @@ fn ours(seconds: u64) -> Result<(Vec<f64>, f64)> {
         runtime()?.block_on(async {
             let cap_bps = Some(1000.0 * 8.0 * BYTES as f64);
             let options = Options { segment_bytes: BYTES as u32, cap_bps, ..Options::default() };
-            let endpoint = Endpoint::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &options)?;
+            let endpoint = Endpoint::towards(to, &options, Recordings::default())?;
             let connection = endpoint.connect(to).await?;
             let (begin, before) = (Instant::now(), now(ClockId::ThreadCPUTime));
             while begin.elapsed() < Duration::from_secs(seconds + 1) {
@@ -125,13 +149,7 @@ fn ours(seconds: u64) -> Result<(Vec<f64>, f64)> {
     let arrivals = reading.join().map_err(|_| "the receiver panicked")??;
     // The first second is slow start.
     let steady = arrivals.get(1000..).ok_or("too few packets")?;
-    let offsets: Vec<f64> = steady.iter().enumerate().map(|(i, at)| at - 1000.0 * i as f64).collect();
-    // Send times missed by more than a round-trip time are not made up for: the grid begins anew, so it is fitted to each 100 packets.
-    let late = offsets.chunks(100).flat_map(|chunk| {
-        let least = chunk.iter().copied().fold(f64::INFINITY, f64::min);
-        chunk.iter().map(move |offset| offset - least)
-    });
-    Ok((sorted(late.collect()), cpu))
+    Ok((lateness(steady), cpu))
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime> {

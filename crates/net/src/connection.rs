@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use tfrc::RateChange;
 use tfrc_dccp::{Closed, ConnectionId, Received};
+use tokio::sync::Notify;
 
 use crate::LatePolicy;
 use crate::endpoint::Shared;
@@ -14,6 +15,7 @@ use crate::status::Status;
 pub struct Connection {
     shared: Arc<Shared>,
     id: ConnectionId,
+    changed: Arc<Notify>,
 }
 
 /// Why a connection did not come to be.
@@ -26,6 +28,12 @@ pub enum ConnectError {
     /// It could not be begun.
     #[error(transparent)]
     Start(#[from] tfrc_dccp::ConnectError),
+    /// The endpoint was made for connections to one peer, and this is another one.
+    #[error("this endpoint connects to {peer} only")]
+    OtherPeer {
+        /// Whom it was made for.
+        peer: SocketAddr,
+    },
     /// The endpoint has ended.
     #[error("the local endpoint has ended")]
     EndpointEnded,
@@ -49,8 +57,10 @@ pub enum SendError {
 }
 
 impl Connection {
-    pub(crate) fn new(shared: Arc<Shared>, id: ConnectionId) -> Self {
-        Self { shared, id }
+    /// Its slot is there: `state` is that of `shared`.
+    pub(crate) fn new(shared: &Arc<Shared>, id: ConnectionId, state: &State) -> Self {
+        let changed = state.slots.get(&id).map(|slot| Arc::clone(&slot.changed)).unwrap_or_default();
+        Self { shared: Arc::clone(shared), id, changed }
     }
 
     /// The peer's address; `None` once everything about the connection is forgotten.
@@ -61,7 +71,7 @@ impl Connection {
 
     /// Chooses what happens to data that the rate cannot carry at once. What waits now stays under the old policy's clock.
     pub fn set_late_policy(&self, policy: LatePolicy) {
-        self.with_slot(|_, slot| slot.queue.set_policy(policy));
+        self.with_slot(|slot| slot.queue.set_policy(policy));
     }
 
     /// Hands over a datagram. It waits in a queue for the rate control; with [`LatePolicy::Wait`] this call waits while the
@@ -71,27 +81,39 @@ impl Connection {
     /// [`SendError`].
     pub async fn send(&self, datagram: Vec<u8>) -> Result<(), SendError> {
         let mut datagram = Some(datagram);
-        self.until(|state, id, now| {
-            let limit = state.machine.connection(id).map_or(0, tfrc_dccp::Connection::max_datagram);
-            let Some(slot) = state.slots.get_mut(&id) else { return Some(Err(SendError::Closed)) };
-            if !matches!(slot.standing, Standing::Open | Standing::Connecting) {
-                return Some(Err(SendError::Closed));
-            }
-            let data = datagram.take()?;
-            if data.len() > limit {
-                return Some(Err(SendError::TooLong { length: data.len(), limit }));
-            }
-            match slot.queue.push(now, data) {
-                Ok(()) => Some(Ok(())),
-                Err(data) => {
-                    datagram = Some(data);
-                    None
+        let mut wake = false;
+        let outcome = self
+            .until(|state, id| {
+                let limit = state.machine.connection(id).map_or(0, tfrc_dccp::Connection::max_datagram);
+                let Some(slot) = state.slots.get_mut(&id) else { return Some(Err(SendError::Closed)) };
+                if !matches!(slot.standing, Standing::Open | Standing::Connecting) {
+                    return Some(Err(SendError::Closed));
                 }
-            }
-        })
-        .await
-        .unwrap_or(Err(SendError::Closed))
-        .inspect(|()| self.shared.wake.notify_one())
+                let data = datagram.take()?;
+                if data.len() > limit {
+                    return Some(Err(SendError::TooLong { length: data.len(), limit }));
+                }
+                // Who has something waiting is seen to already.
+                wake = slot.queue.is_empty();
+                match slot.queue.push(self.shared.clock.now(), data) {
+                    Ok(()) => {
+                        if wake {
+                            state.touch(id);
+                        }
+                        Some(Ok(()))
+                    }
+                    Err(data) => {
+                        datagram = Some(data);
+                        None
+                    }
+                }
+            })
+            .await
+            .unwrap_or(Err(SendError::Closed));
+        if wake {
+            self.shared.wake.notify_one();
+        }
+        outcome
     }
 
     /// The longest datagram that fits into a packet now, in bytes.
@@ -102,7 +124,7 @@ impl Connection {
 
     /// Waits until everything handed over has gone out, or the connection is over.
     pub async fn flushed(&self) {
-        self.until(|state, id, _| {
+        self.until(|state, id| {
             let slot = state.slots.get(&id)?;
             (slot.queue.is_empty() || matches!(slot.standing, Standing::Over(_))).then_some(())
         })
@@ -112,9 +134,8 @@ impl Connection {
     /// The next datagram received, in order of arrival; `None` when the peer has asked for the end, or the connection is over,
     /// and all has been read. Cancel-safe.
     pub async fn recv(&self) -> Option<Received> {
-        self.until(|state, id, _| {
-            if let Some(received) = state.machine.connection_to_read(id).and_then(tfrc_dccp::Connection::recv)
-            {
+        self.until(|state, id| {
+            if let Some(received) = state.machine.recv(id) {
                 return Some(Some(received));
             }
             let slot = state.slots.get_mut(&id)?;
@@ -140,20 +161,24 @@ impl Connection {
         }
     }
 
-    /// The changes of the allowed rate since the last call, oldest first; up to 4096 are kept.
+    /// The changes of the allowed rate since the last call, oldest first; up to 4096 are kept, and 32 until the first call.
     #[must_use]
     pub fn take_rate_changes(&self) -> Vec<RateChange> {
-        self.with_slot(|_, slot| slot.rate_changes.drain(..).collect()).unwrap_or_default()
+        self.with_slot(Slot::take_rate_changes).unwrap_or_default()
     }
 
     /// Closes the connection once what was handed over has gone out, and waits for the peer to agree. How it ended; `None` if the
     /// endpoint ended first.
     pub async fn close(&self) -> Option<Closed> {
-        self.with_slot(|_, slot| {
-            if matches!(slot.standing, Standing::Open | Standing::Connecting) {
+        {
+            let mut state = self.shared.state();
+            if let Some(slot) = state.slots.get_mut(&self.id)
+                && matches!(slot.standing, Standing::Open | Standing::Connecting)
+            {
                 slot.standing = Standing::Finishing;
             }
-        });
+            state.touch(self.id);
+        }
         self.shared.wake.notify_one();
         self.over().await
     }
@@ -168,7 +193,7 @@ impl Connection {
     }
 
     async fn over(&self) -> Option<Closed> {
-        self.until(|state, id, _| match &state.slots.get(&id)?.standing {
+        self.until(|state, id| match &state.slots.get(&id)?.standing {
             Standing::Over(closed) => Some(closed.clone()),
             _ => None,
         })
@@ -176,7 +201,7 @@ impl Connection {
     }
 
     pub(crate) async fn established(&self) -> Result<(), ConnectError> {
-        self.until(|state, id, _| match &state.slots.get(&id)?.standing {
+        self.until(|state, id| match &state.slots.get(&id)?.standing {
             Standing::Connecting => None,
             Standing::Over(closed) => Some(Err(ConnectError::Refused(closed.clone()))),
             _ => Some(Ok(())),
@@ -186,30 +211,27 @@ impl Connection {
     }
 
     /// Waits until `answer` has one; `None` when the driver has ended without.
-    async fn until<T>(
-        &self,
-        mut answer: impl FnMut(&mut State, ConnectionId, tfrc_units::Instant) -> Option<T>,
-    ) -> Option<T> {
-        let changed = self.with_slot(|_, slot| Arc::clone(&slot.changed))?;
+    async fn until<T>(&self, mut answer: impl FnMut(&mut State, ConnectionId) -> Option<T>) -> Option<T> {
+        let mut ask = || {
+            let mut state = self.shared.state();
+            let answer = answer(&mut state, self.id);
+            if answer.is_some() || state.ended { Some(answer) } else { None }
+        };
+        // Mostly there is no need to wait.
+        if let Some(answer) = ask() {
+            return answer;
+        }
         loop {
-            let notified = changed.notified();
-            {
-                let now = self.shared.clock.now();
-                let mut state = self.shared.state();
-                if let Some(answer) = answer(&mut state, self.id, now) {
-                    return Some(answer);
-                }
-                if state.ended {
-                    return None;
-                }
+            let notified = self.changed.notified();
+            if let Some(answer) = ask() {
+                return answer;
             }
             notified.await;
         }
     }
 
-    fn with_slot<T>(&self, f: impl FnOnce(tfrc_units::Instant, &mut Slot) -> T) -> Option<T> {
-        let now = self.shared.clock.now();
-        self.shared.state().slots.get_mut(&self.id).map(|slot| f(now, slot))
+    fn with_slot<T>(&self, f: impl FnOnce(&mut Slot) -> T) -> Option<T> {
+        self.shared.state().slots.get_mut(&self.id).map(f)
     }
 }
 
@@ -222,6 +244,9 @@ impl Drop for Connection {
 fn explain(closed: &Closed) -> String {
     let text = closed.text.as_ref().map_or(String::new(), |text| format!(" ({text})"));
     match closed.by {
+        tfrc_dccp::ClosedBy::Unreachable => {
+            "nobody listens there: the network reports the port unreachable".to_owned()
+        }
         tfrc_dccp::ClosedBy::OurReset => format!("no answer: gave up ({:?}){text}", closed.code),
         _ => format!("refused by the peer: {:?}{text}", closed.code),
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::endpoint::Shared;
-use crate::io::{Socket, Timer};
+use crate::io::{Outgoing, Socket, Timer};
 use crate::train::Trains;
 
 /// Rounds of reading before the machine's answers are sent.
@@ -26,17 +26,22 @@ pub(crate) async fn run(shared: Arc<Shared>, mut socket: Socket, mut timer: Time
 async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Result<()> {
     let mut buffer = Vec::with_capacity(2048);
     let mut out = Trains::default();
+    let mut too_long = Vec::new();
     loop {
         for _ in 0..READS {
-            if socket.receive()? == 0 {
+            if socket.receive()? > 0 {
+                let mut state = shared.state();
+                for datagram in socket.incoming() {
+                    state.datagram(datagram.at, datagram.from, datagram.ecn, datagram.bytes);
+                }
+            }
+            if socket.is_drained() {
                 break;
             }
-            let mut state = shared.state();
-            for datagram in socket.incoming() {
-                state.heard = datagram.at;
-                state.machine.datagram(datagram.at, datagram.from, datagram.ecn, datagram.bytes);
-            }
         }
+        socket.take_errors(|to, quoted, error| {
+            shared.state().machine.path_error(shared.clock.now(), to, quoted, error);
+        })?;
         // Systems take offload back when a network card cannot do it.
         out.limit(socket.longest_train());
         let (next, new) = {
@@ -49,15 +54,18 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         if new {
             shared.accepted.notify_waiters();
         }
-        let mut too_long = Vec::new();
-        for datagram in out.trains() {
+        let mut broken = None;
+        let failed = |datagram: Outgoing<'_>, error| {
             // A datagram that the path or the system does not take is lost, as it might be further on.
-            let Err(error) = socket.send(datagram).await else { continue };
             if quinn_udp::is_msg_size_err(&error) {
                 too_long.push((datagram.to, datagram.segment.unwrap_or(datagram.bytes.len())));
             } else if !is_loss(&error) {
-                return Err(error);
+                broken = Some(error);
             }
+        };
+        socket.send_all(|n| out.get(n), failed).await;
+        if let Some(error) = broken {
+            return Err(error);
         }
         for (to, length) in too_long.drain(..) {
             let length = u64::try_from(length).unwrap_or(u64::MAX);
@@ -67,15 +75,42 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         if shared.is_stopping() {
             return Ok(());
         }
-        timer.arm(next)?;
-        // Busy or not, the application has its turn.
-        tokio::task::yield_now().await;
-        tokio::select! {
-            readable = socket.readable() => readable?,
-            expired = timer.expired() => expired?,
-            () = shared.wake.notified() => {}
+        timer.fire_by(next)?;
+        let something = async {
+            tokio::select! {
+                biased;
+                () = shared.wake.notified() => Ok(()),
+                expired = timer.expired() => expired,
+                readable = socket.readable() => readable,
+            }
+        };
+        if waited_for(something).await? == Waited::Not {
+            // Busy or not, the application has its turn.
+            tokio::task::yield_now().await;
         }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waited {
+    /// Others could run meanwhile.
+    Some,
+    Not,
+}
+
+/// Waits, and says whether that was necessary.
+async fn waited_for(something: impl Future<Output = io::Result<()>>) -> io::Result<Waited> {
+    let mut something = std::pin::pin!(something);
+    let mut waited = Waited::Not;
+    std::future::poll_fn(|context| {
+        let polled = something.as_mut().poll(context);
+        if polled.is_pending() {
+            waited = Waited::Some;
+        }
+        polled
+    })
+    .await?;
+    Ok(waited)
 }
 
 /// No route, no buffers: the datagram is gone, the endpoint lives.

@@ -1,5 +1,5 @@
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,6 +47,8 @@ impl Shared {
 pub struct Endpoint {
     shared: Arc<Shared>,
     local: SocketAddr,
+    /// The only one that can be connected to.
+    peer: Option<SocketAddr>,
     driver: JoinHandle<io::Result<()>>,
 }
 
@@ -111,6 +113,27 @@ impl Endpoint {
         options: &Options,
         recordings: Recordings,
     ) -> Result<Self, BindError> {
+        Self::open(address, None, options, recordings)
+    }
+
+    /// Opens a UDP port for connections to one peer. The system sends with less work then, and lets nothing from others through.
+    ///
+    /// # Errors
+    /// [`BindError`]; also when there is no route to the peer.
+    pub fn towards(peer: SocketAddr, options: &Options, recordings: Recordings) -> Result<Self, BindError> {
+        let any: IpAddr = match peer {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        Self::open(SocketAddr::new(any, 0), Some(peer), options, recordings)
+    }
+
+    fn open(
+        address: SocketAddr,
+        peer: Option<SocketAddr>,
+        options: &Options,
+        recordings: Recordings,
+    ) -> Result<Self, BindError> {
         options.check_marking()?;
         let system = |what| move |source| BindError::System { what, source };
         let clock = Clock::start();
@@ -120,6 +143,9 @@ impl Endpoint {
         let mut socket =
             Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
         socket.set_offload(options.offload);
+        if let Some(peer) = peer {
+            socket.connect(peer).map_err(|source| BindError::Address { address: peer, source })?;
+        }
         let local = socket.local_addr().map_err(|source| BindError::Address { address, source })?;
         socket.set_dscp(options.dscp).map_err(system("DSCP"))?;
         let timer = Timer::new(clock).map_err(system("timer"))?;
@@ -141,7 +167,7 @@ impl Endpoint {
             stopping: AtomicBool::new(false),
         });
         let driver = tokio::spawn(driver::run(Arc::clone(&shared), socket, timer));
-        Ok(Self { shared, local, driver })
+        Ok(Self { shared, local, peer, driver })
     }
 
     /// The address bound to.
@@ -161,14 +187,16 @@ impl Endpoint {
     /// # Errors
     /// [`ConnectError`].
     pub async fn connect(&self, to: SocketAddr) -> Result<Connection, ConnectError> {
-        let id = {
+        if let Some(peer) = self.peer.filter(|peer| *peer != to) {
+            return Err(ConnectError::OtherPeer { peer });
+        }
+        let connection = {
             let mut state = self.shared.state();
             let id = state.machine.connect(self.shared.clock.now(), to)?;
             state.add_slot(id, Standing::Connecting);
-            id
+            Connection::new(&self.shared, id, &state)
         };
         self.shared.wake.notify_one();
-        let connection = Connection::new(Arc::clone(&self.shared), id);
         connection.established().await?;
         Ok(connection)
     }
@@ -180,7 +208,7 @@ impl Endpoint {
             {
                 let mut state = self.shared.state();
                 if let Some(id) = state.incoming.pop_front() {
-                    return Some(Connection::new(Arc::clone(&self.shared), id));
+                    return Some(Connection::new(&self.shared, id, &state));
                 }
                 if state.ended {
                     return None;
@@ -235,6 +263,7 @@ impl Shared {
         } else {
             slot.orphan = true;
             slot.standing = Standing::Finishing;
+            state.touch(id);
         }
         self.wake.notify_one();
     }

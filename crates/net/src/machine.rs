@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event, Listen};
+use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event, Listen, PathError, Received};
 use tfrc_units::{Ecn, Instant};
 
 use crate::Options;
@@ -55,12 +55,19 @@ impl Machine {
         Ok(id)
     }
 
-    pub(crate) fn datagram(&mut self, at: Instant, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+    /// The connection it was for, if any.
+    pub(crate) fn datagram(
+        &mut self,
+        at: Instant,
+        from: SocketAddr,
+        ecn: Ecn,
+        bytes: &[u8],
+    ) -> Option<ConnectionId> {
         let at = self.record(at, || Record::Datagram { from, ecn, bytes: bytes.to_vec() });
         if let Some(capture) = &mut self.capture {
             capture.received(at, from, ecn, bytes);
         }
-        self.endpoint.handle_datagram(at, from, ecn, bytes);
+        self.endpoint.handle_datagram(at, from, ecn, bytes)
     }
 
     pub(crate) fn timeout(&mut self, now: Instant) {
@@ -72,11 +79,11 @@ impl Machine {
         &mut self,
         now: Instant,
         id: ConnectionId,
-        bytes: &[u8],
+        bytes: Vec<u8>,
     ) -> Result<(), tfrc_dccp::SendError> {
         let connection = self.number(id);
-        let now = self.record(now, || Record::Send { connection, bytes: bytes.to_vec() });
-        self.endpoint.send(now, id, bytes)
+        let now = self.record(now, || Record::Send { connection, bytes: bytes.clone() });
+        self.endpoint.send_owned(now, id, bytes)
     }
 
     pub(crate) fn close(&mut self, now: Instant, id: ConnectionId) {
@@ -115,6 +122,12 @@ impl Machine {
                 connection.path_refuses(now, length);
             }
         }
+    }
+
+    /// The network says something about a datagram to this address that began so.
+    pub(crate) fn path_error(&mut self, now: Instant, to: SocketAddr, quoted: &[u8], error: PathError) {
+        let now = self.record(now, || Record::PathError { to, error, quoted: quoted.to_vec() });
+        self.endpoint.handle_path_error(now, to, quoted, error);
     }
 
     /// Takes no more connections.
@@ -162,9 +175,9 @@ impl Machine {
         usize::try_from(number).ok().and_then(|i| self.ids.get(i)).copied()
     }
 
-    /// For reading what has arrived, which changes nothing that goes out.
-    pub(crate) fn connection_to_read(&mut self, id: ConnectionId) -> Option<&mut Connection> {
-        self.endpoint.connection_mut(id)
+    /// The oldest datagram that waits to be read.
+    pub(crate) fn recv(&mut self, id: ConnectionId) -> Option<Received> {
+        self.endpoint.recv(id)
     }
 
     /// Ends journal and capture.

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use tfrc::{
-    BreakerLimits, BrokenPromise, CircuitBreaker, Guarantee, LossEventTiming, MinInterval, PacketSize,
-    RateCap, Revision, SegmentSize, Settings, Target, TfrcSp,
+    BreakerLimits, BrokenPromise, BurstCredit, CircuitBreaker, Guarantee, LossEventTiming, MinInterval,
+    PacketSize, RateCap, Revision, SegmentSize, Settings, Target, TfrcSp,
 };
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
@@ -218,6 +218,11 @@ impl Options {
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
             guarantee: self.guarantee.map_or(Guarantee::None, Promise::settings),
             circuit_breaker: self.circuit_breaker.settings(),
+            // A wake-up here is late by more than the round-trip time of a short path.
+            credit: match Settings::for_revision(self.revision).credit {
+                BurstCredit::RoundTrip => BurstCredit::RoundTripOrHalfGap,
+                other => other,
+            },
             no_feedback_floor: NO_FEEDBACK_FLOOR,
             feedback_floor: FEEDBACK_FLOOR,
             // For connections by TFRC-SP; the others do without.

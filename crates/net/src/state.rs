@@ -1,6 +1,7 @@
 //! What the application's side and the driver share: the machine and, per connection, what waits and what is known.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use tfrc::{RateChange, SendDecision};
@@ -11,14 +12,19 @@ use tokio::sync::Notify;
 use crate::machine::Machine;
 use crate::queue::{LatePolicy, SendQueue};
 
-/// Rate changes kept for an application that does not look.
+/// Rate changes kept for an application that looks, and for one that has not yet.
 const RATE_CHANGES: usize = 4096;
+const FEW_RATE_CHANGES: usize = 32;
 
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) machine: Machine,
     pub(crate) slots: BTreeMap<ConnectionId, Slot>,
     pub(crate) incoming: VecDeque<ConnectionId>,
+    /// Connections that may have something to hand over now.
+    ready: Vec<ConnectionId>,
+    /// When others may.
+    waiting: Waiting,
     /// The driver has ended; nothing will happen any more.
     pub(crate) ended: bool,
     pub(crate) latest: Instant,
@@ -34,6 +40,12 @@ pub(crate) struct Slot {
     pub(crate) queue: SendQueue,
     pub(crate) standing: Standing,
     pub(crate) rate_changes: VecDeque<RateChange>,
+    /// How many of them are kept.
+    pub(crate) rate_changes_kept: usize,
+    /// It stands in the list of those that are ready.
+    ready: bool,
+    /// When the rate control lets the next datagram pass, if one waits for that.
+    next: Option<Instant>,
     pub(crate) loss_measure: LossMeasure,
     /// Its handle is gone: it is forgotten as soon as it is over.
     pub(crate) orphan: bool,
@@ -87,6 +99,8 @@ impl State {
             machine,
             slots: BTreeMap::new(),
             incoming: VecDeque::new(),
+            ready: Vec::new(),
+            waiting: Waiting::default(),
             ended: false,
             latest: Instant::ZERO,
             heard: Instant::ZERO,
@@ -100,6 +114,9 @@ impl State {
             queue: SendQueue::new(LatePolicy::Wait, self.send_queue),
             standing,
             rate_changes: VecDeque::new(),
+            rate_changes_kept: FEW_RATE_CHANGES,
+            ready: false,
+            next: None,
             loss_measure: LossMeasure::default(),
             orphan: false,
             last_status: None,
@@ -127,14 +144,43 @@ impl State {
         };
         drain(&mut self.machine);
         self.take_events(now);
-        let mut next = None;
-        let ids: Vec<ConnectionId> = self.slots.keys().copied().collect();
-        for id in ids {
-            let at = self.feed(now, id, &mut drain);
-            next = earliest(next, at);
+        while let Some(id) = self.waiting.due(now, &self.slots) {
+            self.touch(id);
         }
-        self.take_events(now);
-        earliest(next, self.machine.poll_timeout())
+        let mut ready = Vec::new();
+        while !self.ready.is_empty() {
+            std::mem::swap(&mut ready, &mut self.ready);
+            for id in ready.drain(..) {
+                let next = self.feed(now, id, &mut drain);
+                let Some(slot) = self.slots.get_mut(&id) else { continue };
+                slot.ready = false;
+                let known = std::mem::replace(&mut slot.next, next);
+                if let Some(at) = next.filter(|_| next != known) {
+                    self.waiting.add(at, id, &self.slots);
+                }
+            }
+            self.take_events(now);
+        }
+        self.ready = ready;
+        earliest(self.waiting.first(&self.slots), self.machine.poll_timeout())
+    }
+
+    /// A datagram has come.
+    pub(crate) fn datagram(&mut self, at: Instant, from: std::net::SocketAddr, ecn: Ecn, bytes: &[u8]) {
+        self.heard = at;
+        if let Some(id) = self.machine.datagram(at, from, ecn, bytes) {
+            self.touch(id);
+        }
+    }
+
+    /// The next [`State::pump`] looks whether this connection has something to hand over.
+    pub(crate) fn touch(&mut self, id: ConnectionId) {
+        if let Some(slot) = self.slots.get_mut(&id)
+            && !slot.ready
+        {
+            slot.ready = true;
+            self.ready.push(id);
+        }
     }
 
     /// Gives a connection what waits for it; the time at which more may go.
@@ -145,14 +191,14 @@ impl State {
         drain: &mut impl FnMut(&mut Machine),
     ) -> Option<Instant> {
         let slot = self.slots.get_mut(&id)?;
-        let was_full = slot.queue.is_full();
+        let (was_full, was_empty) = (slot.queue.is_full(), slot.queue.is_empty());
         let mut next = None;
         while !slot.queue.is_empty() {
             match self.machine.connection(id)?.next_send(now) {
                 SendDecision::Now => {
                     let Some(datagram) = slot.queue.pop(now) else { break };
                     // Its length was checked when it was queued; a path that has shrunk since loses it.
-                    let _ = self.machine.send(now, id, &datagram);
+                    let _ = self.machine.send(now, id, datagram);
                     drain(&mut self.machine);
                 }
                 SendDecision::At(at) => {
@@ -175,7 +221,7 @@ impl State {
                 drain(&mut self.machine);
             }
         }
-        if (was_full && !slot.queue.is_full()) || slot.queue.is_empty() {
+        if (was_full && !slot.queue.is_full()) || (!was_empty && slot.queue.is_empty()) {
             slot.changed.notify_waiters();
         }
         next
@@ -192,19 +238,12 @@ impl State {
             match event {
                 Event::Connected => slot.standing = Standing::Open,
                 Event::CloseReceived => slot.standing = Standing::PeerCloses,
-                Event::RateChanged(change) => {
-                    if slot.rate_changes.len() == RATE_CHANGES {
-                        slot.rate_changes.pop_front();
-                    }
-                    slot.rate_changes.push_back(change);
-                }
+                Event::RateChanged(change) => slot.note(change),
                 Event::Closed(closed) => {
                     if let Some(connection) = self.machine.connection(id) {
                         slot.last_status = Some(crate::Status::of(connection, slot, now));
                     }
-                    if let Some(connection) = self.machine.connection_to_read(id) {
-                        slot.leftover.extend(std::iter::from_fn(|| connection.recv()));
-                    }
+                    slot.leftover.extend(std::iter::from_fn(|| self.machine.recv(id)));
                     slot.standing = Standing::Over(closed);
                 }
                 _ => {}
@@ -215,12 +254,75 @@ impl State {
                 slot.loss_measure.update(events, packets);
             }
             slot.changed.notify_waiters();
+            if !slot.ready {
+                slot.ready = true;
+                self.ready.push(id);
+            }
             if slot.orphan && matches!(slot.standing, Standing::Over(_)) {
                 self.slots.remove(&id);
                 self.machine.release(now, id);
             }
         }
     }
+}
+
+impl Slot {
+    /// A change of the allowed rate; when as many are kept as are to be, the oldest is forgotten.
+    fn note(&mut self, change: RateChange) {
+        if self.rate_changes.len() >= self.rate_changes_kept {
+            self.rate_changes.pop_front();
+        }
+        self.rate_changes.push_back(change);
+    }
+
+    /// The changes of the allowed rate since the last call. Who looks once is taken to look again.
+    pub(crate) fn take_rate_changes(&mut self) -> Vec<RateChange> {
+        self.rate_changes_kept = RATE_CHANGES;
+        self.rate_changes.drain(..).collect()
+    }
+}
+
+/// Connections whose queue waits for the rate control. An entry that no longer says what its slot says is passed over, so that nothing is
+/// allocated while times move.
+#[derive(Debug, Default)]
+struct Waiting {
+    heap: BinaryHeap<Reverse<(Instant, ConnectionId)>>,
+}
+
+impl Waiting {
+    fn add(&mut self, at: Instant, id: ConnectionId, slots: &BTreeMap<ConnectionId, Slot>) {
+        if self.heap.len() > 8 + 2 * slots.len() {
+            let mut entries = std::mem::take(&mut self.heap).into_vec();
+            entries.retain(|Reverse(entry)| holds(*entry, slots));
+            entries.sort_unstable();
+            entries.dedup();
+            self.heap = entries.into();
+        }
+        self.heap.push(Reverse((at, id)));
+    }
+
+    /// When the first one may go on.
+    fn first(&mut self, slots: &BTreeMap<ConnectionId, Slot>) -> Option<Instant> {
+        while let Some(Reverse(entry)) = self.heap.peek() {
+            if holds(*entry, slots) {
+                return Some(entry.0);
+            }
+            self.heap.pop();
+        }
+        None
+    }
+
+    /// One whose time has come.
+    fn due(&mut self, now: Instant, slots: &BTreeMap<ConnectionId, Slot>) -> Option<ConnectionId> {
+        if self.first(slots)? > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse((_, id))| id)
+    }
+}
+
+fn holds((at, id): (Instant, ConnectionId), slots: &BTreeMap<ConnectionId, Slot>) -> bool {
+    slots.get(&id).is_some_and(|slot| slot.next == Some(at))
 }
 
 fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
@@ -231,21 +333,4 @@ fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loss_events_after_the_first_may_be_repaired() {
-        let mut measure = LossMeasure::default();
-        let mut after = |loss_events, packets| {
-            measure.update(loss_events, packets);
-            measure.after_slow_start()
-        };
-        assert_eq!(after(0, 10), (0, 0));
-        assert_eq!(after(2, 20), (0, 0), "both at once count as the first");
-        assert_eq!(after(1, 30), (0, 10), "one of them was none");
-        assert_eq!(after(0, 40), (0, 0), "slow start is not over after all");
-        assert_eq!(after(1, 50), (0, 0));
-        assert_eq!(after(3, 60), (2, 10));
-    }
-}
+mod tests;

@@ -39,6 +39,8 @@ pub struct Status {
     pub after_slow_start: (u64, u64),
     /// Datagrams the peer has sent, received or not, as far as we can tell.
     pub peer_sent_packets: u64,
+    /// The longest datagram that fits into a packet, as far as the path is known.
+    pub max_datagram: usize,
     /// Counts.
     pub stats: Stats,
     /// Datagrams that wait to be sent.
@@ -66,6 +68,7 @@ impl Status {
             loss_events: receiver.map_or(0, tfrc::Receiver::loss_events),
             after_slow_start: slot.loss_measure.after_slow_start(),
             peer_sent_packets: connection.peer_sent_data_packets(),
+            max_datagram: connection.max_datagram(),
             stats: connection.stats(),
             queued: slot.queue.len(),
             late_dropped: slot.queue.dropped(),

@@ -54,9 +54,9 @@ impl Trains {
         self.trains.push(Train { to, ecn, start, end, segment: length, datagrams: 1, closed: length == 0 });
     }
 
-    /// All of them, in order.
-    pub(crate) fn trains(&self) -> impl Iterator<Item = Outgoing<'_>> {
-        self.trains.iter().map(|train| Outgoing {
+    /// The nth of them, in the order of sending.
+    pub(crate) fn get(&self, n: usize) -> Option<Outgoing<'_>> {
+        self.trains.get(n).map(|train| Outgoing {
             to: train.to,
             ecn: train.ecn,
             bytes: self.bytes.get(train.start..train.end).unwrap_or_default(),
@@ -85,7 +85,7 @@ mod tests {
         for (to, ecn, length) in datagrams {
             trains.add(*to, *ecn, &vec![7; *length]);
         }
-        trains.trains().map(|train| (train.bytes.len(), train.segment)).collect()
+        (0..).map_while(|n| trains.get(n)).map(|train| (train.bytes.len(), train.segment)).collect()
     }
 
     #[test]

@@ -198,3 +198,56 @@ async fn who_lingers_repeats_a_lost_reset_and_takes_nobody_new() {
     assert!(matches!(refused, Err(ConnectError::Refused(_))), "{refused:?}");
     path.abort();
 }
+
+/// An ICMP message about the Request: nobody needs to wait for a minute.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_unreachable_port_is_told_at_once() {
+    let nobody = std::net::UdpSocket::bind(any()).expect("a port").local_addr().expect("bound");
+    let endpoints = [
+        Endpoint::bind(any(), &Options::default()).expect("a port"),
+        Endpoint::towards(nobody, &Options::default(), Recordings::default()).expect("a route"),
+    ];
+    for endpoint in endpoints {
+        let refused = endpoint.connect(nobody).await.map(drop);
+        assert!(
+            matches!(&refused, Err(ConnectError::Refused(closed)) if closed.by == ClosedBy::Unreachable),
+            "{refused:?}"
+        );
+        assert!(refused.is_err_and(|error| error.to_string().contains("unreachable")));
+        endpoint.shut_down().await.expect("a clean end");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_towards_one_peer_connects_to_no_other() {
+    let server = server();
+    let client =
+        Endpoint::towards(server.local_addr(), &Options::default(), Recordings::default()).expect("a route");
+    let other = client.connect(client.local_addr()).await.map(drop);
+    assert_eq!(other, Err(ConnectError::OtherPeer { peer: server.local_addr() }));
+    client.connect(server.local_addr()).await.expect("an open door");
+}
+
+/// The system refuses what no UDP datagram can be (EMSGSIZE): shorter ones follow, and the journal has it.
+#[tokio::test]
+async fn what_the_system_does_not_take_is_not_tried_again() {
+    let server = server();
+    let memory = Memory::default();
+    let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
+    let options = Options { max_udp_payload: 70_000, ..Options::default() };
+    let client = Endpoint::towards(server.local_addr(), &options, recordings).expect("a route");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("the client");
+    assert!(connection.max_datagram() > 69_000);
+    connection.send(vec![1; 69_000]).await.expect("open");
+    connection.flushed().await;
+    connection.send(vec![2; 1000]).await.expect("open");
+    let got = accepted.recv().await.expect("the second");
+    assert_eq!((got.bytes.len(), got.data_index), (1000, 1), "the first is lost");
+    assert!(connection.max_datagram() < 69_000, "{}", connection.max_datagram());
+    drop((connection, accepted));
+    client.shut_down().await.expect("a clean end");
+    let journal = memory.0.lock().expect("no panic").clone();
+    replay(journal.as_slice()).expect("the same machine");
+}

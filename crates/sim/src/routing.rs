@@ -3,25 +3,49 @@ use std::collections::VecDeque;
 use crate::{LinkId, LinkSpec, NodeId};
 
 /// The next link from every node towards every other: fewest hops, and of equals the link that was added first.
+///
+/// Most nodes of a large network are hosts on a line of their own: with one link to them and one from them, both of one
+/// neighbour. All that concerns them goes through that neighbour, so the table has rows and columns for the others only.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    nodes: usize,
-    /// Row by row: `next[from * nodes + to]`.
-    next: Vec<Option<LinkId>>,
+    places: Vec<Place>,
+    /// Nodes with rows and columns.
+    inner: usize,
+    /// Row by row: `next[from * inner + to]`.
+    next: Vec<LinkId>,
 }
+
+/// Where a node is.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// A row and a column.
+    Inner(u32),
+    /// On a line of its own to the node of this row.
+    Leaf { at: u32, up: LinkId, down: LinkId },
+}
+
+const NONE: LinkId = LinkId(u32::MAX);
 
 impl Routes {
     pub(crate) fn shortest(nodes: usize, links: &[LinkSpec]) -> Self {
-        let mut inbound: Vec<Vec<(LinkId, NodeId)>> = vec![Vec::new(); nodes];
+        let places = places(nodes, links);
+        let inner = places.iter().filter(|place| matches!(place, Place::Inner(_))).count();
+        let row = |node: NodeId| match places.get(node.index()) {
+            Some(Place::Inner(row)) => usize::try_from(*row).ok(),
+            _ => None,
+        };
+        let mut inbound: Vec<Vec<(LinkId, usize)>> = vec![Vec::new(); inner];
         for (id, link) in (0..).map(LinkId).zip(links) {
-            if let Some(list) = inbound.get_mut(link.to.index()) {
-                list.push((id, link.from));
+            if let (Some(from), Some(to)) = (row(link.from), row(link.to))
+                && let Some(list) = inbound.get_mut(to)
+            {
+                list.push((id, from));
             }
         }
-        let mut next = vec![None; nodes.saturating_mul(nodes)];
-        for to in 0..nodes {
+        let mut next = vec![NONE; inner.saturating_mul(inner)];
+        for to in 0..inner {
             // Breadth first, backwards from the destination.
-            let mut distance: Vec<Option<u32>> = vec![None; nodes];
+            let mut distance: Vec<Option<u32>> = vec![None; inner];
             if let Some(slot) = distance.get_mut(to) {
                 *slot = Some(0);
             }
@@ -29,35 +53,89 @@ impl Routes {
             while let Some(node) = frontier.pop_front() {
                 let hops = distance.get(node).copied().flatten().unwrap_or(0) + 1;
                 for (link, from) in inbound.get(node).into_iter().flatten() {
-                    let Some(known) = distance.get_mut(from.index()) else { continue };
-                    let Some(slot) = next.get_mut(from.index() * nodes + to) else { continue };
+                    let Some(known) = distance.get_mut(*from) else { continue };
+                    let Some(slot) = next.get_mut(from * inner + to) else { continue };
                     match known {
                         None => {
                             *known = Some(hops);
-                            *slot = Some(*link);
-                            frontier.push_back(from.index());
+                            *slot = *link;
+                            frontier.push_back(*from);
                         }
-                        Some(best) if *best == hops && slot.is_some_and(|chosen| *link < chosen) => {
-                            *slot = Some(*link);
-                        }
+                        Some(best) if *best == hops => *slot = (*slot).min(*link),
                         Some(_) => {}
                     }
                 }
             }
         }
-        Self { nodes, next }
+        Self { places, inner, next }
     }
 
     #[inline]
     pub(crate) fn next(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
-        let i = from.index().checked_mul(self.nodes)?.checked_add(to.index())?;
-        self.next.get(i).copied().flatten()
+        let (target, last) = match *self.places.get(to.index())? {
+            Place::Inner(row) => (row, None),
+            Place::Leaf { at, down, .. } => (at, Some(down)),
+        };
+        match *self.places.get(from.index())? {
+            Place::Inner(row) if row == target => last,
+            Place::Inner(row) => self.inner(row, target),
+            Place::Leaf { .. } if from == to => None,
+            Place::Leaf { at, up, .. } => (at == target || self.inner(at, target).is_some()).then_some(up),
+        }
     }
+
+    #[inline]
+    fn inner(&self, from: u32, to: u32) -> Option<LinkId> {
+        let (from, to) = (usize::try_from(from).ok()?, usize::try_from(to).ok()?);
+        self.next.get(from * self.inner + to).copied().filter(|link| *link != NONE)
+    }
+}
+
+/// Tells the hosts on lines of their own from the rest, and numbers the rest.
+fn places(nodes: usize, links: &[LinkSpec]) -> Vec<Place> {
+    /// What is known of the links to a node, or of those from it.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        Nothing,
+        One(LinkId, NodeId),
+        More,
+    }
+    let mut seen = vec![[Seen::Nothing; 2]; nodes];
+    for (id, link) in (0..).map(LinkId).zip(links) {
+        for (side, node, other) in [(0, link.from, link.to), (1, link.to, link.from)] {
+            if let Some(seen) = seen.get_mut(node.index()).and_then(|sides| sides.get_mut(side)) {
+                *seen = if *seen == Seen::Nothing { Seen::One(id, other) } else { Seen::More };
+            }
+        }
+    }
+    let line = |node: usize| match seen.get(node) {
+        Some([Seen::One(up, a), Seen::One(down, b)]) if a == b => Some((*a, *up, *down)),
+        _ => None,
+    };
+    // Of two nodes joined by one line only the second is a leaf.
+    let leaf = |node: usize| {
+        line(node).filter(|(other, ..)| {
+            line(other.index()).is_none_or(|(back, ..)| back.index() != node || other.index() < node)
+        })
+    };
+    let mut rows = 0..;
+    let row: Vec<Option<u32>> =
+        (0..nodes).map(|node| if leaf(node).is_some() { None } else { rows.next() }).collect();
+    let place = |node: usize| match (row.get(node).copied().flatten(), leaf(node)) {
+        (None, Some((other, up, down))) => {
+            Place::Leaf { at: row.get(other.index()).copied().flatten().unwrap_or(u32::MAX), up, down }
+        }
+        (row, _) => Place::Inner(row.unwrap_or(u32::MAX)),
+    };
+    (0..nodes).map(place).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::indexing_slicing, reason = "a test may panic")]
+
     use super::*;
+    use proptest::prelude::*;
     use tfrc_units::{Duration, Rate};
 
     fn link(from: u32, to: u32) -> LinkSpec {
@@ -77,5 +155,37 @@ mod tests {
         assert_eq!(next(0, 4), None);
         assert_eq!(next(4, 0), None);
         assert_eq!(routes.next(NodeId(9), NodeId(0)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn hosts_on_lines_of_their_own_are_reached_as_any_node(
+            ends in prop::collection::vec((0_u32..7, 0_u32..7), 0..12),
+            hosts in prop::collection::vec(0_u32..9, 0..4),
+        ) {
+            let mut links: Vec<LinkSpec> =
+                ends.into_iter().filter(|(a, b)| a != b).map(|(a, b)| link(a, b)).collect();
+            for (host, node) in (7..).zip(&hosts).filter(|(host, node)| host > *node) {
+                links.extend([link(host, *node), link(*node, host)]);
+            }
+            let nodes = 11;
+            let routes = Routes::shortest(nodes, &links);
+            for to in (0..11).map(NodeId) {
+                // Bellman and Ford.
+                let mut distance = vec![usize::MAX - 1; nodes];
+                distance[to.index()] = 0;
+                for _ in 0..nodes {
+                    for LinkSpec { from, to, .. } in &links {
+                        distance[from.index()] = distance[from.index()].min(distance[to.index()] + 1);
+                    }
+                }
+                for from in (0..11).map(NodeId) {
+                    let towards = |l: &&LinkSpec| l.from == from && distance[l.to.index()] + 1 == distance[from.index()];
+                    let first = (0..).map(LinkId).zip(&links).find(|(_, l)| towards(l)).map(|(id, _)| id);
+                    let reached = distance[from.index()] < nodes;
+                    prop_assert_eq!(routes.next(from, to), first.filter(|_| reached), "{:?} {:?}", from, to);
+                }
+            }
+        }
     }
 }

@@ -159,6 +159,8 @@ pub enum OpenInterval {
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,
+    /// It always counts, however short: what RFC 5348 §5.4 guards against by the maximum of two means. For comparison.
+    Always,
 }
 
 /// History discounting (RFC 5348 §5.5): a current interval of more than twice the mean takes weight from the others.
@@ -190,7 +192,7 @@ pub enum FirstInterval {
 pub enum FeedbackTrigger {
     /// A timer of one round-trip time (RFC 5348 §6.2), early at a new loss event.
     Timer,
-    /// The first packet a round-trip time or more after the last report, or a timer of one and a half if data has come by then;
+    /// The first packet more than a round-trip time after the last report, or a timer of one and a half if data has come by then;
     /// at once at each new loss event, whatever it does to p (ns-2).
     Arrival,
     /// The window counter has gone on by four (RFC 4342 §10.3), early at a new loss event.
@@ -250,6 +252,10 @@ pub enum Spacing {
 pub enum BurstCredit {
     /// What one round-trip time at the allowed rate makes, the most RFC 5348 §4.6 permits.
     RoundTrip,
+    /// The same, or half of the gap between two packets where that is longer: a packet that leaves late by no more does not hold up those
+    /// after it. No packet joins another one for it: they stay half a gap apart. For hosts whose timers are later than a short
+    /// round-trip time is long.
+    RoundTripOrHalfGap,
     /// What this time makes, but never more than a round-trip time.
     Time(Duration),
 }

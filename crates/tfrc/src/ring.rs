@@ -3,13 +3,57 @@
 
 #[cfg(feature = "alloc")]
 mod heap;
-#[cfg(any(test, not(feature = "alloc")))]
 mod inline;
 
 #[cfg(feature = "alloc")]
 pub(crate) use heap::Ring;
 #[cfg(not(feature = "alloc"))]
 pub(crate) use inline::Ring;
+/// In place in any case: for what lives only as long as a call.
+pub(crate) use inline::Ring as Inline;
+
+/// What a queue in either place can do, for code that serves both.
+pub(crate) trait Queue<T: Copy> {
+    /// Empty.
+    const EMPTY: Self;
+    fn len(&self) -> usize;
+    fn oldest(&self) -> Option<T>;
+    fn get_mut(&mut self, i: usize) -> Option<&mut T>;
+    fn push(&mut self, item: T) -> Option<T>;
+    fn pop_front(&mut self) -> Option<T>;
+    /// Oldest first.
+    fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_;
+}
+
+macro_rules! queue {
+    ($ring:ident) => {
+        impl<T: Copy, const N: usize> Queue<T> for $ring<T, N> {
+            const EMPTY: Self = Self::new();
+            fn len(&self) -> usize {
+                self.len()
+            }
+            fn oldest(&self) -> Option<T> {
+                self.get(0)
+            }
+            fn get_mut(&mut self, i: usize) -> Option<&mut T> {
+                self.get_mut(i)
+            }
+            fn push(&mut self, item: T) -> Option<T> {
+                self.push(item)
+            }
+            fn pop_front(&mut self) -> Option<T> {
+                self.pop_front()
+            }
+            fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
+                self.iter()
+            }
+        }
+    };
+}
+
+queue!(Inline);
+#[cfg(feature = "alloc")]
+queue!(Ring);
 
 #[cfg(test)]
 mod tests {

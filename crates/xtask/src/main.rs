@@ -16,6 +16,8 @@ mod licence;
 mod measure;
 mod mutants;
 mod peers;
+mod results;
+mod speed;
 
 use std::process::ExitCode;
 
@@ -36,6 +38,8 @@ Usage: cargo xtask COMMAND
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
   peers         ns-2 and ours on the same scenarios; writes docs/peers.md [--quick] [--page] [NAME...]
+  results       every experiment; writes docs/results.md [--check-three COMMIT: runs three again and compares]
+  speed         processor time of a packet-hop: ns-2, ours and a floor in turn [--rounds N] [small] [large]
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -65,6 +69,8 @@ fn main() -> ExitCode {
         },
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
         ["peers", arguments @ ..] => peers::run(arguments),
+        ["results", arguments @ ..] => results::run(arguments),
+        ["speed", arguments @ ..] => speed::run(arguments),
         ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

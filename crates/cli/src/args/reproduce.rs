@@ -21,6 +21,9 @@ pub struct ReproduceArgs {
     /// Run everything anew
     #[arg(long)]
     pub no_cache: bool,
+    /// Where the results of single runs are kept; given again, further directories that are only read
+    #[arg(long, value_name = "DIR", default_value = ".tfrc-cache", conflicts_with = "no_cache")]
+    pub cache: Vec<PathBuf>,
     /// Threads; 0 for one on each processor
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,

@@ -169,6 +169,11 @@ fn summarise(
         variant: status.receiving.map(|variant| variant.to_string()),
         duration_s: ended.saturating_since(began).as_secs_f64(),
         rtt_s: sampler.mean_rtt(),
+        max_datagram_bytes: u64::try_from(status.max_datagram).ok(),
+        invalid_packets: Some(status.stats.invalid_packets),
+        duplicate_packets: Some(status.stats.duplicate_packets),
+        marked_packets: Some(status.stats.marked_packets),
+        queue_dropped_packets: Some(status.stats.queue_dropped_packets),
         ..Summary::default()
     };
     tally.complete(sent, &mut summary);

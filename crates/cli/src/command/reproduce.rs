@@ -1,12 +1,13 @@
 //! `tfrc reproduce`: the experiments of the literature, the published values beside ours.
 
 use std::fmt::Write;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, IsTerminal};
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tfrc_lab::batch::Shard;
 use tfrc_lab::experiment::{
-    Experiment, ExperimentError, ExperimentVerdict, Prepared, Results, Wanted, World, human, library,
+    Cache, Experiment, ExperimentError, ExperimentVerdict, Hooks, Prepared, Publication, Results, Wanted,
+    World, human, library,
 };
 
 use super::print;
@@ -35,18 +36,75 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     };
     let prepared = Prepared::new(&experiments, wanted).map_err(told)?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let done = |_: &str| {
-        if interrupt.is_wished() {
-            stop.store(true, Ordering::Relaxed);
-        }
+    let progress = Progress::new(prepared.total());
+    let hooks = Hooks {
+        done: &|id| progress.done(id),
+        warn: &|text| progress.warn(text),
+        stop: &|| interrupt.is_wished(),
     };
-    let results = prepared.run(&done, &stop).map_err(told)?;
+    let results = prepared.run(cache(args).as_ref(), &hooks).map_err(told)?;
+    progress.clear();
+    if interrupt.is_wished() {
+        eprintln!("stopped; the same command goes on from here");
+    }
+    if let Some(directory) = &args.out {
+        let publication =
+            Publication { experiments: &experiments, results: &results, root: &args.experiments };
+        publication.write(directory).map_err(|error| Failure::io(&directory.display(), &error))?;
+        eprintln!("report written to {}", directory.join("index.html").display());
+    }
     match args.output.format() {
         Format::Human => print(&human::results(&results))?,
         _ => print(&format!("{}\n", serde_json::json!(results)))?,
     }
-    judged(&results)
+    match wanted.shard {
+        Shard::WHOLE => judged(&results),
+        _ => Ok(()),
+    }
+}
+
+fn cache(args: &ReproduceArgs) -> Option<Cache> {
+    let (own, others) = args.cache.split_first()?;
+    (!args.no_cache).then(|| Cache::new(own.clone(), others.to_vec()))
+}
+
+/// Runs done of all runs, on standard error if it is a terminal.
+struct Progress(Option<ProgressBar>);
+
+impl Progress {
+    fn new(runs: usize) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let bar = ProgressBar::new(u64::try_from(runs).unwrap_or(u64::MAX));
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        if let Ok(style) =
+            ProgressStyle::with_template("{elapsed:>4} {bar:24} {pos}/{len} runs, {eta} left  {msg}")
+        {
+            bar.set_style(style);
+        }
+        Self(Some(bar))
+    }
+
+    fn done(&self, id: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(id.to_owned());
+            bar.inc(1);
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        match &self.0 {
+            Some(bar) => bar.println(format!("warning: {text}")),
+            None => eprintln!("warning: {text}"),
+        }
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// What the exit status says of the results.

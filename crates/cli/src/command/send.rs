@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
@@ -50,6 +50,15 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
             Some(POLITE_CAP_BPS)
         }
     };
+    if let (Some(cap), Some(guarantee)) = (cap, args.guarantee)
+        && cap < guarantee.bits_per_sec()
+    {
+        let cap = tfrc_units::Rate::from_bits_per_sec(cap);
+        return Err(Failure::usage(
+            format!("--guarantee {guarantee} cannot be kept below a cap of {cap}"),
+            format!("use -b {guarantee} or more, or a lower guarantee"),
+        ));
+    }
     // Opened first: a wrong name should fail before anybody is called.
     let source = open(args).await?;
     let options = Options {
@@ -70,14 +79,13 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     };
     let recordings =
         Recordings { journal: create(args.journal.as_ref())?, capture: create(args.pcap.as_ref())? };
-    let endpoint = Endpoint::bind_recorded(unspecified(to), &options, recordings)
-        .map_err(|error| match error {
-            BindError::Unmarked(_) => Failure::usage(
-                error.to_string(),
-                "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
-            ),
-            _ => Failure::Run(error.to_string()),
-        })?;
+    let endpoint = Endpoint::towards(to, &options, recordings).map_err(|error| match error {
+        BindError::Unmarked(_) => Failure::usage(
+            error.to_string(),
+            "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
+        ),
+        _ => Failure::Run(error.to_string()),
+    })?;
     let mut start = Start::new(Role::Send, session::version(), session::command_line());
     start.peer = Some(to.to_string());
     start.segment_bytes = Some(u64::from(args.length));
@@ -133,6 +141,12 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         allowed_rate_bps: sampler.mean_allowed_rate(),
         rtt_s: sampler.mean_rtt(),
         late_dropped_packets: Some(status.late_dropped),
+        max_datagram_bytes: u64::try_from(status.max_datagram).ok(),
+        path_probes: Some(status.stats.sent_path_probes),
+        corrected_feedback: Some(status.stats.corrected_feedback),
+        refused_feedback: Some(status.stats.refused_feedback),
+        skipped_numbers: Some(status.stats.skipped_numbers),
+        invalid_packets: Some(status.stats.invalid_packets),
         ..Summary::default()
     };
     if summary.duration_s > 0.0 {
@@ -313,14 +327,4 @@ async fn resolve(to: &Target) -> Result<SocketAddr, Failure> {
         .await
         .map_err(|error| unknown(error.to_string()))?;
     addresses.next().ok_or_else(|| unknown("has no address".to_owned()))
-}
-
-/// Any address of this host, of the same kind as the peer's; towards loopback loopback itself.
-pub(super) fn unspecified(to: SocketAddr) -> SocketAddr {
-    let ip: IpAddr = match to.ip() {
-        ip if ip.is_loopback() => ip,
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    SocketAddr::new(ip, 0)
 }

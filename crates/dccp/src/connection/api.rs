@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tfrc::{BlockReason, SendDecision};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
-use super::{Connection, Event, PathMtu, Received, State, Stats};
+use super::{Connection, Event, PathError, PathMtu, Received, State, Stats};
 use crate::ccid::Ccid;
 use crate::feature::{Feature, Location, Role};
 
@@ -65,19 +65,29 @@ impl Connection {
         datagram: &[u8],
         spare: &mut Vec<Vec<u8>>,
     ) -> Result<(), SendError> {
+        self.may_send(now, datagram.len())?;
+        let mut bytes = spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.extend_from_slice(datagram);
+        self.pending = Some(bytes);
+        Ok(())
+    }
+
+    /// The same with a datagram that need not be copied.
+    pub(crate) fn send_owned(&mut self, now: Instant, datagram: Vec<u8>) -> Result<(), SendError> {
+        self.may_send(now, datagram.len())?;
+        self.pending = Some(datagram);
+        Ok(())
+    }
+
+    fn may_send(&mut self, now: Instant, length: usize) -> Result<(), SendError> {
         let now = self.advance(now);
-        let (length, limit) = (datagram.len(), self.max_datagram());
+        let limit = self.max_datagram();
         if length > limit {
             return Err(SendError::TooLong { length, limit });
         }
         match self.next_send(now) {
-            SendDecision::Now => {
-                let mut bytes = spare.pop().unwrap_or_default();
-                bytes.clear();
-                bytes.extend_from_slice(datagram);
-                self.pending = Some(bytes);
-                Ok(())
-            }
+            SendDecision::Now => Ok(()),
             SendDecision::At(at) => Err(SendError::TooEarly { at }),
             SendDecision::Blocked(reason) => Err(SendError::Blocked(reason)),
         }
@@ -218,6 +228,21 @@ impl Connection {
         let now = self.advance(now);
         self.path.on_report(now, bytes);
         self.follow_path();
+    }
+
+    /// The network has something to say about the packet with this number. It is believed if we sent that packet lately: whoever is not
+    /// on the path cannot know its number (RFC 4340 §14.1, RFC 8899 §4.6).
+    pub(crate) fn path_error(&mut self, now: Instant, seq: SeqNo48, error: PathError) {
+        let now = self.advance(now);
+        if self.sender.sent_at(seq).is_none() {
+            return;
+        }
+        match error {
+            PathError::TooLong { limit } => self.path_reports(now, limit),
+            PathError::Unreachable if self.state == State::Request => self.on_unreachable(),
+            // The path may be broken for a while; timers decide.
+            PathError::Unreachable => {}
+        }
     }
 
     /// The system did not take a packet of `bytes` because it is too long for the interface or the route.

@@ -143,6 +143,12 @@ impl Connection {
         self.due = Due::default();
     }
 
+    /// Nobody is there who could answer, so nothing more is sent.
+    pub(super) fn on_unreachable(&mut self) {
+        self.finish(ClosedBy::Unreachable, ResetCode::Aborted, None, Outcome::ReceivedReset);
+        self.due = Due::default();
+    }
+
     fn finish(&mut self, by: ClosedBy, code: ResetCode, text: Option<String>, outcome: Outcome) {
         self.state = State::Closed;
         self.pending = None;

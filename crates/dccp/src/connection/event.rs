@@ -49,4 +49,19 @@ pub enum ClosedBy {
     OurReset,
     /// The peer broke it off.
     PeerReset,
+    /// The network says that nobody listens there; only before the first answer.
+    Unreachable,
+}
+
+/// What the network says about a packet that was sent, such as an ICMP message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PathError {
+    /// It was too long.
+    TooLong {
+        /// The longest packet that would have passed, in bytes: the MTU less IP and UDP headers.
+        limit: usize,
+    },
+    /// Nobody listens at its destination, or nobody may talk to it.
+    Unreachable,
 }

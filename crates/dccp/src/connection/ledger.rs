@@ -175,18 +175,20 @@ impl Ledger {
         if first >= after {
             return;
         }
-        let mut pieces: Vec<Span> = Vec::new();
-        let mut push = |start: u64, end: u64, fate: Fate| {
-            if start >= end {
-                return;
-            }
-            match pieces.last_mut() {
-                Some(last) if last.end == start && last.fate == fate => last.end = end,
-                _ => pieces.push(Span { start, end, fate }),
-            }
-        };
+        // The pieces are put after all spans and then moved to their place: no other room is needed.
+        let spans = self.spans.len();
         let (mut gained, mut given) = (0, 0);
-        for span in self.spans.iter().skip(first).take(after - first) {
+        for i in first..after {
+            let Some(span) = self.spans.get(i).copied() else { break };
+            let mut push = |start: u64, end: u64, fate: Fate| {
+                if start >= end {
+                    return;
+                }
+                match self.spans.get_mut(spans..).and_then(<[Span]>::last_mut) {
+                    Some(last) if last.end == start && last.fate == fate => last.end = end,
+                    _ => self.spans.push(Span { start, end, fate }),
+                }
+            };
             let (start, end) = (span.start.max(from), span.end.min(to));
             if span.fate == Fate::NonData {
                 push(span.start, span.end, span.fate);
@@ -204,7 +206,11 @@ impl Ledger {
             gained += count(fate);
             given += count(Some(span.fate));
         }
-        self.spans.splice(first..after, pieces);
+        let pieces = self.spans.len() - spans;
+        if let Some(rest) = self.spans.get_mut(first..) {
+            rest.rotate_right(pieces);
+        }
+        self.spans.drain(first + pieces..after + pieces);
         self.non_data = (self.non_data + gained).saturating_sub(given);
     }
 

@@ -22,12 +22,13 @@ pub use slots::ConnectionId;
 use crate::connection::SendError;
 use crate::connection::build::Scratch;
 use crate::connection::{
-    Connection, ConnectionConfig, Encapsulation, Event, Outcome, Ports, State, Wake, WakeReason,
+    Connection, ConnectionConfig, Encapsulation, Event, Outcome, PathError, Ports, Received, State, Wake,
+    WakeReason,
 };
 use crate::feature::Role;
 use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
-use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Reset, Sequence};
+use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Quoted, Reset, Sequence};
 use half_open::HalfOpenTable;
 use slots::{Live, Slots};
 use timers::Timers;
@@ -171,8 +172,15 @@ impl Endpoint {
         Ok(self.adopt(remote, ports, client))
     }
 
-    /// Takes in a datagram from a peer.
-    pub fn handle_datagram(&mut self, now: Instant, remote: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+    /// Takes in a datagram from a peer. The connection it was for, if there was one before: its [`Connection::next_send`] may have
+    /// changed.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        ecn: Ecn,
+        bytes: &[u8],
+    ) -> Option<ConnectionId> {
         let now = self.advance(now);
         let integrity = match self.config.carrier {
             Carrier::Udp => Some(Integrity::Udp),
@@ -180,11 +188,12 @@ impl Endpoint {
         };
         let Some(packet) = integrity.and_then(|integrity| Packet::parse(bytes, integrity).ok()) else {
             self.stats.malformed += 1;
-            return;
+            return None;
         };
         let key = (remote, packet.destination_port, packet.source_port);
         if let Some(id) = self.by_key.get(&key).copied() {
             self.deliver(now, id, ecn, &packet);
+            return Some(id);
         } else if self.half_open.get(&key).is_some() {
             self.answer_half_open(now, key, ecn, &packet);
         } else if let Header::Request { seq, .. } = packet.header
@@ -198,11 +207,25 @@ impl Endpoint {
                 Err(code) => self.refuse(now, key, &packet, code),
             }
         }
+        None
     }
 
     fn deliver(&mut self, now: Instant, id: ConnectionId, ecn: Ecn, packet: &Packet<'_>) {
         if let Some(live) = self.slots.get_mut(id) {
             live.connection.handle_packet(now, ecn, packet);
+        }
+        self.touch(id);
+    }
+
+    /// The network says something about a packet to `remote` whose beginning it quotes. What quotes no packet that a connection sent
+    /// lately is ignored.
+    pub fn handle_path_error(&mut self, now: Instant, remote: SocketAddr, quoted: &[u8], error: PathError) {
+        let now = self.advance(now);
+        let Some(quoted) = Quoted::parse(quoted) else { return };
+        let key = (remote, quoted.source_port, quoted.destination_port);
+        let Some(id) = self.by_key.get(&key).copied() else { return };
+        if let Some(live) = self.slots.get_mut(id) {
+            live.connection.path_error(now, quoted.seq, error);
         }
         self.touch(id);
     }
@@ -279,6 +302,23 @@ impl Endpoint {
             Some(live) => live.connection.send_in(now, datagram, &mut self.scratch.spare),
             None => Err(SendError::Blocked(tfrc::BlockReason::Closed)),
         }
+    }
+
+    /// The same, taking the datagram as it is: no byte of it is copied until its packet is built.
+    ///
+    /// # Errors
+    /// As [`Endpoint::send`].
+    pub fn send_owned(&mut self, now: Instant, id: ConnectionId, datagram: Vec<u8>) -> Result<(), SendError> {
+        self.touch(id);
+        match self.slots.get_mut(id) {
+            Some(live) => live.connection.send_owned(now, datagram),
+            None => Err(SendError::Blocked(tfrc::BlockReason::Closed)),
+        }
+    }
+
+    /// The oldest datagram of a connection that waits to be read. Reading changes nothing that is sent.
+    pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
+        self.slots.get_mut(id)?.connection.recv()
     }
 
     /// The oldest event not yet told. A server's connection is first heard of with [`Event::Incoming`]; after [`Event::Closed`]

@@ -8,22 +8,22 @@ pub(crate) fn be(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |n, byte| (n << 8) | u64::from(*byte))
 }
 
-/// The number in the `length` bytes at `at`, or `None` if they are not all there.
-#[inline]
-pub(crate) fn be_at(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
-    bytes.get(at..at.checked_add(length)?).map(be)
-}
-
 /// The 16-bit number at `at`.
 #[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    be_at(bytes, at, 2).and_then(|n| u16::try_from(n).ok())
+    bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
 }
 
 /// The 32-bit number at `at`.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    be_at(bytes, at, 4).and_then(|n| u32::try_from(n).ok())
+    bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
+}
+
+/// The 64-bit number at `at`.
+#[inline]
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|word| u64::from_be_bytes(*word))
 }
 
 /// The 32-bit number that `bytes` holds, if they are four.

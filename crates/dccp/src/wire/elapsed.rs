@@ -27,12 +27,14 @@ impl Elapsed {
 
     /// `time` cut down to whole units: what is sent never overstates the truth.
     #[must_use]
+    #[inline]
     pub fn from_duration(time: Duration) -> Self {
         Self(u32::try_from(time.as_nanos() / UNIT).unwrap_or(u32::MAX))
     }
 
     /// The time reported.
     #[must_use]
+    #[inline]
     pub fn duration(self) -> Duration {
         Duration::from_nanos(u64::from(self.0) * UNIT)
     }

@@ -23,6 +23,7 @@ impl FeatureOp {
         }
     }
 
+    #[inline]
     pub(super) const fn from_kind(kind: u8) -> Option<Self> {
         match kind {
             32 => Some(Self::ChangeL),

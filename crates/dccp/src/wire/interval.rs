@@ -36,6 +36,7 @@ impl<'a> LossIntervals<'a> {
     pub const MAX_INTERVALS: usize = 28;
 
     /// From the option's data; needs at least one interval and nothing over.
+    #[inline]
     pub(super) fn parse(data: &'a [u8]) -> Option<Self> {
         let (skip_length, cells) = data.split_first()?;
         let whole = !cells.is_empty() && cells.len().is_multiple_of(CELL);
@@ -45,43 +46,53 @@ impl<'a> LossIntervals<'a> {
     /// Encodes the option's data into `out`, which then can be read back: fields saturate, and only the newest 28
     /// intervals are taken.
     #[must_use]
+    #[inline]
     pub fn encode(skip_length: u8, intervals: &[LossInterval], out: &'a mut Vec<u8>) -> Self {
         Self::encode_each(skip_length, intervals.iter().copied(), out)
     }
 
     /// The same from an iterator.
     #[must_use]
+    #[inline]
     pub fn encode_each(
         skip_length: u8,
         intervals: impl Iterator<Item = LossInterval>,
         out: &'a mut Vec<u8>,
     ) -> Self {
         out.clear();
-        for interval in intervals.take(Self::MAX_INTERVALS) {
-            let nonce = if interval.nonce == Nonce::One { MAX23 + 1 } else { 0 };
-            let [_, a, b, c] = interval.lossless_length.min(MAX24).to_be_bytes();
-            let [_, d, e, f] = (nonce | interval.loss_length.min(MAX23)).to_be_bytes();
-            let [_, g, h, i] = interval.data_length.min(MAX24).to_be_bytes();
-            out.extend_from_slice(&[a, b, c, d, e, f, g, h, i]);
-        }
+        out.reserve(CELL * Self::MAX_INTERVALS);
+        intervals.take(Self::MAX_INTERVALS).for_each(|interval| out.extend_from_slice(&cell(interval)));
         Self { skip_length, cells: out }
     }
 
     /// The intervals, newest first.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = LossInterval> + 'a {
         self.cells.as_chunks::<CELL>().0.iter().map(|&[a, b, c, d, e, f, g, h, i]| {
-            let loss = u32::from_be_bytes([0, d, e, f]);
+            let loss = u32::from_be_bytes([c, d, e, f]);
             LossInterval {
-                lossless_length: u32::from_be_bytes([0, a, b, c]),
-                nonce: if loss > MAX23 { Nonce::One } else { Nonce::Zero },
+                lossless_length: u32::from_be_bytes([a, b, c, d]) >> 8,
+                nonce: if loss & (MAX23 + 1) != 0 { Nonce::One } else { Nonce::Zero },
                 loss_length: loss & MAX23,
-                data_length: u32::from_be_bytes([0, g, h, i]),
+                data_length: u32::from_be_bytes([f, g, h, i]) & MAX24,
             }
         })
     }
 
-    pub(super) fn emit(&self, out: &mut Vec<u8>) {
-        out.push(self.skip_length);
-        out.extend_from_slice(self.cells);
+    /// The intervals as they are encoded.
+    pub(super) const fn cells(&self) -> &'a [u8] {
+        self.cells
     }
+}
+
+/// An interval in nine bytes; fields saturate.
+#[inline]
+fn cell(interval: LossInterval) -> [u8; CELL] {
+    let nonce = if interval.nonce == Nonce::One { MAX23 + 1 } else { 0 };
+    let loss = nonce | interval.loss_length.min(MAX23);
+    let (lossless, data) = (interval.lossless_length.min(MAX24), interval.data_length.min(MAX24));
+    // All but the last eight bits in one word.
+    let word = (u64::from(lossless) << 40) | (u64::from(loss) << 16) | u64::from(data >> 8);
+    let ([a, b, c, d, e, f, g, h], [.., i]) = (word.to_be_bytes(), data.to_be_bytes());
+    [a, b, c, d, e, f, g, h, i]
 }

@@ -72,6 +72,7 @@ pub(crate) mod kind {
 
 impl<'a> Opt<'a> {
     /// What option `kind` with `data` means: `None` if the type is unknown, `Some(None)` if the data is invalid for it.
+    #[inline]
     pub(super) fn parse(kind: u8, data: &'a [u8]) -> Option<Option<Self>> {
         if let Some(op) = FeatureOp::from_kind(kind) {
             return Some(FeatureOption::parse(op, data).map(Self::Feature));
@@ -101,6 +102,7 @@ impl<'a> Opt<'a> {
 
     /// Its option type.
     #[must_use]
+    #[inline]
     pub const fn kind(&self) -> u8 {
         match self {
             Self::SlowReceiver => kind::SLOW_RECEIVER,
@@ -147,7 +149,10 @@ impl<'a> Opt<'a> {
                 let n = u64::from(rtt.wire());
                 push_be(out, n, bytes_needed(n));
             }
-            Self::LossIntervals(intervals) => intervals.emit(out),
+            Self::LossIntervals(intervals) => {
+                out.push(intervals.skip_length);
+                out.extend_from_slice(intervals.cells());
+            }
             Self::DroppedPackets(dropped) => dropped.emit(out),
         }
     }
@@ -194,8 +199,26 @@ impl OptionList {
     ///
     /// # Errors
     /// [`OptionsFull`] if it does not fit.
+    #[inline(always)]
     pub fn push(&mut self, option: &Opt<'_>) -> Result<(), OptionsFull> {
-        self.append(&[], option)
+        match *option {
+            // The options of nearly every packet in one step.
+            Opt::LossEventRate(n) | Opt::ReceiveRate(n) | Opt::Timestamp(n) => {
+                let [a, b, c, d] = n.to_be_bytes();
+                self.put([option.kind(), 6, a, b, c, d])
+            }
+            Opt::ElapsedTime(elapsed) => match u16::try_from(elapsed.units()) {
+                Ok(units) => {
+                    let [a, b] = units.to_be_bytes();
+                    self.put([kind::ELAPSED_TIME, 4, a, b])
+                }
+                Err(_) => self.append(&[], option),
+            },
+            Opt::LossIntervals(intervals) => {
+                self.put_with(option.kind(), intervals.skip_length, intervals.cells())
+            }
+            _ => self.append(&[], option),
+        }
     }
 
     /// Appends an option that the peer must process or reset the connection (RFC 4340 §5.8.2).
@@ -223,6 +246,31 @@ impl OptionList {
     pub fn padded(&mut self) -> &[u8] {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), kind::PADDING);
         &self.bytes
+    }
+
+    /// Appends an option whole: type, length, data.
+    #[inline]
+    fn put<const N: usize>(&mut self, option: [u8; N]) -> Result<(), OptionsFull> {
+        if self.bytes.len() + N <= self.limit {
+            self.bytes.extend_from_slice(&option);
+            return Ok(());
+        }
+        let [kind, ..] = option.as_slice() else { return Ok(()) };
+        Err(OptionsFull { kind: *kind, left: self.limit - self.bytes.len() })
+    }
+
+    /// The same for data of which only the first byte stands apart.
+    fn put_with(&mut self, kind: u8, first: u8, rest: &[u8]) -> Result<(), OptionsFull> {
+        let left = self.limit - self.bytes.len();
+        match u8::try_from(rest.len() + 3) {
+            Ok(length) if usize::from(length) <= left => {
+                self.bytes.reserve(usize::from(length));
+                self.bytes.extend_from_slice(&[kind, length, first]);
+                self.bytes.extend_from_slice(rest);
+                Ok(())
+            }
+            _ => Err(OptionsFull { kind, left }),
+        }
     }
 
     fn append(&mut self, prefix: &[u8], option: &Opt<'_>) -> Result<(), OptionsFull> {

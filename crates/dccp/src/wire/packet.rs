@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use tfrc_units::{SeqNo24, SeqNo48};
 
-use super::bytes::{be_at, push_be, u32_at};
+use super::bytes::{u32_at, u64_at};
 use super::checksum::{self, Integrity};
 use super::{Reset, ResetCode, ServiceCode};
 
@@ -164,6 +164,7 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// [`ParseError`] says which byte is wrong; the datagram deserves no answer.
+    #[inline]
     pub fn parse(bytes: &'a [u8], integrity: Integrity) -> Result<Self, ParseError> {
         let short = ParseError::TooShort { length: bytes.len() };
         let first = bytes.first_chunk::<SHORT>().ok_or(short)?;
@@ -175,9 +176,9 @@ impl<'a> Packet<'a> {
             return Err(ParseError::ShortNumbers { kind });
         }
         let offset = usize::from(offset) * 4;
-        let bad_offset =
-            ParseError::DataOffset { offset, minimum: kind.fixed_length(extended), length: bytes.len() };
-        if offset < kind.fixed_length(extended) {
+        let fixed = kind.fixed_length(extended);
+        let bad_offset = ParseError::DataOffset { offset, minimum: fixed, length: bytes.len() };
+        if offset < fixed {
             return Err(bad_offset);
         }
         let (head, payload) = bytes.split_at_checked(offset).ok_or(bad_offset)?;
@@ -198,7 +199,7 @@ impl<'a> Packet<'a> {
             ccval: nibbles >> 4,
             coverage,
             header,
-            options: head.get(kind.fixed_length(extended)..).unwrap_or_default(),
+            options: head.get(fixed..).unwrap_or_default(),
             payload,
         })
     }
@@ -207,6 +208,7 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// [`EmitError`] if the options are too long or unpadded, or a four-bit field overflows; `out` is then unchanged.
+    #[inline]
     pub fn emit(&self, out: &mut Vec<u8>, integrity: Integrity) -> Result<(), EmitError> {
         let kind = self.header.kind();
         let length = kind.fixed_length(self.header.is_extended()) + self.options.len();
@@ -216,10 +218,9 @@ impl<'a> Packet<'a> {
             .filter(|_| self.ccval < 16 && self.coverage < 16)
             .ok_or(EmitError::Nibble { ccval: self.ccval, coverage: self.coverage })?;
         let start = out.len();
-        out.extend_from_slice(&self.source_port.to_be_bytes());
-        out.extend_from_slice(&self.destination_port.to_be_bytes());
-        out.extend_from_slice(&[words, (self.ccval << 4) | self.coverage, 0, 0]);
-        self.header.emit(out);
+        out.reserve(length + self.payload.len());
+        let ([s1, s0], [d1, d0]) = (self.source_port.to_be_bytes(), self.destination_port.to_be_bytes());
+        self.header.emit([s1, s0, d1, d0, words, (self.ccval << 4) | self.coverage, 0, 0], out);
         out.extend_from_slice(self.options);
         out.extend_from_slice(self.payload);
         if let Integrity::Native(pseudo) = integrity {
@@ -234,6 +235,7 @@ impl<'a> Packet<'a> {
 }
 
 /// Bytes that the checksum covers, or `None` if CsCov asks for more data than there is.
+#[inline]
 fn covered_length(coverage: u8, offset: usize, payload: usize) -> Option<usize> {
     let data = match coverage {
         0 => payload,
@@ -245,6 +247,7 @@ fn covered_length(coverage: u8, offset: usize, payload: usize) -> Option<usize> 
 impl Header {
     /// The type.
     #[must_use]
+    #[inline]
     pub const fn kind(&self) -> PacketType {
         match self {
             Self::Request { .. } => PacketType::Request,
@@ -262,6 +265,7 @@ impl Header {
 
     /// Whether sequence numbers take 48 bits (X = 1).
     #[must_use]
+    #[inline]
     pub const fn is_extended(&self) -> bool {
         !matches!(
             self,
@@ -273,6 +277,7 @@ impl Header {
 
     /// The Sequence Number.
     #[must_use]
+    #[inline]
     pub const fn sequence(&self) -> Sequence {
         match *self {
             Self::Data { seq } => seq,
@@ -292,6 +297,7 @@ impl Header {
 
     /// The Acknowledgement Number; Request and Data have none.
     #[must_use]
+    #[inline]
     pub const fn acknowledgement(&self) -> Option<Sequence> {
         match *self {
             Self::Request { .. } | Self::Data { .. } => None,
@@ -309,10 +315,12 @@ impl Header {
     }
 
     /// From the bytes up to Data Offset; `None` if they are too few.
+    #[inline]
     fn parse(kind: PacketType, extended: bool, head: &[u8]) -> Option<Self> {
         if !extended {
-            let seq = SeqNo24::new(u32::try_from(be_at(head, 9, 3)?).ok()?);
-            let ack = || Some(SeqNo24::new(u32::try_from(be_at(head, SHORT + 1, 3)?).ok()?));
+            // The numbers are the low bits of a word each; above them are the type and reserved bits.
+            let seq = SeqNo24::new(u32_at(head, 8)?);
+            let ack = || u32_at(head, SHORT).map(SeqNo24::new);
             return Some(match kind {
                 PacketType::Data => Self::Data { seq: Sequence::Short(seq) },
                 PacketType::Ack => Self::Ack { numbers: SeqAck::Short { seq, ack: ack()? } },
@@ -320,8 +328,8 @@ impl Header {
                 _ => return None,
             });
         }
-        let seq = SeqNo48::new(be_at(head, 10, 6)?);
-        let ack = || Some(SeqNo48::new(be_at(head, LONG + 2, 6)?));
+        let seq = SeqNo48::new(u64_at(head, 8)?);
+        let ack = || u64_at(head, LONG).map(SeqNo48::new);
         Some(match kind {
             PacketType::Request => Self::Request { seq, service: ServiceCode::new(u32_at(head, LONG)?) },
             PacketType::Response => {
@@ -341,31 +349,38 @@ impl Header {
         })
     }
 
-    /// Appends everything from the byte with the type on.
-    fn emit(&self, out: &mut Vec<u8>) {
+    /// Appends the header after `generic`, its first eight bytes.
+    #[inline]
+    fn emit(&self, generic: [u8; 8], out: &mut Vec<u8>) {
         let type_bits = self.kind().wire() << 1;
-        match self.sequence() {
-            Sequence::Long(seq) => {
-                out.extend_from_slice(&[type_bits | 1, 0]);
-                push_be(out, seq.get(), 6);
+        match (self.sequence(), self.acknowledgement()) {
+            (Sequence::Long(seq), ack) => {
+                let seq = (u64::from(type_bits | 1) << 56) | seq.get();
+                match ack {
+                    Some(Sequence::Long(ack)) => {
+                        let words = [generic, seq.to_be_bytes(), ack.get().to_be_bytes()];
+                        out.extend_from_slice(words.as_flattened());
+                    }
+                    _ => out.extend_from_slice([generic, seq.to_be_bytes()].as_flattened()),
+                }
             }
-            Sequence::Short(seq) => {
-                out.push(type_bits);
-                push_be(out, u64::from(seq.get()), 3);
+            (Sequence::Short(seq), ack) => {
+                let seq = (u32::from(type_bits) << 24) | seq.get();
+                out.extend_from_slice(&generic);
+                match ack {
+                    Some(Sequence::Short(ack)) => {
+                        out.extend_from_slice([seq.to_be_bytes(), ack.get().to_be_bytes()].as_flattened());
+                    }
+                    _ => out.extend_from_slice(&seq.to_be_bytes()),
+                }
             }
-        }
-        match self.acknowledgement() {
-            Some(Sequence::Long(ack)) => push_be(out, ack.get(), 8),
-            Some(Sequence::Short(ack)) => push_be(out, u64::from(ack.get()), 4),
-            None => {}
         }
         match self {
             Self::Request { service, .. } | Self::Response { service, .. } => {
-                push_be(out, u64::from(service.get()), 4);
+                out.extend_from_slice(&service.get().to_be_bytes());
             }
-            Self::Reset { reset, .. } => {
-                out.push(reset.code.wire());
-                out.extend_from_slice(&reset.data);
+            Self::Reset { reset: Reset { code, data: [a, b, c] }, .. } => {
+                out.extend_from_slice(&[code.wire(), *a, *b, *c]);
             }
             _ => {}
         }
@@ -389,12 +404,14 @@ impl PacketType {
 
     /// From its number, or `None` for a reserved one.
     #[must_use]
+    #[inline]
     pub fn from_wire(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
     /// Its number.
     #[must_use]
+    #[inline]
     pub const fn wire(self) -> u8 {
         match self {
             Self::Request => 0,
@@ -434,6 +451,7 @@ impl PacketType {
 
     /// Bytes before the options.
     #[must_use]
+    #[inline]
     pub const fn fixed_length(self, extended: bool) -> usize {
         let ack = match (self.has_ack(), extended) {
             (false, _) => 0,

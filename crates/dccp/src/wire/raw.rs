@@ -60,6 +60,7 @@ impl<'a> RawOptions<'a> {
         Self { rest: bytes, offset: 0 }
     }
 
+    #[inline]
     fn cut(&self, kind: u8, tail: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), OptionErrorKind> {
         if kind < 32 {
             return Ok((&[], tail));
@@ -74,6 +75,7 @@ impl<'a> RawOptions<'a> {
 impl<'a> Iterator for RawOptions<'a> {
     type Item = Result<RawOption<'a>, OptionError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (kind, tail) = self.rest.split_first()?;
         let offset = self.offset;

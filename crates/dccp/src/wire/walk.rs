@@ -57,6 +57,7 @@ impl<'a> Walk<'a> {
         self.error
     }
 
+    #[inline]
     fn next_raw(&mut self) -> Option<RawOption<'a>> {
         match self.raw.next()? {
             Ok(raw) => Some(raw),
@@ -71,6 +72,7 @@ impl<'a> Walk<'a> {
 impl<'a> Iterator for Walk<'a> {
     type Item = Result<Item<'a>, MandatoryMisplaced>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let mut raw = self.next_raw()?;
@@ -110,6 +112,7 @@ enum Place {
     Ignored,
 }
 
+#[inline]
 fn place(packet: PacketType, option: u8) -> Place {
     let needs_ack = matches!(
         option,

@@ -3,7 +3,7 @@
 use tfrc_sim::Stream;
 use tfrc_units::{Duration, Instant, u64_from_f64};
 
-use crate::scenario::{Application, Pace};
+use crate::scenario::{Application, Backlog, Pace};
 
 /// An application at work: when it has its next packet, and how large that is.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub(crate) struct Source {
     /// Bytes of a packet where sizes do not differ.
     segment: u32,
     start: Instant,
-    /// When it has its next packet; it keeps none for later.
+    /// When it has, or has had, its next packet.
     next: Instant,
     /// The latest phase with something to send: its beginning and its end.
     phase: (Instant, Instant),
@@ -46,9 +46,14 @@ impl Source {
     /// Takes a packet at `now`; its size in bytes.
     pub(crate) fn take(&mut self, now: Instant) -> u32 {
         if let Pace::Every(gap) = self.application.pace {
-            // The first of its times after now; those between were missed.
-            let past = now.saturating_since(self.start).as_nanos() / gap.as_nanos().max(1);
-            self.next = self.start + gap * (past + 1);
+            self.next = match self.application.backlog {
+                Backlog::Kept => self.next + gap,
+                // The first of its times after now; those between were missed.
+                Backlog::LeftOut => {
+                    let past = now.saturating_since(self.start).as_nanos() / gap.as_nanos().max(1);
+                    self.start + gap * (past + 1)
+                }
+            };
         }
         match self.application.sizes {
             None => self.segment,
@@ -80,6 +85,7 @@ mod tests {
             pace: Pace::Every(Duration::from_millis(20)),
             phases: Some(Phases { on: Distribution::Constant(1.0), off: Distribution::Constant(2.0) }),
             sizes: Some(Distribution::Uniform { low: 100.0, high: 200.0 }),
+            backlog: Backlog::LeftOut,
         };
         let mut source = Source::new(application, 150, at(500), Seed(1).stream("x"));
         assert_eq!(source.next(at(0)), at(500));
@@ -90,5 +96,22 @@ mod tests {
         assert_eq!(source.next(at(1495)), at(3500));
         source.take(at(3500));
         assert_eq!(source.next(at(3500)), at(3520));
+    }
+
+    #[test]
+    fn what_may_not_go_in_time_waits_or_not() {
+        let times = |backlog| {
+            let pace = Pace::Every(Duration::from_millis(20));
+            let application = Application { pace, phases: None, sizes: None, backlog };
+            let mut source = Source::new(application, 150, at(0), Seed(1).stream("x"));
+            // Nothing may go until 70 ms.
+            [70, 70, 70, 70, 70].map(|now| {
+                let next = source.next(at(now));
+                source.take(next);
+                next.as_nanos() / 1_000_000
+            })
+        };
+        assert_eq!(times(Backlog::LeftOut), [70, 80, 100, 120, 140]);
+        assert_eq!(times(Backlog::Kept), [70, 70, 70, 70, 80]);
     }
 }

@@ -39,7 +39,6 @@ pub struct TfrcData {
 /// How a sender is set up.
 #[derive(Debug)]
 pub(crate) struct SenderSetup {
-    pub(crate) config: Config,
     pub(crate) peer: Address,
     pub(crate) flow: FlowId,
     pub(crate) header: u32,
@@ -55,17 +54,17 @@ pub struct TfrcSender {
     machine: Sender,
     setup: SenderSetup,
     next_seq: u64,
-    /// When packets were sent that no feedback has covered yet, in order.
-    sent_at: VecDeque<(u64, Instant)>,
+    /// When the latest packets were sent, those that no feedback has covered yet.
+    sent_at: VecDeque<Instant>,
     loss_events_told: u64,
     sent_bytes: u64,
     rtt: Mean,
 }
 
 impl TfrcSender {
-    pub(crate) fn new(setup: SenderSetup) -> Self {
+    pub(crate) fn new(config: &Config, setup: SenderSetup) -> Self {
         Self {
-            machine: Sender::new(&setup.config),
+            machine: Sender::new(config),
             setup,
             next_seq: FIRST_SEQ,
             sent_at: VecDeque::new(),
@@ -113,23 +112,22 @@ impl TfrcSender {
 
     fn take_feedback(&mut self, now: Instant, report: &Report) {
         // An acknowledgement of a packet older than one acknowledged before comes out of order and says nothing new.
-        while self.sent_at.front().is_some_and(|(seq, _)| *seq < report.newest_seq) {
-            self.sent_at.pop_front();
-        }
-        let Some((_, sent_at)) = self.sent_at.front().filter(|(seq, _)| *seq == report.newest_seq) else {
-            return;
-        };
+        let oldest = self.next_seq - self.sent_at.len() as u64;
+        let Some(covered) = report.newest_seq.checked_sub(oldest) else { return };
+        let covered = usize::try_from(covered).unwrap_or(usize::MAX).min(self.sent_at.len());
+        self.sent_at.drain(..covered);
+        let Some(sent_at) = self.sent_at.front().copied() else { return };
         let losses = if report.loss_events > self.loss_events_told {
             LossReport::NewLossEvent
         } else {
             LossReport::NoNewLoss
         };
         self.loss_events_told = report.loss_events;
-        self.rtt.add(now.saturating_since(*sent_at).saturating_sub(report.elapsed).as_secs_f64());
+        self.rtt.add(now.saturating_since(sent_at).saturating_sub(report.elapsed).as_secs_f64());
         self.machine.on_feedback(
             now,
             Feedback {
-                newest_sent_at: *sent_at,
+                newest_sent_at: sent_at,
                 elapsed: report.elapsed,
                 receive_rate: report.receive_rate,
                 loss_event_rate: report.loss_event_rate,
@@ -172,7 +170,7 @@ impl TfrcSender {
         let SenderSetup { peer, flow, header, ecn, precedence, .. } = self.setup;
         let seq = self.next_seq;
         self.next_seq += 1;
-        self.sent_at.push_back((seq, now));
+        self.sent_at.push_back(now);
         self.sent_bytes += u64::from(size);
         let payload = Payload::TfrcData(TfrcData {
             seq,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toml::Spanned;
 
@@ -20,7 +20,6 @@ use crate::scenario::{Document, Provenance, Scenario, explain, hint};
 pub struct Experiment {
     /// `<paper>/<name>`.
     pub(crate) id: String,
-    pub(crate) directory: PathBuf,
     pub(crate) title: String,
     pub(crate) source: String,
     pub(crate) world: World,
@@ -53,6 +52,7 @@ pub(crate) struct Sim {
     pub(crate) rows: Option<Vec<String>>,
     /// Seeds for each point as published, in place of the experiment's.
     pub(crate) runs: Option<u32>,
+    pub(crate) scenario_name: String,
     pub(crate) scenario_text: String,
 }
 
@@ -146,7 +146,6 @@ impl Experiment {
         ];
         Ok(Self {
             id: id.to_owned(),
-            directory: directory.to_owned(),
             title: raw.title,
             source: raw.source,
             world: raw.world,
@@ -195,6 +194,23 @@ impl Experiment {
     #[must_use]
     pub fn must_agree(&self) -> bool {
         self.must_agree
+    }
+
+    /// Where the values of the tables are from, as their `#` lines say.
+    pub(crate) fn origins(&self) -> Vec<&str> {
+        let tables = std::iter::once(&self.published).chain(&self.ns2);
+        tables.flat_map(|table| table.notes.iter().map(String::as_str)).collect()
+    }
+
+    /// The files that say what is run, with their names.
+    pub(crate) fn texts(&self) -> Vec<(String, &str)> {
+        let mut list = vec![("experiment.toml".to_owned(), self.file.text.as_str())];
+        for sim in &self.sims {
+            if !list.iter().any(|(_, text)| *text == sim.scenario_text) {
+                list.push((sim.scenario_name.clone(), &sim.scenario_text));
+            }
+        }
+        list
     }
 
     /// Seeds for each point of a profile.
@@ -320,6 +336,7 @@ impl Reading<'_> {
                 keys: self.published.keys.iter().map(paths).collect(),
                 rows: self.rows(run.rows.as_deref())?,
                 runs: run.runs,
+                scenario_name: file.to_owned(),
                 scenario_text: text,
             });
         }

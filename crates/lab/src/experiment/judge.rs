@@ -152,8 +152,10 @@ fn one(experiment: &Experiment, row: usize, cell: &Cell, sample: &Sample, rfc: O
     let print = printed
         .filter(|_| !only_ns2)
         .map(|printed| Reference::Published { printed, read_off: cell.read_off });
+    // A column that the source does not have is a probe, unless it is there to be compared with ns-2.
+    let is_probe = !experiment.published.columns.contains(&cell.column) && cell.against != Against::Ns2;
     let runs_of_ns2 = ns2
-        .filter(|_| cell.against != Against::Published && cell.band != Band::Digits)
+        .filter(|_| !is_probe && cell.against != Against::Published && cell.band != Band::Digits)
         .map(|(mean, ci95)| Reference::Ns2 { mean, ci95 });
     let comparisons: Vec<_> = [print, runs_of_ns2]
         .into_iter()

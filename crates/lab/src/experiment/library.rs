@@ -38,13 +38,17 @@ fn directories(path: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentError> {
     Ok(list)
 }
 
-/// Reads the experiments whose ids begin with one of these; all of them for `all`.
+/// Reads the experiments whose ids begin with one of these, or are one of these; all of them for `all`.
 ///
 /// # Errors
 /// [`ExperimentError::Unknown`] if one of these fits none, else what is wrong with the first that cannot be read.
 pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, ExperimentError> {
     let all = ids(root)?;
-    let fits = |id: &str, wanted: &str| wanted == "all" || id.starts_with(wanted);
+    let is_id = |wanted: &str| all.iter().any(|(id, _)| id == wanted);
+    let fits = |id: &str, wanted: &str| match is_id(wanted) {
+        true => id == wanted,
+        false => wanted == "all" || id.starts_with(wanted),
+    };
     if let Some(unknown) = wanted.iter().find(|wanted| !all.iter().any(|(id, _)| fits(id, wanted))) {
         let hint = match all.as_slice() {
             [] => "there are no experiments in this directory".to_owned(),

@@ -3,6 +3,7 @@
 //! `docs/experiments.md` describes the files; [`library::load`] reads them, [`Prepared`] runs them, [`Results`] is what
 //! came of it.
 
+mod cache;
 mod claims;
 mod computed;
 mod error;
@@ -12,6 +13,7 @@ mod formulas;
 pub mod human;
 mod judge;
 pub mod library;
+mod publish;
 mod raw;
 mod results;
 mod runner;
@@ -19,17 +21,22 @@ mod table;
 mod theta;
 mod verdict;
 
+pub use cache::Cache;
 pub use error::{ExperimentError, InvalidExperiment};
 pub use file::Experiment;
+pub use publish::Publication;
 pub use raw::{Profile, World};
 pub use results::{
     CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Results, Tally, VariantCell, VariantResult,
 };
-pub use runner::{Prepared, Wanted};
+pub use runner::{Hooks, Prepared, Wanted};
 pub use verdict::{Band, FEWEST_RUNS, Verdict};
 
-/// The version of the code: a hash of its sources.
+/// The version of the code that measures: a hash of its sources.
 #[must_use]
 pub fn code_version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+    env!("TFRC_CODE_VERSION")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,12 @@
 //! Runs experiments: every point of every row, seed, profile and variant, on several threads.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fmt;
 
 use rayon::prelude::*;
 use tfrc_sim::Seed;
 
+use super::cache::{Cache, Found};
 use super::computed::Context;
 use super::error::ExperimentError;
 use super::file::{Experiment, at};
@@ -59,6 +60,29 @@ struct Point {
     /// All that determines it, but for the seed.
     text: String,
     runs: u32,
+}
+
+impl Point {
+    /// All that determines one run.
+    fn key(&self, run: u32) -> String {
+        format!("{}\n{}\nrun {run}", super::code_version(), self.text)
+    }
+}
+
+/// What the runner tells while it runs, and asks.
+pub struct Hooks<'h> {
+    /// A run has ended; the id of its experiment.
+    pub done: &'h (dyn Fn(&str) + Sync),
+    /// Something is odd, and does no harm to the results.
+    pub warn: &'h (dyn Fn(&str) + Sync),
+    /// Whether to stop.
+    pub stop: &'h (dyn Fn() -> bool + Sync),
+}
+
+impl fmt::Debug for Hooks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks").finish_non_exhaustive()
+    }
 }
 
 /// What a run gave: a value for each of its point's cells.
@@ -191,19 +215,20 @@ impl<'a> Prepared<'a> {
             .map(|(job, _)| job)
     }
 
-    /// Runs everything, telling `done` of each run that has ended by the id of its experiment. Once `stop` is true, no
-    /// further run begins; experiments that miss runs then say so.
+    /// Runs everything that the cache does not have. Once `hooks.stop` says so, no further run begins; experiments that
+    /// miss runs then say so.
     ///
     /// # Errors
     /// [`ExperimentError`] if a formula cannot be computed.
-    pub fn run(&self, done: &(dyn Fn(&str) + Sync), stop: &AtomicBool) -> Result<Results, ExperimentError> {
+    pub fn run(&self, cache: Option<&Cache>, hooks: &Hooks<'_>) -> Result<Results, ExperimentError> {
         let jobs: Vec<(usize, u32)> = self.jobs().collect();
         let one = |&(point, run): &(usize, u32)| {
-            if stop.load(Ordering::Relaxed) {
+            if (hooks.stop)() {
                 return Ok(None);
             }
-            let given = self.one(&self.points[point], run)?;
-            done(&self.experiments[self.points[point].experiment].id);
+            let point = &self.points[point];
+            let given = self.one(point, run, cache, hooks)?;
+            (hooks.done)(&self.experiments[point.experiment].id);
             Ok(Some(given))
         };
         let outcomes: Vec<Option<Given>> =
@@ -214,12 +239,60 @@ impl<'a> Prepared<'a> {
                 // One thread, or none to be had.
                 _ => jobs.iter().map(one).collect::<Result<_, _>>(),
             }?;
-        let given: BTreeMap<(usize, u32), Given> =
+        let mut given: BTreeMap<(usize, u32), Given> =
             jobs.into_iter().zip(outcomes).filter_map(|(job, given)| Some((job, given?))).collect();
-        Ok(self.results(&given, stop.load(Ordering::Relaxed)))
+        if let (Some(cache), true) = (cache, self.wanted.shard != Shard::WHOLE) {
+            self.add_other_shards(cache, &mut given);
+        }
+        Ok(self.results(&given, (hooks.stop)()))
     }
 
-    fn one(&self, point: &Point, run: u32) -> Result<Given, ExperimentError> {
+    /// What the cache has of the other shards' runs.
+    fn add_other_shards(&self, cache: &Cache, given: &mut BTreeMap<(usize, u32), Given>) {
+        for (number, point) in self.points.iter().enumerate() {
+            for run in 1..=point.runs {
+                if let Found::All(values) = cache.get(&point.key(run), &self.formulas(point)) {
+                    given.entry((number, run)).or_insert(values);
+                }
+            }
+        }
+    }
+
+    /// The formulas of a point's cells.
+    fn formulas(&self, point: &Point) -> Vec<&str> {
+        let cells = &self.experiments[point.experiment].cells;
+        point
+            .cells
+            .iter()
+            .filter_map(|cell| cells[*cell].value.as_ref())
+            .map(|(formula, _)| formula.text())
+            .collect()
+    }
+
+    fn one(
+        &self,
+        point: &Point,
+        run: u32,
+        cache: Option<&Cache>,
+        hooks: &Hooks<'_>,
+    ) -> Result<Given, ExperimentError> {
+        let (key, formulas) = (point.key(run), self.formulas(point));
+        match cache.map(|cache| cache.get(&key, &formulas)) {
+            Some(Found::All(values)) => return Ok(values),
+            Some(Found::Damaged(why)) => (hooks.warn)(&why),
+            Some(Found::Nothing) | None => {}
+        }
+        let given = self.measure(point, run)?;
+        if let Some(cache) = cache {
+            let new: Vec<(&str, Option<f64>)> = formulas.into_iter().zip(given.iter().copied()).collect();
+            if let Err(error) = cache.put(&key, &new) {
+                (hooks.warn)(&format!("a result cannot be kept: {error}"));
+            }
+        }
+        Ok(given)
+    }
+
+    fn measure(&self, point: &Point, run: u32) -> Result<Given, ExperimentError> {
         let experiment = &self.experiments[point.experiment];
         let mut scenario = (*point.scenario).clone();
         scenario.seed = Seed(seed_of(scenario.seed.0, run));
@@ -228,13 +301,10 @@ impl<'a> Prepared<'a> {
         let keys: Vec<(String, String)> =
             experiment.published.keys.iter().cloned().zip(row.keys.iter().cloned()).collect();
         let scope = OfRun { recording: &recording, keys: &keys };
-        let value = |cell: &usize| match &experiment.cells[*cell].value {
-            None => Ok(None),
-            Some((expression, place)) => {
-                expression.value(&scope).map_err(|wrong| at(&experiment.file, place, wrong))
-            }
-        };
-        point.cells.iter().map(value).collect()
+        let formulas = point.cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
+        formulas
+            .map(|(formula, place)| formula.value(&scope).map_err(|wrong| at(&experiment.file, place, wrong)))
+            .collect()
     }
 
     fn results(&self, given: &BTreeMap<(usize, u32), Given>, stopped: bool) -> Results {
@@ -292,7 +362,6 @@ impl<'a> Prepared<'a> {
         let rows = &experiment.published.rows;
         let values = code(&Context {
             profile,
-            keys: &experiment.published.keys,
             rows: rows.iter().map(|row| (row.name.as_str(), row.keys.as_slice())).collect(),
             columns: experiment.cells.iter().map(|cell| cell.column.as_str()).collect(),
             seeds: (1..=runs).map(|run| seed_of(1, run)).collect(),

@@ -1,6 +1,5 @@
 //! Tables of published and of reference values: CSV with `#` lines that say where it comes from, a line of names, rows.
 
-use std::ops::Range;
 use std::path::Path;
 
 use tfrc_units::text;
@@ -27,8 +26,6 @@ pub(crate) struct Row {
     pub(crate) keys: Vec<String>,
     /// A value for each column; `None` if the field is empty.
     pub(crate) values: Vec<Option<Printed>>,
-    /// The bytes of its line.
-    pub(crate) place: Range<usize>,
 }
 
 /// A number as it was printed.
@@ -150,7 +147,7 @@ impl Table {
                 let message = format!("the row `{name}` is there twice");
                 return Err(source.invalid(place, message, "again", "keys tell rows apart"));
             }
-            table.rows.push(Row { name, keys: keys.to_vec(), values, place });
+            table.rows.push(Row { name, keys: keys.to_vec(), values });
         }
         Ok(table)
     }

@@ -11,8 +11,8 @@ use crate::record::{Event, Start, Summary};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-const UPLOT_STYLE: &str = include_str!("../../vendor/uplot/uPlot.min.css");
-const UPLOT_SCRIPT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
+pub(crate) const UPLOT_STYLE: &str = include_str!("../../vendor/uplot/uPlot.min.css");
+pub(crate) const UPLOT_SCRIPT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
 
 /// The most bytes of raw JSON shown; a stream of records is for larger things.
 const MOST_RAW_BYTES: usize = 400_000;
@@ -38,6 +38,20 @@ pub(super) fn page(run: &Run) -> String {
     out.0
 }
 
+/// The beginning of a page, up to and with the start of `main`; nothing from elsewhere may be loaded into it.
+pub(crate) fn head(title: &str, styles: &[&str]) -> String {
+    let title = escape(title);
+    let styles = styles.join("\n");
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title}</title>\n<style>\n{styles}</style>\n</head>\n<body>\n<main>\n"
+    )
+}
+
 /// A page being written. `tag`-like methods write what they are given as it is; `text` escapes.
 struct Page(String);
 
@@ -54,19 +68,7 @@ impl Page {
     }
 
     fn head(&mut self, title: &str) {
-        self.put(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
-        )
-        .text(title)
-        .put("</title>\n<style>\n")
-        .put(UPLOT_STYLE)
-        .put("\n")
-        .put(STYLE)
-        .put("</style>\n</head>\n<body>\n<main>\n");
+        self.put(head(title, &[UPLOT_STYLE, STYLE]));
     }
 
     fn header(&mut self, run: &Run) {
@@ -240,7 +242,7 @@ fn sample(pen: Pen) -> String {
 }
 
 /// Text made safe between tags and inside quoted attributes.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {
         match c {
@@ -259,7 +261,7 @@ fn escape(text: &str) -> String {
 
 /// JSON that no text in it can end early: the characters HTML cares about are written as JSON escapes, which stand
 /// only inside strings and so do not change the value.
-fn json_in_script(value: &impl Serialize) -> String {
+pub(crate) fn json_in_script(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
     let mut out = String::with_capacity(json.len() + json.len() / 16);
     for c in json.chars() {

@@ -10,6 +10,8 @@ mod html;
 pub mod human;
 mod words;
 
+pub(crate) use html::{UPLOT_SCRIPT, UPLOT_STYLE, escape, head, json_in_script};
+
 use crate::record::{Event, Interval, Record, Role, Start, Summary};
 
 /// The records of one run, sorted by kind.

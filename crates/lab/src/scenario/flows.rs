@@ -13,8 +13,8 @@ use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned, Text};
 use super::web_settings::{self, WebTraffic};
 use super::{
-    Application, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow, TcpFlow,
-    TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
+    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow,
+    RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
 };
 
 /// All kinds of flows.
@@ -244,7 +244,7 @@ fn lines(
         rtt: None,
     };
     if let Some(given) = &flow.rtt {
-        let rtt = seconds(given)?;
+        let rtt = round_trip(given)?;
         let delays = [flow.access.as_ref(), flow.exit.as_ref()].into_iter().flatten();
         if let Some(delay) = delays.filter_map(|line| line.delay.as_ref()).next() {
             let what = "`rtt` says how long the flow's own lines are";
@@ -253,10 +253,10 @@ fn lines(
         }
         let path = path_rtt(names, from, to);
         let least = match rtt {
-            Distribution::Constant(x) => x,
-            Distribution::Uniform { low, .. } => low,
-            Distribution::Pareto { mean, shape } => mean * (shape - 1.0) / shape,
-            _ => 0.0,
+            RoundTrip::Drawn(Distribution::Constant(x)) => x,
+            RoundTrip::Drawn(Distribution::Uniform { low, .. }) | RoundTrip::Evenly { low, .. } => low,
+            RoundTrip::Drawn(Distribution::Pareto { mean, shape }) => mean * (shape - 1.0) / shape,
+            RoundTrip::Drawn(_) => 0.0,
         };
         if least < path.as_secs_f64() {
             let what = format!("the way there and back alone takes {} ms", path.as_secs_f64() * 1e3);
@@ -271,6 +271,23 @@ fn lines(
         });
     }
     Ok(lines)
+}
+
+/// The round-trip times of an entry's flows: a distribution, or equal steps.
+fn round_trip(given: &Spanned<Text>) -> Checked<RoundTrip> {
+    let drawn = || seconds(given).map(RoundTrip::Drawn);
+    let Some(bounds) = given.get_ref().0.trim().strip_prefix("evenly ") else { return drawn() };
+    let bounds: Vec<_> = bounds.split_whitespace().map(text::time).collect();
+    match bounds[..] {
+        [Ok(low), Ok(high)] if low <= high => {
+            Ok(RoundTrip::Evenly { low: low.as_secs_f64(), high: high.as_secs_f64() })
+        }
+        _ => {
+            let what = "`evenly` wants the least and the greatest time";
+            Err(Mistake::new(Fault::Quantity, given.span(), what, "not understood")
+                .hint("for example \"evenly 40ms 240ms\""))
+        }
+    }
 }
 
 /// Propagation there and back.
@@ -340,7 +357,25 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
         _ => None,
     };
     let sizes = sizes.filter(|sizes| !matches!(sizes, Distribution::Constant(_)));
-    Ok(Application { pace, phases, sizes })
+    let backlog = backlog(flow, pace, phases)?;
+    Ok(Application { pace, phases, sizes, backlog })
+}
+
+fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Backlog> {
+    let Some(given) = &flow.backlog else { return Ok(Backlog::LeftOut) };
+    match given.get_ref().as_str() {
+        "left-out" => Ok(Backlog::LeftOut),
+        "kept" if pace == Pace::Backlog || phases.is_some() => {
+            let what = "no packets to keep";
+            Err(Mistake::new(Fault::Conflict, given.span(), what, "without a steady `packets_per_second`")
+                .hint("give `packets_per_second`, and leave `on` and `off` out"))
+        }
+        "kept" => Ok(Backlog::Kept),
+        other => {
+            let what = format!("`{other}` is no backlog");
+            Err(Mistake::new(Fault::Word, given.span(), what, "not known").hint("\"left-out\" or \"kept\""))
+        }
+    }
 }
 
 /// Bytes of payload; of a distribution its mean.

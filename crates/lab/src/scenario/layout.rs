@@ -4,7 +4,7 @@ use tfrc_sim::traffic::Distribution;
 use tfrc_sim::{FlowId, LinkSpec, Network, NodeId, Seed};
 use tfrc_units::{Duration, Instant};
 
-use super::{Flow, OwnLine, Scenario};
+use super::{Flow, OwnLine, RoundTrip, Scenario};
 
 /// One flow of a run.
 #[derive(Debug, Clone)]
@@ -26,13 +26,22 @@ impl Scenario {
         let mut network = self.network.clone();
         let mut members = Vec::new();
         for flow in &self.flows {
-            for (id, name) in flow.group.ids().zip(flow.group.names()) {
+            for ((id, name), number) in flow.group.ids().zip(flow.group.names()).zip(0u32..) {
                 let draw = |what: &str, from: Distribution| match from {
                     Distribution::Constant(x) => x,
                     other => other.sample(&mut seed.stream(&format!("flow/{name}/{what}"))),
                 };
                 let start = Instant::ZERO + Duration::from_secs_f64(draw("start", flow.start));
-                let rtt = flow.lines.rtt.map(|(rtt, path)| (draw("rtt", rtt) - path.as_secs_f64()) / 2.0);
+                let rtt = flow.lines.rtt.map(|(rtt, path)| {
+                    let rtt = match rtt {
+                        RoundTrip::Drawn(from) => draw("rtt", from),
+                        RoundTrip::Evenly { low, high } => {
+                            let steps = f64::from(flow.group.count.saturating_sub(1).max(1));
+                            low + (high - low) * f64::from(number) / steps
+                        }
+                    };
+                    (rtt - path.as_secs_f64()) / 2.0
+                });
                 let access =
                     |line: &OwnLine| (line.clone(), rtt.unwrap_or_else(|| draw("access", line.delay)));
                 let exit = |line: &OwnLine| (line.clone(), draw("exit", line.delay));

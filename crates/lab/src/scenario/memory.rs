@@ -34,10 +34,7 @@ impl Scenario {
                 _ => FLOW_BYTES,
             };
             let each = agents + bins.saturating_mul(8) + own * 2 * LINK_BYTES;
-            // Routes are a table of all nodes by all nodes.
-            let nodes = own.saturating_mul(u64::from(flow.group.count));
             each.saturating_mul(u64::from(flow.group.count))
-                .saturating_add(nodes.saturating_mul(nodes).saturating_mul(8))
         });
         links.saturating_add(flows.fold(0, u64::saturating_add))
     }

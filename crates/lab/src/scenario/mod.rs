@@ -50,10 +50,11 @@
 //! | | `count`: so many alike, with numbers after the name | 1 |
 //! | | `start`: a time or a distribution (`"uniform 0s 5s"`, `"exponential 1s"`, `"pareto 1s 1.5"`); `stop` | `"0s"`, the end |
 //! | | `access`, `exit`: `{ rate, delay, queue }` of a line of each flow's own before `from` and after `to`; delays may be distributions | none |
-//! | | `rtt`: propagation there and back, a time or a distribution; an own line makes up for what the links lack | the links' |
+//! | | `rtt`: propagation there and back, a time, a distribution, or `"evenly 40ms 240ms"`: in equal steps over the flows of the entry; an own line makes up for what the links lack | the links' |
 //! | | `segment`: bytes of payload in a packet (the s of the equation); for TFRC and DCCP also a distribution | `"1460B"` |
 //! | | `header`: bytes of all headers on the wire besides | `"44B"` |
 //! | | `packets_per_second`, `on`, `off`: limits of the application | none: always something to send |
+//! | | `backlog`: `"left-out"` or `"kept"`, what becomes of the packets of `packets_per_second` that may not go in time | `"left-out"` |
 //! | | `rate` of `cbr` and `onoff`; `interval` of `ping`; `transfer`, `overhead` of `tcp` | |
 //! | | `guarantee`: a rate the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a circuit breaker | none |
 //! | | `guarantee_start`: `"first-rtt"`, `"first-loss-report"` | `"first-rtt"` |
@@ -171,7 +172,22 @@ pub struct Lines {
     pub exit: Option<OwnLine>,
     /// The round-trip propagation time of each flow, in seconds, and that of the links: half of what is missing is the
     /// delay of the access line.
-    pub rtt: Option<(Distribution, Duration)>,
+    pub rtt: Option<(RoundTrip, Duration)>,
+}
+
+/// How the round-trip propagation times of the flows of an entry differ, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum RoundTrip {
+    /// Each is drawn.
+    Drawn(Distribution),
+    /// In equal steps from the first flow's to the last's; a flow alone has the least.
+    Evenly {
+        /// The first flow's.
+        low: f64,
+        /// The last flow's.
+        high: f64,
+    },
 }
 
 /// A line of a flow's own, in both directions.
@@ -290,6 +306,18 @@ pub struct Application {
     pub phases: Option<Phases>,
     /// Bytes of each packet, if they differ.
     pub sizes: Option<Distribution>,
+    /// What becomes of packets that the flow may not send in time.
+    pub backlog: Backlog,
+}
+
+/// What becomes of an application's packets that the flow may not send in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backlog {
+    /// They are left out, as media applications do.
+    LeftOut,
+    /// They all wait (ns-2: ns2-facts.md §1, `maxqueue_`).
+    Kept,
 }
 
 /// How often an application has a packet.
@@ -298,7 +326,7 @@ pub struct Application {
 pub enum Pace {
     /// There is always one to send.
     Backlog,
-    /// One every so often; if the flow may not send as fast, packets are left out.
+    /// One every so often.
     Every(Duration),
 }
 

@@ -96,7 +96,7 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         key: "open_interval",
-        words: &["when-longer", "when-longer-less-first", "never"],
+        words: &["when-longer", "when-longer-less-first", "never", "always"],
         quantity: None,
         set: |s, written| {
             let (Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. }) =
@@ -108,6 +108,7 @@ pub const AXES: &[Axis] = &[
                 "when-longer" => OpenInterval::WhenLonger,
                 "when-longer-less-first" => OpenInterval::WhenLongerLessFirst,
                 "never" => OpenInterval::Never,
+                "always" => OpenInterval::Always,
                 _ => return Err(Wrong::Value),
             };
             Ok(())
@@ -262,6 +263,7 @@ pub const AXES: &[Axis] = &[
         "latest-or-packet-per-rtt" => ReceiveLimit::LatestOrPacketPerRtt,
         "ns2" => ReceiveLimit::Ns2,
         "ns2-conservative" => ReceiveLimit::Ns2Conservative,
+        "unlimited" => ReceiveLimit::Unlimited,
     }),
     words!("floor", |s| s.floor, {
         "packet-per-64-seconds" => RateFloor::PacketPer64Seconds,

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use super::{Document, Fault, ScenarioError};
+use tfrc_units::Duration;
+
+use super::{Document, Fault, Scenario, ScenarioError};
 
 /// The file that shows a kind of mistake, without its suffix.
 const fn file(fault: Fault) -> &'static str {
@@ -112,8 +114,30 @@ fn a_change_may_mean_several_entries_and_a_number_a_name() {
         changes.iter().for_each(|change| document.set(*change));
         document.plan().unwrap().points.remove(0).scenario
     };
-    let to = |changes: &[&str]| plan(changes).flows.iter().map(|flow| flow.to.0).collect::<Vec<_>>();
-    let far = to(&[]);
-    assert_eq!(to(&["flow.b-*.to=2", "flow.c*.to=2"]), [far[0], far[0] - 1, far[0] - 1]);
-    assert_eq!(to(&["flow.*.to=2"]), vec![far[0] - 1; 3]);
+    let to = |changes: &[&str]| plan(changes).flows.iter().map(|flow| flow.to).collect::<Vec<_>>();
+    let (far, near) = (to(&[])[0], to(&["flow.*.to=2"])[0]);
+    assert_ne!(far, near);
+    assert_eq!(to(&["flow.b-*.to=2", "flow.c*.to=2"]), [far, near, near]);
+    assert_eq!(to(&["flow.*.to=2"]), vec![near; 3]);
+}
+
+#[test]
+fn round_trips_in_equal_steps() {
+    let text = |rtt: &str| {
+        format!(
+            "duration = \"1s\"\nnodes = [\"a\", \"b\"]\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbit/s\"\n\
+             delay = \"10ms\"\n[[flow]]\nkind = \"tcp\"\ncount = 5\nfrom = \"a\"\nto = \"b\"\nrtt = \"{rtt}\"\n"
+        )
+    };
+    let scenario = Scenario::parse("even.toml", &text("evenly 40ms 240ms")).unwrap();
+    let (network, members) = scenario.lay_out(tfrc_sim::Seed(1));
+    // Half of what the link's 20 ms leave.
+    for (member, ms) in members.iter().zip([10, 35, 60, 85, 110]) {
+        let name = format!("{}/access", member.name);
+        let line = network.links().find(|(_, spec)| spec.name == name).unwrap();
+        assert_eq!(line.1.delay, Duration::from_millis(ms), "{name}");
+    }
+    for wrong in ["evenly 240ms 40ms", "evenly 40ms", "evenly 10ms 40ms", "evenly"] {
+        assert!(Scenario::parse("even.toml", &text(wrong)).is_err(), "{wrong}");
+    }
 }

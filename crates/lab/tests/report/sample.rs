@@ -114,6 +114,7 @@ pub(crate) fn demo(seconds: u32) -> Run {
         share: Some(1.034),
         cov_ratio: Some(0.363),
         equivalence_ratio: Some(0.71),
+        ..Summary::default()
     })));
     run
 }

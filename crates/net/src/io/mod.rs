@@ -1,8 +1,11 @@
 //! Sockets, clocks and timers: the only code that touches the outside world. Shared with the emulator.
 
 mod clock;
+#[cfg(target_os = "linux")]
+mod linux;
 mod socket;
 mod timer;
+mod watched;
 
 pub use clock::Clock;
 pub use socket::{Incoming, Offload, Outgoing, Socket};

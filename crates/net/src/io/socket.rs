@@ -1,11 +1,12 @@
 use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::SystemTime;
 
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use tfrc_dccp::PathError;
 use tfrc_units::{Duration, Ecn, Instant};
-use tokio::io::Interest;
 
+use super::watched::{Ready, Watched};
 use crate::Dscp;
 use crate::io::Clock;
 
@@ -15,18 +16,33 @@ const MAX_AGE: Duration = Duration::from_millis(100);
 /// Room for one receive call: as much as generic receive offload can hand over at once.
 const BUFFER: usize = 65_536;
 
+/// Datagrams taken in with one system call, at most.
+const BATCH: usize = if BATCH_SIZE < 16 { BATCH_SIZE } else { 16 };
+
+/// Errors left behind on the socket that one call goes through, at most.
+const LEFT_BEHIND: usize = 16;
+
 /// A UDP socket with ECN both ways, receive times from the kernel, and batches.
 #[derive(Debug)]
 pub struct Socket {
-    socket: tokio::net::UdpSocket,
+    socket: Watched,
     state: UdpSocketState,
     clock: Clock,
     dscp: Dscp,
     offload: Offload,
+    /// Whom the system sends to and takes in from alone.
+    peer: Option<SocketAddr>,
+    /// What the system marks datagrams with that come without marks of their own.
+    #[cfg(target_os = "linux")]
+    marks: Option<u8>,
     buffers: Vec<Vec<u8>>,
-    metas: Vec<RecvMeta>,
+    metas: [RecvMeta; BATCH],
     received: usize,
     batch_time: (Instant, SystemTime),
+    /// An error may have ended a batch early, so that there is more without the runtime knowing.
+    unsure: bool,
+    /// The network may have said something about datagrams sent.
+    has_errors: bool,
 }
 
 /// Whether the system is given several datagrams at a time to send.
@@ -36,7 +52,7 @@ pub enum Offload {
     /// Where it can (Linux: generic segmentation offload): datagrams that are due together cost one system call.
     #[default]
     Segmentation,
-    /// Never: a system call each.
+    /// Never: the system is given datagrams as they go out.
     None,
 }
 
@@ -75,21 +91,41 @@ impl Socket {
         let socket = std::net::UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&socket).into())?;
         socket.set_nonblocking(true)?;
+        #[cfg(target_os = "linux")]
+        super::linux::without_destinations(&socket);
+        // ICMP messages are a help, not a need.
+        let _ = state.enable_transport_errors((&socket).into());
         // Larger buffers are a wish: systems cap them.
         let _ = state.set_recv_buffer_size((&socket).into(), 4 << 20);
         let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
-        let batch = BATCH_SIZE.min(8);
-        Ok(Self {
-            socket: tokio::net::UdpSocket::from_std(socket)?,
+        let mut bound = Self {
+            socket: Watched::new(socket)?,
             state,
             clock,
             dscp: Dscp::DEFAULT,
             offload: Offload::default(),
-            buffers: vec![vec![0; BUFFER]; batch],
-            metas: vec![RecvMeta::default(); batch],
+            peer: None,
+            #[cfg(target_os = "linux")]
+            marks: None,
+            buffers: vec![vec![0; BUFFER]; BATCH],
+            metas: [RecvMeta::default(); BATCH],
             received: 0,
             batch_time: (clock.now(), SystemTime::now()),
-        })
+            unsure: false,
+            has_errors: false,
+        };
+        bound.set_dscp(Dscp::DEFAULT)?;
+        Ok(bound)
+    }
+
+    /// Has the system send to this address only, which it can do with less work, and take in nothing from others.
+    ///
+    /// # Errors
+    /// What the system says, such as that there is no route.
+    pub fn connect(&mut self, peer: SocketAddr) -> io::Result<()> {
+        self.socket.get().connect(peer)?;
+        self.peer = Some(peer);
+        Ok(())
     }
 
     /// The address bound to.
@@ -97,7 +133,7 @@ impl Socket {
     /// # Errors
     /// What the system says.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        self.socket.get().local_addr()
     }
 
     /// Chooses whether several datagrams may go in one system call.
@@ -121,15 +157,93 @@ impl Socket {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "DSCP marking needs 64-bit Linux"));
         }
         self.dscp = dscp;
+        #[cfg(target_os = "linux")]
+        {
+            // Data goes with ECT(0): what has these marks needs none of its own.
+            let marks = dscp.number() << 2 | Ecn::Ect0.bits();
+            let socket = socket2::SockRef::from(self.socket.get());
+            let set = match self.local_addr()? {
+                SocketAddr::V4(_) => socket.set_tos_v4(marks.into()),
+                // An IPv4 peer of such a socket gets its marks datagram by datagram.
+                SocketAddr::V6(_) => socket.set_tclass_v6(marks.into()),
+            };
+            self.marks = set.is_ok().then_some(marks);
+        }
         Ok(())
+    }
+
+    /// Sends datagrams in order, `datagram(n)` being the nth from 0 until there are no more, with as few system calls as may be. Those that could not be
+    /// sent are told with the reason.
+    pub async fn send_all<'a>(
+        &self,
+        datagram: impl Fn(usize) -> Option<Outgoing<'a>>,
+        mut failed: impl FnMut(Outgoing<'a>, io::Error),
+    ) {
+        let mut next = 0;
+        while let Some(one) = datagram(next) {
+            #[cfg(target_os = "linux")]
+            if datagram(next + 1).is_some_and(|second| self.may_follow(&one, &second)) {
+                let to = self.peer.is_none().then_some(one.to);
+                let alike = (next..).map_while(&datagram).take_while(|later| self.may_follow(&one, later));
+                // What it does not take is tried alone, which tells why.
+                if let Ok(sent @ 1..) =
+                    super::linux::send_run(self.socket.get(), to, alike.map(|one| one.bytes))
+                {
+                    next += sent;
+                    continue;
+                }
+            }
+            if let Err(error) = self.send(one).await {
+                failed(one, error);
+            }
+            next += 1;
+        }
+    }
+
+    /// Whether a datagram can go in one system call with an earlier one.
+    #[cfg(target_os = "linux")]
+    fn may_follow(&self, one: &Outgoing<'_>, next: &Outgoing<'_>) -> bool {
+        next.to == one.to
+            && (one.segment, next.segment) == (None, None)
+            && one.ecn == next.ecn
+            && self.is_plain(next)
+    }
+
+    /// Whether the marks of the socket are those of a datagram.
+    #[cfg(target_os = "linux")]
+    fn is_plain(&self, datagram: &Outgoing<'_>) -> bool {
+        let mapped = matches!(datagram.to, SocketAddr::V6(to) if to.ip().to_ipv4_mapped().is_some());
+        !mapped && self.marks == Some(self.dscp.number() << 2 | datagram.ecn.bits())
     }
 
     /// Waits until something has arrived. Cancel-safe.
     ///
     /// # Errors
     /// What the system says.
-    pub async fn readable(&self) -> io::Result<()> {
-        self.socket.readable().await
+    pub async fn readable(&mut self) -> io::Result<()> {
+        if self.socket.ready().await? == Ready::Error {
+            (self.unsure, self.has_errors) = (true, true);
+        }
+        Ok(())
+    }
+
+    /// What the network has said about datagrams sent: to whom each went, how it began, and what was said. Nothing where the system keeps
+    /// no such messages.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn take_errors(&mut self, mut take: impl FnMut(SocketAddr, &[u8], PathError)) -> io::Result<()> {
+        if !std::mem::take(&mut self.has_errors) {
+            return Ok(());
+        }
+        #[cfg(target_os = "linux")]
+        while let Some(queued) = super::linux::next_error(self.socket.get())? {
+            if let Some(error) = queued.error {
+                take(queued.to, queued.quoted(), error);
+            }
+        }
+        let _ = &mut take;
+        Ok(())
     }
 
     /// Takes in what has arrived, without waiting; [`Socket::incoming`] then shows it. Zero if there is nothing.
@@ -137,16 +251,46 @@ impl Socket {
     /// # Errors
     /// What the system says; an unreachable peer is no error here.
     pub fn receive(&mut self) -> io::Result<usize> {
-        let mut slices: Vec<IoSliceMut<'_>> = self.buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
-        let (socket, state, metas) = (&self.socket, &self.state, &mut self.metas);
-        let received = socket.try_io(Interest::READABLE, || state.recv(socket.into(), &mut slices, metas));
-        self.received = match received {
-            Ok(count) => count,
-            Err(error) if is_transient(&error) => 0,
-            Err(error) => return Err(error),
+        let (state, metas) = (&self.state, &mut self.metas);
+        let mut buffers = self.buffers.iter_mut();
+        let mut slices: [IoSliceMut<'_>; BATCH] =
+            std::array::from_fn(|_| IoSliceMut::new(buffers.next().map_or(&mut [], Vec::as_mut_slice)));
+        let mut receive = |socket: &UdpSocket| {
+            for _ in 0..LEFT_BEHIND {
+                match state.recv(socket.into(), &mut slices, metas) {
+                    Err(error)
+                        if error.kind() != io::ErrorKind::WouldBlock
+                            && (is_transient(&error) || is_left_behind(&error)) => {}
+                    done => return done,
+                }
+            }
+            Ok(0)
         };
-        self.batch_time = (self.clock.now(), SystemTime::now());
-        Ok(self.received)
+        let mut count = 0;
+        // A batch that is not full was the last one: the runtime need not be asked for more in vain.
+        let outcome = if std::mem::take(&mut self.unsure) {
+            receive(self.socket.get()).map(|received| count = received)
+        } else {
+            self.socket.try_read(|socket| {
+                count = receive(socket)?;
+                if count < BATCH { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+            })
+        };
+        self.received = count;
+        match outcome {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            _ => {}
+        }
+        if count > 0 {
+            self.batch_time = (self.clock.now(), SystemTime::now());
+        }
+        Ok(count)
+    }
+
+    /// Whether the last [`Socket::receive`] has left nothing behind.
+    #[must_use]
+    pub const fn is_drained(&self) -> bool {
+        self.received < BATCH
     }
 
     /// The datagrams of the last [`Socket::receive`], in order of arrival.
@@ -189,6 +333,10 @@ impl Socket {
     /// # Errors
     /// As [`Socket::send`], and `WouldBlock` when there is no room.
     pub fn try_send(&self, datagram: Outgoing<'_>) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if self.peer == Some(datagram.to) && datagram.segment.is_none() && self.is_plain(&datagram) {
+            return self.insist(|socket| socket.send(datagram.bytes).map(drop));
+        }
         if self.dscp != Dscp::DEFAULT {
             return self.try_send_marked(datagram);
         }
@@ -199,12 +347,21 @@ impl Socket {
             segment_size: datagram.segment,
             src_ip: None,
         };
-        let sent =
-            self.socket.try_io(Interest::WRITABLE, || self.state.try_send((&self.socket).into(), &transmit));
-        match sent {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock && is_transient(&error) => Ok(()),
-            sent => sent,
+        self.insist(|socket| self.state.try_send(socket.into(), &transmit))
+    }
+
+    /// An error that an ICMP message of some earlier datagram left behind comes instead of sending: then it is tried again.
+    fn insist(&self, mut send: impl FnMut(&UdpSocket) -> io::Result<()>) -> io::Result<()> {
+        let mut doubted = false;
+        for _ in 0..LEFT_BEHIND {
+            match send(self.socket.get()) {
+                // Left behind by a router's message or said of this datagram? Only what is said twice is.
+                Err(error) if quinn_udp::is_msg_size_err(&error) && !doubted => doubted = true,
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock && is_transient(&error) => {}
+                done => return done,
+            }
         }
+        Ok(())
     }
 }
 
@@ -216,13 +373,7 @@ impl Socket {
         let to = socket2::SockAddr::from(datagram.to);
         let bytes = [io::IoSlice::new(datagram.bytes)];
         let message = socket2::MsgHdr::new().with_addr(&to).with_buffers(&bytes).with_control(&control);
-        let sent = self
-            .socket
-            .try_io(Interest::WRITABLE, || socket2::SockRef::from(&self.socket).sendmsg(&message, 0));
-        match sent {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock && is_transient(&error) => Ok(()),
-            sent => sent.map(drop),
-        }
+        self.insist(|socket| socket2::SockRef::from(socket).sendmsg(&message, 0).map(drop))
     }
 }
 
@@ -250,6 +401,14 @@ fn is_transient(error: &io::Error) -> bool {
         error.kind(),
         WouldBlock | Interrupted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
     )
+}
+
+/// What else an ICMP message may leave behind, where it comes instead of data.
+fn is_left_behind(error: &io::Error) -> bool {
+    // EACCES, ENONET, EPROTO, ENOPROTOOPT, EOPNOTSUPP, EHOSTDOWN.
+    let linux =
+        cfg!(target_os = "linux") && matches!(error.raw_os_error(), Some(13 | 64 | 71 | 92 | 95 | 112));
+    linux || quinn_udp::is_msg_size_err(error)
 }
 
 const fn from_codepoint(codepoint: EcnCodepoint) -> Ecn {

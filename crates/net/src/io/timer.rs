@@ -16,6 +16,18 @@ pub struct Timer {
     fd: tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
 }
 
+impl Timer {
+    /// Makes sure that the timer fires by then. A deadline that is set and comes earlier stays: whoever keeps moving a deadline
+    /// onwards is woken once in vain instead of asking the system each time.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn fire_by(&mut self, at: Option<Instant>) -> io::Result<()> {
+        let Some(at) = at else { return Ok(()) };
+        if self.armed.is_some_and(|armed| armed <= at) { Ok(()) } else { self.arm(Some(at)) }
+    }
+}
+
 #[cfg(target_os = "linux")]
 impl Timer {
     /// A timer that is not armed. Must be made inside a tokio runtime with I/O.
@@ -64,15 +76,12 @@ impl Timer {
     /// What the system says.
     pub async fn expired(&mut self) -> io::Result<()> {
         loop {
-            let mut ready = self.fd.readable().await?;
-            let mut count = [0u8; 8];
-            match rustix::io::read(ready.get_inner(), &mut count) {
-                Ok(_) => {
-                    self.armed = None;
-                    return Ok(());
-                }
-                Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
-                Err(error) => return Err(error.into()),
+            // The descriptor is never read: setting it anew makes it unready, and each expiration wakes the runtime once.
+            self.fd.readable().await?.clear_ready();
+            // Otherwise it was an expiration of a deadline that has been moved.
+            if self.armed.is_some_and(|at| at <= self.clock.now()) {
+                self.armed = None;
+                return Ok(());
             }
         }
     }
@@ -137,6 +146,13 @@ mod tests {
         timer.expired().await?;
         timer.arm(Some(at))?;
         timer.arm(None)?;
+        // An earlier deadline stays, a later one gives way.
+        let late = clock.now() + Duration::from_secs(3600);
+        timer.fire_by(Some(late))?;
+        timer.fire_by(Some(at))?;
+        timer.fire_by(Some(late))?;
+        timer.fire_by(None)?;
+        timer.expired().await?;
         tokio::select! {
             biased;
             fired = timer.expired() => panic!("fired without a deadline: {fired:?}"),

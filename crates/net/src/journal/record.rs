@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
+use tfrc_dccp::PathError;
 use tfrc_units::{Ecn, Instant};
 
 use crate::Options;
@@ -65,6 +66,15 @@ pub enum Record {
         /// Its length in bytes.
         length: u64,
     },
+    /// In: the network has said something about a datagram.
+    PathError {
+        /// To whom it went.
+        to: SocketAddr,
+        /// What was said.
+        error: PathError,
+        /// How it began.
+        quoted: Vec<u8>,
+    },
     /// In: no more connections are taken.
     StopAccepting,
     /// Out: a datagram to be sent.
@@ -80,6 +90,8 @@ pub enum Record {
     Drained,
 }
 
+/// Stands for a limit where it is not about one.
+const UNREACHABLE: u64 = u64::MAX;
 /// The kind byte of the block that holds the [`Setup`].
 pub(super) const SETUP: u8 = b'0';
 /// The kind byte of the last block.
@@ -97,6 +109,7 @@ impl Record {
             Self::Release { .. } => b'r',
             Self::StopAccepting => b'n',
             Self::Refused { .. } => b'm',
+            Self::PathError { .. } => b'e',
             Self::Transmit { .. } => b'x',
             Self::Drained => b'd',
         }
@@ -113,6 +126,15 @@ impl Record {
             Self::Refused { to, length } => {
                 address(body, *to);
                 body.extend_from_slice(&length.to_le_bytes());
+            }
+            Self::PathError { to, error, quoted } => {
+                address(body, *to);
+                let limit = match error {
+                    PathError::TooLong { limit } => u64::try_from(*limit).unwrap_or(u64::MAX),
+                    _ => UNREACHABLE,
+                };
+                body.extend_from_slice(&limit.to_le_bytes());
+                body.extend_from_slice(quoted);
             }
             Self::Timeout | Self::StopAccepting | Self::Drained => {}
             Self::Send { connection, bytes } => {
@@ -146,6 +168,15 @@ impl Record {
             b'm' => {
                 let (to, rest) = take_address(body)?;
                 Self::Refused { to, length: take_u64(rest)?.0 }
+            }
+            b'e' => {
+                let (to, rest) = take_address(body)?;
+                let (limit, quoted) = take_u64(rest)?;
+                let error = match limit {
+                    UNREACHABLE => PathError::Unreachable,
+                    limit => PathError::TooLong { limit: usize::try_from(limit).ok()? },
+                };
+                Self::PathError { to, error, quoted: quoted.to_vec() }
             }
             b't' if body.is_empty() => Self::Timeout,
             b'n' if body.is_empty() => Self::StopAccepting,

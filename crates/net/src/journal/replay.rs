@@ -97,7 +97,7 @@ fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
 fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), String> {
     // Events and received data are taken out as on the day, so that queues do not fill.
     while let Some((id, _)) = machine.poll_event() {
-        while machine.connection_to_read(id).and_then(tfrc_dccp::Connection::recv).is_some() {}
+        while machine.recv(id).is_some() {}
     }
     let known = |machine: &Machine, number| {
         machine.numbered(number).ok_or_else(|| format!("there is no connection {number}"))
@@ -106,12 +106,12 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
         Record::Connect(to) => {
             machine.connect(at, to).map_err(|error| error.to_string())?;
         }
-        Record::Datagram { from, ecn, bytes } => machine.datagram(at, from, ecn, &bytes),
+        Record::Datagram { from, ecn, bytes } => drop(machine.datagram(at, from, ecn, &bytes)),
         Record::Timeout => machine.timeout(at),
         Record::Send { connection, bytes } => {
             let id = known(machine, connection)?;
             // A refusal is part of the session and happens again.
-            let _ = machine.send(at, id, &bytes);
+            let _ = machine.send(at, id, bytes);
         }
         Record::Close { connection } => {
             let id = known(machine, connection)?;
@@ -126,6 +126,7 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             machine.accept_close(at, id, &text);
         }
         Record::Refused { to, length } => machine.refused(at, to, length),
+        Record::PathError { to, error, quoted } => machine.path_error(at, to, &quoted, error),
         Record::StopAccepting => machine.stop_accepting(at),
         Record::Transmit { .. } | Record::Drained => {}
     }

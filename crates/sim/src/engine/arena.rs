@@ -19,12 +19,18 @@ impl<P> Arena<P> {
     /// `None` if 2^32 packets are in the network.
     #[inline]
     pub(crate) fn put(&mut self, packet: Packet<P>) -> Option<Slot> {
-        if let Some(slot) = self.free.pop() {
-            *self.slots.get_mut(slot.index())? = Some(packet);
-            return Some(slot);
-        }
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => self.grow()?,
+        };
+        *self.slots.get_mut(slot.index())? = Some(packet);
+        Some(slot)
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Option<Slot> {
         let slot = Slot(u32::try_from(self.slots.len()).ok()?);
-        self.slots.push(Some(packet));
+        self.slots.push(None);
         Some(slot)
     }
 

@@ -1,12 +1,12 @@
 //! Everything of an engine but its agents: what a running agent may act on.
 
 use std::collections::VecDeque;
-use std::collections::binary_heap::PeekMut;
 
 use tfrc_units::{Duration, Instant, Rate};
 
 use super::arena::{Arena, Slot};
-use super::event::{Entry, Event, Events, Key};
+use super::calendar::Events;
+use super::event::{Entry, Event, Key};
 use super::timers::Timers;
 use super::{Delivery, UnknownNode};
 use crate::link::{Copies, Due as LinkDue, FarEnd, Fate, Link};
@@ -26,7 +26,7 @@ pub(crate) struct Core<P> {
     pub(crate) tracing: Tracing,
     pub(crate) records: Vec<Record>,
     pub(crate) events: Events,
-    packets: Arena<P>,
+    pub(crate) packets: Arena<P>,
     links: Vec<Link>,
     /// Packets from a node to itself.
     loopback: Link,
@@ -44,8 +44,9 @@ enum Port<P> {
 }
 
 /// What an agent must be told.
-pub(crate) enum Due<P> {
-    Packet(AgentId, Packet<P>),
+pub(crate) enum Due {
+    /// A packet, to be taken out of the arena.
+    Packet(AgentId, Slot),
     Timer(AgentId, TimerKey),
 }
 
@@ -143,27 +144,30 @@ impl<P> Core<P> {
     }
 
     /// The packet is at its destination node.
-    fn receive(&mut self, slot: Slot) -> Option<Due<P>> {
-        let packet = self.packets.take(slot)?;
+    #[inline]
+    fn receive(&mut self, slot: Slot) -> Option<Due> {
+        let dst = self.packets.get(slot)?.header.dst;
+        let port = self.ports.get(dst.node.index()).and_then(|ports| ports.get(usize::from(dst.port)));
+        if let Some(Port::Agent(agent)) = port {
+            let agent = *agent;
+            self.record_of(slot, Happening::Received);
+            return Some(Due::Packet(agent, slot));
+        }
+        self.receive_outside(slot);
+        None
+    }
+
+    /// The packet is at its destination node, and not for an agent.
+    fn receive_outside(&mut self, slot: Slot) {
+        let Some(packet) = self.packets.take(slot) else { return };
         let header = packet.header;
-        let dst = header.dst;
-        let port =
-            self.ports.get_mut(dst.node.index()).and_then(|ports| ports.get_mut(usize::from(dst.port)));
-        match port {
-            Some(Port::Agent(agent)) => {
-                let agent = *agent;
+        let at = self.now;
+        match self.outbox(header.dst) {
+            Some(outbox) => {
+                outbox.push_back(Delivery { at, packet });
                 self.record(&header, Happening::Received);
-                Some(Due::Packet(agent, packet))
             }
-            Some(Port::Gateway(outbox)) => {
-                outbox.push_back(Delivery { at: self.now, packet });
-                self.record(&header, Happening::Received);
-                None
-            }
-            None => {
-                self.strand(&header);
-                None
-            }
+            None => self.strand(&header),
         }
     }
 
@@ -179,13 +183,10 @@ impl<P> Core<P> {
             }
             Some((id, link)) => match link.offer(self.now, serial, slot, header) {
                 Ok(()) => {
-                    if !link.is_plain() || link.pending.is_none() {
+                    if !link.is_plain() || link.pending == Key::NEVER {
                         requeue(link, Event::Arrival(id), &mut self.events);
                     }
-                    if self.tracing == Tracing::Keep {
-                        let header = *header;
-                        self.record(&header, Happening::Joined(id));
-                    }
+                    self.record_of(slot, Happening::Joined(id));
                     return;
                 }
                 Err(cause) => Happening::Dropped(id, cause),
@@ -200,7 +201,8 @@ impl<P> Core<P> {
         let serial = self.serial();
         let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
         // Its queue has no limit and it loses nothing.
-        if self.loopback.offer(self.now, serial, slot, header).is_ok() && self.loopback.pending.is_none() {
+        if self.loopback.offer(self.now, serial, slot, header).is_ok() && self.loopback.pending == Key::NEVER
+        {
             requeue(&mut self.loopback, Event::Loopback, &mut self.events);
         }
     }
@@ -228,6 +230,15 @@ impl<P> Core<P> {
         serial
     }
 
+    #[inline]
+    fn record_of(&mut self, slot: Slot, what: Happening) {
+        if self.tracing == Tracing::Keep
+            && let Some(header) = self.packets.get(slot).map(|packet| packet.header)
+        {
+            self.record(&header, what);
+        }
+    }
+
     fn record(&mut self, header: &Header, what: Happening) {
         if self.tracing == Tracing::Keep {
             self.records.push(Record { at: self.now, header: *header, what });
@@ -237,44 +248,34 @@ impl<P> Core<P> {
 
 impl<P: Clone> Core<P> {
     /// Handles events up to `until`; stops early with what an agent must be told.
-    pub(crate) fn advance(&mut self, until: Instant) -> Option<Due<P>> {
+    #[inline]
+    pub(crate) fn advance(&mut self, until: Instant) -> Option<Due> {
         loop {
-            let top = self.events.peek_mut()?;
-            let Entry { key, event } = *top;
-            if key.at() > until {
-                return None;
-            }
+            let Entry { key, event } = self.events.pop(until)?;
             self.now = key.at();
             match event {
                 Event::Arrival(id) => {
-                    let Some(link) = self.links.get_mut(id.index()) else {
-                        PeekMut::pop(top);
+                    let Some(link) = self.links.get_mut(id.index()) else { continue };
+                    if link.pending != key {
                         continue;
-                    };
+                    }
                     let node = link.to;
                     let packet = if link.is_plain() {
-                        take_due(link, key, top)
+                        take_due(link, event, &mut self.events)
                     } else {
-                        let stale = link.pending != Some(key);
-                        PeekMut::pop(top);
-                        if stale { None } else { self.step(id, key) }
+                        self.step(id, key)
                     };
                     let Some(packet) = packet else { continue };
                     self.hops = self.hops.wrapping_add(1);
-                    let Some(header) = self.packets.get(packet).map(|p| &p.header) else { continue };
-                    let arrived = header.dst.node == node;
-                    if self.tracing == Tracing::Keep {
-                        let header = *header;
-                        self.record(&header, Happening::Crossed(id));
-                    }
-                    if !arrived {
+                    self.record_of(packet, Happening::Crossed(id));
+                    let Some(Packet { header, .. }) = self.packets.get(packet) else { continue };
+                    if header.dst.node != node {
                         self.forward(node, packet);
                     } else if let Some(due) = self.receive(packet) {
                         return Some(due);
                     }
                 }
                 Event::Change(id) => {
-                    PeekMut::pop(top);
                     if let Some(link) = self.links.get_mut(id.index()) {
                         link.change_rate(self.now);
                         requeue(link, Event::Arrival(id), &mut self.events);
@@ -282,13 +283,17 @@ impl<P: Clone> Core<P> {
                     self.queue_change(id);
                 }
                 Event::Loopback => {
-                    let Some(packet) = take_due(&mut self.loopback, key, top) else { continue };
+                    if self.loopback.pending != key {
+                        continue;
+                    }
+                    let Some(packet) = take_due(&mut self.loopback, event, &mut self.events) else {
+                        continue;
+                    };
                     if let Some(due) = self.receive(packet) {
                         return Some(due);
                     }
                 }
                 Event::Timer(agent, timer) => {
-                    PeekMut::pop(top);
                     if self.timers.came_up(agent, timer, key, &mut self.events) {
                         return Some(Due::Timer(agent, timer));
                     }
@@ -311,7 +316,7 @@ impl<P: Clone> Core<P> {
             }
         };
         let link = self.links.get_mut(id.index())?;
-        link.pending = None;
+        link.pending = Key::NEVER;
         requeue(link, Event::Arrival(id), &mut self.events);
         arrived
     }
@@ -360,32 +365,26 @@ impl<P: Clone> Core<P> {
     }
 }
 
-/// The packet of a plain link for which entry `key` at the top of the event queue stands, `None` if the entry is stale. The entry is
-/// replaced by the link's next one, or removed.
+/// The packet of a plain link whose entry has come up. The link's next one goes into the event queue.
 #[inline]
-fn take_due(link: &mut Link, key: Key, mut top: PeekMut<'_, Entry>) -> Option<Slot> {
-    if link.pending != Some(key) {
-        PeekMut::pop(top);
-        return None;
-    }
+fn take_due(link: &mut Link, event: Event, events: &mut Events) -> Option<Slot> {
     let packet = link.take();
-    link.pending = link.next_arrival();
-    match link.pending {
-        Some(next) => top.key = next,
-        None => {
-            PeekMut::pop(top);
-        }
+    link.pending = Key::NEVER;
+    if let Some(key) = link.next_arrival() {
+        link.pending = key;
+        events.push(Entry { key, event });
     }
     packet
 }
 
-/// Puts the link's next arrival into the event queue unless it is there.
+/// Puts the link's next event into the event queue unless it is there.
+#[inline]
 fn requeue(link: &mut Link, event: Event, events: &mut Events) {
-    let next = link.next_event();
+    let next = link.next_event().unwrap_or(Key::NEVER);
     if next != link.pending {
         link.pending = next;
-        if let Some(key) = next {
-            events.push(Entry { key, event });
+        if next != Key::NEVER {
+            events.push(Entry { key: next, event });
         }
     }
 }

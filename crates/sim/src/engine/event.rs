@@ -1,23 +1,26 @@
-use core::cmp::Ordering;
-use std::collections::BinaryHeap;
-
 use tfrc_units::Instant;
 
 use crate::{AgentId, LinkId, TimerKey};
 
-/// The place of an event in the total order: by time, then by serial number. One number, for cheap comparison.
+/// The place of an event in the total order: by time, then by serial number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(u128);
+pub(crate) struct Key {
+    at: Instant,
+    serial: u64,
+}
 
 impl Key {
+    /// Later than every event: stands for none.
+    pub(crate) const NEVER: Self = Self { at: Instant::from_nanos(u64::MAX), serial: u64::MAX };
+
     #[inline]
-    pub(crate) fn new(at: Instant, serial: u64) -> Self {
-        Self((u128::from(at.as_nanos()) << 64) | u128::from(serial))
+    pub(crate) const fn new(at: Instant, serial: u64) -> Self {
+        Self { at, serial }
     }
 
     #[inline]
-    pub(crate) fn at(self) -> Instant {
-        Instant::from_nanos(u64::try_from(self.0 >> 64).unwrap_or(u64::MAX))
+    pub(crate) const fn at(self) -> Instant {
+        self.at
     }
 }
 
@@ -39,20 +42,3 @@ pub(crate) struct Entry {
     pub(crate) key: Key,
     pub(crate) event: Event,
 }
-
-/// The earliest is the greatest, as [`BinaryHeap`] wants it.
-impl Ord for Entry {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key)
-    }
-}
-
-impl PartialOrd for Entry {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-pub(crate) type Events = BinaryHeap<Entry>;

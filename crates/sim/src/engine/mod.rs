@@ -1,6 +1,7 @@
 //! The engine: what happens next, and to whom.
 
 pub(crate) mod arena;
+mod calendar;
 mod core;
 pub(crate) mod event;
 mod timers;
@@ -149,7 +150,7 @@ impl<A: Agent> Engine<A> {
     /// early [`run_until`](Self::run_until) is harmless.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.core.events.peek().map(|entry| entry.key.at())
+        self.core.events.next()
     }
 
     /// Lets everything happen that is due up to and including `until`; afterwards the time is `until`, or what it was
@@ -158,8 +159,10 @@ impl<A: Agent> Engine<A> {
         while let Some(due) = self.core.advance(until) {
             let now = self.core.now;
             match due {
-                Due::Packet(id, packet) => {
-                    if let Some(Attached { address, agent }) = self.agents.get_mut(id.index()) {
+                Due::Packet(id, slot) => {
+                    if let Some(packet) = self.core.packets.take(slot)
+                        && let Some(Attached { address, agent }) = self.agents.get_mut(id.index())
+                    {
                         agent.on_packet(
                             now,
                             packet,

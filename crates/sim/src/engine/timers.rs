@@ -1,6 +1,7 @@
 use tfrc_units::Instant;
 
-use super::event::{Entry, Event, Events, Key};
+use super::calendar::Events;
+use super::event::{Entry, Event, Key};
 use crate::{AgentId, TimerKey};
 
 /// The timers of all agents.
@@ -12,17 +13,19 @@ pub(crate) struct Timers {
     slots: Vec<[Slot; 4]>,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// When it is due.
-    deadline: Option<Key>,
-    /// The entry in the event queue that stands for it, never later than the deadline; others are stale.
-    queued: Option<Key>,
+    /// When it is due, or [`Key::NEVER`].
+    deadline: Key,
+    /// The entry in the event queue that stands for it, never later than the deadline, or [`Key::NEVER`]; others are stale.
+    queued: Key,
 }
+
+const UNSET: Slot = Slot { deadline: Key::NEVER, queued: Key::NEVER };
 
 impl Timers {
     pub(crate) fn add_agent(&mut self) {
-        self.slots.push(<[Slot; 4]>::default());
+        self.slots.push([UNSET; 4]);
     }
 
     #[inline]
@@ -36,44 +39,40 @@ impl Timers {
     ) {
         let Some(slot) = self.slot(agent, key) else { return };
         let deadline = Key::new(at, serial);
-        slot.deadline = Some(deadline);
-        if slot.queued.is_none_or(|queued| queued > deadline) {
-            slot.queued = Some(deadline);
+        slot.deadline = deadline;
+        if slot.queued > deadline {
+            slot.queued = deadline;
             events.push(Entry { key: deadline, event: Event::Timer(agent, key) });
         }
     }
 
     pub(crate) fn cancel(&mut self, agent: AgentId, key: TimerKey) {
         if let Some(slot) = self.slot(agent, key) {
-            slot.deadline = None;
+            slot.deadline = Key::NEVER;
         }
     }
 
     pub(crate) fn deadline(&self, agent: AgentId, key: TimerKey) -> Option<Instant> {
         let slots = self.slots.get(agent.index())?;
-        slots.get(key.index())?.deadline.map(Key::at)
+        let deadline = slots.get(key.index())?.deadline;
+        (deadline != Key::NEVER).then(|| deadline.at())
     }
 
     /// The entry `key` of this timer came up: whether the timer is due.
     #[inline]
     pub(crate) fn came_up(&mut self, agent: AgentId, timer: TimerKey, key: Key, events: &mut Events) -> bool {
         let Some(slot) = self.slot(agent, timer) else { return false };
-        if slot.queued != Some(key) {
+        if slot.queued != key {
             return false;
         }
-        slot.queued = None;
-        match slot.deadline {
-            Some(deadline) if deadline > key => {
-                slot.queued = Some(deadline);
-                events.push(Entry { key: deadline, event: Event::Timer(agent, timer) });
-                false
-            }
-            Some(_) => {
-                slot.deadline = None;
-                true
-            }
-            None => false,
+        let deadline = core::mem::replace(&mut slot.deadline, Key::NEVER);
+        slot.queued = Key::NEVER;
+        if deadline == Key::NEVER || deadline <= key {
+            return deadline != Key::NEVER;
         }
+        (slot.deadline, slot.queued) = (deadline, deadline);
+        events.push(Entry { key: deadline, event: Event::Timer(agent, timer) });
+        false
     }
 
     #[inline]

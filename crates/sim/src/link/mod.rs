@@ -27,8 +27,8 @@ pub use stats::{FlowStats, LinkStats, Tally};
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) to: NodeId,
-    /// The key under which the engine's event queue holds this link; an entry with any other key is stale.
-    pub(crate) pending: Option<Key>,
+    /// The key under which the engine's event queue holds this link, or [`Key::NEVER`]; an entry with any other key is stale.
+    pub(crate) pending: Key,
     delay: Duration,
     line: Line,
     queue: Discipline,
@@ -66,7 +66,7 @@ impl Link {
     pub(crate) fn new(spec: &LinkSpec, seed: Seed) -> Self {
         Self {
             to: spec.to,
-            pending: None,
+            pending: Key::NEVER,
             delay: spec.delay,
             line: Line::new(spec.rate),
             queue: Discipline::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
@@ -93,7 +93,7 @@ impl Link {
 
     /// A packet comes to the link; `serial` orders its arrival at the far end among simultaneous events. Its header may
     /// be marked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(
         &mut self,
         now: Instant,
@@ -109,7 +109,7 @@ impl Link {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(
         &mut self,
         now: Instant,
@@ -144,7 +144,7 @@ impl Link {
     }
 
     /// Puts a packet that came at `arrived` behind all on the line.
-    #[inline]
+    #[inline(always)]
     fn transmit(
         &mut self,
         now: Instant,
@@ -161,6 +161,7 @@ impl Link {
         on_line
     }
 
+    #[inline(never)]
     fn ask_controller(&mut self, now: Instant, header: &mut Header) -> Result<(), DropCause> {
         let size = header.size;
         let free = self.line.free();
@@ -331,6 +332,7 @@ impl Link {
         self.extras.as_ref().map_or_else(Vec::new, |extras| extras.flow_stats())
     }
 
+    #[inline]
     fn forget_departed(&mut self, now: Instant) {
         while let Some(held) = self.ring.get(self.departed)
             && held.on_line.end <= now

@@ -53,6 +53,8 @@ pub enum ReceiveLimit {
     Ns2,
     /// ns-2's `conservative_`: the latest alone after a report of a loss event, else one and a half times it.
     Ns2Conservative,
+    /// None: only the equation and slow start limit X. For comparison.
+    Unlimited,
 }
 
 /// The least X.

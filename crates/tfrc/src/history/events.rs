@@ -227,8 +227,11 @@ impl Events {
         let steps = after.seq - before.seq;
         // Packets k (counted from S_before) whose nominal time is at most `limit` after T_before: k ≤ limit·steps/span.
         let within = |limit: Duration| -> u64 {
-            let k =
-                (u128::from(limit.as_nanos()) * u128::from(steps)).checked_div(u128::from(span.as_nanos()));
+            let (limit, span) = (limit.as_nanos(), span.as_nanos());
+            if let Some(product) = limit.checked_mul(steps) {
+                return product.checked_div(span).unwrap_or(u64::MAX);
+            }
+            let k = (u128::from(limit) * u128::from(steps)).checked_div(u128::from(span));
             k.map_or(u64::MAX, |k| u64::try_from(k).unwrap_or(u64::MAX))
         };
         let (first_k, last_k) = (run.first - before.seq, run.last - before.seq);
@@ -369,6 +372,10 @@ impl Loss {
 /// `span · k / steps`, rounded up to a nanosecond: a packet exactly a round-trip time after the first loss still belongs to its
 /// event (RFC 5348 §5.2), and rounding must not undo that.
 fn interpolate(span: Duration, k: u64, steps: u64) -> u64 {
-    let ns = (u128::from(span.as_nanos()) * u128::from(k)).div_ceil(u128::from(steps.max(1)));
+    let (span, steps) = (span.as_nanos(), steps.max(1));
+    if let Some(product) = span.checked_mul(k) {
+        return product.div_ceil(steps);
+    }
+    let ns = (u128::from(span) * u128::from(k)).div_ceil(u128::from(steps));
     u64::try_from(ns).unwrap_or(u64::MAX)
 }

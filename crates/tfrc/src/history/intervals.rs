@@ -5,7 +5,7 @@ use tfrc_units::Probability;
 use crate::config::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval, Settings};
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
 use crate::history::window;
-use crate::ring::Ring;
+use crate::ring::{Queue, Ring};
 
 /// A loss interval that a later loss event has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,16 +26,18 @@ pub(crate) struct ClosedInterval {
 
 /// I_1 … I_n, newest last.
 #[derive(Debug, Clone)]
-pub(crate) struct Intervals {
-    closed: Ring<ClosedInterval, MAX_INTERVALS>,
+pub(crate) struct Intervals<List = Ring<ClosedInterval, MAX_INTERVALS>> {
+    closed: List,
     keep: usize,
+    /// The weighted mean of `closed` (§5.4), which only a new loss event changes.
+    mean: Option<f64>,
     /// The exponentially weighted mean of all intervals.
     ewma: Option<f64>,
     estimator: Estimator,
     discounting: HistoryDiscounting,
 }
 
-impl Intervals {
+impl<List: Queue<ClosedInterval>> Intervals<List> {
     pub(crate) fn new(settings: &Settings) -> Self {
         let keep = match settings.estimator {
             Estimator::AverageLossInterval { intervals, .. } => usize::from(intervals),
@@ -44,8 +46,9 @@ impl Intervals {
             Estimator::DynamicHistoryWindow { .. } => MAX_INTERVALS,
         };
         Self {
-            closed: Ring::new(),
+            closed: List::EMPTY,
             keep,
+            mean: None,
             ewma: None,
             estimator: settings.estimator,
             discounting: settings.discounting,
@@ -71,6 +74,9 @@ impl Intervals {
             self.closed.pop_front();
         }
         self.closed.push(interval);
+        if let Estimator::AverageLossInterval { intervals, weights, .. } = self.estimator {
+            self.mean = mean_of_closed(self.newest_first(), weights, intervals);
+        }
     }
 
     /// p with the current interval at `open` packets, `None` if it must not count; zero before the first loss event. A dynamic
@@ -84,17 +90,21 @@ impl Intervals {
         let mean = match &self.estimator {
             estimator @ Estimator::AverageLossInterval { .. } => {
                 let df = self.general_discount(grown_to);
-                mean_interval(open, self.newest_first(), df, estimator)
+                let closed = self.newest_first();
+                self.mean.and_then(|without| {
+                    mean_interval(open, without, closed, self.closed.len(), df, estimator)
+                })
             }
             Estimator::EwmaLossInterval { weight, open: policy } => {
                 self.ewma.map(|mean| match (policy, open) {
                     (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
                         mean.max(weight * mean + (1.0 - weight) * open)
                     }
+                    (OpenInterval::Always, Some(open)) => weight * mean + (1.0 - weight) * open,
                     (OpenInterval::Never, _) | (_, None) => mean,
                 })
             }
-            Estimator::DynamicHistoryWindow { events, .. } => self.closed.get(0).and_then(|oldest| {
+            Estimator::DynamicHistoryWindow { events, .. } => self.closed.oldest().and_then(|oldest| {
                 // The synthetic first interval stands for all that came before it.
                 let lengths = self.newest_first().map(|i| i.length).chain(core::iter::repeat(oldest.length));
                 window::mean_interval(open.into_iter().chain(lengths.take(MAX_INTERVALS)), *events, window)
@@ -105,29 +115,33 @@ impl Intervals {
 
     /// What the open interval counts for.
     pub(crate) const fn open_policy(&self) -> OpenInterval {
-        match self.estimator {
-            Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. } => open,
-            Estimator::DynamicHistoryWindow { .. } => OpenInterval::WhenLonger,
-        }
+        open_policy(&self.estimator)
     }
 
     /// I_1 first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = ClosedInterval> + Clone + '_ {
-        (0..self.closed.len()).rev().filter_map(|i| self.closed.get(i))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ClosedInterval> + '_ {
+        self.closed.iter().rev()
     }
 
-    /// DF: 1 until the current interval is more than twice the mean of the closed ones, then falling to the floor.
+    /// DF of an average loss interval: 1 until the current interval is more than twice the mean of the closed ones, then falling to the floor.
     fn general_discount(&self, open: f64) -> f64 {
         let HistoryDiscounting::Floor(floor) = self.discounting else { return 1.0 };
-        let Estimator::AverageLossInterval { intervals, weights, .. } = self.estimator else { return 1.0 };
-        match mean_of_closed(self.newest_first(), weights, intervals) {
+        match self.mean {
             Some(mean) if open > 2.0 * mean => (2.0 * mean / open).max(floor),
             _ => 1.0,
         }
     }
 
-    fn newest_first(&self) -> impl Iterator<Item = Weighed> + Clone + '_ {
+    fn newest_first(&self) -> impl Iterator<Item = Weighed> + '_ {
         self.iter().map(|i| Weighed { length: i.length, discount: i.discount })
+    }
+}
+
+/// What the open interval counts for.
+pub(crate) const fn open_policy(estimator: &Estimator) -> OpenInterval {
+    match estimator {
+        Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. } => *open,
+        Estimator::DynamicHistoryWindow { .. } => OpenInterval::WhenLonger,
     }
 }
 
@@ -140,7 +154,7 @@ mod tests {
     }
 
     fn after(lengths: &[f64], discounting: HistoryDiscounting) -> Intervals {
-        let mut intervals = Intervals::new(&Settings { discounting, ..Settings::default() });
+        let mut intervals: Intervals = Intervals::new(&Settings { discounting, ..Settings::default() });
         for length in lengths {
             intervals.close(closed(*length), *length);
         }
@@ -193,7 +207,7 @@ mod tests {
     }
 
     fn estimated(estimator: Estimator, lengths: &[f64], open: Option<f64>, window: f64) -> f64 {
-        let mut intervals = Intervals::new(&Settings { estimator, ..Settings::default() });
+        let mut intervals: Intervals = Intervals::new(&Settings { estimator, ..Settings::default() });
         for length in lengths {
             intervals.close(closed(*length), *length);
         }

@@ -85,6 +85,11 @@ impl Losses {
         self.runs.iter().take(self.declared)
     }
 
+    /// Whether a packet is missing that is not yet lost.
+    pub(crate) fn is_any_pending(&self) -> bool {
+        self.declared < self.runs.len()
+    }
+
     /// The lowest packet that is missing but not yet lost.
     pub(crate) fn first_pending(&self) -> Option<u64> {
         self.runs.get(self.declared).map(|run| run.first)

@@ -31,12 +31,13 @@ pub(crate) fn mean_of_closed(closed: impl Iterator<Item = Weighed>, weights: Wei
     if total_weight > 0.0 { Some(total / total_weight) } else { None }
 }
 
-/// The mean with the open interval I_0 in it: the closed ones move down by one weight, the oldest drops out, and the general
+/// The mean with the open interval I_0 in it: the `count` closed ones move down by one weight, the oldest drops out, and the general
 /// discount factor `df` applies to them (RFC 5348 §5.5, I_tot0/W_tot0). ns-2 leaves the oldest in as long as there are fewer
 /// than `n` (ns2-facts.md §2: the open one and seven closed).
 fn mean_with_open(
     open: f64,
     closed: impl Iterator<Item = Weighed>,
+    count: usize,
     df: f64,
     weights: Weights,
     n: u8,
@@ -44,44 +45,40 @@ fn mean_with_open(
 ) -> f64 {
     let mut total_weight = weight(weights, 0, n);
     let mut total = open * total_weight;
-    let mut add = |i, interval: Weighed| {
+    let mut i = 1;
+    let add = |interval: Weighed| {
         let w = weight(weights, i, n) * interval.discount * df;
         total += interval.length * w;
         total_weight += w;
-    };
-    if policy == OpenInterval::WhenLongerLessFirst {
-        (1..n).zip(closed).for_each(|(i, interval)| add(i, interval));
-        return total / total_weight;
-    }
-    // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest closed one (§5.4).
-    let mut closed = closed.take(usize::from(n)).peekable();
-    let mut i = 1;
-    while let Some(interval) = closed.next() {
-        if closed.peek().is_none() {
-            break;
-        }
-        add(i, interval);
         i += 1;
-    }
+    };
+    let beside = match policy {
+        OpenInterval::WhenLongerLessFirst => count,
+        // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest closed one (§5.4).
+        OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => count.saturating_sub(1),
+    };
+    closed.take(beside.min(usize::from(n.saturating_sub(1)))).for_each(add);
     total / total_weight
 }
 
-/// The mean loss interval from the open interval, if it may count, and the closed ones, newest first; `None` before the first loss
-/// event and with another estimator.
+/// The mean loss interval from the open interval, if it may count, and the closed ones, newest first, whose own mean is `without`;
+/// `None` with another estimator.
 pub(crate) fn mean_interval(
     open: Option<f64>,
-    closed: impl Iterator<Item = Weighed> + Clone,
+    without: f64,
+    closed: impl Iterator<Item = Weighed>,
+    count: usize,
     df: f64,
     estimator: &Estimator,
 ) -> Option<f64> {
     let Estimator::AverageLossInterval { intervals: n, weights, open: use_open } = *estimator else {
         return None;
     };
-    let without = mean_of_closed(closed.clone(), weights, n)?;
     Some(match (use_open, open) {
         (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
-            without.max(mean_with_open(open, closed, df, weights, n, use_open))
+            without.max(mean_with_open(open, closed, count, df, weights, n, use_open))
         }
+        (OpenInterval::Always, Some(open)) => mean_with_open(open, closed, count, df, weights, n, use_open),
         (OpenInterval::Never, _) | (_, None) => without,
     })
 }
@@ -94,7 +91,9 @@ mod tests {
     fn loss_event_rate(lengths: &[f64], estimator: &Estimator) -> Option<f64> {
         let (open, closed) = lengths.split_first()?;
         let closed = closed.iter().map(|length| Weighed { length: *length, discount: 1.0 });
-        mean_interval(Some(*open), closed, 1.0, estimator).map(|mean| 1.0 / mean)
+        let Estimator::AverageLossInterval { intervals, weights, .. } = *estimator else { return None };
+        let without = mean_of_closed(closed.clone(), weights, intervals)?;
+        mean_interval(Some(*open), without, closed, lengths.len() - 1, 1.0, estimator).map(|mean| 1.0 / mean)
     }
 
     const DEFAULT: Estimator = Estimator::AverageLossInterval {

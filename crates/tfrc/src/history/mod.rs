@@ -76,7 +76,8 @@ pub(crate) enum Change {
 pub(crate) struct LossHistory {
     origin: Option<u64>,
     highest: Option<Mark>,
-    last_arrival: Option<Mark>,
+    /// The packet that came last, if it is not the highest.
+    late: Option<Mark>,
     /// When the packet with the highest sequence number came.
     highest_arrived: Instant,
     timing: LossEventTiming,
@@ -104,7 +105,7 @@ impl LossHistory {
         Self {
             origin: None,
             highest: None,
-            last_arrival: None,
+            late: None,
             highest_arrived: Instant::ZERO,
             timing: settings.loss_event_timing,
             sender_clock: None,
@@ -125,7 +126,7 @@ impl LossHistory {
         if self.highest.is_none() {
             let mark = Mark { seq: first.saturating_sub(1), at: now, counter: 0, round: 0 };
             self.origin = Some(first);
-            (self.highest, self.last_arrival) = (Some(mark), Some(mark));
+            self.highest = Some(mark);
             self.highest_arrived = now;
         }
     }
@@ -138,6 +139,11 @@ impl LossHistory {
     /// Loss events so far.
     pub(crate) const fn loss_events(&self) -> u64 {
         self.events.count
+    }
+
+    /// The packet that came last.
+    fn last_arrival(&self) -> Option<Mark> {
+        self.late.or(self.highest)
     }
 
     /// The window counter of the packet with the highest sequence number, counted on without wrapping.
@@ -177,15 +183,59 @@ impl LossHistory {
         self.window = packets;
     }
 
-    /// Takes in a packet: new, late into its hole (RFC 5348 §5.1), or a duplicate. `first_interval` is asked for the synthetic interval of §6.3.1 when the first loss event is found;
-    /// its argument says whether the connection's very first packet was the one lost.
+    /// Takes in a packet: see [`LossHistory::take`].
+    #[cfg(test)]
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
         seen: &Seen,
         first_interval: impl FnOnce(FirstLoss) -> f64,
     ) -> Change {
+        if self.append(now, seen) { Change::None } else { self.take(now, seen, first_interval) }
+    }
+
+    /// Nearly every packet is the next one, unmarked, while nothing is missing: then there is little to do. Says whether it is so.
+    #[inline]
+    pub(crate) fn append(&mut self, now: Instant, seen: &Seen) -> bool {
+        let Some(highest) = self.highest else { return false };
+        let ordinary = highest.seq.checked_add(1) == Some(seen.seq)
+            && seen.is_data
+            && seen.ecn != Ecn::Ce
+            && !self.losses.is_any_pending()
+            && self.events.units.is_none()
+            && !self.goes_by_sender();
+        if ordinary {
+            self.rise(now, now, seen);
+            self.rtt = seen.rtt;
+            self.add_size(seen, false);
+        }
+        ordinary
+    }
+
+    /// The packet is the highest from now on; `at` is its time for loss events.
+    fn rise(&mut self, now: Instant, at: Instant, seen: &Seen) -> Mark {
+        let counter = self
+            .highest
+            .map_or(u64::from(seen.window_counter & 15), |h| advance(h.counter, seen.window_counter));
+        let mark = Mark { seq: seen.seq, at, counter, round: seen.round };
+        self.highest = Some(mark);
+        self.late = None;
+        self.highest_arrived = now;
+        mark
+    }
+
+    /// Takes in any packet: new, late into its hole (RFC 5348 §5.1), or a duplicate. `first_interval` is asked for the synthetic
+    /// interval of §6.3.1 when the first loss event is found; its argument says whether the connection's very first packet was the
+    /// one lost.
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        seen: &Seen,
+        first_interval: impl FnOnce(FirstLoss) -> f64,
+    ) -> Change {
         let origin = *self.origin.get_or_insert(seen.seq);
+        let marked = seen.ecn == Ecn::Ce && seen.is_data;
+        let last_arrival = self.last_arrival();
         let at = self.event_time(now, seen);
         let events_before = self.events.count;
         let mut replay = false;
@@ -202,20 +252,19 @@ impl LossHistory {
                     }
                 };
                 let counter = advance(before.counter, seen.window_counter);
-                Mark { seq: seen.seq, at, counter, round: seen.round }
-            }
-            highest => {
-                let counter = highest
-                    .map_or(u64::from(seen.window_counter & 15), |h| advance(h.counter, seen.window_counter));
                 let mark = Mark { seq: seen.seq, at, counter, round: seen.round };
-                self.add_hole(origin, mark, seen);
-                self.highest = Some(mark);
-                self.highest_arrived = now;
+                self.late = Some(mark);
+                mark
+            }
+            before => {
+                let mark = self.rise(now, at, seen);
+                if let (Some(highest), Some(last_arrival)) = (before, last_arrival) {
+                    self.add_hole(origin, highest, last_arrival, mark, seen);
+                }
                 mark
             }
         };
         self.rtt = seen.rtt;
-        let marked = seen.ecn == Ecn::Ce && seen.is_data;
         if seen.is_data {
             self.add_size(seen, marked);
         } else {
@@ -224,7 +273,7 @@ impl LossHistory {
         let highest = self.highest.map_or(seen.seq, |h| h.seq);
         let mut declared = self.losses.count_arrival(seen.seq, highest);
         if marked {
-            let counter_before = self.last_arrival.map_or(mark.counter, |m| m.counter);
+            let counter_before = last_arrival.map_or(mark.counter, |m| m.counter);
             let cause = Cause::Marked { at, counter_before, round: seen.round };
             let declared_before = self.losses.declared().count();
             let run = Congestion {
@@ -240,7 +289,6 @@ impl LossHistory {
             declared += (self.losses.declared().count() + forgotten).saturating_sub(declared_before);
             self.settle(out, origin);
         }
-        self.last_arrival = Some(mark);
         self.bring_up_to_date(origin, declared, replay, first_interval);
         match self.events.count.cmp(&events_before) {
             core::cmp::Ordering::Greater => Change::NewLossEvent,
@@ -250,7 +298,7 @@ impl LossHistory {
     }
 
     /// The missing packets up to this one are lost, whether or not enough later ones have come: a hole that reaches further
-    /// counts whole. For `first_interval` see [`LossHistory::on_packet`].
+    /// counts whole. For `first_interval` see [`LossHistory::take`].
     pub(crate) fn declare_lost(
         &mut self,
         up_to: u64,
@@ -312,7 +360,7 @@ impl LossHistory {
     fn open_end(&self, highest: Mark) -> u64 {
         match self.events.intervals.open_policy() {
             OpenInterval::WhenLongerLessFirst => highest.seq,
-            OpenInterval::WhenLonger | OpenInterval::Never => highest.seq + 1,
+            OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => highest.seq + 1,
         }
     }
 
@@ -328,10 +376,14 @@ impl LossHistory {
         }
     }
 
+    fn goes_by_sender(&self) -> bool {
+        matches!(self.timing, LossEventTiming::SenderTime | LossEventTiming::SenderTimeAndRound)
+    }
+
     /// The time that loss events go by. A packet that does not say when it was sent is taken to have come as fast as the last that
     /// did.
     fn event_time(&mut self, now: Instant, seen: &Seen) -> Instant {
-        if matches!(self.timing, LossEventTiming::ArrivalTime | LossEventTiming::WindowCounter) {
+        if !self.goes_by_sender() {
             return now;
         }
         let since = |(sent, arrived): (Instant, Instant)| sent + now.saturating_since(arrived);
@@ -345,20 +397,19 @@ impl LossHistory {
         /// Weight of the newest packet.
         const GAIN: f64 = 0.05;
         let size = f64::from(seen.size);
-        self.size = if self.size > 0.0 { self.size + GAIN * (size - self.size) } else { size };
-        if let Some(units) = self.events.units.filter(|_| !marked) {
+        if size != self.size {
+            self.size = if self.size > 0.0 { self.size + GAIN * (size - self.size) } else { size };
+        }
+        if let (Some(units), false) = (&self.events.units, marked) {
             self.units += units.received(seen.seq, size);
         }
     }
 
     /// The packets between the highest so far and this one are missing, but for those known to carry no data. S_before of RFC
     /// 5348 §5.2 is the last to arrive, not the highest.
-    fn add_hole(&mut self, origin: u64, mark: Mark, seen: &Seen) {
-        let (Some(highest), Some(last_arrival)) = (self.highest, self.last_arrival) else { return };
+    fn add_hole(&mut self, origin: u64, highest: Mark, last_arrival: Mark, mark: Mark, seen: &Seen) {
         // Times of sending follow the sequence, times of arrival need not.
-        let by_sender =
-            matches!(self.timing, LossEventTiming::SenderTime | LossEventTiming::SenderTimeAndRound);
-        let before = if by_sender { highest } else { last_arrival };
+        let before = if self.goes_by_sender() { highest } else { last_arrival };
         let missing = mark.seq - highest.seq - 1;
         let non_data = u64::from(seen.non_data_before).min(missing);
         if missing > non_data {

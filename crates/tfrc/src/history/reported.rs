@@ -2,9 +2,10 @@
 
 use tfrc_units::Probability;
 
-use crate::config::{Config, OpenInterval};
-use crate::history::intervals::{ClosedInterval, Intervals};
+use crate::config::{Config, MAX_INTERVALS, OpenInterval};
+use crate::history::intervals::{ClosedInterval, Intervals, open_policy};
 use crate::history::length::{LengthRule, Measured};
+use crate::ring::Inline;
 
 /// A loss interval as a report gives it, with what TFRC-SP wants to know besides its length (RFC 5622 §8.6, §8.7).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,9 +40,9 @@ pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
 
 /// How many packets of the open interval do not count.
 fn uncounted_in_open(config: &Config) -> f64 {
-    match Intervals::new(config.settings()).open_policy() {
+    match open_policy(&config.settings().estimator) {
         OpenInterval::WhenLongerLessFirst => 1.0,
-        OpenInterval::WhenLonger | OpenInterval::Never => 0.0,
+        OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => 0.0,
     }
 }
 
@@ -81,7 +82,8 @@ enum Standing {
 /// From lengths oldest first, the open one last.
 fn from_oldest(lengths: impl ExactSizeIterator<Item = (f64, Standing)>, config: &Config) -> Probability {
     let settings = config.settings();
-    let mut intervals = Intervals::new(settings);
+    // Nothing of it outlives the call: no heap for it.
+    let mut intervals: Intervals<Inline<ClosedInterval, MAX_INTERVALS>> = Intervals::new(settings);
     let closed = lengths.len().saturating_sub(1);
     let mut open = None;
     for (i, (length, standing)) in lengths.enumerate() {

@@ -3,32 +3,12 @@
 use std::vec::Vec;
 
 use proptest::prelude::*;
-use tfrc_units::{Duration, Ecn, Instant, f64_from_u64};
+use tfrc_units::{Duration, Ecn, f64_from_u64};
 
+use super::tests::{SEED, at, plain};
 use super::{LossHistory, Seen};
 use crate::config::{LossEventTiming, PacketSize, Settings, ShortIntervals, TfrcSp};
 use crate::history::{ReportedInterval, loss_event_rate_of};
-
-const RTT: Duration = Duration::from_millis(100);
-const SEED: f64 = 50.0;
-
-fn at(ms: u64) -> Instant {
-    Instant::from_nanos(ms * 1_000_000)
-}
-
-fn plain(seq: u64) -> Seen {
-    Seen {
-        seq,
-        ecn: Ecn::NotEct,
-        is_data: true,
-        non_data_before: 0,
-        window_counter: 0,
-        size: 1000,
-        sent_at: None,
-        round: 0,
-        rtt: RTT,
-    }
-}
 
 fn history(change: impl FnOnce(&mut Settings)) -> LossHistory {
     let mut settings = Settings::default();

@@ -9,10 +9,10 @@ use super::{Change, FirstLoss, LossHistory, Seen};
 use crate::config::{HistoryDiscounting, LossEventTiming, Settings};
 use crate::history::loss_event_rate;
 
-const RTT: Duration = Duration::from_millis(100);
-const SEED: f64 = 50.0;
+pub(super) const RTT: Duration = Duration::from_millis(100);
+pub(super) const SEED: f64 = 50.0;
 
-fn at(ms: u64) -> Instant {
+pub(super) fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
@@ -32,7 +32,7 @@ fn history() -> LossHistory {
 }
 
 /// An ordinary data packet.
-fn plain(seq: u64) -> Seen {
+pub(super) fn plain(seq: u64) -> Seen {
     Seen {
         seq,
         ecn: Ecn::NotEct,

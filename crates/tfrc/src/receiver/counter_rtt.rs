@@ -20,6 +20,7 @@ impl CounterRtt {
     }
 
     /// A packet in order with this counter, counted on without wrapping.
+    #[inline(never)]
     pub(crate) fn on_packet(&mut self, now: Instant, counter: u64) {
         if self.firsts.last().is_some_and(|(newest, _)| counter <= newest) {
             return;

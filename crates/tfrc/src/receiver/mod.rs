@@ -155,24 +155,13 @@ impl Receiver {
             self.told_rtt = Some(rtt);
         }
         let rtt = self.rtt();
-        let seen = Seen {
-            seq: arrival.seq,
-            ecn: arrival.ecn,
-            is_data: arrival.kind == PacketKind::Data,
-            non_data_before: arrival.non_data_before,
-            window_counter: arrival.window_counter,
-            size: arrival.size,
-            sent_at: arrival.sent_at,
-            round: arrival.round,
-            rtt,
-        };
         let counter_before = self.history.window_counter();
-        let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
-        let (meter, settings) = (&self.meter, &self.settings);
         // §6.1 step 1, and §5 as far as a new packet changes it.
-        let change = self
-            .history
-            .on_packet(now, &seen, |first| first_interval(settings, meter, now, rtt, first, arriving));
+        let change = if self.history.append(now, &seen(&arrival, rtt)) {
+            Change::None
+        } else {
+            self.take(now, &arrival, rtt)
+        };
         if change == Change::Duplicate {
             return;
         }
@@ -184,22 +173,42 @@ impl Receiver {
             return;
         }
         if arrival.kind == PacketKind::Data {
-            self.meter.on_data(now, arrival.size);
+            let rtt = self.rtt();
+            self.meter.on_data(now, arrival.size, rtt);
             self.data_since_feedback = true;
         }
         if change == Change::NewLossEvent {
             self.set_window(now);
         }
-        if let Some(reason) = self.reason_to_report(now, change, counter) {
-            self.due = Some(reason);
+        let reason = match change {
+            Change::None => self.reason_to_report_now(now, counter),
+            _ => self.reason_to_report(now, change, counter),
+        };
+        if reason.is_some() {
+            self.due = reason;
         }
     }
 
+    /// A packet that is not simply the next one.
+    #[inline(never)]
+    fn take(&mut self, now: Instant, arrival: &Arrival, rtt: Duration) -> Change {
+        let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
+        let (meter, settings) = (&self.meter, &self.settings);
+        self.history.take(now, &seen(arrival, rtt), |first| {
+            first_interval(settings, meter, now, rtt, first, arriving)
+        })
+    }
+
     /// Lets time pass: the feedback timer may expire (RFC 5348 §6.2). Early, late and repeated calls do no harm.
+    #[inline]
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
+        self.expire(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
         if self.data_since_feedback {
             self.due = self.due.or(Some(FeedbackReason::Regular));
         } else {
@@ -241,8 +250,13 @@ impl Receiver {
 
     /// The report that is due, if any. Taking it restarts the feedback timer (RFC 5348 §6.2 steps 1 to 4), so it must then be
     /// sent. `None` until data has arrived.
+    #[inline]
     pub fn poll_feedback(&mut self, now: Instant) -> Option<Report> {
         let reason = self.due.take()?;
+        self.report(now, reason)
+    }
+
+    fn report(&mut self, now: Instant, reason: FeedbackReason) -> Option<Report> {
         let (newest_seq, arrived) = self.history.highest()?;
         // §6.2 step 1.
         self.set_window(now);
@@ -302,6 +316,7 @@ impl Receiver {
     }
 
     /// Whether the packet just taken in calls for a report (§6.1 steps 2 to 4; §6.3; RFC 4342 §10.3).
+    #[inline(never)]
     fn reason_to_report(&mut self, now: Instant, change: Change, counter: u64) -> Option<FeedbackReason> {
         if change == Change::NewLossEvent {
             // §6.1 step 3, then §6.1 step 4.
@@ -315,6 +330,11 @@ impl Receiver {
         if change == Change::LossEventRemoved {
             return Some(FeedbackReason::LossEventRemoved);
         }
+        self.reason_to_report_now(now, counter)
+    }
+
+    /// The same if it changed no loss event.
+    fn reason_to_report_now(&self, now: Instant, counter: u64) -> Option<FeedbackReason> {
         if self.reports == 0 && self.due.is_none() {
             return Some(FeedbackReason::First);
         }
@@ -324,7 +344,7 @@ impl Receiver {
                 Some(FeedbackReason::First)
             }
             FeedbackTrigger::Timer if self.overdue => Some(FeedbackReason::Regular),
-            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) >= self.rtt() => {
+            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) > self.rtt() => {
                 Some(FeedbackReason::Regular)
             }
             FeedbackTrigger::WindowCounter if counter >= self.last_counter + 4 => {
@@ -336,6 +356,7 @@ impl Receiver {
 
     /// The window of packets in which the equation, giving the present receive rate, expects as many loss events as a dynamic
     /// history window must hold.
+    #[inline(never)]
     fn set_window(&mut self, now: Instant) {
         let Estimator::DynamicHistoryWindow { events, window: HistoryWindow::ByRate } =
             self.settings.estimator
@@ -368,6 +389,22 @@ impl Receiver {
     }
 }
 
+/// What the history sees of a packet.
+#[inline]
+const fn seen(arrival: &Arrival, rtt: Duration) -> Seen {
+    Seen {
+        seq: arrival.seq,
+        ecn: arrival.ecn,
+        is_data: matches!(arrival.kind, PacketKind::Data),
+        non_data_before: arrival.non_data_before,
+        window_counter: arrival.window_counter,
+        size: arrival.size,
+        sent_at: arrival.sent_at,
+        round: arrival.round,
+        rtt,
+    }
+}
+
 /// The synthetic interval before the first loss event (RFC 5348 §6.3.1): where the equation gives the highest receive rate
 /// so far, or what else is set, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
 fn first_interval(
@@ -383,7 +420,7 @@ fn first_interval(
     // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in the meter yet.
     let present = || {
         let mut meter = meter.clone();
-        meter.on_data(now, arriving);
+        meter.on_data(now, arriving, rtt);
         meter.current(now, rtt)
     };
     let target = match (first, settings.first_interval) {

@@ -41,7 +41,10 @@ impl<T: Copy, const N: usize> Ring<T, N> {
 
     /// Adds a newest item; a full ring gives back its oldest.
     pub(crate) fn push(&mut self, item: T) -> Option<T> {
-        self.insert(self.len(), item)
+        let pushed_out = if self.is_full() { self.items.pop_front() } else { None };
+        self.make_room();
+        self.items.push_back(item);
+        pushed_out
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<T> {
@@ -59,13 +62,17 @@ impl<T: Copy, const N: usize> Ring<T, N> {
             pushed_out = self.pop_front();
             at -= 1;
         }
+        self.make_room();
+        self.items.insert(at, item);
+        pushed_out
+    }
+
+    fn make_room(&mut self) {
         if self.items.len() == self.items.capacity() {
             // Doubling would waste more than it saves here.
             let more = (self.items.len() / 2).max(4).min(N - self.items.len());
             self.items.reserve_exact(more);
         }
-        self.items.insert(at, item);
-        pushed_out
     }
 
     pub(crate) fn remove(&mut self, i: usize) {

@@ -21,39 +21,61 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.len == N
     }
 
-    pub(crate) const fn clear(&mut self) {
-        self.len = 0;
-    }
-
     /// The `i`-th item, oldest first.
     pub(crate) fn get(&self, i: usize) -> Option<T> {
-        if i < self.len { self.items.get((self.start + i) % N).copied().flatten() } else { None }
+        if i < self.len { self.items.get(self.place(i)).copied().flatten() } else { None }
     }
 
     pub(crate) fn get_mut(&mut self, i: usize) -> Option<&mut T> {
-        if i < self.len { self.items.get_mut((self.start + i) % N).and_then(Option::as_mut) } else { None }
+        let place = self.place(i);
+        if i < self.len { self.items.get_mut(place).and_then(Option::as_mut) } else { None }
+    }
+
+    /// Adds a newest item; a full ring gives back its oldest.
+    pub(crate) fn push(&mut self, item: T) -> Option<T> {
+        // In a full ring the place after the newest is that of the oldest.
+        let place = self.place(self.len);
+        let pushed_out = self.items.get_mut(place).and_then(|slot| slot.replace(item));
+        if self.is_full() {
+            self.start = self.place(1);
+            return pushed_out;
+        }
+        self.len += 1;
+        None
+    }
+
+    /// Where the `i`-th item is, for `i` up to `N`.
+    const fn place(&self, i: usize) -> usize {
+        let place = self.start + i;
+        if place < N { place } else { place - N }
+    }
+
+    pub(crate) fn pop_front(&mut self) -> Option<T> {
+        let item = self.get(0)?;
+        self.start = self.place(1);
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// Oldest first.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
+        let end = self.start + self.len;
+        let first = self.items.get(self.start..end.min(N)).unwrap_or_default();
+        let wrapped = self.items.get(..end.saturating_sub(N)).unwrap_or_default();
+        first.iter().chain(wrapped).filter_map(|item| *item)
+    }
+}
+
+/// What the in-place queues of the state machines do besides; with an allocator those are on the heap.
+#[cfg(any(test, not(feature = "alloc")))]
+impl<T: Copy, const N: usize> Ring<T, N> {
+    pub(crate) const fn clear(&mut self) {
+        self.len = 0;
     }
 
     /// The newest item.
     pub(crate) fn last(&self) -> Option<T> {
         self.len.checked_sub(1).and_then(|i| self.get(i))
-    }
-
-    /// Adds a newest item; a full ring gives back its oldest.
-    pub(crate) fn push(&mut self, item: T) -> Option<T> {
-        let pushed_out = if self.is_full() { self.pop_front() } else { None };
-        if let Some(slot) = self.items.get_mut((self.start + self.len) % N) {
-            *slot = Some(item);
-            self.len += 1;
-        }
-        pushed_out
-    }
-
-    pub(crate) fn pop_front(&mut self) -> Option<T> {
-        let item = self.get(0)?;
-        self.start = (self.start + 1) % N;
-        self.len -= 1;
-        Some(item)
     }
 
     /// Puts an item before the `i`-th; a full ring gives back its oldest.
@@ -87,10 +109,5 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         if i < self.len {
             self.len -= 1;
         }
-    }
-
-    /// Oldest first.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
-        (0..self.len).filter_map(|i| self.get(i))
     }
 }

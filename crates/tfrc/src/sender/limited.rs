@@ -9,18 +9,41 @@ pub(crate) struct DataLimited {
     not_limited: [Option<Instant>; 2],
     t_new: Option<Instant>,
     t_next: Option<Instant>,
+    wanted: Wanted,
+}
+
+/// Which of the two times the next one becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Wanted {
+    #[default]
+    First,
+    Second,
+    /// Both are known for now: asked for each packet, so not worked out each time.
+    Neither,
 }
 
 impl DataLimited {
     /// After sending, nothing more may be sent now: the sender is not data-limited at this moment.
     pub(crate) fn on_not_limited(&mut self, now: Instant) {
         let [first, second] = &mut self.not_limited;
-        // `None` stands for a time before everything, as the zeros of §8.2.1 do.
-        if *first <= self.t_new {
-            *first = Some(now);
-        } else if *second <= self.t_next {
-            *second = Some(now);
+        match self.wanted {
+            Wanted::First => *first = Some(now),
+            Wanted::Second => *second = Some(now),
+            Wanted::Neither => return,
         }
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let [first, second] = &self.not_limited;
+        // `None` stands for a time before everything, as the zeros of §8.2.1 do.
+        self.wanted = if *first <= self.t_new {
+            Wanted::First
+        } else if *second <= self.t_next {
+            Wanted::Second
+        } else {
+            Wanted::Neither
+        };
     }
 
     /// A feedback packet reports the packet sent at `newest_sent_at`. Whether the sender was data-limited all through the
@@ -40,6 +63,7 @@ impl DataLimited {
         if *first <= self.t_new && *second > self.t_new {
             *first = *second;
         }
+        self.settle();
         coverage
     }
 }

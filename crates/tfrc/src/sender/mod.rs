@@ -17,7 +17,9 @@ mod tests;
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{Config, InitialRate, NominalSegment, PacketSize, RateCap, Settings};
+use crate::config::{
+    Config, InitialRate, NominalSegment, PacketSize, RateCap, ReceiveLimit, Reschedule, Settings,
+};
 use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
@@ -31,7 +33,7 @@ use packet_size::PacketInterval;
 use ramp::Ramp;
 use rate::{AllowedRate, Path, Reported, Rules};
 use rtt::RoundTrip;
-use segment::Segment;
+use segment::{Mean, Segment};
 
 /// The nofeedback timer before there is a round-trip time (RFC 5348 §4.2).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -95,7 +97,7 @@ impl Sender {
     pub fn new(config: &Config) -> Self {
         let settings = *config.settings();
         let segment = Segment::new(settings.segment);
-        Self {
+        let mut sender = Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
             promise: Promise::new(settings.guarantee),
             guard: Guard::new(&settings),
@@ -115,7 +117,9 @@ impl Sender {
             latest: Instant::ZERO,
             events: Ring::new(),
             settings,
-        }
+        };
+        sender.settle();
+        sender
     }
 
     /// The maximum segment size of the path is `mss` bytes from now on: the nominal segment of TFRC-SP follows (RFC 4828 §3). Without
@@ -132,12 +136,14 @@ impl Sender {
         let now = self.advance(now);
         if self.rtt.mean().is_none() {
             self.with_rate_change(now, |sender| sender.first_sample(now, rtt));
+            self.settle();
         }
     }
 
     /// When the next packet may go (§4.6, §8.3). `Blocked` only after a circuit breaker or the stop rule has struck (never with
     /// the default settings): the floor of one packet in 64 s always stands.
     #[must_use]
+    #[inline]
     pub fn next_send(&self, now: Instant) -> SendDecision {
         let now = now.max(self.latest);
         let at = match self.guard.stopped() {
@@ -153,50 +159,51 @@ impl Sender {
     /// A packet with `size` bytes of data has gone (§4.6, §8.2.1). The first one starts the nofeedback timer (§4.2).
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
-        let rtt = self.rtt.mean();
-        let (mut pace, segment) = (self.pace(), self.segment.bytes());
-        self.note_supply_at(now, pace);
+        if self.settings.receive_limit == ReceiveLimit::Ns2 {
+            self.note_supply(now);
+        }
         if self.ramp.rate().is_some() {
             self.ramp.on_sent();
-            pace = self.pace();
+            self.settle();
         }
         if self.guard.watches() {
             self.with_rate_change(now, |sender| {
-                sender.guard.on_sent(now, size, pace.time_for(sender.segment.bytes()))
+                sender.guard.on_sent(now, size, sender.pacing.rate().time_for(sender.segment.bytes()))
             });
         }
-        self.pacing.on_sent(now, size, pace, rtt);
+        self.pacing.on_sent(now, size);
         self.interval.on_sent(now);
-        self.segment.on_sent(size);
+        let mean = self.segment.on_sent(size);
         self.activity = Activity::Active;
         if self.timer.is_none() {
-            // X_recv_set = {Infinity} holds for two round-trip times from here on (§4.3).
-            self.allowed.limits = ReceiveLimits::new(now);
-            let timeout = match self.settings.initial_rate {
-                InitialRate::Rfc3390 | InitialRate::PacketPerRtt if rtt.is_none() => INITIAL_TIMEOUT,
-                _ => self.timeout(),
-            };
-            self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
+            self.start(now);
         }
         // The floor has the segment size in it.
-        if self.segment.bytes() != segment {
-            pace = self.pace();
+        if mean == Mean::Moved {
+            self.settle();
         }
-        if self.coverage_at(now, pace) == Coverage::NotDataLimited {
+        if self.coverage(now) == Coverage::NotDataLimited {
             self.limited.on_not_limited(now);
         }
     }
 
-    /// Whether at this moment, having sent, the sender is held back by the allowed rate (§8.2.1).
-    pub(crate) fn coverage(&self, now: Instant) -> Coverage {
-        self.coverage_at(now, self.pace())
+    /// The first packet goes.
+    fn start(&mut self, now: Instant) {
+        // X_recv_set = {Infinity} holds for two round-trip times from here on (§4.3).
+        self.allowed.limits = ReceiveLimits::new(now);
+        let timeout = match self.settings.initial_rate {
+            InitialRate::Rfc3390 | InitialRate::PacketPerRtt if self.rtt.mean().is_none() => INITIAL_TIMEOUT,
+            _ => self.timeout(),
+        };
+        self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
     }
 
-    /// The same, for a rate of the spacing that is known already.
-    fn coverage_at(&self, now: Instant, pace: Rate) -> Coverage {
+    /// Whether at this moment, having sent, the sender is held back by the allowed rate (§8.2.1).
+    #[inline]
+    pub(crate) fn coverage(&self, now: Instant) -> Coverage {
         // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
         let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
-        if !capped && self.pacing.next_send(pace, self.rtt.mean()) > now {
+        if !capped && self.pacing.next_send() > now {
             Coverage::NotDataLimited
         } else {
             Coverage::DataLimited
@@ -207,6 +214,7 @@ impl Sender {
     pub fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
         let now = self.advance(now);
         self.with_rate_change(now, |sender| sender.hear(now, feedback, None));
+        self.settle();
     }
 
     /// The same from somebody who has kept a record of every packet, and so knows whether the sender was data-limited all
@@ -214,18 +222,29 @@ impl Sender {
     pub(crate) fn on_feedback_covering(&mut self, now: Instant, feedback: Feedback, coverage: Coverage) {
         let now = self.advance(now);
         self.with_rate_change(now, |sender| sender.hear(now, feedback, Some(coverage)));
+        self.settle();
     }
 
     /// Lets time pass: the nofeedback timer may expire (§4.4), a circuit breaker strike. Early, late and repeated calls do
     /// no harm.
+    #[inline]
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
         if self.guard.watches() {
-            self.with_rate_change(now, |sender| sender.guard.handle_timeout(now));
+            self.watch(now);
         }
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
+        self.expire(now);
+    }
+
+    fn watch(&mut self, now: Instant) {
+        self.with_rate_change(now, |sender| sender.guard.handle_timeout(now));
+    }
+
+    /// The nofeedback timer has expired (§4.4).
+    fn expire(&mut self, now: Instant) {
         self.rounds += 1;
         let supply = self.note_supply(now);
         self.with_rate_change(now, |sender| {
@@ -236,10 +255,11 @@ impl Sender {
                 Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity, supply),
             }
         });
-        self.pacing.release(now);
+        self.release(now);
         // §4.4 step 2: with the new X.
         let timeout = self.timeout();
         self.restart_timer(now, timeout);
+        self.settle();
     }
 
     /// When [`Sender::handle_timeout`] wants to be called next. (The time of the next packet is [`Sender::next_send`]'s.)
@@ -295,7 +315,7 @@ impl Sender {
         if self.guard.stopped().is_some() {
             return Rate::ZERO;
         }
-        self.pace().min(self.interval.limit(self.segment.bytes()))
+        self.pacing.rate().min(self.interval.limit(self.segment.bytes()))
     }
 
     /// What set the allowed rate last.
@@ -400,7 +420,11 @@ impl Sender {
             p: feedback.loss_event_rate,
             new_loss_event,
             coverage,
-            lately: self.supplied_lately(now, path),
+            lately: if self.settings.receive_limit == ReceiveLimit::Ns2 {
+                self.supplied_lately(now, path)
+            } else {
+                Coverage::NotDataLimited
+            },
         };
         let from = self.allowed.x;
         self.allowed.on_feedback(now, path, reported);
@@ -415,7 +439,15 @@ impl Sender {
             self.promise.on_first_rtt();
             self.allowed.start(now, path);
             self.ramp.cancel();
+            self.release(now);
+        }
+    }
+
+    /// A report in slow start or the nofeedback timer lets the next packet go, where the settings say so.
+    fn release(&mut self, now: Instant) {
+        if self.settings.reschedule == Reschedule::InSlowStart {
             self.pacing.release(now);
+            self.interval.release();
         }
     }
 
@@ -423,7 +455,7 @@ impl Sender {
     fn follow(&mut self, now: Instant, from: Rate, path: Path) {
         if self.allowed.p.is_zero() {
             self.ramp.start(from, self.allowed.x, path);
-            self.pacing.release(now);
+            self.release(now);
         } else {
             self.ramp.cancel();
         }
@@ -434,8 +466,18 @@ impl Sender {
         self.allowed.x.max(self.promise.least(self.allowed.x))
     }
 
+    /// The spacing follows the rest: every input ends here, so that asking is cheap.
+    fn settle(&mut self) {
+        self.pacing.set_pace(self.spacing(), self.rtt.mean());
+    }
+
+    /// The send time of the next packet.
+    fn due(&self) -> Instant {
+        self.pacing.next_send().max(self.interval.next_send())
+    }
+
     /// The rate of the spacing, whether sending has stopped or not.
-    fn pace(&self) -> Rate {
+    fn spacing(&self) -> Rate {
         match self.settings.cap {
             RateCap::Unlimited => self.instantaneous_rate(),
             RateCap::AtMost(cap) => self.instantaneous_rate().min(cap),
@@ -449,23 +491,10 @@ impl Sender {
             .max(self.promise.least(self.allowed.x))
     }
 
-    /// The send time of the next packet.
-    fn due(&self) -> Instant {
-        self.due_at(self.pace())
-    }
-
-    fn due_at(&self, pace: Rate) -> Instant {
-        self.pacing.next_send(pace, self.rtt.mean()).max(self.interval.next_send())
-    }
-
     /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets by more than its
     /// timer granularity looks the same.
     fn note_supply(&mut self, now: Instant) -> Supply {
-        self.note_supply_at(now, self.pace())
-    }
-
-    fn note_supply_at(&mut self, now: Instant, pace: Rate) -> Supply {
-        if self.timer.is_some() && self.due_at(pace) + self.settings.timer_granularity < now {
+        if self.timer.is_some() && self.due() + self.settings.timer_granularity < now {
             self.short_of_data = Some(now);
             Supply::Short
         } else {
@@ -475,7 +504,9 @@ impl Sender {
 
     /// Was the sender short of data within the last 1.5 round-trip times (ns-2)?
     fn supplied_lately(&mut self, now: Instant, path: Path) -> Coverage {
-        let _ = self.note_supply(now);
+        // With the new R and the old X.
+        self.settle();
+        self.note_supply(now);
         let recent = |then: Instant| now.saturating_since(then) < path.rtt.mul_f64(1.5);
         if self.short_of_data.is_some_and(recent) { Coverage::DataLimited } else { Coverage::NotDataLimited }
     }

@@ -26,6 +26,9 @@ impl PacketInterval {
 
     /// The earliest time for the next packet, whatever the rate.
     pub(crate) fn next_send(&self) -> Instant {
+        if self.policy == MinInterval::Unlimited {
+            return Instant::ZERO;
+        }
         let Some(last) = self.sent.last() else { return Instant::ZERO };
         match self.policy {
             MinInterval::Unlimited => Instant::ZERO,
@@ -46,6 +49,12 @@ impl PacketInterval {
         if self.policy != MinInterval::Unlimited {
             self.sent.push(now);
         }
+    }
+
+    /// The next packet may go whenever the latest went: ns-2's Min Interval is one of its timer only, which a report in slow start
+    /// passes over.
+    pub(crate) fn release(&mut self) {
+        self.sent.clear();
     }
 
     /// The most that packets of `size` bytes can carry.

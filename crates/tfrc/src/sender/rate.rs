@@ -190,6 +190,7 @@ impl AllowedRate {
             ReceiveLimit::Ns2 => (latest * 2.0).max(packet),
             ReceiveLimit::Ns2Conservative if new_loss => latest.max(packet),
             ReceiveLimit::Ns2Conservative => (latest * 1.5).max(packet),
+            ReceiveLimit::Unlimited => Rate::INFINITY,
         }
     }
 

@@ -19,20 +19,34 @@ pub(crate) struct Segment {
     past: Ring<Tally, 4>,
     /// The sum of `past`.
     older: Tally,
-    /// s: asked for several times for each packet.
+    /// s.
     mean: f64,
+    /// The same where it is a whole number of bytes: a packet of this size does not move it.
+    whole: Option<u32>,
+}
+
+/// What a packet did to s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mean {
+    Moved,
+    Same,
 }
 
 impl Segment {
     pub(crate) fn new(policy: SegmentSize) -> Self {
         let (current, older) = (Tally::default(), Tally::default());
-        Self { policy, current, past: Ring::new(), older, mean: f64::from(policy.initial()) }
+        Self { policy, current, past: Ring::new(), older, mean: f64::from(policy.initial()), whole: None }
     }
 
-    pub(crate) fn on_sent(&mut self, size: u32) {
+    pub(crate) fn on_sent(&mut self, size: u32) -> Mean {
         self.current.bytes += u64::from(size);
         self.current.packets += 1;
+        if self.whole == Some(size) {
+            return Mean::Same;
+        }
+        let before = self.mean;
         self.settle();
+        if self.mean == before { Mean::Same } else { Mean::Moved }
     }
 
     /// Feedback tells of a new loss event.
@@ -58,6 +72,8 @@ impl Segment {
         if let (SegmentSize::Mean { .. }, 1..) = (self.policy, packets) {
             let bytes = self.older.bytes + self.current.bytes;
             self.mean = (f64_from_u64(bytes) / f64_from_u64(packets)).max(1.0);
+            self.whole =
+                if bytes.is_multiple_of(packets) { u32::try_from(bytes / packets).ok() } else { None };
         }
     }
 }

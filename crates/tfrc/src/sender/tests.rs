@@ -578,3 +578,23 @@ fn tfrc_sp_small_packets() {
     sender.on_sent(at(100), 160);
     assert_eq!(sender.next_send(at(109)), SendDecision::At(at(110)));
 }
+
+/// RFC 4828 §3: the equation's segment is the path's MSS up to 1460 bytes, so X under the same p falls with it; zero stands for one
+/// byte. Other packet sizes do not care.
+#[test]
+fn the_equation_follows_the_path_mss() {
+    let x = |packet_size, mss: Option<u32>| {
+        let mut sender = sender_with(|s| s.packet_size = packet_size);
+        if let Some(mss) = mss {
+            sender.set_path_mss(mss);
+        }
+        feedback(&mut sender, 100, 0.0, 0.0);
+        feedback(&mut sender, 200, 1e9, 0.01);
+        sender.allowed_rate().bytes_per_sec()
+    };
+    let small = PacketSize::TfrcSp(TfrcSp::default());
+    assert_eq!(x(small, Some(1460)), x(small, None));
+    assert!((x(small, Some(730)) * 2.0 / x(small, None) - 1.0).abs() < 1e-9);
+    assert_eq!(x(small, Some(0)), x(small, Some(1)));
+    assert_eq!(x(PacketSize::Own, Some(730)), x(PacketSize::Own, None));
+}

@@ -14,15 +14,9 @@ const CAUSES: &[(&str, &str, &str, &str)] = &[
         "scripted",
         "TFRC-SP 14 B",
         "",
-        "ns-2's sender of 14 bytes is held back for seconds at the start, and keeps what the application gives meanwhile \
-         (ns2-facts.md §1, `maxqueue_`); ours has its initial rate after one round trip. Not closed.",
-    ),
-    (
-        "scripted",
-        "TFRC",
-        "",
-        "Slow start: ns-2 has sent 13 packets after a second and 60 after two, ours fewer; from the first loss on the slopes \
-         agree. Not closed: the cause in ns-2's slow start (ns2-facts.md §1) is not found yet.",
+        "With 14 bytes ns-2's rate before the first report, 300 B/s (ns2-facts.md §1, `InitRate_`), is above the four packets per \
+         round-trip time that follow, and its gaps become two round-trip times for seconds; what the application gives meanwhile is \
+         kept (`maxqueue_`). Not closed: only so small a packet on so long a path begins above its initial rate.",
     ),
 ];
 

@@ -2,6 +2,7 @@
 
 mod rfc4828;
 mod rhee_xu;
+mod sigcomm2000;
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,6 @@ use super::raw::Profile;
 pub(crate) struct Context<'a> {
     /// The settings wanted.
     pub(crate) profile: Profile,
-    /// The names of the key columns.
-    pub(crate) keys: &'a [String],
     /// The rows wanted: the name of each and the texts of its keys.
     pub(crate) rows: Vec<(&'a str, &'a [String])>,
     /// The columns wanted.
@@ -29,8 +28,20 @@ pub(crate) type Values = BTreeMap<(String, String), Vec<f64>>;
 pub(crate) type Computed = fn(&Context<'_>) -> Values;
 
 /// All there is, by name.
-pub(crate) const ALL: &[(&str, Computed)] =
-    &[("rfc4828::table_01", rfc4828::table_01), ("rhee_xu::figure_13", rhee_xu::figure_13)];
+pub(crate) const ALL: &[(&str, Computed)] = &[
+    ("rfc4828::table_01", rfc4828::table_01),
+    ("sigcomm2000::fig_05", sigcomm2000::fig_05),
+    ("sigcomm2000::fig_18", sigcomm2000::fig_18),
+    ("sigcomm2000::fig_22", sigcomm2000::fig_22),
+    ("sigcomm2000::fig_23", sigcomm2000::fig_23),
+    ("sigcomm2000::fig_28", sigcomm2000::fig_28),
+    ("rhee_xu::figure_13", rhee_xu::figure_13),
+    ("rfc4828::table_02", rfc4828::table_02),
+    ("rfc4828::table_03", rfc4828::table_03),
+    ("rfc4828::table_04", rfc4828::table_04),
+    ("rfc4828::table_11", rfc4828::table_11),
+    ("rfc4828::worked_numbers", rfc4828::worked_numbers),
+];
 
 impl Context<'_> {
     /// Fills the table with one value for each row and column.

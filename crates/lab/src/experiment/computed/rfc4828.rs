@@ -1,7 +1,7 @@
-//! RFC 4828: the closed forms of its first tables.
+//! RFC 4828: the closed forms of its first tables, and the numbers worked out in its text.
 
-use tfrc::Equation;
-use tfrc_units::{Duration, Probability};
+use tfrc::{Equation, RtoPolicy};
+use tfrc_units::{Duration, Probability, Rate};
 
 use super::{Context, Values};
 use crate::experiment::raw::Profile;
@@ -37,4 +37,109 @@ pub(super) fn table_01(context: &Context<'_>) -> Values {
         let p = number(keys.first()?)?;
         Some(response(context.profile, segment(column)? + HEADER, p))
     })
+}
+
+/// Packets a second that TFRC-SP may send: the Min Interval (RFC 4828 §4.3).
+const MOST_PACKETS: f64 = 100.0;
+/// The nominal segment of TFRC-SP.
+const NOMINAL: f64 = 1460.0;
+
+/// TFRC-SP's rate with headers: that of a TCP with nominal segments, or as many packets as it may send.
+fn small_packets(profile: Profile, segment: f64, p: f64) -> f64 {
+    response(profile, NOMINAL + HEADER, p).min(MOST_PACKETS * (segment + HEADER) / 1000.0)
+}
+
+/// The chance that a packet of `bytes` is dropped where each byte is with probability `b`.
+fn packet_drop_rate(b: f64, bytes: f64) -> f64 {
+    -(bytes * (-b).ln_1p()).exp_m1()
+}
+
+/// Table 2: TFRC-SP at packet drop rates.
+pub(super) fn table_02(context: &Context<'_>) -> Values {
+    context.fill(|context, keys, column| {
+        let p = number(keys.first()?)?;
+        Some(small_packets(context.profile, segment(column)?, p))
+    })
+}
+
+/// Table 3: TCP and TFRC at byte drop rates.
+pub(super) fn table_03(context: &Context<'_>) -> Values {
+    context.fill(|context, keys, column| {
+        let packet = segment(column)? + HEADER;
+        let p = packet_drop_rate(number(keys.first()?)?, packet);
+        Some(response(context.profile, packet, p))
+    })
+}
+
+/// Table 4: TFRC-SP at byte drop rates.
+pub(super) fn table_04(context: &Context<'_>) -> Values {
+    context.fill(|context, keys, column| {
+        let segment = segment(column)?;
+        let p = packet_drop_rate(number(keys.first()?)?, segment + HEADER);
+        Some(small_packets(context.profile, segment, p))
+    })
+}
+
+/// Table 11: packet drop rates at byte drop rates, of 1500 and, other than Tables 1 to 4, of 56 bytes.
+pub(super) fn table_11(context: &Context<'_>) -> Values {
+    const TCP: f64 = 1500.0;
+    const TFRC: f64 = 56.0;
+    context.fill(|_, keys, column| {
+        let b = number(keys.first()?)?;
+        Some(match column {
+            "tcp_1460B_packet_drop_rate" => packet_drop_rate(b, TCP),
+            "tfrc_14B_packet_drop_rate" => packet_drop_rate(b, TFRC),
+            "tcp_over_tfrc_packet_drop_ratio" => packet_drop_rate(b, TCP) / packet_drop_rate(b, TFRC),
+            _ => return None,
+        })
+    })
+}
+
+/// Per cent of packets dropped at which a TCP of `segment` bytes has the rate `bps`. As published t_RTO is 2R, on which
+/// RFC 3714 Table 1 rests; in the other profile 4R, as in RFC 4828's own equation.
+fn drop_percent(profile: Profile, segment: f64, rtt: Duration, bps: f64) -> Option<f64> {
+    let rto = match profile {
+        Profile::AsPublished => RtoPolicy::Fixed(rtt * 2),
+        Profile::Rfc => RtoPolicy::FourRtt,
+    };
+    let equation = Equation { rto, ..Equation::default() };
+    let p = equation.loss_event_rate(segment, rtt, Rate::from_bytes_per_sec(bps / 8.0)).ok()?;
+    Some(p.get() * 100.0)
+}
+
+/// The numbers of the text: one row each, named after its section.
+pub(super) fn worked_numbers(context: &Context<'_>) -> Values {
+    // The voice of §5, without headers, and that of §8, with them.
+    let (call, call_rtt) = (64e3, Duration::from_millis(100));
+    let (voice, voice_rtt) = (128e3, Duration::from_millis(200));
+    let data_of = |segment: f64| voice / 1000.0 * segment / (segment + HEADER);
+    context.fill(|context, keys, _| {
+        Some(match keys.first()?.as_str() {
+            "s4.2-120B" => data_of(120.0),
+            "s4.2-40B" => data_of(40.0),
+            "s4.2-1B" => data_of(1.0),
+            "s4.5.3-536" => NOMINAL / 536.0,
+            "s4.5.3-4000" => 4000.0 / NOMINAL,
+            "s5-packets" => call * call_rtt.as_secs_f64() / 8.0 / 1500.0,
+            "s5-drop" => drop_percent(context.profile, 1500.0, call_rtt, call)?,
+            "s8-packets" => voice * voice_rtt.as_secs_f64() / 8.0 / NOMINAL,
+            "s8-drop" => drop_percent(context.profile, NOMINAL, voice_rtt, voice)?,
+            "s8-headers" => (10.0 + 100.0) / (10.0 + HEADER),
+            "b1-data" => 100.0 * 14.0 / (14.0 + 32.0),
+            "b1-tcp" => 100.0 * NOMINAL / (NOMINAL + HEADER),
+            "b1-limit" => MOST_PACKETS * NOMINAL * 8.0 / 1000.0,
+            "b2-ratio" => 1500.0 / 56.0,
+            "b2-56B" => 100.0 * packet_drop_rate(0.01, 56.0),
+            "b2-40B" => 100.0 * packet_drop_rate(0.01, HEADER),
+            "b2-best-0.001" => 0.15 / 0.001,
+            "b4-size" => (NOMINAL + HEADER) / (200.0 + 32.0),
+            "c-short" => short_interval(64.0, 16.0),
+            _ => return None,
+        })
+    })
+}
+
+/// What a short interval counts for (RFC 4828 §4.4).
+fn short_interval(packets: f64, lost: f64) -> f64 {
+    packets / lost
 }

@@ -1,0 +1,84 @@
+//! Results written into a directory: the page, `results.json`, a CSV file for each experiment, and `results.md`.
+
+mod chart;
+mod markdown;
+mod page;
+mod prose;
+mod table;
+
+use std::io;
+use std::path::Path;
+
+use super::file::Experiment;
+use super::results::Results;
+
+/// What is published: results with the experiments they are of, in the same order.
+#[derive(Debug, Clone, Copy)]
+pub struct Publication<'a> {
+    /// The experiments.
+    pub experiments: &'a [Experiment],
+    /// What came of them.
+    pub results: &'a Results,
+    /// The directory of the experiments: `<paper>/README.md` is there.
+    pub root: &'a Path,
+}
+
+impl Publication<'_> {
+    /// Writes all files into a directory, which comes into being.
+    ///
+    /// # Errors
+    /// What the system says, with the file.
+    pub fn write(&self, directory: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(directory)?;
+        let write = |name: &str, text: String| {
+            let path = directory.join(name);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            std::fs::write(&path, text)
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+        };
+        write("index.html", page::page(self))?;
+        write("results.json", format!("{:#}\n", serde_json::json!(self.results)))?;
+        write("results.md", self.markdown())?;
+        for experiment in &self.results.experiments {
+            write(&format!("{}.csv", experiment.id), table::csv(experiment))?;
+        }
+        Ok(())
+    }
+
+    /// The page of `docs/results.md`. The line of an experiment depends on that experiment alone.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown::page(self)
+    }
+
+    /// The page for a browser.
+    #[must_use]
+    pub fn html(&self) -> String {
+        page::page(self)
+    }
+
+    /// The papers with the numbers of their experiments, in order.
+    fn papers(&self) -> Vec<(&str, Vec<usize>)> {
+        let mut papers: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (number, experiment) in self.results.experiments.iter().enumerate() {
+            let paper = experiment.id.split('/').next().unwrap_or_default();
+            match papers.last_mut() {
+                Some((last, numbers)) if *last == paper => numbers.push(number),
+                _ => papers.push((paper, vec![number])),
+            }
+        }
+        papers
+    }
+
+    /// What a paper's README says: its title and the rest.
+    fn paper(&self, paper: &str) -> (String, String) {
+        let text = std::fs::read_to_string(self.root.join(paper).join("README.md")).unwrap_or_default();
+        let (title, rest) = prose::title(&text);
+        (if title.is_empty() { paper.to_owned() } else { title.to_owned() }, rest.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+use std::path::Path;
+
+use super::super::{Hooks, Prepared, Wanted, World, library};
+use super::*;
+use crate::batch::Shard;
+
+/// A directory with one experiment of computed values.
+fn experiment() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = dir.path().join("paper/one");
+    std::fs::create_dir_all(&at).expect("made");
+    let write = |name: &str, text: &str| std::fs::write(at.join(name), text).expect("written");
+    write(
+        "experiment.toml",
+        "title = 'Odd <b>|title'\nsource = 'S & T'\nkeys = { p = [] }\ncode = 'rfc4828::table_01'\n\
+         [[cells]]\ncolumn = 'x_14B'\n[[cells]]\ncolumn = 'y_1460B'\n\
+         [[claim]]\ntext = 'larger'\nvalue = \"cell('0.01','y_1460B')/cell('0.01','x_14B')\"\nbetween = [27, 28]\n",
+    );
+    write("published.csv", "# from <there>\np,x_14B,y_1460B\n0.01,6.07,168.61\n0.1,0.96,30.00\n");
+    write("README.md", "# One\n\n</script><script>alert(1)</script>\n");
+    std::fs::write(
+        dir.path().join("paper/README.md"),
+        "# The paper\n\nAbout.\n\n## What was learnt\n\nMuch\nindeed.\n",
+    )
+    .expect("written");
+    dir
+}
+
+fn with<R>(root: &Path, see: impl Fn(&Publication<'_>) -> R) -> R {
+    let experiments = library::load(root, &["all".to_owned()]).expect("right");
+    let wanted = Wanted { quick: false, jobs: 1, world: World::Sim, shard: Shard::WHOLE };
+    let prepared = Prepared::new(&experiments, wanted).expect("right");
+    let hooks = Hooks { done: &|_| (), warn: &|_| (), stop: &|| false };
+    let results = prepared.run(None, &hooks).expect("runs");
+    see(&Publication { experiments: &experiments, results: &results, root })
+}
+
+#[test]
+fn the_line_of_an_experiment() {
+    let dir = experiment();
+    let text = with(dir.path(), |publication| publication.markdown());
+    assert!(text.contains("\n## The paper\n\nMuch indeed.\n\n| experiment"), "{text}");
+    let line = text.lines().last().expect("a line");
+    assert_eq!(
+        line,
+        "| [paper/one](../experiments/paper/one/README.md) | Odd <b>\\|title | disagrees | 3/4 | 0.9983 | 0.1 y\\_1460B: 0.8859 | 1/1 |"
+    );
+}
+
+#[test]
+fn the_page_is_whole_and_nothing_of_the_files_runs_in_it() {
+    let dir = experiment();
+    let page = with(dir.path(), |publication| publication.html());
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert!(!page.contains("<script>alert") && !page.contains("Odd <b>"));
+    assert!(page.contains("Odd &lt;b&gt;") && page.contains("✓ 27.78") && page.contains("▼▼"), "no mark");
+    assert!(!page.contains("http://") && !page.contains("src=\"") && !page.contains("@import"));
+}
+
+#[test]
+fn all_files_are_there() {
+    let (dir, out) = (experiment(), tempfile::tempdir().expect("a directory"));
+    with(dir.path(), |publication| publication.write(out.path())).expect("written");
+    let read = |name: &str| std::fs::read_to_string(out.path().join(name)).expect(name);
+    assert!(read("index.html").len() > 50_000);
+    let csv = read("paper/one.csv");
+    assert_eq!(csv.lines().nth(1), Some("row,column,published,ns2,measured,ci95,rfc_profile,ratio,verdict"));
+    assert!(
+        csv.lines().any(|line| line.starts_with("0.1,y_1460B,30,,26.5") && line.ends_with(",disagrees")),
+        "{csv}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&read("results.json")).expect("JSON");
+    assert_eq!(json["experiments"][0]["cells"][3]["verdict"], "disagrees");
+    assert_eq!(json["experiments"][0]["claims"][0]["holds_in_source"], true);
+    assert_eq!(read("results.md"), with(dir.path(), |publication| publication.markdown()));
+}

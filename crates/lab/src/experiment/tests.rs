@@ -1,0 +1,298 @@
+//! Whole experiments of a few simulated seconds, and experiments with mistakes.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::judge::{Measured, Sample, judge};
+use super::*;
+use crate::batch::Shard;
+
+const SCENARIO: &str = "duration = '4s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
+    [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\nloss = '1%'\n\
+    [[flow]]\nname = 'one'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\nstart = 'uniform 0s 1s'\n";
+
+const EXPERIMENT: &str = "title = 'T'\nsource = 'S'\nruns = 10\nkeys = { loss = ['link.path.loss'] }\n\
+    quick = { runs = 2, rows = ['1%'] }\n\
+    [profile.rfc]\nruns = 2\n\
+    [run.one]\nset = ['link.path.rate=2Mbit/s']\n\
+    [[cells]]\ncolumn = 'kbps'\nvalue = \"flow('one', 'send_rate_bps') / 1000\"\n\
+    [[cells]]\ncolumn = 'probe'\nvalue = \"link('path', 'drop_rate') + 0 * row('loss')\"\nband = 'drop'\n\
+    [[claim]]\ntext = 'falls'\nvalue = \"cell('5%','kbps') / cell('1%','kbps')\"\nbetween = [0.1, 0.9]\n\
+    [[variant]]\nname = 'slow'\nabout = 'assumed: link.path.rate'\nset = ['link.path.rate=200kbit/s']\nrows = ['1%']\n";
+
+const PUBLISHED: &str = "# made up\nloss,kbps\n1%,900\n5%,300\n";
+
+/// A directory of experiments with one, `p/x`, of these files.
+fn directory(experiment: &str, scenario: &str, published: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = dir.path().join("p/x");
+    std::fs::create_dir_all(&at).expect("made");
+    for (name, text) in
+        [("experiment.toml", experiment), ("scenario.toml", scenario), ("published.csv", published)]
+    {
+        std::fs::write(at.join(name), text).expect("written");
+    }
+    dir
+}
+
+fn load(root: &Path) -> Result<Vec<Experiment>, ExperimentError> {
+    library::load(root, &["all".to_owned()])
+}
+
+fn wanted() -> Wanted {
+    Wanted { quick: false, jobs: 1, world: World::Sim, shard: Shard::WHOLE }
+}
+
+fn run(root: &Path, wanted: Wanted, cache: Option<&Cache>) -> (Results, usize) {
+    let experiments = load(root).expect("right");
+    let prepared = Prepared::new(&experiments, wanted).expect("right");
+    let count = AtomicUsize::new(0);
+    let done = |_: &str| {
+        count.fetch_add(1, Ordering::Relaxed);
+    };
+    let warn = |text: &str| panic!("{text}");
+    let hooks = Hooks { done: &done, warn: &warn, stop: &|| false };
+    let results = prepared.run(cache, &hooks).expect("runs");
+    assert!(count.load(Ordering::Relaxed) <= prepared.total());
+    (results, prepared.total())
+}
+
+#[test]
+fn the_same_whatever_the_threads_shards_and_cache() {
+    let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
+    let (whole, total) = run(dir.path(), wanted(), None);
+    // Two rows of ten runs and of two, and a variant of three.
+    assert_eq!(total, 27);
+    let text = serde_json::json!(whole).to_string();
+    let (threads, _) = run(dir.path(), Wanted { jobs: 3, ..wanted() }, None);
+    assert_eq!(serde_json::json!(threads).to_string(), text);
+
+    let at = |name: &str| dir.path().join(name);
+    for (index, name) in [(1, "a"), (2, "b")] {
+        let shard = Wanted { shard: Shard { index, of: 2 }, ..wanted() };
+        let (part, runs) = run(dir.path(), shard, Some(&Cache::new(at(name), Vec::new())));
+        assert!((13..=14).contains(&runs));
+        let one = &part.experiments[0];
+        assert_eq!(one.verdict, ExperimentVerdict::NotRun);
+        assert!(one.reason.contains("runs are missing"), "{}", one.reason);
+    }
+    let joined = Cache::new(at("b"), vec![at("a")]);
+    assert_eq!(serde_json::json!(run(dir.path(), wanted(), Some(&joined)).0).to_string(), text);
+    let e = &whole.experiments[0];
+    assert_eq!(e.cells.iter().filter(|cell| cell.column == "probe" && cell.verdict.is_none()).count(), 2);
+    assert!(e.cells.iter().all(|cell| cell.measured.is_some() && cell.rfc_profile.is_some()));
+    assert!(e.variants[0].cells.iter().all(|cell| cell.row == "1%"));
+    let slow = &e.variants[0].cells[0];
+    assert!(slow.to_unchanged.is_some_and(|x| x < 0.5), "{slow:?}");
+}
+
+#[test]
+fn a_stopped_run_goes_on_where_it_was() {
+    let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
+    let cache = Cache::new(dir.path().join("cache"), Vec::new());
+    let experiments = load(dir.path()).expect("right");
+    let prepared = Prepared::new(&experiments, wanted()).expect("right");
+    let count = AtomicUsize::new(0);
+    let done = |_: &str| {
+        count.fetch_add(1, Ordering::Relaxed);
+    };
+    let stop = || count.load(Ordering::Relaxed) >= 5;
+    let hooks = Hooks { done: &done, warn: &|text| panic!("{text}"), stop: &stop };
+    let part = prepared.run(Some(&cache), &hooks).expect("runs");
+    assert_eq!(part.experiments[0].verdict, ExperimentVerdict::NotRun);
+    assert_eq!(part.experiments[0].reason, "interrupted: 22 runs are missing");
+    let files = || {
+        let shelves = std::fs::read_dir(dir.path().join("cache")).expect("a directory");
+        shelves
+            .map(|shelf| std::fs::read_dir(shelf.expect("one").path()).expect("files").count())
+            .sum::<usize>()
+    };
+    assert_eq!(files(), 5);
+    let whole = run(dir.path(), wanted(), Some(&cache)).0;
+    assert_eq!(files(), 27);
+    assert_eq!(whole, run(dir.path(), wanted(), None).0);
+}
+
+#[test]
+fn a_damaged_entry_is_measured_again_with_a_warning() {
+    let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
+    let cache = Cache::new(dir.path().join("cache"), Vec::new());
+    let right = run(dir.path(), wanted(), Some(&cache)).0;
+    let shelf =
+        std::fs::read_dir(dir.path().join("cache")).expect("a directory").next().expect("one").expect("one");
+    let file = std::fs::read_dir(shelf.path()).expect("files").next().expect("one").expect("one").path();
+    std::fs::write(file, "{").expect("written");
+    let experiments = load(dir.path()).expect("right");
+    let prepared = Prepared::new(&experiments, wanted()).expect("right");
+    let warnings = Mutex::new(Vec::new());
+    let warn = |text: &str| warnings.lock().expect("no panic").push(text.to_owned());
+    let hooks = Hooks { done: &|_| (), warn: &warn, stop: &|| false };
+    assert_eq!(prepared.run(Some(&cache), &hooks).expect("runs"), right);
+    let warnings = warnings.into_inner().expect("no panic");
+    assert!(warnings.len() == 1 && warnings[0].contains("damaged"), "{warnings:?}");
+}
+
+#[test]
+fn the_quick_form_is_undetermined() {
+    let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
+    let (results, total) = run(dir.path(), Wanted { quick: true, ..wanted() }, None);
+    assert_eq!(total, 4);
+    let e = &results.experiments[0];
+    assert_eq!((e.verdict, e.cells.len()), (ExperimentVerdict::Undetermined, 2));
+    assert!(e.reason.contains("fewer than 10 seeds"), "{}", e.reason);
+}
+
+#[test]
+fn seeds_must_not_matter_where_they_are_said_not_to() {
+    let text = EXPERIMENT.replace("runs = 10", "deterministic = true");
+    let dir = directory(&text, SCENARIO, PUBLISHED);
+    let cell = |scenario: &str| {
+        std::fs::write(dir.path().join("p/x/scenario.toml"), scenario).expect("written");
+        run(dir.path(), wanted(), None).0.experiments[0].cells[0].clone()
+    };
+    assert_eq!(cell(SCENARIO).verdict, Some(Verdict::Undetermined));
+    let fixed =
+        SCENARIO.replace("'uniform 0s 1s'", "'0s'").replace("loss = '1%'", "loss = { bernoulli = '0%' }");
+    let text = text.replace("['link.path.loss']", "[]");
+    std::fs::write(dir.path().join("p/x/experiment.toml"), &text).expect("written");
+    assert_ne!(cell(&fixed).verdict, Some(Verdict::Undetermined));
+}
+
+#[test]
+fn an_emulated_experiment_waits_for_its_world() {
+    let dir = directory(&format!("world = 'emu'\n{EXPERIMENT}"), SCENARIO, PUBLISHED);
+    let (results, total) = run(dir.path(), wanted(), None);
+    assert_eq!(total, 0);
+    let e = &results.experiments[0];
+    assert_eq!((e.verdict, e.reason.as_str()), (ExperimentVerdict::NotRun, "needs --world emu"));
+}
+
+/// The verdict of `p/x` on made-up cells: `values` for rows 1 % and 5 % of `kbps`.
+fn judged(experiment: &str, published: &str, ns2: Option<&str>, values: [f64; 2]) -> ExperimentResult {
+    let dir = directory(experiment, SCENARIO, published);
+    if let Some(ns2) = ns2 {
+        std::fs::write(dir.path().join("p/x/ns2.csv"), ns2).expect("written");
+    }
+    let experiments = load(dir.path()).expect("right");
+    let mut measured = Measured::default();
+    let samples = measured.profiles.entry(Profile::AsPublished).or_default();
+    for (row, mean) in values.into_iter().enumerate() {
+        let sample = |mean: f64| Sample {
+            values: (0..10).map(|i| mean + f64::from(i % 2) * 1e-6).collect(),
+            runs: 10,
+            fixed: false,
+        };
+        samples.insert((row, 0), sample(mean));
+        samples.insert((row, 1), sample(0.02));
+    }
+    judge(&experiments[0], &measured, 10)
+}
+
+#[test]
+fn verdicts_of_an_experiment() {
+    use ExperimentVerdict::{Agrees, Disagrees, Undetermined};
+    let of = |values| judged(EXPERIMENT, PUBLISHED, None, values).verdict;
+    assert_eq!(of([900.0, 300.0]), Agrees);
+    assert_eq!(of([1200.0, 300.0]), Disagrees);
+    // A claim that holds in the source must hold.
+    assert_eq!(of([1000.0, 250.0]), Agrees);
+    let strict = EXPERIMENT.replace("[0.1, 0.9]", "[0.3, 0.4]");
+    assert_eq!(judged(&strict, PUBLISHED, None, [1000.0, 250.0]).verdict, Disagrees);
+    // One that fails in the source's own table need not.
+    let wrong = EXPERIMENT.replace("[0.1, 0.9]", "[0.5, 0.6]");
+    let result = judged(&wrong, PUBLISHED, None, [1000.0, 250.0]);
+    assert_eq!((result.verdict, result.claims[0].is_needed()), (Agrees, false));
+    // On the edge of the band neither can be said.
+    assert_eq!(of([900.5 * 1.25, 300.0]), Undetermined);
+}
+
+#[test]
+fn a_plateau_says_nothing_and_a_missing_reference_neither() {
+    let rule = "uninformative = 'measured > 0.97 * 1000'\nuninformative_reason = 'the limit'\n[[cells]]\ncolumn = 'probe'";
+    let text = EXPERIMENT.replace("[[cells]]\ncolumn = 'probe'", rule);
+    let result = judged(&text, PUBLISHED, None, [1500.0, 300.0]);
+    assert_eq!(result.verdict, ExperimentVerdict::Agrees);
+    assert_eq!((result.tally.agree, result.tally.uninformative), (1, 1));
+    assert_eq!(result.cells[0].note.as_deref(), Some("the limit"));
+
+    let result = judged(EXPERIMENT, "loss,kbps\n1%,900\n5%,\n", None, [900.0, 7.0]);
+    let verdicts: Vec<_> =
+        result.cells.iter().filter(|cell| cell.column == "kbps").map(|c| c.verdict).collect();
+    assert_eq!(verdicts, [Some(Verdict::Agrees), None]);
+    // The claim needs the missing cell in the source, so that the source's word stands: it must hold here.
+    assert_eq!((result.claims[0].holds_in_source, result.claims[0].holds), (None, Some(false)));
+    assert_eq!(result.verdict, ExperimentVerdict::Disagrees);
+}
+
+#[test]
+fn ns2_may_stand_for_the_print_and_alone() {
+    let ns2 = "loss,kbps,kbps_ci95,probe\n1%,1500,10,0.5\n5%,300,1,0.5\n";
+    let of = |text: &str, values| judged(text, PUBLISHED, Some(ns2), values);
+    assert_eq!(of(EXPERIMENT, [1500.0, 300.0]).verdict, ExperimentVerdict::Agrees);
+    assert_eq!(of(EXPERIMENT, [900.0, 300.0]).verdict, ExperimentVerdict::Agrees);
+    let only = EXPERIMENT
+        .replace("[[cells]]\ncolumn = 'probe'", "ns2_only_rows = ['1%']\n[[cells]]\ncolumn = 'probe'");
+    assert_eq!(of(&only, [900.0, 300.0]).cells[0].verdict, Some(Verdict::Disagrees));
+    let printed = EXPERIMENT
+        .replace("[[cells]]\ncolumn = 'probe'", "against = 'published'\n[[cells]]\ncolumn = 'probe'");
+    assert_eq!(of(&printed, [1500.0, 300.0]).cells[0].verdict, Some(Verdict::Disagrees));
+    // A probe is not judged.
+    assert!(of(EXPERIMENT, [900.0, 300.0]).cells.iter().all(|c| c.column == "kbps" || c.verdict.is_none()));
+}
+
+#[test]
+fn mistakes_are_shown_at_their_place() {
+    let told = |experiment: &str, published: &str| {
+        let dir = directory(experiment, SCENARIO, published);
+        let experiments = match load(dir.path()) {
+            Err(error) => return format!("{:?}", miette::Report::new(error)),
+            Ok(experiments) => experiments,
+        };
+        let error = Prepared::new(&experiments, wanted()).expect_err("a mistake");
+        format!("{:?}", miette::Report::new(error))
+    };
+    let with = |from: &str, to: &str| {
+        assert!(EXPERIMENT.contains(from), "{from}");
+        told(&EXPERIMENT.replacen(from, to, 1), PUBLISHED)
+    };
+    for (shown, parts) in [
+        (with("runs = 10", "rnus = 10"), ["unknown key `rnus`", "did you mean `runs`?"]),
+        (with("title = 'T'\n", ""), ["`title` is missing", "add `title"]),
+        (with("'send_rate_bps'", "'send_rate'"), ["`send_rate` is not a key of flows", "send_rate_bps"]),
+        (with("flow('one'", "flow('two'"), ["`two` is not a flow or group", "`one`"]),
+        (with("/ 1000", "/ "), ["the end cannot stand here", "a number"]),
+        (with("cell('5%'", "cell('6%'"), ["`6%` is no row", "5%"]),
+        (with("'5%','kbps'", "'5%','kbsp'"), ["`kbsp` is no column", "did you mean `kbps`?"]),
+        (with("rows = ['1%'] }", "rows = ['2%'] }"), ["there is no row `2%`", "1%"]),
+        (with("[0.1, 0.9]", "[0.9, 0.1]"), ["no band", "the smaller first"]),
+        (with("about = 'assumed: ", "about = 'supposed: "), ["what for?", "assumed: link.path.delay"]),
+        (
+            with("column = 'kbps'", "column = 'kbsp'"),
+            ["`kbps` of published.csv is compared with nothing", "[ignored]"],
+        ),
+        (
+            with("['link.path.loss']", "['link.pth.loss']"),
+            ["run `one`, row 1%, profile as-published", "path"],
+        ),
+        (with("loss = ['link", "lost = ['link"), ["key columns", "`lost`"]),
+        (told(EXPERIMENT, "loss,kbps\n1%,9x0\n"), ["`9x0` is no number", "published.csv"]),
+    ] {
+        for part in parts {
+            assert!(shown.contains(part), "no {part:?} in\n{shown}");
+        }
+    }
+    let claims_only = "title = 'T'\nsource = 'S'\nkeys = { loss = [] }\n[run.one]\n[[cells]]\ncolumn = 'x'\n\
+        value = \"flow('one','cov')\"\n[[claim]]\ntext = 'c'\nvalue = \"max('x')\"\nbetween = [0, 1]\n";
+    assert!(told(claims_only, "loss\n1%\n").contains("fewer than two claims"));
+}
+
+#[test]
+fn without_published_values_nothing_runs() {
+    let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
+    std::fs::remove_file(dir.path().join("p/x/published.csv")).expect("was there");
+    let error = load(dir.path()).expect_err("no values");
+    assert!(error.to_string().contains("published.csv"), "{error}");
+    let error = library::load(dir.path(), &["q".to_owned()]).expect_err("no such id");
+    assert!(error.to_string().contains("`q`"), "{error}");
+}

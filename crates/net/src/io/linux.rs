@@ -1,0 +1,155 @@
+//! What only Linux has: several datagrams for one system call, and the queue of errors that ICMP messages leave on a socket.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+use nix::errno::Errno;
+use nix::libc::sock_extended_err;
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6RecvPacketInfo};
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike, SockaddrStorage,
+    recvmsg, sendmmsg, setsockopt,
+};
+use tfrc_dccp::PathError;
+
+/// Datagrams given to the system at once, at most.
+pub(super) const MOST: usize = 64;
+
+/// Sends datagrams of which each has the same marks, those of the socket; how many of them the system took. `to` is `None` on a connected
+/// socket.
+pub(super) fn send_run<'a>(
+    socket: &UdpSocket,
+    to: Option<SocketAddr>,
+    datagrams: impl Iterator<Item = &'a [u8]>,
+) -> io::Result<usize> {
+    match to {
+        Some(SocketAddr::V4(to)) => send_as(socket, Some(SockaddrIn::from(to)), datagrams),
+        Some(SocketAddr::V6(to)) => send_as(socket, Some(SockaddrIn6::from(to)), datagrams),
+        None => send_as(socket, None::<SockaddrIn>, datagrams),
+    }
+}
+
+fn send_as<'a, S: SockaddrLike + Copy>(
+    socket: &UdpSocket,
+    to: Option<S>,
+    datagrams: impl Iterator<Item = &'a [u8]>,
+) -> io::Result<usize> {
+    let slices: Vec<[IoSlice<'a>; 1]> = datagrams.take(MOST).map(|bytes| [IoSlice::new(bytes)]).collect();
+    let mut headers = MultiHeaders::preallocate(slices.len(), None);
+    let to = vec![to; slices.len()];
+    let sent = sendmmsg(socket.as_raw_fd(), &mut headers, &slices, to, [], MsgFlags::empty())?;
+    Ok(sent.count())
+}
+
+/// Nobody here asks for the address that a datagram came to, so the system need not write it beside each.
+pub(super) fn without_destinations(socket: &UdpSocket) {
+    // Where they go on they do no harm.
+    let _ = setsockopt(socket, Ipv4PacketInfo, &false);
+    let _ = setsockopt(socket, Ipv6RecvPacketInfo, &false);
+}
+
+/// Of a datagram that an ICMP message quotes, so many bytes are looked at.
+const QUOTED: usize = 64;
+
+/// One entry of the queue.
+pub(super) struct Queued {
+    /// Where the datagram was sent to that it is about.
+    pub(super) to: SocketAddr,
+    quoted: [u8; QUOTED],
+    length: usize,
+    /// What it says, if that is of use here.
+    pub(super) error: Option<PathError>,
+}
+
+impl Queued {
+    /// The beginning of that datagram, as far as the message quotes it.
+    pub(super) fn quoted(&self) -> &[u8] {
+        self.quoted.get(..self.length).unwrap_or_default()
+    }
+}
+
+/// The oldest entry of the socket's error queue; `None` if it is empty.
+pub(super) fn next_error(socket: &UdpSocket) -> io::Result<Option<Queued>> {
+    let mut quoted = [0; QUOTED];
+    let mut control = vec![0; 512];
+    let mut buffers = [IoSliceMut::new(&mut quoted)];
+    let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+    let message =
+        match recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut buffers, Some(&mut control), flags) {
+            Err(Errno::EAGAIN) => return Ok(None),
+            message => message?,
+        };
+    let error = message.cmsgs()?.find_map(|control| match control {
+        ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _) => {
+            Some(error)
+        }
+        _ => None,
+    });
+    let (length, address) = (message.bytes, message.address);
+    let address = address.and_then(|address| {
+        let v4 = address.as_sockaddr_in().map(|v4| SocketAddr::from(std::net::SocketAddrV4::from(*v4)));
+        v4.or_else(|| address.as_sockaddr_in6().map(|v6| std::net::SocketAddrV6::from(*v6).into()))
+    });
+    // What is about nobody is passed over all the same.
+    let to = address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
+    Ok(Some(Queued { to, quoted, length, error: error.and_then(|error| meaning(&error)) }))
+}
+
+/// RFC 792, RFC 1191, RFC 4443; what a route or host does not reach now it may reach later.
+fn meaning(error: &sock_extended_err) -> Option<PathError> {
+    const ICMP: u8 = 2;
+    const ICMP6: u8 = 3;
+    // IP and UDP headers.
+    let headers = if error.ee_origin == ICMP { 28 } else { 48 };
+    match (error.ee_origin, error.ee_type, error.ee_code) {
+        (ICMP, 3, 4) | (ICMP6, 2, _) => {
+            let limit = usize::try_from(error.ee_info).unwrap_or(usize::MAX).saturating_sub(headers);
+            Some(PathError::TooLong { limit })
+        }
+        // Protocol, port; prohibited by an administrator.
+        (ICMP, 3, 2 | 3 | 9 | 10 | 13) | (ICMP6, 1, 1 | 4) => Some(PathError::Unreachable),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_their_meaning() {
+        let message = |ee_origin, ee_type, ee_code, ee_info| {
+            let ee_errno = 0;
+            meaning(&sock_extended_err {
+                ee_errno,
+                ee_origin,
+                ee_type,
+                ee_code,
+                ee_pad: 0,
+                ee_info,
+                ee_data: 0,
+            })
+        };
+        assert_eq!(message(2, 3, 4, 1400), Some(PathError::TooLong { limit: 1372 }));
+        assert_eq!(message(3, 2, 0, 1280), Some(PathError::TooLong { limit: 1232 }));
+        assert_eq!(message(2, 3, 4, 0), Some(PathError::TooLong { limit: 0 }));
+        assert_eq!(message(2, 3, 3, 0), Some(PathError::Unreachable));
+        assert_eq!(message(3, 1, 4, 0), Some(PathError::Unreachable));
+        assert_eq!((message(2, 3, 1, 0), message(2, 11, 0, 0), message(1, 0, 0, 1400)), (None, None, None));
+    }
+
+    /// Nobody listens: the message about the datagram comes back with its beginning.
+    #[test]
+    fn an_unreachable_port_is_told_with_what_was_sent() -> io::Result<()> {
+        let socket = UdpSocket::bind(("127.0.0.1", 0))?;
+        quinn_udp::UdpSocketState::new((&socket).into())?.enable_transport_errors((&socket).into())?;
+        let nobody = UdpSocket::bind(("127.0.0.1", 0))?.local_addr()?;
+        socket.send_to(b"are you there", nobody)?;
+        let queued = next_error(&socket)?.ok_or(io::ErrorKind::NotFound)?;
+        assert_eq!((queued.to, queued.quoted()), (nobody, b"are you there".as_slice()));
+        assert_eq!(queued.error, Some(PathError::Unreachable));
+        assert!(next_error(&socket)?.is_none());
+        Ok(())
+    }
+}

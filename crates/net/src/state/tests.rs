@@ -1,0 +1,200 @@
+//! Two ends in virtual time, as drivers would run them, 25 µs apart.
+
+use std::net::SocketAddr;
+
+use tfrc_dccp::PathError;
+use tfrc_units::Duration;
+
+use super::*;
+use crate::{Accept, Options};
+
+const DELAY: Duration = Duration::from_micros(25);
+const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
+const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 2);
+
+struct World {
+    now: Instant,
+    ends: [State; 2],
+    /// When each wants to be woken.
+    next: [Option<Instant>; 2],
+    /// How late the client's timer is.
+    late: Duration,
+    flying: VecDeque<(Instant, usize, Ecn, Vec<u8>)>,
+    id: ConnectionId,
+    /// When the client's datagrams went.
+    sent: Vec<Instant>,
+    /// The last of them.
+    packet: Vec<u8>,
+}
+
+impl World {
+    fn new(options: &Options, late: Duration) -> Self {
+        let end = |options: &Options, seed| {
+            State::new(Machine::new(options, [seed; 32], None).expect("in range"), 64)
+        };
+        let server = Options { accept: Accept::One, ..Options::default() };
+        let mut ends = [end(options, 1), end(&server, 2)];
+        let id = ends[0].machine.connect(Instant::ZERO, SERVER).expect("a port");
+        ends[0].add_slot(id, Standing::Connecting);
+        let mut world = Self {
+            now: Instant::ZERO,
+            ends,
+            next: [None; 2],
+            late,
+            flying: VecDeque::new(),
+            id,
+            sent: Vec::new(),
+            packet: Vec::new(),
+        };
+        world.pump(0);
+        world
+    }
+
+    fn pump(&mut self, end: usize) {
+        let (now, flying) = (self.now, &mut self.flying);
+        let sent = &mut Vec::new();
+        self.next[end] = self.ends[end].pump(now, &mut Vec::new(), |_, ecn, bytes| {
+            flying.push_back((now + DELAY, 1 - end, ecn, bytes.to_vec()));
+            sent.push(bytes.to_vec());
+        });
+        if end == 0
+            && let Some(packet) = sent.iter().rfind(|packet| packet.len() > 500)
+        {
+            self.sent.extend(sent.iter().filter(|packet| packet.len() > 500).map(|_| now));
+            self.packet.clone_from(packet);
+        }
+    }
+
+    /// Until then, with an application that always has more to send.
+    fn run_until(&mut self, until: Instant, bytes: usize) {
+        loop {
+            let state = &mut self.ends[0];
+            let slot = state.slots.get_mut(&self.id).expect("a connection");
+            let idle = slot.queue.is_empty();
+            while !slot.queue.is_full() {
+                slot.queue.push(self.now, vec![7; bytes]).expect("room");
+            }
+            if idle {
+                state.touch(self.id);
+                self.pump(0);
+            }
+            let arrival = self.flying.front().map(|(at, ..)| *at);
+            let woken = [self.next[0].map(|at| at + self.late), self.next[1]];
+            let first = [arrival, woken[0], woken[1]].into_iter().flatten().min().expect("timers");
+            if first > until {
+                self.now = until;
+                return;
+            }
+            self.now = first;
+            if arrival == Some(first) {
+                let (at, end, ecn, bytes) = self.flying.pop_front().expect("it is there");
+                self.ends[end].datagram(at, [SERVER, CLIENT][end], ecn, &bytes);
+                self.pump(end);
+            } else {
+                self.pump(usize::from(woken[0] != Some(first)));
+            }
+            while let Some(id) = self.ends[1].slots.keys().next().copied()
+                && self.ends[1].machine.recv(id).is_some()
+            {}
+        }
+    }
+
+    fn longest(&self) -> usize {
+        self.ends[0].machine.connection(self.id).expect("open").max_packet()
+    }
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+/// A thousand packets a second, each wake-up 0.4 ms late on a path of 50 µs: what is asked for stays a grid of milliseconds.
+#[test]
+fn late_wake_ups_do_not_move_what_is_due() {
+    let options = Options { segment_bytes: 1000, cap_bps: Some(8e6), ..Options::default() };
+    let mut world = World::new(&options, Duration::from_micros(400));
+    world.run_until(at(1000), 1000);
+    let before = world.sent.len();
+    world.run_until(at(2000), 1000);
+    let steady = &world.sent[before..];
+    assert!((999..=1001).contains(&steady.len()), "{} packets in a second", steady.len());
+    // Each goes when it is due, or up to 0.4 ms later.
+    let after: Vec<u64> = (0u64..)
+        .zip(steady)
+        .map(|(n, at)| at.as_nanos() - steady[0].as_nanos() + 1_000_000 * (2000 - n))
+        .collect();
+    let (first, last) = (after.iter().min().expect("many"), after.iter().max().expect("many"));
+    assert!(last - first <= 400_000, "{} ns apart", last - first);
+    let waiting = world.ends[0].waiting.heap.len();
+    assert!(waiting <= 16, "{waiting} entries");
+}
+
+/// Changes of the rate that nobody reads do not pile up; for who reads them they are all there.
+#[test]
+fn what_nobody_reads_is_not_kept() {
+    let mut world = World::new(&Options::default(), Duration::ZERO);
+    let slot = world.ends[0].slots.get_mut(&world.id).expect("a connection");
+    let change = |slot: &mut Slot| {
+        for _ in 0..10_000 {
+            slot.note(RateChange {
+                at: Instant::ZERO,
+                from: tfrc_units::Rate::ZERO,
+                to: tfrc_units::Rate::ZERO,
+                reason: tfrc::RateReason::Equation,
+                rtt: None,
+            });
+        }
+        slot.take_rate_changes().len()
+    };
+    assert_eq!((change(slot), change(slot)), (FEW_RATE_CHANGES, RATE_CHANGES));
+}
+
+/// RFC 4340 §14.1, RFC 8899 §4.6: a message counts if it quotes what was sent lately, and down to the base length.
+#[test]
+fn messages_about_long_packets_are_checked() {
+    let mut world = World::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    world.run_until(at(50), 1400);
+    let (now, packet) = (world.now, world.packet.clone());
+    assert_eq!(world.longest(), 1472);
+    let mut tell = |packet: &[u8], to, limit| {
+        world.ends[0].machine.path_error(now, to, packet, PathError::TooLong { limit });
+        world.ends[0].machine.connection(world.id).expect("open").max_packet()
+    };
+    let mut guessed = packet.clone();
+    guessed[11] ^= 1;
+    assert_eq!(tell(&guessed, SERVER, 1300), 1472, "another number");
+    assert_eq!(tell(&packet[..15], SERVER, 1300), 1472, "cut off before the end of the number");
+    assert_eq!(tell(&packet, CLIENT, 1300), 1472, "another address");
+    assert_eq!(tell(&packet, SERVER, 1500), 1472, "it passes already");
+    assert_eq!(tell(&packet, SERVER, 600), 1472, "too low to be believed unseen");
+    assert_eq!(tell(&packet[..16], SERVER, 1300), 1300);
+    // It does not end a connection that stands.
+    world.ends[0].machine.path_error(now, SERVER, &packet, PathError::Unreachable);
+    assert!(world.ends[0].machine.connection(world.id).expect("open").state().is_established());
+}
+
+/// Our own system does not take a length: the next ones are as long as every path takes.
+#[test]
+fn a_length_refused_by_the_system_is_not_sent_again() {
+    let mut world = World::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    world.run_until(at(50), 1400);
+    world.ends[0].machine.refused(world.now, CLIENT, 1400);
+    assert_eq!(world.longest(), 1472, "somebody else's");
+    world.ends[0].machine.refused(world.now, SERVER, 1400);
+    assert_eq!(world.longest(), 1200);
+}
+
+#[test]
+fn loss_events_after_the_first_may_be_repaired() {
+    let mut measure = LossMeasure::default();
+    let mut after = |loss_events, packets| {
+        measure.update(loss_events, packets);
+        measure.after_slow_start()
+    };
+    assert_eq!(after(0, 10), (0, 0));
+    assert_eq!(after(2, 20), (0, 0), "both at once count as the first");
+    assert_eq!(after(1, 30), (0, 10), "one of them was none");
+    assert_eq!(after(0, 40), (0, 0), "slow start is not over after all");
+    assert_eq!(after(1, 50), (0, 0));
+    assert_eq!(after(3, 60), (2, 10));
+}

@@ -1,0 +1,396 @@
+//! The event queue: a calendar (R. Brown 1988) that adapts the length of its days to what happens.
+//!
+//! Time is cut into days of 2^`shift` nanoseconds. Entries of today are sorted; those of the next [`DAYS`] days hang on lists,
+//! one a day, and are sorted when their day begins; those still later wait in a heap. What comes out, and when, does not depend
+//! on the length of a day: only the cost does.
+
+use core::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use tfrc_units::Instant;
+
+use super::event::{Entry, Key};
+
+/// Days that have a list. A power of two, and 64 times the number of words in [`Lists::used`].
+const DAYS: u64 = 4096;
+const WORDS: usize = 64;
+const LISTS: usize = WORDS * 64;
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+/// The first length of a day: 16 µs.
+const FIRST_SHIFT: u32 = 14;
+/// Days of 16 ns to 17 ms: what lies outside gains nothing.
+const SHIFTS: core::ops::RangeInclusive<u32> = 4..=24;
+/// The length of a day is looked at whenever so many have begun, or eight times as many entries have been sorted.
+const REVIEW: u32 = 1024;
+
+/// All events to come.
+#[derive(Debug)]
+pub(crate) struct Events {
+    /// What is due today or before, the earliest last.
+    near: Vec<Entry>,
+    today: u64,
+    shift: u32,
+    lists: Lists,
+    far: BinaryHeap<Reverse<Far>>,
+    /// The day of the first of those, `u64::MAX` if there is none; at least [`DAYS`] after today.
+    far_day: u64,
+    seen: Seen,
+}
+
+/// What has come since the last review.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Days that have begun.
+    days: u32,
+    /// Entries that had to be sorted.
+    near: u32,
+    /// Entries put into the heap.
+    far: u32,
+}
+
+impl Events {
+    pub(crate) fn new() -> Self {
+        Self {
+            near: Vec::new(),
+            today: 0,
+            shift: FIRST_SHIFT,
+            lists: Lists::new(),
+            far: BinaryHeap::new(),
+            far_day: u64::MAX,
+            seen: Seen::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, entry: Entry) {
+        let day = self.day(entry.key);
+        if day <= self.today {
+            self.push_near(entry);
+        } else if day - self.today < DAYS {
+            self.lists.push(day, entry);
+        } else {
+            self.push_far(day, entry);
+        }
+    }
+
+    /// Takes the earliest out if it is due by `until`.
+    #[inline]
+    pub(crate) fn pop(&mut self, until: Instant) -> Option<Entry> {
+        if self.near.is_empty() { self.begin_day(until) } else { self.pop_near(until) }
+    }
+
+    #[inline]
+    fn pop_near(&mut self, until: Instant) -> Option<Entry> {
+        self.near.pop_if(|entry| entry.key.at() <= until)
+    }
+
+    /// When the earliest is due.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        let first = match (self.near.last(), self.lists.next_day(self.today)) {
+            (Some(entry), _) => Some(entry.key),
+            (None, Some(day)) => self.lists.first(day),
+            (None, None) => self.far.peek().map(|Reverse(Far(entry))| entry.key),
+        };
+        first.map(Key::at)
+    }
+
+    #[inline]
+    fn day(&self, key: Key) -> u64 {
+        key.at().as_nanos() >> self.shift
+    }
+
+    #[inline]
+    fn push_near(&mut self, entry: Entry) {
+        self.seen.near = self.seen.near.saturating_add(1);
+        let later = |known: &Entry| known.key > entry.key;
+        if self.near.last().is_none_or(later) {
+            self.near.push(entry);
+        } else {
+            let place = self.near.partition_point(later);
+            self.near.insert(place, entry);
+        }
+    }
+
+    fn push_far(&mut self, day: u64, entry: Entry) {
+        self.seen.far = self.seen.far.saturating_add(1);
+        self.far_day = self.far_day.min(day);
+        self.far.push(Reverse(Far(entry)));
+    }
+
+    /// Goes on to the next day with entries, unless it begins after `until`, and takes the earliest out if it is due by then.
+    /// Only when nothing is left of today.
+    fn begin_day(&mut self, until: Instant) -> Option<Entry> {
+        if self.seen.days >= REVIEW || self.seen.near >= 8 * REVIEW {
+            self.review();
+            if !self.near.is_empty() {
+                return self.pop_near(until);
+            }
+        }
+        // Later than all lists is what waits in the heap.
+        let listed = self.lists.next_day(self.today);
+        let day = listed.unwrap_or(self.far_day);
+        if day > until.as_nanos() >> self.shift {
+            return None;
+        }
+        self.today = day;
+        self.seen.days += 1;
+        if self.far_day.saturating_sub(day) < DAYS {
+            self.bring_near();
+        }
+        if let Some(entry) = self.lists.take(day, &mut self.near) {
+            if self.near.is_empty() && entry.key.at() <= until {
+                return Some(entry);
+            }
+            self.near.push(entry);
+        }
+        if self.near.len() > 1 {
+            self.near.sort_unstable_by(|a, b| b.key.cmp(&a.key));
+            self.seen.near =
+                self.seen.near.saturating_add(u32::try_from(self.near.len()).unwrap_or(u32::MAX));
+        }
+        self.pop_near(until)
+    }
+
+    /// Moves to the lists what now belongs there.
+    fn bring_near(&mut self) {
+        while self.far_day.saturating_sub(self.today) < DAYS
+            && let Some(Reverse(Far(entry))) = self.far.pop()
+        {
+            match self.day(entry.key) {
+                day if day <= self.today => self.near.push(entry),
+                day => self.lists.push(day, entry),
+            }
+            self.far_day = self.far.peek().map_or(u64::MAX, |Reverse(Far(next))| self.day(next.key));
+        }
+    }
+
+    /// Shorter days if they are crowded, longer ones if much lies beyond the lists.
+    #[cold]
+    fn review(&mut self) {
+        let Seen { days, near, far } = core::mem::take(&mut self.seen);
+        let crowd = near / days.max(1);
+        let shift = if crowd >= 2 && far < near / 4 {
+            self.shift.saturating_sub(crowd.ilog2())
+        } else if crowd == 0 && far > days / 2 {
+            self.shift + 1
+        } else {
+            self.shift
+        };
+        let shift = shift.clamp(*SHIFTS.start(), *SHIFTS.end());
+        if shift != self.shift {
+            self.set_shift(shift);
+        }
+    }
+
+    fn set_shift(&mut self, shift: u32) {
+        let mut all = core::mem::take(&mut self.near);
+        while let Some(day) = self.lists.next_day(self.today) {
+            let last = self.lists.take(day, &mut all);
+            all.extend(last);
+        }
+        all.extend(self.far.drain().map(|Reverse(Far(entry))| entry));
+        self.far_day = u64::MAX;
+        // The beginning of today, in days of the new length.
+        self.today = (self.today << self.shift) >> shift;
+        self.shift = shift;
+        for entry in all {
+            self.push(entry);
+        }
+        self.seen = Seen::default();
+    }
+}
+
+/// A list for each of the days after today.
+#[derive(Debug)]
+struct Lists {
+    /// The first cell of each day's list.
+    first: Box<[u32; LISTS]>,
+    /// Which lists are not empty, and which of these words are not zero.
+    used: [u64; WORDS],
+    words: u64,
+    cells: Vec<Cell>,
+    /// The first of the cells that are free.
+    free: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    entry: Entry,
+    next: u32,
+}
+
+impl Lists {
+    fn new() -> Self {
+        Self { first: Box::new([NONE; LISTS]), used: [0; WORDS], words: 0, cells: Vec::new(), free: NONE }
+    }
+
+    /// `day` is one of the [`DAYS`] from today on.
+    #[inline]
+    fn push(&mut self, day: u64, entry: Entry) {
+        let list = index(day % DAYS);
+        let Some(first) = self.first.get_mut(list) else { return };
+        let cell = Cell { entry, next: *first };
+        match self.cells.get_mut(index(u64::from(self.free))) {
+            Some(free) => {
+                *first = self.free;
+                self.free = free.next;
+                *free = cell;
+            }
+            None => {
+                // As many entries as there are links and timers, each of which has a number of 32 bits.
+                *first = u32::try_from(self.cells.len()).unwrap_or(NONE);
+                self.cells.push(cell);
+            }
+        }
+        if let Some(word) = self.used.get_mut(list / 64) {
+            *word |= 1 << (list % 64);
+            self.words |= 1 << (list / 64);
+        }
+    }
+
+    /// The first day after today that has a list.
+    #[inline]
+    fn next_day(&self, today: u64) -> Option<u64> {
+        let from = (today + 1) % DAYS;
+        let word = from / 64;
+        let rest = self.used.get(index(word))? & (u64::MAX << (from % 64));
+        let list = if rest != 0 {
+            word * 64 + u64::from(rest.trailing_zeros())
+        } else {
+            let later = self.words & (u64::MAX << word << 1);
+            // Around the end: the word begun with comes last.
+            let words = if later != 0 { later } else { self.words };
+            let word = u64::from(words.trailing_zeros());
+            word * 64 + u64::from(self.used.get(index(word))?.trailing_zeros())
+        };
+        Some(today + 1 + (list.wrapping_sub(from) % DAYS))
+    }
+
+    /// Takes a day's entries out: one of them is given back, the others go to `to`.
+    #[inline]
+    fn take(&mut self, day: u64, to: &mut Vec<Entry>) -> Option<Entry> {
+        let list = index(day % DAYS);
+        let mut at = core::mem::replace(self.first.get_mut(list)?, NONE);
+        let word = self.used.get_mut(list / 64)?;
+        *word &= !(1 << (list % 64));
+        if *word == 0 {
+            self.words &= !(1 << (list / 64));
+        }
+        loop {
+            let cell = self.cells.get_mut(index(u64::from(at)))?;
+            let next = core::mem::replace(&mut cell.next, self.free);
+            self.free = at;
+            if next == NONE {
+                return Some(cell.entry);
+            }
+            to.push(cell.entry);
+            at = next;
+        }
+    }
+
+    /// The earliest of a day's entries.
+    fn first(&self, day: u64) -> Option<Key> {
+        let mut at = *self.first.get(index(day % DAYS))?;
+        let mut earliest: Option<Key> = None;
+        while let Some(cell) = self.cells.get(index(u64::from(at))) {
+            earliest = Some(earliest.map_or(cell.entry.key, |key| key.min(cell.entry.key)));
+            at = cell.next;
+        }
+        earliest
+    }
+}
+
+/// An entry in the heap, ordered by its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Far(Entry);
+
+impl Ord for Far {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.key.cmp(&other.0.key)
+    }
+}
+
+impl PartialOrd for Far {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[inline]
+fn index(x: u64) -> usize {
+    usize::try_from(x).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LinkId;
+    use crate::engine::event::Event;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// Distances from now to push at, over all magnitudes, with many ties; each with how many to take out afterwards.
+    fn steps() -> impl Strategy<Value = Vec<(u64, u64, usize)>> {
+        let step = (0_u32..40, 0_u64..4, 0_usize..4, 0_u64..3)
+            .prop_map(|(magnitude, mantissa, pops, ahead)| (mantissa << magnitude, ahead << 20, pops));
+        prop::collection::vec(step, 1..4000)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn in_the_total_order(steps in steps()) {
+            let (mut events, mut plain) = (Events::new(), BTreeMap::new());
+            let mut now = 0;
+            for (serial, (delay, ahead, pops)) in (0..).zip(steps) {
+                let id = LinkId(u32::try_from(serial).unwrap_or(0));
+                let key = Key::new(Instant::from_nanos(now + delay), serial);
+                events.push(Entry { key, event: Event::Arrival(id) });
+                plain.insert(key, id);
+                for _ in 0..pops {
+                    prop_assert_eq!(events.next(), plain.keys().next().map(|key| key.at()));
+                    let until = Instant::from_nanos(now + ahead);
+                    let due = plain.first_entry().filter(|first| first.key().at() <= until);
+                    let due = due.map(|first| first.remove_entry());
+                    let popped = events.pop(until);
+                    prop_assert_eq!(popped.map(|entry| (entry.key, entry.event)), due.map(|(k, id)| (k, Event::Arrival(id))));
+                    now = popped.map_or(until.as_nanos(), |entry| entry.key.at().as_nanos());
+                }
+            }
+            let end = Instant::from_nanos(u64::MAX);
+            while let Some((key, _)) = plain.pop_first() {
+                prop_assert_eq!(events.pop(end).map(|entry| entry.key), Some(key));
+            }
+            prop_assert!(events.pop(end).is_none() && events.next().is_none());
+        }
+    }
+
+    /// So many entries stand in the queue, each put back a `period` later when it comes out.
+    fn after_turning(entries: u32, period: u64) -> (u32, Vec<Key>) {
+        let mut events = Events::new();
+        let mut out = Vec::new();
+        for i in 0..entries {
+            let at = Instant::from_nanos(u64::from(i) * period / u64::from(entries));
+            events.push(Entry { key: Key::new(at, u64::from(i)), event: Event::Loopback });
+        }
+        for serial in u64::from(entries)..200_000 {
+            let Some(entry) = events.pop(Instant::from_nanos(u64::MAX)) else { break };
+            out.push(entry.key);
+            let at = Instant::from_nanos(entry.key.at().as_nanos() + period);
+            events.push(Entry { key: Key::new(at, serial), event: Event::Loopback });
+        }
+        (events.shift, out)
+    }
+
+    #[test]
+    fn the_length_of_a_day_follows_and_the_order_does_not() {
+        // 1000 in 50 µs: a day of 16 µs would hold hundreds. 100 in 10 s: most lie beyond 1024 days of 16 µs.
+        for (entries, period, wanted) in [(1000, 50_000, 4..=10), (100, 10_000_000_000, 20..=24)] {
+            let (shift, out) = after_turning(entries, period);
+            assert!(wanted.contains(&shift), "{entries} in {period} ns: 2^{shift} ns");
+            assert!(out.len() > 100_000 && out.is_sorted());
+        }
+    }
+}

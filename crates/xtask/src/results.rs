@@ -1,0 +1,137 @@
+//! `docs/results.md`: written from a run of all experiments, and checked by running some of them again.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{Outcome, cargo, root};
+
+/// How many experiments a check runs again.
+const CHECKED: usize = 3;
+/// Those among which it chooses must end soon: their directories hold no more cells than this, by rows of the table.
+const MOST_ROWS: usize = 60;
+
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    match arguments {
+        [] => write(),
+        ["--check-three", commit] => check(commit),
+        _ => Err("results [--check-three COMMIT]".to_owned()),
+    }
+}
+
+/// Runs everything and writes the page.
+fn write() -> Outcome {
+    let report = root().join("target/report");
+    reproduce(&["all".to_owned()], &report, &[])?;
+    let page = read(&report.join("results.md"))?;
+    std::fs::write(page_path(), page).map_err(|error| format!("docs/results.md: {error}"))?;
+    println!("docs/results.md is written; the report is {}", report.join("index.html").display());
+    Ok(())
+}
+
+/// Runs three experiments, chosen by the commit, without the cache, and compares their lines with the page's.
+fn check(commit: &str) -> Outcome {
+    let page = read(&page_path())?;
+    let mut ids: Vec<String> = Vec::new();
+    for line in page.lines() {
+        if let Some(id) = id(line).filter(|id| is_small(id)) {
+            ids.push(id.to_owned());
+        }
+    }
+    if ids.len() < CHECKED {
+        return Err(format!("docs/results.md names only {} experiments that end soon", ids.len()));
+    }
+    let chosen = chosen(&mut ids, commit);
+    println!("checking {}", chosen.join(", "));
+    let report = root().join("target/report-check");
+    reproduce(&chosen, &report, &["--no-cache"])?;
+    let again = read(&report.join("results.md"))?;
+    let of = |page: &str, wanted: &str| {
+        page.lines().find(|line| id(line) == Some(wanted)).map(str::to_owned).unwrap_or_default()
+    };
+    let mut wrong = String::new();
+    for id in &chosen {
+        let (told, is) = (of(&page, id), of(&again, id));
+        if told != is {
+            wrong += &format!("\n  docs/results.md: {told}\n  now:             {is}");
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(format!("docs/results.md is not what the code gives; `cargo xtask results` writes it{wrong}"))
+        }
+    }
+}
+
+/// The experiment of a line of the page.
+fn id(line: &str) -> Option<&str> {
+    let (id, rest) = line.strip_prefix("| [")?.split_once(']')?;
+    (rest.starts_with("(../experiments/") && !line.contains("| not-run")).then_some(id)
+}
+
+fn is_small(id: &str) -> bool {
+    let published = std::fs::read_to_string(root().join("experiments").join(id).join("published.csv"));
+    published.is_ok_and(|text| text.lines().filter(|line| !line.starts_with('#')).count() <= MOST_ROWS)
+}
+
+/// Three different ids by the hash of the commit.
+fn chosen(ids: &mut Vec<String>, commit: &str) -> Vec<String> {
+    let mut state = commit.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut list = Vec::new();
+    while list.len() < CHECKED && !ids.is_empty() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let count = u64::try_from(ids.len()).unwrap_or(1);
+        list.push(ids.swap_remove(usize::try_from((state >> 33) % count).unwrap_or(0)));
+    }
+    list.sort();
+    list
+}
+
+/// Runs experiments with the built command. That one does not agree is no failure here: the page says so.
+fn reproduce(ids: &[String], report: &std::path::Path, more: &[&str]) -> Outcome {
+    let built = cargo().args(["build", "--release", "-p", "tfrc-cli"]).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err("tfrc cannot be built".to_owned());
+    }
+    let status = Command::new(root().join("target/release/tfrc"))
+        .current_dir(root())
+        .arg("reproduce")
+        .args(ids)
+        .args(more)
+        .arg("--json")
+        .arg("--out")
+        .arg(report)
+        .stdout(std::process::Stdio::null())
+        .status()
+        .map_err(|error| format!("tfrc reproduce: {error}"))?;
+    match status.code() {
+        Some(0 | 3) => Ok(()),
+        _ => Err(format!("tfrc reproduce: {status}")),
+    }
+}
+
+fn page_path() -> PathBuf {
+    root().join("docs/results.md")
+}
+
+fn read(path: &std::path::Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_by_the_commit() {
+        let ids = || (0..9).map(|i| format!("p/{i}")).collect::<Vec<_>>();
+        let one = chosen(&mut ids(), "abc");
+        assert_eq!((one.len(), chosen(&mut ids(), "abc") == one), (3, true));
+        assert!((0..20).any(|i| chosen(&mut ids(), &format!("{i}")) != one));
+        assert_eq!(id("| [a/b](../experiments/a/b/README.md) * | t | agrees |"), Some("a/b"));
+        assert_eq!(id("| [a/b](../experiments/a/b/README.md) | t | not-run: x |"), None);
+        assert_eq!(id("| --- |"), None);
+    }
+}
