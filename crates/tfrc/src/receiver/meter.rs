@@ -70,11 +70,7 @@ impl ReceiveRate {
     pub(crate) fn measure(&mut self, now: Instant, rtt: Duration) -> Rate {
         let rate = match (self.window, self.reported) {
             (ReceiveRateWindow::SinceReport, Some(report)) if now.saturating_since(report.at) >= rtt => {
-                // As ns-2 does: the difference of two times in seconds. On a full line its last bits decide, in slow start,
-                // whether the rate is above twice this one.
-                let seconds = |at: Instant| at.saturating_since(Instant::ZERO).as_secs_f64();
-                let elapsed = (seconds(now) - seconds(report.at)).max(1e-9);
-                Rate::from_bytes_per_sec(f64_from_u64(self.bytes - report.bytes) / elapsed)
+                Rate::of(f64_from_u64(self.bytes - report.bytes), now.saturating_since(report.at))
             }
             _ => self.current(now, rtt),
         };
@@ -219,7 +215,6 @@ mod tests {
             meter.on_report(at(280));
             (late, meter.measure(at(290), RTT).bytes_per_sec())
         });
-        let rates = rates.map(|(late, next)| (late.round(), next));
         assert_eq!(rates, [(20_000.0, 20_000.0), (8_000.0, 20_000.0)]);
     }
 
