@@ -38,8 +38,8 @@ Usage: cargo xtask COMMAND
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
   peers         ns-2 and ours on the same scenarios; writes docs/peers.md [--quick] [--page] [NAME...]
-  results       every experiment; writes docs/results.md [--check-three COMMIT: runs three again and compares]
   speed         processor time of a packet-hop: ns-2, ours and a floor in turn [--rounds N] [small] [large]
+  results       every experiment; writes docs/results.md [--check-three COMMIT: runs three again and compares]
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -69,8 +69,8 @@ fn main() -> ExitCode {
         },
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
         ["peers", arguments @ ..] => peers::run(arguments),
-        ["results", arguments @ ..] => results::run(arguments),
         ["speed", arguments @ ..] => speed::run(arguments),
+        ["results", arguments @ ..] => results::run(arguments),
         ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

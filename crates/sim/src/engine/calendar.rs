@@ -145,7 +145,7 @@ impl Events {
             self.near.push(entry);
         }
         if self.near.len() > 1 {
-            self.near.sort_unstable_by(|a, b| b.key.cmp(&a.key));
+            self.near.sort_unstable_by_key(|entry| Reverse(entry.key));
             self.seen.near =
                 self.seen.near.saturating_add(u32::try_from(self.near.len()).unwrap_or(u32::MAX));
         }

@@ -55,7 +55,7 @@ fn mean_with_open(
     let beside = match policy {
         OpenInterval::WhenLongerLessFirst => count,
         // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest closed one (§5.4).
-        OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => count.saturating_sub(1),
+        OpenInterval::WhenLonger | OpenInterval::Always | OpenInterval::Never => count.saturating_sub(1),
     };
     closed.take(beside.min(usize::from(n.saturating_sub(1)))).for_each(add);
     total / total_weight

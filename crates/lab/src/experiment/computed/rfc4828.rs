@@ -143,3 +143,32 @@ pub(super) fn worked_numbers(context: &Context<'_>) -> Values {
 fn short_interval(packets: f64, lost: f64) -> f64 {
     packets / lost
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_dropped_one_by_one() {
+        // Two bytes at one half each: a quarter gets through.
+        assert!((packet_drop_rate(0.5, 2.0) - 0.75).abs() < 1e-15);
+        // Small rates add up, without a loss of digits.
+        assert!((packet_drop_rate(1e-12, 1500.0) / 1.5e-9 - 1.0).abs() < 1e-8);
+    }
+
+    #[test]
+    fn drop_rates_of_the_voice_flows() {
+        let voice = |profile| {
+            drop_percent(profile, 1500.0, Duration::from_millis(100), 64e3).expect("a rate in range")
+        };
+        // RFC 3714 takes t_RTO = 2R; spec/tfrc-sp.md has both, worked out apart from the code.
+        assert!((voice(Profile::AsPublished) - 25.5).abs() < 0.05);
+        assert!((voice(Profile::Rfc) - 20.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn at_most_a_hundred_packets_a_second() {
+        assert_eq!(small_packets(Profile::Rfc, 14.0, 1e-5), 5.4);
+        assert_eq!(small_packets(Profile::Rfc, 14.0, 0.5), small_packets(Profile::Rfc, 1460.0, 0.5));
+    }
+}
