@@ -190,25 +190,6 @@ const LIMITED: &str = r#"
     packets_per_second = 100
 "#;
 
-/// A link that falls to a twentieth after ten seconds, with a queue that loses nothing for long.
-const FALLING: &str = r#"
-    duration = "14s"
-    nodes = ["near", "far"]
-    [[link]]
-    name = "path"
-    from = "near"
-    to = "far"
-    rate = "4Mbit/s"
-    delay = "50ms"
-    queue = "unlimited"
-    changes = [{ at = "10s", rate = "200kbit/s" }]
-    [[flow]]
-    name = "flow"
-    kind = "tfrc"
-    from = "near"
-    to = "far"
-"#;
-
 const SHARE: Check = Check {
     name: "a flow beside a TCP leaves it a tenth at least",
     value: |scenario| {
