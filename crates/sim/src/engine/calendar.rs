@@ -170,7 +170,8 @@ impl Events {
     fn review(&mut self) {
         let Seen { days, near, far } = core::mem::take(&mut self.seen);
         let crowd = near / days.max(1);
-        let shift = if crowd >= 2 && far < near / 4 {
+        // In a day with very many, sorting them in costs more than the heap does.
+        let shift = if crowd >= 2 && (far < near / 4 || crowd >= 16) {
             self.shift.saturating_sub(crowd.ilog2())
         } else if crowd == 0 && far > days / 2 {
             self.shift + 1
