@@ -23,6 +23,8 @@ pub(crate) struct ReceiveRate {
     bytes: u64,
     packets: u64,
     arrivals: Ring<Tally, 16>,
+    /// An arrival before this is not remembered.
+    remember_from: Instant,
     expirations: Ring<Tally, 8>,
     maximum: Rate,
     window: ReceiveRateWindow,
@@ -35,6 +37,7 @@ impl ReceiveRate {
             bytes: 0,
             packets: 0,
             arrivals: Ring::new(),
+            remember_from: Instant::ZERO,
             expirations: Ring::new(),
             maximum: Rate::ZERO,
             window,
@@ -46,9 +49,9 @@ impl ReceiveRate {
     pub(crate) fn on_data(&mut self, now: Instant, size: u32, rtt: Duration) {
         self.bytes += u64::from(size);
         self.packets += 1;
-        let newest = self.arrivals.iter().next_back();
-        if newest.is_none_or(|newest| now.saturating_since(newest.at) >= rtt / RESOLUTION) {
+        if now >= self.remember_from {
             self.arrivals.push(self.tally(now));
+            self.remember_from = now + rtt / RESOLUTION;
         }
     }
 
