@@ -7,8 +7,7 @@ const CAUSES: &[(&str, &str, &str, &str)] = &[
         "TFRC-SP 14 B, p = 0.2",
         "rate",
         "ns-2 keeps what the application cannot send yet (ns2-facts.md §1, `maxqueue_`) and makes up for it later, so that \
-         its rate here is above the application's 5.6 kbit/s; our application keeps nothing. Not closed: the scenario \
-         language has no backlog for a paced application.",
+         its rate here is above the application's 5.6 kbit/s. `backlog = \"kept\"` is the setting; the samples are from before it.",
     ),
     (
         "scripted",
