@@ -2,9 +2,9 @@
 //! means and where it comes from.
 
 use tfrc_sim::tcp::{
-    Acks, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, OptionBytes, PartialAck,
-    PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Settings, Shrink,
-    SynMode, Timestamps, Variant,
+    Acks, EcnAtOne, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, OptionBytes,
+    PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout,
+    Settings, Shrink, SynMode, Timestamps, Variant,
 };
 
 use super::axis::{Axis, Wrong, bytes, quantity, time, whole, words};
@@ -108,8 +108,13 @@ pub(super) const AXES: &[Axis<Settings>] = &[
         _ => Some(whole(w)?),
     }),
     words!("ecn", |s| s.ecn, { "off" => EcnMode::Off, "on" => EcnMode::On }),
+    words!("ecn_at_one", |s| s.ecn_at_one, { "wait" => EcnAtOne::Wait, "back-off" => EcnAtOne::BackOff }),
     words!("timestamps", |s| s.timestamps, { "off" => Timestamps::Off, "on" => Timestamps::On }),
     words!("syn", |s| s.syn, { "off" => SynMode::Off, "on" => SynMode::On }),
+    words!("lost_syn", |s| s.lost_syn, {
+        "forgotten" => LostSyn::Forgotten,
+        "as-segment" => LostSyn::AsSegment,
+    }),
     quantity!("acks", ["each"], "the longest delay of an acknowledgement, such as 200ms", |s, w| s.acks =
         match w {
             "each" => Acks::Each,

@@ -28,6 +28,14 @@ enum Estimate {
     None,
 }
 
+/// Whether a sample ends the doubling of the timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backoff {
+    End,
+    /// It came with a congestion echo ([`super::settings::EcnAtOne::BackOff`]).
+    Keep,
+}
+
 impl Rto {
     pub(crate) fn new(settings: &Settings) -> Self {
         let mut rto =
@@ -36,9 +44,11 @@ impl Rto {
         rto
     }
 
-    /// A round-trip time of data that was sent once. Ends the backoff (RFC 6298 §5 (5.7), note).
-    pub(crate) fn sample(&mut self, rtt: Duration, settings: &Settings) {
-        self.doublings = 0;
+    /// A round-trip time of data that was sent once (RFC 6298 §5 (5.7), note).
+    pub(crate) fn sample(&mut self, rtt: Duration, backoff: Backoff, settings: &Settings) {
+        if backoff == Backoff::End {
+            self.doublings = 0;
+        }
         if core::mem::take(&mut self.doubtful) && settings.rtt_arithmetic == RttArithmetic::FixedPoint {
             self.estimate = Estimate::None;
         }
@@ -157,9 +167,9 @@ mod tests {
         let s = settings(RttArithmetic::Exact);
         let mut rto = Rto::new(&s);
         assert_eq!(rto.timeout(), ms(1000));
-        rto.sample(ms(100), &s);
+        rto.sample(ms(100), Backoff::End, &s);
         assert_eq!(rto.timeout(), ms(300));
-        rto.sample(ms(140), &s);
+        rto.sample(ms(140), Backoff::End, &s);
         assert!(rto.timeout().as_nanos().abs_diff(295_000_000) <= 1);
         assert!(rto.srtt(&s).is_some_and(|x| x.as_nanos().abs_diff(105_000_000) <= 1));
     }
@@ -169,7 +179,7 @@ mod tests {
         let s = settings(RttArithmetic::Exact);
         let mut rto = Rto::new(&s);
         for _ in 0..100 {
-            rto.sample(ms(100), &s);
+            rto.sample(ms(100), Backoff::End, &s);
         }
         assert!(rto.timeout().as_nanos().abs_diff(110_000_000) <= 1);
     }
@@ -178,7 +188,7 @@ mod tests {
     fn minimum_maximum_and_backoff() {
         let s = Settings { min_rto: ms(1000), ..settings(RttArithmetic::Exact) };
         let mut rto = Rto::new(&s);
-        rto.sample(ms(100), &s);
+        rto.sample(ms(100), Backoff::End, &s);
         let mut seen = Vec::new();
         for _ in 0..8 {
             seen.push(rto.timeout().as_nanos() / 1_000_000_000);
@@ -186,7 +196,7 @@ mod tests {
         }
         // RFC 6298 §2.4, §5 (5.5), §2.5: 1 s, doubled, at most 60 s.
         assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60]);
-        rto.sample(ms(100), &s);
+        rto.sample(ms(100), Backoff::End, &s);
         assert_eq!(rto.timeout(), ms(1000));
     }
 
@@ -195,10 +205,10 @@ mod tests {
         // ns2-facts.md §1: on a steady path the timeout becomes (round(R/tick) + 3) ticks; here R = 243 ms.
         let s = settings(RttArithmetic::FixedPoint);
         let mut rto = Rto::new(&s);
-        rto.sample(ms(243), &s);
+        rto.sample(ms(243), Backoff::End, &s);
         assert_eq!(rto.timeout(), ms(720)); // 24 + 4·12 ticks
         for _ in 0..100 {
-            rto.sample(ms(243), &s);
+            rto.sample(ms(243), Backoff::End, &s);
         }
         assert_eq!(rto.timeout(), ms(270));
         assert_eq!(rto.srtt(&s), Some(ms(240)));
@@ -208,7 +218,7 @@ mod tests {
     fn samples_in_whole_ticks() {
         let s = settings(RttArithmetic::WholeTicks);
         let mut rto = Rto::new(&s);
-        rto.sample(ms(243), &s);
+        rto.sample(ms(243), Backoff::End, &s);
         assert_eq!(rto.timeout(), ms(720));
     }
 
@@ -223,13 +233,13 @@ mod tests {
             let s = settings(arithmetic);
             let mut rto = Rto::new(&s);
             for _ in 0..40 {
-                rto.sample(ms(100), &s);
+                rto.sample(ms(100), Backoff::End, &s);
             }
             let steady = rto.timeout();
             for _ in 0..doublings {
                 rto.back_off(&s);
             }
-            rto.sample(ms(100), &s);
+            rto.sample(ms(100), Backoff::End, &s);
             assert_eq!(rto.timeout(), expected.map_or(steady, ms), "{arithmetic:?} {doublings}");
         }
     }

@@ -49,6 +49,18 @@ pub enum EcnMode {
     On,
 }
 
+/// What an echo does to a window that cannot be halved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EcnAtOne {
+    /// The window may fall below one segment, and then nothing goes until an acknowledgement lets it grow or the timer
+    /// expires. A second echo in a row at a window of one doubles the timer, and only an acknowledgement without an echo
+    /// ends that (ns-2.35, seen in traces of its `backoff_` and `cwnd_`).
+    BackOff,
+    /// Nothing goes until the timer expires, which is not doubled (RFC 3168 §6.1.2).
+    Wait,
+}
+
 /// Whether a CUBIC flow gives way when it loses before its old plateau (RFC 9438 §4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -117,6 +129,17 @@ pub enum OptionBytes {
     Counted,
     /// Packets have their nominal size (ns-2).
     Ignored,
+}
+
+/// What remains of the loss of a SYN once the connection is open. The window is one segment in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LostSyn {
+    /// What a lost segment leaves: ssthresh is cut, and the timer stays doubled until a round-trip time is measured (ns-2.35,
+    /// seen in traces of its `backoff_` and `ssthresh_`).
+    AsSegment,
+    /// A timeout of at least 3 s, without doublings (RFC 6298 §5 (5.7)).
+    Forgotten,
 }
 
 /// What a partial acknowledgement does to NewReno's inflated window.
@@ -287,8 +310,12 @@ pub struct Settings {
     pub ecn: EcnMode,
     /// See [`Timestamps`].
     pub timestamps: Timestamps,
+    /// See [`EcnAtOne`].
+    pub ecn_at_one: EcnAtOne,
     /// See [`SynMode`].
     pub syn: SynMode,
+    /// See [`LostSyn`].
+    pub lost_syn: LostSyn,
     /// See [`Acks`].
     pub acks: Acks,
     /// The timeout before the first sample.
@@ -330,8 +357,10 @@ impl Settings {
             sack_at_timeout: SackAtTimeout::Expunge,
             max_burst: None,
             ecn: EcnMode::Off,
+            ecn_at_one: EcnAtOne::Wait,
             timestamps: Timestamps::Off,
             syn: SynMode::On,
+            lost_syn: LostSyn::Forgotten,
             acks: Acks::Delayed(Duration::from_millis(200)),
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),
@@ -363,6 +392,8 @@ impl Settings {
             partial_ack_timer: PartialAckTimer::First,
             recovery_exit: RecoveryExit::Grown,
             pipe: Pipe::Counter,
+            ecn_at_one: EcnAtOne::BackOff,
+            lost_syn: LostSyn::AsSegment,
             acks: Acks::Each,
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_millis(200),

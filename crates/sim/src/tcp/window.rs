@@ -3,7 +3,10 @@
 use tfrc_units::{Duration, Instant};
 
 use super::cubic::{BETA, Cubic};
-use super::settings::{Increase, Precision, Settings, Shrink, Variant};
+use super::settings::{EcnAtOne, Increase, Precision, Settings, Shrink, Variant};
+
+/// Half a segment: what echoes leave at least.
+const LEAST: f64 = 0.5;
 
 /// Windows in segments.
 #[derive(Debug, Clone)]
@@ -119,7 +122,10 @@ impl Window {
             _ => self.ssthresh = left.max(2.0),
         }
         self.cwnd = match why {
-            Cut::Echo => left.max(1.0),
+            Cut::Echo => match settings.ecn_at_one {
+                EcnAtOne::BackOff => left.max(LEAST),
+                EcnAtOne::Wait => left.max(1.0),
+            },
             Cut::Loss if settings.precision == Precision::WholeThreshold => left.max(1.0),
             Cut::Loss => self.ssthresh,
             Cut::Timeout | Cut::TimeoutAgain => 1.0,

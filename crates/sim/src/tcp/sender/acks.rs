@@ -3,9 +3,10 @@
 use tfrc_units::Instant;
 
 use super::{Phase, Recovery, Sender};
+use crate::tcp::rto::Backoff;
 use crate::tcp::segment::{Ack, EcnEcho};
 use crate::tcp::settings::{
-    EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, Pipe, RecoveryExit, Repeat, Variant,
+    EcnAtOne, EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, Pipe, RecoveryExit, Repeat, Variant,
 };
 use crate::tcp::window::Cut;
 
@@ -30,7 +31,6 @@ impl Sender {
             0
         };
         if acked > 0 {
-            self.take_sample(now, ack);
             self.una = ack.next;
             self.next = self.next.max(self.una);
             self.stats.acked_segments += u64::from(acked);
@@ -40,8 +40,13 @@ impl Sender {
             EcnMode::Off => EcnEcho::None,
             EcnMode::On => ack.ecn,
         };
-        if echo == EcnEcho::Congestion {
-            self.on_echo(flight);
+        match echo {
+            EcnEcho::Congestion => self.on_echo(flight),
+            EcnEcho::None if acked > 0 => self.ecn.at_one = false,
+            EcnEcho::None => {}
+        }
+        if acked > 0 {
+            self.take_sample(now, ack, echo);
         }
         let timer = if self.settings.variant.selective() {
             self.on_selective_ack(now, acked, reported, echo)
@@ -56,23 +61,30 @@ impl Sender {
         if self.una >= self.total {
             self.phase = Phase::Done;
             self.deadline = None;
-        } else if acked > 0 && timer == Timer::Restart && !self.ecn.held {
+        } else if acked > 0 && timer == Timer::Restart && !self.ecn.held && self.window.cwnd >= 1.0 {
             // RFC 6298 §5 (5.2), (5.3).
             self.deadline = (self.high > self.una).then(|| now + self.rto.timeout());
-        } else if self.ecn.held && acked > 0 {
+        } else if acked > 0 && (self.ecn.held || self.window.cwnd < 1.0) {
             self.deadline = Some(now + self.rto.timeout());
         }
     }
 
-    fn take_sample(&mut self, now: Instant, ack: &Ack) {
-        if let Some(stamp) = ack.echo {
-            self.sample_rtt(now.saturating_since(stamp.at()));
+    fn take_sample(&mut self, now: Instant, ack: &Ack, echo: EcnEcho) {
+        let sent = if let Some(stamp) = ack.echo {
+            stamp.at()
         } else if let Some((seq, at)) = self.timed
             && ack.next > seq
         {
             self.timed = None;
-            self.sample_rtt(now.saturating_since(at));
-        }
+            at
+        } else {
+            return;
+        };
+        let backoff = match (self.settings.ecn_at_one, echo) {
+            (EcnAtOne::BackOff, EcnEcho::Congestion) => Backoff::Keep,
+            _ => Backoff::End,
+        };
+        self.sample_rtt(now.saturating_since(sent), backoff);
     }
 
     /// Data that was outstanding is acknowledged: Tahoe, Reno, NewReno.
@@ -208,6 +220,10 @@ impl Sender {
         self.window.cut(Cut::Echo, flight, &self.settings);
         self.ecn.reduced_at = self.high;
         self.ecn.tell = true;
-        self.ecn.held = smallest;
+        match self.settings.ecn_at_one {
+            EcnAtOne::BackOff if smallest && self.ecn.at_one => self.rto.back_off(&self.settings),
+            EcnAtOne::BackOff => self.ecn.at_one = smallest,
+            EcnAtOne::Wait => self.ecn.held = smallest,
+        }
     }
 }

@@ -8,10 +8,12 @@ mod selective;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use self::selective::Selective;
-use super::rto::Rto;
+use super::rto::{Backoff, Rto};
 use super::scoreboard::Scoreboard;
 use super::segment::{Ack, AckKind, Connection, Data, DataKind, Fin, Reduced, Stamp};
-use super::settings::{EcnMode, LimitedTransmit, Pipe, SackAtTimeout, Settings, Shrink, SynMode, Timestamps};
+use super::settings::{
+    EcnMode, LimitedTransmit, LostSyn, Pipe, SackAtTimeout, Settings, Shrink, SynMode, Timestamps,
+};
 use super::stats::{SenderStats, WindowSample};
 use super::window::{Cut, SlowStart, Window};
 use crate::Tracing;
@@ -120,6 +122,8 @@ struct EcnState {
     reduced_at: u32,
     /// The window is one segment and still too large: nothing goes until the timer expires (RFC 3168 §6.1.2).
     held: bool,
+    /// The last echo found a window of one, and no acknowledgement without an echo has come since (`EcnAtOne::BackOff`).
+    at_one: bool,
 }
 
 impl Sender {
@@ -199,17 +203,25 @@ impl Sender {
             }
             (Phase::SynSent, AckKind::SynAck) => {
                 match self.syn {
-                    Syn::Once(at) => self.sample_rtt(now.saturating_since(at)),
-                    Syn::Again | Syn::None => {
-                        // The SYN or its answer was lost: one segment (RFC 5681 §3.1), and 3 s (RFC 6298 §5 (5.7)).
-                        self.window.cwnd = 1.0;
-                        self.settings.initial_rto = self.settings.initial_rto.max(AFTER_LOST_SYN);
-                        self.rto.end_backoff(&self.settings);
-                    }
+                    Syn::Once(at) => self.sample_rtt(now.saturating_since(at), Backoff::End),
+                    Syn::Again | Syn::None => self.open_late(),
                 }
                 self.open(now);
             }
             _ => {}
+        }
+    }
+
+    /// The SYN or its answer was lost: one segment (RFC 5681 §3.1).
+    fn open_late(&mut self) {
+        match self.settings.lost_syn {
+            LostSyn::AsSegment => self.window.cut(Cut::Timeout, 0, &self.settings),
+            LostSyn::Forgotten => {
+                self.window.cwnd = 1.0;
+                // RFC 6298 §5 (5.7).
+                self.settings.initial_rto = self.settings.initial_rto.max(AFTER_LOST_SYN);
+                self.rto.end_backoff(&self.settings);
+            }
         }
     }
 
@@ -228,6 +240,7 @@ impl Sender {
             }
             Phase::Open => {
                 self.ecn.held = false;
+                self.window.cwnd = self.window.cwnd.max(1.0);
                 if self.high > self.una {
                     self.time_out();
                     self.sample_window(now);
@@ -464,10 +477,10 @@ impl Sender {
         &self.trace
     }
 
-    fn sample_rtt(&mut self, rtt: Duration) {
+    fn sample_rtt(&mut self, rtt: Duration, backoff: Backoff) {
         self.stats.rtt_samples += 1;
         self.stats.rtt_sum += rtt;
-        self.rto.sample(rtt, &self.settings);
+        self.rto.sample(rtt, backoff, &self.settings);
     }
 
     #[inline]

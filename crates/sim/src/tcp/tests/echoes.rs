@@ -117,3 +117,30 @@ fn marks_mean_nothing_to_a_flow_without_ecn() {
     let ladder = marked(plain(Variant::Sack), &[3, 4, 7], &[], 300);
     assert_eq!((ladder.sink.stats().marked_segments, ladder.sender.stats().window_cuts), (0, 0));
 }
+
+#[test]
+fn at_a_window_of_one_ns2_doubles_its_timer() {
+    // Trace of ns-2.35's `backoff_` and `cwnd_` with every packet marked: the first echo at a window of one leaves half a
+    // segment and the timer as it is, each further one doubles it. The acknowledgement of a segment without a mark ends that.
+    let settings = Settings { ecn: EcnMode::On, syn: SynMode::Off, ..Settings::ns2(Variant::Sack) };
+    let mut ladder = marked(settings, &[1, 2, 3, 4, 5, 6, 7], &[], 8650);
+    assert_steps(
+        &mut ladder,
+        "
+        0: start > 0 1 | 2.00
+        100: 1 ece > | 1.00
+        100: 2 ece > 2 cwr | 1.00
+        200: 3 ece > | 0.50
+        450: timeout > 3 cwr | 1.00
+        550: 4 ece > | 0.50
+        990: timeout > 4 cwr | 1.00
+        1090: 5 ece > | 0.50
+        1890: timeout > 5 cwr | 1.00
+        1990: 6 ece > | 0.50
+        3590: timeout > 6 cwr | 1.00
+        3690: 7 ece > | 0.50
+        8490: timeout > 7 cwr | 1.00
+        8590: 8 > 8 9 | 2.00
+    ",
+    );
+}

@@ -128,3 +128,27 @@ fn sizes_on_the_wire() {
     let settings = Settings { option_bytes: OptionBytes::Ignored, ..settings };
     assert_eq!((settings.data_size(1460), settings.ack_size(&ack)), (1500, 40));
 }
+
+#[test]
+fn a_lost_syn_counts_as_a_segment_in_ns2() {
+    // Trace of ns-2.35's `backoff_`, `cwnd_` and `t_seqno_` (10 Mbit/s, 50 ms; packets 0, 2 and 3 lost): the SYN goes again at
+    // 3 s; the first segment, sent at 3.1 s, again 6 s later and 12 s after that; then the window grows from one as beyond an
+    // ssthresh of 2.
+    let mut ladder = Ladder::ran(Settings::ns2(Variant::Sack), Transfer::Segments(6), &[1, 3, 4], 22_000);
+    assert_steps(
+        &mut ladder,
+        "
+        0: start > syn | 2.00
+        3000: timeout > syn | 2.00
+        3100: syn > 0 | 1.00
+        9100: timeout > 0 | 1.00
+        21100: timeout > 0 | 1.00
+        21200: 1 > 1 2 | 2.00
+        21300: 2 > 3 | 2.50
+        21300: 3 > 4 | 2.90
+        21400: 4 > 5 | 3.24
+        21400: 5 > | 3.55
+        21500: 6 > | 3.83
+    ",
+    );
+}
