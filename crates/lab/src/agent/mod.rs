@@ -75,7 +75,7 @@ impl Agent for Any {
         match self {
             Self::Dccp(agent) => agent.on_timer(now, context),
             Self::TfrcReceiver(agent) => agent.on_timer(now, context),
-            Self::TfrcSender(agent) => agent.on_timer(now, key, context),
+            Self::TfrcSender(agent) => agent.on_timer(now, context),
             Self::Traffic(agent) => agent.on_timer(now, key, context),
         }
     }

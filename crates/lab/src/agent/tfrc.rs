@@ -98,10 +98,10 @@ impl TfrcSender {
         &self.machine
     }
 
-    pub(super) fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
-        if key == PROTOCOL {
-            self.machine.handle_timeout(now);
-        }
+    /// Where the nofeedback timer expires just when a packet is due, the rate is halved first, as in ns-2: otherwise the packet
+    /// and the one of the expiry would both go.
+    pub(super) fn on_timer(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        self.machine.handle_timeout(now);
         self.go_on(now, context);
     }
 

@@ -517,9 +517,10 @@ impl Sender {
         Some(Path { rtt, segment, packet_size, rto: self.rtt.timeout(rtt) })
     }
 
-    /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R.
+    /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R. Two packets take exactly twice the time of one, so that the timer expires with
+    /// the second packet, not a nanosecond after it.
     fn timeout(&self) -> Duration {
-        let two_packets = self.granted().time_for(2.0 * self.segment.bytes());
+        let two_packets = self.granted().time_for(self.segment.bytes()) * 2;
         self.settings.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)
     }
 
