@@ -18,6 +18,16 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     }
 }
 
+/// The check of three for the commit that is checked out.
+pub(crate) fn check_head() -> Outcome {
+    let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root()).output();
+    match head {
+        Ok(output) if output.status.success() => check(String::from_utf8_lossy(&output.stdout).trim()),
+        // Without the repository's history the page itself chooses.
+        _ => check(&read(&page_path())?),
+    }
+}
+
 /// Runs everything and writes the page.
 fn write() -> Outcome {
     let report = root().join("target/report");
