@@ -33,9 +33,8 @@ fn by_name(path: &str, scenario: &toml::Table) -> String {
 /// What its scenarios assume, by number and by name.
 fn assumed(folder: &Path) -> BTreeSet<[String; 2]> {
     let files = fs::read_dir(folder).expect("a directory").flatten().map(|entry| entry.path());
-    let scenarios = files.filter(|file| {
-        file.extension().is_some_and(|e| e == "toml") && !file.ends_with("experiment.toml")
-    });
+    let scenarios = files
+        .filter(|file| file.extension().is_some_and(|e| e == "toml") && !file.ends_with("experiment.toml"));
     let of = |file: PathBuf| {
         let scenario: toml::Table = fs::read_to_string(&file).expect("text").parse().expect("TOML");
         let provenance = Document::load(&file).expect("text").plan().expect("a sound scenario").provenance;

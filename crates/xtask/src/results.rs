@@ -13,6 +13,7 @@ const MOST_ROWS: usize = 60;
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => write(),
+        ["--check-three", "HEAD"] => check_head(),
         ["--check-three", commit] => check(commit),
         _ => Err("results [--check-three COMMIT]".to_owned()),
     }
