@@ -13,8 +13,9 @@ use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned, Text};
 use super::web_settings::{self, WebTraffic};
 use super::{
-    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow,
-    RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
+    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, LossIntervals, OwnLine, Pace,
+    Phases, PingFlow, RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest,
+    tcp_settings,
 };
 
 /// All kinds of flows.
@@ -182,6 +183,8 @@ fn idle_keys(flow: &raw::Flow, kind: &str) -> Checked<()> {
     let given = [
         ("header", flow.header.as_ref().map(place), [TFRC, TCP, &["cbr", "onoff"]]),
         ("packets_per_second", flow.packets_per_second.as_ref().map(number), [TFRC, DCCP, &["cbr"]]),
+        ("backlog", flow.backlog.as_ref().map(word), [TFRC, DCCP, &[]]),
+        ("loss_intervals", flow.loss_intervals.as_ref().map(word), [TFRC, &[], &[]]),
         ("rate", flow.rate.as_ref().map(place), [&["cbr", "onoff"], &[], &[]]),
         ("on", flow.on.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
         ("off", flow.off.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
@@ -378,6 +381,18 @@ fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Back
     }
 }
 
+fn loss_intervals(flow: &raw::Flow) -> Checked<LossIntervals> {
+    let Some(given) = &flow.loss_intervals else { return Ok(LossIntervals::LeftOut) };
+    match given.get_ref().as_str() {
+        "left-out" => Ok(LossIntervals::LeftOut),
+        "kept" => Ok(LossIntervals::Kept),
+        other => {
+            let what = format!("loss intervals cannot be `{other}`");
+            Err(Mistake::new(Fault::Word, given.span(), what, "not known").hint("\"left-out\" or \"kept\""))
+        }
+    }
+}
+
 /// Bytes of payload; of a distribution its mean.
 fn segment(flow: &raw::Flow, application: &Application) -> Checked<u32> {
     match (&flow.segment, application.sizes) {
@@ -399,7 +414,8 @@ fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
     let header = flow.header.as_ref().map_or(Ok(HEADER_BYTES), |t| packet_bytes(t, 0))?;
     let (config, dscp) = flow_config::config(flow, packet_size, segment, header)?;
     let precedence = drop_precedence(dscp);
-    Ok(TfrcFlow { segment, header, application, config, dscp, ecn: ecn(flow, Ecn::NotEct)?, precedence })
+    let (ecn, loss_intervals) = (ecn(flow, Ecn::NotEct)?, loss_intervals(flow)?);
+    Ok(TfrcFlow { segment, header, application, config, dscp, ecn, precedence, loss_intervals })
 }
 
 fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {

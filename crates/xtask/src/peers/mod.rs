@@ -4,6 +4,7 @@
 //! `docs/peers.md` is made from what is there.
 
 mod causes;
+mod intervals;
 mod page;
 mod plan;
 mod run;

@@ -50,6 +50,8 @@ pub(super) enum Ours {
     Flows(&'static str, &'static str),
     /// A field of the link of this name.
     Link(&'static str, &'static str),
+    /// A statistic of the loss intervals of the flow of this name.
+    LossIntervals(&'static str, &'static str),
     /// Packets that one flow has sent after each second: compared as a trace.
     Trace,
 }
@@ -174,15 +176,23 @@ const BOTTLENECK: &[Quantity] = &[
     of("mean queue, packets", "queue", Ours::Link("bottleneck", "mean_queue_packets"), 1.0),
 ];
 
+const INTERVALS: [Quantity; 5] = [
+    of("TFRC's loss intervals, mean, packets", "interval_mean", Ours::LossIntervals("tfrc-1", "mean"), 1.0),
+    of("TFRC's loss intervals, CoV", "interval_cv", Ours::LossIntervals("tfrc-1", "cv"), 1.0),
+    of("TFRC's loss intervals, 10th percentile", "interval_p10", Ours::LossIntervals("tfrc-1", "p10"), 1.0),
+    of("TFRC's loss intervals, median", "interval_p50", Ours::LossIntervals("tfrc-1", "p50"), 1.0),
+    of("TFRC's loss intervals, 90th percentile", "interval_p90", Ours::LossIntervals("tfrc-1", "p90"), 1.0),
+];
+
 fn bottleneck(length: Length) -> Table {
     let seconds = length.seconds(600);
     let point = |name: &str, theirs: &str, scenario| Point {
         name: name.to_owned(),
         script: "dumbbell.tcl",
-        arguments: words(&format!("{theirs} dur={seconds}")),
+        arguments: words(&format!("{theirs} dur={seconds} intervals=1")),
         scenario,
-        changes: vec![format!("duration={seconds}s")],
-        quantities: BOTTLENECK.to_vec(),
+        changes: vec![format!("duration={seconds}s"), "flow.tfrc.loss_intervals=kept".to_owned()],
+        quantities: [BOTTLENECK, &INTERVALS].concat(),
     };
     Table {
         name: "bottleneck",
