@@ -62,7 +62,7 @@ impl Events {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, entry: Entry) {
         let day = self.day(entry.key);
         if day <= self.today {
@@ -75,7 +75,7 @@ impl Events {
     }
 
     /// Takes the earliest out if it is due by `until`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Entry> {
         if self.near.is_empty() { self.begin_day(until) } else { self.pop_near(until) }
     }
@@ -100,7 +100,7 @@ impl Events {
         key.at().as_nanos() >> self.shift
     }
 
-    #[inline]
+    #[inline(never)]
     fn push_near(&mut self, entry: Entry) {
         self.seen.near = self.seen.near.saturating_add(1);
         let later = |known: &Entry| known.key > entry.key;
@@ -112,6 +112,7 @@ impl Events {
         }
     }
 
+    #[inline(never)]
     fn push_far(&mut self, day: u64, entry: Entry) {
         self.seen.far = self.seen.far.saturating_add(1);
         self.far_day = self.far_day.min(day);
@@ -120,6 +121,7 @@ impl Events {
 
     /// Goes on to the next day with entries, unless it begins after `until`, and takes the earliest out if it is due by then.
     /// Only when nothing is left of today.
+    #[inline(always)]
     fn begin_day(&mut self, until: Instant) -> Option<Entry> {
         if self.seen.days >= REVIEW || self.seen.near >= 8 * REVIEW {
             self.review();
@@ -138,21 +140,32 @@ impl Events {
         if self.far_day.saturating_sub(day) < DAYS {
             self.bring_near();
         }
-        if let Some(entry) = self.lists.take(day, &mut self.near) {
-            if self.near.is_empty() && entry.key.at() <= until {
-                return Some(entry);
+        if self.near.is_empty()
+            && let Some(only) = self.lists.take_only(day)
+        {
+            if only.key.at() <= until {
+                return Some(only);
             }
-            self.near.push(entry);
+            self.near.push(only);
+            return None;
         }
+        self.sort_day(day);
+        self.pop_near(until)
+    }
+
+    /// Sorts in what is listed for today.
+    #[inline(never)]
+    fn sort_day(&mut self, day: u64) {
+        self.lists.take(day, &mut self.near);
         if self.near.len() > 1 {
             self.near.sort_unstable_by_key(|entry| Reverse(entry.key));
             self.seen.near =
                 self.seen.near.saturating_add(u32::try_from(self.near.len()).unwrap_or(u32::MAX));
         }
-        self.pop_near(until)
     }
 
     /// Moves to the lists what now belongs there.
+    #[inline(never)]
     fn bring_near(&mut self) {
         while self.far_day.saturating_sub(self.today) < DAYS
             && let Some(Reverse(Far(entry))) = self.far.pop()
@@ -187,8 +200,7 @@ impl Events {
     fn set_shift(&mut self, shift: u32) {
         let mut all = core::mem::take(&mut self.near);
         while let Some(day) = self.lists.next_day(self.today) {
-            let last = self.lists.take(day, &mut all);
-            all.extend(last);
+            self.lists.take(day, &mut all);
         }
         all.extend(self.far.drain().map(|Reverse(Far(entry))| entry));
         self.far_day = u64::MAX;
@@ -268,25 +280,44 @@ impl Lists {
         Some(today + 1 + (list.wrapping_sub(from) % DAYS))
     }
 
-    /// Takes a day's entries out: one of them is given back, the others go to `to`.
+    /// Takes a day's entry out if it is the only one.
     #[inline]
-    fn take(&mut self, day: u64, to: &mut Vec<Entry>) -> Option<Entry> {
+    fn take_only(&mut self, day: u64) -> Option<Entry> {
         let list = index(day % DAYS);
-        let mut at = core::mem::replace(self.first.get_mut(list)?, NONE);
-        let word = self.used.get_mut(list / 64)?;
-        *word &= !(1 << (list % 64));
-        if *word == 0 {
-            self.words &= !(1 << (list / 64));
+        let first = self.first.get_mut(list)?;
+        let cell = self.cells.get_mut(index(u64::from(*first)))?;
+        if cell.next != NONE {
+            return None;
         }
-        loop {
-            let cell = self.cells.get_mut(index(u64::from(at)))?;
+        let entry = cell.entry;
+        cell.next = self.free;
+        self.free = core::mem::replace(first, NONE);
+        self.empty(list);
+        Some(entry)
+    }
+
+    /// Takes a day's entries out.
+    fn take(&mut self, day: u64, to: &mut Vec<Entry>) {
+        let list = index(day % DAYS);
+        let Some(first) = self.first.get_mut(list) else { return };
+        let mut at = core::mem::replace(first, NONE);
+        self.empty(list);
+        while let Some(cell) = self.cells.get_mut(index(u64::from(at))) {
+            to.push(cell.entry);
             let next = core::mem::replace(&mut cell.next, self.free);
             self.free = at;
-            if next == NONE {
-                return Some(cell.entry);
-            }
-            to.push(cell.entry);
             at = next;
+        }
+    }
+
+    /// A list has become empty.
+    #[inline]
+    fn empty(&mut self, list: usize) {
+        if let Some(word) = self.used.get_mut(list / 64) {
+            *word &= !(1 << (list % 64));
+            if *word == 0 {
+                self.words &= !(1 << (list / 64));
+            }
         }
     }
 
