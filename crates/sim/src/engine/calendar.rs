@@ -1,8 +1,9 @@
 //! The event queue: a calendar (R. Brown 1988) that adapts the length of its days to what happens.
 //!
 //! Time is cut into days of 2^`shift` nanoseconds. Entries of today are sorted; those of the next [`DAYS`] days hang on lists,
-//! one a day, and are sorted when their day begins; those still later wait in a heap. What comes out, and when, does not depend
-//! on the length of a day: only the cost does.
+//! one a day, and are sorted when their day begins; those of the next [`DAYS`] *ages*, of as many days each, hang on lists for
+//! an age, and go to those of its days when it begins; those still later wait in a heap. What comes out, and when, does not
+//! depend on the length of a day: only the cost does.
 
 use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -11,8 +12,9 @@ use tfrc_units::Instant;
 
 use super::event::{Entry, Key};
 
-/// Days that have a list. A power of two, and 64 times the number of words in [`Lists::used`].
-const DAYS: u64 = 4096;
+/// Days that have a list, ages that have one, and days in an age. 64 times the number of words in [`Lists::used`].
+const DAYS: u64 = 1 << AGE_SHIFT;
+const AGE_SHIFT: u32 = 12;
 const WORDS: usize = 64;
 const LISTS: usize = WORDS * 64;
 /// The end of a list.
@@ -32,8 +34,10 @@ pub(crate) struct Events {
     today: u64,
     shift: u32,
     lists: Lists,
+    ages: Lists,
     far: BinaryHeap<Reverse<Far>>,
-    /// The day of the first of those, `u64::MAX` if there is none; at least [`DAYS`] after today.
+    /// When the lists for days must be looked after: the beginning of the first age with a list, or the day of the first entry
+    /// in the heap if that is earlier; `u64::MAX` if there is neither. After today.
     far_day: u64,
     seen: Seen,
 }
@@ -45,7 +49,7 @@ struct Seen {
     days: u32,
     /// Entries that had to be sorted.
     near: u32,
-    /// Entries put into the heap.
+    /// Entries put behind the lists for days.
     far: u32,
 }
 
@@ -56,6 +60,7 @@ impl Events {
             today: 0,
             shift: FIRST_SHIFT,
             lists: Lists::new(),
+            ages: Lists::new(),
             far: BinaryHeap::new(),
             far_day: u64::MAX,
             seen: Seen::default(),
@@ -87,11 +92,12 @@ impl Events {
 
     /// When the earliest is due.
     pub(crate) fn next(&self) -> Option<Instant> {
-        let first = match (self.near.last(), self.lists.next_day(self.today)) {
-            (Some(entry), _) => Some(entry.key),
-            (None, Some(day)) => self.lists.first(day),
-            (None, None) => self.far.peek().map(|Reverse(Far(entry))| entry.key),
-        };
+        let first = self.near.last().map(|entry| entry.key).or_else(|| {
+            let day = self.lists.next_day(self.today).and_then(|day| self.lists.first(day));
+            let age = self.ages.next_day(self.today >> AGE_SHIFT).and_then(|age| self.ages.first(age));
+            let far = self.far.peek().map(|Reverse(Far(entry))| entry.key);
+            [day, age, far].into_iter().flatten().min()
+        });
         first.map(Key::at)
     }
 
@@ -115,8 +121,14 @@ impl Events {
     #[inline(never)]
     fn push_far(&mut self, day: u64, entry: Entry) {
         self.seen.far = self.seen.far.saturating_add(1);
-        self.far_day = self.far_day.min(day);
-        self.far.push(Reverse(Far(entry)));
+        let age = day >> AGE_SHIFT;
+        if age - (self.today >> AGE_SHIFT) < DAYS {
+            self.far_day = self.far_day.min(age << AGE_SHIFT);
+            self.ages.push(age, entry);
+        } else {
+            self.far_day = self.far_day.min(day);
+            self.far.push(Reverse(Far(entry)));
+        }
     }
 
     /// Goes on to the next day with entries, unless it begins after `until`, and takes the earliest out if it is due by then.
@@ -129,34 +141,44 @@ impl Events {
                 return self.pop_near(until);
             }
         }
-        // Later than all lists is what waits in the heap.
-        let listed = self.lists.next_day(self.today);
-        let day = listed.unwrap_or(self.far_day);
-        if day > until.as_nanos() >> self.shift {
+        let last = until.as_nanos() >> self.shift;
+        let day = self.lists.next_day(self.today).unwrap_or(u64::MAX);
+        if day >= self.far_day {
+            return self.begin_far_day(until);
+        }
+        if day > last {
             return None;
         }
         self.today = day;
         self.seen.days += 1;
-        if self.far_day.saturating_sub(day) < DAYS {
-            self.bring_near();
-        }
-        if self.near.is_empty()
-            && let Some(only) = self.lists.take_only(day)
-        {
+        if let Some(only) = self.lists.take_only(day) {
             if only.key.at() <= until {
                 return Some(only);
             }
             self.near.push(only);
             return None;
         }
-        self.sort_day(day);
+        self.sort_today();
         self.pop_near(until)
+    }
+
+    /// [`Self::begin_day`] where an age or the heap comes first.
+    #[inline(never)]
+    fn begin_far_day(&mut self, until: Instant) -> Option<Entry> {
+        // A day after the last is none, whatever it is.
+        if self.far_day == u64::MAX || self.far_day > until.as_nanos() >> self.shift {
+            return None;
+        }
+        self.today = self.far_day;
+        self.bring_near();
+        self.sort_today();
+        self.pop(until)
     }
 
     /// Sorts in what is listed for today.
     #[inline(never)]
-    fn sort_day(&mut self, day: u64) {
-        self.lists.take(day, &mut self.near);
+    fn sort_today(&mut self) {
+        self.lists.take(self.today, &mut self.near);
         if self.near.len() > 1 {
             self.near.sort_unstable_by_key(|entry| Reverse(entry.key));
             self.seen.near =
@@ -164,18 +186,25 @@ impl Events {
         }
     }
 
-    /// Moves to the lists what now belongs there.
-    #[inline(never)]
+    /// Moves to the lists for days, and to today, what now belongs there.
     fn bring_near(&mut self) {
-        while self.far_day.saturating_sub(self.today) < DAYS
-            && let Some(Reverse(Far(entry))) = self.far.pop()
+        let age = self.today >> AGE_SHIFT;
+        let mut come = Vec::new();
+        self.ages.take(age, &mut come);
+        while let Some(Reverse(Far(entry))) = self.far.peek()
+            && self.day(entry.key) - self.today < DAYS
         {
+            come.extend(self.far.pop().map(|Reverse(Far(entry))| entry));
+        }
+        for entry in come {
             match self.day(entry.key) {
                 day if day <= self.today => self.near.push(entry),
                 day => self.lists.push(day, entry),
             }
-            self.far_day = self.far.peek().map_or(u64::MAX, |Reverse(Far(next))| self.day(next.key));
         }
+        let next_age = self.ages.next_day(age).map_or(u64::MAX, |age| age << AGE_SHIFT);
+        let next = self.far.peek().map_or(u64::MAX, |Reverse(Far(next))| self.day(next.key));
+        self.far_day = next_age.min(next);
     }
 
     /// Shorter days if they are crowded, longer ones if much lies beyond the lists.
@@ -202,6 +231,9 @@ impl Events {
         while let Some(day) = self.lists.next_day(self.today) {
             self.lists.take(day, &mut all);
         }
+        while let Some(age) = self.ages.next_day(self.today >> AGE_SHIFT) {
+            self.ages.take(age, &mut all);
+        }
         all.extend(self.far.drain().map(|Reverse(Far(entry))| entry));
         self.far_day = u64::MAX;
         // The beginning of today, in days of the new length.
@@ -214,7 +246,7 @@ impl Events {
     }
 }
 
-/// A list for each of the days after today.
+/// A list for each of the days after today, or of the ages after today's.
 #[derive(Debug)]
 struct Lists {
     /// The first cell of each day's list.
