@@ -1,6 +1,6 @@
 //! Flows: who sends what to whom, and how many of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use tfrc::{PacketSize, TfrcSp};
 use tfrc_sim::tcp::{Settings, Transfer};
@@ -31,8 +31,6 @@ const SEGMENT_BYTES: u32 = 1460;
 const PING_BYTES: u32 = 84;
 /// Flows of a scenario.
 const MOST_FLOWS: u32 = 1_000_000;
-/// Flows that begin or end at one node: its ports.
-const MOST_ENDS: u32 = 65_536;
 
 /// The flows of one entry of the file: their names and numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,24 +108,7 @@ pub(super) fn groups(raw: &[raw::Flow]) -> Checked<Vec<Group>> {
 }
 
 pub(super) fn flows(raw: &[raw::Flow], groups: Vec<Group>, names: &Names<'_>) -> Checked<Vec<Flow>> {
-    let mut ends = BTreeMap::new();
-    let mut list = Vec::new();
-    for (flow, group) in raw.iter().zip(groups) {
-        let one = one(flow, group, names)?;
-        let sender = one.lines.access.is_none().then_some((one.from, &flow.from));
-        let receiver = one.lines.exit.is_none().then_some((one.to, &flow.to));
-        for (node, name) in [sender, receiver].into_iter().flatten() {
-            let taken: &mut u32 = ends.entry(node).or_default();
-            *taken = taken.saturating_add(one.group.count);
-            if *taken > MOST_ENDS {
-                let what = format!("{taken} flows begin or end at `{}`", name.get_ref());
-                return Err(Mistake::new(Fault::Range, name.span(), what, "too many")
-                    .hint(format!("at most {MOST_ENDS} on a node: use several nodes")));
-            }
-        }
-        list.push(one);
-    }
-    Ok(list)
+    raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names)).collect()
 }
 
 fn one(flow: &raw::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
