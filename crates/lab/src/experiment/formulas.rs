@@ -16,7 +16,7 @@ const LINK: Kind = Kind::Text("a link");
 const KEY: Kind = Kind::Text("a key");
 
 /// The functions of cells.
-pub(crate) const FUNCTIONS: [Function; 25] = [
+pub(crate) const FUNCTIONS: [Function; 24] = [
     Function { name: "flow", takes: &[FLOW, KEY] },
     Function { name: "total", takes: &[FLOW, KEY] },
     Function { name: "spread", takes: &[FLOW, KEY] },
@@ -38,15 +38,14 @@ pub(crate) const FUNCTIONS: [Function; 25] = [
     Function { name: "mean_state", takes: &[FLOW, KEY, Kind::Number, Kind::Number] },
     Function { name: "min_state", takes: &[FLOW, KEY, Kind::Number, Kind::Number] },
     Function { name: "max_state", takes: &[FLOW, KEY, Kind::Number, Kind::Number] },
-    Function { name: "changes", takes: &[FLOW, KEY, Kind::Number, Kind::Number] },
     Function { name: "time_below", takes: &[FLOW, KEY, Kind::Number, Kind::Number] },
     Function { name: "time_above", takes: &[FLOW, KEY, Kind::Number, Kind::Number] },
     Function { name: "mean_queue", takes: &[LINK, Kind::Number, Kind::Number] },
 ];
 
 /// Functions that need states to be looked at.
-const LOOKING: [&str; 8] =
-    ["state", "mean_state", "min_state", "max_state", "changes", "time_below", "time_above", "mean_queue"];
+const LOOKING: [&str; 7] =
+    ["state", "mean_state", "min_state", "max_state", "time_below", "time_above", "mean_queue"];
 
 /// The keys of a state.
 const STATE_KEYS: [&str; 3] = ["allowed_bps", "p", "rtt_s"];
@@ -166,18 +165,6 @@ impl Scope for OfRun<'_> {
                         "max_state" => values.into_iter().reduce(f64::max),
                         _ => mean_of(&values),
                     }
-                };
-                mean(&self.of_flows(text(0), of)?)
-            }
-            "changes" => {
-                let of = |_: &FlowSummary, record: &FlowRecord| {
-                    let states = state(record, text(1))?;
-                    let before = states.at(at(2));
-                    let later: Vec<f64> = states.between(at(2), at(3)).map(|(_, value)| value).collect();
-                    let all: Vec<f64> = before.into_iter().chain(later).collect();
-                    let changed =
-                        all.windows(2).filter(|pair| pair[0].to_bits() != pair[1].to_bits()).count();
-                    Some(f64::from(u32::try_from(changed).unwrap_or(u32::MAX)))
                 };
                 mean(&self.of_flows(text(0), of)?)
             }

@@ -301,35 +301,3 @@ fn without_published_values_nothing_runs() {
     let error = library::load(dir.path(), &["q".to_owned()]).expect_err("no such id");
     assert!(error.to_string().contains("`q`"), "{error}");
 }
-
-/// While every second packet is lost, each report changes the allowed rate, and reports come once in a round-trip time: from the
-/// first to the one that has brought the rate to a half there are as many as round-trip times, give or take one.
-#[test]
-fn changes_are_counted_one_by_one() {
-    let loss = "[{ periodic = [{ every = 50, at = '0s' }, { every = 2, at = '10s' }] }]";
-    let scenario = SCENARIO
-        .replace("'4s'", "'14s'")
-        .replace("rate = '1Mbit/s'", "rate = '100Mbit/s'")
-        .replace("delay = '10ms'", "delay = '50ms'")
-        .replace("'10p'", "'1000p'")
-        .replace("loss = '1%'", &format!("loss = {loss}"))
-        .replace("'uniform 0s 1s'", "'0s'");
-    let half = "time_below('one','allowed_bps', 10, 0.5 * state('one','allowed_bps', 10))";
-    let text = format!(
-        "title = 'T'\nsource = 'S'\nruns = 1\nkeys = {{ case = [] }}\n[run.one]\n\
-         [[cells]]\ncolumn = 'reports'\nvalue = \"changes('one','allowed_bps', 10, {half})\"\n\
-         [[cells]]\ncolumn = 'rounds'\nvalue = \"({half} - time_below('one','allowed_bps', 10, 0.999999 * state('one','allowed_bps', 10))) / 0.1 + 1\"\n\
-         [[cells]]\ncolumn = 'none'\nvalue = \"changes('one','allowed_bps', 10, 10)\"\n\
-         [[claim]]\ntext = 'a'\nvalue = \"1\"\nbetween = [0, 2]\n[[claim]]\ntext = 'b'\nvalue = \"1\"\nbetween = [0, 2]\n"
-    );
-    let dir = directory(&text, &scenario, "case\nonly\n");
-    let (results, _) = run(dir.path(), wanted(), None);
-    let cell = |column: &str| {
-        let cell = results.experiments[0].cells.iter().find(|cell| cell.column == column);
-        cell.and_then(|cell| cell.measured).unwrap_or(f64::NAN)
-    };
-    let (reports, rounds) = (cell("reports"), cell("rounds"));
-    assert!(reports >= 3.0 && reports.fract() == 0.0, "{reports}");
-    assert!((rounds - 1.0..=rounds).contains(&reports), "{reports} reports in {rounds} round-trip times");
-    assert_eq!(cell("none"), 0.0);
-}
