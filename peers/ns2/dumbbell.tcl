@@ -1,8 +1,9 @@
 # n TCP and n TFRC flows through one bottleneck, each with hosts of its own and a base round-trip time from 80 to 120 ms.
+# intervals=1: from the end of the warm-up on the receiver of the first TFRC flow prints its loss intervals at each report.
 # q: droptail, or red with mode pkt (gentle, fixed thresholds), byte (byte mode) or adaptive (thresholds of its own)
 source [file join [file dirname [info script]] common.tcl]
 parse_args {bw 15 ntcp 16 ntfrc 16 q droptail mode pkt qlen 100 minth 10 maxth 50 dur 120 warm 40 seed 1 pkt 1000 tcp sack
-    win 5000 start 10 overrides - rttlo 80 rtthi 120}
+    win 5000 start 10 intervals 0 overrides - rttlo 80 rtthi 120}
 seed_all $opt(seed)
 Agent/TCP set window_ $opt(win)
 Agent/TFRC set packetSize_ [expr $opt(pkt)-32]
@@ -39,7 +40,9 @@ for {set i 0} {$i < $opt(ntcp)} {incr i} {
 }
 for {set i 0} {$i < $opt(ntfrc)} {incr i} {
     set p [pair]
-    set a(tfrc,$i) [lindex [$ns create-connection-list TFRC [lindex $p 0] TFRCSink [lindex $p 1] [expr 1000+$i]] 0]
+    set pr [$ns create-connection-list TFRC [lindex $p 0] TFRCSink [lindex $p 1] [expr 1000+$i]]
+    set a(tfrc,$i) [lindex $pr 0]
+    if {$opt(intervals) && $i == 0} { $ns at $opt(warm) "[lindex $pr 1] set printLoss_ 1" }
     $ns at [urand 0 $opt(start)] "$a(tfrc,$i) start"
 }
 proc sample {} {

@@ -107,3 +107,50 @@ fn shards_share_a_cache() {
     assert_eq!(joined.status.code(), Some(0), "{}", text(&joined.stderr));
     assert!(!dir.path().join("c").exists(), "nothing had to be run");
 }
+
+/// The first Ctrl-C lets the runs in progress end, and what was measured is kept: the same command goes on from there.
+#[test]
+#[cfg(unix)]
+fn interrupted_and_taken_up_again() {
+    let dir = directory();
+    let at = dir.path().join("experiments/p/right");
+    std::fs::write(at.join("scenario.toml"), SCENARIO.replace("'4s'", "'20000s'")).expect("written");
+    let rows: String = (1..=400).map(|n| format!("{n}kbit/s,{n}\n")).collect();
+    std::fs::write(at.join("published.csv"), format!("rate,kbps\n{rows}")).expect("written");
+    let long = ["p/right", "--jobs", "1", "--cache", "kept", "--out", "report"];
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("tfrc"))
+        .current_dir(dir.path())
+        .arg("reproduce")
+        .args(long)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // The first run kept says that the signals are watched by now.
+    while !dir.path().join("kept").exists() {
+        std::thread::yield_now();
+    }
+    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(told.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the same command goes on from here"), "{}", text(&output.stderr));
+    let page =
+        std::fs::read_to_string(dir.path().join("report/results.md")).expect("a report of what there is");
+    assert!(page.contains("interrupted"), "{page}");
+    let kept = |dir: &Path| walk(&dir.join("kept"));
+    let before = kept(dir.path());
+    assert!((1..800).contains(&before), "{before} runs were kept");
+
+    std::fs::write(at.join("published.csv"), "rate,kbps\n1kbit/s,1\n").expect("written");
+    let again = reproduce(dir.path(), &["p/right", "--cache", "kept"]);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert!(kept(dir.path()) >= before, "nothing that was kept is lost");
+}
+
+/// How many files there are below a directory.
+fn walk(dir: &Path) -> usize {
+    let entries = std::fs::read_dir(dir).map(|list| list.flatten().collect::<Vec<_>>()).unwrap_or_default();
+    entries.iter().map(|entry| if entry.path().is_dir() { walk(&entry.path()) } else { 1 }).sum()
+}

@@ -11,7 +11,7 @@ use crate::agent::{
     Any, DccpHost, HostSetup, Losses, Role, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
 };
 use crate::metric::Mean;
-use crate::scenario::{FlowKind, Member};
+use crate::scenario::{FlowKind, LossIntervals, Member};
 
 /// The agents of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,10 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
     };
     let (receiver, sender) = match &flow.kind {
         FlowKind::Tfrc(tfrc) => {
-            let receiver = TfrcReceiver::new(&tfrc.config, start);
+            let mut receiver = TfrcReceiver::new(&tfrc.config, start);
+            if tfrc.loss_intervals == LossIntervals::Kept {
+                receiver.start_log();
+            }
             let (receiver, peer) = put(engine, *to, Any::TfrcReceiver(Box::new(receiver)));
             let setup = SenderSetup {
                 peer,

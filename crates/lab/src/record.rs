@@ -283,6 +283,9 @@ pub struct FlowSummary {
     /// The same at 0.2 s, where it is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cov_200ms: Option<f64>,
+    /// The loss intervals closed in the measured time, in packets, where the scenario keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_intervals: Option<Vec<f64>>,
 }
 
 #[cfg(test)]

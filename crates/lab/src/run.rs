@@ -11,7 +11,7 @@ use crate::metric::{BIN, Series};
 use crate::progress::{Ends, Progress, attach, progress, sent_bytes};
 use crate::record::{FlowSummary, Interval};
 use crate::recording::{FlowCounts, Keep, Keeping, LinkFlows, Recording};
-use crate::scenario::{FlowKind, Member, Scenario};
+use crate::scenario::{FlowKind, LossIntervals, Member, Scenario};
 
 /// The time scale of a flow's coefficient of variation in an [`Outcome`].
 pub const COV_SCALE: Duration = Duration::from_secs(1);
@@ -222,6 +222,9 @@ impl<'a> Run<'a> {
             keeping.links = links_before.iter().zip(&links_after).map(|(a, b)| b.since(a)).collect();
             keeping.end(&self.engine, &self.flows);
         }
+        let intervals = self.flows.iter().zip(&self.members);
+        let intervals: Vec<_> =
+            intervals.map(|(ends, member)| self.loss_intervals(*ends, member, from)).collect();
         let flows = self.members.iter().zip(&flows_before).zip(told.1.iter().zip(&self.series));
         let links = self.scenario.network.links().zip(links_before).zip(links_after);
         Outcome {
@@ -230,9 +233,11 @@ impl<'a> Run<'a> {
             measured_s: measured.as_secs_f64(),
             packet_hops: self.engine.packet_hops(),
             flows: flows
-                .map(|((member, before), (after, series))| FlowSummary {
+                .zip(intervals)
+                .map(|(((member, before), (after, series)), loss_intervals)| FlowSummary {
                     cov: series.cov(from, to, COV_SCALE),
                     cov_200ms: series.cov(from, to, FINE_COV_SCALE),
+                    loss_intervals,
                     ..summary(member, before, after, measured)
                 })
                 .collect(),
@@ -247,6 +252,19 @@ impl<'a> Run<'a> {
                     }
                 })
                 .collect(),
+        }
+    }
+
+    /// The loss intervals of a flow that are to be in the results. The first of all is made up (RFC 5348 §6.3.1).
+    fn loss_intervals(&self, ends: Ends, member: &Member<'_>, from: Instant) -> Option<Vec<f64>> {
+        match (&member.flow.kind, self.engine.agent(ends.receiver)) {
+            (FlowKind::Tfrc(flow), Some(Any::TfrcReceiver(receiver)))
+                if flow.loss_intervals == LossIntervals::Kept =>
+            {
+                let real = receiver.log().iter().skip(1).filter(|event| event.at >= from);
+                Some(real.map(|event| event.interval).collect())
+            }
+            _ => None,
         }
     }
 
@@ -292,6 +310,7 @@ fn summary(member: &Member<'_>, before: &Progress, after: &Progress, time: Durat
         rtt_s: after.rtt.since(before.rtt).get(),
         cov: None,
         cov_200ms: None,
+        loss_intervals: None,
     }
 }
 

@@ -417,10 +417,12 @@ fn memory_is_estimated() {
     assert!((1 << 29..1 << 31).contains(&many), "{many}");
 }
 
+/// Sizes may be given in powers of 1024 as well.
 #[test]
-fn a_node_has_as_many_flows_as_ports() {
-    let text = |more: &str| dumbbell("", &flow("tfrc", &format!("count = 70000\n{more}")));
-    let error = Scenario::parse("test.toml", &text("")).unwrap_err().to_string();
-    assert!(error.contains("70000 flows begin or end at `left`"), "{error}");
-    assert!(Scenario::parse("test.toml", &text("").replace("70000", "65536")).is_ok());
+fn memory_is_limited() {
+    let text =
+        |limit: &str| format!("max_memory = \"{limit}\"\n{}", dumbbell("", &flow("tfrc", "count = 70000")));
+    let error = Scenario::parse("test.toml", &text("512 MiB")).unwrap_err().to_string();
+    assert!(error.contains("a run needs about 1"), "{error}");
+    assert!(Scenario::parse("test.toml", &text("4GiB")).is_ok());
 }

@@ -157,3 +157,23 @@ fn the_keys_of_an_outcome() {
     let json = serde_json::to_string_pretty(&run(&scenario)).unwrap();
     insta::assert_snapshot!(json);
 }
+
+/// The list of loss intervals agrees with the loss event rate that is measured beside it, and is there only if asked for.
+#[test]
+fn loss_intervals_where_they_are_kept() {
+    let text = "duration = '300s'\nwarmup = '20s'\nnodes = ['a', 'b']\n\
+        [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '10Mbit/s'\ndelay = '50ms'\nloss = '2%'\n\
+        [[flow]]\nname = 'kept'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\nloss_intervals = 'kept'\n\
+        [[flow]]\nname = 'plain'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n";
+    let outcome = tfrc_lab::run(&Scenario::parse("kept.toml", text).expect("a sound scenario"));
+    let [kept, plain] = &outcome.flows[..] else { panic!("two flows") };
+    let intervals = kept.loss_intervals.as_ref().expect("they are kept");
+    assert_eq!(plain.loss_intervals, None);
+    let mean = intervals.iter().sum::<f64>() / intervals.len() as f64;
+    let rate = kept.loss_event_rate.expect("there were losses");
+    assert!(
+        intervals.len() > 50 && (mean * rate - 1.0).abs() < 0.05,
+        "{} intervals of {mean}, {rate}",
+        intervals.len()
+    );
+}

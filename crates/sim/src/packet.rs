@@ -13,7 +13,7 @@ pub struct FlowId(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
     pub(crate) node: NodeId,
-    pub(crate) port: u16,
+    pub(crate) port: u32,
 }
 
 impl Address {
@@ -25,7 +25,7 @@ impl Address {
 
     /// The port on it, counted from 0 in the order of attachment.
     #[must_use]
-    pub const fn port(self) -> u16 {
+    pub const fn port(self) -> u32 {
         self.port
     }
 }

@@ -1,6 +1,6 @@
 //! Quantities as people write them: `15Mbit/s`, `50ms`, `1500B`, `1 %`. One grammar for the command line and scenarios.
 //!
-//! A number, then an optional unit, with or without a space between. Prefixes are decimal (k = 1000).
+//! A number, then an optional unit, with or without a space between. Prefixes are decimal (k = 1000); those of sizes may be binary (Ki = 1024).
 
 use core::fmt;
 
@@ -45,7 +45,7 @@ impl core::error::Error for TextError {}
 
 const RATE: &str = "a rate in bit/s, such as 10M, 10Mbit/s or 64kbit/s";
 const TIME: &str = "a time, such as 250ms, 20s, 80us or 2min";
-const SIZE: &str = "a size in bytes, such as 1500, 1500B, 50kB or 2MB";
+const SIZE: &str = "a size in bytes, such as 1500, 1500B, 50kB, 2MB or 8GiB";
 const SHARE: &str = "a probability, such as 0.01 or 1%";
 
 /// A rate: bit/s with k, M or G before, `10M` short for `10Mbit/s`; a bare number is bit/s.
@@ -85,7 +85,7 @@ pub fn time(text: &str) -> Result<Duration, TextError> {
     Ok(Duration::from_nanos(u64_from_f64(ns)))
 }
 
-/// A number of bytes with `B`, `kB`, `MB` or `GB`, or bare.
+/// A number of bytes with `B`, `kB`, `MB` or `GB`, `KiB`, `MiB` or `GiB` (powers of 1024), or bare.
 ///
 /// # Errors
 /// [`TextError`] if there is no number, the unit is unknown, or the size is negative or beyond 2^53.
@@ -96,6 +96,9 @@ pub fn size(text: &str) -> Result<u64, TextError> {
         "k" | "K" => 1e3,
         "M" => 1e6,
         "G" => 1e9,
+        "Ki" => 1024.0,
+        "Mi" => 1_048_576.0,
+        "Gi" => 1_073_741_824.0,
         _ => return Err(TextError { kind: TextErrorKind::UnknownUnit, expected: SIZE }),
     };
     Ok(u64_from_f64(in_range(number * scale, 0.0, 9.007_199_254_740_992e15, SIZE)? + 0.5))
@@ -186,6 +189,7 @@ mod tests {
         assert_eq!(time("2min"), Ok(Duration::from_secs(120)));
         assert_eq!(size("50kB"), Ok(50_000));
         assert_eq!(size("1500"), Ok(1500));
+        assert_eq!((size("2KiB"), size("1.5 MiB"), size("8GiB")), (Ok(2048), Ok(1_572_864), Ok(1 << 33)));
         assert_eq!(size("1e3"), Ok(1000));
         assert_eq!(probability("5%"), Ok(Probability::saturating(0.05)));
         assert_eq!(probability("0.05"), probability("5 %"));

@@ -13,8 +13,19 @@ const MOST_ROWS: usize = 60;
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => write(),
+        ["--check-three", "HEAD"] => check_head(),
         ["--check-three", commit] => check(commit),
         _ => Err("results [--check-three COMMIT]".to_owned()),
+    }
+}
+
+/// The check of three for the commit that is checked out.
+pub(crate) fn check_head() -> Outcome {
+    let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root()).output();
+    match head {
+        Ok(output) if output.status.success() => check(String::from_utf8_lossy(&output.stdout).trim()),
+        // Without the repository's history the page itself chooses.
+        _ => check(&read(&page_path())?),
     }
 }
 

@@ -12,7 +12,7 @@ pub struct ReproduceArgs {
     /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; `all`; or `list` to name them
     #[arg(value_name = "ID-PREFIX", required = true)]
     pub wanted: Vec<String>,
-    /// Which worlds: virtual time alone, or also real time with real datagrams
+    /// Which worlds: virtual time alone, or also real time with real datagrams (not yet: those experiments say so)
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: WorldArg,
     /// Fewer runs, rows and seconds: enough to see that everything works, not for verdicts

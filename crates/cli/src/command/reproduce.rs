@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::process::Command;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tfrc_lab::batch::Shard;
@@ -48,8 +50,13 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         eprintln!("stopped; the same command goes on from here");
     }
     if let Some(directory) = &args.out {
-        let publication =
-            Publication { experiments: &experiments, results: &results, root: &args.experiments };
+        let commit = commit(&args.experiments);
+        let publication = Publication {
+            experiments: &experiments,
+            results: &results,
+            root: &args.experiments,
+            commit: commit.as_deref(),
+        };
         publication.write(directory).map_err(|error| Failure::io(&directory.display(), &error))?;
         eprintln!("report written to {}", directory.join("index.html").display());
     }
@@ -66,6 +73,17 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
 fn cache(args: &ReproduceArgs) -> Option<Cache> {
     let (own, others) = args.cache.split_first()?;
     (!args.no_cache).then(|| Cache::new(own.clone(), others.to_vec()))
+}
+
+/// The commit of the experiments, and whether they differ from it; nothing outside of a repository or without git.
+fn commit(experiments: &Path) -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(experiments).args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let head = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--", "."])?;
+    Some(if changed.is_empty() { head } else { format!("{head}, with changes") })
 }
 
 /// Runs done of all runs, on standard error if it is a terminal.

@@ -96,7 +96,7 @@ impl<'a> Prepared<'a> {
     pub fn new(experiments: &'a [Experiment], wanted: Wanted) -> Result<Self, ExperimentError> {
         let mut prepared = Self { experiments, wanted, points: Vec::new() };
         for (index, experiment) in experiments.iter().enumerate() {
-            if experiment.computed.is_some() || !prepared.is_run(experiment) {
+            if experiment.computed.is_some() || experiment.world == World::Emu {
                 continue;
             }
             for profile in [Profile::AsPublished, Profile::Rfc] {
@@ -128,8 +128,12 @@ impl<'a> Prepared<'a> {
         .max(1)
     }
 
-    fn is_run(&self, experiment: &Experiment) -> bool {
-        experiment.world == World::Sim || self.wanted.world == World::Emu
+    /// Experiments of the emulated world are not run in virtual time, where they would show something else.
+    fn why_not_emulated(&self) -> &'static str {
+        match self.wanted.world {
+            World::Sim => "needs --world emu",
+            World::Emu => "the emulated world cannot run experiments yet",
+        }
     }
 
     /// Adds the points of one profile or variant.
@@ -330,8 +334,8 @@ impl<'a> Prepared<'a> {
         }
         let experiments =
             self.experiments.iter().zip(&mut measured).map(|(experiment, (measured, missing))| {
-                if !self.is_run(experiment) {
-                    return not_run(experiment, "needs --world emu");
+                if experiment.world == World::Emu {
+                    return not_run(experiment, self.why_not_emulated());
                 }
                 if *missing > 0 {
                     let why = if stopped { "interrupted" } else { "not all shards are here" };

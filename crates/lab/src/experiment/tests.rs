@@ -167,6 +167,10 @@ fn an_emulated_experiment_waits_for_its_world() {
     assert_eq!(total, 0);
     let e = &results.experiments[0];
     assert_eq!((e.verdict, e.reason.as_str()), (ExperimentVerdict::NotRun, "needs --world emu"));
+    let (results, total) = run(dir.path(), Wanted { world: World::Emu, ..wanted() }, None);
+    let e = &results.experiments[0];
+    assert_eq!((total, e.verdict), (0, ExperimentVerdict::NotRun), "virtual time is not the emulated world");
+    assert!(e.reason.contains("cannot run"), "{}", e.reason);
 }
 
 /// The verdict of `p/x` on made-up cells: `values` for rows 1 % and 5 % of `kbps`.

@@ -1,6 +1,6 @@
 //! Flows: who sends what to whom, and how many of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use tfrc::{PacketSize, TfrcSp};
 use tfrc_sim::tcp::{Settings, Transfer};
@@ -13,8 +13,9 @@ use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned, Text};
 use super::web_settings::{self, WebTraffic};
 use super::{
-    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, OwnLine, Pace, Phases, PingFlow,
-    RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest, tcp_settings,
+    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, LossIntervals, OwnLine, Pace,
+    Phases, PingFlow, RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest,
+    tcp_settings,
 };
 
 /// All kinds of flows.
@@ -30,8 +31,6 @@ const SEGMENT_BYTES: u32 = 1460;
 const PING_BYTES: u32 = 84;
 /// Flows of a scenario.
 const MOST_FLOWS: u32 = 1_000_000;
-/// Flows that begin or end at one node: its ports.
-const MOST_ENDS: u32 = 65_536;
 
 /// The flows of one entry of the file: their names and numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,24 +108,7 @@ pub(super) fn groups(raw: &[raw::Flow]) -> Checked<Vec<Group>> {
 }
 
 pub(super) fn flows(raw: &[raw::Flow], groups: Vec<Group>, names: &Names<'_>) -> Checked<Vec<Flow>> {
-    let mut ends = BTreeMap::new();
-    let mut list = Vec::new();
-    for (flow, group) in raw.iter().zip(groups) {
-        let one = one(flow, group, names)?;
-        let sender = one.lines.access.is_none().then_some((one.from, &flow.from));
-        let receiver = one.lines.exit.is_none().then_some((one.to, &flow.to));
-        for (node, name) in [sender, receiver].into_iter().flatten() {
-            let taken: &mut u32 = ends.entry(node).or_default();
-            *taken = taken.saturating_add(one.group.count);
-            if *taken > MOST_ENDS {
-                let what = format!("{taken} flows begin or end at `{}`", name.get_ref());
-                return Err(Mistake::new(Fault::Range, name.span(), what, "too many")
-                    .hint(format!("at most {MOST_ENDS} on a node: use several nodes")));
-            }
-        }
-        list.push(one);
-    }
-    Ok(list)
+    raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names)).collect()
 }
 
 fn one(flow: &raw::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
@@ -182,6 +164,8 @@ fn idle_keys(flow: &raw::Flow, kind: &str) -> Checked<()> {
     let given = [
         ("header", flow.header.as_ref().map(place), [TFRC, TCP, &["cbr", "onoff"]]),
         ("packets_per_second", flow.packets_per_second.as_ref().map(number), [TFRC, DCCP, &["cbr"]]),
+        ("backlog", flow.backlog.as_ref().map(word), [TFRC, DCCP, &[]]),
+        ("loss_intervals", flow.loss_intervals.as_ref().map(word), [TFRC, &[], &[]]),
         ("rate", flow.rate.as_ref().map(place), [&["cbr", "onoff"], &[], &[]]),
         ("on", flow.on.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
         ("off", flow.off.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
@@ -378,6 +362,18 @@ fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Back
     }
 }
 
+fn loss_intervals(flow: &raw::Flow) -> Checked<LossIntervals> {
+    let Some(given) = &flow.loss_intervals else { return Ok(LossIntervals::LeftOut) };
+    match given.get_ref().as_str() {
+        "left-out" => Ok(LossIntervals::LeftOut),
+        "kept" => Ok(LossIntervals::Kept),
+        other => {
+            let what = format!("loss intervals cannot be `{other}`");
+            Err(Mistake::new(Fault::Word, given.span(), what, "not known").hint("\"left-out\" or \"kept\""))
+        }
+    }
+}
+
 /// Bytes of payload; of a distribution its mean.
 fn segment(flow: &raw::Flow, application: &Application) -> Checked<u32> {
     match (&flow.segment, application.sizes) {
@@ -399,7 +395,8 @@ fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
     let header = flow.header.as_ref().map_or(Ok(HEADER_BYTES), |t| packet_bytes(t, 0))?;
     let (config, dscp) = flow_config::config(flow, packet_size, segment, header)?;
     let precedence = drop_precedence(dscp);
-    Ok(TfrcFlow { segment, header, application, config, dscp, ecn: ecn(flow, Ecn::NotEct)?, precedence })
+    let (ecn, loss_intervals) = (ecn(flow, Ecn::NotEct)?, loss_intervals(flow)?);
+    Ok(TfrcFlow { segment, header, application, config, dscp, ecn, precedence, loss_intervals })
 }
 
 fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {

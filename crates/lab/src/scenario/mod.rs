@@ -55,6 +55,7 @@
 //! | | `header`: bytes of all headers on the wire besides | `"44B"` |
 //! | | `packets_per_second`, `on`, `off`: limits of the application | none: always something to send |
 //! | | `backlog`: `"left-out"` or `"kept"`, what becomes of the packets of `packets_per_second` that may not go in time | `"left-out"` |
+//! | | `loss_intervals`: `"left-out"`, or `"kept"`: the results list those of a `tfrc` flow that were closed in the measured time, in packets | `"left-out"` |
 //! | | `rate` of `cbr` and `onoff`; `interval` of `ping`; `transfer`, `overhead` of `tcp` | |
 //! | | `guarantee`: a rate the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a circuit breaker | none |
 //! | | `guarantee_start`: `"first-rtt"`, `"first-loss-report"` | `"first-rtt"` |
@@ -236,6 +237,18 @@ pub struct TfrcFlow {
     pub ecn: Ecn,
     /// The drop precedence with which they set out.
     pub precedence: Precedence,
+    /// Whether its loss intervals are in the results.
+    pub loss_intervals: LossIntervals,
+}
+
+/// Whether the results hold every loss interval of a flow, or only the loss event rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LossIntervals {
+    /// All that were closed in the measured time.
+    Kept,
+    /// None.
+    LeftOut,
 }
 
 /// A DCCP connection over IPv4.

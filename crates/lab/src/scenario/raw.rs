@@ -322,6 +322,8 @@ pub(super) struct Flow {
     pub(super) packets_per_second: Option<Spanned<f64>>,
     /// What becomes of its packets that may not go in time: "left-out" or "kept".
     pub(super) backlog: Option<Spanned<String>>,
+    /// Whether the results list a TFRC flow's loss intervals: "left-out" or "kept".
+    pub(super) loss_intervals: Option<Spanned<String>>,
     /// Rate of data of "cbr" and, while on, of "onoff".
     pub(super) rate: Option<Spanned<Text>>,
     /// How long it sends: a time or a distribution.

@@ -100,6 +100,7 @@ pub(crate) fn demo(seconds: u32) -> Run {
                 rtt_s: Some(0.1031),
                 cov: Some(0.142),
                 cov_200ms: None,
+                loss_intervals: None,
             },
             FlowSummary {
                 id: "tcp-1".to_owned(),
@@ -108,6 +109,7 @@ pub(crate) fn demo(seconds: u32) -> Run {
                 packet_loss_rate: Some(0.011),
                 cov: Some(0.391),
                 cov_200ms: None,
+                loss_intervals: None,
                 ..FlowSummary::default()
             },
         ],

@@ -1,8 +1,9 @@
 //! The event queue: a calendar (R. Brown 1988) that adapts the length of its days to what happens.
 //!
 //! Time is cut into days of 2^`shift` nanoseconds. Entries of today are sorted; those of the next [`DAYS`] days hang on lists,
-//! one a day, and are sorted when their day begins; those still later wait in a heap. What comes out, and when, does not depend
-//! on the length of a day: only the cost does.
+//! one a day, and are sorted when their day begins; those of the next [`DAYS`] *ages*, of as many days each, hang on lists for
+//! an age, and go to those of its days when it begins; those still later wait in a heap. What comes out, and when, does not
+//! depend on the length of a day: only the cost does.
 
 use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -11,8 +12,9 @@ use tfrc_units::Instant;
 
 use super::event::{Entry, Key};
 
-/// Days that have a list. A power of two, and 64 times the number of words in [`Lists::used`].
-const DAYS: u64 = 4096;
+/// Days that have a list, ages that have one, and days in an age. 64 times the number of words in [`Lists::used`].
+const DAYS: u64 = 1 << AGE_SHIFT;
+const AGE_SHIFT: u32 = 12;
 const WORDS: usize = 64;
 const LISTS: usize = WORDS * 64;
 /// The end of a list.
@@ -32,8 +34,10 @@ pub(crate) struct Events {
     today: u64,
     shift: u32,
     lists: Lists,
+    ages: Lists,
     far: BinaryHeap<Reverse<Far>>,
-    /// The day of the first of those, `u64::MAX` if there is none; at least [`DAYS`] after today.
+    /// When the lists for days must be looked after: the beginning of the first age with a list, or the day of the first entry
+    /// in the heap if that is earlier; `u64::MAX` if there is neither. After today.
     far_day: u64,
     seen: Seen,
 }
@@ -45,7 +49,7 @@ struct Seen {
     days: u32,
     /// Entries that had to be sorted.
     near: u32,
-    /// Entries put into the heap.
+    /// Entries put behind the lists for days.
     far: u32,
 }
 
@@ -56,13 +60,14 @@ impl Events {
             today: 0,
             shift: FIRST_SHIFT,
             lists: Lists::new(),
+            ages: Lists::new(),
             far: BinaryHeap::new(),
             far_day: u64::MAX,
             seen: Seen::default(),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, entry: Entry) {
         let day = self.day(entry.key);
         if day <= self.today {
@@ -75,7 +80,7 @@ impl Events {
     }
 
     /// Takes the earliest out if it is due by `until`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Entry> {
         if self.near.is_empty() { self.begin_day(until) } else { self.pop_near(until) }
     }
@@ -87,11 +92,12 @@ impl Events {
 
     /// When the earliest is due.
     pub(crate) fn next(&self) -> Option<Instant> {
-        let first = match (self.near.last(), self.lists.next_day(self.today)) {
-            (Some(entry), _) => Some(entry.key),
-            (None, Some(day)) => self.lists.first(day),
-            (None, None) => self.far.peek().map(|Reverse(Far(entry))| entry.key),
-        };
+        let first = self.near.last().map(|entry| entry.key).or_else(|| {
+            let day = self.lists.next_day(self.today).and_then(|day| self.lists.first(day));
+            let age = self.ages.next_day(self.today >> AGE_SHIFT).and_then(|age| self.ages.first(age));
+            let far = self.far.peek().map(|Reverse(Far(entry))| entry.key);
+            [day, age, far].into_iter().flatten().min()
+        });
         first.map(Key::at)
     }
 
@@ -100,7 +106,7 @@ impl Events {
         key.at().as_nanos() >> self.shift
     }
 
-    #[inline]
+    #[inline(never)]
     fn push_near(&mut self, entry: Entry) {
         self.seen.near = self.seen.near.saturating_add(1);
         let later = |known: &Entry| known.key > entry.key;
@@ -112,14 +118,22 @@ impl Events {
         }
     }
 
+    #[inline(never)]
     fn push_far(&mut self, day: u64, entry: Entry) {
         self.seen.far = self.seen.far.saturating_add(1);
-        self.far_day = self.far_day.min(day);
-        self.far.push(Reverse(Far(entry)));
+        let age = day >> AGE_SHIFT;
+        if age - (self.today >> AGE_SHIFT) < DAYS {
+            self.far_day = self.far_day.min(age << AGE_SHIFT);
+            self.ages.push(age, entry);
+        } else {
+            self.far_day = self.far_day.min(day);
+            self.far.push(Reverse(Far(entry)));
+        }
     }
 
     /// Goes on to the next day with entries, unless it begins after `until`, and takes the earliest out if it is due by then.
     /// Only when nothing is left of today.
+    #[inline(always)]
     fn begin_day(&mut self, until: Instant) -> Option<Entry> {
         if self.seen.days >= REVIEW || self.seen.near >= 8 * REVIEW {
             self.review();
@@ -127,42 +141,70 @@ impl Events {
                 return self.pop_near(until);
             }
         }
-        // Later than all lists is what waits in the heap.
-        let listed = self.lists.next_day(self.today);
-        let day = listed.unwrap_or(self.far_day);
-        if day > until.as_nanos() >> self.shift {
+        let last = until.as_nanos() >> self.shift;
+        let day = self.lists.next_day(self.today).unwrap_or(u64::MAX);
+        if day >= self.far_day {
+            return self.begin_far_day(until);
+        }
+        if day > last {
             return None;
         }
         self.today = day;
         self.seen.days += 1;
-        if self.far_day.saturating_sub(day) < DAYS {
-            self.bring_near();
-        }
-        if let Some(entry) = self.lists.take(day, &mut self.near) {
-            if self.near.is_empty() && entry.key.at() <= until {
-                return Some(entry);
+        if let Some(only) = self.lists.take_only(day) {
+            if only.key.at() <= until {
+                return Some(only);
             }
-            self.near.push(entry);
+            self.near.push(only);
+            return None;
         }
+        self.sort_today();
+        self.pop_near(until)
+    }
+
+    /// [`Self::begin_day`] where an age or the heap comes first.
+    #[inline(never)]
+    fn begin_far_day(&mut self, until: Instant) -> Option<Entry> {
+        // A day after the last is none, whatever it is.
+        if self.far_day == u64::MAX || self.far_day > until.as_nanos() >> self.shift {
+            return None;
+        }
+        self.today = self.far_day;
+        self.bring_near();
+        self.sort_today();
+        self.pop(until)
+    }
+
+    /// Sorts in what is listed for today.
+    #[inline(never)]
+    fn sort_today(&mut self) {
+        self.lists.take(self.today, &mut self.near);
         if self.near.len() > 1 {
             self.near.sort_unstable_by_key(|entry| Reverse(entry.key));
             self.seen.near =
                 self.seen.near.saturating_add(u32::try_from(self.near.len()).unwrap_or(u32::MAX));
         }
-        self.pop_near(until)
     }
 
-    /// Moves to the lists what now belongs there.
+    /// Moves to the lists for days, and to today, what now belongs there.
     fn bring_near(&mut self) {
-        while self.far_day.saturating_sub(self.today) < DAYS
-            && let Some(Reverse(Far(entry))) = self.far.pop()
+        let age = self.today >> AGE_SHIFT;
+        let mut come = Vec::new();
+        self.ages.take(age, &mut come);
+        while let Some(Reverse(Far(entry))) = self.far.peek()
+            && self.day(entry.key) - self.today < DAYS
         {
+            come.extend(self.far.pop().map(|Reverse(Far(entry))| entry));
+        }
+        for entry in come {
             match self.day(entry.key) {
                 day if day <= self.today => self.near.push(entry),
                 day => self.lists.push(day, entry),
             }
-            self.far_day = self.far.peek().map_or(u64::MAX, |Reverse(Far(next))| self.day(next.key));
         }
+        let next_age = self.ages.next_day(age).map_or(u64::MAX, |age| age << AGE_SHIFT);
+        let next = self.far.peek().map_or(u64::MAX, |Reverse(Far(next))| self.day(next.key));
+        self.far_day = next_age.min(next);
     }
 
     /// Shorter days if they are crowded, longer ones if much lies beyond the lists.
@@ -187,8 +229,10 @@ impl Events {
     fn set_shift(&mut self, shift: u32) {
         let mut all = core::mem::take(&mut self.near);
         while let Some(day) = self.lists.next_day(self.today) {
-            let last = self.lists.take(day, &mut all);
-            all.extend(last);
+            self.lists.take(day, &mut all);
+        }
+        while let Some(age) = self.ages.next_day(self.today >> AGE_SHIFT) {
+            self.ages.take(age, &mut all);
         }
         all.extend(self.far.drain().map(|Reverse(Far(entry))| entry));
         self.far_day = u64::MAX;
@@ -202,7 +246,7 @@ impl Events {
     }
 }
 
-/// A list for each of the days after today.
+/// A list for each of the days after today, or of the ages after today's.
 #[derive(Debug)]
 struct Lists {
     /// The first cell of each day's list.
@@ -268,25 +312,44 @@ impl Lists {
         Some(today + 1 + (list.wrapping_sub(from) % DAYS))
     }
 
-    /// Takes a day's entries out: one of them is given back, the others go to `to`.
+    /// Takes a day's entry out if it is the only one.
     #[inline]
-    fn take(&mut self, day: u64, to: &mut Vec<Entry>) -> Option<Entry> {
+    fn take_only(&mut self, day: u64) -> Option<Entry> {
         let list = index(day % DAYS);
-        let mut at = core::mem::replace(self.first.get_mut(list)?, NONE);
-        let word = self.used.get_mut(list / 64)?;
-        *word &= !(1 << (list % 64));
-        if *word == 0 {
-            self.words &= !(1 << (list / 64));
+        let first = self.first.get_mut(list)?;
+        let cell = self.cells.get_mut(index(u64::from(*first)))?;
+        if cell.next != NONE {
+            return None;
         }
-        loop {
-            let cell = self.cells.get_mut(index(u64::from(at)))?;
+        let entry = cell.entry;
+        cell.next = self.free;
+        self.free = core::mem::replace(first, NONE);
+        self.empty(list);
+        Some(entry)
+    }
+
+    /// Takes a day's entries out.
+    fn take(&mut self, day: u64, to: &mut Vec<Entry>) {
+        let list = index(day % DAYS);
+        let Some(first) = self.first.get_mut(list) else { return };
+        let mut at = core::mem::replace(first, NONE);
+        self.empty(list);
+        while let Some(cell) = self.cells.get_mut(index(u64::from(at))) {
+            to.push(cell.entry);
             let next = core::mem::replace(&mut cell.next, self.free);
             self.free = at;
-            if next == NONE {
-                return Some(cell.entry);
-            }
-            to.push(cell.entry);
             at = next;
+        }
+    }
+
+    /// A list has become empty.
+    #[inline]
+    fn empty(&mut self, list: usize) {
+        if let Some(word) = self.used.get_mut(list / 64) {
+            *word &= !(1 << (list % 64));
+            if *word == 0 {
+                self.words &= !(1 << (list / 64));
+            }
         }
     }
 

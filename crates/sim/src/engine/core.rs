@@ -109,13 +109,13 @@ impl<P> Core<P> {
 
     fn open(&mut self, node: NodeId, port: Port<P>) -> Result<Address, UnknownNode> {
         let ports = self.ports.get_mut(node.index()).ok_or(UnknownNode(node))?;
-        let number = u16::try_from(ports.len()).map_err(|_| UnknownNode(node))?;
+        let number = u32::try_from(ports.len()).map_err(|_| UnknownNode(node))?;
         ports.push(port);
         Ok(Address { node, port: number })
     }
 
     pub(crate) fn outbox(&mut self, gateway: Address) -> Option<&mut VecDeque<Delivery<P>>> {
-        match self.ports.get_mut(gateway.node.index())?.get_mut(usize::from(gateway.port))? {
+        match self.ports.get_mut(gateway.node.index())?.get_mut(index(gateway.port))? {
             Port::Gateway(outbox) => Some(outbox),
             Port::Agent(_) => None,
         }
@@ -147,7 +147,7 @@ impl<P> Core<P> {
     #[inline]
     fn receive(&mut self, slot: Slot) -> Option<Due> {
         let dst = self.packets.get(slot)?.header.dst;
-        let port = self.ports.get(dst.node.index()).and_then(|ports| ports.get(usize::from(dst.port)));
+        let port = self.ports.get(dst.node.index()).and_then(|ports| ports.get(index(dst.port)));
         if let Some(Port::Agent(agent)) = port {
             let agent = *agent;
             self.record_of(slot, Happening::Received);
@@ -158,6 +158,7 @@ impl<P> Core<P> {
     }
 
     /// The packet is at its destination node, and not for an agent.
+    #[cold]
     fn receive_outside(&mut self, slot: Slot) {
         let Some(packet) = self.packets.take(slot) else { return };
         let header = packet.header;
@@ -172,6 +173,7 @@ impl<P> Core<P> {
     }
 
     /// Sends a packet on its way from a node that is not its destination.
+    #[inline(always)]
     fn forward(&mut self, node: NodeId, slot: Slot) {
         let serial = self.serial();
         let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
@@ -387,4 +389,9 @@ fn requeue(link: &mut Link, event: Event, events: &mut Events) {
             events.push(Entry { key: next, event });
         }
     }
+}
+
+#[inline]
+fn index(port: u32) -> usize {
+    usize::try_from(port).unwrap_or(usize::MAX)
 }

@@ -42,7 +42,7 @@ pub struct Delivery<P> {
     pub packet: Packet<P>,
 }
 
-/// The node is not in this network, or all its 65,536 ports are taken.
+/// The node is not in this network, or all its 2^32 ports are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownNode(
     /// The node asked for.

@@ -34,7 +34,7 @@ pub(crate) struct Link {
     queue: Discipline,
     /// All packets on the link in the order of arrival at the far end.
     ring: VecDeque<OnLink>,
-    /// How many at the front of the ring are known to have left the line; kept up only where the queue has a limit.
+    /// How many at the front of the ring are known to have left the line; looked at only where a limit or a controller asks.
     departed: usize,
     /// Bytes of those behind them, in whole granules.
     queued_bytes: u64,
@@ -121,10 +121,8 @@ impl Link {
         match self.queue {
             Discipline::Passive(Limit::Unlimited) => {}
             Discipline::Passive(limit) => {
-                self.forget_departed(now);
-                if let Some(waiting) = self.waiting()
-                    && !limit.admits(waiting, self.cost(size))
-                {
+                // Who has left the line is looked at only where it matters.
+                if !limit.admits(self.waiting_at_most(), self.cost(size)) && self.is_full(now, limit, size) {
                     self.overflowed.add(size);
                     return Err(DropCause::Queue);
                 }
@@ -196,6 +194,18 @@ impl Link {
             }
             Verdict::Pass => Ok(()),
         }
+    }
+
+    /// What waits, were all on the link waiting that are not known to have left.
+    #[inline]
+    fn waiting_at_most(&self) -> Waiting {
+        Waiting { packets: count(self.ring.len() - self.departed), bytes: self.queued_bytes }
+    }
+
+    /// Whether a packet must go because nothing more fits.
+    fn is_full(&mut self, now: Instant, limit: Limit, size: u32) -> bool {
+        self.forget_departed(now);
+        self.waiting().is_some_and(|waiting| !limit.admits(waiting, self.cost(size)))
     }
 
     /// What waits behind the packet in transmission, as far as packets are known to have left; `None` on an idle line.

@@ -4,6 +4,7 @@
 //! `docs/peers.md` is made from what is there.
 
 mod causes;
+mod intervals;
 mod page;
 mod plan;
 mod run;
@@ -16,8 +17,6 @@ use verdict::{Comparison, Verdict, judge};
 
 use crate::{Outcome, cargo, root};
 
-/// Seeds on each side.
-const SEEDS: u32 = 10;
 /// A trace agrees when its largest error is no larger than this share.
 const TRACE: f64 = 0.05;
 
@@ -59,7 +58,7 @@ fn measure(table: &Table, length: Length) -> Result<page::Result, String> {
         if matches!(point.quantities[..], [Quantity { ours: Ours::Trace, .. }]) {
             cells.push(trace(point)?);
         } else {
-            cells.extend(sampled(point)?);
+            cells.extend(sampled(point, table.seeds)?);
         }
     }
     // Traces do not depend on chance, so that nothing is to be corrected for.
@@ -77,7 +76,7 @@ fn measure(table: &Table, length: Length) -> Result<page::Result, String> {
         name: table.name.to_owned(),
         title: table.title.to_owned(),
         about: table.about.to_owned(),
-        seeds: SEEDS,
+        seeds: table.seeds,
         length: if length == Length::Full { "full" } else { "quick" }.to_owned(),
         cells,
     })
@@ -93,8 +92,8 @@ fn cell(point: &Point, quantity: &Quantity) -> page::Cell {
     }
 }
 
-fn sampled(point: &Point) -> Result<Vec<page::Cell>, String> {
-    let (theirs, ours) = (run::theirs(point, SEEDS)?, run::ours(point, SEEDS)?);
+fn sampled(point: &Point, seeds: u32) -> Result<Vec<page::Cell>, String> {
+    let (theirs, ours) = (run::theirs(point, seeds)?, run::ours(point, seeds)?);
     point
         .quantities
         .iter()

@@ -9,9 +9,16 @@ pub(super) struct Table {
     pub(super) title: &'static str,
     /// What was done, for the page.
     pub(super) about: &'static str,
+    /// Seeds on each side, at least ten.
+    pub(super) seeds: u32,
     /// The points.
     pub(super) points: Vec<Point>,
 }
+
+/// Seeds where runs of one seed are like those of any other.
+const SEEDS: u32 = 10;
+/// Seeds where round-trip times and phases, which a seed fixes, decide more than the length of a run.
+const MANY_SEEDS: u32 = 60;
 
 /// The same experiment on both sides.
 #[derive(Debug)]
@@ -50,6 +57,8 @@ pub(super) enum Ours {
     Flows(&'static str, &'static str),
     /// A field of the link of this name.
     Link(&'static str, &'static str),
+    /// A statistic of the loss intervals of the flow of this name.
+    LossIntervals(&'static str, &'static str),
     /// Packets that one flow has sent after each second: compared as a trace.
     Trace,
 }
@@ -159,6 +168,7 @@ fn bernoulli(length: Length) -> Table {
         title: "Random loss",
         about: "Ten flows of one kind on a path of 240 ms that loses each data packet with probability p and never \
                 queues. The rate is that of payload sent, per flow.",
+        seeds: SEEDS,
         points,
     }
 }
@@ -174,21 +184,30 @@ const BOTTLENECK: &[Quantity] = &[
     of("mean queue, packets", "queue", Ours::Link("bottleneck", "mean_queue_packets"), 1.0),
 ];
 
+const INTERVALS: [Quantity; 5] = [
+    of("TFRC's loss intervals, mean, packets", "interval_mean", Ours::LossIntervals("tfrc-1", "mean"), 1.0),
+    of("TFRC's loss intervals, CoV", "interval_cv", Ours::LossIntervals("tfrc-1", "cv"), 1.0),
+    of("TFRC's loss intervals, 10th percentile", "interval_p10", Ours::LossIntervals("tfrc-1", "p10"), 1.0),
+    of("TFRC's loss intervals, median", "interval_p50", Ours::LossIntervals("tfrc-1", "p50"), 1.0),
+    of("TFRC's loss intervals, 90th percentile", "interval_p90", Ours::LossIntervals("tfrc-1", "p90"), 1.0),
+];
+
 fn bottleneck(length: Length) -> Table {
-    let seconds = length.seconds(600);
+    let seconds = length.seconds(300);
     let point = |name: &str, theirs: &str, scenario| Point {
         name: name.to_owned(),
         script: "dumbbell.tcl",
-        arguments: words(&format!("{theirs} dur={seconds}")),
+        arguments: words(&format!("{theirs} dur={seconds} intervals=1")),
         scenario,
-        changes: vec![format!("duration={seconds}s")],
-        quantities: BOTTLENECK.to_vec(),
+        changes: vec![format!("duration={seconds}s"), "flow.tfrc.loss_intervals=kept".to_owned()],
+        quantities: [BOTTLENECK, &INTERVALS].concat(),
     };
     Table {
         name: "bottleneck",
         title: "16 TCP and 16 TFRC at 15 Mbit/s",
         about: "SACK TCPs and TFRC flows share a drop-tail or RED queue of 100 packets; base round-trip times from 80 \
                 to 120 ms; packets of 1000 bytes. CoV is the coefficient of variation of a flow's sending rate.",
+        seeds: MANY_SEEDS,
         points: vec![
             point("drop-tail", "q=droptail", "dumbbell.toml"),
             point("RED", "q=red", "dumbbell-red.toml"),
@@ -219,6 +238,7 @@ fn red(length: Length) -> Table {
         name: "red",
         title: "RED's queue and drops",
         about: "32 SACK TCPs through a RED queue of 100 packets at 15 Mbit/s, in the modes of ns-2.",
+        seeds: SEEDS,
         points: vec![
             point("packet mode", "mode=pkt", vec![]),
             point("byte mode", "mode=byte", vec![key("measure", "bytes"), key("mode", "byte")]),
@@ -287,6 +307,7 @@ fn scripted() -> Table {
         about: "One flow over the path of 240 ms, which loses the packets of a list and no others. Packets sent are \
                 counted after each of 40 s; the error is the largest difference of the two counts, as a share of \
                 ns-2's count then. No seed matters.",
+        seeds: SEEDS,
         points,
     }
 }
@@ -335,6 +356,7 @@ fn parking_lot(length: Length) -> Table {
         title: "Parking lot",
         about: "A flow through N links of 1 Mbit/s and 10 ms with drop-tail queues of ns-2's 12 packets, each crossed by a \
                 flow of the same kind in both directions; packets of 1500 bytes. Goodput of payload.",
+        seeds: SEEDS,
         points,
     }
 }
@@ -363,6 +385,7 @@ fn assured(length: Length) -> Table {
         title: "RIO with token buckets",
         about: "Two TFRC flows, each with a token bucket of its target rate, through a coupled RIO queue at 1 Mbit/s: \
                 the network of the gTFRC draft, without a guarantee at the sender.",
+        seeds: SEEDS,
         points: vec![
             point("640 and 40 ms, targets 800 and 200", 300, 0, 800, 200),
             point("250 and 250 ms, targets 800 and 200", 105, 105, 800, 200),
@@ -372,7 +395,7 @@ fn assured(length: Length) -> Table {
 }
 
 fn web(length: Length) -> Table {
-    let seconds = length.seconds(400);
+    let seconds = length.seconds(300);
     let point = |name: &str, script: &'static str, theirs: &str, scenario, changes: &[&str]| Point {
         name: name.to_owned(),
         script,
@@ -394,6 +417,7 @@ fn web(length: Length) -> Table {
         about: "Four SACK TCPs and four TFRC flows share a drop-tail queue of 100 packets at 15 Mbit/s with on/off \
                 sources of Pareto times (shape 1.5, means 1 and 2 s, 500 kbit/s while on), or with web sessions (one \
                 object of 12 packets on average, Pareto of shape 1.2, exponential pauses of 1 s).",
+        seeds: MANY_SEEDS,
         points: vec![
             point(
                 "40 on/off sources",

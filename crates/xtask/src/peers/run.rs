@@ -7,6 +7,7 @@ use std::thread;
 
 use serde_json::Value;
 
+use super::intervals;
 use super::plan::{Ours, Point};
 use crate::root;
 
@@ -48,7 +49,13 @@ fn ns2(point: &Point, seed: u32) -> Result<Printed, String> {
         .output()
         .map_err(|e| format!("ns-2 does not run: {e}. Install Debian's package ns2"))?;
     let text = String::from_utf8_lossy(&output.stderr);
-    let printed = read(&text);
+    let mut printed = read(&text);
+    let closed = intervals::closed(&String::from_utf8_lossy(&output.stdout));
+    for (name, _) in intervals::STATISTICS {
+        if let Some(value) = intervals::statistic(&closed, name) {
+            printed.insert(format!("interval_{name}"), value.to_string());
+        }
+    }
     if !output.status.success() || printed.is_empty() {
         return Err(format!(
             "ns {} {} seed={seed}: {}",
@@ -137,6 +144,12 @@ pub(super) fn value(run: &Value, place: Ours) -> Option<f64> {
         }
         Ours::Link(name, field) => {
             run["links"].as_array()?.iter().find(|link| link["id"] == name)?[field].as_f64()
+        }
+        Ours::LossIntervals(name, statistic) => {
+            let flow = run["flows"].as_array()?.iter().find(|flow| flow["id"] == name)?;
+            let list = flow["loss_intervals"].as_array()?;
+            let list: Vec<f64> = list.iter().filter_map(Value::as_f64).collect();
+            intervals::statistic(&list, statistic)
         }
         Ours::Trace => None,
     }

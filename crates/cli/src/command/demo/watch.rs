@@ -153,6 +153,7 @@ impl Watch {
             rtt_s: summary.rtt_s,
             cov: self.contest.variation(0),
             cov_200ms: None,
+            loss_intervals: None,
         }];
         let competitors = self.last.snapshot.flows.len();
         summary.flows.extend((0..competitors).map(|n| self.competitor(n, measured)));

@@ -21,6 +21,8 @@ pub struct Publication<'a> {
     pub results: &'a Results,
     /// The directory of the experiments: `<paper>/README.md` is there.
     pub root: &'a Path,
+    /// The commit that the experiments are of, as text, if it is known.
+    pub commit: Option<&'a str>,
 }
 
 impl Publication<'_> {

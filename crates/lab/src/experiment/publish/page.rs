@@ -21,9 +21,10 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
     out += "<header>\n<h1>What holds: the literature of TFRC, run again</h1>\n<p>";
     let _ = write!(
         out,
-        "{} experiments. Code version <code>{}</code>{}. Values as JSON: <a href=\"results.json\">results.json</a>.</p>\n</header>\n",
+        "{} experiments. Code version <code>{}</code>{}{}. Values as JSON: <a href=\"results.json\">results.json</a>.</p>\n</header>\n",
         results.experiments.len(),
         escape(&results.code_version),
+        publication.commit.map(|c| format!(", commit <code>{}</code>", escape(c))).unwrap_or_default(),
         if results.quick { ", quick form: too few runs for verdicts" } else { "" },
     );
     overview(&mut out, publication);

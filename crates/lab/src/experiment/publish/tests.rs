@@ -32,7 +32,7 @@ fn with<R>(root: &Path, see: impl Fn(&Publication<'_>) -> R) -> R {
     let prepared = Prepared::new(&experiments, wanted).expect("right");
     let hooks = Hooks { done: &|_| (), warn: &|_| (), stop: &|| false };
     let results = prepared.run(None, &hooks).expect("runs");
-    see(&Publication { experiments: &experiments, results: &results, root })
+    see(&Publication { experiments: &experiments, results: &results, root, commit: Some("0123abc") })
 }
 
 #[test]
@@ -53,6 +53,7 @@ fn the_page_is_whole_and_nothing_of_the_files_runs_in_it() {
     let page = with(dir.path(), |publication| publication.html());
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert!(!page.contains("<script>alert") && !page.contains("Odd <b>"));
+    assert!(page.contains("commit <code>0123abc</code>"), "what it is of");
     assert!(page.contains("Odd &lt;b&gt;") && page.contains("✓ 27.78") && page.contains("▼▼"), "no mark");
     assert!(!page.contains("http://") && !page.contains("src=\"") && !page.contains("@import"));
 }
