@@ -20,6 +20,10 @@ pub(crate) struct Transmission {
     pub(crate) end: Instant,
 }
 
+impl Transmission {
+    pub(crate) const NEVER: Self = Self { start: HORIZON, end: HORIZON };
+}
+
 /// What never begins, begins here.
 const HORIZON: Instant = Instant::from_nanos(u64::MAX);
 
@@ -29,7 +33,7 @@ impl Line {
     }
 
     /// Puts `size` bytes behind all that was transmitted before.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, size: u32) -> Transmission {
         if self.free < now {
             self.free = now;
@@ -45,7 +49,7 @@ impl Line {
         }
         if !exact.is_finite() {
             self.free = HORIZON;
-            return Transmission { start: HORIZON, end: HORIZON };
+            return Transmission::NEVER;
         }
         let whole = u64_from_f64(exact);
         self.rest = exact - f64_from_u64(whole);

@@ -269,6 +269,7 @@ impl Sender {
 
     /// When [`Sender::handle_timeout`] wants to be called next. (The time of the next packet is [`Sender::next_send`]'s.)
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Wake> {
         let no_feedback = self.timer.map(|at| Wake { at, reason: WakeReason::NoFeedback });
         let guard = self.guard.poll_timeout().map(|at| Wake { at, reason: WakeReason::Guard });
@@ -485,6 +486,7 @@ impl Sender {
     }
 
     /// The send time of the next packet.
+    #[inline]
     fn due(&self) -> Instant {
         self.pacing.next_send().max(self.interval.next_send())
     }
