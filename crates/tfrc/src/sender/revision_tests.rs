@@ -571,7 +571,9 @@ fn the_guarantee_holds_for_the_spacing() {
 /// In ns-2 the packets from an expiration to the next report ask for a report at once; RFC 5348's never do.
 #[test]
 fn an_expiration_asks_for_a_report() {
-    for (revision, asks) in [(Revision::Ns2, true), (Revision::Rfc5348, false), (Revision::Sigcomm2000, false)] {
+    for (revision, asks) in
+        [(Revision::Ns2, true), (Revision::Rfc5348, false), (Revision::Sigcomm2000, false)]
+    {
         let mut sender = sender_with(revision, |_| {});
         sender.on_rtt_sample(at(0), RTT);
         send_all(&mut sender, 0, 100);
