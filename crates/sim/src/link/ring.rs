@@ -179,7 +179,7 @@ mod tests {
             let mut plain: [(VecDeque<u32>, usize); 2] = Default::default();
             let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
             for (size, (which, step)) in (0_u32..).zip(steps) {
-                let (ring, (queue, departed)) = (&mut rings[which], &mut plain[which]);
+                let (Some(ring), Some((queue, departed))) = (rings.get_mut(which), plain.get_mut(which)) else { break };
                 match step {
                     0 | 1 => {
                         let Some(slot) = packets.put(test_packet()) else { break };
