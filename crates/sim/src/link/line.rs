@@ -20,10 +20,6 @@ pub(crate) struct Transmission {
     pub(crate) end: Instant,
 }
 
-impl Transmission {
-    pub(crate) const NEVER: Self = Self { start: HORIZON, end: HORIZON };
-}
-
 /// What never begins, begins here.
 const HORIZON: Instant = Instant::from_nanos(u64::MAX);
 
@@ -49,7 +45,7 @@ impl Line {
         }
         if !exact.is_finite() {
             self.free = HORIZON;
-            return Transmission::NEVER;
+            return Transmission { start: HORIZON, end: HORIZON };
         }
         let whole = u64_from_f64(exact);
         self.rest = exact - f64_from_u64(whole);

@@ -215,7 +215,7 @@ impl Link {
     }
 
     /// Bytes a packet takes in the queue.
-    #[inline]
+    #[inline(always)]
     fn cost(&self, size: u32) -> u64 {
         let (size, granule) = (u64::from(size), u64::from(self.granule));
         if granule == 1 { size } else { size.div_ceil(granule).saturating_mul(granule) }

@@ -34,8 +34,6 @@ pub(super) struct Ring {
     len: u32,
 }
 
-const NONE: OnLink = OnLink { serial: 0, on_line: Transmission::NEVER, size: 0, next: Slot::NONE };
-
 impl OnLinks {
     #[inline]
     pub(super) fn get(&self, slot: Slot) -> Option<&OnLink> {
@@ -47,10 +45,18 @@ impl OnLinks {
         self.places.get_mut(slot.index())
     }
 
+    #[inline]
+    fn put(&mut self, slot: Slot, held: OnLink) {
+        match self.get_mut(slot) {
+            Some(place) => *place = held,
+            None => self.grow(slot, held),
+        }
+    }
+
     #[cold]
-    fn grow(&mut self, slot: Slot) {
+    fn grow(&mut self, slot: Slot, held: OnLink) {
         if slot != Slot::NONE {
-            self.places.resize(slot.index() + 1, NONE);
+            self.places.resize(slot.index() + 1, held);
         }
     }
 }
@@ -60,7 +66,7 @@ impl Ring {
         Self { first: Slot::NONE, last: Slot::NONE, sending: Slot::NONE, departed: 0, len: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_back(
         &mut self,
         all: &mut OnLinks,
@@ -69,12 +75,7 @@ impl Ring {
         on_line: Transmission,
         size: u32,
     ) {
-        if all.get(slot).is_none() {
-            all.grow(slot);
-        }
-        if let Some(place) = all.get_mut(slot) {
-            *place = OnLink { serial, on_line, size, next: Slot::NONE };
-        }
+        all.put(slot, OnLink { serial, on_line, size, next: Slot::NONE });
         match all.get_mut(self.last) {
             Some(last) => last.next = slot,
             None => self.first = slot,
@@ -158,4 +159,54 @@ pub(super) struct Popped {
 pub(super) enum Place {
     Departed,
     OnLine,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::arena::Arena;
+    use crate::packet::test_packet;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+    use tfrc_units::Instant;
+
+    proptest! {
+        /// Two rings in one store, against queues of their own: what is put in comes out in order, with what is known of it.
+        #[test]
+        fn as_queues_of_their_own(steps in prop::collection::vec((0_usize..2, 0_u8..4), 1..200)) {
+            let (mut packets, mut all) = (Arena::new(), OnLinks::default());
+            let mut rings = [Ring::new(), Ring::new()];
+            let mut plain: [(VecDeque<u32>, usize); 2] = Default::default();
+            let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
+            for (size, (which, step)) in (0_u32..).zip(steps) {
+                let (Some(ring), Some((queue, departed))) = (rings.get_mut(which), plain.get_mut(which)) else { break };
+                match step {
+                    0 | 1 => {
+                        let Some(slot) = packets.put(test_packet()) else { break };
+                        ring.push_back(&mut all, slot, u64::from(size), on_line, size);
+                        queue.push_back(size);
+                    }
+                    2 => {
+                        ring.depart(&all);
+                        *departed = queue.len().min(*departed + 1);
+                    }
+                    _ => {
+                        let popped = ring.pop_front(&all);
+                        let place = if *departed > 0 { Place::Departed } else { Place::OnLine };
+                        let wanted = queue.pop_front().map(|size| (size, place));
+                        prop_assert_eq!(popped.map(|popped| (popped.size, popped.place)), wanted);
+                        *departed = departed.saturating_sub(1);
+                        popped.and_then(|popped| packets.take(popped.slot));
+                    }
+                }
+                prop_assert_eq!(ring.sending(&all).map(|held| held.size), queue.get(*departed).copied());
+                prop_assert_eq!(ring.front(&all).map(|held| held.size), queue.front().copied());
+                prop_assert_eq!(ring.on_line(), u64::try_from(queue.len() - *departed).unwrap_or(0));
+                prop_assert!(ring.iter(&all).map(|held| held.size).eq(queue.iter().copied()));
+                let mut changed = Vec::new();
+                ring.change_on_line(&mut all, |held| changed.push(held.size));
+                prop_assert!(changed.iter().eq(queue.iter().skip(*departed)));
+            }
+        }
+    }
 }
