@@ -87,3 +87,19 @@ pub struct Outgoing<P> {
     /// What the agents know.
     pub payload: P,
 }
+
+/// A packet that says nothing.
+#[cfg(test)]
+pub(crate) fn test_packet() -> Packet<()> {
+    let address = Address { node: NodeId(0), port: 0 };
+    let header = Header {
+        serial: 0,
+        size: 0,
+        flow: FlowId(0),
+        src: address,
+        dst: address,
+        ecn: Ecn::NotEct,
+        precedence: Precedence::Low,
+    };
+    Packet { header, payload: () }
+}

@@ -12,8 +12,8 @@ use crate::guard::{CircuitBreaker, StopRule};
 use crate::{Equation, EquationForm, RtoPolicy};
 
 pub use sending::{
-    BrokenPromise, Growth, Guarantee, InitialRate, NoFeedback, NoFeedbackCut, RateFloor, RateStep,
-    ReceiveLimit, Reschedule, SlowStart, Target,
+    AfterExpiration, BrokenPromise, Growth, Guarantee, InitialRate, NoFeedback, NoFeedbackCut, RateFloor,
+    RateStep, ReceiveLimit, Reschedule, SlowStart, Target,
 };
 
 /// The most loss intervals an estimator can average over.

@@ -54,11 +54,11 @@ mod sender;
 
 pub use advisor::{Ack, Advisor, Hold, Taken};
 pub use config::{
-    BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger, FirstInterval, Growth,
-    Guarantee, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval,
-    NoFeedback, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor, RateStep,
-    ReceiveLimit, ReceiveRateWindow, Reschedule, SegmentSize, Settings, ShortIntervals, SizeCorrection,
-    SlowStart, Spacing, Target, TfrcSp, Weights,
+    AfterExpiration, BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger,
+    FirstInterval, Growth, Guarantee, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming,
+    MAX_INTERVALS, MinInterval, NoFeedback, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap,
+    RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SegmentSize, Settings, ShortIntervals,
+    SizeCorrection, SlowStart, Spacing, Target, TfrcSp, Weights,
 };
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};

@@ -3,8 +3,8 @@
 use tfrc_units::Duration;
 
 use crate::config::{
-    BurstCredit, Estimator, FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting, InitialRate,
-    LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, RateFloor, RateStep, ReceiveLimit,
+    AfterExpiration, BurstCredit, Estimator, FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting,
+    InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, RateFloor, RateStep, ReceiveLimit,
     ReceiveRateWindow, Reschedule, SegmentSize, Settings, SlowStart, Spacing, Weights,
 };
 use crate::equation::{Equation, EquationForm, RtoPolicy};
@@ -66,7 +66,12 @@ fn rfc3448() -> Settings {
         initial_rate: InitialRate::PacketPerRtt,
         slow_start: SlowStart::KeepPacketPerRtt,
         receive_limit: ReceiveLimit::Latest,
-        no_feedback: NoFeedback { round_trips: 4, factor: 0.5, cut: NoFeedbackCut::ReceiveRate },
+        no_feedback: NoFeedback {
+            round_trips: 4,
+            factor: 0.5,
+            cut: NoFeedbackCut::ReceiveRate,
+            ask: AfterExpiration::Nothing,
+        },
         timer_granularity: Duration::from_millis(10),
         ..Settings::default()
     }
@@ -82,7 +87,12 @@ fn sigcomm2000() -> Settings {
         slow_start: SlowStart::KeepPacketPerRtt,
         receive_limit: ReceiveLimit::LatestOrPacketPerRtt,
         floor: RateFloor::None,
-        no_feedback: NoFeedback { round_trips: 2, factor: 0.5, cut: NoFeedbackCut::Rate },
+        no_feedback: NoFeedback {
+            round_trips: 2,
+            factor: 0.5,
+            cut: NoFeedbackCut::Rate,
+            ask: AfterExpiration::Nothing,
+        },
         rtt_weight: 0.95,
         spacing: Spacing::Damped { weight: 0.95 },
         credit: BurstCredit::Time(Duration::ZERO),
@@ -114,7 +124,12 @@ fn ns2() -> Settings {
         growth: Growth::PacketPerRtt,
         receive_limit: ReceiveLimit::Ns2,
         floor: RateFloor::None,
-        no_feedback: NoFeedback { round_trips: 2, factor: 0.5, cut: NoFeedbackCut::RateUnlessDataLimited },
+        no_feedback: NoFeedback {
+            round_trips: 2,
+            factor: 0.5,
+            cut: NoFeedbackCut::RateUnlessDataLimited,
+            ask: AfterExpiration::ReportAtOnce,
+        },
         rtt_weight: 0.95,
         spacing: Spacing::Damped { weight: 0.95 },
         rate_step: RateStep::PerPacket,

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
-use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, Report, SendDecision, Sender};
+use tfrc::{
+    Arrival, Config, Feedback, FeedbackTrigger, LossReport, PacketKind, Receiver, Report, SendDecision,
+    Sender,
+};
 use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, TimerKey};
 use tfrc_units::{Duration, Instant};
 
@@ -17,6 +20,9 @@ const PROTOCOL: TimerKey = TimerKey::Second;
 /// Bytes on the wire of a feedback packet, about those of a DCCP-Ack with the options of CCID 3 over UDP: IPv4 and UDP 28,
 /// header 24, Elapsed Time, Receive Rate and Loss Intervals with a few intervals.
 const FEEDBACK_BYTES: u32 = 100;
+
+/// The same of ns-2 (ns2-facts.md §2).
+const NS2_FEEDBACK_BYTES: u32 = 40;
 
 /// The first sequence number of a flow.
 const FIRST_SEQ: u64 = 1;
@@ -34,6 +40,8 @@ pub struct TfrcData {
     pub sent_at: Instant,
     /// [`Sender::round`] then.
     pub round: u64,
+    /// [`Sender::wants_report`] then.
+    pub wants_report: bool,
 }
 
 /// How a sender is set up.
@@ -178,6 +186,7 @@ impl TfrcSender {
             rtt: self.machine.rtt(),
             sent_at: now,
             round: self.machine.round(),
+            wants_report: self.machine.wants_report(),
         });
         context.send(Outgoing { to: peer, flow, size: size + header, ecn, precedence, payload });
         self.machine.on_sent(now, size);
@@ -188,6 +197,8 @@ impl TfrcSender {
 #[derive(Debug)]
 pub struct TfrcReceiver {
     machine: Receiver,
+    /// Bytes of a report on the wire.
+    report_bytes: u32,
     /// Who sends, known from the first packet.
     sender: Option<(Address, FlowId)>,
     highest_seq: u64,
@@ -223,7 +234,20 @@ impl TfrcReceiver {
         let mut machine = Receiver::new(config);
         machine.expect(start, FIRST_SEQ);
         let highest_seq = FIRST_SEQ - 1;
-        Self { machine, sender: None, highest_seq, packets: 0, bytes: 0, first_event: None, log: None }
+        let report_bytes = match config.settings().feedback {
+            FeedbackTrigger::Arrival => NS2_FEEDBACK_BYTES,
+            _ => FEEDBACK_BYTES,
+        };
+        Self {
+            machine,
+            report_bytes,
+            sender: None,
+            highest_seq,
+            packets: 0,
+            bytes: 0,
+            first_event: None,
+            log: None,
+        }
     }
 
     /// Packets that have arrived.
@@ -289,6 +313,9 @@ impl TfrcReceiver {
                 non_data_before: 0,
             },
         );
+        if data.wants_report {
+            self.machine.report_now();
+        }
         let events = self.machine.loss_events().saturating_sub(events);
         if events > 0 {
             self.write_log(now, events);
@@ -324,7 +351,7 @@ impl TfrcReceiver {
                 context.send(Outgoing {
                     to,
                     flow,
-                    size: FEEDBACK_BYTES,
+                    size: self.report_bytes,
                     ecn: Ecn::NotEct,
                     precedence: Precedence::Low,
                     payload,

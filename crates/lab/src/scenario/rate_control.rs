@@ -3,11 +3,11 @@
 //! `docs/models/tfrc.md` says what each means and where it comes from.
 
 use tfrc::{
-    AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EquationForm, Estimator, FeedbackTrigger,
-    FirstInterval, Growth, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, MinInterval,
-    MinimumRate, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor, RateStep,
-    ReceiveLimit, ReceiveRateWindow, Reschedule, Revision, RtoPolicy, SegmentSize, Settings, ShortIntervals,
-    SizeCorrection, SlowStart, Spacing, StopRule, TfrcSp, Weights,
+    AfterExpiration, AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EquationForm, Estimator,
+    FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming,
+    MinInterval, MinimumRate, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor,
+    RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, Revision, RtoPolicy, SegmentSize, Settings,
+    ShortIntervals, SizeCorrection, SlowStart, Spacing, StopRule, TfrcSp, Weights,
 };
 use tfrc_units::{Duration, Rate};
 
@@ -282,6 +282,10 @@ pub const AXES: &[Axis] = &[
         "rate" => NoFeedbackCut::Rate,
         "rate-unless-data-limited" => NoFeedbackCut::RateUnlessDataLimited,
     }),
+    words!("no_feedback_ask", |s| s.no_feedback.ask, {
+        "nothing" => AfterExpiration::Nothing,
+        "report-at-once" => AfterExpiration::ReportAtOnce,
+    }),
     quantity!("no_feedback_floor", [], "a time, such as 20ms", |s, w| s.no_feedback_floor = time(w)?),
     quantity!("feedback_floor", [], "a time, such as 2ms", |s, w| s.feedback_floor = time(w)?),
     words!("spacing", |s| s.spacing, {
@@ -396,6 +400,7 @@ mod tests {
             ("floor", "none"),
             ("no_feedback_round_trips", "2"),
             ("no_feedback_cut", "rate-unless-data-limited"),
+            ("no_feedback_ask", "report-at-once"),
             ("rtt_weight", "0.95"),
             ("damping_weight", "0.95"),
             ("rate_step", "per-packet"),

@@ -16,8 +16,8 @@ impl<P> Arena<P> {
         Self { slots: Vec::new(), free: Vec::new() }
     }
 
-    /// `None` if 2^32 packets are in the network.
-    #[inline]
+    /// `None` if 2^32 - 1 packets are in the network.
+    #[inline(always)]
     pub(crate) fn put(&mut self, packet: Packet<P>) -> Option<Slot> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -29,7 +29,7 @@ impl<P> Arena<P> {
 
     #[cold]
     fn grow(&mut self) -> Option<Slot> {
-        let slot = Slot(u32::try_from(self.slots.len()).ok()?);
+        let slot = u32::try_from(self.slots.len()).ok().map(Slot).filter(|slot| *slot != Slot::NONE)?;
         self.slots.push(None);
         Some(slot)
     }
@@ -58,8 +58,11 @@ impl<P> Arena<P> {
 }
 
 impl Slot {
+    /// The place of none.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
     #[inline]
-    fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }

@@ -179,11 +179,16 @@ impl Events {
     #[inline(never)]
     fn sort_today(&mut self) {
         self.lists.take(self.today, &mut self.near);
-        if self.near.len() > 1 {
-            self.near.sort_unstable_by_key(|entry| Reverse(entry.key));
-            self.seen.near =
-                self.seen.near.saturating_add(u32::try_from(self.near.len()).unwrap_or(u32::MAX));
+        match self.near.as_mut_slice() {
+            [_] => return,
+            [first, second] => {
+                if first.key < second.key {
+                    core::mem::swap(first, second);
+                }
+            }
+            all => all.sort_unstable_by_key(|entry| Reverse(entry.key)),
         }
+        self.seen.near = self.seen.near.saturating_add(u32::try_from(self.near.len()).unwrap_or(u32::MAX));
     }
 
     /// Moves to the lists for days, and to today, what now belongs there.

@@ -9,12 +9,12 @@ use super::calendar::Events;
 use super::event::{Entry, Event, Key};
 use super::timers::Timers;
 use super::{Delivery, UnknownNode};
-use crate::link::{Copies, Due as LinkDue, FarEnd, Fate, Link};
+use crate::link::{Copies, Due as LinkDue, FarEnd, Fate, Link, LinkStats, OnLinks};
 use crate::loss::Hit;
 use crate::routing::Routes;
 use crate::{
-    Address, AgentId, DropCause, Ecn, Happening, Header, LinkId, LinkSpec, NodeId, Outgoing, Packet, Record,
-    Seed, TimerKey, Tracing,
+    Address, AgentId, DropCause, Ecn, Happening, Header, LinkId, LinkSpec, NodeId, Outgoing, Packet,
+    QueueState, Record, Seed, TimerKey, Tracing,
 };
 
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub(crate) struct Core<P> {
     pub(crate) events: Events,
     pub(crate) packets: Arena<P>,
     links: Vec<Link>,
+    on_links: OnLinks,
     /// Packets from a node to itself.
     loopback: Link,
     routes: Routes,
@@ -64,6 +65,7 @@ impl<P> Core<P> {
             events: Events::new(),
             packets: Arena::new(),
             links: links.iter().map(|spec| Link::new(spec, seed)).collect(),
+            on_links: OnLinks::default(),
             loopback: Link::new(&loopback, seed),
             routes,
             ports: (0..nodes).map(|_| Vec::new()).collect(),
@@ -78,6 +80,14 @@ impl<P> Core<P> {
 
     pub(crate) fn link(&self, id: LinkId) -> Option<&Link> {
         self.links.get(id.index())
+    }
+
+    pub(crate) fn link_stats(&self, id: LinkId) -> Option<LinkStats> {
+        self.link(id).map(|link| link.stats(&self.on_links, self.now))
+    }
+
+    pub(crate) fn queue_state(&self, id: LinkId) -> Option<QueueState> {
+        self.link(id).map(|link| link.queue_state(&self.on_links, self.now))
     }
 
     pub(crate) fn link_count(&self) -> u32 {
@@ -183,10 +193,10 @@ impl<P> Core<P> {
                 self.stranded = self.stranded.saturating_add(1);
                 Happening::Stranded
             }
-            Some((id, link)) => match link.offer(self.now, serial, slot, header) {
+            Some((id, link)) => match link.offer(&mut self.on_links, self.now, serial, slot, header) {
                 Ok(()) => {
                     if !link.is_plain() || link.pending == Key::NEVER {
-                        requeue(link, Event::Arrival(id), &mut self.events);
+                        requeue(link, &self.on_links, Event::Arrival(id), &mut self.events);
                     }
                     self.record_of(slot, Happening::Joined(id));
                     return;
@@ -203,9 +213,10 @@ impl<P> Core<P> {
         let serial = self.serial();
         let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
         // Its queue has no limit and it loses nothing.
-        if self.loopback.offer(self.now, serial, slot, header).is_ok() && self.loopback.pending == Key::NEVER
+        if self.loopback.offer(&mut self.on_links, self.now, serial, slot, header).is_ok()
+            && self.loopback.pending == Key::NEVER
         {
-            requeue(&mut self.loopback, Event::Loopback, &mut self.events);
+            requeue(&mut self.loopback, &self.on_links, Event::Loopback, &mut self.events);
         }
     }
 
@@ -263,7 +274,7 @@ impl<P: Clone> Core<P> {
                     }
                     let node = link.to;
                     let packet = if link.is_plain() {
-                        take_due(link, event, &mut self.events)
+                        take_due(link, &self.on_links, event, &mut self.events)
                     } else {
                         self.step(id, key)
                     };
@@ -279,8 +290,8 @@ impl<P: Clone> Core<P> {
                 }
                 Event::Change(id) => {
                     if let Some(link) = self.links.get_mut(id.index()) {
-                        link.change_rate(self.now);
-                        requeue(link, Event::Arrival(id), &mut self.events);
+                        link.change_rate(&mut self.on_links, self.now);
+                        requeue(link, &self.on_links, Event::Arrival(id), &mut self.events);
                     }
                     self.queue_change(id);
                 }
@@ -288,7 +299,8 @@ impl<P: Clone> Core<P> {
                     if self.loopback.pending != key {
                         continue;
                     }
-                    let Some(packet) = take_due(&mut self.loopback, event, &mut self.events) else {
+                    let Some(packet) = take_due(&mut self.loopback, &self.on_links, event, &mut self.events)
+                    else {
                         continue;
                     };
                     if let Some(due) = self.receive(packet) {
@@ -309,7 +321,7 @@ impl<P: Clone> Core<P> {
     fn step(&mut self, id: LinkId, key: Key) -> Option<Slot> {
         let (now, serial) = (self.now, self.serial());
         let link = self.links.get_mut(id.index())?;
-        let arrived = match link.due(now, key)? {
+        let arrived = match link.due(&mut self.on_links, now, key)? {
             LinkDue::Late(slot) => Some(slot),
             LinkDue::Reached(slot) => self.reach(id, slot, serial),
             LinkDue::Taken(marked) => {
@@ -319,7 +331,7 @@ impl<P: Clone> Core<P> {
         };
         let link = self.links.get_mut(id.index())?;
         link.pending = Key::NEVER;
-        requeue(link, Event::Arrival(id), &mut self.events);
+        requeue(link, &self.on_links, Event::Arrival(id), &mut self.events);
         arrived
     }
 
@@ -368,11 +380,11 @@ impl<P: Clone> Core<P> {
 }
 
 /// The packet of a plain link whose entry has come up. The link's next one goes into the event queue.
-#[inline]
-fn take_due(link: &mut Link, event: Event, events: &mut Events) -> Option<Slot> {
-    let packet = link.take();
+#[inline(always)]
+fn take_due(link: &mut Link, all: &OnLinks, event: Event, events: &mut Events) -> Option<Slot> {
+    let packet = link.take(all);
     link.pending = Key::NEVER;
-    if let Some(key) = link.next_arrival() {
+    if let Some(key) = link.next_arrival(all) {
         link.pending = key;
         events.push(Entry { key, event });
     }
@@ -381,8 +393,8 @@ fn take_due(link: &mut Link, event: Event, events: &mut Events) -> Option<Slot> 
 
 /// Puts the link's next event into the event queue unless it is there.
 #[inline]
-fn requeue(link: &mut Link, event: Event, events: &mut Events) {
-    let next = link.next_event().unwrap_or(Key::NEVER);
+fn requeue(link: &mut Link, all: &OnLinks, event: Event, events: &mut Events) {
+    let next = link.next_event(all).unwrap_or(Key::NEVER);
     if next != link.pending {
         link.pending = next;
         if next != Key::NEVER {

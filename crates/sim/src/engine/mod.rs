@@ -204,7 +204,7 @@ impl<A: Agent> Engine<A> {
     /// of packets on the link.
     #[must_use]
     pub fn link_stats(&self, link: LinkId) -> Option<LinkStats> {
-        self.core.link(link).map(|l| l.stats(self.core.now))
+        self.core.link_stats(link)
     }
 
     /// What a link did to the packets of each flow, in the order of their numbers; empty unless the link keeps
@@ -218,7 +218,7 @@ impl<A: Agent> Engine<A> {
     /// number of packets on the link.
     #[must_use]
     pub fn queue_state(&self, link: LinkId) -> Option<QueueState> {
-        self.core.link(link).map(|l| l.queue_state(self.core.now))
+        self.core.queue_state(link)
     }
 
     /// The links that packets take from one node to another, in order; none if there is no way.

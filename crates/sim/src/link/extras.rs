@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use tfrc_units::{Duration, Instant, Probability};
 
-use super::{FlowStats, Link, Tally, nanos};
+use super::{FlowStats, Link, OnLinks, Tally, nanos};
 use crate::engine::arena::Slot;
 use crate::engine::event::Key;
 use crate::loss::Hit;
@@ -148,6 +148,7 @@ impl Link {
     /// [`Link::offer`] where there are losses, markers, CoDel or counts of flows.
     pub(super) fn offer_past_extras(
         &mut self,
+        all: &mut OnLinks,
         now: Instant,
         serial: u64,
         packet: Slot,
@@ -157,9 +158,9 @@ impl Link {
         let marked = self.marked;
         let outcome = self.pass_head(now, header).and_then(|()| {
             if self.extras.as_ref().is_some_and(|extras| extras.hold.is_some()) {
-                self.hold_back(now, serial, packet, header)
+                self.hold_back(all, now, serial, packet, header)
             } else {
-                self.enqueue(now, serial, packet, header)
+                self.enqueue(all, now, serial, packet, header)
             }
         });
         let by_queue = self.marked != marked || header.ecn != before;
@@ -197,6 +198,7 @@ impl Link {
     /// Puts a packet before a controller that decides when the line is free.
     fn hold_back(
         &mut self,
+        all: &mut OnLinks,
         now: Instant,
         serial: u64,
         packet: Slot,
@@ -219,20 +221,20 @@ impl Link {
         hold.push(Held { packet, serial, size: header.size, cost, arrived: now, capable });
         if at_once {
             // It has not waited, so it is neither dropped nor marked.
-            self.serve(now);
+            self.serve(all, now);
         }
         Ok(())
     }
 
     /// The free line takes the next packet; gives that packet if it must be marked.
-    fn serve(&mut self, now: Instant) -> Option<Slot> {
+    fn serve(&mut self, all: &mut OnLinks, now: Instant) -> Option<Slot> {
         let hold = self.extras.as_mut()?.hold.as_mut()?;
         let next = hold.next(now)?;
         let (held, mark) = match next {
             Next::Marked(held) => (held, Some(held.packet)),
             Next::Unmarked(held) => (held, None),
         };
-        self.transmit(now, held.arrived, held.serial, held.packet, held.size);
+        self.transmit(all, now, held.arrived, held.serial, held.packet, held.size);
         mark
     }
 
@@ -275,9 +277,9 @@ impl Link {
     }
 
     /// Lets happen what stands at `key`.
-    pub(crate) fn due(&mut self, now: Instant, key: Key) -> Option<Due> {
+    pub(crate) fn due(&mut self, all: &mut OnLinks, now: Instant, key: Key) -> Option<Due> {
         if self.next_service() == Some(key) {
-            return Some(Due::Taken(self.serve(now)));
+            return Some(Due::Taken(self.serve(all, now)));
         }
         if self.next_late() == Some(key) {
             let extras = self.extras.as_mut()?;
@@ -287,7 +289,7 @@ impl Link {
             }
             return Some(Due::Late(packet));
         }
-        self.take().map(Due::Reached)
+        self.take(all).map(Due::Reached)
     }
 
     /// A packet has reached the far end. A mark is set in its header.

@@ -29,7 +29,7 @@ impl Line {
     }
 
     /// Puts `size` bytes behind all that was transmitted before.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, size: u32) -> Transmission {
         if self.free < now {
             self.free = now;

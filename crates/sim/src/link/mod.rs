@@ -9,9 +9,8 @@
 
 mod extras;
 mod line;
+mod ring;
 mod stats;
-
-use std::collections::VecDeque;
 
 use tfrc_units::{Duration, Ecn, Instant, Rate};
 
@@ -22,6 +21,8 @@ use crate::{DropCause, FlowId, Header, Limit, LinkSpec, NodeId, RateChange, Seed
 use extras::Extras;
 pub(crate) use extras::{Copies, Due, FarEnd, Fate};
 use line::{Line, Transmission};
+pub(crate) use ring::OnLinks;
+use ring::{Place, Popped, Ring};
 pub use stats::{FlowStats, LinkStats, Tally};
 
 #[derive(Debug)]
@@ -32,11 +33,10 @@ pub(crate) struct Link {
     delay: Duration,
     line: Line,
     queue: Discipline,
-    /// All packets on the link in the order of arrival at the far end.
-    ring: VecDeque<OnLink>,
-    /// How many at the front of the ring are known to have left the line; looked at only where a limit or a controller asks.
-    departed: usize,
-    /// Bytes of those behind them, in whole granules.
+    /// All packets on the link in the order of arrival at the far end. Who has left the line is looked at only where a limit
+    /// or a controller asks.
+    ring: Ring,
+    /// Bytes of those that are not known to have left the line, in whole granules.
     queued_bytes: u64,
     /// What a packet takes in the queue is rounded up to a multiple of this.
     granule: u32,
@@ -54,14 +54,6 @@ pub(crate) struct Link {
     extras: Option<Box<Extras>>,
 }
 
-#[derive(Debug)]
-struct OnLink {
-    serial: u64,
-    on_line: Transmission,
-    packet: Slot,
-    size: u32,
-}
-
 impl Link {
     pub(crate) fn new(spec: &LinkSpec, seed: Seed) -> Self {
         Self {
@@ -70,8 +62,7 @@ impl Link {
             delay: spec.delay,
             line: Line::new(spec.rate),
             queue: Discipline::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
-            ring: VecDeque::new(),
-            departed: 0,
+            ring: Ring::new(),
             queued_bytes: 0,
             granule: spec.queue.granule(),
             changes: spec.changes.iter().rev().copied().collect(),
@@ -96,6 +87,7 @@ impl Link {
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
+        all: &mut OnLinks,
         now: Instant,
         serial: u64,
         packet: Slot,
@@ -103,15 +95,16 @@ impl Link {
     ) -> Result<(), DropCause> {
         self.arrivals.add(header.size);
         if self.is_plain() {
-            self.enqueue(now, serial, packet, header)
+            self.enqueue(all, now, serial, packet, header)
         } else {
-            self.offer_past_extras(now, serial, packet, header)
+            self.offer_past_extras(all, now, serial, packet, header)
         }
     }
 
     #[inline(always)]
     fn enqueue(
         &mut self,
+        all: &mut OnLinks,
         now: Instant,
         serial: u64,
         packet: Slot,
@@ -122,17 +115,19 @@ impl Link {
             Discipline::Passive(Limit::Unlimited) => {}
             Discipline::Passive(limit) => {
                 // Who has left the line is looked at only where it matters.
-                if !limit.admits(self.waiting_at_most(), self.cost(size)) && self.is_full(now, limit, size) {
+                if !limit.admits(self.waiting_at_most(), self.cost(size))
+                    && self.is_full(all, now, limit, size)
+                {
                     self.overflowed.add(size);
                     return Err(DropCause::Queue);
                 }
             }
             Discipline::Active(_) => {
-                self.forget_departed(now);
-                self.ask_controller(now, header)?;
+                self.forget_departed(all, now);
+                self.ask_controller(all, now, header)?;
             }
         }
-        let on_line = self.transmit(now, now, serial, packet, size);
+        let on_line = self.transmit(all, now, now, serial, packet, size);
         if let Discipline::Active(active) = &mut self.queue
             && on_line.start > now
         {
@@ -145,6 +140,7 @@ impl Link {
     #[inline(always)]
     fn transmit(
         &mut self,
+        all: &mut OnLinks,
         now: Instant,
         arrived: Instant,
         serial: u64,
@@ -155,15 +151,15 @@ impl Link {
         self.busy_ns = self.busy_ns.wrapping_add(on_line.end.saturating_since(on_line.start).as_nanos());
         self.waited_ns += nanos(arrived, on_line.start);
         self.queued_bytes = self.queued_bytes.saturating_add(self.cost(size));
-        self.ring.push_back(OnLink { serial, on_line, packet, size });
+        self.ring.push_back(all, packet, serial, on_line, size);
         on_line
     }
 
     #[inline(never)]
-    fn ask_controller(&mut self, now: Instant, header: &mut Header) -> Result<(), DropCause> {
+    fn ask_controller(&mut self, all: &OnLinks, now: Instant, header: &mut Header) -> Result<(), DropCause> {
         let size = header.size;
         let free = self.line.free();
-        let (waiting, line) = match self.waiting() {
+        let (waiting, line) = match self.waiting(all) {
             None => (Waiting::default(), LineState::Idle { since: free }),
             Some(waiting) => (waiting, LineState::Busy),
         };
@@ -199,27 +195,27 @@ impl Link {
     /// What waits, were all on the link waiting that are not known to have left.
     #[inline]
     fn waiting_at_most(&self) -> Waiting {
-        Waiting { packets: count(self.ring.len() - self.departed), bytes: self.queued_bytes }
+        Waiting { packets: self.ring.on_line(), bytes: self.queued_bytes }
     }
 
     /// Whether a packet must go because nothing more fits.
-    fn is_full(&mut self, now: Instant, limit: Limit, size: u32) -> bool {
-        self.forget_departed(now);
-        self.waiting().is_some_and(|waiting| !limit.admits(waiting, self.cost(size)))
+    fn is_full(&mut self, all: &OnLinks, now: Instant, limit: Limit, size: u32) -> bool {
+        self.forget_departed(all, now);
+        self.waiting(all).is_some_and(|waiting| !limit.admits(waiting, self.cost(size)))
     }
 
     /// What waits behind the packet in transmission, as far as packets are known to have left; `None` on an idle line.
     #[inline]
-    fn waiting(&self) -> Option<Waiting> {
-        let sending = self.ring.get(self.departed)?;
+    fn waiting(&self, all: &OnLinks) -> Option<Waiting> {
+        let sending = self.ring.sending(all)?;
         Some(Waiting {
-            packets: count(self.ring.len() - self.departed - 1),
+            packets: self.ring.on_line().saturating_sub(1),
             bytes: self.queued_bytes.saturating_sub(self.cost(sending.size)),
         })
     }
 
     /// Bytes a packet takes in the queue.
-    #[inline]
+    #[inline(always)]
     fn cost(&self, size: u32) -> u64 {
         let (size, granule) = (u64::from(size), u64::from(self.granule));
         if granule == 1 { size } else { size.div_ceil(granule).saturating_mul(granule) }
@@ -228,29 +224,27 @@ impl Link {
     /// When something happens on the link next: on a plain one, when a packet reaches the far end. `None` if none is on
     /// its way, or the line stands still before it.
     #[inline]
-    pub(crate) fn next_event(&self) -> Option<Key> {
-        let arrival = self.next_arrival();
+    pub(crate) fn next_event(&self, all: &OnLinks) -> Option<Key> {
+        let arrival = self.next_arrival(all);
         if self.is_plain() { arrival } else { self.next_of_extras(arrival) }
     }
 
     /// When the first packet of the ring reaches the far end.
     #[inline]
-    pub(crate) fn next_arrival(&self) -> Option<Key> {
-        let first = self.ring.front()?;
+    pub(crate) fn next_arrival(&self, all: &OnLinks) -> Option<Key> {
+        let first = self.ring.front(all)?;
         let at = first.on_line.end + self.delay;
         (at.as_nanos() < u64::MAX).then(|| Key::new(at, first.serial))
     }
 
     /// The packet that has reached the far end.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Slot> {
-        let first = self.ring.pop_front()?;
-        if self.departed > 0 {
-            self.departed -= 1;
-        } else {
-            self.unqueue(first.size);
+    pub(crate) fn take(&mut self, all: &OnLinks) -> Option<Slot> {
+        let Popped { slot, size, place } = self.ring.pop_front(all)?;
+        if place == Place::OnLine {
+            self.unqueue(size);
         }
-        Some(first.packet)
+        Some(slot)
     }
 
     /// When the rate changes next.
@@ -260,37 +254,39 @@ impl Link {
 
     /// Makes the next rate change: the packet in transmission ends as it began, those that have not begun by `now`
     /// are timed anew.
-    pub(crate) fn change_rate(&mut self, now: Instant) {
+    pub(crate) fn change_rate(&mut self, all: &mut OnLinks, now: Instant) {
         let Some(change) = self.changes.pop() else { return };
-        self.retime(now, change.rate);
+        self.retime(all, now, change.rate);
     }
 
-    fn retime(&mut self, now: Instant, rate: Rate) {
-        self.forget_departed(now);
-        let waiting = self.waiting().unwrap_or_default();
+    fn retime(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
+        self.forget_departed(all, now);
+        let waiting = self.waiting(all).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);
         self.line.restart(rate, now);
-        for held in self.ring.iter_mut().skip(self.departed) {
+        let Self { ring, line, waited_ns, busy_ns, .. } = self;
+        ring.change_on_line(all, |held| {
             let old = held.on_line;
             if old.start < now {
-                self.line.restart(rate, old.end);
-                continue;
+                line.restart(rate, old.end);
+                return;
             }
-            let new = self.line.transmit(now, held.size);
+            let new = line.transmit(now, held.size);
             // Sums of all packets: what was added for the old times is in them.
-            self.waited_ns = self.waited_ns + nanos(now, new.start) - nanos(now, old.start);
+            *waited_ns = *waited_ns + nanos(now, new.start) - nanos(now, old.start);
             let (new_ns, old_ns) = (new.end.saturating_since(new.start), old.end.saturating_since(old.start));
-            self.busy_ns = self.busy_ns.wrapping_add(new_ns.as_nanos()).wrapping_sub(old_ns.as_nanos());
+            *busy_ns = busy_ns.wrapping_add(new_ns.as_nanos()).wrapping_sub(old_ns.as_nanos());
             held.on_line = new;
-        }
-        self.queue.after_change(self.ring.iter().rev().map(|held| held.on_line.start));
+        });
+        let starts: Vec<Instant> = self.ring.iter(all).map(|held| held.on_line.start).collect();
+        self.queue.after_change(starts.into_iter().rev());
     }
 
     /// The counters as of `now`.
-    pub(crate) fn stats(&self, now: Instant) -> LinkStats {
+    pub(crate) fn stats(&self, all: &OnLinks, now: Instant) -> LinkStats {
         let (mut queued, mut propagating) = (Tally::default(), Tally::default());
         let (mut busy_ns, mut waited_ns) = (self.busy_ns, self.waited_ns);
-        for held in &self.ring {
+        for held in self.ring.iter(all) {
             let Transmission { start, end } = held.on_line;
             if end <= now {
                 propagating.add(held.size);
@@ -326,9 +322,9 @@ impl Link {
     }
 
     /// The state of the queue as of `now`.
-    pub(crate) fn queue_state(&self, now: Instant) -> QueueState {
+    pub(crate) fn queue_state(&self, all: &OnLinks, now: Instant) -> QueueState {
         let mut waiting = Tally::default();
-        for held in self.ring.iter().filter(|held| held.on_line.start > now) {
+        for held in self.ring.iter(all).filter(|held| held.on_line.start > now) {
             waiting.add(held.size);
         }
         if let Some(extras) = &self.extras {
@@ -343,13 +339,12 @@ impl Link {
     }
 
     #[inline]
-    fn forget_departed(&mut self, now: Instant) {
-        while let Some(held) = self.ring.get(self.departed)
+    fn forget_departed(&mut self, all: &OnLinks, now: Instant) {
+        while let Some(held) = self.ring.sending(all)
             && held.on_line.end <= now
         {
-            let size = held.size;
-            self.departed += 1;
-            self.unqueue(size);
+            self.ring.depart(all);
+            self.unqueue(held.size);
         }
     }
 
@@ -363,9 +358,4 @@ impl Link {
 #[inline]
 fn nanos(a: Instant, b: Instant) -> u128 {
     u128::from(b.saturating_since(a).as_nanos())
-}
-
-#[inline]
-fn count(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }

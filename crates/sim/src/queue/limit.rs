@@ -44,7 +44,7 @@ impl Limit {
     }
 
     /// Whether a packet of `size` bytes, rounded up to whole granules, may join those that wait.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admits(self, waiting: Waiting, size: u64) -> bool {
         let bytes = waiting.bytes.saturating_add(size);
         match self {

@@ -78,6 +78,18 @@ pub struct NoFeedback {
     pub factor: f64,
     /// What is cut.
     pub cut: NoFeedbackCut,
+    /// What the packets after an expiration ask for.
+    pub ask: AfterExpiration,
+}
+
+/// What packets ask of the receiver from an expiration of the nofeedback timer until the next report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AfterExpiration {
+    /// Nothing: reports come when they are due.
+    Nothing,
+    /// A report at once (ns-2's urgent flag): see [`crate::Sender::wants_report`] and [`crate::Receiver::report_now`].
+    ReportAtOnce,
 }
 
 /// What an expiration of the nofeedback timer cuts, and when an idle sender is spared.
@@ -188,7 +200,7 @@ impl NoFeedback {
 /// RFC 5348.
 impl Default for NoFeedback {
     fn default() -> Self {
-        Self { round_trips: 4, factor: 0.5, cut: NoFeedbackCut::UpdateLimits }
+        Self { round_trips: 4, factor: 0.5, cut: NoFeedbackCut::UpdateLimits, ask: AfterExpiration::Nothing }
     }
 }
 

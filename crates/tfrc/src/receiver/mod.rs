@@ -76,6 +76,8 @@ pub enum FeedbackReason {
     LossEventRemoved,
     /// The feedback timer (§6.2) or the window counter (RFC 4342 §10.3).
     Regular,
+    /// The sender asked for it ([`Receiver::report_now`]).
+    Asked,
 }
 
 /// The receiving half. Feed every packet that arrives, valid and in the order of arrival, then poll for feedback.
@@ -197,6 +199,13 @@ impl Receiver {
         self.history.take(now, &seen(arrival, rtt), |first| {
             first_interval(settings, meter, now, rtt, first, arriving)
         })
+    }
+
+    /// The packet that has just been taken in asks for a report at once ([`crate::AfterExpiration::ReportAtOnce`]).
+    pub fn report_now(&mut self) {
+        if self.data_since_feedback {
+            self.due = self.due.or(Some(FeedbackReason::Asked));
+        }
     }
 
     /// Lets time pass: the feedback timer may expire (RFC 5348 §6.2). Early, late and repeated calls do no harm.

@@ -18,7 +18,8 @@ mod tests;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::config::{
-    Config, InitialRate, NominalSegment, PacketSize, RateCap, ReceiveLimit, Reschedule, Settings,
+    AfterExpiration, Config, InitialRate, NominalSegment, PacketSize, RateCap, ReceiveLimit, Reschedule,
+    Settings,
 };
 use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
@@ -85,6 +86,8 @@ pub struct Sender {
     activity: Activity,
     feedback_packets: u64,
     rounds: u64,
+    /// The nofeedback timer has expired since the last report.
+    unanswered: bool,
     latest_feedback: Option<Feedback>,
     loss_events: u64,
     latest: Instant,
@@ -112,6 +115,7 @@ impl Sender {
             activity: Activity::Idle,
             feedback_packets: 0,
             rounds: 0,
+            unanswered: false,
             latest_feedback: None,
             loss_events: 0,
             latest: Instant::ZERO,
@@ -246,6 +250,7 @@ impl Sender {
     /// The nofeedback timer has expired (§4.4).
     fn expire(&mut self, now: Instant) {
         self.rounds += 1;
+        self.unanswered = true;
         let supply = self.note_supply(now);
         self.with_rate_change(now, |sender| {
             let segment = sender.segment.bytes();
@@ -264,6 +269,7 @@ impl Sender {
 
     /// When [`Sender::handle_timeout`] wants to be called next. (The time of the next packet is [`Sender::next_send`]'s.)
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Wake> {
         let no_feedback = self.timer.map(|at| Wake { at, reason: WakeReason::NoFeedback });
         let guard = self.guard.poll_timeout().map(|at| Wake { at, reason: WakeReason::Guard });
@@ -367,6 +373,13 @@ impl Sender {
         self.rounds
     }
 
+    /// Whether a packet sent now should ask the receiver for a report at once ([`crate::AfterExpiration::ReportAtOnce`]; how it
+    /// asks is the transport's).
+    #[must_use]
+    pub fn wants_report(&self) -> bool {
+        self.unanswered && self.settings.no_feedback.ask == AfterExpiration::ReportAtOnce
+    }
+
     /// The feedback taken in last.
     #[must_use]
     pub const fn latest_feedback(&self) -> Option<Feedback> {
@@ -390,6 +403,7 @@ impl Sender {
     fn take_feedback(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
         self.feedback_packets += 1;
         self.rounds += 1;
+        self.unanswered = false;
         self.latest_feedback = Some(feedback);
         // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
@@ -472,6 +486,7 @@ impl Sender {
     }
 
     /// The send time of the next packet.
+    #[inline]
     fn due(&self) -> Instant {
         self.pacing.next_send().max(self.interval.next_send())
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::{
-    BrokenPromise, Growth, Guarantee, NoFeedback, NoFeedbackCut, RateFloor, ReceiveLimit, SegmentSize,
-    SlowStart, Spacing, Target,
+    BrokenPromise, Growth, Guarantee, NoFeedback, RateFloor, ReceiveLimit, SegmentSize, SlowStart, Spacing,
+    Target,
 };
 use crate::equation::{Equation, RtoPolicy};
 use crate::revision::Revision;
@@ -395,7 +395,7 @@ fn floors() {
 #[test]
 fn another_nofeedback_rule() {
     let mut sender = sender_with(Revision::Rfc5348, |s| {
-        s.no_feedback = NoFeedback { round_trips: 3, factor: 0.8, cut: NoFeedbackCut::UpdateLimits };
+        s.no_feedback = NoFeedback { round_trips: 3, factor: 0.8, ..NoFeedback::default() };
     });
     sender.on_rtt_sample(at(0), RTT);
     send_all(&mut sender, 0, 100);
@@ -566,4 +566,24 @@ fn the_guarantee_holds_for_the_spacing() {
     let x = sender.computed_rate().bytes_per_sec();
     assert!((50_000.0..60_000.0).contains(&x), "{x}");
     assert_eq!(sender.sending_rate(), rate(50_000.0), "0.55 of X would be less");
+}
+
+/// In ns-2 the packets from an expiration to the next report ask for a report at once; RFC 5348's never do.
+#[test]
+fn an_expiration_asks_for_a_report() {
+    for (revision, asks) in
+        [(Revision::Ns2, true), (Revision::Rfc5348, false), (Revision::Sigcomm2000, false)]
+    {
+        let mut sender = sender_with(revision, |_| {});
+        sender.on_rtt_sample(at(0), RTT);
+        send_all(&mut sender, 0, 100);
+        feedback(&mut sender, 100, 0.0, 0.01);
+        assert!(!sender.wants_report(), "{revision:?}");
+        let expires = timer(&sender);
+        sender.on_sent(at(150), 1000);
+        sender.handle_timeout(at(expires));
+        assert_eq!(sender.wants_report(), asks, "{revision:?}");
+        feedback(&mut sender, expires + 1, 0.0, 0.01);
+        assert!(!sender.wants_report(), "{revision:?}");
+    }
 }

@@ -1,0 +1,212 @@
+//! Packets on links, in the order of their arrival at the far end.
+//!
+//! All links share one store with a place for each packet in the network, found by the packet's number in the arena; a link's
+//! ring is a list through it. Rings of their own would each keep room for the most they ever held.
+
+use super::line::Transmission;
+use crate::engine::arena::Slot;
+
+/// The places of all packets on links.
+#[derive(Debug, Default)]
+pub(crate) struct OnLinks {
+    places: Vec<OnLink>,
+}
+
+/// A packet on a link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OnLink {
+    pub(super) serial: u64,
+    pub(super) on_line: Transmission,
+    pub(super) size: u32,
+    /// The one behind it.
+    next: Slot,
+}
+
+/// The packets on one link.
+#[derive(Debug)]
+pub(super) struct Ring {
+    first: Slot,
+    last: Slot,
+    /// The first that is not known to have left the line.
+    sending: Slot,
+    /// How many before that one.
+    departed: u32,
+    len: u32,
+}
+
+impl OnLinks {
+    #[inline]
+    pub(super) fn get(&self, slot: Slot) -> Option<&OnLink> {
+        self.places.get(slot.index())
+    }
+
+    #[inline]
+    fn get_mut(&mut self, slot: Slot) -> Option<&mut OnLink> {
+        self.places.get_mut(slot.index())
+    }
+
+    #[inline]
+    fn put(&mut self, slot: Slot, held: OnLink) {
+        match self.get_mut(slot) {
+            Some(place) => *place = held,
+            None => self.grow(slot, held),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, slot: Slot, held: OnLink) {
+        if slot != Slot::NONE {
+            self.places.resize(slot.index() + 1, held);
+        }
+    }
+}
+
+impl Ring {
+    pub(super) fn new() -> Self {
+        Self { first: Slot::NONE, last: Slot::NONE, sending: Slot::NONE, departed: 0, len: 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn push_back(
+        &mut self,
+        all: &mut OnLinks,
+        slot: Slot,
+        serial: u64,
+        on_line: Transmission,
+        size: u32,
+    ) {
+        all.put(slot, OnLink { serial, on_line, size, next: Slot::NONE });
+        match all.get_mut(self.last) {
+            Some(last) => last.next = slot,
+            None => self.first = slot,
+        }
+        self.last = slot;
+        self.len += 1;
+        if self.sending == Slot::NONE {
+            self.sending = slot;
+        }
+    }
+
+    /// The first packet; whether it was known to have left the line.
+    #[inline]
+    pub(super) fn pop_front(&mut self, all: &OnLinks) -> Option<Popped> {
+        let slot = self.first;
+        let OnLink { next, size, .. } = *all.get(slot)?;
+        self.first = next;
+        if next == Slot::NONE {
+            self.last = Slot::NONE;
+        }
+        self.len -= 1;
+        let known = self.departed > 0;
+        if known {
+            self.departed -= 1;
+        } else {
+            self.sending = next;
+        }
+        Some(Popped { slot, size, place: if known { Place::Departed } else { Place::OnLine } })
+    }
+
+    #[inline]
+    pub(super) fn front<'a>(&self, all: &'a OnLinks) -> Option<&'a OnLink> {
+        all.get(self.first)
+    }
+
+    /// The first that is not known to have left the line.
+    #[inline]
+    pub(super) fn sending<'a>(&self, all: &'a OnLinks) -> Option<&'a OnLink> {
+        all.get(self.sending)
+    }
+
+    /// That one is now known to have left.
+    #[inline]
+    pub(super) fn depart(&mut self, all: &OnLinks) {
+        if let Some(sending) = all.get(self.sending) {
+            self.sending = sending.next;
+            self.departed += 1;
+        }
+    }
+
+    /// How many are not known to have left the line.
+    #[inline]
+    pub(super) fn on_line(&self) -> u64 {
+        u64::from(self.len - self.departed)
+    }
+
+    pub(super) fn iter<'a>(&self, all: &'a OnLinks) -> impl Iterator<Item = &'a OnLink> {
+        core::iter::successors(all.get(self.first), |held| all.get(held.next))
+    }
+
+    /// Changes those that are not known to have left the line, the first first.
+    pub(super) fn change_on_line(&self, all: &mut OnLinks, mut change: impl FnMut(&mut OnLink)) {
+        let mut at = self.sending;
+        while let Some(held) = all.get_mut(at) {
+            change(held);
+            at = held.next;
+        }
+    }
+}
+
+/// What was taken from the front of a ring.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Popped {
+    pub(super) slot: Slot,
+    pub(super) size: u32,
+    pub(super) place: Place,
+}
+
+/// Where a packet was last known to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Departed,
+    OnLine,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::arena::Arena;
+    use crate::packet::test_packet;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+    use tfrc_units::Instant;
+
+    proptest! {
+        /// Two rings in one store, against queues of their own: what is put in comes out in order, with what is known of it.
+        #[test]
+        fn as_queues_of_their_own(steps in prop::collection::vec((0_usize..2, 0_u8..4), 1..200)) {
+            let (mut packets, mut all) = (Arena::new(), OnLinks::default());
+            let mut rings = [Ring::new(), Ring::new()];
+            let mut plain: [(VecDeque<u32>, usize); 2] = Default::default();
+            let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
+            for (size, (which, step)) in (0_u32..).zip(steps) {
+                let (Some(ring), Some((queue, departed))) = (rings.get_mut(which), plain.get_mut(which)) else { break };
+                match step {
+                    0 | 1 => {
+                        let Some(slot) = packets.put(test_packet()) else { break };
+                        ring.push_back(&mut all, slot, u64::from(size), on_line, size);
+                        queue.push_back(size);
+                    }
+                    2 => {
+                        ring.depart(&all);
+                        *departed = queue.len().min(*departed + 1);
+                    }
+                    _ => {
+                        let popped = ring.pop_front(&all);
+                        let place = if *departed > 0 { Place::Departed } else { Place::OnLine };
+                        let wanted = queue.pop_front().map(|size| (size, place));
+                        prop_assert_eq!(popped.map(|popped| (popped.size, popped.place)), wanted);
+                        *departed = departed.saturating_sub(1);
+                        popped.and_then(|popped| packets.take(popped.slot));
+                    }
+                }
+                prop_assert_eq!(ring.sending(&all).map(|held| held.size), queue.get(*departed).copied());
+                prop_assert_eq!(ring.front(&all).map(|held| held.size), queue.front().copied());
+                prop_assert_eq!(ring.on_line(), u64::try_from(queue.len() - *departed).unwrap_or(0));
+                prop_assert!(ring.iter(&all).map(|held| held.size).eq(queue.iter().copied()));
+                let mut changed = Vec::new();
+                ring.change_on_line(&mut all, |held| changed.push(held.size));
+                prop_assert!(changed.iter().eq(queue.iter().skip(*departed)));
+            }
+        }
+    }
+}
