@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use tfrc_sim::tcp::{
     Ack, AckKind, Acks, Block, Connection, Data, EcnAtOne, EcnEcho, EcnMode, FastConvergence, Increase,
     InitialWindow, LimitedTransmit, LostSyn, PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit,
-    Repeat, RttArithmetic, SackAtTimeout, Sender, Settings, Shrink, Sink, SynMode, Timestamps, Transfer,
-    Variant,
+    Repeat, RttArithmetic, SackAtTimeout, Sender, Settings, Shrink, Sink, SynMode, TimestampBackoff,
+    Timestamps, Transfer, Variant,
 };
 use tfrc_sim::{Ecn, Seed, Stream};
 use tfrc_units::{Duration, Instant};
@@ -37,6 +37,7 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
         acks: pick(bits, 14, Acks::Each, Acks::Delayed(Duration::from_millis(200))),
         fast_convergence: pick(bits, 16, FastConvergence::On, FastConvergence::Off),
         rtt_arithmetic: pick(bits, 15, RttArithmetic::Exact, RttArithmetic::FixedPoint),
+        timestamp_backoff: pick(bits, 19, TimestampBackoff::AnySample, TimestampBackoff::NewData),
         ecn_at_one: pick(bits, 17, EcnAtOne::Wait, EcnAtOne::BackOff),
         lost_syn: pick(bits, 18, LostSyn::Forgotten, LostSyn::AsSegment),
         ..Settings::rfc(variant)
@@ -178,7 +179,7 @@ proptest! {
 
     #[test]
     fn all_arrives_once_and_it_ends(
-        variant in any_variant(), bits in 0_u32..1 << 19, window in 1_u32..80,
+        variant in any_variant(), bits in 0_u32..1 << 20, window in 1_u32..80,
         max_burst in prop::option::of(1_u32..5),
         bytes in 0_u64..200_000, seed in any::<u64>(),
         loss in 0.0..0.6, repeat in 0.0..0.3, mark in 0.0..0.3, jitter_ms in 0_u64..300,
@@ -189,7 +190,7 @@ proptest! {
     /// Acknowledgements of any content: no panic, windows stay sensible, nothing beyond the receiver's window.
     #[test]
     fn any_acknowledgement_is_borne(
-        variant in any_variant(), bits in 0_u32..1 << 19,
+        variant in any_variant(), bits in 0_u32..1 << 20,
         acks in prop::collection::vec(
             (0_u32..40, prop::array::uniform6(0_u32..50), any::<bool>(), 0_u64..500, any::<bool>()), 0..60),
     ) {

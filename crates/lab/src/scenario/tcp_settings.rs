@@ -4,7 +4,7 @@
 use tfrc_sim::tcp::{
     Acks, EcnAtOne, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, OptionBytes,
     PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout,
-    Settings, Shrink, SynMode, Timestamps, Variant,
+    Settings, Shrink, SynMode, TimestampBackoff, Timestamps, Variant,
 };
 
 use super::axis::{Axis, Wrong, bytes, quantity, time, whole, words};
@@ -110,6 +110,10 @@ pub(super) const AXES: &[Axis<Settings>] = &[
     words!("ecn", |s| s.ecn, { "off" => EcnMode::Off, "on" => EcnMode::On }),
     words!("ecn_at_one", |s| s.ecn_at_one, { "wait" => EcnAtOne::Wait, "back-off" => EcnAtOne::BackOff }),
     words!("timestamps", |s| s.timestamps, { "off" => Timestamps::Off, "on" => Timestamps::On }),
+    words!("timestamp_backoff", |s| s.timestamp_backoff, {
+        "any-sample" => TimestampBackoff::AnySample,
+        "new-data" => TimestampBackoff::NewData,
+    }),
     words!("syn", |s| s.syn, { "off" => SynMode::Off, "on" => SynMode::On }),
     words!("lost_syn", |s| s.lost_syn, {
         "forgotten" => LostSyn::Forgotten,

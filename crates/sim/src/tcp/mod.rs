@@ -25,7 +25,7 @@ pub use sender::{Sender, Transfer};
 pub use settings::{
     Acks, EcnAtOne, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, OptionBytes,
     PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout,
-    Settings, Shrink, SynMode, Timestamps, Variant,
+    Settings, Shrink, SynMode, TimestampBackoff, Timestamps, Variant,
 };
 pub use sink::{Sink, SinkStats};
 pub use stats::{SenderStats, WindowSample};

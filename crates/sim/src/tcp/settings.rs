@@ -255,6 +255,17 @@ pub enum SynMode {
     On,
 }
 
+/// What ends the doubling of the timeout where every acknowledgement is a sample ([`Timestamps::On`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimestampBackoff {
+    /// Any sample: a timestamp tells which transmission it is of (RFC 6298 §3, §5 (5.7)).
+    AnySample,
+    /// Only the acknowledgement of something sent after the timeout (ns-2.35 with `ts_resetRTO_` false, its default; seen in
+    /// traces of its `backoff_`).
+    NewData,
+}
+
 /// Whether segments carry the time (RFC 7323 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -310,6 +321,8 @@ pub struct Settings {
     pub ecn: EcnMode,
     /// See [`Timestamps`].
     pub timestamps: Timestamps,
+    /// See [`TimestampBackoff`].
+    pub timestamp_backoff: TimestampBackoff,
     /// See [`EcnAtOne`].
     pub ecn_at_one: EcnAtOne,
     /// See [`SynMode`].
@@ -359,6 +372,7 @@ impl Settings {
             ecn: EcnMode::Off,
             ecn_at_one: EcnAtOne::Wait,
             timestamps: Timestamps::Off,
+            timestamp_backoff: TimestampBackoff::AnySample,
             syn: SynMode::On,
             lost_syn: LostSyn::Forgotten,
             acks: Acks::Delayed(Duration::from_millis(200)),
@@ -393,6 +407,7 @@ impl Settings {
             recovery_exit: RecoveryExit::Grown,
             pipe: Pipe::Counter,
             ecn_at_one: EcnAtOne::BackOff,
+            timestamp_backoff: TimestampBackoff::NewData,
             lost_syn: LostSyn::AsSegment,
             acks: Acks::Each,
             initial_rto: Duration::from_secs(3),

@@ -6,7 +6,8 @@ use super::{Phase, Recovery, Sender};
 use crate::tcp::rto::Backoff;
 use crate::tcp::segment::{Ack, EcnEcho};
 use crate::tcp::settings::{
-    EcnAtOne, EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, Pipe, RecoveryExit, Repeat, Variant,
+    EcnAtOne, EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, Pipe, RecoveryExit, Repeat,
+    TimestampBackoff, Variant,
 };
 use crate::tcp::window::Cut;
 
@@ -70,7 +71,15 @@ impl Sender {
     }
 
     fn take_sample(&mut self, now: Instant, ack: &Ack, echo: EcnEcho) {
+        let mut backoff = match (self.settings.ecn_at_one, echo) {
+            (EcnAtOne::BackOff, EcnEcho::Congestion) => Backoff::Keep,
+            _ => Backoff::End,
+        };
         let sent = if let Some(stamp) = ack.echo {
+            if self.settings.timestamp_backoff == TimestampBackoff::NewData && ack.next <= self.timeout_point
+            {
+                backoff = Backoff::Keep;
+            }
             stamp.at()
         } else if let Some((seq, at)) = self.timed
             && ack.next > seq
@@ -79,10 +88,6 @@ impl Sender {
             at
         } else {
             return;
-        };
-        let backoff = match (self.settings.ecn_at_one, echo) {
-            (EcnAtOne::BackOff, EcnEcho::Congestion) => Backoff::Keep,
-            _ => Backoff::End,
         };
         self.sample_rtt(now.saturating_since(sent), backoff);
     }

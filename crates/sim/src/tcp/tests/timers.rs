@@ -152,3 +152,32 @@ fn a_lost_syn_counts_as_a_segment_in_ns2() {
     ",
     );
 }
+
+#[test]
+fn with_timestamps_ns2_keeps_its_timer_doubled_until_new_data_is_acknowledged() {
+    // Trace of ns-2.35's `backoff_` with `timestamps_` (10 Mbit/s, 50 ms): after two timeouts it is 4, also when what was sent
+    // before them is acknowledged, and 1 when the first segment sent after them is. Here segments 1 and 2 are lost, 1 again after
+    // the first timeout, and what follows its arrival at 1.1 s, whose timer tells of the doubling.
+    for (timestamp_backoff, doubled) in
+        [(TimestampBackoff::NewData, true), (TimestampBackoff::AnySample, false)]
+    {
+        let settings = Settings {
+            syn: SynMode::Off,
+            initial_window: InitialWindow::Segments(1),
+            timestamps: Timestamps::On,
+            timestamp_backoff,
+            ..Settings::ns2(Variant::Sack)
+        };
+        let mut ladder = Ladder::ran(settings, Transfer::Segments(40), &[2, 3, 4, 6, 7], 4000);
+        let times: Vec<u64> = ladder
+            .steps()
+            .lines()
+            .filter(|step| step.contains("timeout"))
+            .filter_map(|step| step.split(':').next()?.parse().ok())
+            .collect();
+        assert_eq!(times.get(..2), Some(&[400, 1000][..]), "{timestamp_backoff:?}");
+        let third = times.get(2).copied().unwrap_or_default();
+        let expected = if doubled { 1900..=2400 } else { 1300..=1500 };
+        assert!(expected.contains(&third), "{timestamp_backoff:?} {times:?}");
+    }
+}
