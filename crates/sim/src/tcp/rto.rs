@@ -1,6 +1,6 @@
 //! The retransmission timeout (RFC 6298).
 
-use tfrc_units::{Duration, f64_from_u64, u64_from_f64};
+use tfrc_units::{Duration, Instant, f64_from_u64, u64_from_f64};
 
 use super::settings::{RttArithmetic, Settings};
 
@@ -28,6 +28,38 @@ enum Estimate {
     None,
 }
 
+/// A round trip as it was measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoundTrip {
+    pub(crate) sent: Instant,
+    pub(crate) back: Instant,
+    pub(crate) by: Measure,
+}
+
+/// What a clock of ticks makes of a round trip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// The ticks that pass meanwhile: of 1.4 ticks one or two.
+    Clock,
+    /// The time that a timestamp tells, to the nearest tick.
+    Stamp,
+}
+
+impl RoundTrip {
+    pub(crate) const fn time(self) -> Duration {
+        self.back.saturating_since(self.sent)
+    }
+
+    fn ticks(self, tick: Duration) -> i64 {
+        let tick = tick.as_nanos().max(1);
+        let passed = match self.by {
+            Measure::Clock => (self.back.as_nanos() / tick).saturating_sub(self.sent.as_nanos() / tick),
+            Measure::Stamp => self.time().as_nanos().saturating_add(tick / 2) / tick,
+        };
+        i64::try_from(passed).unwrap_or(i64::MAX)
+    }
+}
+
 /// Whether a sample ends the doubling of the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backoff {
@@ -45,7 +77,7 @@ impl Rto {
     }
 
     /// A round-trip time of data that was sent once (RFC 6298 §5 (5.7), note).
-    pub(crate) fn sample(&mut self, rtt: Duration, backoff: Backoff, settings: &Settings) {
+    pub(crate) fn sample(&mut self, trip: RoundTrip, backoff: Backoff, settings: &Settings) {
         if backoff == Backoff::End {
             self.doublings = 0;
         }
@@ -53,10 +85,10 @@ impl Rto {
             self.estimate = Estimate::None;
         }
         self.estimate = match settings.rtt_arithmetic {
-            RttArithmetic::Exact => self.exact(rtt.as_secs_f64()),
-            RttArithmetic::FixedPoint => self.fixed(ticks(rtt, settings.tick)),
+            RttArithmetic::Exact => self.exact(trip.time().as_secs_f64()),
+            RttArithmetic::FixedPoint => self.fixed(trip.ticks(settings.tick)),
             RttArithmetic::WholeTicks => {
-                let ticks = u32::try_from(ticks(rtt, settings.tick)).unwrap_or(u32::MAX);
+                let ticks = u32::try_from(trip.ticks(settings.tick)).unwrap_or(u32::MAX);
                 self.exact(f64::from(ticks) * settings.tick.as_secs_f64())
             }
         };
@@ -131,12 +163,6 @@ impl Rto {
     }
 }
 
-/// The nearest number of ticks.
-fn ticks(rtt: Duration, tick: Duration) -> i64 {
-    let tick = tick.as_nanos().max(1);
-    i64::try_from(rtt.as_nanos().saturating_add(tick / 2) / tick).unwrap_or(i64::MAX)
-}
-
 fn eighths(x: i64, tick: Duration) -> Duration {
     let x = u64::try_from(x.max(0)).unwrap_or(u64::MAX);
     Duration::from_nanos((tick.as_nanos().saturating_mul(x)) / 8)
@@ -149,6 +175,11 @@ mod tests {
 
     const fn ms(x: u64) -> Duration {
         Duration::from_millis(x)
+    }
+
+    /// A round trip of so many milliseconds, as a timestamp tells it.
+    const fn stamped(time: u64) -> RoundTrip {
+        RoundTrip { sent: Instant::ZERO, back: Instant::from_nanos(time * 1_000_000), by: Measure::Stamp }
     }
 
     fn settings(arithmetic: RttArithmetic) -> Settings {
@@ -167,9 +198,9 @@ mod tests {
         let s = settings(RttArithmetic::Exact);
         let mut rto = Rto::new(&s);
         assert_eq!(rto.timeout(), ms(1000));
-        rto.sample(ms(100), Backoff::End, &s);
+        rto.sample(stamped(100), Backoff::End, &s);
         assert_eq!(rto.timeout(), ms(300));
-        rto.sample(ms(140), Backoff::End, &s);
+        rto.sample(stamped(140), Backoff::End, &s);
         assert!(rto.timeout().as_nanos().abs_diff(295_000_000) <= 1);
         assert!(rto.srtt(&s).is_some_and(|x| x.as_nanos().abs_diff(105_000_000) <= 1));
     }
@@ -179,7 +210,7 @@ mod tests {
         let s = settings(RttArithmetic::Exact);
         let mut rto = Rto::new(&s);
         for _ in 0..100 {
-            rto.sample(ms(100), Backoff::End, &s);
+            rto.sample(stamped(100), Backoff::End, &s);
         }
         assert!(rto.timeout().as_nanos().abs_diff(110_000_000) <= 1);
     }
@@ -188,7 +219,7 @@ mod tests {
     fn minimum_maximum_and_backoff() {
         let s = Settings { min_rto: ms(1000), ..settings(RttArithmetic::Exact) };
         let mut rto = Rto::new(&s);
-        rto.sample(ms(100), Backoff::End, &s);
+        rto.sample(stamped(100), Backoff::End, &s);
         let mut seen = Vec::new();
         for _ in 0..8 {
             seen.push(rto.timeout().as_nanos() / 1_000_000_000);
@@ -196,7 +227,7 @@ mod tests {
         }
         // RFC 6298 §2.4, §5 (5.5), §2.5: 1 s, doubled, at most 60 s.
         assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60]);
-        rto.sample(ms(100), Backoff::End, &s);
+        rto.sample(stamped(100), Backoff::End, &s);
         assert_eq!(rto.timeout(), ms(1000));
     }
 
@@ -205,10 +236,10 @@ mod tests {
         // ns2-facts.md §1: on a steady path the timeout becomes (round(R/tick) + 3) ticks; here R = 243 ms.
         let s = settings(RttArithmetic::FixedPoint);
         let mut rto = Rto::new(&s);
-        rto.sample(ms(243), Backoff::End, &s);
+        rto.sample(stamped(243), Backoff::End, &s);
         assert_eq!(rto.timeout(), ms(720)); // 24 + 4·12 ticks
         for _ in 0..100 {
-            rto.sample(ms(243), Backoff::End, &s);
+            rto.sample(stamped(243), Backoff::End, &s);
         }
         assert_eq!(rto.timeout(), ms(270));
         assert_eq!(rto.srtt(&s), Some(ms(240)));
@@ -218,7 +249,7 @@ mod tests {
     fn samples_in_whole_ticks() {
         let s = settings(RttArithmetic::WholeTicks);
         let mut rto = Rto::new(&s);
-        rto.sample(ms(243), Backoff::End, &s);
+        rto.sample(stamped(243), Backoff::End, &s);
         assert_eq!(rto.timeout(), ms(720));
     }
 
@@ -233,14 +264,25 @@ mod tests {
             let s = settings(arithmetic);
             let mut rto = Rto::new(&s);
             for _ in 0..40 {
-                rto.sample(ms(100), Backoff::End, &s);
+                rto.sample(stamped(100), Backoff::End, &s);
             }
             let steady = rto.timeout();
             for _ in 0..doublings {
                 rto.back_off(&s);
             }
-            rto.sample(ms(100), Backoff::End, &s);
+            rto.sample(stamped(100), Backoff::End, &s);
             assert_eq!(rto.timeout(), expected.map_or(steady, ms), "{arithmetic:?} {doublings}");
         }
+    }
+
+    #[test]
+    fn a_clock_of_ticks_counts_what_passes() {
+        // Trace of ns-2.35's `rtt_` with ticks of 100 ms on a path of 140.8 ms: samples of 100 and 200 ms.
+        let tick = ms(100);
+        let trips = (0..7).map(|n| {
+            let sent = Instant::from_nanos(30_000_000 + n * 140_860_000);
+            RoundTrip { sent, back: sent + Duration::from_nanos(140_860_000), by: Measure::Clock }.ticks(tick)
+        });
+        assert_eq!(trips.collect::<Vec<_>>(), [1, 2, 1, 1, 2, 1, 2]);
     }
 }

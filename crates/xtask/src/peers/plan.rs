@@ -18,7 +18,7 @@ pub(super) struct Table {
 /// Seeds where runs of one seed are like those of any other.
 const SEEDS: u32 = 10;
 /// Seeds where round-trip times and phases, which a seed fixes, decide more than the length of a run.
-const MANY_SEEDS: u32 = 60;
+const MANY_SEEDS: u32 = 40;
 
 /// The same experiment on both sides.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use tfrc_units::Instant;
 
 use super::{Phase, Recovery, Sender};
-use crate::tcp::rto::Backoff;
+use crate::tcp::rto::{Backoff, Measure, RoundTrip};
 use crate::tcp::segment::{Ack, EcnEcho};
 use crate::tcp::settings::{
     EcnAtOne, EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, Pipe, RecoveryExit, Repeat,
@@ -75,21 +75,21 @@ impl Sender {
             (EcnAtOne::BackOff, EcnEcho::Congestion) => Backoff::Keep,
             _ => Backoff::End,
         };
-        let sent = if let Some(stamp) = ack.echo {
+        let (sent, by) = if let Some(stamp) = ack.echo {
             if self.settings.timestamp_backoff == TimestampBackoff::NewData && ack.next <= self.timeout_point
             {
                 backoff = Backoff::Keep;
             }
-            stamp.at()
+            (stamp.at(), Measure::Stamp)
         } else if let Some((seq, at)) = self.timed
             && ack.next > seq
         {
             self.timed = None;
-            at
+            (at, Measure::Clock)
         } else {
             return;
         };
-        self.sample_rtt(now.saturating_since(sent), backoff);
+        self.sample_rtt(RoundTrip { sent, back: now, by }, backoff);
     }
 
     /// Data that was outstanding is acknowledged: Tahoe, Reno, NewReno.

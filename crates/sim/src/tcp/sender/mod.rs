@@ -8,7 +8,7 @@ mod selective;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use self::selective::Selective;
-use super::rto::{Backoff, Rto};
+use super::rto::{Backoff, Measure, RoundTrip, Rto};
 use super::scoreboard::Scoreboard;
 use super::segment::{Ack, AckKind, Connection, Data, DataKind, Fin, Reduced, Stamp};
 use super::settings::{
@@ -203,7 +203,9 @@ impl Sender {
             }
             (Phase::SynSent, AckKind::SynAck) => {
                 match self.syn {
-                    Syn::Once(at) => self.sample_rtt(now.saturating_since(at), Backoff::End),
+                    Syn::Once(sent) => {
+                        self.sample_rtt(RoundTrip { sent, back: now, by: Measure::Clock }, Backoff::End);
+                    }
                     Syn::Again | Syn::None => self.open_late(),
                 }
                 self.open(now);
@@ -477,10 +479,10 @@ impl Sender {
         &self.trace
     }
 
-    fn sample_rtt(&mut self, rtt: Duration, backoff: Backoff) {
+    fn sample_rtt(&mut self, trip: RoundTrip, backoff: Backoff) {
         self.stats.rtt_samples += 1;
-        self.stats.rtt_sum += rtt;
-        self.rto.sample(rtt, backoff, &self.settings);
+        self.stats.rtt_sum += trip.time();
+        self.rto.sample(trip, backoff, &self.settings);
     }
 
     #[inline]
