@@ -105,4 +105,6 @@
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
   const linked = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (linked && linked.tagName === "DETAILS") linked.open = true;
+  // What a browser has opened before this ran, as after a reload.
+  redraw();
 })();
