@@ -32,6 +32,19 @@ proc apply_overrides {s} {
         [string range $rest 0 [expr $j-1]] set [string range $rest [expr $j+1] end] $val
     }
 }
+# RED that counts packets or, in byte mode, bytes; with thresholds of its own (adaptive) or these.
+proc red_defaults {mode pkt minth maxth} {
+    Queue/RED set bytes_ [expr {$mode == "byte"}]
+    Queue/RED set queue_in_bytes_ [expr {$mode == "byte"}]
+    Queue/RED set mean_pktsize_ $pkt
+    if {$mode == "adaptive"} {
+        Queue/RED set adaptive_ 1
+    } else {
+        Queue/RED set thresh_ $minth
+        Queue/RED set maxthresh_ $maxth
+        Queue/RED set q_weight_ 0.002
+    }
+}
 proc timed_run {ns stop fin} {
     $ns at $stop "finish_run $fin"
     $ns run

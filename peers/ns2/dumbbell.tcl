@@ -7,16 +7,7 @@ parse_args {bw 15 ntcp 16 ntfrc 16 q droptail mode pkt qlen 100 minth 10 maxth 5
 seed_all $opt(seed)
 Agent/TCP set window_ $opt(win)
 Agent/TFRC set packetSize_ [expr $opt(pkt)-32]
-Queue/RED set bytes_ [expr {$opt(mode) == "byte"}]
-Queue/RED set queue_in_bytes_ [expr {$opt(mode) == "byte"}]
-Queue/RED set mean_pktsize_ $opt(pkt)
-if {$opt(mode) == "adaptive"} {
-    Queue/RED set adaptive_ 1
-} else {
-    Queue/RED set thresh_ $opt(minth)
-    Queue/RED set maxthresh_ $opt(maxth)
-    Queue/RED set q_weight_ 0.002
-}
+red_defaults $opt(mode) $opt(pkt) $opt(minth) $opt(maxth)
 apply_overrides $opt(overrides)
 set ns [new Simulator]
 set r1 [$ns node]; set r2 [$ns node]

@@ -10,12 +10,7 @@ if {$opt(era) == 2000} {
     apply_overrides "Agent/TCP:windowInit_:1,Agent/TCP:singledup_:0,Agent/TCP:tcpTick_:0.1,Agent/TCP:precisionReduce_:false,Agent/TCP:syn_:false"
 }
 Agent/TFRC set packetSize_ [expr $opt(pkt)-32]
-Queue/RED set bytes_ false
-Queue/RED set queue_in_bytes_ false
-Queue/RED set mean_pktsize_ $opt(pkt)
-Queue/RED set thresh_ $opt(minth)
-Queue/RED set maxthresh_ $opt(maxth)
-Queue/RED set q_weight_ 0.002
+red_defaults pkt $opt(pkt) $opt(minth) $opt(maxth)
 apply_overrides $opt(overrides)
 set ns [new Simulator]
 set r1 [$ns node]; set r2 [$ns node]
