@@ -62,7 +62,7 @@ pub mod wire;
 
 pub use ccid::{Ccid, SkippedNumbers, Verification};
 pub use connection::{
-    Closed, ClosedBy, Connection, ConnectionConfig, EcnSending, Encapsulation, Event, FeedbackProfile,
+    Cause, Closed, ClosedBy, Connection, ConnectionConfig, EcnSending, Encapsulation, Event, FeedbackProfile,
     PathError, PathMtuDiscovery, Received, SendError, Silence, State, Stats, Transmit, Wake, WakeReason,
 };
 pub use endpoint::{

@@ -6,7 +6,7 @@ use alloc::string::String;
 use tfrc_units::{Duration, Instant};
 
 use super::timers::expired;
-use super::{Closed, ClosedBy, Connection, Due, DueReset, Event, MAX_TEXT, Outcome, State};
+use super::{Cause, Closed, ClosedBy, Connection, Due, DueReset, Event, MAX_TEXT, Outcome, State};
 use crate::feature::Role;
 use crate::wire::{Reset, ResetCode};
 
@@ -21,7 +21,9 @@ impl Connection {
     pub fn close(&mut self, now: Instant) {
         let now = self.advance(now);
         match self.state {
-            State::Request | State::Respond => self.break_off(Reset::new(ResetCode::Aborted), ""),
+            State::Request | State::Respond => {
+                self.break_off(Reset::new(ResetCode::Aborted), Cause::Application, "");
+            }
             State::PartOpen | State::Open => self.start_closing(now, State::Closing),
             State::CloseReceived => self.accept_close(now),
             State::CloseReq | State::Closing | State::Closed => {}
@@ -49,7 +51,7 @@ impl Connection {
     /// Breaks the connection off with a Reset of this code.
     pub fn abort(&mut self, now: Instant, code: ResetCode) {
         self.advance(now);
-        self.break_off(Reset::new(code), "");
+        self.break_off(Reset::new(code), Cause::Application, "");
     }
 
     /// Sets the text that our final Reset carries to the peer (RFC 4340 §5.6), cut to 200 bytes.
@@ -101,7 +103,8 @@ impl Connection {
 
     pub(super) fn close_timeout(&mut self, now: Instant) {
         if expired(&mut self.timers.close_limit, now) {
-            self.break_off(Reset::new(ResetCode::Aborted), "the close was not answered in time");
+            let cause = Cause::CloseUnanswered(self.config.close_timeout);
+            self.break_off(Reset::new(ResetCode::Aborted), cause, "the close was not answered in time");
             return;
         }
         if expired(&mut self.timers.close, now) && matches!(self.state, State::Closing | State::CloseReq) {
@@ -114,20 +117,21 @@ impl Connection {
 
     fn answer_close(&mut self) {
         let by = if self.state == State::CloseReceived { ClosedBy::Peer } else { ClosedBy::Us };
-        self.finish_with_reset(Reset::new(ResetCode::Closed), self.closing_text.clone(), by);
+        let reset = Reset::new(ResetCode::Closed);
+        self.finish_with_reset(reset, self.closing_text.clone(), by, Cause::Agreed);
     }
 
     /// Ends the connection with a Reset; `why` is its text unless the application has set one.
-    pub(super) fn break_off(&mut self, reset: Reset, why: &str) {
+    pub(super) fn break_off(&mut self, reset: Reset, cause: Cause, why: &str) {
         if self.state == State::Closed {
             return;
         }
         let text = if self.closing_text.is_empty() { why.to_owned() } else { self.closing_text.clone() };
-        self.finish_with_reset(reset, text, ClosedBy::OurReset);
+        self.finish_with_reset(reset, text, ClosedBy::OurReset, cause);
     }
 
-    fn finish_with_reset(&mut self, reset: Reset, text: String, by: ClosedBy) {
-        self.finish(by, reset.code, None, Outcome::SentReset { reset, text: text.clone() });
+    fn finish_with_reset(&mut self, reset: Reset, text: String, by: ClosedBy, cause: Cause) {
+        self.finish(by, reset.code, cause, None, Outcome::SentReset { reset, text: text.clone() });
         self.due = Due { reset: Some(DueReset { reset, ack: None, text }), ..Due::default() };
     }
 
@@ -135,21 +139,34 @@ impl Connection {
     pub(super) fn on_reset(&mut self, reset: Reset, text: &[u8]) {
         let text =
             core::str::from_utf8(cut_bytes(text)).ok().filter(|text| !text.is_empty()).map(ToOwned::to_owned);
-        let by = match (self.state, reset.code) {
-            (State::Closing | State::CloseReq, ResetCode::Closed) => ClosedBy::Us,
-            _ => ClosedBy::PeerReset,
+        let (by, cause) = match (self.state, reset.code) {
+            (State::Closing | State::CloseReq, ResetCode::Closed) => (ClosedBy::Us, Cause::Agreed),
+            _ => (ClosedBy::PeerReset, Cause::PeerReset),
         };
-        self.finish(by, reset.code, text, Outcome::ReceivedReset);
+        self.finish(by, reset.code, cause, text, Outcome::ReceivedReset);
         self.due = Due::default();
     }
 
     /// Nobody is there who could answer, so nothing more is sent.
     pub(super) fn on_unreachable(&mut self) {
-        self.finish(ClosedBy::Unreachable, ResetCode::Aborted, None, Outcome::ReceivedReset);
+        self.finish(
+            ClosedBy::Unreachable,
+            ResetCode::Aborted,
+            Cause::PeerAbsent,
+            None,
+            Outcome::ReceivedReset,
+        );
         self.due = Due::default();
     }
 
-    fn finish(&mut self, by: ClosedBy, code: ResetCode, text: Option<String>, outcome: Outcome) {
+    fn finish(
+        &mut self,
+        by: ClosedBy,
+        code: ResetCode,
+        cause: Cause,
+        text: Option<String>,
+        outcome: Outcome,
+    ) {
         self.state = State::Closed;
         self.pending = None;
         self.report = None;
@@ -157,6 +174,7 @@ impl Connection {
         self.events.push_back(Event::Closed(Closed {
             by,
             code,
+            cause,
             text,
             peer_sent_data_packets: self.ledger.data_sent(),
         }));

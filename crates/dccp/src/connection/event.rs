@@ -1,6 +1,7 @@
 use alloc::string::String;
 
 use tfrc::RateChange;
+use tfrc_units::Duration;
 
 use crate::wire::{ResetCode, ServiceCode};
 
@@ -32,6 +33,8 @@ pub struct Closed {
     pub by: ClosedBy,
     /// The Reset Code with which it ended; [`ResetCode::Closed`] if all went well.
     pub code: ResetCode,
+    /// Why, beyond the Reset Code.
+    pub cause: Cause,
     /// The text that the peer's Reset carried.
     pub text: Option<String>,
     /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts tell.
@@ -51,6 +54,28 @@ pub enum ClosedBy {
     PeerReset,
     /// The network says that nobody listens there; only before the first answer.
     Unreachable,
+}
+
+/// The reason for the end of a connection, as this end knows it. Durations are how long it had lasted when this end gave up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// One end closed and the other agreed (RFC 4340 §8.3).
+    Agreed,
+    /// The application of this end broke it off.
+    Application,
+    /// This end closed, and no answer came.
+    CloseUnanswered(Duration),
+    /// The handshake was not completed.
+    HandshakeIncomplete(Duration),
+    /// The network reports that nobody listens at the peer's address.
+    PeerAbsent,
+    /// The peer's Reset ended it; its code and text say more.
+    PeerReset,
+    /// The peer broke a rule of the protocol.
+    Protocol,
+    /// Nothing valid came from the peer.
+    Silence(Duration),
 }
 
 /// What the network says about a packet that was sent, such as an ICMP message.

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use tfrc_units::{Duration, Instant, SeqNo48};
 
 use super::timers::expired;
-use super::{Connection, ConnectionConfig, Event, Ledger, Ports, State};
+use super::{Cause, Connection, ConnectionConfig, Event, Ledger, Ports, State};
 use crate::feature::Role;
 use crate::secret::{self, Purpose};
 use crate::wire::{Reset, ResetCode};
@@ -132,7 +132,13 @@ impl Connection {
 
     pub(super) fn handshake_timeout(&mut self, now: Instant) {
         if expired(&mut self.timers.handshake_limit, now) {
-            self.break_off(Reset::new(ResetCode::Aborted), "the handshake was not completed in time");
+            let patience = match self.state {
+                State::Request => self.config.connect_timeout,
+                State::Respond => self.config.respond_timeout,
+                _ => PART_OPEN_LIMIT,
+            };
+            let cause = Cause::HandshakeIncomplete(patience);
+            self.break_off(Reset::new(ResetCode::Aborted), cause, "the handshake was not completed in time");
             return;
         }
         if !expired(&mut self.timers.handshake, now) {

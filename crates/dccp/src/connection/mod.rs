@@ -34,7 +34,7 @@ use tfrc_units::{Duration, Instant, SeqNo48};
 
 pub use api::SendError;
 pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
-pub use event::{Closed, ClosedBy, Event, PathError};
+pub use event::{Cause, Closed, ClosedBy, Event, PathError};
 pub use pmtu::PathMtuDiscovery;
 pub use queue::Received;
 pub use state::State;

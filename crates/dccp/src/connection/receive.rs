@@ -6,7 +6,7 @@ use tfrc_units::{Ecn, Instant, SeqNo48};
 
 use super::options::Gathered;
 use super::seq::Activity;
-use super::{Connection, DueReset, Event, Ledger, Received, State};
+use super::{Cause, Connection, DueReset, Event, Ledger, Received, State};
 use crate::ccid::{DataReceiver, RttSource, Seen, Verdict};
 use crate::connection::FeedbackProfile;
 use crate::connection::ledger::Content;
@@ -61,7 +61,7 @@ impl Connection {
         }
         match self.process_options(now, kind, seq, ack, packet.options) {
             Ok(gathered) => self.process(now, ecn, packet, seq, ack, &gathered),
-            Err(reset) => self.break_off(reset, "an option was in error"),
+            Err(reset) => self.break_off(reset, Cause::Protocol, "an option was in error"),
         }
         if let Some(gsr) = self.seq.gsr() {
             self.features.follow(gsr, self.seq.gss());
@@ -300,6 +300,7 @@ impl Connection {
         if self.sender.was_skipped(ack) {
             self.break_off(
                 Reset::new(ResetCode::AggressionPenalty),
+                Cause::Protocol,
                 "a packet was acknowledged that was never sent",
             );
             return;

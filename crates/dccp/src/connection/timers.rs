@@ -1,6 +1,6 @@
 use tfrc_units::Instant;
 
-use super::{Connection, Silence, State};
+use super::{Cause, Connection, Silence, State};
 use crate::wire::{Reset, ResetCode};
 
 /// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice do no harm.
@@ -122,7 +122,7 @@ impl Connection {
             return;
         }
         if now.saturating_since(self.last_heard) >= give_up {
-            self.break_off(Reset::new(ResetCode::Aborted), "the peer is silent");
+            self.break_off(Reset::new(ResetCode::Aborted), Cause::Silence(give_up), "the peer is silent");
             return;
         }
         self.probes += 1;
