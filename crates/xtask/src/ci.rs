@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, adversary, cargo, compliance, dependencies, files, instructions, mutants, results};
+use crate::{
+    Outcome, adversary, cargo, compliance, dependencies, files, instructions, mutants, results, tools,
+};
 
 /// One check.
 struct Step {
@@ -18,11 +20,12 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
+    Step { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { title: "files", work: Work::Own("files", files::check) },
     Step {
-        title: "dependencies: licences and duplicate versions",
+        title: "dependencies: licences, sources, duplicate versions, advisories",
         work: Work::Own("dependencies", dependencies::check),
     },
     Step {

@@ -1,142 +1,140 @@
-//! Licences and versions of what we depend on, against `deny.toml`.
+//! What we depend on: licences, sources and duplicate versions by cargo-deny, security advisories
+//! from a dated snapshot of the RustSec database.
 //!
-//! The file is cargo-deny's own, so that tool gives the same answer where it is installed; this check needs nothing
-//! but cargo.
+//! The snapshot in `supply-chain/advisories` replaces the live database, which many build machines
+//! cannot reach; its age is printed with every answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::Deserialize;
+use rustsec::advisory::Informational;
+use rustsec::report::{Report, Settings};
+use rustsec::{Database, Lockfile};
 
-use crate::{Outcome, cargo, licence, root};
+use crate::tools::CARGO_DENY;
+use crate::{Outcome, root};
 
-/// The parts of `deny.toml` that are checked here.
-#[derive(Debug, Deserialize)]
-struct Deny {
-    licenses: Licences,
-    bans: Bans,
-}
-
-#[derive(Debug, Deserialize)]
-struct Licences {
-    allow: BTreeSet<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Bans {
-    /// Crates that may be there in several versions, each with a reason.
-    skip: Vec<Skip>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Skip {
-    #[serde(rename = "crate")]
-    name: String,
-    reason: String,
-}
-
-/// The part of `cargo metadata` that is looked at.
-#[derive(Debug, Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    license: Option<String>,
-}
+/// The snapshot: advisories as the database stores them, in `crates/NAME/RUSTSEC-….md`.
+const SNAPSHOT: &str = "supply-chain/advisories";
+/// The day of the snapshot, as `YYYY-MM-DD`.
+const TAKEN: &str = "supply-chain/taken";
+/// The names of the crates that were looked up for the snapshot, one on each line.
+const LOOKED_UP: &str = "supply-chain/looked-up";
+/// The workspaces, each with a lock file of its own.
+const LOCK_FILES: [&str; 3] = ["Cargo.lock", "benches/Cargo.lock", "fuzz/Cargo.lock"];
 
 pub(crate) fn check() -> Outcome {
-    let deny = std::fs::read_to_string(root().join("deny.toml")).map_err(|e| format!("deny.toml: {e}"))?;
-    let deny: Deny = toml::from_str(&deny).map_err(|e| format!("deny.toml: {e}"))?;
-    let output = cargo()
-        .args(["metadata", "--locked", "--format-version", "1"])
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .map_err(|e| format!("cargo did not start: {e}"))?;
-    if !output.status.success() {
-        return Err("cargo metadata failed; is Cargo.lock up to date?".to_owned());
+    let status = CARGO_DENY
+        .command()?
+        .args(["--locked", "--workspace", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"])
+        .status()
+        .map_err(|e| format!("cargo-deny did not start: {e}"))?;
+    if !status.success() {
+        return Err(format!("cargo-deny ended with {status}; deny.toml holds the rules"));
     }
-    let metadata: Metadata =
-        serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    let complaints = complaints(&deny, &metadata);
-    if complaints.is_empty() {
-        println!("   {} packages, every licence allowed, no unexplained duplicate", metadata.packages.len());
-        Ok(())
-    } else {
-        Err(complaints.join("\n  "))
-    }
+    advisories()
 }
 
-fn complaints(deny: &Deny, metadata: &Metadata) -> Vec<String> {
+/// Compares the lock files with the snapshot.
+fn advisories() -> Outcome {
+    let taken = std::fs::read_to_string(root().join(TAKEN)).map_err(|e| format!("{TAKEN}: {e}"))?;
+    let taken = taken.trim();
+    let days = days_since(taken, SystemTime::now()).ok_or(format!("{TAKEN}: {taken} is not a day"))?;
+    let database = Database::open(&root().join(SNAPSHOT)).map_err(|e| format!("{SNAPSHOT}: {e}"))?;
+    let names = std::fs::read_to_string(root().join(LOOKED_UP)).map_err(|e| format!("{LOOKED_UP}: {e}"))?;
+    let looked_up: BTreeSet<&str> = names.lines().collect();
     let mut complaints = Vec::new();
-    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for Package { name, version, license } in &metadata.packages {
-        versions.entry(name).or_default().push(version);
-        let Some(license) = license else {
-            complaints.push(format!("{name} {version} names no licence"));
-            continue;
-        };
-        match licence::satisfied(license, &|l| deny.licenses.allow.contains(l)) {
-            Ok(true) => {}
-            Ok(false) => complaints.push(format!("{name} {version}: licence {license} is not allowed")),
-            Err(why) => complaints.push(format!("{name} {version}: {why}")),
-        }
+    let mut unknown = BTreeSet::new();
+    let mut packages = 0;
+    for file in LOCK_FILES {
+        let lockfile = Lockfile::load(root().join(file)).map_err(|e| format!("{file}: {e}"))?;
+        packages += lockfile.packages.len();
+        let foreign = lockfile.packages.iter().filter(|package| package.source.is_some());
+        let names = foreign.map(|package| package.name.as_str().to_owned());
+        unknown.extend(names.filter(|name| !looked_up.contains(name.as_str())));
+        complaints.extend(complaints_about(&database, &lockfile).map(|what| format!("{file}: {what}")));
     }
-    for (name, several) in versions.iter().filter(|(_, v)| v.len() > 1) {
-        if !deny.bans.skip.iter().any(|s| s.name == *name) {
-            complaints.push(format!(
-                "{name} is there {} times ({}): update one user, or say why in deny.toml under bans.skip",
-                several.len(),
-                several.join(", ")
-            ));
-        }
+    println!(
+        "   {packages} locked packages against {} advisories of {taken}, {days} days old",
+        database.iter().len()
+    );
+    if !unknown.is_empty() {
+        let names: Vec<String> = unknown.into_iter().collect();
+        println!("   not looked up, for they came later: {}", names.join(", "));
     }
-    for Skip { name, reason } in &deny.bans.skip {
-        if reason.trim().is_empty() {
-            complaints.push(format!("deny.toml: bans.skip of {name} gives no reason"));
-        }
-        if versions.get(name.as_str()).is_none_or(|v| v.len() < 2) {
-            complaints.push(format!("deny.toml: bans.skip of {name} is not needed any more"));
-        }
+    if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n  ")) }
+}
+
+/// Vulnerable, unsound and unmaintained packages of a lock file.
+fn complaints_about(database: &Database, lockfile: &Lockfile) -> impl Iterator<Item = String> {
+    let settings = Settings {
+        informational_warnings: vec![Informational::Unsound, Informational::Unmaintained],
+        ..Settings::default()
+    };
+    let report = Report::generate(database, lockfile, &settings);
+    let vulnerable = report.vulnerabilities.list.into_iter().map(|found| {
+        format!(
+            "{} {}: {} {}",
+            found.package.name, found.package.version, found.advisory.id, found.advisory.title
+        )
+    });
+    let warned = report.warnings.into_values().flatten().map(|warning| {
+        let kind = warning.kind.as_str();
+        let what = warning
+            .advisory
+            .map_or(String::new(), |advisory| format!(": {} {}", advisory.id, advisory.title));
+        format!("{} {} is {kind}{what}", warning.package.name, warning.package.version)
+    });
+    vulnerable.chain(warned)
+}
+
+/// Whole days from the beginning of a day, written `YYYY-MM-DD`, to `now`.
+fn days_since(day: &str, now: SystemTime) -> Option<u64> {
+    let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
     }
-    complaints
+    // Days since 1970-01-01 of the proleptic Gregorian calendar, years counted from March.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
+    let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(days).ok()? * 86_400);
+    now.duration_since(since).ok().map(|age| age.as_secs() / 86_400)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(skip: &str, packages: &[(&str, &str, Option<&str>)]) -> Vec<String> {
-        let deny = format!("[licenses]\nallow = [\"MIT\"]\n[bans]\nskip = [{skip}]");
-        let packages = packages
-            .iter()
-            .map(|(name, version, license)| Package {
-                name: (*name).to_owned(),
-                version: (*version).to_owned(),
-                license: license.map(str::to_owned),
-            })
-            .collect();
-        complaints(&toml::from_str(&deny).expect("right"), &Metadata { packages })
+    #[test]
+    fn days_are_counted_over_months_and_leap_years() {
+        let at = |days: u64| UNIX_EPOCH + Duration::from_secs(days * 86_400 + 5);
+        assert_eq!(days_since("1970-01-01", at(0)), Some(0));
+        assert_eq!(days_since("2000-02-29", at(11_016 + 1)), Some(1));
+        assert_eq!(days_since("2026-11-22", at(20_779)), Some(0));
+        for wrong in ["", "2026-13-01", "2026-11", "then", "2026-11-22"] {
+            assert_eq!(days_since(wrong, at(0)), None);
+        }
     }
 
+    /// A locked version before the patched one is found; the patched one is not.
     #[test]
-    fn licences_are_checked() {
-        assert_eq!(found("", &[("a", "1.0.0", Some("MIT OR GPL-3.0"))]), [""; 0]);
-        let bad = found(
-            "",
-            &[("a", "1.0.0", Some("GPL-3.0")), ("b", "1.0.0", None), ("c", "1.0.0", Some("MIT AND"))],
-        );
-        assert_eq!(bad.len(), 3, "{bad:?}");
-    }
-
-    #[test]
-    fn duplicates_need_a_reason() {
-        let twice = [("a", "1.0.0", Some("MIT")), ("a", "2.0.0", Some("MIT"))];
-        assert_eq!(found("", &twice).len(), 1);
-        assert_eq!(found("{ crate = \"a\", reason = \"b still needs 1\" }", &twice), [""; 0]);
-        assert_eq!(found("{ crate = \"a\", reason = \"\" }", &twice).len(), 1);
-        assert_eq!(found("{ crate = \"z\", reason = \"once needed\" }", &[]).len(), 1);
+    fn a_vulnerable_version_is_found() {
+        let place = std::env::temp_dir().join(format!("tfrc-advisories-{}", std::process::id()));
+        let advisories = place.join("crates/example");
+        std::fs::create_dir_all(&advisories).expect("a directory");
+        let text = "```toml\n[advisory]\nid = \"RUSTSEC-2020-0001\"\npackage = \"example\"\n\
+                    date = \"2020-01-01\"\n[versions]\npatched = [\">= 1.2.0\"]\n```\n\n# Example breaks\n\nText.\n";
+        std::fs::write(advisories.join("RUSTSEC-2020-0001.md"), text).expect("written");
+        let database = Database::open(&place).expect("a database");
+        std::fs::remove_dir_all(&place).expect("removed");
+        let found = |version: &str| {
+            let lock = format!(
+                "version = 4\n[[package]]\nname = \"example\"\nversion = \"{version}\"\n\
+                 source = \"registry+https://github.com/rust-lang/crates.io-index\"\n"
+            );
+            complaints_about(&database, &lock.parse().expect("a lock file")).count()
+        };
+        assert_eq!((found("1.1.9"), found("1.2.0")), (1, 0));
     }
 }

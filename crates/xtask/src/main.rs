@@ -12,12 +12,14 @@ mod compliance;
 mod dependencies;
 mod files;
 mod instructions;
-mod licence;
 mod measure;
 mod mutants;
 mod peers;
+mod release;
 mod results;
 mod speed;
+mod test;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -28,7 +30,7 @@ Usage: cargo xtask COMMAND
                 two endpoints over the worst of networks (1,000,000 packets)
   ci            every check, in the order of their cost
   compliance    the lists of what the specifications ask for against code and tests [--json]
-  dependencies  licences and duplicate versions against deny.toml
+  dependencies  licences, sources and duplicate versions by cargo-deny; security advisories of a dated snapshot
   files         rules on the files under version control
   instructions  what the core costs for each data packet, against what is recorded [--write]
   measure bernoulli [--seconds N]
@@ -38,8 +40,11 @@ Usage: cargo xtask COMMAND
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
   peers         ns-2 and ours on the same scenarios; writes docs/peers.md [--quick] [--page] [NAME...]
+  release       the release build, and its bill of materials beside it
   speed         processor time of a packet-hop: ns-2, ours and a floor in turn [--rounds N] [small] [large]
   results       every experiment; writes docs/results.md [--check-three COMMIT: runs three again and compares]
+  test          the daily loop: lints and the tests of every crate, without those that drive browsers and media
+  tools         the system's programs that the tests use; installs what is missing where it may
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -69,6 +74,9 @@ fn main() -> ExitCode {
         },
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
         ["peers", arguments @ ..] => peers::run(arguments),
+        ["release"] => release::run(),
+        ["test"] => test::run(),
+        ["tools"] => tools::check(),
         ["speed", arguments @ ..] => speed::run(arguments),
         ["results", arguments @ ..] => results::run(arguments),
         ["mutants", arguments @ ..] => mutants::run(arguments),

@@ -1,0 +1,62 @@
+//! Programs from outside: those of the system, by `./check`, and cargo's, built into `target/tools`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{Outcome, cargo, root};
+
+/// A program of crates.io that a check runs.
+pub(crate) struct Tool {
+    /// The package and its program.
+    name: &'static str,
+    /// The version whose answers the checks are written for.
+    version: &'static str,
+}
+
+/// Licences, sources and duplicate versions against `deny.toml`.
+pub(crate) const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
+/// Software bills of materials.
+pub(crate) const CARGO_CYCLONEDX: Tool = Tool { name: "cargo-cyclonedx", version: "0.5.9" };
+
+impl Tool {
+    /// The command that runs the program; it is built first if it is not there in this version.
+    ///
+    /// # Errors
+    /// When cargo cannot build it.
+    pub(crate) fn command(&self) -> Result<Command, String> {
+        let program = self.program();
+        if !program.exists() {
+            println!("   building {} {}; this is done once", self.name, self.version);
+            let place = self.place();
+            let status = cargo()
+                .args(["install", "--locked", "--quiet", self.name, "--version", self.version, "--root"])
+                .arg(&place)
+                .status()
+                .map_err(|e| format!("cargo did not start: {e}"))?;
+            if !status.success() {
+                return Err(format!("cargo install {} ended with {status}", self.name));
+            }
+        }
+        let mut command = Command::new(program);
+        command.current_dir(root());
+        Ok(command)
+    }
+
+    fn place(&self) -> PathBuf {
+        root().join("target/tools").join(format!("{}-{}", self.name, self.version))
+    }
+
+    fn program(&self) -> PathBuf {
+        self.place().join("bin").join(self.name)
+    }
+}
+
+/// Looks for the programs of the system that the tests use, and installs them where that is possible.
+pub(crate) fn check() -> Outcome {
+    let status = Command::new("bash")
+        .args(["check", "--tools"])
+        .current_dir(root())
+        .status()
+        .map_err(|e| format!("bash did not start: {e}"))?;
+    if status.success() { Ok(()) } else { Err("the line above installs what is missing".to_owned()) }
+}
