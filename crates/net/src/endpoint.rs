@@ -67,6 +67,17 @@ pub struct Recordings {
     pub capture: Option<Box<dyn io::Write + Send>>,
 }
 
+/// Counts of an endpoint as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct EndpointStats {
+    /// Packets that belong to no connection, and their answers.
+    pub strangers: tfrc_dccp::EndpointStats,
+    /// Datagrams that this system did not send, for another reason than their length: no buffers,
+    /// no route, a firewall. Each is lost, as it might be further on.
+    pub unsent: u64,
+}
+
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -180,6 +191,13 @@ impl Endpoint {
     #[must_use]
     pub fn now(&self) -> Instant {
         self.shared.clock.now()
+    }
+
+    /// Counts of the endpoint as a whole.
+    #[must_use]
+    pub fn stats(&self) -> EndpointStats {
+        let state = self.shared.state();
+        EndpointStats { strangers: state.machine.stats(), unsent: state.unsent }
     }
 
     /// Connects to another endpoint; the handshake repeats itself until it is through or given up after a minute.

@@ -20,7 +20,7 @@ mod train;
 mod variant;
 
 pub use connection::{ConnectError, Connection, SendError};
-pub use endpoint::{BindError, Endpoint, Recordings};
+pub use endpoint::{BindError, Endpoint, EndpointStats, Recordings};
 pub use options::{Accept, Breaker, OptimisticAcks, Options, Promise, PromiseStart, Unmarked};
 pub use order::InOrder;
 pub use queue::{LatePolicy, SendQueue};

@@ -166,6 +166,10 @@ impl Machine {
         self.endpoint.connection(id)
     }
 
+    pub(crate) const fn stats(&self) -> tfrc_dccp::EndpointStats {
+        self.endpoint.stats()
+    }
+
     pub(crate) fn remote(&self, id: ConnectionId) -> Option<SocketAddr> {
         self.endpoint.remote(id)
     }

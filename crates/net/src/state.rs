@@ -30,6 +30,8 @@ pub(crate) struct State {
     pub(crate) latest: Instant,
     /// When the latest datagram came.
     pub(crate) heard: Instant,
+    /// Datagrams that this system did not send, for another reason than their length.
+    pub(crate) unsent: u64,
     send_queue: usize,
 }
 
@@ -104,6 +106,7 @@ impl State {
             ended: false,
             latest: Instant::ZERO,
             heard: Instant::ZERO,
+            unsent: 0,
             send_queue,
         }
     }
