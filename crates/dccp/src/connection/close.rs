@@ -6,6 +6,7 @@ use alloc::string::String;
 
 use tfrc_units::{Duration, Instant};
 
+use super::text::{cut, visible};
 use super::timers::expired;
 use super::{Cause, Closed, ClosedBy, Connection, Due, DueReset, MAX_TEXT, Notice, Outcome, State};
 use crate::feature::Role;
@@ -163,8 +164,7 @@ impl Connection {
 
     /// Step 9: the peer has reset the connection.
     pub(super) fn on_reset(&mut self, reset: Reset, text: &[u8]) {
-        let text =
-            core::str::from_utf8(cut_bytes(text)).ok().filter(|text| !text.is_empty()).map(ToOwned::to_owned);
+        let text = Some(visible(text)).filter(|text| !text.is_empty());
         let (by, cause) = match (self.state, reset.code) {
             (State::Closing | State::CloseReq, ResetCode::Closed) => (ClosedBy::Us, Cause::Agreed),
             _ => (ClosedBy::PeerReset, Cause::PeerReset),
@@ -199,36 +199,5 @@ impl Connection {
         self.outcome = Some(outcome);
         let peer_sent_data_packets = self.ledger.data_sent();
         self.closed = Some(Box::new(Closed { by, code, cause, text, peer_sent_data_packets }));
-    }
-}
-
-/// The longest beginning of at most `limit` bytes that ends between characters.
-fn cut(text: &str, limit: usize) -> &str {
-    let mut end = text.len().min(limit);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
-}
-
-/// The longest beginning that is UTF-8, of at most a kilobyte.
-fn cut_bytes(text: &[u8]) -> &[u8] {
-    let text = text.get(..1024).unwrap_or(text);
-    match core::str::from_utf8(text) {
-        Ok(_) => text,
-        Err(error) => text.get(..error.valid_up_to()).unwrap_or_default(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_cut_between_characters() {
-        assert_eq!(cut("grün", 3), "gr");
-        assert_eq!(cut("grün", 4), "grü");
-        assert_eq!(cut("x", 200), "x");
-        assert_eq!(cut_bytes(b"ok\xFFno"), b"ok");
     }
 }

@@ -20,6 +20,7 @@ mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod text;
 mod timers;
 mod transmit;
 
