@@ -107,7 +107,10 @@ impl Connection {
     pub fn poll_event(&mut self) -> Option<Event> {
         match self.sender.poll_event() {
             Some(change) => Some(Event::RateChanged(change)),
-            None => self.events.pop_front(),
+            None => match self.notices.pop_front() {
+                Some(notice) => Some(notice.into()),
+                None => self.closed.take().map(|closed| Event::Closed(*closed)),
+            },
         }
     }
 

@@ -146,7 +146,8 @@ impl Connection {
         {
             list.push(&Opt::Timestamp(stamp))?;
         }
-        if self.state == State::PartOpen || kind == PacketType::Response {
+        // A client that closes in PARTOPEN still has them.
+        if matches!(self.state, State::PartOpen | State::Closing) || kind == PacketType::Response {
             for cookie in &self.init_cookies {
                 list.push(&Opt::InitCookie(cookie))?;
             }

@@ -20,6 +20,7 @@ mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod text;
 mod timers;
 mod transmit;
 
@@ -46,6 +47,7 @@ use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper, path_mss};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
+use event::Notice;
 use ledger::Ledger;
 use pmtu::PathMtu;
 use queue::ReceiveQueue;
@@ -78,6 +80,8 @@ pub struct Connection {
     /// Whether the handshake was ever completed.
     established: bool,
     backoff: Duration,
+    /// Close or CloseReq packets sent so far.
+    closes_sent: u8,
     handshake_rtt: Option<Duration>,
     /// Packets without data that we have sent since the last one with data.
     non_data_run: u64,
@@ -95,7 +99,9 @@ pub struct Connection {
     queue: ReceiveQueue,
     closing_text: String,
     outcome: Option<Outcome>,
-    events: VecDeque<Event>,
+    notices: VecDeque<Notice>,
+    /// How it ended, until that is told.
+    closed: Option<Box<Closed>>,
     stats: Stats,
 }
 
@@ -170,6 +176,7 @@ impl Connection {
             last_heard: now,
             established: false,
             backoff: Duration::ZERO,
+            closes_sent: 0,
             handshake_rtt: None,
             non_data_run: 0,
             echo: None,
@@ -184,7 +191,8 @@ impl Connection {
             queue: ReceiveQueue::new(config.receive_queue),
             closing_text: String::new(),
             outcome: None,
-            events: VecDeque::new(),
+            notices: VecDeque::new(),
+            closed: None,
             stats: Stats::default(),
             config,
         }

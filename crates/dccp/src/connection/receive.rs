@@ -6,7 +6,7 @@ use tfrc_units::{Ecn, Instant, SeqNo48};
 
 use super::options::Gathered;
 use super::seq::Activity;
-use super::{Cause, Connection, DueReset, Event, Ledger, Received, State};
+use super::{Cause, Connection, DueReset, Ledger, Notice, Received, State};
 use crate::ccid::{DataReceiver, RttSource, Seen, Verdict};
 use crate::connection::FeedbackProfile;
 use crate::connection::ledger::Content;
@@ -336,8 +336,8 @@ impl Connection {
             return;
         }
         self.stats.received_data_bytes += u64::try_from(packet.payload.len()).unwrap_or(u64::MAX);
-        if self.queue.is_empty() && !self.events.contains(&Event::Readable) {
-            self.events.push_back(Event::Readable);
+        if self.queue.is_empty() && !self.notices.contains(&Notice::Readable) {
+            self.notices.push_back(Notice::Readable);
         }
         let data_index = self.ledger.data_before(number).unwrap_or_default();
         let bytes = self.queue.copy(packet.payload);
