@@ -94,6 +94,15 @@ impl Machine {
         }
     }
 
+    /// Closes a connection; a datagram of it that still waits is not sent.
+    pub(crate) fn close_now(&mut self, now: Instant, id: ConnectionId) {
+        let connection = self.number(id);
+        let now = self.record(now, || Record::CloseNow { connection });
+        if let Some(connection) = self.endpoint.connection_mut(id) {
+            connection.close_now(now);
+        }
+    }
+
     pub(crate) fn accept_close(&mut self, now: Instant, id: ConnectionId, text: &str) {
         let connection = self.number(id);
         let now = self.record(now, || Record::AcceptClose { connection, text: text.to_owned() });

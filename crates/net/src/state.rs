@@ -41,6 +41,11 @@ pub(crate) struct Slot {
     pub(crate) changed: Arc<Notify>,
     pub(crate) queue: SendQueue,
     pub(crate) standing: Standing,
+    /// Datagrams handed over that this queue will never send, dropped by no policy; and their
+    /// bytes.
+    pub(crate) unsent: (u64, u64),
+    /// Bytes of data that the machine has taken.
+    pub(crate) taken_bytes: u64,
     pub(crate) rate_changes: VecDeque<RateChange>,
     /// How many of them are kept.
     pub(crate) rate_changes_kept: usize,
@@ -116,6 +121,8 @@ impl State {
             changed: Arc::new(Notify::new()),
             queue: SendQueue::new(LatePolicy::Wait, self.send_queue),
             standing,
+            unsent: (0, 0),
+            taken_bytes: 0,
             rate_changes: VecDeque::new(),
             rate_changes_kept: FEW_RATE_CHANGES,
             ready: false,
@@ -200,8 +207,13 @@ impl State {
             match self.machine.connection(id)?.next_send(now) {
                 SendDecision::Now => {
                     let Some(datagram) = slot.queue.pop(now) else { break };
-                    // Its length was checked when it was queued; a path that has shrunk since loses it.
-                    let _ = self.machine.send(now, id, datagram);
+                    let bytes = u64::try_from(datagram.len()).unwrap_or(u64::MAX);
+                    // Its length was checked when it was queued; a path that has shrunk since does
+                    // not take it.
+                    match self.machine.send(now, id, datagram) {
+                        Ok(()) => slot.taken_bytes += bytes,
+                        Err(_) => slot.unsent = (slot.unsent.0 + 1, slot.unsent.1 + bytes),
+                    }
                     drain(&mut self.machine);
                 }
                 SendDecision::At(at) => {
@@ -212,7 +224,7 @@ impl State {
                 SendDecision::Blocked(tfrc::BlockReason::Stopped(_))
                     if slot.standing == Standing::Finishing =>
                 {
-                    while slot.queue.pop(now).is_some() {}
+                    slot.discard();
                 }
                 SendDecision::Blocked(_) => break,
             }
@@ -243,6 +255,7 @@ impl State {
                 Event::CloseReceived => slot.standing = Standing::PeerCloses,
                 Event::RateChanged(change) => slot.note(change),
                 Event::Closed(closed) => {
+                    slot.discard();
                     if let Some(connection) = self.machine.connection(id) {
                         slot.last_status = Some(crate::Status::of(connection, slot, now));
                     }
@@ -276,6 +289,12 @@ impl Slot {
             self.rate_changes.pop_front();
         }
         self.rate_changes.push_back(change);
+    }
+
+    /// Empties the send queue; what waited there counts as not sent.
+    pub(crate) fn discard(&mut self) {
+        let (packets, bytes) = self.queue.discard();
+        self.unsent = (self.unsent.0 + packets, self.unsent.1 + bytes);
     }
 
     /// The changes of the allowed rate since the last call. Who looks once is taken to look again.

@@ -106,6 +106,68 @@ async fn a_journal_replays_to_the_same_bytes_and_every_change_is_noticed() {
     assert!(matches!(replay(longer.as_slice()), Err(ReplayError::Journal(JournalError::Trailing { .. }))));
 }
 
+/// At 8 kbit/s the queue is worth a minute; nobody waits for it, and what was left is known
+/// exactly.
+#[tokio::test]
+async fn closing_at_once_says_what_was_left_unsent() {
+    let server = server();
+    let memory = Memory::default();
+    let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
+    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let client = Endpoint::towards(server.local_addr(), &options, recordings).expect("a route");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    for _ in 0..60 {
+        connection.send(vec![7; 1000]).await.expect("open");
+    }
+    accepted.recv().await.expect("the first");
+    // Somebody waits for the ordinary end already; that ends too.
+    let (waiting, closed, received) = tokio::join!(connection.close(), connection.close_now(), async {
+        let mut received = 1;
+        while accepted.recv().await.is_some() {
+            received += 1;
+        }
+        accepted.accept_close("so much").await.expect("an end");
+        received
+    });
+    let closed = closed.expect("an answer");
+    assert_eq!((closed.by, closed.text.as_deref()), (ClosedBy::Us, Some("so much")));
+    assert_eq!(waiting, Some(closed));
+    let status = connection.status();
+    assert_eq!(status.stats.sent_data_packets, received);
+    assert_eq!((status.unsent_packets, status.unsent_bytes), (60 - received, 1000 * (60 - received)));
+    assert!(received < 30, "{received} sent");
+    assert_eq!((status.queued, status.late_dropped), (0, 0));
+    drop((connection, accepted));
+    client.shut_down().await.expect("a clean end");
+    let journal = memory.0.lock().expect("no panic").clone();
+    replay(journal.as_slice()).expect("the same machine");
+}
+
+/// The peer ends the connection: what waited was never sent.
+#[tokio::test]
+async fn what_waits_when_the_peer_ends_counts_as_unsent() {
+    let server = server();
+    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let client = Endpoint::bind(any(), &options).expect("a port");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    for _ in 0..20 {
+        connection.send(vec![7; 500]).await.expect("open");
+    }
+    accepted.recv().await.expect("the first");
+    let (closed, ended) = tokio::join!(accepted.close(), async {
+        while connection.recv().await.is_some() {}
+        connection.accept_close("").await
+    });
+    assert!(closed.is_some_and(|closed| closed.by == ClosedBy::Us));
+    assert!(ended.is_some_and(|closed| closed.by == ClosedBy::Peer));
+    let status = connection.status();
+    assert_eq!(status.stats.sent_data_packets + status.unsent_packets, 20);
+    assert_eq!(status.stats.sent_data_bytes + status.unsent_bytes, 10_000);
+    assert!(status.unsent_packets > 0);
+}
+
 #[tokio::test]
 async fn a_second_connection_at_once_is_refused_and_another_one_later_is_not() {
     let server = server();

@@ -47,6 +47,11 @@ pub enum Record {
         /// Which.
         connection: u64,
     },
+    /// In: the application closes a connection without sending what waits in it.
+    CloseNow {
+        /// Which.
+        connection: u64,
+    },
     /// In: the application agrees to the end of a connection, with a text for the peer.
     AcceptClose {
         /// Which.
@@ -105,6 +110,7 @@ impl Record {
             Self::Timeout => b't',
             Self::Send { .. } => b's',
             Self::Close { .. } => b'c',
+            Self::CloseNow { .. } => b'k',
             Self::AcceptClose { .. } => b'a',
             Self::Release { .. } => b'r',
             Self::StopAccepting => b'n',
@@ -141,7 +147,7 @@ impl Record {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(bytes);
             }
-            Self::Close { connection } | Self::Release { connection } => {
+            Self::Close { connection } | Self::CloseNow { connection } | Self::Release { connection } => {
                 body.extend_from_slice(&connection.to_le_bytes());
             }
             Self::AcceptClose { connection, text } => {
@@ -185,6 +191,7 @@ impl Record {
                 take_u64(body).map(|(connection, rest)| Self::Send { connection, bytes: rest.to_vec() })?
             }
             b'c' => take_u64(body).map(|(connection, _)| Self::Close { connection })?,
+            b'k' => take_u64(body).map(|(connection, _)| Self::CloseNow { connection })?,
             b'r' => take_u64(body).map(|(connection, _)| Self::Release { connection })?,
             b'a' => {
                 let (connection, rest) = take_u64(body)?;

@@ -117,6 +117,10 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             let id = known(machine, connection)?;
             machine.close(at, id);
         }
+        Record::CloseNow { connection } => {
+            let id = known(machine, connection)?;
+            machine.close_now(at, id);
+        }
         Record::Release { connection } => {
             let id = known(machine, connection)?;
             machine.release(at, id);
