@@ -148,8 +148,9 @@ impl Endpoint {
             server.abort(now, ResetCode::TooBusy);
         }
         let id = self.adopt(remote, Ports { local, remote: remote_port }, server);
-        if let Some(live) = self.slots.get_mut(id) {
-            live.rejected = rejected;
+        if rejected && let Some(live) = self.slots.get_mut(id) {
+            live.rejected = true;
+            self.serving -= usize::from(core::mem::take(&mut live.serves));
         }
     }
 

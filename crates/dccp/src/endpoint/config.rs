@@ -19,7 +19,7 @@ pub struct EndpointConfig {
     pub half_open: usize,
     /// What a Request gets when there are so many.
     pub under_pressure: Pressure,
-    /// Connections of one address, half-open ones included.
+    /// Connections of one address, half-open ones and those not yet released included.
     pub per_source: PerSource,
     /// Resets a second for packets without a connection.
     pub resets_per_second: u32,
@@ -46,11 +46,12 @@ pub enum Carrier {
 pub enum Listen {
     /// None: answered with "Connection Refused".
     Refuse,
-    /// One connection after another; a second at once is answered with "Too Busy".
+    /// One connection after another; a second at once is answered with "Too Busy". The place is free again when the application
+    /// has released the connection, so what it has not read yet is bounded.
     One,
     /// Several.
     Many {
-        /// At most this many at once.
+        /// At most this many at once, those that are over and not yet released included.
         limit: usize,
     },
 }

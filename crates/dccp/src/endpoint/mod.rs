@@ -22,8 +22,7 @@ pub use slots::ConnectionId;
 use crate::connection::SendError;
 use crate::connection::build::Scratch;
 use crate::connection::{
-    Connection, ConnectionConfig, Encapsulation, Event, Outcome, PathError, Ports, Received, State, Wake,
-    WakeReason,
+    Connection, ConnectionConfig, Encapsulation, Event, Outcome, PathError, Ports, Received, Wake, WakeReason,
 };
 use crate::feature::Role;
 use crate::limiter::RateLimiter;
@@ -57,7 +56,7 @@ pub struct Endpoint {
     half_open: HalfOpenTable,
     /// Half-open connections that may owe a Response.
     may_respond: VecDeque<Key>,
-    /// Established connections that others have begun.
+    /// Established connections that others have begun and that are not released.
     serving: usize,
     /// How many connections each address has with us as a server; kept only if that is limited.
     sources: BTreeMap<IpAddr, usize>,
@@ -322,7 +321,7 @@ impl Endpoint {
     }
 
     /// The oldest event not yet told. A server's connection is first heard of with [`Event::Incoming`]; after [`Event::Closed`]
-    /// call [`Endpoint::release`] when its data is read.
+    /// call [`Endpoint::release`] when its data is read: until then it counts against [`Listen`] and [`PerSource`].
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
         while let Some(id) = self.may_tell.front().copied() {
             let Some(live) = self.slots.get_mut(id) else {
@@ -374,8 +373,12 @@ impl Endpoint {
         let Some(live) = self.slots.get_mut(id) else { return };
         live.connection.abort(now, crate::wire::ResetCode::Aborted);
         live.released = true;
-        self.touch(id);
+        if live.buried {
+            self.remove(id);
+            return;
+        }
         // What it still has to send goes first; then poll_transmit buries it.
+        self.touch(id);
     }
 
     /// Changes what is accepted from now on.
@@ -442,10 +445,6 @@ impl Endpoint {
     /// The connection may have something to send or to tell, or other timers.
     fn touch(&mut self, id: ConnectionId) {
         let Some(live) = self.slots.get_mut(id) else { return };
-        if live.serves && live.connection.state() == State::Closed {
-            live.serves = false;
-            self.serving -= 1;
-        }
         if !live.marks.transmit {
             live.marks.transmit = true;
             self.may_transmit.push_back(id);
@@ -489,20 +488,24 @@ impl Endpoint {
                 Outcome::SentReset { reset, text } => Some((*reset, text.clone())),
                 Outcome::ReceivedReset => None,
             };
-            let (key, numbers, role) = (live.key, live.connection.last_numbers(), live.connection.role());
-            self.forget_key(&key, role);
+            let (key, numbers) = (live.key, live.connection.last_numbers());
+            self.by_key.remove(&key);
             self.tombs.add(key, now + self.config.time_wait, numbers, last_word, self.config.remembered);
         }
         if gone {
-            self.slots.remove(id);
+            self.remove(id);
         }
     }
 
-    /// A connection has no key any more.
-    fn forget_key(&mut self, key: &Key, role: Role) {
-        self.by_key.remove(key);
+    /// A connection is gone: only now it counts no more against what may be served. Until the application has released it, it
+    /// holds what it received.
+    fn remove(&mut self, id: ConnectionId) {
+        let Some(live) = self.slots.get(id) else { return };
+        let (source, role, serves) = (live.remote.ip(), live.connection.role(), live.serves);
+        self.slots.remove(id);
+        self.serving -= usize::from(serves);
         if role == Role::Server {
-            self.uncount_source(key.0.ip());
+            self.uncount_source(source);
         }
     }
 

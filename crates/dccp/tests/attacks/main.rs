@@ -8,4 +8,5 @@ mod flood;
 mod forgery;
 mod heap;
 mod packets;
+mod places;
 mod size;
