@@ -103,6 +103,7 @@ impl Connection {
         self.init_cookies.clear();
         self.features.handshake_done();
         if was == State::Respond {
+            self.timers.first_data = self.config.first_data_within.map(|patience| now + patience);
             // So that the client leaves PARTOPEN.
             self.due.ack = true;
             self.last_nudge = Some(now);

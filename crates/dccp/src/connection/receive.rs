@@ -335,6 +335,7 @@ impl Connection {
         if !packet.header.kind().carries_datagram() {
             return;
         }
+        self.timers.first_data = None;
         self.stats.received_data_bytes += u64::try_from(packet.payload.len()).unwrap_or(u64::MAX);
         if self.queue.is_empty() && !self.notices.contains(&Notice::Readable) {
             self.notices.push_back(Notice::Readable);

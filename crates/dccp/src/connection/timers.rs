@@ -28,6 +28,8 @@ pub enum WakeReason {
     Feedback,
     /// The sender's nofeedback timer (RFC 5348 §4.4).
     NoFeedback,
+    /// A client has sent no datagram yet.
+    FirstData,
     /// The peer has been silent for long.
     Silence,
     /// The path MTU is to be probed or checked (RFC 8899).
@@ -48,6 +50,8 @@ pub(super) struct Timers {
     /// Until when feature options wait for a packet to ride on.
     pub(super) feature_ride: Option<Instant>,
     pub(super) silence: Option<Instant>,
+    /// When a client that has sent no datagram is given up.
+    pub(super) first_data: Option<Instant>,
 }
 
 impl Connection {
@@ -72,6 +76,7 @@ impl Connection {
             (receiver.filter(|_| flows), WakeReason::Feedback),
             (self.sender.poll_timeout().filter(|_| flows), WakeReason::NoFeedback),
             (self.timers.silence.filter(|_| flows), WakeReason::Silence),
+            (self.timers.first_data.filter(|_| flows), WakeReason::FirstData),
             (self.path.poll_timeout(self.round_trip()).filter(|_| flows), WakeReason::PathMtu),
         ]
         .into_iter()
@@ -92,6 +97,7 @@ impl Connection {
             }
             self.features.handle_timeout(now);
             self.silence_timeout(now);
+            self.first_data_timeout(now);
             let rtt = self.round_trip();
             self.path.handle_timeout(now, rtt);
             self.follow_path();
@@ -128,6 +134,16 @@ impl Connection {
         self.probes += 1;
         self.due.sync = self.due.sync.or(self.seq.gsr());
         self.arm_silence();
+    }
+}
+
+impl Connection {
+    fn first_data_timeout(&mut self, now: Instant) {
+        if expired(&mut self.timers.first_data, now)
+            && let Some(patience) = self.config.first_data_within
+        {
+            self.break_off(Reset::new(ResetCode::Aborted), Cause::NoData(patience), "no data came");
+        }
     }
 }
 

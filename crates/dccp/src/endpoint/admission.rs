@@ -9,6 +9,7 @@ use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 use super::cookie::{Cookie, Seal};
 use super::half_open::HalfOpen;
+use super::prefix::source_of;
 use super::{Endpoint, Key, Listen, PerSource, Pressure};
 use crate::connection::{Connection, ConnectionConfig, Ports, State};
 use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode};
@@ -223,7 +224,9 @@ impl Endpoint {
     fn has_its_share(&self, source: IpAddr) -> bool {
         match self.config.per_source {
             PerSource::Unlimited => false,
-            PerSource::AtMost(limit) => self.sources.get(&source).is_some_and(|held| *held >= limit),
+            PerSource::AtMost(limit) => {
+                self.sources.get(&source_of(source)).is_some_and(|held| *held >= limit)
+            }
         }
     }
 

@@ -2,6 +2,7 @@ use core::net::IpAddr;
 
 use tfrc_units::Duration;
 
+use super::Allow;
 use crate::ConnectionConfig;
 
 /// How an endpoint behaves.
@@ -11,6 +12,9 @@ pub struct EndpointConfig {
     pub carrier: Carrier,
     /// Which Requests are accepted.
     pub listen: Listen,
+    /// Peers that may begin connections. Packets of others that belong to no connection are ignored without a word; connections
+    /// that this end begins are not concerned.
+    pub allow: Allow,
     /// The DCCP port to listen on.
     pub port: u16,
     /// For the connections that are accepted. Its service code must be the client's; its encapsulation is set by `carrier`.
@@ -19,7 +23,7 @@ pub struct EndpointConfig {
     pub half_open: usize,
     /// What a Request gets when there are so many.
     pub under_pressure: Pressure,
-    /// Connections of one address, half-open ones and those not yet released included.
+    /// Connections of one source, half-open ones and those not yet released included.
     pub per_source: PerSource,
     /// Resets a second for packets without a connection.
     pub resets_per_second: u32,
@@ -66,7 +70,7 @@ pub enum Pressure {
     Refuse,
 }
 
-/// How many connections one IP address may have.
+/// How many connections one source may have: an IPv4 address, or a /64 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerSource {
     /// At most so many. Further Requests are treated as under pressure; clients behind one translator share this.
@@ -89,6 +93,7 @@ impl Default for EndpointConfig {
         Self {
             carrier: Carrier::Udp,
             listen: Listen::Refuse,
+            allow: Allow::Anyone,
             port: 0,
             connection: ConnectionConfig::default(),
             half_open: 128,

@@ -4,6 +4,7 @@ mod admission;
 mod config;
 mod cookie;
 mod half_open;
+mod prefix;
 mod slots;
 mod timers;
 mod tombs;
@@ -17,6 +18,7 @@ use core::net::{IpAddr, SocketAddr};
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
 pub use config::{Carrier, ConnectConfig, EndpointConfig, Listen, PerSource, Pressure};
+pub use prefix::{Allow, Prefix, PrefixError};
 pub use slots::ConnectionId;
 
 use crate::connection::SendError;
@@ -29,6 +31,7 @@ use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Quoted, Reset, Sequence};
 use half_open::HalfOpenTable;
+use prefix::source_of;
 use slots::{Live, Slots};
 use timers::Timers;
 use tombs::Tombs;
@@ -58,7 +61,7 @@ pub struct Endpoint {
     may_respond: VecDeque<Key>,
     /// Established connections that others have begun and that are not released.
     serving: usize,
-    /// How many connections each address has with us as a server; kept only if that is limited.
+    /// How many connections each source has with us as a server; kept only if that is limited.
     sources: BTreeMap<IpAddr, usize>,
     tombs: Tombs,
     outbox: VecDeque<Outgoing>,
@@ -74,6 +77,8 @@ pub struct Endpoint {
 pub struct EndpointStats {
     /// Datagrams that were no DCCP packets.
     pub malformed: u64,
+    /// Packets without a connection from peers that [`EndpointConfig::allow`] leaves out; they get no answer.
+    pub not_allowed: u64,
     /// Requests refused.
     pub refused: u64,
     /// Resets sent for packets without a connection, refusals among them.
@@ -193,6 +198,8 @@ impl Endpoint {
         if let Some(id) = self.by_key.get(&key).copied() {
             self.deliver(now, id, ecn, &packet);
             return Some(id);
+        } else if !self.config.allow.permits(remote.ip()) && !self.tombs.contains(&key) {
+            self.stats.not_allowed += 1;
         } else if self.half_open.get(&key).is_some() {
             self.answer_half_open(now, key, ecn, &packet);
         } else if let Header::Request { seq, .. } = packet.header
@@ -512,12 +519,13 @@ impl Endpoint {
     /// An address has one connection more.
     fn count_source(&mut self, source: IpAddr) {
         if self.config.per_source != PerSource::Unlimited {
-            *self.sources.entry(source).or_default() += 1;
+            *self.sources.entry(source_of(source)).or_default() += 1;
         }
     }
 
     /// An address has one connection less.
     fn uncount_source(&mut self, source: IpAddr) {
+        let source = source_of(source);
         if let Some(held) = self.sources.get_mut(&source) {
             *held -= 1;
             if *held == 0 {
