@@ -25,6 +25,6 @@ pub use options::{Accept, Breaker, OptimisticAcks, Options, Promise, PromiseStar
 pub use order::InOrder;
 pub use queue::{LatePolicy, SendQueue};
 pub use status::Status;
-pub use tfrc_dccp::{Cause, Closed, ClosedBy, Received, Stats};
+pub use tfrc_dccp::{Cause, Closed, ClosedBy, Prefix, PrefixError, Received, Stats};
 pub use tfrc_units::{Dscp, NotADscp};
 pub use variant::Variant;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalError, ReplayError, replay};
-use tfrc_net::{Accept, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError, Variant};
+use tfrc_net::{Accept, Cause, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError, Variant};
 
 const ANY: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -199,6 +199,70 @@ async fn too_long_a_datagram_is_refused_with_the_limit() {
         Err(SendError::TooLong { length: limit + 1, limit })
     );
     connection.send(vec![0; limit]).await.expect("just fits");
+}
+
+/// Nobody accepts: what has ended stays within the limit, and can still be accepted and read.
+#[tokio::test]
+async fn connections_nobody_accepts_are_bounded() {
+    let options = Options { accept: Accept::Many(3), receive_queue: 5, ..Options::default() };
+    let server = Endpoint::bind(any(), &options).expect("a port");
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let mut refused = 0;
+    for n in 0..8u8 {
+        match client.connect(server.local_addr()).await {
+            Ok(connection) => {
+                for _ in 0..10 {
+                    connection.send(vec![n; 100]).await.expect("open");
+                }
+                connection.flushed().await;
+                assert!(connection.close().await.is_some_and(|closed| closed.by == ClosedBy::Us));
+            }
+            Err(ConnectError::Refused(closed)) if closed.by == ClosedBy::PeerReset => refused += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(refused, 5);
+    for n in 0..3u8 {
+        let over = server.accept().await.expect("it waits");
+        for _ in 0..5 {
+            assert_eq!(over.recv().await.map(|datagram| datagram.bytes), Some(vec![n; 100]));
+        }
+        assert_eq!(over.recv().await, None);
+        assert_eq!(over.status().stats.queue_dropped_packets, 5);
+    }
+    client.connect(server.local_addr()).await.expect("room again");
+}
+
+#[tokio::test]
+async fn who_is_not_allowed_gets_no_answer() {
+    let allow = vec!["192.0.2.0/24".parse().expect("a prefix")];
+    let options = Options { accept: Accept::One, allow, ..Options::default() };
+    let server = Endpoint::bind(any(), &options).expect("a port");
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let counted = async {
+        while server.stats().strangers.not_allowed == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        answered = client.connect(server.local_addr()) => panic!("{answered:?}"),
+        () = counted => {}
+    }
+}
+
+#[tokio::test]
+async fn who_sends_nothing_loses_the_place() {
+    let first_data_within = Some(tfrc_units::Duration::from_millis(50));
+    let options = Options { accept: Accept::One, first_data_within, ..Options::default() };
+    let server = Endpoint::bind(any(), &options).expect("a port");
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let silent = client.connect(server.local_addr()).await.expect("an open door");
+    assert_eq!(silent.recv().await, None);
+    let accepted = server.accept().await.expect("it was there");
+    let closed = accepted.close().await.expect("over");
+    assert_eq!(closed.cause, Cause::NoData(tfrc_units::Duration::from_millis(50)));
+    drop(accepted);
+    client.connect(server.local_addr()).await.expect("room again");
 }
 
 #[tokio::test]
