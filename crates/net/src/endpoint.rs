@@ -267,12 +267,19 @@ impl Endpoint {
     /// # Errors
     /// What made the driver fail earlier, or a recording that could not be written.
     pub async fn shut_down(self) -> io::Result<()> {
-        self.shared.stopping.store(true, Ordering::Release);
-        self.shared.wake.notify_one();
+        self.stop();
         match self.driver.await {
             Ok(outcome) => outcome,
             Err(panic) => Err(io::Error::other(panic)),
         }
+    }
+}
+
+impl Endpoint {
+    /// Has the driver end by itself, after it has sent what is due now.
+    pub(crate) fn stop(&self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        self.shared.wake.notify_one();
     }
 }
 
