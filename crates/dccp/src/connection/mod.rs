@@ -12,9 +12,11 @@ mod event;
 mod handshake;
 mod ledger;
 mod options;
+mod pace;
 mod pmtu;
 mod queue;
 mod receive;
+mod refused;
 mod seq;
 mod state;
 mod stats;
@@ -49,8 +51,10 @@ use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
 use event::Notice;
 use ledger::Ledger;
+use pace::ReadPace;
 use pmtu::PathMtu;
 use queue::ReceiveQueue;
+use refused::Refused;
 use seq::{SeqSpace, Windows};
 use timers::Timers;
 
@@ -97,6 +101,10 @@ pub struct Connection {
     probes: u32,
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
+    /// How fast it is read, once it was half full.
+    pace: Option<Box<ReadPace>>,
+    /// Datagrams that found no room there, once there are any.
+    refused: Option<Box<Refused>>,
     closing_text: String,
     outcome: Option<Outcome>,
     notices: VecDeque<Notice>,
@@ -189,6 +197,8 @@ impl Connection {
             probes: 0,
             sync_limiter: RateLimiter::new(SYNCS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
+            pace: None,
+            refused: None,
             closing_text: String::new(),
             outcome: None,
             notices: VecDeque::new(),
