@@ -50,7 +50,8 @@ pub struct Options {
     pub optimistic_acks: OptimisticAcks,
     /// Datagrams that wait to be sent, at most, per connection.
     pub send_queue: usize,
-    /// Received datagrams that wait to be read, at most, per connection; the oldest are dropped beyond that.
+    /// Received datagrams that wait to be read, at most, per connection; those that come beyond that are dropped,
+    /// and the peer is told.
     pub receive_queue: usize,
     /// Whether the system is given several datagrams at a time.
     #[serde(default)]

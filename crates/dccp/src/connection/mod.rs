@@ -18,6 +18,7 @@ mod queue;
 mod receive;
 mod refused;
 mod seq;
+mod standing;
 mod state;
 mod stats;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, S
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
 pub use pmtu::PathMtuDiscovery;
 pub use queue::Received;
+pub(crate) use standing::Standing;
 pub use state::State;
 pub use stats::Stats;
 pub use timers::{Wake, WakeReason};
@@ -56,6 +58,7 @@ use pmtu::PathMtu;
 use queue::ReceiveQueue;
 use refused::Refused;
 use seq::{SeqSpace, Windows};
+use standing::Question;
 use timers::Timers;
 
 /// A DCCP connection, sans-IO. Clients are made by [`Connection::client`], servers by an [`Endpoint`](crate::Endpoint).
@@ -99,6 +102,7 @@ pub struct Connection {
     first_since_response: Option<SeqNo48>,
     last_nudge: Option<Instant>,
     probes: u32,
+    question: Question,
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
     /// How fast it is read, once it was half full.
@@ -195,6 +199,7 @@ impl Connection {
             first_since_response: None,
             last_nudge: None,
             probes: 0,
+            question: Question::default(),
             sync_limiter: RateLimiter::new(SYNCS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
             pace: None,
