@@ -136,6 +136,9 @@ impl Pair {
                 for _ in 0..10 {
                     beside();
                 }
+                // The kernel keeps messages in the receive buffer until they are read; a full one
+                // has no room for data.
+                tokio::task::yield_now().await;
                 self.here.send(vec![7; length]).await.expect("open");
             }
             self.here.close().await.expect("an end")

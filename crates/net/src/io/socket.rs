@@ -24,9 +24,10 @@ const BATCH: usize = if BATCH_SIZE < 16 { BATCH_SIZE } else { 16 };
 /// a second leaves one before one call in four at the very most.
 const LEFT_BEHIND: usize = 32;
 
-/// Entries of the error queue read at once, and kept, at most.
+/// Entries of the error queue read at once, and kept, at most. They share the receive buffer with
+/// data: the sooner they are read the fewer datagrams find it full.
 #[cfg(target_os = "linux")]
-const ERRORS: usize = 64;
+const ERRORS: usize = 256;
 
 /// The longest payload that any UDP datagram over IPv4 can have.
 const LONGEST: usize = 65_507;
