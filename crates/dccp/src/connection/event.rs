@@ -99,8 +99,9 @@ pub enum Cause {
     Silence(Duration),
     /// A new client from the same IP address took the place; this connection had left two Syncs unanswered.
     Replaced,
-    /// The two ends disagree about sequence numbers and do not find together again: the peer answered Syncs and nothing else,
-    /// although this end sent data.
+    /// The two ends disagree about sequence numbers and do not find together again, or the path lets nothing else through: for this
+    /// long only Syncs and SyncAcks of the peer were valid, although this end sent datagrams. The duration is that of
+    /// [`Silence::Probe`](crate::Silence::Probe).
     OutOfStep(Duration),
     /// A server's client was connected and sent no datagram; see
     /// [`ConnectionConfig::first_data_within`](crate::ConnectionConfig::first_data_within).

@@ -14,6 +14,7 @@ mod ledger;
 mod options;
 mod pace;
 mod pmtu;
+mod progress;
 mod queue;
 mod receive;
 mod refused;
@@ -55,6 +56,7 @@ use event::Notice;
 use ledger::Ledger;
 use pace::ReadPace;
 use pmtu::PathMtu;
+use progress::Progress;
 use queue::ReceiveQueue;
 use refused::Refused;
 use seq::{SeqSpace, Windows};
@@ -103,6 +105,7 @@ pub struct Connection {
     last_nudge: Option<Instant>,
     probes: u32,
     question: Question,
+    progress: Progress,
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
     /// How fast it is read, once it was half full.
@@ -200,6 +203,7 @@ impl Connection {
             last_nudge: None,
             probes: 0,
             question: Question::default(),
+            progress: Progress::new(now),
             sync_limiter: RateLimiter::new(SYNCS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
             pace: None,

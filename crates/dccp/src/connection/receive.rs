@@ -63,6 +63,10 @@ impl Connection {
             }
             return;
         }
+        self.check_progress(now, kind);
+        if self.state == State::Closed {
+            return;
+        }
         match self.process_options(now, kind, seq, ack, packet.options) {
             Ok(gathered) => self.process(now, ecn, packet, seq, ack, &gathered),
             Err(reset) => self.break_off(reset, Cause::Protocol, "an option was in error"),

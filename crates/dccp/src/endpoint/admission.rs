@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
-use super::cookie::{Cookie, Seal};
+use super::cookie::{Cookie, Freshness, LONGEST_LIFE, Seal};
 use super::half_open::HalfOpen;
 use super::place::Place;
 use super::{ConnectionId, Endpoint, Key, Listen, Pressure};
@@ -336,7 +336,13 @@ impl Endpoint {
             }
             return Ok(None);
         };
-        let cookie = Cookie::open(bytes, &seal, now).ok_or(ResetCode::BadInitCookie)?;
+        // Ended connections are remembered for time_wait, so that none is opened again by its cookie.
+        let freshness = Freshness {
+            now,
+            lifetime: LONGEST_LIFE.min(self.config.time_wait / 2),
+            refused_until: self.tombs.forgotten(),
+        };
+        let cookie = Cookie::open(bytes, &seal, freshness).ok_or(ResetCode::BadInitCookie)?;
         let answered = Sequence::Long(seal.initial_sequence_number(cookie.issued));
         if packet.header.acknowledgement() != Some(answered) {
             return Err(ResetCode::BadInitCookie);

@@ -27,9 +27,11 @@ pub struct EndpointConfig {
     pub per_source: PerSource,
     /// Resets a second for packets without a connection.
     pub resets_per_second: u32,
-    /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340 §8.3).
+    /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340 §8.3). Init Cookies live half of
+    /// it, 128 s at most.
     pub time_wait: Duration,
-    /// Connections remembered so, at most; the oldest are forgotten first.
+    /// Connections remembered so, at most; the oldest are forgotten first. Init Cookies from before the connection that was
+    /// forgotten are refused then: one of them may be its own.
     pub remembered: usize,
 }
 

@@ -438,7 +438,7 @@ impl Endpoint {
         connection.set_secret(secret::keyed_hash(&self.seed, Purpose::SkippedNumbers, Some(remote), number));
         let key = (remote, ports.local, ports.remote);
         self.tombs.remove(&key);
-        let id = self.slots.insert(Live::new(connection, remote, key));
+        let id = self.slots.insert(Live::new(connection, remote, key, self.now));
         self.by_key.insert(key, id);
         if let Some(live) = self.slots.get_mut(id) {
             live.serves = live.connection.role() == Role::Server && live.connection.was_established();
@@ -498,8 +498,9 @@ impl Endpoint {
                 Outcome::ReceivedReset => None,
             };
             let (key, numbers) = (live.key, live.connection.last_numbers());
+            let times = (live.began, now + self.config.time_wait);
             self.by_key.remove(&key);
-            self.tombs.add(key, now + self.config.time_wait, numbers, last_word, self.config.remembered);
+            self.tombs.add(key, times, numbers, last_word, self.config.remembered);
         }
         if gone {
             self.remove(id);
