@@ -144,6 +144,25 @@ async fn closing_at_once_says_what_was_left_unsent() {
     replay(journal.as_slice()).expect("the same machine");
 }
 
+/// The peer's host is gone: after three seconds nobody waits for it any more.
+#[tokio::test]
+async fn closing_at_once_gives_up_on_a_peer_that_is_gone() {
+    let server = server();
+    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let client = Endpoint::bind(any(), &options).expect("a port");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    server.shut_down().await.expect("a clean end");
+    for _ in 0..10 {
+        connection.send(vec![7; 1000]).await.expect("open");
+    }
+    assert_eq!(connection.close_now().await, None);
+    let status = connection.status();
+    assert_eq!(status.stats.sent_data_packets + status.unsent_packets, 10);
+    drop((connection, accepted));
+    client.shut_down().await.expect("a clean end");
+}
+
 /// The peer ends the connection: what waited was never sent.
 #[tokio::test]
 async fn what_waits_when_the_peer_ends_counts_as_unsent() {
