@@ -66,7 +66,7 @@ pub use connection::{
     PathError, PathMtuDiscovery, Received, SendError, Silence, State, Stats, Transmit, Wake, WakeReason,
 };
 pub use endpoint::{
-    Carrier, ConnectConfig, ConnectError, ConnectionId, Endpoint, EndpointConfig, EndpointStats, Listen,
-    PerSource, Pressure, Transmission,
+    Allow, Carrier, ConnectConfig, ConnectError, ConnectionId, Endpoint, EndpointConfig, EndpointStats,
+    Listen, PerSource, Prefix, PrefixError, Pressure, Transmission,
 };
 pub use limiter::RateLimiter;

@@ -61,14 +61,23 @@ fn one_at_a_time() {
     pair.run(ms(200));
     assert_eq!(pair.client.closed().map(|closed| closed.code), Some(ResetCode::TooBusy));
     pair.client.events.clear();
-    // When the first is over, the next may come.
+    // When the first is over and the application has released it, the next may come.
     pair.client.id = first;
     pair.client.with(|connection| connection.close(now));
     pair.run_to_end(Duration::from_secs(5));
     assert_eq!(pair.client.closed().map(|closed| closed.code), Some(ResetCode::Closed));
-    let third = pair.client.endpoint.connect(pair.now, address(Side::Server), config).expect("a port");
-    pair.client.id = Some(third);
-    pair.run(ms(200));
+    for expected in [ResetCode::TooBusy, ResetCode::Closed] {
+        if expected == ResetCode::Closed {
+            let over = pair.server.id.take().expect("the first");
+            pair.server.endpoint.release(pair.now, over);
+        }
+        pair.client.events.clear();
+        let next = pair.client.endpoint.connect(pair.now, address(Side::Server), config.clone());
+        pair.client.id = next.ok();
+        pair.run(ms(200));
+        let refused = pair.client.closed().map(|closed| closed.code);
+        assert_eq!(refused, Some(expected).filter(|code| *code == ResetCode::TooBusy));
+    }
     assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
 }
 

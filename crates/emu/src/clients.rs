@@ -21,8 +21,21 @@ pub(crate) struct Client {
     /// The address of ours that the client speaks to.
     pub(crate) local: Option<IpAddr>,
     pub(crate) upstream: Arc<Socket>,
+    standing: Standing,
     last_active: Instant,
     reader: AbortHandle,
+}
+
+/// Progress of the exchange with a client. When all places are taken, the first to lose its place
+/// to a new client is the one longest silent of the least of these; established ones keep theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// The server has not answered.
+    Unanswered,
+    /// The server has answered, the client not gone on.
+    Answered,
+    /// The client has gone on after an answer, as its address does receive.
+    Established,
 }
 
 impl Drop for Client {
@@ -43,15 +56,31 @@ impl Clients {
     /// The client at this address, who has just been heard.
     pub(crate) fn heard(&mut self, now: Instant, address: SocketAddr) -> Option<u64> {
         let id = *self.by_address.get(&address)?;
-        self.touch(now, id);
+        let client = self.by_id.get_mut(&id)?;
+        client.last_active = now;
+        if client.standing == Standing::Answered {
+            client.standing = Standing::Established;
+        }
         Some(id)
     }
 
-    /// Something went to or from this client.
-    pub(crate) fn touch(&mut self, now: Instant, id: u64) {
+    /// The server has answered this client.
+    pub(crate) fn answered(&mut self, now: Instant, id: u64) {
         if let Some(client) = self.by_id.get_mut(&id) {
             client.last_active = now;
+            client.standing = client.standing.max(Standing::Answered);
         }
+    }
+
+    /// Makes room for a new client: forgets one that is not established. Returns false if all are.
+    pub(crate) fn make_room(&mut self) -> bool {
+        let open = self.by_id.iter().filter(|(_, client)| client.standing != Standing::Established);
+        let first = open.min_by_key(|(_, client)| (client.standing, client.last_active)).map(|(id, _)| *id);
+        let gone = first.and_then(|id| self.by_id.remove(&id));
+        if let Some(client) = &gone {
+            self.by_address.remove(&client.address);
+        }
+        gone.is_some()
     }
 
     /// Number of the next client; never given twice.
@@ -70,7 +99,10 @@ impl Clients {
         let id = self.next;
         self.next += 1;
         self.by_address.insert(address, id);
-        self.by_id.insert(id, Client { address, local, upstream, last_active: now, reader });
+        self.by_id.insert(
+            id,
+            Client { address, local, upstream, standing: Standing::Unanswered, last_active: now, reader },
+        );
         id
     }
 
@@ -99,12 +131,19 @@ mod tests {
         };
         assert_eq!(add(&mut clients, at(0), 5), 0);
         assert_eq!(add(&mut clients, at(0), 6), 1);
-        clients.touch(at(9), 1);
+        clients.answered(at(9), 1);
         clients.expire(at(10), Duration::from_secs(10));
         assert_eq!(clients.len(), 1);
         assert_eq!((clients.heard(at(10), address(5)), clients.heard(at(10), address(6))), (None, Some(1)));
         assert!(clients.get(0).is_none());
         assert_eq!(clients.next_id(), 2);
         assert_eq!(add(&mut clients, at(11), 5), 2);
+        // 1 was answered and went on; 2 is new, 3 was answered only.
+        assert_eq!(add(&mut clients, at(11), 7), 3);
+        clients.answered(at(11), 3);
+        assert!(clients.make_room() && clients.get(2).is_none());
+        assert!(clients.make_room() && clients.get(3).is_none());
+        assert!(!clients.make_room() && clients.get(1).is_some(), "established");
+        assert_eq!((clients.heard(at(11), address(5)), clients.heard(at(11), address(6))), (None, Some(1)));
     }
 }

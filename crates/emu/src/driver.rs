@@ -102,7 +102,7 @@ impl Driver {
                 // Only the server may answer.
                 let server = self.server;
                 for received in batch.into_iter().filter(|r| r.from == server) {
-                    self.clients.touch(received.at, client);
+                    self.clients.answered(received.at, client);
                     self.inject(self.world.far, self.world.near, client, received);
                 }
             }
@@ -129,9 +129,10 @@ impl Driver {
         );
     }
 
-    /// A client not heard before, if there is room for one.
+    /// A client not heard before, if there is room for one or one that is not established makes
+    /// room.
     fn admit(&mut self, received: &Received) -> Option<u64> {
-        if self.clients.len() >= self.limits.clients {
+        if self.clients.len() >= self.limits.clients && !self.clients.make_room() {
             return None;
         }
         let upstream = Arc::new(socket::bind_towards(self.server).and_then(Socket::new).ok()?);

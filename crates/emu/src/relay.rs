@@ -17,7 +17,8 @@ use crate::{Monitor, Snapshot, World};
 /// How much a relay may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Clients at the same time; a datagram of one more is refused.
+    /// Clients at the same time. One more takes the place of a client with whom nothing was
+    /// exchanged both ways and on; if there is none such, its datagram is refused.
     pub clients: usize,
     /// A client is forgotten after so long without a datagram either way.
     pub idle: Duration,

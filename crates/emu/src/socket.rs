@@ -3,7 +3,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Type};
-use tfrc_net::io::Clock;
+use tfrc_net::io::{Clock, Fault};
 use tfrc_sim::Ecn;
 use tfrc_units::Instant;
 use tokio::io::Interest;
@@ -17,6 +17,8 @@ const KERNEL_BUFFER: usize = 4 << 20;
 const SLOT: usize = 1 << 16;
 /// How many of them are read at once.
 const SLOTS: usize = 4;
+/// Rest after an error of reading, so that one that stays does not keep the processor busy.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// A UDP socket with ECN both ways and the times of reception.
 #[derive(Debug)]
@@ -81,16 +83,25 @@ impl Socket {
     }
 
     /// Waits for datagrams and reads those that have come. `buffer` is room to work in, empty at first.
+    ///
+    /// # Errors
+    /// If the socket cannot be used any more. Any other error, such as the network may leave, costs
+    /// a pause.
     pub(crate) async fn receive(&self, clock: Clock, buffer: &mut Vec<u8>) -> io::Result<Vec<Received>> {
         buffer.resize(SLOTS * SLOT, 0);
         let mut metas = [RecvMeta::default(); SLOTS];
-        let count = self
-            .io
-            .async_io(Interest::READABLE, || {
+        let count = loop {
+            let read = self.io.async_io(Interest::READABLE, || {
                 let mut slots: Vec<IoSliceMut<'_>> = buffer.chunks_mut(SLOT).map(IoSliceMut::new).collect();
                 self.state.recv(UdpSockRef::from(&self.io), &mut slots, &mut metas)
-            })
-            .await?;
+            });
+            match read.await {
+                Err(error) if error.raw_os_error().is_some() && Fault::of(&error) != Fault::Unusable => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                read => break read?,
+            }
+        };
         let time = BatchTime::read(clock);
         let mut batch = Vec::new();
         for (meta, slot) in metas.iter().zip(buffer.chunks(SLOT)).take(count) {

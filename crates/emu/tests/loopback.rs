@@ -200,6 +200,53 @@ async fn each_client_gets_its_own_answers_and_one_too_many_none() {
     assert_eq!((last.clients, last.refused, last.there.entered.packets), (2, 1, 40));
 }
 
+/// More strangers than there are places: whoever comes next is served, and an established client
+/// keeps its place.
+#[tokio::test]
+async fn strangers_who_are_never_answered_make_room() {
+    let server = UdpSocket::bind(LOCAL).await.unwrap();
+    let target = server.local_addr().unwrap();
+    // Like DCCP, it does not answer a single byte.
+    let mut peers = tokio::spawn(async move {
+        let (mut buffer, mut peers) = ([0; 2000], std::collections::BTreeSet::new());
+        loop {
+            let (n, from) = server.recv_from(&mut buffer).await.unwrap();
+            match &buffer[..n] {
+                b"end" => break peers,
+                [_] => {}
+                request => {
+                    peers.insert(from);
+                    server.send_to(request, from).await.unwrap();
+                }
+            }
+        }
+    });
+    let few = Limits { clients: 16, ..limits() };
+    let relay = Relay::bind(here(), target, world(|_| {}), few).unwrap().start().unwrap();
+    let ask = async |client: &UdpSocket| {
+        let mut buffer = [0; 2000];
+        client.send(b"request").await.unwrap();
+        assert_eq!(client.recv(&mut buffer).await.unwrap(), 7);
+    };
+    let established = client_of(relay.local_addr()).await;
+    for _ in 0..3 {
+        ask(&established).await;
+    }
+    let mut monitor = relay.monitor();
+    for round in 1..=3 {
+        for _ in 0..40 {
+            client_of(relay.local_addr()).await.send(b"x").await.unwrap();
+        }
+        let seen = until(&mut monitor, |s| s.there.delivered.packets >= 40 * round).await;
+        assert_eq!((seen.clients, seen.refused), (16, 0));
+        ask(&client_of(relay.local_addr()).await).await;
+        ask(&established).await;
+    }
+    established.send(b"end").await.unwrap();
+    // Three newcomers, and the established one through one and the same place.
+    assert_eq!((&mut peers).await.unwrap().len(), 4);
+}
+
 #[tokio::test]
 async fn strangers_cannot_answer() {
     let server = UdpSocket::bind(LOCAL).await.unwrap();

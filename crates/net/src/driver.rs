@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::endpoint::Shared;
-use crate::io::{Outgoing, Socket, Timer};
+use crate::io::{Outgoing, Socket, Timer, Unsent};
 use crate::train::Trains;
 
 /// Rounds of reading before the machine's answers are sent.
@@ -54,18 +54,19 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         if new {
             shared.accepted.notify_waiters();
         }
-        let mut broken = None;
-        let failed = |datagram: Outgoing<'_>, error| {
-            // A datagram that the path or the system does not take is lost, as it might be further on.
-            if quinn_udp::is_msg_size_err(&error) {
-                too_long.push((datagram.to, datagram.segment.unwrap_or(datagram.bytes.len())));
-            } else if !is_loss(&error) {
-                broken = Some(error);
-            }
+        let (mut broken, mut lost) = (None, 0);
+        let failed = |datagram: Outgoing<'_>, unsent| match unsent {
+            Unsent::TooLong => too_long.push((datagram.to, datagram.bytes.len())),
+            // As it might be further on.
+            Unsent::Lost(_) => lost += 1,
+            Unsent::Unusable(error) => broken = Some(error),
         };
         socket.send_all(|n| out.get(n), failed).await;
         if let Some(error) = broken {
             return Err(error);
+        }
+        if lost > 0 {
+            shared.state().unsent += lost;
         }
         for (to, length) in too_long.drain(..) {
             let length = u64::try_from(length).unwrap_or(u64::MAX);
@@ -111,13 +112,4 @@ async fn waited_for(something: impl Future<Output = io::Result<()>>) -> io::Resu
     })
     .await?;
     Ok(waited)
-}
-
-/// No route, no buffers: the datagram is gone, the endpoint lives.
-fn is_loss(error: &io::Error) -> bool {
-    use io::ErrorKind::{HostUnreachable, InvalidInput, NetworkDown, NetworkUnreachable, PermissionDenied};
-    matches!(
-        error.kind(),
-        HostUnreachable | InvalidInput | NetworkDown | NetworkUnreachable | PermissionDenied
-    ) || matches!(error.kind(), io::ErrorKind::OutOfMemory)
 }

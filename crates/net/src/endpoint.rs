@@ -67,6 +67,17 @@ pub struct Recordings {
     pub capture: Option<Box<dyn io::Write + Send>>,
 }
 
+/// Counts of an endpoint as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct EndpointStats {
+    /// Packets that belong to no connection, and their answers.
+    pub strangers: tfrc_dccp::EndpointStats,
+    /// Datagrams that this system did not send, for another reason than their length: no buffers,
+    /// no route, a firewall. Each is lost, as it might be further on.
+    pub unsent: u64,
+}
+
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -182,6 +193,13 @@ impl Endpoint {
         self.shared.clock.now()
     }
 
+    /// Counts of the endpoint as a whole.
+    #[must_use]
+    pub fn stats(&self) -> EndpointStats {
+        let state = self.shared.state();
+        EndpointStats { strangers: state.machine.stats(), unsent: state.unsent }
+    }
+
     /// Connects to another endpoint; the handshake repeats itself until it is through or given up after a minute.
     ///
     /// # Errors
@@ -218,16 +236,23 @@ impl Endpoint {
         }
     }
 
-    /// Takes no more connections, and stays for peers who have not heard the end of theirs: a Reset may be lost, and then
-    /// whoever repeats a Close needs it again (RFC 4340 §8.3). Returns when the repetitions would have come, at most after
-    /// half a minute. Worth its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer. Cancel-safe.
+    /// Takes no more connections, and stays for peers who have not heard the end of theirs: a Reset
+    /// may be lost, and then whoever repeats a Close needs it again (RFC 4340 §8.3). Returns when
+    /// the repetitions would have come: after two seconds, longer only if a peer whose connection
+    /// has ended here (its address and ports) repeats its Close, at most after half a minute. Worth
+    /// its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer. Cancel-safe.
     pub async fn linger(&self) {
         let began = self.now();
-        self.shared.state().machine.stop_accepting(began);
+        {
+            let mut state = self.shared.state();
+            state.machine.stop_accepting(began);
+            state.heard = Some(began);
+        }
         loop {
             let now = self.now();
-            let heard = self.shared.state().heard.max(began);
-            // Somebody who waits twice as long each time and was heard after t is next heard after 2t and a bit, then 4t.
+            let heard = self.shared.state().heard.unwrap_or(began).max(began);
+            // Somebody who waits twice as long each time and was heard after t is next heard after
+            // 2t and a bit, then 4t.
             let until = (heard + heard.saturating_since(began) * 3 + LINGER).min(began + LONGEST_LINGER);
             if until <= now {
                 return;
@@ -242,12 +267,19 @@ impl Endpoint {
     /// # Errors
     /// What made the driver fail earlier, or a recording that could not be written.
     pub async fn shut_down(self) -> io::Result<()> {
-        self.shared.stopping.store(true, Ordering::Release);
-        self.shared.wake.notify_one();
+        self.stop();
         match self.driver.await {
             Ok(outcome) => outcome,
             Err(panic) => Err(io::Error::other(panic)),
         }
+    }
+}
+
+impl Endpoint {
+    /// Has the driver end by itself, after it has sent what is due now.
+    pub(crate) fn stop(&self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        self.shared.wake.notify_one();
     }
 }
 

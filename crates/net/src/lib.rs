@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is where clocks are read")]
 
+mod attempts;
 mod connection;
 mod driver;
 mod endpoint;
@@ -19,12 +20,13 @@ mod status;
 mod train;
 mod variant;
 
+pub use attempts::{AttemptError, ConnectAnyError, connect_any};
 pub use connection::{ConnectError, Connection, SendError};
-pub use endpoint::{BindError, Endpoint, Recordings};
+pub use endpoint::{BindError, Endpoint, EndpointStats, Recordings};
 pub use options::{Accept, Breaker, OptimisticAcks, Options, Promise, PromiseStart, Unmarked};
 pub use order::InOrder;
 pub use queue::{LatePolicy, SendQueue};
 pub use status::Status;
-pub use tfrc_dccp::{Cause, Closed, ClosedBy, Received, Stats};
+pub use tfrc_dccp::{Cause, Closed, ClosedBy, Prefix, PrefixError, Received, Stats};
 pub use tfrc_units::{Dscp, NotADscp};
 pub use variant::Variant;

@@ -1,5 +1,6 @@
 //! The sans-IO endpoint with a journal around it: whatever goes in or comes out is written down.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
@@ -18,8 +19,50 @@ pub(crate) struct Machine {
     journal: Option<Writer>,
     capture: Option<Capture>,
     latest: Instant,
-    /// Connections in the order in which they came to be: a journal names them by their place here.
-    ids: Vec<ConnectionId>,
+    names: Names,
+}
+
+/// Numbers by which a journal names connections: 0, 1, 2 in the order in which they came to be.
+/// Only those that are not released are kept.
+#[derive(Debug)]
+enum Names {
+    /// Neither is a journal written nor one replayed.
+    None,
+    Kept {
+        numbers: BTreeMap<ConnectionId, u64>,
+        next: u64,
+    },
+}
+
+impl Names {
+    const fn kept() -> Self {
+        Self::Kept { numbers: BTreeMap::new(), next: 0 }
+    }
+
+    fn add(&mut self, id: ConnectionId) {
+        if let Self::Kept { numbers, next } = self {
+            numbers.insert(id, *next);
+            *next += 1;
+        }
+    }
+
+    fn remove(&mut self, id: ConnectionId) {
+        if let Self::Kept { numbers, .. } = self {
+            numbers.remove(&id);
+        }
+    }
+
+    fn number(&self, id: ConnectionId) -> u64 {
+        match self {
+            Self::None => u64::MAX,
+            Self::Kept { numbers, .. } => numbers.get(&id).copied().unwrap_or(u64::MAX),
+        }
+    }
+
+    fn numbered(&self, number: u64) -> Option<ConnectionId> {
+        let Self::Kept { numbers, .. } = self else { return None };
+        numbers.iter().find(|(_, known)| **known == number).map(|(id, _)| *id)
+    }
 }
 
 impl Machine {
@@ -31,7 +74,8 @@ impl Machine {
         let endpoint = options.endpoint_config()?;
         let config = ConnectConfig { port: endpoint.port, connection: endpoint.connection.clone() };
         let endpoint = Endpoint::new(endpoint, seed);
-        Ok(Self { endpoint, config, journal, capture: None, latest: Instant::ZERO, ids: Vec::new() })
+        let names = if journal.is_some() { Names::kept() } else { Names::None };
+        Ok(Self { endpoint, config, journal, capture: None, latest: Instant::ZERO, names })
     }
 
     /// The same with a capture of its datagrams.
@@ -41,7 +85,7 @@ impl Machine {
 
     /// The machine that a journal begins with.
     pub(crate) fn from_setup(setup: &Setup) -> Result<Self, tfrc::ConfigError> {
-        Self::new(&setup.options, setup.seed, None)
+        Ok(Self { names: Names::kept(), ..Self::new(&setup.options, setup.seed, None)? })
     }
 
     pub(crate) fn connect(
@@ -51,7 +95,7 @@ impl Machine {
     ) -> Result<ConnectionId, tfrc_dccp::ConnectError> {
         let now = self.record(now, || Record::Connect(to));
         let id = self.endpoint.connect(now, to, self.config.clone())?;
-        self.ids.push(id);
+        self.names.add(id);
         Ok(id)
     }
 
@@ -94,6 +138,15 @@ impl Machine {
         }
     }
 
+    /// Closes a connection; a datagram of it that still waits is not sent.
+    pub(crate) fn close_now(&mut self, now: Instant, id: ConnectionId) {
+        let connection = self.number(id);
+        let now = self.record(now, || Record::CloseNow { connection });
+        if let Some(connection) = self.endpoint.connection_mut(id) {
+            connection.close_now(now);
+        }
+    }
+
     pub(crate) fn accept_close(&mut self, now: Instant, id: ConnectionId, text: &str) {
         let connection = self.number(id);
         let now = self.record(now, || Record::AcceptClose { connection, text: text.to_owned() });
@@ -108,6 +161,7 @@ impl Machine {
         let connection = self.number(id);
         let now = self.record(now, || Record::Release { connection });
         self.endpoint.release(now, id);
+        self.names.remove(id);
     }
 
     /// The system did not take a datagram of this length: the connections with this peer send shorter ones.
@@ -153,7 +207,7 @@ impl Machine {
     pub(crate) fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
         let (id, event) = self.endpoint.poll_event()?;
         if matches!(event, Event::Incoming { .. }) {
-            self.ids.push(id);
+            self.names.add(id);
         }
         Some((id, event))
     }
@@ -166,18 +220,25 @@ impl Machine {
         self.endpoint.connection(id)
     }
 
+    pub(crate) const fn stats(&self) -> tfrc_dccp::EndpointStats {
+        self.endpoint.stats()
+    }
+
     pub(crate) fn remote(&self, id: ConnectionId) -> Option<SocketAddr> {
         self.endpoint.remote(id)
     }
 
-    /// The connection with this number.
+    /// The connection with this number in the journal that is replayed.
     pub(crate) fn numbered(&self, number: u64) -> Option<ConnectionId> {
-        usize::try_from(number).ok().and_then(|i| self.ids.get(i)).copied()
+        self.names.numbered(number)
     }
 
     /// The oldest datagram that waits to be read.
     pub(crate) fn recv(&mut self, id: ConnectionId) -> Option<Received> {
-        self.endpoint.recv(id)
+        let received = self.endpoint.recv(id)?;
+        let connection = self.number(id);
+        self.record(self.latest, || Record::Read { connection });
+        Some(received)
     }
 
     /// Ends journal and capture.
@@ -187,9 +248,7 @@ impl Machine {
     }
 
     fn number(&self, id: ConnectionId) -> u64 {
-        // Sessions that are recorded have few connections.
-        let place = self.journal.as_ref().and_then(|_| self.ids.iter().position(|known| *known == id));
-        place.and_then(|i| u64::try_from(i).ok()).unwrap_or(u64::MAX)
+        self.names.number(id)
     }
 
     /// Time never goes back in what a machine is told.
@@ -199,5 +258,29 @@ impl Machine {
             journal.add(self.latest, &record());
         }
         self.latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Connections one after another leave no trace, journal or not; numbers go on.
+    #[test]
+    fn names_of_released_connections_are_forgotten() {
+        let to = SocketAddr::from(([127, 0, 0, 1], 9));
+        let mut machine = Machine::new(&Options::default(), [7; 32], None).expect("in range");
+        for names in [Names::None, Names::kept()] {
+            machine.names = names;
+            let kept = matches!(machine.names, Names::Kept { .. });
+            for n in 0..1000u64 {
+                let id = machine.connect(Instant::ZERO, to).expect("a port");
+                assert_eq!(machine.numbered(n), kept.then_some(id));
+                machine.release(Instant::ZERO, id);
+                while machine.transmit(Instant::ZERO, &mut Vec::new()).is_some() {}
+                assert_eq!(machine.numbered(n), None);
+            }
+            assert!(!matches!(&machine.names, Names::Kept { numbers, .. } if !numbers.is_empty()));
+        }
     }
 }

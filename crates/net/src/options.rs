@@ -5,7 +5,7 @@ use tfrc::{
 };
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
-use tfrc_dccp::{ConnectionConfig, EndpointConfig, Listen, PerSource, SkippedNumbers};
+use tfrc_dccp::{Allow, ConnectionConfig, EndpointConfig, Listen, PerSource, Prefix, SkippedNumbers};
 use tfrc_units::{Dscp, Duration, Rate};
 
 use crate::Variant;
@@ -40,6 +40,14 @@ pub struct Options {
     pub max_udp_payload: usize,
     /// Who may connect.
     pub accept: Accept,
+    /// Peers that may begin connections: those whose address lies in one of these prefixes; empty:
+    /// anyone. Others get no answer; `EndpointStats::strangers.not_allowed` counts their packets.
+    #[serde(default, with = "prefixes")]
+    pub allow: Vec<Prefix>,
+    /// Time in which a connection that somebody begins must bring its first datagram; above zero.
+    /// `None`: it may wait for ever.
+    #[serde(default, rename = "first_data_within_ns", with = "nanoseconds")]
+    pub first_data_within: Option<Duration>,
     /// Connections that one IP address may have with an endpoint that accepts them; `None`: as many as there is room for. Clients
     /// behind one address translator share it.
     #[serde(default)]
@@ -50,7 +58,11 @@ pub struct Options {
     pub optimistic_acks: OptimisticAcks,
     /// Datagrams that wait to be sent, at most, per connection.
     pub send_queue: usize,
-    /// Received datagrams that wait to be read, at most, per connection; the oldest are dropped beyond that.
+    /// Received datagrams that wait to be read, at most, per connection; those that come beyond
+    /// that are dropped, and the peer is told. A connection counts against `accept` from its
+    /// handshake until its handle is dropped, accepted or not and over or not. An application that
+    /// neither accepts nor reads holds at most (connections × `receive_queue` × longest datagram)
+    /// bytes.
     pub receive_queue: usize,
     /// Whether the system is given several datagrams at a time.
     #[serde(default)]
@@ -162,6 +174,41 @@ mod codepoint {
     }
 }
 
+/// Prefixes as their texts.
+mod prefixes {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use tfrc_dccp::Prefix;
+
+    pub(super) fn serialize<S: Serializer>(prefixes: &[Prefix], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(prefixes.iter().map(ToString::to_string))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Prefix>, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
+    }
+}
+
+/// A time that may be missing as its nanoseconds.
+mod nanoseconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use tfrc_units::Duration;
+
+    #[expect(clippy::ref_option, reason = "serde passes references")]
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.as_nanos()).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_nanos))
+    }
+}
+
 /// The DCCP port inside of UDP. One service per UDP port needs no more than one; it has the number of UDP's own (RFC 6773 §3.8).
 const DCCP_PORT: u16 = 6511;
 
@@ -191,6 +238,8 @@ impl Default for Options {
             circuit_breaker: Breaker::WithGuarantee,
             max_udp_payload: 1472,
             accept: Accept::Nobody,
+            allow: Vec::new(),
+            first_data_within: None,
             per_source: None,
             optimistic_acks: OptimisticAcks::Trust,
             send_queue: 64,
@@ -250,6 +299,7 @@ impl Options {
                 OptimisticAcks::Trust => SkippedNumbers::Never,
             },
             receive_queue: self.receive_queue,
+            first_data_within: self.first_data_within,
             ..ConnectionConfig::default()
         };
         let listen = match self.accept {
@@ -260,7 +310,15 @@ impl Options {
         let per_source = self.per_source.map_or(PerSource::Unlimited, |limit| {
             PerSource::AtMost(usize::try_from(limit).unwrap_or(usize::MAX))
         });
-        Ok(EndpointConfig { connection, listen, per_source, port: DCCP_PORT, ..EndpointConfig::default() })
+        let allow = if self.allow.is_empty() { Allow::Anyone } else { Allow::Only(self.allow.clone()) };
+        Ok(EndpointConfig {
+            connection,
+            listen,
+            allow,
+            per_source,
+            port: DCCP_PORT,
+            ..EndpointConfig::default()
+        })
     }
 }
 
@@ -271,9 +329,17 @@ mod tests {
     #[test]
     fn options_of_older_journals_are_those_of_plain_tfrc() {
         let mut written = serde_json::to_value(Options::default()).expect("numbers");
-        for key in
-            ["variant", "guarantee", "dscp", "circuit_breaker", "revision", "per_source", "optimistic_acks"]
-        {
+        for key in [
+            "variant",
+            "guarantee",
+            "dscp",
+            "circuit_breaker",
+            "revision",
+            "per_source",
+            "optimistic_acks",
+            "allow",
+            "first_data_within_ns",
+        ] {
             assert!(written.as_object_mut().is_some_and(|options| options.remove(key).is_some()), "{key}");
         }
         assert_eq!(serde_json::from_value::<Options>(written).ok(), Some(Options::default()));
@@ -303,14 +369,26 @@ mod tests {
             (plain.per_source, plain.connection.skipped_numbers),
             (PerSource::Unlimited, SkippedNumbers::Never)
         );
-        let options =
-            Options { per_source: Some(3), optimistic_acks: OptimisticAcks::FindOut, ..Options::default() };
+        assert_eq!((plain.allow, plain.connection.first_data_within), (Allow::Anyone, None));
+        let allow: Vec<Prefix> = vec!["192.0.2.0/24".parse().expect("a prefix")];
+        let first_data_within = Some(Duration::from_millis(1500));
+        let options = Options {
+            per_source: Some(3),
+            optimistic_acks: OptimisticAcks::FindOut,
+            allow: allow.clone(),
+            first_data_within,
+            ..Options::default()
+        };
         let written = serde_json::to_string(&options).expect("numbers");
         let read: Options = serde_json::from_str(&written).expect("what was written");
         let config = read.endpoint_config().expect("in range");
         assert_eq!(
             (config.per_source, config.connection.skipped_numbers),
             (PerSource::AtMost(3), SkippedNumbers::USUAL)
+        );
+        assert_eq!(
+            (config.allow, config.connection.first_data_within),
+            (Allow::Only(allow), first_data_within)
         );
     }
 

@@ -61,6 +61,15 @@ impl SendQueue {
         self.waiting.pop_front().map(|(_, datagram)| datagram)
     }
 
+    /// Empties the queue, late datagrams among them; returns how many waited and how many bytes
+    /// they had.
+    pub fn discard(&mut self) -> (u64, u64) {
+        let sum = |(packets, bytes), (_, datagram): (Instant, Vec<u8>)| {
+            (packets + 1, bytes + u64::try_from(datagram.len()).unwrap_or(u64::MAX))
+        };
+        self.waiting.drain(..).fold((0, 0), sum)
+    }
+
     /// Datagrams waiting, late ones among them.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -110,6 +119,8 @@ mod tests {
         assert_eq!(queue.push(at(0), vec![3]), Err(vec![3]));
         assert_eq!(queue.pop(at(99_999)), Some(vec![1]));
         assert_eq!((queue.len(), queue.dropped()), (1, 0));
+        assert_eq!(queue.discard(), (1, 1));
+        assert_eq!((queue.len(), queue.dropped()), (0, 0), "discarded, not late");
     }
 
     #[test]

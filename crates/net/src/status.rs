@@ -47,11 +47,23 @@ pub struct Status {
     pub queued: usize,
     /// Datagrams dropped unsent because they were late.
     pub late_dropped: u64,
+    /// Datagrams handed over that were not sent and will not be, dropped by no policy: discarded by
+    /// [`close_now`](crate::Connection::close_now), waiting when the connection ended, or refused
+    /// because the path had become too narrow. Complete once the connection is over.
+    pub unsent_packets: u64,
+    /// Their bytes.
+    pub unsent_bytes: u64,
 }
 
 impl Status {
     pub(crate) fn of(connection: &Connection, slot: &Slot, now: Instant) -> Self {
         let (sender, receiver) = (connection.rate_sender(), connection.rate_receiver());
+        let (stats, unsent) = (connection.stats(), slot.unsent);
+        // The machine holds one datagram at most; once it is over, that was not sent either.
+        let held_bytes = match stats.unsent_packets {
+            0 => 0,
+            _ => slot.taken_bytes.saturating_sub(stats.sent_data_bytes),
+        };
         Self {
             at: now,
             sending: connection.sending_ccid().and_then(Variant::of),
@@ -69,9 +81,11 @@ impl Status {
             after_slow_start: slot.loss_measure.after_slow_start(),
             peer_sent_packets: connection.peer_sent_data_packets(),
             max_datagram: connection.max_datagram(),
-            stats: connection.stats(),
+            stats,
             queued: slot.queue.len(),
             late_dropped: slot.queue.dropped(),
+            unsent_packets: unsent.0.saturating_add(stats.unsent_packets),
+            unsent_bytes: unsent.1.saturating_add(held_bytes),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalError, ReplayError, replay};
-use tfrc_net::{Accept, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError, Variant};
+use tfrc_net::{Accept, Cause, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError, Variant};
 
 const ANY: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -106,6 +106,118 @@ async fn a_journal_replays_to_the_same_bytes_and_every_change_is_noticed() {
     assert!(matches!(replay(longer.as_slice()), Err(ReplayError::Journal(JournalError::Trailing { .. }))));
 }
 
+/// At 8 kbit/s the queue is worth a minute; nobody waits for it, and what was left is known
+/// exactly.
+#[tokio::test]
+async fn closing_at_once_says_what_was_left_unsent() {
+    let server = server();
+    let memory = Memory::default();
+    let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
+    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let client = Endpoint::towards(server.local_addr(), &options, recordings).expect("a route");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    for _ in 0..60 {
+        connection.send(vec![7; 1000]).await.expect("open");
+    }
+    accepted.recv().await.expect("the first");
+    // Somebody waits for the ordinary end already; that ends too.
+    let (waiting, closed, received) = tokio::join!(connection.close(), connection.close_now(), async {
+        let mut received = 1;
+        while accepted.recv().await.is_some() {
+            received += 1;
+        }
+        accepted.accept_close("so much").await.expect("an end");
+        received
+    });
+    let closed = closed.expect("an answer");
+    assert_eq!((closed.by, closed.text.as_deref()), (ClosedBy::Us, Some("so much")));
+    assert_eq!(waiting, Some(closed));
+    let status = connection.status();
+    assert_eq!(status.stats.sent_data_packets, received);
+    assert_eq!((status.unsent_packets, status.unsent_bytes), (60 - received, 1000 * (60 - received)));
+    assert!(received < 30, "{received} sent");
+    assert_eq!((status.queued, status.late_dropped), (0, 0));
+    drop((connection, accepted));
+    client.shut_down().await.expect("a clean end");
+    let journal = memory.0.lock().expect("no panic").clone();
+    replay(journal.as_slice()).expect("the same machine");
+}
+
+/// The peer's host is gone: after three seconds nobody waits for it any more.
+#[tokio::test]
+async fn closing_at_once_gives_up_on_a_peer_that_is_gone() {
+    let server = server();
+    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let client = Endpoint::bind(any(), &options).expect("a port");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    server.shut_down().await.expect("a clean end");
+    for _ in 0..10 {
+        connection.send(vec![7; 1000]).await.expect("open");
+    }
+    assert_eq!(connection.close_now().await, None);
+    let status = connection.status();
+    assert_eq!(status.stats.sent_data_packets + status.unsent_packets, 10);
+    drop((connection, accepted));
+    client.shut_down().await.expect("a clean end");
+}
+
+/// The peer ends the connection: what waited was never sent.
+#[tokio::test]
+async fn what_waits_when_the_peer_ends_counts_as_unsent() {
+    let server = server();
+    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let client = Endpoint::bind(any(), &options).expect("a port");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    for _ in 0..20 {
+        connection.send(vec![7; 500]).await.expect("open");
+    }
+    accepted.recv().await.expect("the first");
+    let (closed, ended) = tokio::join!(accepted.close(), async {
+        while connection.recv().await.is_some() {}
+        connection.accept_close("").await
+    });
+    assert!(closed.is_some_and(|closed| closed.by == ClosedBy::Us));
+    assert!(ended.is_some_and(|closed| closed.by == ClosedBy::Peer));
+    let status = connection.status();
+    assert_eq!(status.stats.sent_data_packets + status.unsent_packets, 20);
+    assert_eq!(status.stats.sent_data_bytes + status.unsent_bytes, 10_000);
+    assert!(status.unsent_packets > 0);
+}
+
+/// The pace of reading is part of a session: a full queue refuses datagrams, and the peer is told.
+#[tokio::test]
+async fn a_slow_readers_journal_replays() {
+    let memory = Memory::default();
+    let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
+    let options = Options { accept: Accept::One, receive_queue: 4, ..Options::default() };
+    let server = Endpoint::bind_recorded(any(), &options, recordings).expect("a port");
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    for round in 0..10 {
+        for _ in 0..20 {
+            connection.send(vec![7; 500]).await.expect("open");
+        }
+        connection.flushed().await;
+        while accepted.status().stats.received_data_packets < 20 * (round + 1) {
+            tokio::task::yield_now().await;
+        }
+        accepted.recv().await.expect("up to four wait");
+    }
+    let dropped = accepted.status().stats.queue_dropped_packets;
+    assert_eq!(dropped, 200 - 13, "four places, one free in each round after the first");
+    drop(connection);
+    while accepted.recv().await.is_some() {}
+    accepted.accept_close("").await.expect("an end");
+    drop(accepted);
+    server.shut_down().await.expect("a clean end");
+    let journal = memory.0.lock().expect("no panic").clone();
+    replay(journal.as_slice()).expect("the same machine");
+}
+
 #[tokio::test]
 async fn a_second_connection_at_once_is_refused_and_another_one_later_is_not() {
     let server = server();
@@ -137,6 +249,70 @@ async fn too_long_a_datagram_is_refused_with_the_limit() {
         Err(SendError::TooLong { length: limit + 1, limit })
     );
     connection.send(vec![0; limit]).await.expect("just fits");
+}
+
+/// Nobody accepts: what has ended stays within the limit, and can still be accepted and read.
+#[tokio::test]
+async fn connections_nobody_accepts_are_bounded() {
+    let options = Options { accept: Accept::Many(3), receive_queue: 5, ..Options::default() };
+    let server = Endpoint::bind(any(), &options).expect("a port");
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let mut refused = 0;
+    for n in 0..8u8 {
+        match client.connect(server.local_addr()).await {
+            Ok(connection) => {
+                for _ in 0..10 {
+                    connection.send(vec![n; 100]).await.expect("open");
+                }
+                connection.flushed().await;
+                assert!(connection.close().await.is_some_and(|closed| closed.by == ClosedBy::Us));
+            }
+            Err(ConnectError::Refused(closed)) if closed.by == ClosedBy::PeerReset => refused += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(refused, 5);
+    for n in 0..3u8 {
+        let over = server.accept().await.expect("it waits");
+        for _ in 0..5 {
+            assert_eq!(over.recv().await.map(|datagram| datagram.bytes), Some(vec![n; 100]));
+        }
+        assert_eq!(over.recv().await, None);
+        assert_eq!(over.status().stats.queue_dropped_packets, 5);
+    }
+    client.connect(server.local_addr()).await.expect("room again");
+}
+
+#[tokio::test]
+async fn who_is_not_allowed_gets_no_answer() {
+    let allow = vec!["192.0.2.0/24".parse().expect("a prefix")];
+    let options = Options { accept: Accept::One, allow, ..Options::default() };
+    let server = Endpoint::bind(any(), &options).expect("a port");
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let counted = async {
+        while server.stats().strangers.not_allowed == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        answered = client.connect(server.local_addr()) => panic!("{answered:?}"),
+        () = counted => {}
+    }
+}
+
+#[tokio::test]
+async fn who_sends_nothing_loses_the_place() {
+    let first_data_within = Some(tfrc_units::Duration::from_millis(50));
+    let options = Options { accept: Accept::One, first_data_within, ..Options::default() };
+    let server = Endpoint::bind(any(), &options).expect("a port");
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let silent = client.connect(server.local_addr()).await.expect("an open door");
+    assert_eq!(silent.recv().await, None);
+    let accepted = server.accept().await.expect("it was there");
+    let closed = accepted.close().await.expect("over");
+    assert_eq!(closed.cause, Cause::NoData(tfrc_units::Duration::from_millis(50)));
+    drop(accepted);
+    client.connect(server.local_addr()).await.expect("room again");
 }
 
 #[tokio::test]

@@ -31,13 +31,17 @@ pub struct ConnectionConfig {
     pub max_packet: usize,
     /// How it is found out that the path carries less.
     pub path_mtu: PathMtuDiscovery,
-    /// Received datagrams kept for the application; the oldest go first when there are more.
+    /// Received datagrams kept for the application. When there are so many, those that come are refused and the peer is told
+    /// (Data Dropped, RFC 4340 §11.7); from half of it on the peer is asked not to go faster (Slow Receiver, §11.6).
     pub receive_queue: usize,
     /// How long a client tries to connect.
     pub connect_timeout: Duration,
     /// How long a server keeps a connection whose client does not complete the handshake; RFC 4340 §8.1.3 asks for at least
     /// 8 minutes.
     pub respond_timeout: Duration,
+    /// How long a server waits for the first datagram of a client whose handshake is complete; then it breaks the connection off
+    /// with [`Cause::NoData`](crate::Cause::NoData). `None` waits for ever: right for clients that only receive.
+    pub first_data_within: Option<Duration>,
     /// How long the end that closes repeats itself.
     pub close_timeout: Duration,
     /// How long the end that is asked to close waits for its application's [`accept_close`](crate::Connection::accept_close).
@@ -121,6 +125,7 @@ impl Default for ConnectionConfig {
             receive_queue: 1024,
             connect_timeout: Duration::from_secs(60),
             respond_timeout: Duration::from_secs(480),
+            first_data_within: None,
             close_timeout: Duration::from_secs(30),
             accept_close_within: Duration::from_millis(200),
             silence: Silence::Probe { after: Duration::from_secs(15), give_up: Duration::from_secs(60) },

@@ -26,6 +26,26 @@ pub enum Event {
     Closed(Closed),
 }
 
+/// An event of the connection's own that waits to be told. [`Event`] is much larger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notice {
+    Incoming(ServiceCode),
+    Connected,
+    Readable,
+    CloseReceived,
+}
+
+impl From<Notice> for Event {
+    fn from(notice: Notice) -> Self {
+        match notice {
+            Notice::Incoming(service) => Self::Incoming { service },
+            Notice::Connected => Self::Connected,
+            Notice::Readable => Self::Readable,
+            Notice::CloseReceived => Self::CloseReceived,
+        }
+    }
+}
+
 /// How a connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
@@ -35,7 +55,8 @@ pub struct Closed {
     pub code: ResetCode,
     /// Why, beyond the Reset Code.
     pub cause: Cause,
-    /// The text that the peer's Reset carried.
+    /// The text that the peer's Reset carried, safe to show: control characters and those that change the direction or the line
+    /// are escaped as `\u{1b}`. At most 1024 bytes.
     pub text: Option<String>,
     /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts tell.
     pub peer_sent_data_packets: u64,
@@ -76,6 +97,15 @@ pub enum Cause {
     Protocol,
     /// Nothing valid came from the peer.
     Silence(Duration),
+    /// A new client from the same IP address took the place; this connection had left two Syncs unanswered.
+    Replaced,
+    /// The two ends disagree about sequence numbers and do not find together again, or the path lets nothing else through: for this
+    /// long only Syncs and SyncAcks of the peer were valid, although this end sent datagrams. The duration is that of
+    /// [`Silence::Probe`](crate::Silence::Probe).
+    OutOfStep(Duration),
+    /// A server's client was connected and sent no datagram; see
+    /// [`ConnectionConfig::first_data_within`](crate::ConnectionConfig::first_data_within).
+    NoData(Duration),
 }
 
 /// What the network says about a packet that was sent, such as an ICMP message.

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use tfrc_units::{Duration, Instant, SeqNo48};
 
 use super::timers::expired;
-use super::{Cause, Connection, ConnectionConfig, Event, Ledger, Ports, State};
+use super::{Cause, Connection, ConnectionConfig, Ledger, Notice, Ports, State};
 use crate::feature::Role;
 use crate::secret::{self, Purpose};
 use crate::wire::{Reset, ResetCode};
@@ -84,7 +84,7 @@ impl Connection {
         self.due.ack = true;
         self.backoff = PART_OPEN_WAIT;
         self.timers.handshake_limit = Some(now + PART_OPEN_LIMIT);
-        self.events.push_back(Event::Connected);
+        self.notices.push_back(Notice::Connected);
     }
 
     /// A packet goes out in PARTOPEN: if nothing comes back, an Ack follows.
@@ -103,10 +103,11 @@ impl Connection {
         self.init_cookies.clear();
         self.features.handshake_done();
         if was == State::Respond {
+            self.timers.first_data = self.config.first_data_within.map(|patience| now + patience);
             // So that the client leaves PARTOPEN.
             self.due.ack = true;
             self.last_nudge = Some(now);
-            self.events.push_back(Event::Incoming { service: self.config.service });
+            self.notices.push_back(Notice::Incoming(self.config.service));
         }
     }
 

@@ -12,14 +12,19 @@ mod event;
 mod handshake;
 mod ledger;
 mod options;
+mod pace;
 mod pmtu;
+mod progress;
 mod queue;
 mod receive;
+mod refused;
 mod seq;
+mod standing;
 mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod text;
 mod timers;
 mod transmit;
 
@@ -37,6 +42,7 @@ pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, S
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
 pub use pmtu::PathMtuDiscovery;
 pub use queue::Received;
+pub(crate) use standing::Standing;
 pub use state::State;
 pub use stats::Stats;
 pub use timers::{Wake, WakeReason};
@@ -46,10 +52,15 @@ use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper, path_mss};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
+use event::Notice;
 use ledger::Ledger;
+use pace::ReadPace;
 use pmtu::PathMtu;
+use progress::Progress;
 use queue::ReceiveQueue;
+use refused::Refused;
 use seq::{SeqSpace, Windows};
+use standing::Question;
 use timers::Timers;
 
 /// A DCCP connection, sans-IO. Clients are made by [`Connection::client`], servers by an [`Endpoint`](crate::Endpoint).
@@ -78,6 +89,8 @@ pub struct Connection {
     /// Whether the handshake was ever completed.
     established: bool,
     backoff: Duration,
+    /// Close or CloseReq packets sent so far.
+    closes_sent: u8,
     handshake_rtt: Option<Duration>,
     /// Packets without data that we have sent since the last one with data.
     non_data_run: u64,
@@ -91,11 +104,19 @@ pub struct Connection {
     first_since_response: Option<SeqNo48>,
     last_nudge: Option<Instant>,
     probes: u32,
+    question: Question,
+    progress: Progress,
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
+    /// How fast it is read, once it was half full.
+    pace: Option<Box<ReadPace>>,
+    /// Datagrams that found no room there, once there are any.
+    refused: Option<Box<Refused>>,
     closing_text: String,
     outcome: Option<Outcome>,
-    events: VecDeque<Event>,
+    notices: VecDeque<Notice>,
+    /// How it ended, until that is told.
+    closed: Option<Box<Closed>>,
     stats: Stats,
 }
 
@@ -170,6 +191,7 @@ impl Connection {
             last_heard: now,
             established: false,
             backoff: Duration::ZERO,
+            closes_sent: 0,
             handshake_rtt: None,
             non_data_run: 0,
             echo: None,
@@ -180,11 +202,16 @@ impl Connection {
             first_since_response: None,
             last_nudge: None,
             probes: 0,
+            question: Question::default(),
+            progress: Progress::new(now),
             sync_limiter: RateLimiter::new(SYNCS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
+            pace: None,
+            refused: None,
             closing_text: String::new(),
             outcome: None,
-            events: VecDeque::new(),
+            notices: VecDeque::new(),
+            closed: None,
             stats: Stats::default(),
             config,
         }

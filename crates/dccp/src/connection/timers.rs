@@ -28,7 +28,9 @@ pub enum WakeReason {
     Feedback,
     /// The sender's nofeedback timer (RFC 5348 §4.4).
     NoFeedback,
-    /// The peer has been silent for long.
+    /// A client has sent no datagram yet.
+    FirstData,
+    /// The peer has been silent for long, or is asked if it is still there.
     Silence,
     /// The path MTU is to be probed or checked (RFC 8899).
     PathMtu,
@@ -48,6 +50,8 @@ pub(super) struct Timers {
     /// Until when feature options wait for a packet to ride on.
     pub(super) feature_ride: Option<Instant>,
     pub(super) silence: Option<Instant>,
+    /// When a client that has sent no datagram is given up.
+    pub(super) first_data: Option<Instant>,
 }
 
 impl Connection {
@@ -63,6 +67,7 @@ impl Connection {
         [
             (self.timers.handshake, WakeReason::Handshake),
             (self.timers.handshake_limit, WakeReason::Handshake),
+            (self.question_due(), WakeReason::Silence),
             (self.timers.close, WakeReason::Close),
             (self.timers.close_limit, WakeReason::Close),
             (self.timers.accept_close, WakeReason::AcceptClose),
@@ -72,6 +77,7 @@ impl Connection {
             (receiver.filter(|_| flows), WakeReason::Feedback),
             (self.sender.poll_timeout().filter(|_| flows), WakeReason::NoFeedback),
             (self.timers.silence.filter(|_| flows), WakeReason::Silence),
+            (self.timers.first_data.filter(|_| flows), WakeReason::FirstData),
             (self.path.poll_timeout(self.round_trip()).filter(|_| flows), WakeReason::PathMtu),
         ]
         .into_iter()
@@ -92,10 +98,12 @@ impl Connection {
             }
             self.features.handle_timeout(now);
             self.silence_timeout(now);
+            self.first_data_timeout(now);
             let rtt = self.round_trip();
             self.path.handle_timeout(now, rtt);
             self.follow_path();
         }
+        self.question_timeout(now);
         self.handshake_timeout(now);
         self.close_timeout(now);
     }
@@ -104,6 +112,7 @@ impl Connection {
     pub(super) fn heard(&mut self, now: Instant) {
         self.last_heard = now;
         self.probes = 0;
+        self.answered(now);
         self.arm_silence();
     }
 
@@ -128,6 +137,16 @@ impl Connection {
         self.probes += 1;
         self.due.sync = self.due.sync.or(self.seq.gsr());
         self.arm_silence();
+    }
+}
+
+impl Connection {
+    fn first_data_timeout(&mut self, now: Instant) {
+        if expired(&mut self.timers.first_data, now)
+            && let Some(patience) = self.config.first_data_within
+        {
+            self.break_off(Reset::new(ResetCode::Aborted), Cause::NoData(patience), "no data came");
+        }
     }
 }
 

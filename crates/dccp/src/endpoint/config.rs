@@ -2,6 +2,7 @@ use core::net::IpAddr;
 
 use tfrc_units::Duration;
 
+use super::Allow;
 use crate::ConnectionConfig;
 
 /// How an endpoint behaves.
@@ -11,6 +12,9 @@ pub struct EndpointConfig {
     pub carrier: Carrier,
     /// Which Requests are accepted.
     pub listen: Listen,
+    /// Peers that may begin connections. Packets of others that belong to no connection are ignored without a word; connections
+    /// that this end begins are not concerned.
+    pub allow: Allow,
     /// The DCCP port to listen on.
     pub port: u16,
     /// For the connections that are accepted. Its service code must be the client's; its encapsulation is set by `carrier`.
@@ -19,13 +23,15 @@ pub struct EndpointConfig {
     pub half_open: usize,
     /// What a Request gets when there are so many.
     pub under_pressure: Pressure,
-    /// Connections of one address, half-open ones included.
+    /// Connections of one source, half-open ones and those not yet released included.
     pub per_source: PerSource,
     /// Resets a second for packets without a connection.
     pub resets_per_second: u32,
-    /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340 §8.3).
+    /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340 §8.3). Init Cookies live half of
+    /// it, 128 s at most.
     pub time_wait: Duration,
-    /// Connections remembered so, at most; the oldest are forgotten first.
+    /// Connections remembered so, at most; the oldest are forgotten first. Init Cookies from before the connection that was
+    /// forgotten are refused then: one of them may be its own.
     pub remembered: usize,
 }
 
@@ -46,11 +52,14 @@ pub enum Carrier {
 pub enum Listen {
     /// None: answered with "Connection Refused".
     Refuse,
-    /// One connection after another; a second at once is answered with "Too Busy".
+    /// One connection after another; a second at once is answered with "Too Busy". Where a connection has been silent for a
+    /// second and leaves two Syncs unanswered, a new client from the same IP address gets its place
+    /// ([`Cause::Replaced`](crate::Cause::Replaced)); at the limit of [`Listen::Many`] too. The place is free again when the application
+    /// has released the connection, so what it has not read yet is bounded.
     One,
     /// Several.
     Many {
-        /// At most this many at once.
+        /// At most this many at once, those that are over and not yet released included.
         limit: usize,
     },
 }
@@ -65,7 +74,7 @@ pub enum Pressure {
     Refuse,
 }
 
-/// How many connections one IP address may have.
+/// How many connections one source may have: an IPv4 address, or a /64 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerSource {
     /// At most so many. Further Requests are treated as under pressure; clients behind one translator share this.
@@ -88,6 +97,7 @@ impl Default for EndpointConfig {
         Self {
             carrier: Carrier::Udp,
             listen: Listen::Refuse,
+            allow: Allow::Anyone,
             port: 0,
             connection: ConnectionConfig::default(),
             half_open: 128,

@@ -19,8 +19,27 @@ use crate::connection::Ports;
 use crate::secret::{self, Purpose};
 use crate::wire::number_of;
 
-/// A cookie is worth something for so long.
-const LIFETIME: Duration = Duration::from_secs(256);
+/// A cookie is worth something for this long at most: a client that waits for a Response asks again after 64 s (RFC 4340 §8.1.1), so
+/// two of its waits.
+pub(super) const LONGEST_LIFE: Duration = Duration::from_secs(128);
+
+/// Which cookies are still worth something.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Freshness {
+    pub(super) now: Instant,
+    /// Age at which they expire.
+    pub(super) lifetime: Duration,
+    /// Those issued up to this time are refused, whatever their age: connections that were made of such ones are forgotten.
+    pub(super) refused_until: Option<Instant>,
+}
+
+impl Freshness {
+    fn allows(&self, issued: Instant) -> bool {
+        self.now.saturating_since(issued) < self.lifetime
+            && self.refused_until.is_none_or(|until| issued > until)
+    }
+}
+
 /// Requests within the same stretch of time get the same initial sequence number, so that a repeated one does not confuse its client.
 const STRETCH_NS: u64 = 64_000_000_000;
 const TIME: usize = 8;
@@ -75,7 +94,7 @@ impl Cookie {
     }
 
     /// Reads an option's data; `None` if it is not one of ours for this client, or too old.
-    pub(super) fn open(bytes: &[u8], seal: &Seal<'_>, now: Instant) -> Option<Self> {
+    pub(super) fn open(bytes: &[u8], seal: &Seal<'_>, freshness: Freshness) -> Option<Self> {
         let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;
         if seal.hash(content) != hash {
             return None;
@@ -83,8 +102,11 @@ impl Cookie {
         let (time, rest) = content.split_at_checked(TIME)?;
         let (number, options) = rest.split_at_checked(NUMBER)?;
         let issued = Instant::from_nanos(number_of(time));
-        let fresh = now.saturating_since(issued) <= LIFETIME;
-        fresh.then(|| Self { issued, request: SeqNo48::new(number_of(number)), options: Vec::from(options) })
+        freshness.allows(issued).then(|| Self {
+            issued,
+            request: SeqNo48::new(number_of(number)),
+            options: Vec::from(options),
+        })
     }
 }
 
@@ -98,6 +120,10 @@ mod tests {
         Instant::ZERO + Duration::from_secs(s)
     }
 
+    fn fresh(s: u64) -> Freshness {
+        Freshness { now: at(s), lifetime: LONGEST_LIFE, refused_until: None }
+    }
+
     fn cookie() -> Cookie {
         Cookie { issued: at(100), request: SeqNo48::new(0x1234_5678_9ABC), options: Vec::from(*b"options.") }
     }
@@ -108,23 +134,26 @@ mod tests {
         let remote = "192.0.2.1:6511".parse().expect("an address");
         let seal = Seal { seed: &seed, remote, ports: PORTS };
         let bytes = cookie().seal(&seal).expect("it fits");
-        assert_eq!(Cookie::open(&bytes, &seal, at(100 + 256)), Some(cookie()));
-        assert_eq!(Cookie::open(&bytes, &seal, at(100 + 257)), None);
+        assert_eq!(Cookie::open(&bytes, &seal, fresh(100 + 127)), Some(cookie()));
+        assert_eq!(Cookie::open(&bytes, &seal, fresh(100 + 128)), None);
+        let forgotten = |until| Freshness { refused_until: Some(at(until)), ..fresh(101) };
+        assert_eq!(Cookie::open(&bytes, &seal, forgotten(99)), Some(cookie()));
+        assert_eq!(Cookie::open(&bytes, &seal, forgotten(100)), None);
         let elsewhere = Seal { remote: "192.0.2.1:6512".parse().expect("an address"), ..seal };
         let other_port = Seal { ports: Ports { remote: 49_153, ..PORTS }, ..seal };
         let other_key = Seal { seed: &[4; 32], ..seal };
         for seal in [elsewhere, other_port, other_key] {
-            assert_eq!(Cookie::open(&bytes, &seal, at(101)), None);
+            assert_eq!(Cookie::open(&bytes, &seal, fresh(101)), None);
         }
         for changed in 0..bytes.len() {
             let mut bytes = bytes.clone();
             if let Some(byte) = bytes.get_mut(changed) {
                 *byte ^= 1;
             }
-            assert_eq!(Cookie::open(&bytes, &seal, at(101)), None, "byte {changed}");
+            assert_eq!(Cookie::open(&bytes, &seal, fresh(101)), None, "byte {changed}");
         }
         assert!((0..bytes.len()).all(|length| {
-            Cookie::open(bytes.get(..length).unwrap_or_default(), &seal, at(101)).is_none()
+            Cookie::open(bytes.get(..length).unwrap_or_default(), &seal, fresh(101)).is_none()
         }));
     }
 

@@ -4,6 +4,8 @@ mod admission;
 mod config;
 mod cookie;
 mod half_open;
+mod place;
+mod prefix;
 mod slots;
 mod timers;
 mod tombs;
@@ -17,13 +19,13 @@ use core::net::{IpAddr, SocketAddr};
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
 pub use config::{Carrier, ConnectConfig, EndpointConfig, Listen, PerSource, Pressure};
+pub use prefix::{Allow, Prefix, PrefixError};
 pub use slots::ConnectionId;
 
 use crate::connection::SendError;
 use crate::connection::build::Scratch;
 use crate::connection::{
-    Connection, ConnectionConfig, Encapsulation, Event, Outcome, PathError, Ports, Received, State, Wake,
-    WakeReason,
+    Connection, ConnectionConfig, Encapsulation, Event, Outcome, PathError, Ports, Received, Wake, WakeReason,
 };
 use crate::feature::Role;
 use crate::limiter::RateLimiter;
@@ -57,9 +59,9 @@ pub struct Endpoint {
     half_open: HalfOpenTable,
     /// Half-open connections that may owe a Response.
     may_respond: VecDeque<Key>,
-    /// Established connections that others have begun.
+    /// Established connections that others have begun and that are not released.
     serving: usize,
-    /// How many connections each address has with us as a server; kept only if that is limited.
+    /// How many connections each source has with us as a server; kept only if that is limited.
     sources: BTreeMap<IpAddr, usize>,
     tombs: Tombs,
     outbox: VecDeque<Outgoing>,
@@ -75,6 +77,10 @@ pub struct Endpoint {
 pub struct EndpointStats {
     /// Datagrams that were no DCCP packets.
     pub malformed: u64,
+    /// Packets without a connection from peers that [`EndpointConfig::allow`] leaves out; they get no answer.
+    pub not_allowed: u64,
+    /// Connections whose place a new client from the same IP address has got, because they had left two Syncs unanswered.
+    pub replaced: u64,
     /// Requests refused.
     pub refused: u64,
     /// Resets sent for packets without a connection, refusals among them.
@@ -194,6 +200,8 @@ impl Endpoint {
         if let Some(id) = self.by_key.get(&key).copied() {
             self.deliver(now, id, ecn, &packet);
             return Some(id);
+        } else if !self.config.allow.permits(remote.ip()) && !self.tombs.contains(&key) {
+            self.stats.not_allowed += 1;
         } else if self.half_open.get(&key).is_some() {
             self.answer_half_open(now, key, ecn, &packet);
         } else if let Header::Request { seq, .. } = packet.header
@@ -322,7 +330,7 @@ impl Endpoint {
     }
 
     /// The oldest event not yet told. A server's connection is first heard of with [`Event::Incoming`]; after [`Event::Closed`]
-    /// call [`Endpoint::release`] when its data is read.
+    /// call [`Endpoint::release`] when its data is read: until then it counts against [`Listen`] and [`PerSource`].
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
         while let Some(id) = self.may_tell.front().copied() {
             let Some(live) = self.slots.get_mut(id) else {
@@ -374,8 +382,12 @@ impl Endpoint {
         let Some(live) = self.slots.get_mut(id) else { return };
         live.connection.abort(now, crate::wire::ResetCode::Aborted);
         live.released = true;
-        self.touch(id);
+        if live.buried {
+            self.remove(id);
+            return;
+        }
         // What it still has to send goes first; then poll_transmit buries it.
+        self.touch(id);
     }
 
     /// Changes what is accepted from now on.
@@ -426,7 +438,7 @@ impl Endpoint {
         connection.set_secret(secret::keyed_hash(&self.seed, Purpose::SkippedNumbers, Some(remote), number));
         let key = (remote, ports.local, ports.remote);
         self.tombs.remove(&key);
-        let id = self.slots.insert(Live::new(connection, remote, key));
+        let id = self.slots.insert(Live::new(connection, remote, key, self.now));
         self.by_key.insert(key, id);
         if let Some(live) = self.slots.get_mut(id) {
             live.serves = live.connection.role() == Role::Server && live.connection.was_established();
@@ -442,10 +454,6 @@ impl Endpoint {
     /// The connection may have something to send or to tell, or other timers.
     fn touch(&mut self, id: ConnectionId) {
         let Some(live) = self.slots.get_mut(id) else { return };
-        if live.serves && live.connection.state() == State::Closed {
-            live.serves = false;
-            self.serving -= 1;
-        }
         if !live.marks.transmit {
             live.marks.transmit = true;
             self.may_transmit.push_back(id);
@@ -489,37 +497,13 @@ impl Endpoint {
                 Outcome::SentReset { reset, text } => Some((*reset, text.clone())),
                 Outcome::ReceivedReset => None,
             };
-            let (key, numbers, role) = (live.key, live.connection.last_numbers(), live.connection.role());
-            self.forget_key(&key, role);
-            self.tombs.add(key, now + self.config.time_wait, numbers, last_word, self.config.remembered);
+            let (key, numbers) = (live.key, live.connection.last_numbers());
+            let times = (live.began, now + self.config.time_wait);
+            self.by_key.remove(&key);
+            self.tombs.add(key, times, numbers, last_word, self.config.remembered);
         }
         if gone {
-            self.slots.remove(id);
-        }
-    }
-
-    /// A connection has no key any more.
-    fn forget_key(&mut self, key: &Key, role: Role) {
-        self.by_key.remove(key);
-        if role == Role::Server {
-            self.uncount_source(key.0.ip());
-        }
-    }
-
-    /// An address has one connection more.
-    fn count_source(&mut self, source: IpAddr) {
-        if self.config.per_source != PerSource::Unlimited {
-            *self.sources.entry(source).or_default() += 1;
-        }
-    }
-
-    /// An address has one connection less.
-    fn uncount_source(&mut self, source: IpAddr) {
-        if let Some(held) = self.sources.get_mut(&source) {
-            *held -= 1;
-            if *held == 0 {
-                self.sources.remove(&source);
-            }
+            self.remove(id);
         }
     }
 

@@ -28,6 +28,7 @@ pub(super) struct Live {
     pub(super) connection: Connection,
     pub(super) remote: SocketAddr,
     pub(super) key: Key,
+    pub(super) began: Instant,
     /// Its entry in the endpoint's timers.
     pub(super) timer: Option<Instant>,
     pub(super) marks: Marks,
@@ -52,13 +53,14 @@ pub(super) struct Marks {
 }
 
 impl Live {
-    pub(super) fn new(connection: Connection, remote: SocketAddr, key: Key) -> Self {
+    pub(super) fn new(connection: Connection, remote: SocketAddr, key: Key, began: Instant) -> Self {
         Self {
             known: connection.role() == Role::Client,
             serves: false,
             connection,
             remote,
             key,
+            began,
             timer: None,
             marks: Marks::default(),
             released: false,

@@ -12,6 +12,8 @@ use crate::wire::{Reset, ResetCode};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tomb {
     expires: Instant,
+    /// When the connection was begun.
+    began: Instant,
     next_seq: SeqNo48,
     /// GSR at the end.
     last_received: SeqNo48,
@@ -39,24 +41,34 @@ const OLD_NUMBERS: u64 = 1 << 24;
 pub(super) struct Tombs {
     by_key: BTreeMap<Key, Tomb>,
     by_time: BTreeSet<(Instant, Key)>,
+    /// When the youngest connection was begun that was forgotten before its time, for want of room.
+    forgotten: Option<Instant>,
 }
 
 impl Tombs {
     pub(super) fn add(
         &mut self,
         key: Key,
-        expires: Instant,
+        (began, expires): (Instant, Instant),
         (next_seq, last_received): (SeqNo48, SeqNo48),
         last_word: Option<(Reset, String)>,
         limit: usize,
     ) {
         self.remove(&key);
         self.by_time.insert((expires, key));
-        self.by_key.insert(key, Tomb { expires, next_seq, last_received, last_word, told: 0 });
+        self.by_key.insert(key, Tomb { expires, began, next_seq, last_received, last_word, told: 0 });
         while self.by_key.len() > limit {
             let Some((_, oldest)) = self.by_time.first().copied() else { break };
+            let began = self.by_key.get(&oldest).map(|tomb| tomb.began);
+            self.forgotten = self.forgotten.max(began);
             self.remove(&oldest);
         }
+    }
+
+    /// When the youngest connection was begun that was forgotten for want of room: a cookie issued until then may be one that has had
+    /// its connection.
+    pub(super) const fn forgotten(&self) -> Option<Instant> {
+        self.forgotten
     }
 
     pub(super) fn contains(&self, key: &Key) -> bool {

@@ -34,7 +34,7 @@ fn honest() -> SocketAddr {
 }
 
 /// What the server sends now, to whom.
-fn sent(server: &mut Endpoint, now: Instant) -> Vec<(SocketAddr, Vec<u8>)> {
+pub(super) fn sent(server: &mut Endpoint, now: Instant) -> Vec<(SocketAddr, Vec<u8>)> {
     let mut bytes = Vec::new();
     std::iter::from_fn(|| server.poll_transmit(now, &mut bytes).map(|sent| (sent.remote, bytes.clone())))
         .collect()
@@ -46,14 +46,14 @@ fn ask(server: &mut Endpoint, now: Instant, from: SocketAddr) -> Vec<(SocketAddr
 }
 
 /// A client that connects over a path of 5 ms; gives the time it took, or how it ended.
-struct Caller {
-    endpoint: Endpoint,
-    id: ConnectionId,
+pub(super) struct Caller {
+    pub(super) endpoint: Endpoint,
+    pub(super) id: ConnectionId,
     began: Instant,
 }
 
 impl Caller {
-    fn new(now: Instant) -> Self {
+    pub(super) fn new(now: Instant) -> Self {
         let mut endpoint = Endpoint::new(EndpointConfig::default(), [1; 32]);
         let config = ConnectConfig { port: PORT, connection: ConnectionConfig::default() };
         let id = endpoint.connect(now, "203.0.113.1:6511".parse().expect("an address"), config);
@@ -61,7 +61,7 @@ impl Caller {
     }
 
     /// What it sends arrives at once, what comes back 5 ms later.
-    fn exchange(&mut self, now: Instant, server: &mut Endpoint, from: SocketAddr) {
+    pub(super) fn exchange(&mut self, now: Instant, server: &mut Endpoint, from: SocketAddr) {
         self.endpoint.handle_timeout(now);
         server.handle_timeout(now);
         for (_, bytes) in sent(&mut self.endpoint, now) {
@@ -75,11 +75,11 @@ impl Caller {
         }
     }
 
-    fn state(&self) -> State {
+    pub(super) fn state(&self) -> State {
         self.endpoint.connection(self.id).map_or(State::Closed, |connection| connection.state())
     }
 
-    fn closed(&mut self) -> Option<Closed> {
+    pub(super) fn closed(&mut self) -> Option<Closed> {
         std::iter::from_fn(|| self.endpoint.poll_event()).find_map(|(_, event)| match event {
             Event::Closed(closed) => Some(closed),
             _ => None,
@@ -325,44 +325,73 @@ fn cookies_that_are_not_ours_open_nothing() {
     assert!(matches!(server.poll_event(), Some((_, Event::Incoming { .. }))), "the right one does");
 }
 
-/// A cookie used once more after its connection is over opens nothing either.
-#[test]
-fn cookies_do_not_outlive_their_connection() {
-    let mut server = pressed();
-    let mut now = Instant::ZERO + ms(1);
-    let mut caller = Caller::new(now);
-    let mut replay = Vec::new();
+/// A connection by way of a cookie that is closed again: its Acks, the cookie in the first of them.
+fn come_and_go(server: &mut Endpoint, now: &mut Instant, from: SocketAddr) -> Vec<Vec<u8>> {
+    let mut caller = Caller::new(*now);
+    let mut acks = Vec::new();
     for step in 0..60 {
-        caller.endpoint.handle_timeout(now);
-        for (_, bytes) in sent(&mut caller.endpoint, now) {
+        caller.endpoint.handle_timeout(*now);
+        for (_, bytes) in sent(&mut caller.endpoint, *now) {
             if parse(&bytes).header.kind() == PacketType::Ack {
-                replay.push(bytes.clone());
+                acks.push(bytes.clone());
             }
-            server.handle_datagram(now, honest(), Ecn::NotEct, &bytes);
+            server.handle_datagram(*now, from, Ecn::NotEct, &bytes);
         }
-        for (_, bytes) in sent(&mut server, now) {
+        for (_, bytes) in sent(server, *now) {
             let us = "203.0.113.1:6511".parse().expect("an address");
-            caller.endpoint.handle_datagram(now, us, Ecn::NotEct, &bytes);
+            caller.endpoint.handle_datagram(*now, us, Ecn::NotEct, &bytes);
         }
         if step == 20 {
             let id = caller.id;
-            caller.endpoint.connection_mut(id).expect("it lives").close(now);
+            caller.endpoint.connection_mut(id).expect("it lives").close(*now);
         }
-        server.handle_timeout(now);
-        now += ms(20);
+        server.handle_timeout(*now);
+        *now += ms(20);
     }
-    assert!(caller.closed().is_some());
-    let count = |server: &mut Endpoint| {
-        std::iter::from_fn(|| server.poll_event())
-            .filter(|(_, event)| matches!(event, Event::Incoming { .. }))
-            .count()
-    };
-    assert_eq!((count(&mut server), server.stats().cookies_redeemed), (1, 1));
-    assert!(!replay.is_empty());
-    for bytes in &replay {
-        server.handle_datagram(now, honest(), Ecn::NotEct, bytes);
+    assert!(caller.closed().is_some() && !acks.is_empty());
+    acks
+}
+
+/// Connections that the application hears of; those that are over are released.
+fn incoming(server: &mut Endpoint, now: Instant) -> usize {
+    let mut count = 0;
+    while let Some((id, event)) = server.poll_event() {
+        count += usize::from(matches!(event, Event::Incoming { .. }));
+        if matches!(event, Event::Closed(_)) {
+            server.release(now, id);
+        }
     }
-    assert_eq!((count(&mut server), server.stats().cookies_redeemed), (0, 1));
+    count
+}
+
+/// A cookie used once more after its connection is over opens nothing either: neither while the connection is remembered, nor when it
+/// is forgotten after its time, nor when others have crowded it out before.
+#[test]
+fn cookies_do_not_outlive_their_connection() {
+    for (remembered, time_wait) in [(4096, 240), (4096, 20), (2, 240), (0, 240)] {
+        let time_wait = Duration::from_secs(time_wait);
+        let config = EndpointConfig { half_open: 0, remembered, time_wait, ..EndpointConfig::default() };
+        let mut server = server(EndpointConfig { listen: Listen::Many { limit: 10 }, ..config });
+        let mut now = Instant::ZERO + ms(1);
+        let mut acks = come_and_go(&mut server, &mut now, honest());
+        for n in 0..3 {
+            acks.extend(come_and_go(&mut server, &mut now, stranger(n)));
+        }
+        assert_eq!((incoming(&mut server, now), server.stats().cookies_redeemed), (4, 4));
+        while now < Instant::ZERO + Duration::from_secs(300) {
+            server.handle_timeout(now);
+            for bytes in &acks {
+                server.handle_datagram(now, honest(), Ecn::NotEct, bytes);
+            }
+            let _ = sent(&mut server, now);
+            assert_eq!(server.stats().cookies_redeemed, 4, "{remembered} remembered, at {now:?}");
+            now += Duration::from_secs(1);
+        }
+        assert_eq!(incoming(&mut server, now), 0);
+        // A new one is as good as ever.
+        come_and_go(&mut server, &mut now, honest());
+        assert_eq!(incoming(&mut server, now), 1, "{remembered} remembered");
+    }
 }
 
 /// Of two clients that complete the handshake with a server for one, the second is told so; the application hears of the first.
@@ -406,6 +435,11 @@ fn one_address_takes_its_share_and_no_more() {
         callers.push((at(40_000, 2), Caller::new(start)));
         let mut run = |callers: &mut Vec<(SocketAddr, Caller)>, from: u64| {
             for step in 0..10 {
+                while let Some((id, event)) = server.poll_event() {
+                    if matches!(event, Event::Closed(_)) {
+                        server.release(start + ms(from + 10 * step), id);
+                    }
+                }
                 for (from_address, caller) in callers.iter_mut() {
                     caller.exchange(start + ms(from + 10 * step), &mut server, *from_address);
                 }
@@ -418,8 +452,9 @@ fn one_address_takes_its_share_and_no_more() {
         let id = leaving.id;
         leaving.endpoint.connection_mut(id).expect("it lives").close(start + ms(200));
         assert_eq!(run(&mut callers, 300), 2 + 1);
-        callers.push((at(50_000, 1), Caller::new(start + ms(500))));
-        assert_eq!(run(&mut callers, 500), 3 + 1);
+        assert_eq!(run(&mut callers, 500), 2 + 1, "its Close is accepted, and then it is released");
+        callers.push((at(50_000, 1), Caller::new(start + ms(700))));
+        assert_eq!(run(&mut callers, 700), 3 + 1);
     }
 }
 

@@ -8,4 +8,6 @@ mod flood;
 mod forgery;
 mod heap;
 mod packets;
+mod places;
+mod replacement;
 mod size;

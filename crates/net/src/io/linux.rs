@@ -53,13 +53,24 @@ pub(super) fn without_destinations(socket: &UdpSocket) {
 const QUOTED: usize = 64;
 
 /// One entry of the queue.
+#[derive(Debug)]
 pub(super) struct Queued {
-    /// Where the datagram was sent to that it is about.
+    /// Destination of the datagram that it is about.
     pub(super) to: SocketAddr,
     quoted: [u8; QUOTED],
     length: usize,
-    /// What it says, if that is of use here.
-    pub(super) error: Option<PathError>,
+    pub(super) said: Said,
+}
+
+/// Content of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    /// By an ICMP message, true or forged, about the path.
+    Network(PathError),
+    /// Nothing of use here.
+    Other,
+    /// By this system: it takes no UDP payload longer than this towards the destination.
+    System { limit: usize },
 }
 
 impl Queued {
@@ -80,11 +91,13 @@ pub(super) fn next_error(socket: &UdpSocket) -> io::Result<Option<Queued>> {
             Err(Errno::EAGAIN) => return Ok(None),
             message => message?,
         };
-    let error = message.cmsgs()?.find_map(|control| match control {
-        ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _) => {
-            Some(error)
-        }
-        _ => None,
+    let error = message.cmsgs().ok().and_then(|mut all| {
+        all.find_map(|control| match control {
+            ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _) => {
+                Some(error)
+            }
+            _ => None,
+        })
     });
     let (length, address) = (message.bytes, message.address);
     let address = address.and_then(|address| {
@@ -93,23 +106,26 @@ pub(super) fn next_error(socket: &UdpSocket) -> io::Result<Option<Queued>> {
     });
     // What is about nobody is passed over all the same.
     let to = address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
-    Ok(Some(Queued { to, quoted, length, error: error.and_then(|error| meaning(&error)) }))
+    Ok(Some(Queued { to, quoted, length, said: error.map_or(Said::Other, |error| meaning(&error, to)) }))
 }
 
-/// RFC 792, RFC 1191, RFC 4443; what a route or host does not reach now it may reach later.
-fn meaning(error: &sock_extended_err) -> Option<PathError> {
+/// RFC 792, RFC 1191, RFC 4443; a route or host that does not reach the peer now may reach it
+/// later.
+fn meaning(error: &sock_extended_err, to: SocketAddr) -> Said {
+    const LOCAL: u8 = 1;
     const ICMP: u8 = 2;
     const ICMP6: u8 = 3;
     // IP and UDP headers.
-    let headers = if error.ee_origin == ICMP { 28 } else { 48 };
+    let headers = if to.ip().to_canonical().is_ipv4() { 28 } else { 48 };
+    let limit = usize::try_from(error.ee_info).unwrap_or(usize::MAX).saturating_sub(headers);
     match (error.ee_origin, error.ee_type, error.ee_code) {
-        (ICMP, 3, 4) | (ICMP6, 2, _) => {
-            let limit = usize::try_from(error.ee_info).unwrap_or(usize::MAX).saturating_sub(headers);
-            Some(PathError::TooLong { limit })
+        (LOCAL, ..) if Errno::from_raw(error.ee_errno.cast_signed()) == Errno::EMSGSIZE => {
+            Said::System { limit }
         }
+        (ICMP, 3, 4) | (ICMP6, 2, _) => Said::Network(PathError::TooLong { limit }),
         // Protocol, port; prohibited by an administrator.
-        (ICMP, 3, 2 | 3 | 9 | 10 | 13) | (ICMP6, 1, 1 | 4) => Some(PathError::Unreachable),
-        _ => None,
+        (ICMP, 3, 2 | 3 | 9 | 10 | 13) | (ICMP6, 1, 1 | 4) => Said::Network(PathError::Unreachable),
+        _ => Said::Other,
     }
 }
 
@@ -120,23 +136,36 @@ mod tests {
     #[test]
     fn messages_have_their_meaning() {
         let message = |ee_origin, ee_type, ee_code, ee_info| {
-            let ee_errno = 0;
-            meaning(&sock_extended_err {
-                ee_errno,
-                ee_origin,
-                ee_type,
-                ee_code,
-                ee_pad: 0,
-                ee_info,
-                ee_data: 0,
-            })
+            let ee_errno = 90;
+            let host = if ee_origin == 3 { "[::1]:9" } else { "127.0.0.1:9" };
+            meaning(
+                &sock_extended_err { ee_errno, ee_origin, ee_type, ee_code, ee_pad: 0, ee_info, ee_data: 0 },
+                host.parse().expect("an address"),
+            )
         };
-        assert_eq!(message(2, 3, 4, 1400), Some(PathError::TooLong { limit: 1372 }));
-        assert_eq!(message(3, 2, 0, 1280), Some(PathError::TooLong { limit: 1232 }));
-        assert_eq!(message(2, 3, 4, 0), Some(PathError::TooLong { limit: 0 }));
-        assert_eq!(message(2, 3, 3, 0), Some(PathError::Unreachable));
-        assert_eq!(message(3, 1, 4, 0), Some(PathError::Unreachable));
-        assert_eq!((message(2, 3, 1, 0), message(2, 11, 0, 0), message(1, 0, 0, 1400)), (None, None, None));
+        let too_long = |limit| Said::Network(PathError::TooLong { limit });
+        assert_eq!(message(2, 3, 4, 1400), too_long(1372));
+        assert_eq!(message(3, 2, 0, 1280), too_long(1232));
+        assert_eq!(message(2, 3, 4, 0), too_long(0));
+        assert_eq!(message(2, 3, 3, 0), Said::Network(PathError::Unreachable));
+        assert_eq!(message(3, 1, 4, 0), Said::Network(PathError::Unreachable));
+        assert_eq!((message(2, 3, 1, 0), message(2, 11, 0, 0)), (Said::Other, Said::Other));
+        assert_eq!(message(1, 0, 0, 1500), Said::System { limit: 1472 });
+    }
+
+    /// The interface's MTU is told by the system itself.
+    #[test]
+    fn a_refusal_by_the_system_is_told_from_a_message() -> io::Result<()> {
+        let socket = UdpSocket::bind(("127.0.0.1", 0))?;
+        quinn_udp::UdpSocketState::new((&socket).into())?.enable_transport_errors((&socket).into())?;
+        let to = socket.local_addr()?;
+        let refused = socket.send_to(&vec![0; 65_530], to);
+        assert!(refused.is_err_and(|error| quinn_udp::is_msg_size_err(&error)));
+        let queued = next_error(&socket)?.ok_or(io::ErrorKind::NotFound)?;
+        assert_eq!(queued.to.ip(), to.ip(), "the port only on connected sockets");
+        assert!(matches!(queued.said, Said::System { limit: 1_200..=65_508 }), "{:?}", queued.said);
+        assert!(next_error(&socket)?.is_none());
+        Ok(())
     }
 
     /// Nobody listens: the message about the datagram comes back with its beginning.
@@ -148,7 +177,7 @@ mod tests {
         socket.send_to(b"are you there", nobody)?;
         let queued = next_error(&socket)?.ok_or(io::ErrorKind::NotFound)?;
         assert_eq!((queued.to, queued.quoted()), (nobody, b"are you there".as_slice()));
-        assert_eq!(queued.error, Some(PathError::Unreachable));
+        assert_eq!(queued.said, Said::Network(PathError::Unreachable));
         assert!(next_error(&socket)?.is_none());
         Ok(())
     }

@@ -1,12 +1,15 @@
 //! Sockets, clocks and timers: the only code that touches the outside world. Shared with the emulator.
 
 mod clock;
+mod fault;
 #[cfg(target_os = "linux")]
 mod linux;
+mod marks;
 mod socket;
 mod timer;
 mod watched;
 
 pub use clock::Clock;
+pub use fault::{Fault, Unsent};
 pub use socket::{Incoming, Offload, Outgoing, Socket};
 pub use timer::Timer;

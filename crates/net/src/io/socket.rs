@@ -2,13 +2,14 @@ use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::SystemTime;
 
-use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use tfrc_dccp::PathError;
 use tfrc_units::{Duration, Ecn, Instant};
 
+use super::marks::{from_codepoint, to_codepoint, traffic_class};
 use super::watched::{Ready, Watched};
 use crate::Dscp;
-use crate::io::Clock;
+use crate::io::{Clock, Fault, Unsent};
 
 /// The oldest a kernel receive time may be; anything else is a clock that was set.
 const MAX_AGE: Duration = Duration::from_millis(100);
@@ -19,8 +20,17 @@ const BUFFER: usize = 65_536;
 /// Datagrams taken in with one system call, at most.
 const BATCH: usize = if BATCH_SIZE < 16 { BATCH_SIZE } else { 16 };
 
-/// Errors left behind on the socket that one call goes through, at most.
-const LEFT_BEHIND: usize = 16;
+/// Pending errors that one call goes through, at most. Each is one ICMP message: a flood of 100,000
+/// a second leaves one before one call in four at the very most.
+const LEFT_BEHIND: usize = 32;
+
+/// Entries of the error queue read at once, and kept, at most. They share the receive buffer with
+/// data: the sooner they are read the fewer datagrams find it full.
+#[cfg(target_os = "linux")]
+const ERRORS: usize = 256;
+
+/// The longest payload that any UDP datagram over IPv4 can have.
+const LONGEST: usize = 65_507;
 
 /// A UDP socket with ECN both ways, receive times from the kernel, and batches.
 #[derive(Debug)]
@@ -43,6 +53,9 @@ pub struct Socket {
     unsure: bool,
     /// The network may have said something about datagrams sent.
     has_errors: bool,
+    /// Messages of the network that were read while looking for the system's own.
+    #[cfg(target_os = "linux")]
+    heard: std::collections::VecDeque<super::linux::Queued>,
 }
 
 /// Whether the system is given several datagrams at a time to send.
@@ -113,6 +126,8 @@ impl Socket {
             batch_time: (clock.now(), SystemTime::now()),
             unsure: false,
             has_errors: false,
+            #[cfg(target_os = "linux")]
+            heard: std::collections::VecDeque::new(),
         };
         bound.set_dscp(Dscp::DEFAULT)?;
         Ok(bound)
@@ -172,12 +187,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends datagrams in order, `datagram(n)` being the nth from 0 until there are no more, with as few system calls as may be. Those that could not be
-    /// sent are told with the reason.
+    /// Sends datagrams in order, `datagram(n)` being the nth from 0 until there are no more, with
+    /// as few system calls as may be. Each one that could not be sent is told with the reason.
     pub async fn send_all<'a>(
-        &self,
+        &mut self,
         datagram: impl Fn(usize) -> Option<Outgoing<'a>>,
-        mut failed: impl FnMut(Outgoing<'a>, io::Error),
+        mut failed: impl FnMut(Outgoing<'a>, Unsent),
     ) {
         let mut next = 0;
         while let Some(one) = datagram(next) {
@@ -193,10 +208,19 @@ impl Socket {
                     continue;
                 }
             }
-            if let Err(error) = self.send(one).await {
-                failed(one, error);
-            }
             next += 1;
+            let Err(unsent) = self.send(one).await else { continue };
+            let Some(segment) = one.segment.filter(|_| !matches!(unsent, Unsent::Unusable(_))) else {
+                failed(one, unsent);
+                continue;
+            };
+            // Refused together they may pass alone, and what does not pass says why.
+            for bytes in one.bytes.chunks(segment.max(1)) {
+                let alone = Outgoing { bytes, segment: None, ..one };
+                if let Err(unsent) = self.send(alone).await {
+                    failed(alone, unsent);
+                }
+            }
         }
     }
 
@@ -219,28 +243,47 @@ impl Socket {
     /// Waits until something has arrived. Cancel-safe.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the runtime ends.
     pub async fn readable(&mut self) -> io::Result<()> {
+        if self.has_errors {
+            return Ok(());
+        }
         if self.socket.ready().await? == Ready::Error {
             (self.unsure, self.has_errors) = (true, true);
         }
         Ok(())
     }
 
-    /// What the network has said about datagrams sent: to whom each went, how it began, and what was said. Nothing where the system keeps
-    /// no such messages.
+    /// Passes on what the network has said about datagrams sent: to whom each went, how it began,
+    /// and what was said. Nothing where the system keeps no such messages. Bounded: what is left is
+    /// told by the next call.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the socket cannot be used any more.
     pub fn take_errors(&mut self, mut take: impl FnMut(SocketAddr, &[u8], PathError)) -> io::Result<()> {
-        if !std::mem::take(&mut self.has_errors) {
-            return Ok(());
-        }
         #[cfg(target_os = "linux")]
-        while let Some(queued) = super::linux::next_error(self.socket.get())? {
-            if let Some(error) = queued.error {
-                take(queued.to, queued.quoted(), error);
+        {
+            use super::linux::{Queued, Said, next_error};
+            let mut tell = |queued: &Queued| {
+                if let Said::Network(error) = queued.said {
+                    take(queued.to, queued.quoted(), error);
+                }
+            };
+            for queued in self.heard.drain(..) {
+                tell(&queued);
             }
+            if !std::mem::take(&mut self.has_errors) {
+                return Ok(());
+            }
+            for _ in 0..ERRORS {
+                match next_error(self.socket.get()) {
+                    Ok(Some(queued)) => tell(&queued),
+                    Ok(None) => return Ok(()),
+                    Err(error) if Fault::of(&error) == Fault::Unusable => return Err(error),
+                    Err(_) => {}
+                }
+            }
+            self.has_errors = true;
         }
         let _ = &mut take;
         Ok(())
@@ -249,21 +292,21 @@ impl Socket {
     /// Takes in what has arrived, without waiting; [`Socket::incoming`] then shows it. Zero if there is nothing.
     ///
     /// # Errors
-    /// What the system says; an unreachable peer is no error here.
+    /// If the socket cannot be used any more; no message of the network is an error here.
     pub fn receive(&mut self) -> io::Result<usize> {
         let (state, metas) = (&self.state, &mut self.metas);
         let mut buffers = self.buffers.iter_mut();
         let mut slices: [IoSliceMut<'_>; BATCH] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().map_or(&mut [], Vec::as_mut_slice)));
+        let mut interrupted = false;
         let mut receive = |socket: &UdpSocket| {
             for _ in 0..LEFT_BEHIND {
                 match state.recv(socket.into(), &mut slices, metas) {
-                    Err(error)
-                        if error.kind() != io::ErrorKind::WouldBlock
-                            && (is_transient(&error) || is_left_behind(&error)) => {}
+                    Err(error) if !matches!(Fault::of(&error), Fault::WouldBlock | Fault::Unusable) => {}
                     done => return done,
                 }
             }
+            interrupted = true;
             Ok(0)
         };
         let mut count = 0;
@@ -277,6 +320,7 @@ impl Socket {
             })
         };
         self.received = count;
+        self.unsure = interrupted;
         match outcome {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
             _ => {}
@@ -314,28 +358,31 @@ impl Socket {
         })
     }
 
-    /// Sends one datagram. When the system has no room it waits for it.
+    /// Sends one datagram. When the system has no room this waits for it. An unreachable peer is
+    /// not an error here: it shows in missing answers.
     ///
     /// # Errors
-    /// What the system says, such as a datagram larger than the path takes. An unreachable peer is no error here: it shows in
-    /// missing answers.
-    pub async fn send(&self, datagram: Outgoing<'_>) -> io::Result<()> {
+    /// [`Unsent`].
+    pub async fn send(&mut self, datagram: Outgoing<'_>) -> Result<(), Unsent> {
+        // Several datagrams refused together are tried one by one.
+        let most = if datagram.segment.is_some() { LEFT_BEHIND / 8 } else { LEFT_BEHIND };
+        let mut tries = 0;
         loop {
-            match self.try_send(datagram) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.socket.writable().await?,
-                done => return done,
+            let Err(error) = self.try_send(datagram) else { return Ok(()) };
+            match Fault::of(&error) {
+                Fault::WouldBlock => self.socket.writable().await.map_err(Unsent::Lost)?,
+                Fault::Unusable => return Err(Unsent::Unusable(error)),
+                Fault::TooLong if self.is_refused(&datagram, tries) => return Err(Unsent::TooLong),
+                Fault::Passing | Fault::TooLong if tries < most => tries += 1,
+                _ => return Err(Unsent::Lost(error)),
             }
         }
     }
 
-    /// Sends one datagram if there is room.
-    ///
-    /// # Errors
-    /// As [`Socket::send`], and `WouldBlock` when there is no room.
-    pub fn try_send(&self, datagram: Outgoing<'_>) -> io::Result<()> {
+    fn try_send(&self, datagram: Outgoing<'_>) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if self.peer == Some(datagram.to) && datagram.segment.is_none() && self.is_plain(&datagram) {
-            return self.insist(|socket| socket.send(datagram.bytes).map(drop));
+            return self.socket.get().send(datagram.bytes).map(drop);
         }
         if self.dscp != Dscp::DEFAULT {
             return self.try_send_marked(datagram);
@@ -347,25 +394,35 @@ impl Socket {
             segment_size: datagram.segment,
             src_ip: None,
         };
-        self.insist(|socket| self.state.try_send(socket.into(), &transmit))
+        self.state.try_send(self.socket.get().into(), &transmit)
     }
 
-    /// An error that an ICMP message of some earlier datagram left behind comes instead of sending: then it is tried again.
-    fn insist(&self, mut send: impl FnMut(&UdpSocket) -> io::Result<()>) -> io::Result<()> {
-        let mut doubted = false;
-        for _ in 0..LEFT_BEHIND {
-            match send(self.socket.get()) {
-                // Left behind by a router's message or said of this datagram? Only what is said twice is.
-                Err(error) if quinn_udp::is_msg_size_err(&error) && !doubted => doubted = true,
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock && is_transient(&error) => {}
-                done => return done,
+    /// Returns true if it was this system that refused a datagram as too long, and not a message of
+    /// the network about some datagram before, which anybody can forge. The system's own refusal
+    /// stands in the error queue, with the limit.
+    #[cfg(target_os = "linux")]
+    fn is_refused(&mut self, datagram: &Outgoing<'_>, _tries: usize) -> bool {
+        use super::linux::{Said, next_error};
+        let length = datagram.segment.unwrap_or(datagram.bytes.len());
+        let mut refused = length > LONGEST;
+        for _ in 0..ERRORS {
+            let Ok(Some(queued)) = next_error(self.socket.get()) else { break };
+            let about_this = queued.to.ip().to_canonical() == datagram.to.ip().to_canonical();
+            match queued.said {
+                Said::System { limit } => refused |= about_this && length > limit,
+                Said::Network(_) if self.heard.len() < ERRORS => self.heard.push_back(queued),
+                Said::Network(_) | Said::Other => {}
             }
         }
-        Ok(())
+        refused
     }
-}
 
-impl Socket {
+    /// The same where the system keeps no messages apart: what is said twice is believed.
+    #[cfg(not(target_os = "linux"))]
+    fn is_refused(&mut self, datagram: &Outgoing<'_>, tries: usize) -> bool {
+        tries > 0 || datagram.bytes.len() > LONGEST
+    }
+
     /// With a codepoint the whole TOS byte goes along as ancillary data: the ordinary path sets only its ECN bits.
     fn try_send_marked(&self, datagram: Outgoing<'_>) -> io::Result<()> {
         let tos = self.dscp.number() << 2 | datagram.ecn.bits();
@@ -373,58 +430,7 @@ impl Socket {
         let to = socket2::SockAddr::from(datagram.to);
         let bytes = [io::IoSlice::new(datagram.bytes)];
         let message = socket2::MsgHdr::new().with_addr(&to).with_buffers(&bytes).with_control(&control);
-        self.insist(|socket| socket2::SockRef::from(socket).sendmsg(&message, 0).map(drop))
-    }
-}
-
-/// A control message that sets the TOS or Traffic Class byte, as 64-bit Linux lays it out (cmsg(3), ip(7), ipv6(7)).
-fn traffic_class(to: SocketAddr, tos: u8) -> [u8; 24] {
-    const LENGTH: u64 = 20;
-    const IP: (i32, i32) = (0, 1);
-    const IPV6: (i32, i32) = (41, 67);
-    let mapped = matches!(to, SocketAddr::V6(to) if to.ip().to_ipv4_mapped().is_some());
-    let (level, kind) = if to.is_ipv4() || mapped { IP } else { IPV6 };
-    let mut control = [0; 24];
-    control[..8].copy_from_slice(&LENGTH.to_ne_bytes());
-    control[8..12].copy_from_slice(&level.to_ne_bytes());
-    control[12..16].copy_from_slice(&kind.to_ne_bytes());
-    control[16..20].copy_from_slice(&i32::from(tos).to_ne_bytes());
-    control
-}
-
-/// Errors that an ICMP message of some earlier datagram leaves behind on the socket.
-fn is_transient(error: &io::Error) -> bool {
-    use io::ErrorKind::{
-        ConnectionRefused, ConnectionReset, HostUnreachable, Interrupted, NetworkUnreachable, WouldBlock,
-    };
-    matches!(
-        error.kind(),
-        WouldBlock | Interrupted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
-    )
-}
-
-/// What else an ICMP message may leave behind, where it comes instead of data.
-fn is_left_behind(error: &io::Error) -> bool {
-    // EACCES, ENONET, EPROTO, ENOPROTOOPT, EOPNOTSUPP, EHOSTDOWN.
-    let linux =
-        cfg!(target_os = "linux") && matches!(error.raw_os_error(), Some(13 | 64 | 71 | 92 | 95 | 112));
-    linux || quinn_udp::is_msg_size_err(error)
-}
-
-const fn from_codepoint(codepoint: EcnCodepoint) -> Ecn {
-    match codepoint {
-        EcnCodepoint::Ect0 => Ecn::Ect0,
-        EcnCodepoint::Ect1 => Ecn::Ect1,
-        EcnCodepoint::Ce => Ecn::Ce,
-    }
-}
-
-const fn to_codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
+        socket2::SockRef::from(self.socket.get()).sendmsg(&message, 0).map(drop)
     }
 }
 
@@ -436,7 +442,7 @@ mod tests {
     async fn datagrams_and_marks_go_through() -> io::Result<()> {
         let clock = Clock::start();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (a, mut b) = (Socket::bind(any, clock)?, Socket::bind(any, clock)?);
+        let (mut a, mut b) = (Socket::bind(any, clock)?, Socket::bind(any, clock)?);
         let to = b.local_addr()?;
         for (i, ecn) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ce].into_iter().enumerate() {
             a.send(Outgoing { to, ecn, bytes: &vec![7; i], segment: None }).await?;

@@ -42,8 +42,18 @@ pub enum Record {
         /// The data.
         bytes: Vec<u8>,
     },
+    /// In: the application reads the oldest datagram of a connection, which makes room for another.
+    Read {
+        /// Which.
+        connection: u64,
+    },
     /// In: the application closes a connection.
     Close {
+        /// Which.
+        connection: u64,
+    },
+    /// In: the application closes a connection without sending what waits in it.
+    CloseNow {
         /// Which.
         connection: u64,
     },
@@ -105,6 +115,8 @@ impl Record {
             Self::Timeout => b't',
             Self::Send { .. } => b's',
             Self::Close { .. } => b'c',
+            Self::CloseNow { .. } => b'k',
+            Self::Read { .. } => b'g',
             Self::AcceptClose { .. } => b'a',
             Self::Release { .. } => b'r',
             Self::StopAccepting => b'n',
@@ -141,7 +153,10 @@ impl Record {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(bytes);
             }
-            Self::Close { connection } | Self::Release { connection } => {
+            Self::Close { connection }
+            | Self::CloseNow { connection }
+            | Self::Read { connection }
+            | Self::Release { connection } => {
                 body.extend_from_slice(&connection.to_le_bytes());
             }
             Self::AcceptClose { connection, text } => {
@@ -185,6 +200,8 @@ impl Record {
                 take_u64(body).map(|(connection, rest)| Self::Send { connection, bytes: rest.to_vec() })?
             }
             b'c' => take_u64(body).map(|(connection, _)| Self::Close { connection })?,
+            b'g' => take_u64(body).map(|(connection, _)| Self::Read { connection })?,
+            b'k' => take_u64(body).map(|(connection, _)| Self::CloseNow { connection })?,
             b'r' => take_u64(body).map(|(connection, _)| Self::Release { connection })?,
             b'a' => {
                 let (connection, rest) = take_u64(body)?;
