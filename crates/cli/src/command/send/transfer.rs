@@ -87,7 +87,10 @@ impl Transfer<'_> {
                 _ = tick.tick() => {
                     self.sample();
                     if let Some(trip) = self.connection.status().stopped {
-                        return Stop::Failed(format!("stopped by the circuit breaker: {trip}"));
+                        let reason = format!("stopped by the circuit breaker: {trip}");
+                        // The peer may be long in answering the close.
+                        self.reporter.note(&reason);
+                        return Stop::Failed(reason);
                     }
                 }
             }
