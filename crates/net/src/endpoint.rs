@@ -236,16 +236,23 @@ impl Endpoint {
         }
     }
 
-    /// Takes no more connections, and stays for peers who have not heard the end of theirs: a Reset may be lost, and then
-    /// whoever repeats a Close needs it again (RFC 4340 §8.3). Returns when the repetitions would have come, at most after
-    /// half a minute. Worth its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer. Cancel-safe.
+    /// Takes no more connections, and stays for peers who have not heard the end of theirs: a Reset
+    /// may be lost, and then whoever repeats a Close needs it again (RFC 4340 §8.3). Returns when
+    /// the repetitions would have come: after two seconds, longer only if a peer whose connection
+    /// has ended here (its address and ports) repeats its Close, at most after half a minute. Worth
+    /// its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer. Cancel-safe.
     pub async fn linger(&self) {
         let began = self.now();
-        self.shared.state().machine.stop_accepting(began);
+        {
+            let mut state = self.shared.state();
+            state.machine.stop_accepting(began);
+            state.heard = Some(began);
+        }
         loop {
             let now = self.now();
-            let heard = self.shared.state().heard.max(began);
-            // Somebody who waits twice as long each time and was heard after t is next heard after 2t and a bit, then 4t.
+            let heard = self.shared.state().heard.unwrap_or(began).max(began);
+            // Somebody who waits twice as long each time and was heard after t is next heard after
+            // 2t and a bit, then 4t.
             let until = (heard + heard.saturating_since(began) * 3 + LINGER).min(began + LONGEST_LINGER);
             if until <= now {
                 return;
@@ -260,12 +267,19 @@ impl Endpoint {
     /// # Errors
     /// What made the driver fail earlier, or a recording that could not be written.
     pub async fn shut_down(self) -> io::Result<()> {
-        self.shared.stopping.store(true, Ordering::Release);
-        self.shared.wake.notify_one();
+        self.stop();
         match self.driver.await {
             Ok(outcome) => outcome,
             Err(panic) => Err(io::Error::other(panic)),
         }
+    }
+}
+
+impl Endpoint {
+    /// Has the driver end by itself, after it has sent what is due now.
+    pub(crate) fn stop(&self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        self.shared.wake.notify_one();
     }
 }
 

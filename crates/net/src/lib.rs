@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is where clocks are read")]
 
+mod attempts;
 mod connection;
 mod driver;
 mod endpoint;
@@ -19,6 +20,7 @@ mod status;
 mod train;
 mod variant;
 
+pub use attempts::{AttemptError, ConnectAnyError, connect_any};
 pub use connection::{ConnectError, Connection, SendError};
 pub use endpoint::{BindError, Endpoint, EndpointStats, Recordings};
 pub use options::{Accept, Breaker, OptimisticAcks, Options, Promise, PromiseStart, Unmarked};

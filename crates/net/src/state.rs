@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tfrc::{RateChange, SendDecision};
+use tfrc_dccp::wire::{Integrity, Packet, PacketType};
 use tfrc_dccp::{Closed, ConnectionId, Event, Received};
 use tfrc_units::{Ecn, Instant};
 use tokio::sync::Notify;
@@ -15,6 +17,12 @@ use crate::queue::{LatePolicy, SendQueue};
 /// Rate changes kept for an application that looks, and for one that has not yet.
 const RATE_CHANGES: usize = 4096;
 const FEW_RATE_CHANGES: usize = 32;
+
+/// Peers of connections that have ended which are remembered for lingering, at most.
+const ENDED_PEERS: usize = 256;
+
+/// The other end of a connection: its address, our DCCP port and its own.
+type Peer = (SocketAddr, u16, u16);
 
 #[derive(Debug)]
 pub(crate) struct State {
@@ -28,8 +36,10 @@ pub(crate) struct State {
     /// The driver has ended; nothing will happen any more.
     pub(crate) ended: bool,
     pub(crate) latest: Instant,
-    /// When the latest datagram came.
-    pub(crate) heard: Instant,
+    /// Peers whose connections have ended lately, the latest last.
+    ended_peers: VecDeque<Peer>,
+    /// While somebody lingers: when one of them was heard last, or the beginning.
+    pub(crate) heard: Option<Instant>,
     /// Datagrams that this system did not send, for another reason than their length.
     pub(crate) unsent: u64,
     send_queue: usize,
@@ -110,7 +120,8 @@ impl State {
             waiting: Waiting::default(),
             ended: false,
             latest: Instant::ZERO,
-            heard: Instant::ZERO,
+            ended_peers: VecDeque::new(),
+            heard: None,
             unsent: 0,
             send_queue,
         }
@@ -141,7 +152,7 @@ impl State {
         &mut self,
         now: Instant,
         buffer: &mut Vec<u8>,
-        mut send: impl FnMut(std::net::SocketAddr, Ecn, &[u8]),
+        mut send: impl FnMut(SocketAddr, Ecn, &[u8]),
     ) -> Option<Instant> {
         self.latest = self.latest.max(now);
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
@@ -176,11 +187,22 @@ impl State {
     }
 
     /// A datagram has come.
-    pub(crate) fn datagram(&mut self, at: Instant, from: std::net::SocketAddr, ecn: Ecn, bytes: &[u8]) {
-        self.heard = at;
-        if let Some(id) = self.machine.datagram(at, from, ecn, bytes) {
-            self.touch(id);
+    pub(crate) fn datagram(&mut self, at: Instant, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+        match self.machine.datagram(at, from, ecn, bytes) {
+            Some(id) => self.touch(id),
+            None if self.heard.is_some() && self.is_repeated_close(from, bytes) => self.heard = Some(at),
+            None => {}
         }
+    }
+
+    /// Returns true for a Close or CloseReq of a connection that has ended: its peer has not heard
+    /// the end yet and repeats itself (RFC 4340 §8.3).
+    fn is_repeated_close(&self, from: SocketAddr, bytes: &[u8]) -> bool {
+        Packet::parse(bytes, Integrity::Udp).is_ok_and(|packet| {
+            let peer = (from, packet.destination_port, packet.source_port);
+            matches!(packet.header.kind(), PacketType::Close | PacketType::CloseReq)
+                && self.ended_peers.contains(&peer)
+        })
     }
 
     /// The next [`State::pump`] looks whether this connection has something to hand over.
@@ -258,6 +280,15 @@ impl State {
                     slot.discard();
                     if let Some(connection) = self.machine.connection(id) {
                         slot.last_status = Some(crate::Status::of(connection, slot, now));
+                    }
+                    if let (Some(connection), Some(remote)) =
+                        (self.machine.connection(id), self.machine.remote(id))
+                    {
+                        let (ours, theirs) = connection.ports();
+                        self.ended_peers.push_back((remote, ours, theirs));
+                        if self.ended_peers.len() > ENDED_PEERS {
+                            self.ended_peers.pop_front();
+                        }
                     }
                     slot.leftover.extend(std::iter::from_fn(|| self.machine.recv(id)));
                     slot.standing = Standing::Over(closed);

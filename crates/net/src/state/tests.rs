@@ -198,3 +198,44 @@ fn loss_events_after_the_first_may_be_repaired() {
     assert_eq!(after(1, 50), (0, 0));
     assert_eq!(after(3, 60), (2, 10));
 }
+
+/// RFC 4340 §8.3: only a repeated Close of the connection that has ended counts as heard; strangers
+/// do not stretch a linger.
+#[test]
+fn strangers_are_not_heard_by_who_lingers() {
+    let mut world = World::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    world.run_until(at(50), 1400);
+    let data = world.packet.clone();
+    world.flying.clear();
+    world.ends[0].machine.close_now(world.now, world.id);
+    world.pump(0);
+    let (_, to, _, close) = world.flying.pop_back().expect("a Close");
+    assert_eq!(to, 1);
+    let now = world.now;
+    let server = &mut world.ends[1];
+    let id = *server.slots.keys().next().expect("the connection");
+    server.datagram(now, CLIENT, Ecn::NotEct, &close);
+    server.pump(now, &mut Vec::new(), |_, _, _| {});
+    assert_eq!(server.slots[&id].standing, Standing::PeerCloses);
+    server.machine.accept_close(now, id, "");
+    server.touch(id);
+    server.pump(now, &mut Vec::new(), |_, _, _| {});
+    assert!(matches!(server.slots[&id].standing, Standing::Over(_)));
+    server.heard = Some(now);
+    let later = at(60);
+    let stranger: SocketAddr = "127.0.0.1:9".parse().expect("an address");
+    let mut other_port = close.clone();
+    other_port[1] ^= 1;
+    for (from, bytes) in [
+        (stranger, close.as_slice()),
+        (CLIENT, b"x"),
+        (CLIENT, &data),
+        (CLIENT, &other_port),
+        (CLIENT, &close[..8]),
+    ] {
+        server.datagram(later, from, Ecn::NotEct, bytes);
+        assert_eq!(server.heard, Some(now), "{} bytes from {from}", bytes.len());
+    }
+    server.datagram(later, CLIENT, Ecn::NotEct, &close);
+    assert_eq!(server.heard, Some(later));
+}
