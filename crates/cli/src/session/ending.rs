@@ -112,7 +112,7 @@ fn reset(code: u8, text: Option<&str>) -> String {
         10 => "the peer does not recognise its own handshake: it took too long, or the address changed",
         11 => "the peer charges this end with ignoring congestion",
         12 => "the peer has another connection from this address and port",
-        128.. => "the peer's congestion control ended the session",
+        128.. => "the peer reset the connection for a reason of its congestion control",
         _ => "the peer broke the connection off and gave no reason",
     };
     text.map_or_else(|| sentence.to_owned(), |text| format!("{sentence} (it says \"{}\")", escaped(text)))
@@ -181,6 +181,7 @@ mod tests {
             let sentence = reset(code, None);
             assert!(sentence.starts_with("the peer "), "{code}: {sentence}");
             assert!(!sentence.contains("Error") && sentence.is_ascii(), "{code}: {sentence}");
+            assert!(sentence.contains(' ') && !sentence.ends_with('.'), "{code}: {sentence}");
             assert!(!rule(code).is_empty());
         }
         assert!(reset(9, None).contains("busy") && reset(8, None).contains("--service"));

@@ -92,7 +92,8 @@ pub(super) async fn serve(
     };
     let mut speaker = Speaker::new(config(args), log);
     speaker.say(began, &Record::Start(start(connection)));
-    speaker.say(began, &run.sampler.event(began, EventKind::Connected));
+    let peer = connection.remote_addr().map(|address| address.to_string());
+    speaker.say(began, &run.sampler.event_with(began, EventKind::Connected, peer));
     let mut stop = run.receive(&mut speaker, interrupt).await;
     if let Stop::Ended = stop {
         stop = run.write_rest(output, interrupt).await;

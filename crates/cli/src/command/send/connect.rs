@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use tfrc_net::{BindError, Connection, Endpoint, Options, Recordings};
+use tfrc_net::{
+    AttemptError, BindError, ConnectAnyError, Connection, Endpoint, Options, Recordings, connect_any,
+};
 
 use crate::Failure;
 use crate::args::values::Target;
@@ -24,29 +26,36 @@ pub(super) async fn resolve(to: &Target) -> Result<Vec<SocketAddr>, Failure> {
     if addresses.is_empty() { Err(unknown("has no address".to_owned())) } else { Ok(addresses) }
 }
 
-/// Connects to the first address that answers.
+/// Connects to the first address that answers (RFC 8305).
 ///
 /// # Errors
 /// [`Failure`] with each address that was tried, and why it failed.
 pub(super) async fn connect(
+    to: &Target,
     addresses: &[SocketAddr],
     options: &Options,
     recordings: Recordings,
 ) -> Result<(Endpoint, Connection), Failure> {
-    let Some(&to) = addresses.first() else { return Err(Failure::Run("no address".to_owned())) };
-    let endpoint = Endpoint::towards(to, options, recordings).map_err(unbound)?;
-    match endpoint.connect(to).await {
-        Ok(connection) => Ok((endpoint, connection)),
-        Err(error) => Err(Failure::Run(format!("cannot connect to {to}: {}", why_not_connected(&error)))),
-    }
-}
-
-fn unbound(error: BindError) -> Failure {
-    match error {
-        BindError::Unmarked(_) => Failure::usage(
+    connect_any(addresses, options, recordings).await.map_err(|error| match error {
+        ConnectAnyError::Failed(attempts) => match attempts.as_slice() {
+            [(address, error)] => Failure::Run(format!("cannot connect to {address}: {}", sentence(error))),
+            _ => {
+                let attempts =
+                    attempts.iter().map(|(address, error)| format!("{address}: {}", sentence(error)));
+                Failure::Run(format!("cannot connect to {to}: {}", attempts.collect::<Vec<_>>().join("; ")))
+            }
+        },
+        ConnectAnyError::Bind(error @ BindError::Unmarked(_)) => Failure::usage(
             error.to_string(),
             "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
         ),
-        _ => Failure::Run(error.to_string()),
+        error => Failure::Run(error.to_string()),
+    })
+}
+
+fn sentence(error: &AttemptError) -> String {
+    match error {
+        AttemptError::Connect(error) => why_not_connected(error),
+        error => error.to_string(),
     }
 }

@@ -38,7 +38,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
     let options = prepare::options(args, cap);
     let began = std::time::Instant::now();
-    let attempt = connect::connect(&addresses, &options, recordings);
+    let attempt = connect::connect(&args.to, &addresses, &options, recordings);
     reporter.say(&Record::Start(start(args, &addresses, cap)));
     let connected = match interrupt.or(attempt).await {
         Some(connected) => connected,
@@ -66,7 +66,8 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         interrupt: &mut interrupt,
         began,
     };
-    let event = transfer.sampler.event(began, EventKind::Connected);
+    let peer = connection.remote_addr().filter(|_| addresses.len() > 1).map(|address| address.to_string());
+    let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
     transfer.reporter.say(&event);
     let stop = transfer.data(source).await;
     // However the data ended, the connection is closed and summed up.

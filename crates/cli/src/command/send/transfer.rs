@@ -13,6 +13,9 @@ use crate::session::{SAMPLE, Sampler, Source, count};
 /// How long made-up data lasts unless the user says otherwise.
 const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
 
+/// How often the wait for an answer to the close begins again when the round-trip time has grown meanwhile.
+const CLOSE_ATTEMPTS: u32 = 3;
+
 /// Why no more data is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -84,6 +87,10 @@ impl Transfer<'_> {
                 stop = &mut pump => return stop,
                 () = &mut time_up => return Stop::TimeUp,
                 () = wished(interrupt) => return Stop::Interrupted,
+                // A receiver sends no data; this tells that it wants the end, or that the connection is over.
+                received = self.connection.recv() => if received.is_none() {
+                    return Stop::Over;
+                },
                 _ = tick.tick() => {
                     self.sample();
                     if let Some(trip) = self.connection.status().stopped {
@@ -120,15 +127,24 @@ impl Transfer<'_> {
                 }
             }
         }
-        let close = connection.close_now();
-        tokio::pin!(close);
+        let asked = tokio::time::Instant::now();
+        let mut attempts = 0;
         loop {
-            tokio::select! {
-                closed = &mut close => {
-                    self.sample();
-                    return (stop, closed);
+            let close = connection.close_now();
+            tokio::pin!(close);
+            let closed = loop {
+                tokio::select! {
+                    closed = &mut close => break closed,
+                    _ = tick.tick() => self.sample(),
                 }
-                _ = tick.tick() => self.sample(),
+            };
+            self.sample();
+            attempts += 1;
+            // The answer comes behind all that fills the queues of the path: their growth may have stretched the round trip.
+            let round_trips =
+                std::time::Duration::from(connection.status().rtt.unwrap_or(Duration::ZERO)) * 4;
+            if closed.is_some() || attempts >= CLOSE_ATTEMPTS || asked.elapsed() >= round_trips {
+                return (stop, closed);
             }
         }
     }
