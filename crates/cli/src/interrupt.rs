@@ -12,6 +12,8 @@ use crate::reporter::{Reporter, ReporterConfig};
 
 /// The longest time for the last words of an aborted run: somebody may have stopped reading them.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// The longest time for the answer to the first Ctrl-C.
+const NOTICE: Duration = Duration::from_millis(100);
 
 /// The wish of the user to end.
 #[derive(Debug, Clone)]
@@ -45,16 +47,13 @@ impl Interrupt {
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             runtime.block_on(async {
                 signals.next().await;
+                // The run's own last line comes after this one.
+                within(NOTICE, || eprintln!("ending; Ctrl-C again aborts"));
                 let _ = sender.send(true);
-                // Standard error may be a pipe that nobody reads.
-                thread::spawn(|| eprintln!("ending; Ctrl-C again aborts"));
                 signals.next().await;
-                let (said, all_said) = std::sync::mpsc::channel();
-                thread::spawn(move || {
+                within(LAST_WORDS, move || {
                     abort(kept.lock().unwrap_or_else(PoisonError::into_inner).take());
-                    said.send(())
                 });
-                let _ = all_said.recv_timeout(LAST_WORDS);
                 std::process::exit(1);
             });
         })?;
@@ -87,6 +86,16 @@ impl Interrupt {
     pub fn keep(&self, words: Option<LastWords>) {
         *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
+}
+
+/// Speaks, but waits no longer than this for a pipe that nobody reads.
+fn within(limit: Duration, speak: impl FnOnce() + Send + 'static) {
+    let (said, all_said) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        speak();
+        said.send(())
+    });
+    let _ = all_said.recv_timeout(limit);
 }
 
 /// Prints what is known of a run that is aborted.

@@ -70,7 +70,8 @@ pub struct SendArgs {
     /// Write every datagram sent and received to a packet capture, for Wireshark
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Record every input of the protocol machine, to replay it; with the session's secrets, so only its owner may read it
+    /// Record every input of the protocol machine, to replay it; with the session's secrets, so
+    /// only its owner may read it
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
     /// Replace files of --report, --pcap and --journal that exist; without it they are refused
