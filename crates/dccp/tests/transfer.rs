@@ -320,7 +320,7 @@ fn empty_datagrams_arrive() {
 }
 
 #[test]
-fn the_receive_queue_drops_its_oldest() {
+fn a_full_receive_queue_refuses_the_newest() {
     let server = ConnectionConfig { receive_queue: 4, ..ConnectionConfig::default() };
     let mut pair = Pair::with(ConnectionConfig::default(), server, |_| Fate::Deliver);
     pair.run(ms(200));
@@ -329,7 +329,7 @@ fn the_receive_queue_drops_its_oldest() {
     pair.run(Duration::from_secs(5));
     pair.server.id = id;
     pair.run(ms(1));
-    assert_eq!(pair.server.numbers(), [6, 7, 8, 9]);
+    assert_eq!(pair.server.numbers(), [0, 1, 2, 3]);
     assert_eq!(pair.server.connection().stats().queue_dropped_packets, 6);
 }
 

@@ -245,7 +245,10 @@ impl Machine {
 
     /// The oldest datagram that waits to be read.
     pub(crate) fn recv(&mut self, id: ConnectionId) -> Option<Received> {
-        self.endpoint.recv(id)
+        let received = self.endpoint.recv(id)?;
+        let connection = self.number(id);
+        self.record(self.latest, || Record::Read { connection });
+        Some(received)
     }
 
     /// Ends journal and capture.

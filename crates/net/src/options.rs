@@ -58,10 +58,11 @@ pub struct Options {
     pub optimistic_acks: OptimisticAcks,
     /// Datagrams that wait to be sent, at most, per connection.
     pub send_queue: usize,
-    /// Received datagrams that wait to be read, at most, per connection; the oldest are dropped
-    /// beyond that. A connection counts against `accept` from its handshake until its handle is
-    /// dropped, accepted or not and over or not. An application that neither accepts nor reads
-    /// holds at most (connections × `receive_queue` × longest datagram) bytes.
+    /// Received datagrams that wait to be read, at most, per connection; those that come beyond
+    /// that are dropped, and the peer is told. A connection counts against `accept` from its
+    /// handshake until its handle is dropped, accepted or not and over or not. An application that
+    /// neither accepts nor reads holds at most (connections × `receive_queue` × longest datagram)
+    /// bytes.
     pub receive_queue: usize,
     /// Whether the system is given several datagrams at a time.
     #[serde(default)]

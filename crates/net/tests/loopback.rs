@@ -168,6 +168,37 @@ async fn what_waits_when_the_peer_ends_counts_as_unsent() {
     assert!(status.unsent_packets > 0);
 }
 
+/// The pace of reading is part of a session: a full queue refuses datagrams, and the peer is told.
+#[tokio::test]
+async fn a_slow_readers_journal_replays() {
+    let memory = Memory::default();
+    let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
+    let options = Options { accept: Accept::One, receive_queue: 4, ..Options::default() };
+    let server = Endpoint::bind_recorded(any(), &options, recordings).expect("a port");
+    let client = Endpoint::bind(any(), &Options::default()).expect("a port");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let accepted = server.accept().await.expect("a client");
+    for round in 0..10 {
+        for _ in 0..20 {
+            connection.send(vec![7; 500]).await.expect("open");
+        }
+        connection.flushed().await;
+        while accepted.status().stats.received_data_packets < 20 * (round + 1) {
+            tokio::task::yield_now().await;
+        }
+        accepted.recv().await.expect("up to four wait");
+    }
+    let dropped = accepted.status().stats.queue_dropped_packets;
+    assert_eq!(dropped, 200 - 13, "four places, one free in each round after the first");
+    drop(connection);
+    while accepted.recv().await.is_some() {}
+    accepted.accept_close("").await.expect("an end");
+    drop(accepted);
+    server.shut_down().await.expect("a clean end");
+    let journal = memory.0.lock().expect("no panic").clone();
+    replay(journal.as_slice()).expect("the same machine");
+}
+
 #[tokio::test]
 async fn a_second_connection_at_once_is_refused_and_another_one_later_is_not() {
     let server = server();

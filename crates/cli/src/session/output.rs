@@ -1,4 +1,4 @@
-//! Where `recv` puts the data: a file by way of `FILE.part`, or directly (docs/decisions/0007).
+//! Where `recv` puts the data: a file by way of `FILE.part`, or directly (docs/decisions/0008).
 //!
 //! A [`Plan`] is made before the port is opened and touches nothing; [`Plan::open`] comes after the port is ours.
 

@@ -1,4 +1,4 @@
-//! The receiver's counts, as they travel in the closing Reset (docs/decisions/0002, 0007).
+//! The receiver's counts, as they travel in the closing Reset (docs/decisions/0002, 0008).
 
 use std::fmt;
 use std::str::FromStr;

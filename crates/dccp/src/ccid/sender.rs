@@ -30,8 +30,8 @@ pub(crate) struct DataSender {
     interval_times: IntervalTimes,
     /// Where the newest loss interval began, as last reported.
     newest_event: Option<SeqNo48>,
-    /// Packets up to here have had their Data Dropped reports counted.
-    drops_counted: Option<SeqNo48>,
+    /// Datagrams reported with Data Dropped so far, each once.
+    peer_dropped: u64,
     timing: Timing,
     stamped_at: Option<Instant>,
 }
@@ -55,8 +55,18 @@ pub(crate) struct FeedbackOptions<'a> {
     pub(crate) intervals: Option<LossIntervals<'a>>,
     /// CCID 4's.
     pub(crate) drop_counts: Option<DroppedPackets<'a>>,
-    pub(crate) dropped: Option<DataDropped<'a>>,
+    /// One continues the other (RFC 4340 §11.7); of more options the rest is ignored.
+    pub(crate) dropped: [DataDropped<'a>; 2],
     pub(crate) slow_receiver: bool,
+}
+
+impl<'a> FeedbackOptions<'a> {
+    /// Another Data Dropped option.
+    pub(crate) fn add_dropped(&mut self, dropped: DataDropped<'a>) {
+        if let Some(free) = self.dropped.iter_mut().find(|known| known.blocks.is_empty()) {
+            *free = dropped;
+        }
+    }
 }
 
 /// What became of a packet that might be feedback.
@@ -82,7 +92,7 @@ impl DataSender {
             acknowledged: None,
             interval_times: IntervalTimes::default(),
             newest_event: None,
-            drops_counted: None,
+            peer_dropped: 0,
             timing: Timing::ElapsedTime,
             stamped_at: None,
         }
@@ -196,7 +206,7 @@ impl DataSender {
         };
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
         let alike = measures_as_receivers_do(&self.tfrc.config());
-        let dropped = options.dropped.map_or(0, |dropped| self.newly_dropped(ack, &dropped));
+        let dropped = self.on_dropped(ack, options);
         let claimed = self.limited(Rate::from_bytes_per_sec(f64::from(receive_rate)), dropped, options);
         let (rtt, segment) = (self.tfrc.rtt(), self.tfrc.segment_size());
         let receive_rate = self.verifier.receive_rate(claimed, sent.at, rtt, segment);
@@ -260,11 +270,13 @@ impl DataSender {
         LossReport::NoNewLoss
     }
 
-    /// Packets newly reported as dropped at the receiver for a reason other than corruption (RFC 4342 §5.2).
-    fn newly_dropped(&mut self, ack: SeqNo48, dropped: &DataDropped<'_>) -> u32 {
+    /// Counts the datagrams that a packet reports for the first time as dropped at the receiver for a reason other than corruption
+    /// (RFC 4342 §5.2). Each counts once, whatever acknowledgements are lost or repeated; packets that are not in the record of what
+    /// was sent, or had no data, do not count (RFC 4340 §11.7: more packets than were sent is invalid).
+    pub(crate) fn on_dropped(&mut self, ack: SeqNo48, options: &FeedbackOptions<'_>) -> u32 {
         let mut newest = ack;
         let mut count = 0;
-        for block in dropped.iter() {
+        for block in options.dropped.iter().flat_map(DataDropped::iter) {
             let counts = matches!(
                 block.code,
                 Some(
@@ -273,16 +285,20 @@ impl DataSender {
                         | DropCode::ReceiveBuffer
                 )
             );
-            for _ in 0..block.packets {
-                let known = self.drops_counted.is_some_and(|known| known.is_at_or_after(newest));
-                if counts && !known {
-                    count += 1;
+            if counts {
+                for i in 0..block.packets {
+                    count += u32::from(self.log.note_dropped(newest.sub(u64::from(i))));
                 }
-                newest = newest.sub(1);
             }
+            newest = newest.sub(u64::from(block.packets));
         }
-        self.drops_counted = Some(ack);
+        self.peer_dropped += u64::from(count);
         count
+    }
+
+    /// Datagrams reported as dropped at the receiver so far.
+    pub(crate) const fn peer_dropped(&self) -> u64 {
+        self.peer_dropped
     }
 
     /// X_recv cut down by what Slow Receiver and Data Dropped ask for (RFC 4342 §5.2).

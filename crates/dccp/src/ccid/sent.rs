@@ -34,14 +34,16 @@ pub(crate) struct SentLog {
     data: usize,
 }
 
-/// A [`Sent`] in eight bytes: nanoseconds (18 years of them), then five bits of kind.
+/// A [`Sent`] in eight bytes: nanoseconds (9 years of them), then six bits of kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry(u64);
 
 impl Entry {
-    const KIND_BITS: u32 = 5;
+    const KIND_BITS: u32 = 6;
     const NON_DATA: u64 = 16;
     const SKIPPED: u64 = 17;
+    /// Beside the counter of a packet with data: the peer has reported it as dropped.
+    const DROPPED: u64 = 32;
     const LONGEST: u64 = u64::MAX >> Self::KIND_BITS;
 
     fn new(sent: Sent) -> Self {
@@ -96,6 +98,20 @@ impl SentLog {
     pub(crate) fn get(&self, seq: SeqNo48) -> Option<Sent> {
         let at = usize::try_from(seq.distance_from(self.first)).ok()?;
         self.entries.get(at).map(|entry| entry.sent())
+    }
+
+    /// The peer reports that it received this packet and dropped its data. Says whether that is news: the packet is remembered, had
+    /// data, and was not reported before.
+    pub(crate) fn note_dropped(&mut self, seq: SeqNo48) -> bool {
+        let at = usize::try_from(seq.distance_from(self.first)).ok();
+        let entry = at.and_then(|at| self.entries.get_mut(at));
+        match entry.filter(|entry| entry.is_data() && entry.0 & Entry::DROPPED == 0) {
+            Some(entry) => {
+                entry.0 |= Entry::DROPPED;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Forgets what was sent before `seq`.

@@ -95,7 +95,11 @@ impl Connection {
 
     /// The oldest datagram that waits to be read.
     pub fn recv(&mut self) -> Option<Received> {
-        self.queue.pop()
+        let received = self.queue.pop()?;
+        if let Some(pace) = &mut self.pace {
+            pace.on_read(u64::try_from(received.bytes.len()).unwrap_or(u64::MAX));
+        }
+        Some(received)
     }
 
     /// Gives back the bytes of a datagram that was read, for those to come: with it nothing is allocated for a packet.

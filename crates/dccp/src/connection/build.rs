@@ -5,12 +5,14 @@ use alloc::vec::Vec;
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
 use super::pmtu::ProbePacket;
+use super::refused::MAX_BLOCKS;
 use super::transmit::Plan;
 use super::{Connection, EcnSending, Role, State, Transmit};
 use crate::ccid::SentKind;
 use crate::feature::{Feature, Location, Repeat};
 use crate::wire::{
-    Elapsed, Header, Opt, OptionList, OptionsFull, Packet, PacketType, RttEstimate, SeqAck, Sequence,
+    DataDropped, Elapsed, Header, Opt, OptionList, OptionsFull, Packet, PacketType, RttEstimate, SeqAck,
+    Sequence,
 };
 
 /// What must fit beside a datagram in a DataAck: NDP Count, Elapsed Time, RTT Estimate, and a Confirm of Sequence Window.
@@ -37,8 +39,10 @@ impl Connection {
     /// Whether feedback fits beside a datagram of this length.
     pub(super) fn report_fits(&self, datagram: usize) -> bool {
         const ELAPSED_TIME: usize = 6;
+        const SLOW_RECEIVER: usize = 1;
         let feedback = self.receiver.as_ref().map_or(0, |receiver| receiver.feedback_length());
-        datagram + feedback + ELAPSED_TIME <= self.max_datagram()
+        let refused = self.refused.as_ref().map_or(0, |refused| refused.option_length());
+        datagram + feedback + refused + ELAPSED_TIME + SLOW_RECEIVER <= self.max_datagram()
     }
 
     pub(super) fn build(
@@ -131,6 +135,10 @@ impl Connection {
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
             self.push_acknowledgement(now, list)?;
         }
+        if kind == PacketType::Reset {
+            // So that the sender's count is complete.
+            self.push_refused(list);
+        }
         let reports_rtt = self.features.is_on(Feature::SendRttEstimate, Location::Local);
         if reports_rtt && (kind.carries_datagram() || matches!(kind, PacketType::Sync | PacketType::SyncAck))
         {
@@ -163,16 +171,40 @@ impl Connection {
     /// Elapsed Time, and feedback if it is due (RFC 4342 §6).
     fn push_acknowledgement(&mut self, now: Instant, list: &mut OptionList) -> Result<(), OptionsFull> {
         let part_open = self.state == State::PartOpen;
-        let Some(report) = self.report.take() else {
+        let Some(mut report) = self.report.take() else {
             // In PARTOPEN the server takes its round-trip time from this.
             return if part_open { list.push(&self.elapsed(now)) } else { Ok(()) };
         };
+        let slow = self.queue.is_half_full();
+        if slow && let Some(pace) = &mut self.pace {
+            // With Slow Receiver the sender goes no faster than this (RFC 4342 §5.2).
+            pace.advance(now);
+            report.receive_rate =
+                pace.rate().map_or(report.receive_rate, |rate| rate.min(report.receive_rate));
+        }
         list.push(&self.elapsed(now))?;
         let Some(receiver) = &mut self.receiver else { return Ok(()) };
         let acknowledged = self.seq.gsr().map_or(report.newest_seq, |gsr| self.seq.extend(gsr));
         receiver.push_feedback(&report, acknowledged.saturating_sub(report.newest_seq), list)?;
         self.stats.sent_feedback += 1;
+        if slow {
+            list.push(&Opt::SlowReceiver)?;
+        }
+        self.push_refused(list);
         Ok(())
+    }
+
+    /// Data Dropped, as much of it as there is room for.
+    fn push_refused(&mut self, list: &mut OptionList) {
+        const HEAD: usize = 2;
+        let (Some(refused), Some(gsr)) = (&mut self.refused, self.seq.gsr()) else { return };
+        let limit = list.left().saturating_sub(HEAD).min(MAX_BLOCKS);
+        let mut blocks = Vec::new();
+        refused.report(self.seq.extend(gsr), limit, &mut blocks);
+        if !blocks.is_empty() {
+            // It fits: there are no more blocks than there is room for.
+            let _ = list.push(&Opt::DataDropped(DataDropped { blocks: &blocks }));
+        }
     }
 
     fn elapsed(&self, now: Instant) -> Opt<'static> {

@@ -31,7 +31,8 @@ pub struct ConnectionConfig {
     pub max_packet: usize,
     /// How it is found out that the path carries less.
     pub path_mtu: PathMtuDiscovery,
-    /// Received datagrams kept for the application; the oldest go first when there are more.
+    /// Received datagrams kept for the application. When there are so many, those that come are refused and the peer is told
+    /// (Data Dropped, RFC 4340 §11.7); from half of it on the peer is asked not to go faster (Slow Receiver, §11.6).
     pub receive_queue: usize,
     /// How long a client tries to connect.
     pub connect_timeout: Duration,

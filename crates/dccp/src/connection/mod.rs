@@ -12,10 +12,13 @@ mod event;
 mod handshake;
 mod ledger;
 mod options;
+mod pace;
 mod pmtu;
 mod queue;
 mod receive;
+mod refused;
 mod seq;
+mod standing;
 mod state;
 mod stats;
 #[cfg(test)]
@@ -38,6 +41,7 @@ pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, S
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
 pub use pmtu::PathMtuDiscovery;
 pub use queue::Received;
+pub(crate) use standing::Standing;
 pub use state::State;
 pub use stats::Stats;
 pub use timers::{Wake, WakeReason};
@@ -49,9 +53,12 @@ use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
 use event::Notice;
 use ledger::Ledger;
+use pace::ReadPace;
 use pmtu::PathMtu;
 use queue::ReceiveQueue;
+use refused::Refused;
 use seq::{SeqSpace, Windows};
+use standing::Question;
 use timers::Timers;
 
 /// A DCCP connection, sans-IO. Clients are made by [`Connection::client`], servers by an [`Endpoint`](crate::Endpoint).
@@ -95,8 +102,13 @@ pub struct Connection {
     first_since_response: Option<SeqNo48>,
     last_nudge: Option<Instant>,
     probes: u32,
+    question: Question,
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
+    /// How fast it is read, once it was half full.
+    pace: Option<Box<ReadPace>>,
+    /// Datagrams that found no room there, once there are any.
+    refused: Option<Box<Refused>>,
     closing_text: String,
     outcome: Option<Outcome>,
     notices: VecDeque<Notice>,
@@ -187,8 +199,11 @@ impl Connection {
             first_since_response: None,
             last_nudge: None,
             probes: 0,
+            question: Question::default(),
             sync_limiter: RateLimiter::new(SYNCS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
+            pace: None,
+            refused: None,
             closing_text: String::new(),
             outcome: None,
             notices: VecDeque::new(),

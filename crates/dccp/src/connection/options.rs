@@ -73,7 +73,7 @@ impl Connection {
                 Opt::DroppedPackets(counts) => {
                     gathered.feedback.drop_counts.get_or_insert(counts);
                 }
-                Opt::DataDropped(dropped) => gathered.feedback.dropped = Some(dropped),
+                Opt::DataDropped(dropped) => gathered.feedback.add_dropped(dropped),
                 Opt::SlowReceiver => gathered.feedback.slow_receiver = true,
                 Opt::InitCookie(cookie) => self.keep_cookie(kind, cookie),
                 // Data Checksums are not checked here (RFC 4340 §9.3.1 leaves that open), so none can be insisted on.

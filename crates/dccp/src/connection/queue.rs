@@ -21,7 +21,7 @@ pub struct Received {
     pub ecn: Ecn,
 }
 
-/// A bounded queue that drops its oldest entry when it is full.
+/// A bounded queue that refuses what comes when it is full (docs/decisions/0007).
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveQueue {
     entries: VecDeque<Received>,
@@ -38,17 +38,21 @@ impl ReceiveQueue {
         Self { entries: VecDeque::new(), limit, spare: Vec::new() }
     }
 
-    /// Adds a datagram; says how many were dropped for it.
-    pub(crate) fn push(&mut self, datagram: Received) -> u64 {
-        if self.limit == 0 {
-            return 1;
+    /// Tells if another datagram finds no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.entries.len() >= self.limit
+    }
+
+    /// Tells if more than half of the places are taken: the reader does not keep up.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.entries.len() > self.limit / 2
+    }
+
+    /// Adds a datagram, unless it is full.
+    pub(crate) fn push(&mut self, datagram: Received) {
+        if !self.is_full() {
+            self.entries.push_back(datagram);
         }
-        let full = self.entries.len() >= self.limit;
-        if full {
-            self.entries.pop_front();
-        }
-        self.entries.push_back(datagram);
-        u64::from(full)
     }
 
     /// A copy of a payload, in a buffer that was given back if there is one.
@@ -90,10 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_goes_first() {
+    fn the_newest_is_refused() {
         let mut queue = ReceiveQueue::new(2);
-        assert_eq!([queue.push(datagram(1)), queue.push(datagram(2)), queue.push(datagram(3))], [0, 0, 1]);
-        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(datagram(2)), Some(datagram(3)), None]);
-        assert_eq!(ReceiveQueue::new(0).push(datagram(1)), 1);
+        for n in 1..=3 {
+            queue.push(datagram(n));
+        }
+        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(datagram(1)), Some(datagram(2)), None]);
+        assert!(ReceiveQueue::new(0).is_full());
     }
 }

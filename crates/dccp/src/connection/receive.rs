@@ -2,9 +2,10 @@
 
 use alloc::boxed::Box;
 
-use tfrc_units::{Ecn, Instant, SeqNo48};
+use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 use super::options::Gathered;
+use super::pace::ReadPace;
 use super::seq::Activity;
 use super::{Cause, Connection, DueReset, Ledger, Notice, Received, State};
 use crate::ccid::{DataReceiver, RttSource, Seen, Verdict};
@@ -12,6 +13,9 @@ use crate::connection::FeedbackProfile;
 use crate::connection::ledger::Content;
 use crate::feature::{Feature, Location, Role};
 use crate::wire::{Header, Packet, PacketType, Reset, ResetCode, Sequence};
+
+/// A reader that is too slow for this long, or four round-trip times if that is longer, insists.
+const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
 impl Connection {
     /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without what encapsulates it. Anything but a
@@ -165,6 +169,10 @@ impl Connection {
         let number = self.seq.extend(seq);
         self.enter_in_ledger(kind, number, gathered.non_data_before);
         if let Header::Reset { reset, .. } = packet.header {
+            if let Some(ack) = ack {
+                self.sender.on_dropped(ack, &gathered.feedback);
+                self.stats.peer_dropped_packets = self.sender.peer_dropped();
+            }
             self.on_reset(reset, packet.payload);
             return;
         }
@@ -260,6 +268,7 @@ impl Connection {
         if ecn == Ecn::Ce {
             self.stats.marked_packets += 1;
         }
+        let ecn = if kind.carries_datagram() && self.insists(now) { Ecn::Ce } else { ecn };
         let datagram = kind.carries_datagram().then_some(packet.payload.len());
         if self.receiver.is_none() && datagram.is_some() {
             let first = self.ledger.oldest_missing().unwrap_or(number).min(number);
@@ -285,6 +294,15 @@ impl Connection {
                 },
             );
         }
+    }
+
+    /// Tells if a datagram that arrives now is to be refused and counted as marked (RFC 4340 §11.6).
+    fn insists(&mut self, now: Instant) -> bool {
+        let patience = self.round_trip() * 4;
+        let full = self.queue.is_full();
+        self.refused
+            .as_mut()
+            .is_some_and(|refused| full && refused.insists(now, patience.max(LEAST_PATIENCE)))
     }
 
     fn take_acknowledgement(
@@ -316,6 +334,7 @@ impl Connection {
             Verdict::Refused => self.stats.refused_feedback += 1,
         }
         self.stats.corrected_feedback = self.sender.corrections();
+        self.stats.peer_dropped_packets = self.sender.peer_dropped();
     }
 
     /// Our Sequence Window is to be about five times what is in flight (§7.5.2); it grows by doubling at least.
@@ -337,12 +356,19 @@ impl Connection {
         }
         self.timers.first_data = None;
         self.stats.received_data_bytes += u64::try_from(packet.payload.len()).unwrap_or(u64::MAX);
+        if self.queue.is_half_full() {
+            self.pace.get_or_insert_with(|| Box::new(ReadPace::new(now))).advance(now);
+        }
+        if self.queue.is_full() {
+            self.stats.queue_dropped_packets += 1;
+            self.refused.get_or_insert_default().record(now, number);
+            return;
+        }
         if self.queue.is_empty() && !self.notices.contains(&Notice::Readable) {
             self.notices.push_back(Notice::Readable);
         }
         let data_index = self.ledger.data_before(number).unwrap_or_default();
         let bytes = self.queue.copy(packet.payload);
-        self.stats.queue_dropped_packets +=
-            self.queue.push(Received { seq, data_index, bytes, at: now, ecn });
+        self.queue.push(Received { seq, data_index, bytes, at: now, ecn });
     }
 }

@@ -422,3 +422,34 @@ fn the_same_inputs_give_the_same_bytes() {
     let mut other = Connection::client(ConnectionConfig::default(), 40_000, 5001, [4; 32], at(5));
     assert_ne!(run(), sent(&mut other, at(5)), "another seed, another number");
 }
+
+/// RFC 4340 §11.7: what is said of packets that were not sent, had no data, or were reported before counts nothing.
+#[test]
+fn data_dropped_counts_each_datagram_once() {
+    let mut client = client(trusting(), SeqNo48::new(1), &[]);
+    sent(&mut client, at(50));
+    let mut now = at(50);
+    let mut last = SeqNo48::new(0);
+    for _ in 0..3 {
+        now += RTT;
+        last = seq_of(&parse(&send(&mut client, now)));
+    }
+    let blocks = [0xAF; 253];
+    for round in 1..4 {
+        now += RTT;
+        let mut space = Vec::new();
+        let none = [LossInterval { lossless_length: 3, ..LossInterval::default() }];
+        let dropped = Opt::DataDropped(crate::wire::DataDropped { blocks: &blocks });
+        let report = [
+            Opt::ElapsedTime(Elapsed::ZERO),
+            Opt::ReceiveRate(100_000),
+            Opt::LossIntervals(LossIntervals::encode(0, &none, &mut space)),
+            dropped,
+            dropped,
+            dropped,
+        ];
+        client.handle_datagram(now, Ecn::NotEct, &feedback(round, last, &report));
+        assert_eq!(client.stats().peer_dropped_packets, 3, "all three, whatever is claimed");
+    }
+    assert_eq!(client.stats().sent_data_packets, 3);
+}

@@ -30,7 +30,7 @@ pub enum WakeReason {
     NoFeedback,
     /// A client has sent no datagram yet.
     FirstData,
-    /// The peer has been silent for long.
+    /// The peer has been silent for long, or is asked if it is still there.
     Silence,
     /// The path MTU is to be probed or checked (RFC 8899).
     PathMtu,
@@ -67,6 +67,7 @@ impl Connection {
         [
             (self.timers.handshake, WakeReason::Handshake),
             (self.timers.handshake_limit, WakeReason::Handshake),
+            (self.question_due(), WakeReason::Silence),
             (self.timers.close, WakeReason::Close),
             (self.timers.close_limit, WakeReason::Close),
             (self.timers.accept_close, WakeReason::AcceptClose),
@@ -102,6 +103,7 @@ impl Connection {
             self.path.handle_timeout(now, rtt);
             self.follow_path();
         }
+        self.question_timeout(now);
         self.handshake_timeout(now);
         self.close_timeout(now);
     }
@@ -110,6 +112,7 @@ impl Connection {
     pub(super) fn heard(&mut self, now: Instant) {
         self.last_heard = now;
         self.probes = 0;
+        self.answered(now);
         self.arm_silence();
     }
 

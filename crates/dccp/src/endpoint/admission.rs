@@ -3,14 +3,14 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 use super::cookie::{Cookie, Seal};
 use super::half_open::HalfOpen;
-use super::prefix::source_of;
-use super::{Endpoint, Key, Listen, PerSource, Pressure};
+use super::place::Place;
+use super::{ConnectionId, Endpoint, Key, Listen, Pressure};
 use crate::connection::{Connection, ConnectionConfig, Ports, State};
 use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode};
 
@@ -23,6 +23,8 @@ enum Verdict {
     Hold,
     /// A Response with a cookie, and nothing is remembered.
     Cookie,
+    /// No answer: the client repeats its Request, and by then it is known if there is a place.
+    Wait,
 }
 
 impl Endpoint {
@@ -31,10 +33,11 @@ impl Endpoint {
         let Header::Request { service, .. } = packet.header else { return };
         let Sequence::Long(isr) = packet.header.sequence() else { return };
         let ports = Ports { local: packet.destination_port, remote: packet.source_port };
-        let verdict = self.judge(now, remote.ip(), ports.local, service);
+        let verdict = self.judge(now, remote, ports.local, service);
         let made = match verdict {
             Ok(Verdict::Hold) => self.hold(now, remote, ports, isr, packet),
             Ok(Verdict::Cookie) => self.give_cookie(now, remote, ports, isr, packet),
+            Ok(Verdict::Wait) => return,
             Err(code) => {
                 self.refuse(now, (remote, ports.local, ports.remote), packet, code);
                 return;
@@ -144,7 +147,16 @@ impl Endpoint {
     /// A connection that has left RESPOND: it lives from now on, unless others were faster.
     fn complete(&mut self, now: Instant, key: Key, mut server: Connection) {
         let (remote, local, remote_port) = key;
-        let rejected = server.was_established() && self.is_full();
+        // Only now it is certain that the client is where it says.
+        let place = if server.was_established() { self.place(now, remote) } else { Place::Free };
+        let rejected = match place {
+            Place::Free => false,
+            Place::GivenUpBy(old) => {
+                self.replace(now, old);
+                false
+            }
+            Place::Undecided | Place::Taken => true,
+        };
         if rejected {
             server.abort(now, ResetCode::TooBusy);
         }
@@ -153,6 +165,15 @@ impl Endpoint {
             live.rejected = true;
             self.serving -= usize::from(core::mem::take(&mut live.serves));
         }
+    }
+
+    /// Ends a connection whose place another client has got.
+    fn replace(&mut self, now: Instant, old: ConnectionId) {
+        if let Some(live) = self.slots.get_mut(old) {
+            live.connection.give_way(now);
+            self.stats.replaced += 1;
+        }
+        self.touch(old);
     }
 
     fn forget_half_open(&mut self, key: &Key) -> Option<HalfOpen> {
@@ -182,7 +203,7 @@ impl Endpoint {
     fn judge(
         &mut self,
         now: Instant,
-        source: IpAddr,
+        remote: SocketAddr,
         port: u16,
         service: ServiceCode,
     ) -> Result<Verdict, ResetCode> {
@@ -192,11 +213,13 @@ impl Endpoint {
         if service != self.config.connection.service || service == ServiceCode::INVALID {
             return Err(ResetCode::BadServiceCode);
         }
-        if self.is_full() {
-            return Err(ResetCode::TooBusy);
+        match self.place(now, remote) {
+            Place::Undecided => return Ok(Verdict::Wait),
+            Place::Taken if self.is_full() => return Err(ResetCode::TooBusy),
+            _ => {}
         }
         let crowded = |endpoint: &Self| {
-            endpoint.half_open.len() >= endpoint.config.half_open || endpoint.has_its_share(source)
+            endpoint.half_open.len() >= endpoint.config.half_open || endpoint.has_its_share(remote.ip())
         };
         if crowded(self) {
             self.displace_half_open(now);
@@ -208,25 +231,6 @@ impl Endpoint {
             // Whoever answers with a cookie is not forged; its share is then looked at again.
             Pressure::Cookies => Ok(Verdict::Cookie),
             Pressure::Refuse => Err(ResetCode::TooBusy),
-        }
-    }
-
-    /// As many established connections as are to be served. Half-open ones do not count: anybody can make those.
-    pub(super) const fn is_full(&self) -> bool {
-        let limit = match self.config.listen {
-            Listen::Refuse => 0,
-            Listen::One => 1,
-            Listen::Many { limit } => limit,
-        };
-        self.serving >= limit
-    }
-
-    fn has_its_share(&self, source: IpAddr) -> bool {
-        match self.config.per_source {
-            PerSource::Unlimited => false,
-            PerSource::AtMost(limit) => {
-                self.sources.get(&source_of(source)).is_some_and(|held| *held >= limit)
-            }
         }
     }
 
@@ -337,7 +341,7 @@ impl Endpoint {
         if packet.header.acknowledgement() != Some(answered) {
             return Err(ResetCode::BadInitCookie);
         }
-        if self.is_full() || self.has_its_share(remote.ip()) {
+        if matches!(self.place(now, remote), Place::Undecided | Place::Taken) {
             return Err(ResetCode::TooBusy);
         }
         let (server, _) = self.half_open_from(remote, ports, &cookie).ok_or(ResetCode::BadInitCookie)?;

@@ -50,7 +50,9 @@ pub enum Carrier {
 pub enum Listen {
     /// None: answered with "Connection Refused".
     Refuse,
-    /// One connection after another; a second at once is answered with "Too Busy". The place is free again when the application
+    /// One connection after another; a second at once is answered with "Too Busy". Where a connection has been silent for a
+    /// second and leaves two Syncs unanswered, a new client from the same IP address gets its place
+    /// ([`Cause::Replaced`](crate::Cause::Replaced)); at the limit of [`Listen::Many`] too. The place is free again when the application
     /// has released the connection, so what it has not read yet is bounded.
     One,
     /// Several.

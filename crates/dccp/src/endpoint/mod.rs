@@ -4,6 +4,7 @@ mod admission;
 mod config;
 mod cookie;
 mod half_open;
+mod place;
 mod prefix;
 mod slots;
 mod timers;
@@ -31,7 +32,6 @@ use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Quoted, Reset, Sequence};
 use half_open::HalfOpenTable;
-use prefix::source_of;
 use slots::{Live, Slots};
 use timers::Timers;
 use tombs::Tombs;
@@ -79,6 +79,8 @@ pub struct EndpointStats {
     pub malformed: u64,
     /// Packets without a connection from peers that [`EndpointConfig::allow`] leaves out; they get no answer.
     pub not_allowed: u64,
+    /// Connections whose place a new client from the same IP address has got, because they had left two Syncs unanswered.
+    pub replaced: u64,
     /// Requests refused.
     pub refused: u64,
     /// Resets sent for packets without a connection, refusals among them.
@@ -501,36 +503,6 @@ impl Endpoint {
         }
         if gone {
             self.remove(id);
-        }
-    }
-
-    /// A connection is gone: only now it counts no more against what may be served. Until the application has released it, it
-    /// holds what it received.
-    fn remove(&mut self, id: ConnectionId) {
-        let Some(live) = self.slots.get(id) else { return };
-        let (source, role, serves) = (live.remote.ip(), live.connection.role(), live.serves);
-        self.slots.remove(id);
-        self.serving -= usize::from(serves);
-        if role == Role::Server {
-            self.uncount_source(source);
-        }
-    }
-
-    /// An address has one connection more.
-    fn count_source(&mut self, source: IpAddr) {
-        if self.config.per_source != PerSource::Unlimited {
-            *self.sources.entry(source_of(source)).or_default() += 1;
-        }
-    }
-
-    /// An address has one connection less.
-    fn uncount_source(&mut self, source: IpAddr) {
-        let source = source_of(source);
-        if let Some(held) = self.sources.get_mut(&source) {
-            *held -= 1;
-            if *held == 0 {
-                self.sources.remove(&source);
-            }
         }
     }
 

@@ -21,7 +21,7 @@ pub enum DropCode {
 }
 
 /// A Data Dropped option, its blocks still encoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DataDropped<'a> {
     /// One byte per block.
     pub blocks: &'a [u8],

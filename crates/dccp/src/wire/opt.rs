@@ -235,6 +235,12 @@ impl OptionList {
         self.limit = limit.min(Self::MAX) / 4 * 4;
     }
 
+    /// Bytes still free.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.limit.saturating_sub(self.bytes.len())
+    }
+
     /// Whether nothing was pushed.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -9,4 +9,5 @@ mod forgery;
 mod heap;
 mod packets;
 mod places;
+mod replacement;
 mod size;

@@ -58,6 +58,16 @@ pub(crate) struct End {
     pub(crate) size: usize,
     pub(crate) close_after: bool,
     pub(crate) closing: bool,
+    pub(crate) reading: Reading,
+}
+
+/// How the application reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// All there is, at once.
+    AtOnce,
+    /// One datagram every `gap`, the next one at `next`.
+    Every { gap: Duration, next: Instant },
 }
 
 /// A packet in the network: to whom, with which mark, its bytes.
@@ -108,6 +118,7 @@ impl End {
             size: 500,
             close_after: false,
             closing: false,
+            reading: Reading::AtOnce,
         }
     }
 
@@ -142,7 +153,7 @@ impl End {
             let over = matches!(event, Event::Closed(_));
             if self.id == Some(id) {
                 if matches!(event, Event::CloseReceived) {
-                    self.read();
+                    self.read(now);
                     let text = format!("{} received", self.received.len());
                     self.with(|connection| {
                         connection.set_closing_text(&text);
@@ -154,7 +165,7 @@ impl End {
                 self.endpoint.release(now, id);
             }
         }
-        self.read();
+        self.read(now);
         let Some(id) = self.id else { return };
         if self.to_send > 0 {
             let Some(connection) = self.endpoint.connection_mut(id) else { return };
@@ -171,10 +182,16 @@ impl End {
         }
     }
 
-    fn read(&mut self) {
-        let Some(connection) = self.id.and_then(|id| self.endpoint.connection_mut(id)) else { return };
-        while let Some(received) = connection.recv() {
-            self.received.push(received);
+    fn read(&mut self, now: Instant) {
+        let Some(id) = self.id else { return };
+        match &mut self.reading {
+            Reading::AtOnce => self.received.extend(std::iter::from_fn(|| self.endpoint.recv(id))),
+            Reading::Every { gap, next } => {
+                while *next <= now {
+                    *next += *gap;
+                    self.received.extend(self.endpoint.recv(id));
+                }
+            }
         }
     }
 
@@ -186,7 +203,11 @@ impl End {
             tfrc::SendDecision::At(at) => Some(at),
             tfrc::SendDecision::Blocked(_) => None,
         });
-        timer.into_iter().chain(send).min()
+        let read = match self.reading {
+            Reading::AtOnce => None,
+            Reading::Every { next, .. } => self.id.map(|_| next),
+        };
+        timer.into_iter().chain(send).chain(read).min()
     }
 
     /// The numbers of the datagrams received, in the order of arrival.

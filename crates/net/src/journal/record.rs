@@ -42,6 +42,11 @@ pub enum Record {
         /// The data.
         bytes: Vec<u8>,
     },
+    /// In: the application reads the oldest datagram of a connection, which makes room for another.
+    Read {
+        /// Which.
+        connection: u64,
+    },
     /// In: the application closes a connection.
     Close {
         /// Which.
@@ -118,6 +123,7 @@ impl Record {
             Self::Send { .. } => b's',
             Self::Close { .. } => b'c',
             Self::CloseNow { .. } => b'k',
+            Self::Read { .. } => b'g',
             Self::AcceptClose { .. } => b'a',
             Self::RequestClose { .. } => b'q',
             Self::Release { .. } => b'r',
@@ -155,7 +161,10 @@ impl Record {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(bytes);
             }
-            Self::Close { connection } | Self::CloseNow { connection } | Self::Release { connection } => {
+            Self::Close { connection }
+            | Self::CloseNow { connection }
+            | Self::Read { connection }
+            | Self::Release { connection } => {
                 body.extend_from_slice(&connection.to_le_bytes());
             }
             Self::AcceptClose { connection, text } | Self::RequestClose { connection, text } => {
@@ -199,6 +208,7 @@ impl Record {
                 take_u64(body).map(|(connection, rest)| Self::Send { connection, bytes: rest.to_vec() })?
             }
             b'c' => take_u64(body).map(|(connection, _)| Self::Close { connection })?,
+            b'g' => take_u64(body).map(|(connection, _)| Self::Read { connection })?,
             b'k' => take_u64(body).map(|(connection, _)| Self::CloseNow { connection })?,
             b'r' => take_u64(body).map(|(connection, _)| Self::Release { connection })?,
             b'a' => {

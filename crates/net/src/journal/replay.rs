@@ -95,10 +95,8 @@ fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
 }
 
 fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), String> {
-    // Events and received data are taken out as on the day, so that queues do not fill.
-    while let Some((id, _)) = machine.poll_event() {
-        while machine.recv(id).is_some() {}
-    }
+    // Events are taken out as on the day.
+    while machine.poll_event().is_some() {}
     let known = |machine: &Machine, number| {
         machine.numbered(number).ok_or_else(|| format!("there is no connection {number}"))
     };
@@ -116,6 +114,10 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
         Record::Close { connection } => {
             let id = known(machine, connection)?;
             machine.close(at, id);
+        }
+        Record::Read { connection } => {
+            let id = known(machine, connection)?;
+            machine.recv(id).ok_or_else(|| format!("connection {connection} has nothing to read"))?;
         }
         Record::CloseNow { connection } => {
             let id = known(machine, connection)?;
