@@ -1,4 +1,5 @@
-//! Ctrl-C: the first ends the run cleanly, so that it still has its summary; the second aborts with the summary so far.
+//! Ctrl-C: the first ends the run cleanly, so that it still has its summary; the second aborts with
+//! the summary so far.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +33,8 @@ pub struct LastWords {
 }
 
 impl Interrupt {
-    /// Takes over Ctrl-C (and, on Unix, SIGTERM and SIGHUP, which count like Ctrl-C) for the rest of the process.
+    /// Takes over Ctrl-C (and, on Unix, SIGTERM and SIGHUP, which count like Ctrl-C) for the rest
+    /// of the process.
     ///
     /// The signals are watched by a thread of their own, so that the second aborts even a run that hangs.
     ///
@@ -82,7 +84,8 @@ impl Interrupt {
         }
     }
 
-    /// Keeps the summary so far, in the place of an older one; `None` once the summary has been printed.
+    /// Keeps the summary so far, in the place of an older one; `None` once the summary has been
+    /// printed.
     pub fn keep(&self, words: Option<LastWords>) {
         *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }

@@ -121,8 +121,9 @@ impl<O: Write, E: Write> Reporter<O, E> {
         }
     }
 
-    /// Takes one record like [`Reporter::record`], for a run that goes on when its words cannot be written: its data matters
-    /// more. Once writing has failed nothing more is written but the page.
+    /// Takes one record like [`Reporter::record`], for a run that goes on when its words cannot be
+    /// written: its data matters more. Once writing has failed nothing more is written but the
+    /// page.
     pub fn say(&mut self, record: &Record) {
         let outcome = match (&self.broken, record) {
             (None, _) => self.record(record),

@@ -194,7 +194,8 @@ pub struct Summary {
     pub variant: Option<String>,
     /// Data packets sent.
     pub sent_packets: Option<u64>,
-    /// Data packets that arrived, each once. Where the receiver writes them out: those written whole.
+    /// Data packets that arrived, each once. Where the receiver writes them out: those written
+    /// whole.
     pub received_packets: Option<u64>,
     /// Data packets that never arrived.
     pub lost_packets: Option<u64>,
@@ -220,11 +221,12 @@ pub struct Summary {
     pub rtt_s: Option<f64>,
     /// Packets the sender dropped because their deadline had passed.
     pub late_dropped_packets: Option<u64>,
-    /// Datagrams that the application handed over and that were never sent, because the session ended before; those past
-    /// their deadline are in `late_dropped_packets`.
+    /// Datagrams that the application handed over and that were never sent, because the session
+    /// ended before; those past their deadline are in `late_dropped_packets`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsent_packets: Option<u64>,
-    /// Data packets that arrived and were not written out: the receiver's own reader, disk or end was in the way.
+    /// Data packets that arrived and were not written out: the receiver's own reader, disk or end
+    /// was in the way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_by_reader_packets: Option<u64>,
     /// Longest datagram that the path carries in a packet, as far as is known at the end, bytes.
@@ -280,12 +282,13 @@ pub struct Summary {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome {
-    /// All data was delivered, lost by the network and counted, or dropped by a policy of the user, and both ends agreed on
-    /// the end. Exit status 0.
+    /// All data was delivered, lost by the network and counted, or dropped by a policy of the user,
+    /// and both ends agreed on the end. Exit status 0.
     Complete,
     /// The session broke off, or data was dropped that nobody wanted dropped. Exit status 1.
     Failed,
-    /// The user ended the session before the data did, and both ends agreed on the end. Exit status 0.
+    /// The user ended the session before the data did, and both ends agreed on the end. Exit status
+    /// 0.
     Stopped,
 }
 

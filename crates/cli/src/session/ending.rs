@@ -98,7 +98,8 @@ pub(crate) fn why_not_connected(error: &ConnectError) -> String {
     }
 }
 
-/// The sentence for a Reset of the peer, by its code (RFC 4340 §5.6, RFC 6773 §3.8), with the peer's own text.
+/// The sentence for a Reset of the peer, by its code (RFC 4340 §5.6, RFC 6773 §3.8), with the
+/// peer's own text.
 fn reset(code: u8, text: Option<&str>) -> String {
     let sentence = match code {
         1 => "the peer ended the session without being asked",
@@ -131,8 +132,8 @@ fn rule(code: u8) -> &'static str {
     }
 }
 
-/// The peer's text with nothing in it that moves a terminal. The `dccp` crate has escaped it where it entered already; this
-/// guards against a change there.
+/// The peer's text with nothing in it that moves a terminal. The `dccp` crate has escaped it where
+/// it entered already; this guards against a change there.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

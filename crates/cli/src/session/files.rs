@@ -1,4 +1,5 @@
-//! Files named on the command line: never the same one twice, never one that is there already unless the user says so.
+//! Files named on the command line: never the same one twice, never one that is there already
+//! unless the user says so.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -37,7 +38,8 @@ pub(crate) enum Identity {
 }
 
 impl Identity {
-    /// The file that this name leads to; `None` for a terminal, `/dev/null` and the like, which may be named twice.
+    /// The file that this name leads to; `None` for a terminal, `/dev/null` and the like, which may
+    /// be named twice.
     fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
             Ok(metadata) => Self::of_metadata(&metadata, path),
@@ -138,7 +140,8 @@ pub(crate) fn create(path: &Path, existing: Existing, access: Access) -> Result<
     let open = || -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true);
-        // What is not there yet must not appear in between; what is there is emptied only after its mode is right.
+        // What is not there yet must not appear in between; what is there is emptied only after its
+        // mode is right.
         if fs::metadata(path).is_err() {
             options.create_new(true);
         }

@@ -1,11 +1,12 @@
-//! A limit on what a receiver says about connections, so that strangers cannot fill a disk with log.
+//! A limit on what a receiver says about connections, so that strangers cannot fill a disk with
+//! log.
 
 use tfrc_units::{Duration, Instant};
 
 /// Connections that are spoken of one by one at once, after a quiet time.
 const BURST: u32 = 10;
-/// One more may be spoken of after this time, and the others are summed up this often. With the summary of a connection some
-/// 2 kB long that is 180 MB a day at most.
+/// One more may be spoken of after this time, and the others are summed up this often. With the
+/// summary of a connection some 2 kB long that is 180 MB a day at most.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Says which connections are spoken of, and counts the others.
@@ -45,7 +46,8 @@ impl LogLimit {
         self.failed += u64::from(has_failed);
     }
 
-    /// A phrase about the connections that were not spoken of, if there were any and it is time for it.
+    /// A phrase about the connections that were not spoken of, if there were any and it is time for
+    /// it.
     pub(crate) fn sum_up(&mut self, now: Instant) -> Option<String> {
         if self.others == 0 || now.saturating_since(self.summed_up) < PAUSE {
             return None;

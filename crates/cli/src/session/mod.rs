@@ -1,4 +1,5 @@
-//! Parts that `send`, `recv` and `demo` share: sampling a connection into records, counts, files, and how a session ended.
+//! Parts that `send`, `recv` and `demo` share: sampling a connection into records, counts, files,
+//! and how a session ended.
 
 mod ending;
 pub(crate) mod files;
@@ -47,7 +48,8 @@ pub(crate) fn version() -> String {
     format!("tfrc {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Does blocking work beside the protocol. Work that blocks for ever does not hold up the end of the process.
+/// Does blocking work beside the protocol. Work that blocks for ever does not hold up the end of
+/// the process.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,

@@ -1,6 +1,7 @@
 //! Where `recv` puts the data: a file by way of `FILE.part`, or directly (docs/decisions/0008).
 //!
-//! A [`Plan`] is made before the port is opened and touches nothing; [`Plan::open`] comes after the port is ours.
+//! A [`Plan`] is made before the port is opened and touches nothing; [`Plan::open`] comes after the
+//! port is ours.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -167,8 +168,8 @@ impl Output {
         }
     }
 
-    /// A handle for bringing a file in the making to the disk; `None` for other outputs. Some systems tell of a full disk only
-    /// then.
+    /// A handle for bringing a file in the making to the disk; `None` for other outputs. Some
+    /// systems tell of a full disk only then.
     pub(crate) fn to_sync(&self) -> Option<File> {
         match self {
             Self::Part(part) => part.file.try_clone().ok(),
@@ -199,7 +200,8 @@ impl Output {
 }
 
 impl Part {
-    /// Makes `FILE.part`, or takes over one that nobody writes to and that is empty or may be removed.
+    /// Makes `FILE.part`, or takes over one that nobody writes to and that is empty or may be
+    /// removed.
     fn create(names: Names) -> Result<Self, Failure> {
         let part = &names.part;
         let failed = |error: io::Error| {
@@ -227,7 +229,8 @@ impl Part {
             Failure::usage(format!("{shown}: {error}"), "name a file that can be written")
         })?;
         lock(&file, part)?;
-        // Its writer may have renamed it between opening and locking: then this is the finished file.
+        // Its writer may have renamed it between opening and locking: then this is the finished
+        // file.
         if files::Identity::of_link(part) != files::Identity::of_open(&file) {
             return Err(strange());
         }

@@ -76,7 +76,8 @@ impl Source {
         self
     }
 
-    /// After the end: the bytes given out and the length that the file had when it was opened, if it has become shorter.
+    /// After the end: the bytes given out and the length that the file had when it was opened, if
+    /// it has become shorter.
     pub(crate) fn shortfall(&self) -> Option<(u64, u64)> {
         self.expected
             .filter(|expected| self.left > 0 && self.given < *expected)

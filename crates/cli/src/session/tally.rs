@@ -77,8 +77,9 @@ impl Tally {
         (self.of_packets > 0).then(|| as_f64(self.loss_events) / as_f64(self.of_packets))
     }
 
-    /// These counts as far as they are possible after `sent` datagrams with `bytes` bytes in them. A peer may claim anything;
-    /// received, late and dropped datagrams are never more than were sent.
+    /// These counts as far as they are possible after `sent` datagrams with `bytes` bytes in them.
+    /// A peer may claim anything; received, late and dropped datagrams are never more than were
+    /// sent.
     #[must_use]
     pub(crate) fn bounded(self, sent: u64, bytes: u64) -> Self {
         let received = self.received.min(sent);
@@ -132,7 +133,8 @@ impl fmt::Display for Tally {
 impl FromStr for Tally {
     type Err = ();
 
-    /// Reads what [`Tally::fmt`] writes; anything else is somebody else's text. A trouble of a newer version reads as none.
+    /// Reads what [`Tally::fmt`] writes; anything else is somebody else's text. A trouble of a
+    /// newer version reads as none.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut words = text.split(' ');
         let mut number = |name: &str| {

@@ -1,4 +1,5 @@
-//! The thread that writes out what `recv` received, so that a slow disk or reader holds up nothing else.
+//! The thread that writes out what `recv` received, so that a slow disk or reader holds up nothing
+//! else.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Datagrams that wait for the thread, at most: some 340 kB of them in packets of the usual length. While there is no room
-/// `recv` reads nothing, the connection's own queue fills, and the sender is told (RFC 4340 §11.7).
+/// Datagrams that wait for the thread, at most: some 340 kB of them in packets of the usual length.
+/// While there is no room `recv` reads nothing, the connection's own queue fills, and the sender is
+/// told (RFC 4340 §11.7).
 const WAITING: usize = 256;
 /// Bytes written at once, at most (and one datagram).
 const BATCH: usize = 1 << 16;
@@ -91,7 +93,8 @@ impl Writer {
         }
     }
 
-    /// Waits until everything handed over is written. Nothing can be handed over afterwards. Cancel-safe.
+    /// Waits until everything handed over is written. Nothing can be handed over afterwards.
+    /// Cancel-safe.
     ///
     /// # Errors
     /// The failure of a write.
@@ -134,7 +137,8 @@ fn write_all(mut file: impl Write, mut queue: mpsc::Receiver<Vec<u8>>, written: 
     file.flush()
 }
 
-/// Writes a batch of datagrams of these lengths; counts bytes as they go and datagrams as they are whole.
+/// Writes a batch of datagrams of these lengths; counts bytes as they go and datagrams as they are
+/// whole.
 fn write_batch(
     file: &mut impl Write,
     mut batch: &[u8],

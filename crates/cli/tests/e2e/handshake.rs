@@ -29,7 +29,8 @@ fn a_connection_comes_to_be_over_a_path_that_loses_three_in_ten_both_ways() {
     assert!(lost > 6, "a path that loses nothing shows nothing");
 }
 
-/// `localhost` has an IPv6 and an IPv4 address on most machines; the receiver listens on the second only.
+/// `localhost` has an IPv6 and an IPv4 address on most machines; the receiver listens on the second
+/// only.
 #[test]
 fn all_addresses_of_a_name_are_tried() {
     let (receiver, address) = recv(&["-1", "--json"]);

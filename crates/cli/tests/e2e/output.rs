@@ -79,7 +79,8 @@ fn overwrite_replaces_only_when_the_new_file_is_complete() {
     assert!(std::fs::read(&to).expect("there") == content);
 }
 
-/// A receiver killed in the middle leaves its part; its successor on the same port is asked about it.
+/// A receiver killed in the middle leaves its part; its successor on the same port is asked about
+/// it.
 #[test]
 fn a_part_left_over_is_named_and_kept() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! Files of `send`: recordings and the report never replace anything unasked, and a journal is its owner's.
+//! Files of `send`: recordings and the report never replace anything unasked, and a journal is its
+//! owner's.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;

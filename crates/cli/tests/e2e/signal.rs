@@ -68,8 +68,8 @@ fn a_second_interrupt_still_sums_up() {
     assert_eq!(summary.outcome, Some(Outcome::Failed));
 }
 
-/// 64 datagrams wait at 64 kbit/s: ten seconds' worth, which nobody who wants the end waits for. The queue of the link grows without
-/// limit, and the round-trip time with it.
+/// 64 datagrams wait at 64 kbit/s: ten seconds' worth, which nobody who wants the end waits for.
+/// The queue of the link grows without limit, and the round-trip time with it.
 #[test]
 fn the_end_does_not_wait_for_the_queue_and_says_what_was_left() {
     let place = Place::new();

@@ -20,8 +20,8 @@ use crate::session::{self, Ending, Existing, LogLimit, Output, Plan, counted};
 /// Runs `tfrc recv`.
 ///
 /// # Errors
-/// [`Failure::Usage`] when the output must not be written, [`Failure::Run`] when the port cannot be had, [`Failure::Session`]
-/// when the only connection failed or the output broke.
+/// [`Failure::Usage`] when the output must not be written, [`Failure::Run`] when the port cannot be
+/// had, [`Failure::Session`] when the only connection failed or the output broke.
 pub fn run(args: &RecvArgs) -> Result<(), Failure> {
     if args.output == Some(Place::Standard) && args.format.format() != Format::Human {
         return Err(Failure::usage(
@@ -108,7 +108,8 @@ async fn recv(args: &RecvArgs, plan: Plan, mut interrupt: Interrupt) -> Result<(
     }
 }
 
-/// The user ended the run while nobody was connected: fine for a receiver that runs until then, and only for that.
+/// The user ended the run while nobody was connected: fine for a receiver that runs until then, and
+/// only for that.
 fn interrupted(args: &RecvArgs, reporter: &mut Reporter, reason: &str) -> Result<(), Failure> {
     let outcome = if args.one { Outcome::Failed } else { Outcome::Stopped };
     let ending = Ending { outcome, reason: reason.to_owned() };

@@ -19,7 +19,8 @@ use crate::session::{
 
 /// The round-trip time assumed until the sender tells its own (RFC 4340 §3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
-/// How long a receiver that ends the session waits for the sender to agree: four attempts on a short path.
+/// How long a receiver that ends the session waits for the sender to agree: four attempts on a
+/// short path.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// How a connection went.
@@ -119,8 +120,8 @@ pub(super) async fn serve(
 }
 
 impl Run<'_> {
-    /// Takes data and hands it on, in order, until something ends that. While the output takes nothing, nothing is read: the
-    /// connection's own queue fills, drops, and tells the sender.
+    /// Takes data and hands it on, in order, until something ends that. While the output takes
+    /// nothing, nothing is read: the connection's own queue fills, drops, and tells the sender.
     async fn receive(&mut self, speaker: &mut Speaker<'_>, interrupt: &mut Interrupt) -> Stop {
         let mut tick = tokio::time::interval(SAMPLE);
         loop {

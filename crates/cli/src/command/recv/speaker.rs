@@ -15,7 +15,8 @@ pub(super) struct Speaker<'a> {
 }
 
 enum Standing {
-    /// Nothing has been said; the first records wait. A connection that lasts is spoken of as soon as there is room.
+    /// Nothing has been said; the first records wait. A connection that lasts is spoken of as soon
+    /// as there is room.
     Silent(Vec<Record>),
     Speaks,
 }

@@ -20,8 +20,9 @@ use crate::session::{self, Ending, Existing, Sampler, Tally, as_f64, count, coun
 /// Runs `tfrc send`.
 ///
 /// # Errors
-/// [`Failure::Usage`] when a file must not be touched or cannot be opened, [`Failure::Run`] when the connection cannot be made,
-/// [`Failure::Session`] when it broke off or not all data was delivered.
+/// [`Failure::Usage`] when a file must not be touched or cannot be opened, [`Failure::Run`] when
+/// the connection cannot be made, [`Failure::Session`] when it broke off or not all data was
+/// delivered.
 pub fn run(args: &SendArgs) -> Result<(), Failure> {
     prepare::check_files(args)?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
@@ -33,7 +34,8 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let interrupted = || Failure::Run(format!("interrupted before {} answered", args.to));
     let addresses = interrupt.or(connect::resolve(&args.to)).await.ok_or_else(interrupted)??;
     let cap = prepare::cap(args, &addresses, &mut reporter)?;
-    // Opened first: a wrong name should fail before anybody is called. A FIFO may have no other end.
+    // Opened first: a wrong name should fail before anybody is called. A FIFO may have no other
+    // end.
     let source = interrupt.or(prepare::source(args)).await.ok_or_else(interrupted)??;
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
     let options = prepare::options(args, cap);

@@ -13,7 +13,8 @@ use crate::session::{SAMPLE, Sampler, Source, count};
 /// How long made-up data lasts unless the user says otherwise.
 const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
 
-/// How often the wait for an answer to the close begins again when the round-trip time has grown meanwhile.
+/// How often the wait for an answer to the close begins again when the round-trip time has grown
+/// meanwhile.
 const CLOSE_ATTEMPTS: u32 = 3;
 
 /// Why no more data is sent.
@@ -87,7 +88,8 @@ impl Transfer<'_> {
                 stop = &mut pump => return stop,
                 () = &mut time_up => return Stop::TimeUp,
                 () = wished(interrupt) => return Stop::Interrupted,
-                // A receiver sends no data; this tells that it wants the end, or that the connection is over.
+                // A receiver sends no data; this tells that it wants the end, or that the
+                // connection is over.
                 received = self.connection.recv() => if received.is_none() {
                     return Stop::Over;
                 },
@@ -104,7 +106,8 @@ impl Transfer<'_> {
         }
     }
 
-    /// Closes, still sampling what is on its way. A user who wants the end does not wait for data that has not gone.
+    /// Closes, still sampling what is on its way. A user who wants the end does not wait for data
+    /// that has not gone.
     pub(super) async fn close(&mut self, stop: Stop) -> (Stop, Option<Closed>) {
         let connection = self.connection;
         let mut tick = tokio::time::interval(SAMPLE);
@@ -140,7 +143,8 @@ impl Transfer<'_> {
             };
             self.sample();
             attempts += 1;
-            // The answer comes behind all that fills the queues of the path: their growth may have stretched the round trip.
+            // The answer comes behind all that fills the queues of the path: their growth may have
+            // stretched the round trip.
             let round_trips =
                 std::time::Duration::from(connection.status().rtt.unwrap_or(Duration::ZERO)) * 4;
             if closed.is_some() || attempts >= CLOSE_ATTEMPTS || asked.elapsed() >= round_trips {
