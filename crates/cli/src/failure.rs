@@ -14,6 +14,8 @@ pub enum Failure {
     ClosedPipe,
     /// The run failed: exit status 1.
     Run(String),
+    /// The session failed, and its last line has said why: exit status 1, nothing more to say.
+    Session,
     /// The scenario is not right: exit status 2. The text shows where, over several lines.
     Scenario(String),
     /// The command line or the scenario asks for something impossible: exit status 2.
@@ -46,7 +48,7 @@ impl Failure {
     pub const fn status(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
-            Self::Run(_) => 1,
+            Self::Run(_) | Self::Session => 1,
             Self::Scenario(_) | Self::Usage { .. } => 2,
             Self::Check(_) => 3,
         }
@@ -55,7 +57,7 @@ impl Failure {
     /// Says it on standard error, in the form of clap's own errors, and gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
-            Self::ClosedPipe => {}
+            Self::ClosedPipe | Self::Session => {}
             Self::Scenario(picture) => eprintln!("{}", picture.trim_end()),
             _ => eprintln!("error: {self}"),
         }
@@ -67,6 +69,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Check(message) | Self::Run(message) | Self::Scenario(message) => f.write_str(message),
+            Self::Session => f.write_str("the session failed"),
             Self::ClosedPipe => f.write_str("the reader closed the pipe"),
             Self::Usage { message, hint } => write!(f, "{message}\n\n  hint: {hint}"),
         }

@@ -1,18 +1,40 @@
-//! Ctrl-C: the first ends the run cleanly, so that it still has its summary; the second aborts.
+//! Ctrl-C: the first ends the run cleanly, so that it still has its summary; the second aborts with
+//! the summary so far.
 
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
+use tfrc_lab::record::{Outcome, Record, Summary};
 use tokio::sync::watch;
+
+use crate::reporter::{Reporter, ReporterConfig};
+
+/// The longest time for the last words of an aborted run: somebody may have stopped reading them.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// The longest time for the answer to the first Ctrl-C.
+const NOTICE: Duration = Duration::from_millis(100);
 
 /// The wish of the user to end.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     wished: watch::Receiver<bool>,
+    last_words: Arc<Mutex<Option<LastWords>>>,
+}
+
+/// The summary of a run so far, for a run that is aborted.
+#[derive(Debug, Clone)]
+pub struct LastWords {
+    /// How and where summaries are printed.
+    pub config: ReporterConfig,
+    /// The figures so far.
+    pub summary: Summary,
 }
 
 impl Interrupt {
-    /// Takes over Ctrl-C (and, on Unix, SIGTERM, which counts as the first Ctrl-C) for the rest of the process.
+    /// Takes over Ctrl-C (and, on Unix, SIGTERM and SIGHUP, which count like Ctrl-C) for the rest
+    /// of the process.
     ///
     /// The signals are watched by a thread of their own, so that the second aborts even a run that hangs.
     ///
@@ -22,20 +44,25 @@ impl Interrupt {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (sender, wished) = watch::channel(false);
         let mut signals = runtime.block_on(async { Signals::new() })?;
+        let last_words = Arc::new(Mutex::new(None));
+        let kept = Arc::clone(&last_words);
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             runtime.block_on(async {
                 signals.next().await;
-                eprintln!("ending; Ctrl-C again aborts");
+                // The run's own last line comes after this one.
+                within(NOTICE, || eprintln!("ending; Ctrl-C again aborts"));
                 let _ = sender.send(true);
                 signals.next().await;
-                eprintln!("aborted");
+                within(LAST_WORDS, move || {
+                    abort(kept.lock().unwrap_or_else(PoisonError::into_inner).take());
+                });
                 std::process::exit(1);
             });
         })?;
-        Ok(Self { wished })
+        Ok(Self { wished, last_words })
     }
 
-    /// Whether the user has asked to end.
+    /// Returns true if the user has asked to end.
     #[must_use]
     pub fn is_wished(&self) -> bool {
         *self.wished.borrow()
@@ -48,25 +75,69 @@ impl Interrupt {
             std::future::pending::<()>().await;
         }
     }
+
+    /// Does some work unless the user asks to end first; `None` then.
+    pub async fn or<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            () = self.wished() => None,
+        }
+    }
+
+    /// Keeps the summary so far, in the place of an older one; `None` once the summary has been
+    /// printed.
+    pub fn keep(&self, words: Option<LastWords>) {
+        *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = words;
+    }
+}
+
+/// Speaks, but waits no longer than this for a pipe that nobody reads.
+fn within(limit: Duration, speak: impl FnOnce() + Send + 'static) {
+    let (said, all_said) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        speak();
+        said.send(())
+    });
+    let _ = all_said.recv_timeout(limit);
+}
+
+/// Prints what is known of a run that is aborted.
+fn abort(words: Option<LastWords>) {
+    if let Some(LastWords { config, mut summary }) = words {
+        let reason = "aborted by a second Ctrl-C; the figures are those so far";
+        summary.outcome = Some(Outcome::Failed);
+        summary.reason = Some(reason.to_owned());
+        let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
+        let _ = reporter.record(&Record::End(Box::new(summary)));
+        eprintln!("failed: {reason}");
+    } else {
+        eprintln!("aborted");
+    }
 }
 
 #[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
     }
 
     async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
         }
     }
 }

@@ -34,7 +34,26 @@ pub struct ReporterConfig {
     /// How long the run will last if nobody ends it; the progress bar needs it.
     pub duration: Option<Duration>,
     /// Where to write the page of the run.
-    pub report: Option<PathBuf>,
+    pub report: Option<Page>,
+}
+
+/// The page of a run, and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The file.
+    pub path: PathBuf,
+    /// What happens to a file that has this name already.
+    pub existing: ExistingPage,
+}
+
+/// What happens to an older page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExistingPage {
+    /// It stays, and no page is written.
+    Keep,
+    /// The new page replaces it.
+    Replace,
 }
 
 /// Says what a run does while it runs, and what it did.
@@ -48,6 +67,8 @@ pub struct Reporter<O = io::Stdout, E = io::Stderr> {
     run: Option<Run>,
     /// Progress lines are due from here, seconds since the start.
     next_line_s: f64,
+    /// The first failure of [`Reporter::say`].
+    broken: Option<Failure>,
 }
 
 impl Reporter {
@@ -66,7 +87,7 @@ impl Reporter {
 impl<O: Write, E: Write> Reporter<O, E> {
     /// A reporter on other streams, without a progress bar.
     pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
-        Self { config, out, err, bar: None, run: None, next_line_s: 1.0 }
+        Self { config, out, err, bar: None, run: None, next_line_s: 1.0, broken: None }
     }
 
     /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and [`Record::Error`] print the
@@ -98,6 +119,29 @@ impl<O: Write, E: Write> Reporter<O, E> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Takes one record like [`Reporter::record`], for a run that goes on when its words cannot be
+    /// written: its data matters more. Once writing has failed nothing more is written but the
+    /// page.
+    pub fn say(&mut self, record: &Record) {
+        let outcome = match (&self.broken, record) {
+            (None, _) => self.record(record),
+            (Some(_), Record::End(_) | Record::Error { .. }) => self.page(),
+            (Some(_), _) => Ok(()),
+        };
+        if let Err(failure) = outcome
+            && self.broken.is_none()
+        {
+            self.note(&format!("no more records: {failure}"));
+            self.broken = Some(failure);
+        }
+    }
+
+    /// The first failure of [`Reporter::say`], if there was one.
+    #[must_use]
+    pub const fn broken(&self) -> Option<&Failure> {
+        self.broken.as_ref()
     }
 
     /// A line for the user on standard error, such as where the receiver listens.
@@ -134,6 +178,10 @@ impl<O: Write, E: Write> Reporter<O, E> {
         let what = match event.event {
             EventKind::Connected => "connected",
             EventKind::Closed => "closed",
+            EventKind::MoreConnections => {
+                self.note(&format!("... and {}", event.detail.as_deref().unwrap_or_default()));
+                return;
+            }
             _ => return,
         };
         let detail = event.detail.as_ref().map_or(String::new(), |d| format!(": {d}"));
@@ -162,9 +210,16 @@ impl<O: Write, E: Write> Reporter<O, E> {
     }
 
     fn page(&mut self) -> Result<(), Failure> {
-        if let (Some(run), Some(path)) = (self.run.take(), self.config.report.clone()) {
-            std::fs::write(&path, report::page(&run)).map_err(|e| Failure::io(&path.display(), &e))?;
-            self.note(&format!("report written to {}", path.display()));
+        if let (Some(run), Some(page)) = (self.run.take(), self.config.report.clone()) {
+            let mut file = std::fs::OpenOptions::new();
+            match page.existing {
+                ExistingPage::Keep => file.write(true).create_new(!page.path.exists() || page.path.is_file()),
+                ExistingPage::Replace => file.write(true).create(true).truncate(true),
+            };
+            file.open(&page.path)
+                .and_then(|mut file| file.write_all(report::page(&run).as_bytes()))
+                .map_err(|error| Failure::Run(format!("{}: {error}", page.path.display())))?;
+            self.note(&format!("report written to {}", page.path.display()));
         }
         Ok(())
     }
@@ -286,13 +341,26 @@ mod tests {
     fn the_page_is_written_at_the_end() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("run.html");
-        let (_, err) = run(ReporterConfig { report: Some(path.clone()), ..config(Format::Human) });
+        let (_, err) = run(ReporterConfig {
+            report: Some(Page { path: path.clone(), existing: ExistingPage::Keep }),
+            ..config(Format::Human)
+        });
         let page = std::fs::read_to_string(&path).expect("the page");
         assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
         assert!(err.contains("report written to"));
-        let nowhere = ReporterConfig { report: Some(dir.path().join("no/run.html")), ..config(Format::Json) };
+        let page =
+            |path, existing| ReporterConfig { report: Some(Page { path, existing }), ..config(Format::Json) };
+        let nowhere = page(dir.path().join("no/run.html"), ExistingPage::Replace);
         let mut reporter = Reporter::on(nowhere, Vec::new(), Vec::new());
         let outcome: Vec<_> = records().iter().map(|r| reporter.record(r)).collect();
         assert!(matches!(outcome.last(), Some(Err(Failure::Run(why))) if why.contains("run.html")));
+        // A page that came to be while the run ran.
+        std::fs::write(&path, "somebody's").expect("written");
+        for (existing, kept) in [(ExistingPage::Keep, true), (ExistingPage::Replace, false)] {
+            let mut reporter = Reporter::on(page(path.clone(), existing), Vec::new(), Vec::new());
+            let outcome: Vec<_> = records().iter().map(|r| reporter.record(r)).collect();
+            assert_eq!(matches!(outcome.last(), Some(Err(Failure::Run(_)))), kept);
+            assert_eq!(std::fs::read(&path).expect("there") == b"somebody's", kept);
+        }
     }
 }

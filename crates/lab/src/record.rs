@@ -151,6 +151,8 @@ pub enum EventKind {
     Connected,
     /// The link changed: rate, delay or loss.
     LinkChange,
+    /// More connections came than are recorded one by one; `detail` says how many.
+    MoreConnections,
     /// A new loss event began (RFC 5348 §5.2).
     LossEvent,
     /// The no-feedback timer expired (RFC 5348 §4.4).
@@ -181,12 +183,19 @@ pub struct Event {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
+    /// How a session of `send` or `recv` ended; left out elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Why the session ended, a sentence for a person. It goes with `outcome`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The rate control in force, such as `tfrc` or `tfrc-sp`; left out where it is no choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// Data packets sent.
     pub sent_packets: Option<u64>,
-    /// Data packets that arrived, each once.
+    /// Data packets that arrived, each once. Where the receiver writes them out: those written
+    /// whole.
     pub received_packets: Option<u64>,
     /// Data packets that never arrived.
     pub lost_packets: Option<u64>,
@@ -194,7 +203,7 @@ pub struct Summary {
     pub late_packets: Option<u64>,
     /// Application data sent, bytes.
     pub sent_bytes: Option<u64>,
-    /// Application data that arrived, bytes.
+    /// Application data that arrived, bytes. Where the receiver writes them out: those written.
     pub received_bytes: Option<u64>,
     /// Length of the run, seconds.
     pub duration_s: f64,
@@ -212,6 +221,14 @@ pub struct Summary {
     pub rtt_s: Option<f64>,
     /// Packets the sender dropped because their deadline had passed.
     pub late_dropped_packets: Option<u64>,
+    /// Datagrams that the application handed over and that were never sent, because the session
+    /// ended before; those past their deadline are in `late_dropped_packets`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsent_packets: Option<u64>,
+    /// Data packets that arrived and were not written out: the receiver's own reader, disk or end
+    /// was in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped_by_reader_packets: Option<u64>,
     /// Longest datagram that the path carries in a packet, as far as is known at the end, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_datagram_bytes: Option<u64>,
@@ -258,6 +275,21 @@ pub struct Summary {
     /// Mean equivalence ratio of the TFRC flow and a competitor, 0 to 1; 1 is the same rate at every moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equivalence_ratio: Option<f64>,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// All data was delivered, lost by the network and counted, or dropped by a policy of the user,
+    /// and both ends agreed on the end. Exit status 0.
+    Complete,
+    /// The session broke off, or data was dropped that nobody wanted dropped. Exit status 1.
+    Failed,
+    /// The user ended the session before the data did, and both ends agreed on the end. Exit status
+    /// 0.
+    Stopped,
 }
 
 /// The figures of one flow over the measured part of a run.

@@ -227,6 +227,27 @@ impl Connection {
         self.over().await
     }
 
+    /// Ends the connection as its server: asks the client to close (CloseReq, RFC 4340 §8.3), answers its Close
+    /// with a text of at most 200 bytes, and waits for that. Data that comes meanwhile can still be
+    /// read; what waits to be sent is discarded. A client closes as with [`Connection::close_now`], and its text is not sent.
+    /// How the connection ended; `None` if the endpoint ended first.
+    pub async fn request_close(&self, text: &str) -> Option<Closed> {
+        {
+            let now = self.shared.clock.now();
+            let mut state = self.shared.state();
+            let slot = state.slots.get_mut(&self.id)?;
+            if matches!(slot.standing, Standing::Open | Standing::Connecting | Standing::Finishing) {
+                slot.standing = Standing::Finishing;
+                slot.discard();
+                slot.changed.notify_waiters();
+            }
+            state.machine.request_close(now, self.id, text);
+            state.touch(self.id);
+        }
+        self.shared.wake.notify_one();
+        self.over().await
+    }
+
     async fn over(&self) -> Option<Closed> {
         self.until(|state, id| match &state.slots.get(&id)?.standing {
             Standing::Over(closed) => Some(closed.clone()),

@@ -147,6 +147,16 @@ impl Machine {
         }
     }
 
+    /// Asks the client to close, with a text for the end.
+    pub(crate) fn request_close(&mut self, now: Instant, id: ConnectionId, text: &str) {
+        let connection = self.number(id);
+        let now = self.record(now, || Record::RequestClose { connection, text: text.to_owned() });
+        if let Some(connection) = self.endpoint.connection_mut(id) {
+            connection.set_closing_text(text);
+            connection.request_close(now);
+        }
+    }
+
     pub(crate) fn accept_close(&mut self, now: Instant, id: ConnectionId, text: &str) {
         let connection = self.number(id);
         let now = self.record(now, || Record::AcceptClose { connection, text: text.to_owned() });

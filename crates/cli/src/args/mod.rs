@@ -35,7 +35,9 @@ pub use sim::SimArgs;
     arg_required_else_help = true,
     disable_help_subcommand = true,
     after_help = "Rates are bit/s with decimal prefixes (10M, 64kbit/s); times have a unit (250ms, 20s).\n\
-                  Exit status: 0 fine, 1 the run failed, 2 usage or scenario error, 3 a check failed."
+                  Exit status: 0 fine, 1 the run failed, 2 usage or scenario error, 3 a check failed.\n\
+                  send and recv are fine when both ends agreed on the end and no data was dropped but by the network, \
+                  --deadline, -t or Ctrl-C."
 )]
 pub struct Cli {
     /// What to do.
@@ -157,9 +159,25 @@ mod tests {
         let args: RecvArgs = read("--bind ::1 -p 7000 -o out.ts -1 --service SC:fdpz").expect("right");
         assert_eq!((args.bind.map(|a| a.is_ipv6()), args.port, args.one), (Some(true), 7000, true));
         assert_eq!(args.output, Some(Place::File("out.ts".into())));
+        assert_eq!((args.allow.len(), args.idle), (0, values::Limit::After(Duration::from_secs(30))));
+        let args: RecvArgs =
+            read("-o f --append --allow 192.0.2.7 --allow 2001:db8::/32 --idle off --service SC:fdpz")
+                .expect("right");
+        assert_eq!((args.allow.len(), args.idle, args.append), (2, values::Limit::Off, true));
         assert_eq!(args.service, 0x6664_707a);
         assert_eq!(args.revision, tfrc::Revision::Rfc5348);
-        for bad in ["--revision x", "--bind here", "-p 70000", "-o", "--service toolong"] {
+        for bad in [
+            "--revision x",
+            "--bind here",
+            "-p 70000",
+            "-o",
+            "--service toolong",
+            "--append",
+            "--overwrite",
+            "-o f --append --overwrite",
+            "--allow host",
+            "--idle 0",
+        ] {
             assert!(read::<RecvArgs>(bad).is_err(), "{bad}");
         }
     }

@@ -28,7 +28,7 @@ pub struct SendArgs {
     /// Packets a second the application makes; without it as many as allowed
     #[arg(long, value_name = "N", value_parser = values::packets_per_second)]
     pub pps: Option<f64>,
-    /// Stop after this time; made-up data without -t and -n stops after 10 s
+    /// Stop after this time, data left or not; made-up data without -t and -n stops after 10 s
     #[arg(short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
     pub time: Option<Duration>,
     /// Stop after this much data
@@ -70,9 +70,13 @@ pub struct SendArgs {
     /// Write every datagram sent and received to a packet capture, for Wireshark
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Record every input of the protocol machine, to replay it
+    /// Record every input of the protocol machine, to replay it; with the session's secrets, so
+    /// only its owner may read it
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
+    /// Replace files of --report, --pcap and --journal that exist; without it they are refused
+    #[arg(long)]
+    pub overwrite: bool,
     /// What to print.
     #[command(flatten)]
     pub output: StreamArgs,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use tfrc::Revision;
-use tfrc_net::{Breaker, Dscp, OptimisticAcks, PromiseStart, Variant};
+use tfrc_net::{Breaker, Dscp, OptimisticAcks, Prefix, PromiseStart, Variant};
 use tfrc_units::{Duration, Probability, Rate, text};
 
 /// The UDP port of DCCP in UDP (RFC 6773 §3).
@@ -34,6 +34,37 @@ pub fn positive_time(written: &str) -> Result<Duration, String> {
         return Err("is zero; expected a time above zero, such as 250ms, 20s or 80us".to_owned());
     }
     Ok(time)
+}
+
+/// A time limit, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// Ends after this time, which is above zero.
+    After(Duration),
+    /// No limit.
+    Off,
+}
+
+/// Reads a [`Limit`]: a time above zero, or `off`.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn time_or_off(written: &str) -> Result<Limit, String> {
+    match written {
+        "off" => Ok(Limit::Off),
+        time => positive_time(time).map(Limit::After).map_err(|error| format!("{error}; or off")),
+    }
+}
+
+/// Reads an address or a network of addresses.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn prefix(written: &str) -> Result<Prefix, String> {
+    written.parse().map_err(|error| {
+        format!("{error}; expected an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32")
+    })
 }
 
 /// A number of bytes above zero.
@@ -315,6 +346,19 @@ mod tests {
         assert_eq!(optimistic_acks("find-out"), Ok(OptimisticAcks::FindOut));
         assert!(optimistic_acks("maybe").is_err());
         assert!(breaker("on").is_err());
+    }
+
+    #[test]
+    fn limits_and_networks() {
+        assert_eq!(time_or_off("off"), Ok(Limit::Off));
+        assert_eq!(time_or_off("30s"), Ok(Limit::After(Duration::from_secs(30))));
+        assert!(time_or_off("0s").is_err_and(|e| e.contains("or off")));
+        for good in ["192.0.2.7", "192.0.2.0/24", "2001:db8::/32", "::1"] {
+            assert!(prefix(good).is_ok(), "{good}");
+        }
+        for bad in ["", "host", "192.0.2.0/33", "2001:db8::/129", "1.2.3.4/x"] {
+            assert!(prefix(bad).is_err_and(|e| e.contains("expected an address")), "{bad}");
+        }
     }
 
     #[test]

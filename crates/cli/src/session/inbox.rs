@@ -48,7 +48,7 @@ impl Inbox {
         bytes
     }
 
-    /// The counts so far.
+    /// The counts so far, everything handed out taken for delivered.
     pub(crate) fn tally(&self, connection: &Connection) -> Tally {
         let (loss_events, of_packets) = connection.status().after_slow_start;
         Tally {
@@ -57,6 +57,8 @@ impl Inbox {
             late: self.order.as_ref().map_or(0, InOrder::late),
             loss_events,
             of_packets,
+            dropped: 0,
+            trouble: None,
         }
     }
 }

@@ -1,14 +1,25 @@
-//! What `send`, `recv` and `demo` share: sampling a connection into records, and the counts that close it.
+//! Parts that `send`, `recv` and `demo` share: sampling a connection into records, counts, files,
+//! and how a session ended.
 
+mod ending;
+pub(crate) mod files;
 mod inbox;
+mod log_limit;
+mod output;
 mod sampler;
 mod source;
 mod tally;
+mod writer;
 
+pub(crate) use ending::{Ending, count, counted, is_proper, why, why_not_connected};
+pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;
+pub(crate) use log_limit::LogLimit;
+pub(crate) use output::{Output, Plan};
 pub(crate) use sampler::Sampler;
 pub(crate) use source::{Pace, Source};
-pub(crate) use tally::{Tally, as_f64};
+pub(crate) use tally::{Tally, Trouble, as_f64};
+pub(crate) use writer::Writer;
 
 use std::future::Future;
 
@@ -35,6 +46,19 @@ pub(crate) fn command_line() -> String {
 /// The name and version of this program.
 pub(crate) fn version() -> String {
     format!("tfrc {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Does blocking work beside the protocol. Work that blocks for ever does not hold up the end of
+/// the process.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        // The runtime ends, or a panic goes on here.
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => std::future::pending().await,
+        },
+    }
 }
 
 /// Runs a future to its end: one thread for the protocol, one for the data.

@@ -140,6 +140,11 @@ impl Sampler {
     }
 
     pub(crate) fn event(&self, at: Instant, event: EventKind) -> Record {
-        Record::Event(Event { t_s: self.seconds(at), event, flow: None, detail: None })
+        self.event_with(at, event, None)
+    }
+
+    /// An event with more words for a reader.
+    pub(crate) fn event_with(&self, at: Instant, event: EventKind, detail: Option<String>) -> Record {
+        Record::Event(Event { t_s: self.seconds(at), event, flow: None, detail })
     }
 }

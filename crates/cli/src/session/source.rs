@@ -20,6 +20,10 @@ pub(crate) struct Source {
     input: Input,
     length: usize,
     left: u64,
+    /// Bytes given out.
+    given: u64,
+    /// The length of a file when it was opened.
+    expected: Option<u64>,
     ticker: Option<tokio::time::Interval>,
     serial: u64,
 }
@@ -36,9 +40,10 @@ impl Source {
     }
 
     /// A file: full datagrams but for the last.
-    pub(crate) fn file(file: tokio::fs::File, length: usize) -> Self {
-        let reader = tokio::io::BufReader::with_capacity(1 << 16, file);
-        Self::new(Input::Stream { reader: Box::new(reader), flush: None }, length)
+    pub(crate) fn file(file: std::fs::File, length: usize) -> Self {
+        let expected = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+        let reader = tokio::io::BufReader::with_capacity(1 << 16, tokio::fs::File::from_std(file));
+        Self { expected, ..Self::new(Input::Stream { reader: Box::new(reader), flush: None }, length) }
     }
 
     /// A pipe: what has come goes after `flush` even if it does not fill a datagram.
@@ -51,7 +56,7 @@ impl Source {
     }
 
     fn new(input: Input, length: usize) -> Self {
-        Self { input, length, left: u64::MAX, ticker: None, serial: 0 }
+        Self { input, length, left: u64::MAX, given: 0, expected: None, ticker: None, serial: 0 }
     }
 
     /// Ends after this many bytes.
@@ -71,6 +76,14 @@ impl Source {
         self
     }
 
+    /// After the end: the bytes given out and the length that the file had when it was opened, if
+    /// it has become shorter.
+    pub(crate) fn shortfall(&self) -> Option<(u64, u64)> {
+        self.expected
+            .filter(|expected| self.left > 0 && self.given < *expected)
+            .map(|length| (self.given, length))
+    }
+
     /// The next datagram; `None` at the end.
     ///
     /// # Errors
@@ -88,7 +101,9 @@ impl Source {
             Input::Stream { reader, flush } => cut(reader, length, *flush).await?,
         };
         self.serial += 1;
-        self.left -= u64::try_from(datagram.len()).unwrap_or(u64::MAX).min(self.left);
+        let given = u64::try_from(datagram.len()).unwrap_or(u64::MAX);
+        self.left = self.left.saturating_sub(given);
+        self.given += given;
         Ok(if datagram.is_empty() { None } else { Some(datagram) })
     }
 }
@@ -130,6 +145,10 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     async fn lengths(mut source: Source) -> Vec<usize> {
+        all(&mut source).await
+    }
+
+    async fn all(source: &mut Source) -> Vec<usize> {
         let mut lengths = Vec::new();
         while let Some(datagram) = source.next().await.expect("readable") {
             lengths.push(datagram.len());
@@ -147,6 +166,30 @@ mod tests {
             lengths(Source::pipe(text, 1000, Duration::from_secs(1)).at_most(Some(1200))).await,
             [1000, 200]
         );
+    }
+
+    #[tokio::test]
+    async fn a_file_that_shrinks_is_found_out_and_one_that_grows_is_sent() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("source");
+        // Longer than what is read ahead.
+        let length = 200_000;
+        for (limit, new_length, sent, shortfall) in [
+            (None, 100_000, None, true),
+            (None, 300_000, Some(300_000), false),
+            (None, 200_000, Some(200_000), false),
+            (Some(1000), 100_000, Some(1000), false),
+            (Some(1_000_000), 200_000, Some(200_000), false),
+        ] {
+            std::fs::write(&path, vec![7; length]).expect("written");
+            let mut source = Source::file(std::fs::File::open(&path).expect("there"), 1000).at_most(limit);
+            let first = source.next().await.expect("readable").expect("data").len();
+            let file = std::fs::OpenOptions::new().write(true).open(&path).expect("there");
+            file.set_len(new_length).expect("ours");
+            let total = first + all(&mut source).await.iter().sum::<usize>();
+            assert!(sent.is_none_or(|sent| sent == total), "{total}");
+            assert_eq!(source.shortfall().is_some(), shortfall, "{limit:?} {new_length}");
+        }
     }
 
     /// Bytes that trickle in are put together into one datagram; a pause sends what is there.

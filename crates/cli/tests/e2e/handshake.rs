@@ -28,3 +28,18 @@ fn a_connection_comes_to_be_over_a_path_that_loses_three_in_ten_both_ways() {
     }
     assert!(lost > 6, "a path that loses nothing shows nothing");
 }
+
+/// `localhost` has an IPv6 and an IPv4 address on most machines; the receiver listens on the second
+/// only.
+#[test]
+fn all_addresses_of_a_name_are_tried() {
+    let (receiver, address) = recv(&["-1", "--json"]);
+    let port = address.rsplit(':').next().expect("a port");
+    send(&format!("localhost:{port}"), &["-n", "10kB"], Stdio::null()).succeed();
+    receiver.succeed();
+    // Nobody listens on either now, and each address is named with its reason.
+    let nobody = send(&format!("localhost:{port}"), &["-n", "10kB"], Stdio::null()).end();
+    assert_eq!(nobody.status.code(), Some(1), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains(&format!("127.0.0.1:{port}")), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains("nobody listens there"), "{}", nobody.stderr);
+}

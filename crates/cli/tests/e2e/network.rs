@@ -63,9 +63,14 @@ pub(crate) fn noise(length: usize) -> Vec<u8> {
 
 /// Starts `tfrc recv` on a free port of the loopback interface; where it listens.
 pub(crate) fn recv(args: &[&str]) -> (Program, String) {
+    recv_into(args, Stdio::piped())
+}
+
+/// The same with this standard output.
+pub(crate) fn recv_into(args: &[&str], output: Stdio) -> (Program, String) {
     let mut command = tfrc(["recv", "--bind", "127.0.0.1", "-p", "0"]);
     command.args(args);
-    let mut program = Program::start(command);
+    let mut program = Program::start_writing(command, output);
     let line = program.wait_for("listening on");
     let address = line.rsplit(' ').next().expect("an address").to_owned();
     (program, address)

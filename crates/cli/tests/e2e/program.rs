@@ -45,19 +45,26 @@ pub(crate) fn other(name: &str) -> Command {
 
 impl Program {
     /// Starts it. Its standard input is what `command` says.
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_writing(command, Stdio::piped())
+    }
+
+    /// Starts it with a standard output that the test reads itself, or nobody.
+    pub(crate) fn start_writing(mut command: Command, output: Stdio) -> Self {
         let name = format!("{command:?}");
         let mut child = command
-            .stdout(Stdio::piped())
+            .stdout(output)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("{name} does not start: {error}"));
-        let (mut out, err) =
-            (child.stdout.take().expect("piped"), BufReader::new(child.stderr.take().expect("piped")));
+        let err = BufReader::new(child.stderr.take().expect("piped"));
         let (all, stdout) = channel();
+        let out = child.stdout.take();
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            let _ = out.read_to_end(&mut bytes);
+            if let Some(mut out) = out {
+                let _ = out.read_to_end(&mut bytes);
+            }
             all.send(bytes)
         });
         let (line_by_line, stderr) = channel();

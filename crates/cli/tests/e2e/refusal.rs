@@ -13,7 +13,11 @@ fn a_second_connection_at_once_is_refused_and_the_first_goes_on() {
     first.wait_for("connected");
     let second = send(&address, &["-n", "1kB"], Stdio::null()).end();
     assert_eq!(second.status.code(), Some(1), "{}", second.stderr);
-    assert!(second.stderr.contains("TooBusy") && second.stderr.contains(&address), "{}", second.stderr);
+    assert!(
+        second.stderr.contains("busy with another connection") && second.stderr.contains(&address),
+        "{}",
+        second.stderr
+    );
     assert!(second.stdout.is_empty());
     first.signal("INT");
     let first: serde_json::Value = first.succeed().json();
@@ -29,12 +33,12 @@ fn a_listener_for_another_service_refuses() {
     let sender = send(&address, &["-n", "1kB", "--json-stream"], Stdio::null()).end();
     assert_eq!(sender.status.code(), Some(1), "{}", sender.stderr);
     assert!(
-        sender.stderr.contains("BadServiceCode") && sender.stderr.contains(&address),
+        sender.stderr.contains("serves another service code") && sender.stderr.contains(&address),
         "{}",
         sender.stderr
     );
     let last = sender.text().lines().last().expect("a line");
-    assert!(last.contains("\"error\"") && last.contains("BadServiceCode"), "{last}");
+    assert!(last.contains("\"error\"") && last.contains("serves another service code"), "{last}");
     receiver.signal("INT");
     receiver.succeed();
 }

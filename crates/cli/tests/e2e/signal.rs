@@ -2,13 +2,13 @@
 
 use std::process::Stdio;
 
-use tfrc_lab::record::Summary;
+use tfrc_lab::record::{Outcome, Summary};
 
-use crate::network::{recv, send};
+use crate::network::{Place, end_link, link, recv, send};
 
 #[test]
 fn a_sender_that_is_interrupted_still_sums_up() {
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let (receiver, address) = recv(&["-1", "--json"]);
         let mut sender = send(&address, &["--pps", "100", "--json"], Stdio::null());
         sender.wait_for("connected");
@@ -18,6 +18,7 @@ fn a_sender_that_is_interrupted_still_sums_up() {
         assert!(sender.sent_packets > Some(20), "{sender:?}");
         assert_eq!(sender.received_packets, sender.sent_packets);
         assert_eq!(sender.sent_packets, receiver.sent_packets);
+        assert_eq!((sender.outcome, receiver.outcome), (Some(Outcome::Stopped), Some(Outcome::Complete)));
     }
 }
 
@@ -33,8 +34,9 @@ fn a_receiver_that_is_interrupted_ends_the_session() {
     // The sender did not want the end: its data is not all there, and it says so.
     let sender = sender.end();
     assert_eq!(sender.status.code(), Some(1), "{}", sender.stderr);
-    assert!(sender.stderr.contains("the receiver ended the session"), "{}", sender.stderr);
+    assert!(sender.stderr.contains("failed: the receiver was interrupted"), "{}", sender.stderr);
     let sender: Summary = sender.json();
+    assert_eq!((sender.outcome, receiver.outcome), (Some(Outcome::Failed), Some(Outcome::Stopped)));
     assert!(sender.sent_packets >= receiver.received_packets, "{sender:?} {receiver:?}");
 }
 
@@ -44,5 +46,49 @@ fn a_receiver_without_a_connection_ends_at_once() {
         let (receiver, _) = recv(json);
         receiver.signal("INT");
         assert!(receiver.succeed().stdout.is_empty());
+    }
+}
+
+/// The receiver is suspended, so that no answer to the close comes.
+#[test]
+fn a_second_interrupt_still_sums_up() {
+    let (receiver, address) = recv(&["-1"]);
+    let mut sender = send(&address, &["--pps", "100", "--json"], Stdio::null());
+    sender.wait_for("1.0 s");
+    receiver.signal("STOP");
+    sender.signal("INT");
+    sender.wait_for("ending");
+    sender.signal("INT");
+    let sender = sender.end();
+    receiver.signal("CONT");
+    assert_eq!(sender.status.code(), Some(1), "{}", sender.stderr);
+    assert!(sender.stderr.contains("failed: "), "{}", sender.stderr);
+    let summary: Summary = sender.json();
+    assert!(summary.sent_packets > Some(20), "{summary:?}");
+    assert_eq!(summary.outcome, Some(Outcome::Failed));
+}
+
+/// 64 datagrams wait at 64 kbit/s: ten seconds' worth, which nobody who wants the end waits for.
+/// The queue of the link grows without limit, and the round-trip time with it.
+#[test]
+fn the_end_does_not_wait_for_the_queue_and_says_what_was_left() {
+    let place = Place::new();
+    let path = place.one_link("rate = \"64kbit/s\"\ndelay = \"10ms\"");
+    for how in ["-t", "INT"] {
+        let (receiver, address) = recv(&["-1", "--json"]);
+        let (relay, entrance) = link(&path, &address);
+        let limit = if how == "-t" { "2s" } else { "2min" };
+        let mut sender = send(&entrance, &["--json", "-t", limit], Stdio::null());
+        sender.wait_for("1.0 s");
+        if how == "INT" {
+            sender.signal(how);
+        }
+        let sender = sender.succeed();
+        end_link(relay);
+        receiver.succeed();
+        let unsent = sender.json::<Summary>().unsent_packets.expect("known");
+        assert!(unsent > 0 && unsent <= 64, "{}", sender.stderr);
+        assert!(sender.stderr.contains(&format!("unsent {unsent} datagram")), "{}", sender.stderr);
+        assert!(sender.stderr.contains("stopped: "), "{}", sender.stderr);
     }
 }

@@ -22,14 +22,14 @@ fn a_file_arrives_as_it_was() {
     assert!(sender.rtt_s.is_some_and(|rtt| rtt > 0.0) && sender.allowed_rate_bps.is_some());
 }
 
-/// Without `-1` one connection follows another; each has its summary, the file has them all.
+/// With `--append` one connection follows another; each has its summary, the file has them all.
 #[test]
 fn a_receiver_serves_one_after_another() {
     let place = Place::new();
     let content = noise(60_000);
     let (first, second) = (place.write("1", &content[..20_000]), place.write("2", &content[20_000..]));
-    let to = place.file("out");
-    let (receiver, address) = recv(&["-o", &to, "--json"]);
+    let to = place.write("out", "before ");
+    let (receiver, address) = recv(&["-o", &to, "--append", "--json"]);
     for file in [first, second] {
         let sender: Summary = send(&address, &["-f", &file, "--json"], Stdio::null()).succeed().json();
         assert_eq!(sender.lost_packets, Some(0));
@@ -44,7 +44,7 @@ fn a_receiver_serves_one_after_another() {
         })
         .collect();
     assert_eq!(bytes, [20_000, 40_000]);
-    assert!(std::fs::read(&to).expect("written") == content);
+    assert!(std::fs::read(&to).expect("written") == [b"before ", &content[..]].concat());
 }
 
 /// Without a cap slow start goes up to what the machine can do.

@@ -323,7 +323,7 @@ fn moments(
 /// What to write beside an event; the ends of a connection are the ends of the chart and need no mark.
 const fn mark_label(kind: EventKind) -> Option<&'static str> {
     match kind {
-        EventKind::Closed | EventKind::Connected | EventKind::LossEvent => None,
+        EventKind::Closed | EventKind::Connected | EventKind::LossEvent | EventKind::MoreConnections => None,
         EventKind::LinkChange => Some("link changes"),
         EventKind::NoFeedback => Some("no feedback"),
         EventKind::SlowStartEnd => Some("slow start ends"),

@@ -110,6 +110,8 @@ pub(super) fn tiles(run: &Run) -> Vec<Tile> {
 /// Every known figure of a summary: name, value, key.
 pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
     let count = |n: Option<u64>| n.map(human::count);
+    // A row of its own only where there were any.
+    let some = |n: Option<u64>| count(n.filter(|n| *n > 0));
     let rate = |x: Option<f64>| x.map(human::rate);
     let percent = |x: Option<f64>| x.map(human::percent);
     let number = |x: Option<f64>| x.map(human::number);
@@ -120,6 +122,8 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
         ("Packets received", count(s.received_packets), "received_packets"),
         ("Packets lost", count(s.lost_packets), "lost_packets"),
         ("Packets too late", count(s.late_packets), "late_packets"),
+        ("Packets that the receiver dropped", some(s.dropped_by_reader_packets), "dropped_by_reader_packets"),
+        ("Packets unsent at the end", some(s.unsent_packets), "unsent_packets"),
         ("Packets dropped past their deadline", count(s.late_dropped_packets), "late_dropped_packets"),
         ("Data sent", s.sent_bytes.map(human::bytes), "sent_bytes"),
         ("Data received", s.received_bytes.map(human::bytes), "received_bytes"),

@@ -64,6 +64,13 @@ pub enum Record {
         /// The text.
         text: String,
     },
+    /// In: the application asks the client of a connection to close, with a text for the end.
+    RequestClose {
+        /// Which.
+        connection: u64,
+        /// The text.
+        text: String,
+    },
     /// In: the application forgets a connection.
     Release {
         /// Which.
@@ -118,6 +125,7 @@ impl Record {
             Self::CloseNow { .. } => b'k',
             Self::Read { .. } => b'g',
             Self::AcceptClose { .. } => b'a',
+            Self::RequestClose { .. } => b'q',
             Self::Release { .. } => b'r',
             Self::StopAccepting => b'n',
             Self::Refused { .. } => b'm',
@@ -159,7 +167,7 @@ impl Record {
             | Self::Release { connection } => {
                 body.extend_from_slice(&connection.to_le_bytes());
             }
-            Self::AcceptClose { connection, text } => {
+            Self::AcceptClose { connection, text } | Self::RequestClose { connection, text } => {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(text.as_bytes());
             }
@@ -206,6 +214,10 @@ impl Record {
             b'a' => {
                 let (connection, rest) = take_u64(body)?;
                 Self::AcceptClose { connection, text: String::from_utf8(rest.to_vec()).ok()? }
+            }
+            b'q' => {
+                let (connection, rest) = take_u64(body)?;
+                Self::RequestClose { connection, text: String::from_utf8(rest.to_vec()).ok()? }
             }
             _ => return None,
         })

@@ -131,6 +131,10 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             let id = known(machine, connection)?;
             machine.accept_close(at, id, &text);
         }
+        Record::RequestClose { connection, text } => {
+            let id = known(machine, connection)?;
+            machine.request_close(at, id, &text);
+        }
         Record::Refused { to, length } => machine.refused(at, to, length),
         Record::PathError { to, error, quoted } => machine.path_error(at, to, &quoted, error),
         Record::StopAccepting => machine.stop_accepting(at),

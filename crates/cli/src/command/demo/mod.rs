@@ -20,7 +20,7 @@ use self::watch::Watch;
 use crate::Failure;
 use crate::args::DemoArgs;
 use crate::interrupt::Interrupt;
-use crate::reporter::{Reporter, ReporterConfig, SummaryTo};
+use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
 use crate::session::{self, Inbox, SAMPLE, Source, Tally};
 
 /// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
@@ -50,7 +50,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         format: args.output.format(),
         summary_to: SummaryTo::Stdout,
         duration: Some(args.duration),
-        report: args.report.clone(),
+        report: args.report.clone().map(|path| Page { path, existing: ExistingPage::Replace }),
     });
     let scenario = Scenario::parse("bottleneck.toml", BOTTLENECK)
         .map_err(|error| Failure::Run(format!("the built-in scenario is not right: {error}")))?;

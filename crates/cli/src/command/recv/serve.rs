@@ -1,0 +1,317 @@
+//! One connection of `recv`, from its first packet to its last line.
+
+use std::io;
+use std::sync::Arc;
+
+use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
+use tfrc_net::{Closed, ClosedBy, Connection, Endpoint};
+use tfrc_units::{Duration, Instant};
+
+use super::speaker::Speaker;
+use super::{Take, config};
+use crate::Failure;
+use crate::args::RecvArgs;
+use crate::interrupt::{Interrupt, LastWords};
+use crate::session::{
+    self, Ending, Inbox, LogLimit, Output, SAMPLE, Sampler, Tally, Trouble, Writer, count, counted,
+    is_proper, why,
+};
+
+/// The round-trip time assumed until the sender tells its own (RFC 4340 §3.4).
+const DEFAULT_RTT: Duration = Duration::from_millis(200);
+/// How long a receiver that ends the session waits for the sender to agree: four attempts on a
+/// short path.
+const FAREWELL: std::time::Duration = std::time::Duration::from_secs(3);
+
+/// How a connection went.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub(super) ending: Ending,
+    pub(super) closed: Option<ClosedBy>,
+    pub(super) fate: Fate,
+}
+
+/// The state of the output after a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// The data cannot be written any more.
+    Broken,
+    /// The records cannot be written any more.
+    Mute(Failure),
+    /// It may be written on.
+    Usable,
+}
+
+/// Why no more data is taken from a connection.
+#[derive(Debug)]
+enum Stop {
+    /// The peer wants the end, or the connection is over.
+    Ended,
+    /// The user wants the end.
+    Interrupted,
+    /// The output cannot be written.
+    Output(Arc<io::Error>),
+}
+
+/// A connection that is being served.
+struct Run<'a> {
+    args: &'a RecvArgs,
+    connection: &'a Connection,
+    endpoint: &'a Endpoint,
+    began: Instant,
+    sampler: Sampler,
+    inbox: Inbox,
+    writer: Writer,
+    /// The name of the output.
+    output: Option<String>,
+    /// The user has been told that datagrams are dropped here.
+    told_of_drops: bool,
+}
+
+/// Serves a connection to its end.
+pub(super) async fn serve(
+    args: &RecvArgs,
+    take: Take,
+    endpoint: &Endpoint,
+    connection: &Connection,
+    output: &mut Output,
+    log: &mut LogLimit,
+    interrupt: &mut Interrupt,
+) -> Result<Served, Failure> {
+    let began = endpoint.now();
+    let handle = output.handle().map_err(|error| Failure::io(&"output", &error))?;
+    let mut run = Run {
+        args,
+        connection,
+        endpoint,
+        began,
+        sampler: Sampler::new(began, connection.status()),
+        inbox: Inbox::default(),
+        writer: Writer::start(handle),
+        output: output.name(),
+        told_of_drops: false,
+    };
+    let mut speaker = Speaker::new(config(args), log);
+    speaker.say(began, &Record::Start(start(connection)));
+    let peer = connection.remote_addr().map(|address| address.to_string());
+    speaker.say(began, &run.sampler.event_with(began, EventKind::Connected, peer));
+    let mut stop = run.receive(&mut speaker, interrupt).await;
+    if let Stop::Ended = stop {
+        stop = run.write_rest(output, interrupt).await;
+    }
+    let (tally, closed) = run.close(&stop).await;
+    let ended = endpoint.now();
+    for record in run.sampler.receiver(connection) {
+        speaker.say(ended, &record);
+    }
+    speaker.say(ended, &run.sampler.event(ended, EventKind::Closed));
+    let mut summary = run.summarise(tally, closed.as_ref());
+    let ending = run.judge(take, &stop, closed.as_ref(), &summary);
+    let ending = settle(output, ending, tally.bytes);
+    ending.note(&mut summary);
+    interrupt.keep(None);
+    let mute = speaker.end(summary, &ending);
+    let fate = match (&stop, mute) {
+        (Stop::Output(_), _) => Fate::Broken,
+        (_, Some(failure)) => Fate::Mute(failure),
+        _ => Fate::Usable,
+    };
+    Ok(Served { ending, closed: closed.map(|closed| closed.by), fate })
+}
+
+impl Run<'_> {
+    /// Takes data and hands it on, in order, until something ends that. While the output takes
+    /// nothing, nothing is read: the connection's own queue fills, drops, and tells the sender.
+    async fn receive(&mut self, speaker: &mut Speaker<'_>, interrupt: &mut Interrupt) -> Stop {
+        let mut tick = tokio::time::interval(SAMPLE);
+        loop {
+            let now = self.endpoint.now();
+            let rtt = self.connection.status().sender_rtt.unwrap_or(DEFAULT_RTT);
+            while self.writer.has_room()
+                && let Some(datagram) = self.inbox.pop(now, rtt)
+            {
+                self.writer.write(datagram);
+            }
+            let room = self.writer.has_room();
+            let next_gap = self.inbox.poll_timeout(rtt).filter(|_| room);
+            let wait = next_gap.map(|at| std::time::Duration::from(at.saturating_since(now)));
+            let writer = &mut self.writer;
+            let writable = async { if room { Err(writer.failure().await) } else { writer.room().await } };
+            tokio::select! {
+                received = self.connection.recv(), if room => match received {
+                    Some(datagram) => self.inbox.push(self.endpoint.now(), datagram),
+                    None => return Stop::Ended,
+                },
+                () = sleep(wait) => {}
+                outcome = writable => if let Err(error) = outcome { return Stop::Output(error) },
+                () = interrupt.wished() => return Stop::Interrupted,
+                _ = tick.tick() => self.sample(speaker, interrupt),
+            }
+        }
+    }
+
+    fn sample(&mut self, speaker: &mut Speaker<'_>, interrupt: &Interrupt) {
+        let now = self.endpoint.now();
+        for record in self.sampler.receiver(self.connection) {
+            speaker.say(now, &record);
+        }
+        if !self.told_of_drops && self.connection.status().stats.queue_dropped_packets > 0 {
+            self.told_of_drops = true;
+            speaker.note(&format!("dropped here: {}", self.too_slow()));
+        }
+        let summary = self.summarise(self.tally(&Stop::Ended), None);
+        interrupt.keep(Some(LastWords { config: config(self.args), summary }));
+    }
+
+    /// Writes what waits for a gap, and waits until all is written and on the disk.
+    async fn write_rest(&mut self, output: &Output, interrupt: &mut Interrupt) -> Stop {
+        let writing = async {
+            loop {
+                self.writer.room().await?;
+                let Some(datagram) = self.inbox.take() else { break };
+                self.writer.write(datagram);
+            }
+            self.writer.finish().await?;
+            match output.to_sync() {
+                Some(file) => session::blocking(move || file.sync_all()).await.map_err(Arc::new),
+                None => Ok(()),
+            }
+        };
+        match interrupt.or(writing).await {
+            Some(Ok(())) => Stop::Ended,
+            Some(Err(error)) => Stop::Output(error),
+            None => Stop::Interrupted,
+        }
+    }
+
+    /// Ends the connection, with the counts for the sender.
+    async fn close(&self, stop: &Stop) -> (Tally, Option<Closed>) {
+        let text = self.tally(stop).to_string();
+        let closed = match stop {
+            Stop::Ended => self.connection.accept_close(&text).await,
+            _ => tokio::time::timeout(FAREWELL, self.connection.request_close(&text)).await.ok().flatten(),
+        };
+        (self.tally(stop), closed)
+    }
+
+    /// The counts now: of what has been written, not of what came.
+    fn tally(&self, stop: &Stop) -> Tally {
+        let (received, bytes) = self.writer.written();
+        let tally = self.inbox.tally(self.connection);
+        let arrived = self.connection.status().stats.received_data_packets;
+        Tally {
+            received,
+            bytes,
+            dropped: arrived.saturating_sub(received).saturating_sub(tally.late),
+            trouble: match stop {
+                Stop::Ended => None,
+                Stop::Interrupted => Some(Trouble::Interrupted),
+                Stop::Output(error) => Some(Trouble::of(error)),
+            },
+            ..tally
+        }
+    }
+
+    fn summarise(&self, tally: Tally, closed: Option<&Closed>) -> Summary {
+        let status = self.connection.status();
+        let sent = closed.map_or(status.peer_sent_packets, |closed| closed.peer_sent_data_packets);
+        let mut summary = Summary {
+            variant: status.receiving.map(|variant| variant.to_string()),
+            duration_s: self.endpoint.now().saturating_since(self.began).as_secs_f64(),
+            rtt_s: self.sampler.mean_rtt(),
+            max_datagram_bytes: u64::try_from(status.max_datagram).ok(),
+            invalid_packets: Some(status.stats.invalid_packets),
+            duplicate_packets: Some(status.stats.duplicate_packets),
+            marked_packets: Some(status.stats.marked_packets),
+            queue_dropped_packets: Some(status.stats.queue_dropped_packets),
+            ..Summary::default()
+        };
+        tally.complete(sent, &mut summary);
+        summary
+    }
+
+    fn judge(&self, take: Take, stop: &Stop, closed: Option<&Closed>, summary: &Summary) -> Ending {
+        let known = |n: Option<u64>| n.unwrap_or(0);
+        let (sent, dropped) = (known(summary.sent_packets), known(summary.dropped_by_reader_packets));
+        match (stop, closed) {
+            (Stop::Output(error), _) => Ending::failed(self.unwritable(error)),
+            (Stop::Interrupted, _) => {
+                let outcome = if self.args.one { Outcome::Failed } else { Outcome::Stopped };
+                Ending { outcome, reason: "interrupted before the sender had ended".to_owned() }
+            }
+            (Stop::Ended, None) => Ending::failed("the network of this end has failed"),
+            (Stop::Ended, Some(closed)) if !is_proper(closed) => Ending::failed(why(closed)),
+            (Stop::Ended, Some(_)) if dropped > 0 => Ending::failed(format!(
+                "{} of {} dropped here: {}",
+                count(dropped),
+                counted(sent, "datagram"),
+                self.too_slow()
+            )),
+            (Stop::Ended, Some(_)) if take == Take::One && sent == 0 => {
+                Ending::failed("the sender closed without sending anything")
+            }
+            (Stop::Ended, Some(_)) => {
+                let lost = known(summary.lost_packets);
+                let late = match known(summary.late_packets) {
+                    0 => String::new(),
+                    late => format!(", {} came too late", count(late)),
+                };
+                Ending::complete(format!(
+                    "the sender closed after {}; {} lost on the way{late}",
+                    counted(sent, "datagram"),
+                    if lost == 0 { "none".to_owned() } else { count(lost) },
+                ))
+            }
+        }
+    }
+
+    fn unwritable(&self, error: &io::Error) -> String {
+        let output = self.output.as_deref().unwrap_or("the output");
+        match Trouble::of(error) {
+            Trouble::DiskFull => format!("the disk is full: {output}: {error}"),
+            Trouble::ReaderClosed => format!("the reader of {output} has closed it"),
+            _ => format!("{output}: {error}"),
+        }
+    }
+
+    fn too_slow(&self) -> String {
+        match self.output.as_deref() {
+            None => "this program gets too little of the processor".to_owned(),
+            Some(name) if name.ends_with(".part") => format!("the disk of {name} is too slow"),
+            Some(name) => format!("the reader of {name} is too slow"),
+        }
+    }
+}
+
+/// Gives a complete file its name, and says in which file the data of a connection is.
+fn settle(output: &mut Output, ending: Ending, bytes: u64) -> Ending {
+    if ending.outcome != Outcome::Complete {
+        let held = output.holds(bytes);
+        return ending.with(held);
+    }
+    if !matches!(output, Output::Part(_)) {
+        return ending;
+    }
+    let part = output.name().unwrap_or_default();
+    match std::mem::replace(output, Output::Nowhere).keep() {
+        Ok(name) => ending.with(name.map(|name| format!("{name} holds {}", counted(bytes, "byte")))),
+        Err(error) => Ending::failed(format!("{part} cannot be renamed: {error}"))
+            .with(Some(format!("it holds {}", counted(bytes, "byte")))),
+    }
+}
+
+fn start(connection: &Connection) -> Start {
+    let mut start = Start::new(Role::Recv, session::version(), session::command_line());
+    start.peer = connection.remote_addr().map(|address| address.to_string());
+    if let Some(variant) = connection.status().receiving {
+        start.parameters.insert("variant".to_owned(), variant.to_string());
+    }
+    start
+}
+
+async fn sleep(wait: Option<std::time::Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}

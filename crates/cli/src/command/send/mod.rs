@@ -1,0 +1,225 @@
+//! `tfrc send`: a file, a pipe or made-up data over one connection.
+
+mod connect;
+mod prepare;
+mod transfer;
+
+use std::net::SocketAddr;
+
+use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
+use tfrc_net::{Closed, ClosedBy, Connection, Dscp, Endpoint, LatePolicy, Status};
+use tfrc_units::{Instant, Rate};
+
+use self::transfer::{Stop, Transfer};
+use crate::Failure;
+use crate::args::SendArgs;
+use crate::interrupt::Interrupt;
+use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
+use crate::session::{self, Ending, Existing, Sampler, Tally, as_f64, count, counted, is_proper, why};
+
+/// Runs `tfrc send`.
+///
+/// # Errors
+/// [`Failure::Usage`] when a file must not be touched or cannot be opened, [`Failure::Run`] when
+/// the connection cannot be made, [`Failure::Session`] when it broke off or not all data was
+/// delivered.
+pub fn run(args: &SendArgs) -> Result<(), Failure> {
+    prepare::check_files(args)?;
+    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    session::block_on(send(args, interrupt))
+}
+
+async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> {
+    let mut reporter = Reporter::new(config(args));
+    let interrupted = || Failure::Run(format!("interrupted before {} answered", args.to));
+    let addresses = interrupt.or(connect::resolve(&args.to)).await.ok_or_else(interrupted)??;
+    let cap = prepare::cap(args, &addresses, &mut reporter)?;
+    // Opened first: a wrong name should fail before anybody is called. A FIFO may have no other
+    // end.
+    let source = interrupt.or(prepare::source(args)).await.ok_or_else(interrupted)??;
+    let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
+    let options = prepare::options(args, cap);
+    let began = std::time::Instant::now();
+    let attempt = connect::connect(&args.to, &addresses, &options, recordings);
+    reporter.say(&Record::Start(start(args, &addresses, cap)));
+    let connected = match interrupt.or(attempt).await {
+        Some(connected) => connected,
+        None => Err(interrupted()),
+    };
+    let (endpoint, connection) = connected.inspect_err(|failure| {
+        let t_s = began.elapsed().as_secs_f64();
+        reporter.say(&Record::Error { t_s, message: failure.to_string() });
+    })?;
+    let limit = connection.max_datagram();
+    if usize::from(args.length) > limit {
+        connection.close_now().await;
+        let message = format!("-l {}: packets on this path carry at most {limit} bytes", args.length);
+        return Err(Failure::usage(message, format!("use -l {limit} or less")));
+    }
+    if let Some(deadline) = args.deadline {
+        connection.set_late_policy(LatePolicy::DropAfter(deadline));
+    }
+    let began = endpoint.now();
+    let mut transfer = Transfer {
+        args,
+        connection: &connection,
+        sampler: Sampler::new(began, connection.status()),
+        reporter: &mut reporter,
+        interrupt: &mut interrupt,
+        began,
+    };
+    let peer = connection.remote_addr().filter(|_| addresses.len() > 1).map(|address| address.to_string());
+    let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
+    transfer.reporter.say(&event);
+    let stop = transfer.data(source).await;
+    // However the data ended, the connection is closed and summed up.
+    let (stop, closed) = transfer.close(stop).await;
+    let ended = endpoint.now();
+    let event = transfer.sampler.event(ended, EventKind::Closed);
+    transfer.reporter.say(&event);
+    let status = connection.status();
+    let mut summary = summarise(args, &transfer.sampler, &status, began, ended);
+    let text = closed.as_ref().and_then(|closed| closed.text.as_deref());
+    let tally = text.and_then(|text| text.parse::<Tally>().ok());
+    let tally =
+        tally.map(|tally| tally.bounded(status.stats.sent_data_packets, status.stats.sent_data_bytes));
+    match &tally {
+        Some(tally) => tally.complete(status.stats.sent_data_packets, &mut summary),
+        None => reporter.note("the receiver did not say what it got: received, lost and late are unknown"),
+    }
+    let ending = judge(&stop, closed.as_ref(), tally.as_ref(), &status);
+    ending.note(&mut summary);
+    interrupt.keep(None);
+    reporter.say(&Record::End(Box::new(summary)));
+    reporter.note(&ending.to_string());
+    drop(connection);
+    if closed.is_some_and(|closed| closed.by == ClosedBy::Peer) {
+        interrupt.or(endpoint.linger()).await;
+    }
+    finish(args, endpoint, &reporter, &ending).await
+}
+
+/// Ends the endpoint with its recordings; the exit status.
+async fn finish(
+    args: &SendArgs,
+    endpoint: Endpoint,
+    reporter: &Reporter,
+    ending: &Ending,
+) -> Result<(), Failure> {
+    let recorded = args.journal.is_some() || args.pcap.is_some();
+    endpoint.shut_down().await.map_err(|error| {
+        let what = if recorded { "network or recording" } else { "network" };
+        Failure::Run(format!("{what}: {error}"))
+    })?;
+    match reporter.broken() {
+        _ if ending.has_failed() => Err(Failure::Session),
+        // The data has arrived, and somebody has closed standard output.
+        None | Some(Failure::ClosedPipe) => Ok(()),
+        Some(failure) => Err(failure.clone()),
+    }
+}
+
+/// How the session ended, and why: the exit status goes by this.
+fn judge(stop: &Stop, closed: Option<&Closed>, tally: Option<&Tally>, status: &Status) -> Ending {
+    let dropped = tally.map_or(0, |tally| tally.dropped).max(status.stats.peer_dropped_packets);
+    let written = tally.map(|tally| format!("it has written {}", counted(tally.bytes, "byte")));
+    let unsent =
+        (status.unsent_packets > 0).then(|| format!("unsent {}", counted(status.unsent_packets, "datagram")));
+    if let Some(trouble) = tally.and_then(|tally| tally.trouble) {
+        return Ending::failed(trouble.at_receiver()).with(written).with(unsent);
+    }
+    let ending = match (stop, closed) {
+        (_, None) => Ending::failed("the peer did not answer the close in time"),
+        (_, Some(closed)) if !is_proper(closed) => Ending::failed(why(closed)),
+        (Stop::Failed(reason), _) => Ending::failed(reason.clone()),
+        (Stop::Over, _) => Ending::failed("the receiver ended the session"),
+        (_, Some(closed)) if closed.by == ClosedBy::Peer => Ending::failed("the receiver ended the session"),
+        (Stop::EndOfData | Stop::Interrupted | Stop::TimeUp, _) if dropped > 0 => Ending::failed(format!(
+            "the receiver reads too slowly: it dropped {} that had arrived",
+            counted(dropped, "datagram")
+        )),
+        (Stop::Interrupted, _) => Ending::stopped("interrupted"),
+        (Stop::TimeUp, _) => Ending::stopped("the time is up"),
+        (Stop::EndOfData, _) if status.unsent_packets > 0 => {
+            Ending::failed("the path has become too narrow for some datagrams")
+        }
+        (Stop::EndOfData, _) => {
+            Ending::complete(format!("all of {} sent", counted(status.stats.sent_data_packets, "datagram")))
+        }
+    };
+    let lost = tally.filter(|_| ending.outcome != Outcome::Failed).map(|tally| {
+        let arrived = tally.received + tally.late + tally.dropped;
+        match status.stats.sent_data_packets - arrived {
+            0 => "none lost on the way".to_owned(),
+            lost => format!("{} lost on the way", count(lost)),
+        }
+    });
+    ending.with(lost).with(unsent)
+}
+
+/// The figures of the run up to now, without the receiver's.
+fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant, now: Instant) -> Summary {
+    let duration_s = now.saturating_since(began).as_secs_f64();
+    let bytes = status.stats.sent_data_bytes;
+    Summary {
+        variant: Some(args.variant.to_string()),
+        sent_packets: Some(status.stats.sent_data_packets),
+        sent_bytes: Some(bytes),
+        duration_s,
+        send_rate_bps: (duration_s > 0.0).then(|| as_f64(bytes) * 8.0 / duration_s),
+        allowed_rate_bps: sampler.mean_allowed_rate(),
+        rtt_s: sampler.mean_rtt(),
+        late_dropped_packets: Some(status.late_dropped),
+        unsent_packets: Some(status.unsent_packets),
+        max_datagram_bytes: u64::try_from(status.max_datagram).ok(),
+        path_probes: Some(status.stats.sent_path_probes),
+        corrected_feedback: Some(status.stats.corrected_feedback),
+        refused_feedback: Some(status.stats.refused_feedback),
+        skipped_numbers: Some(status.stats.skipped_numbers),
+        invalid_packets: Some(status.stats.invalid_packets),
+        ..Summary::default()
+    }
+}
+
+fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
+    let mut start = Start::new(Role::Send, session::version(), session::command_line());
+    start.peer = Some(match addresses {
+        [address] => address.to_string(),
+        _ => args.to.to_string(),
+    });
+    start.segment_bytes = Some(u64::from(args.length));
+    let mut set = |name: &str, value: String| start.parameters.insert(name.to_owned(), value);
+    set("variant", args.variant.to_string());
+    if let Some(guarantee) = args.guarantee {
+        set("guarantee", guarantee.to_string());
+    }
+    if args.dscp != Dscp::DEFAULT {
+        set("dscp", args.dscp.to_string());
+    }
+    set("revision", args.revision.name().to_owned());
+    if let Some(cap) = cap {
+        set("cap", Rate::from_bits_per_sec(cap).to_string());
+    }
+    start
+}
+
+fn config(args: &SendArgs) -> ReporterConfig {
+    let existing = match prepare::existing(args) {
+        Existing::Overwrite => ExistingPage::Replace,
+        _ => ExistingPage::Keep,
+    };
+    ReporterConfig {
+        format: args.output.format(),
+        summary_to: SummaryTo::Stdout,
+        duration: transfer::time_limit(args),
+        report: args.report.clone().map(|path| Page { path, existing }),
+    }
+}
+
+/// The summary of a run that goes on, for the user who aborts it.
+fn so_far(args: &SendArgs, sampler: &Sampler, connection: &Connection, began: Instant) -> Summary {
+    let status = connection.status();
+    let mut summary = summarise(args, sampler, &status, began, status.at);
+    summary.unsent_packets = Some(status.unsent_packets + u64::try_from(status.queued).unwrap_or(0));
+    summary
+}

@@ -1,0 +1,140 @@
+//! Checks and openings before `send` calls anybody.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use tfrc_net::{Options, Promise, Recordings};
+use tfrc_units::Rate;
+
+use crate::Failure;
+use crate::args::SendArgs;
+use crate::args::values::Place;
+use crate::reporter::Reporter;
+use crate::session::{Access, Existing, Pace, Source, blocking, files};
+
+/// The cap of a session with another host, unless the user says otherwise.
+const POLITE_CAP_BPS: f64 = 50e6;
+/// The longest time that bytes of a pipe wait for a full packet.
+const FLUSH: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// What happens to files that exist.
+pub(super) const fn existing(args: &SendArgs) -> Existing {
+    if args.overwrite { Existing::Overwrite } else { Existing::Refuse }
+}
+
+/// Looks at all files that are named, and touches none.
+///
+/// # Errors
+/// [`Failure::Usage`] if two are the same, or one must not be replaced.
+pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
+    let mut named: Vec<(&str, &Path)> = Vec::new();
+    match &args.file {
+        Some(Place::File(path)) => named.push(("-f", path)),
+        Some(Place::Standard) if Path::new("/dev/stdin").exists() => {
+            named.push(("-f -", Path::new("/dev/stdin")));
+        }
+        _ => {}
+    }
+    let outputs = [("--journal", &args.journal), ("--pcap", &args.pcap), ("--report", &args.report)];
+    let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+    named.extend(outputs.clone());
+    files::all_different(&named)?;
+    outputs.map(|(_, path)| path).try_for_each(|path| files::check_new(path, existing(args)))
+}
+
+/// The cap on the sending rate, in bit/s.
+///
+/// # Errors
+/// [`Failure::Usage`] if a guarantee is above it.
+pub(super) fn cap(
+    args: &SendArgs,
+    addresses: &[SocketAddr],
+    reporter: &mut Reporter,
+) -> Result<Option<f64>, Failure> {
+    let cap = match args.cap {
+        Some(cap) => Some(cap.bits_per_sec()),
+        None if addresses.iter().all(|to| to.ip().is_loopback()) => None,
+        None => {
+            reporter.note("no -b given: sending at most 50 Mbit/s to another host");
+            Some(POLITE_CAP_BPS)
+        }
+    };
+    match (cap, args.guarantee) {
+        (Some(cap), Some(guarantee)) if cap < guarantee.bits_per_sec() => {
+            let cap = Rate::from_bits_per_sec(cap);
+            Err(Failure::usage(
+                format!("--guarantee {guarantee} cannot be kept below a cap of {cap}"),
+                format!("use -b {guarantee} or more, or a lower guarantee"),
+            ))
+        }
+        _ => Ok(cap),
+    }
+}
+
+/// The options of the endpoint.
+pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
+    Options {
+        service: args.service,
+        variant: args.variant,
+        revision: args.revision,
+        segment_bytes: u32::from(args.length),
+        cap_bps,
+        guarantee: args.guarantee.map(|g| Promise {
+            rate_bps: g.bits_per_sec(),
+            start: args.guarantee_start,
+            give_way_below: args.guarantee_threshold,
+        }),
+        dscp: args.dscp,
+        circuit_breaker: args.circuit_breaker,
+        optimistic_acks: args.optimistic_acks,
+        ..Options::default()
+    }
+}
+
+/// Opens the source of the data. Waits for the other end of a FIFO.
+///
+/// # Errors
+/// [`Failure::Usage`] when it cannot be opened.
+pub(super) async fn source(args: &SendArgs) -> Result<Source, Failure> {
+    let length = usize::from(args.length);
+    let source = match &args.file {
+        None => Source::made_up(length),
+        Some(Place::Standard) => Source::pipe(tokio::io::stdin(), length, FLUSH),
+        Some(Place::File(path)) => {
+            let name = path.clone();
+            let file = blocking(move || File::open(name)).await.map_err(|error| {
+                Failure::usage(
+                    format!("{}: {error}", path.display()),
+                    "name a file that can be read, or - for standard input",
+                )
+            })?;
+            Source::file(file, length)
+        }
+    };
+    let pace = args.pps.map_or(Pace::AsAllowed, Pace::PerSecond);
+    Ok(source.at_most(args.bytes).paced(pace))
+}
+
+/// Opens the files of the recordings. Waits for the other end of a FIFO.
+///
+/// # Errors
+/// [`Failure::Usage`] when one exists or cannot be opened.
+pub(super) async fn recordings(args: &SendArgs) -> Result<Recordings, Failure> {
+    let existing = existing(args);
+    Ok(Recordings {
+        journal: create(args.journal.clone(), existing, Access::Owner).await?,
+        capture: create(args.pcap.clone(), existing, Access::Usual).await?,
+    })
+}
+
+async fn create(
+    path: Option<PathBuf>,
+    existing: Existing,
+    access: Access,
+) -> Result<Option<Box<dyn Write + Send>>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let file = blocking(move || files::create(&path, existing, access)).await?;
+    Ok(Some(Box::new(BufWriter::new(file))))
+}

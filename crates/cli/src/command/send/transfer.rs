@@ -1,0 +1,196 @@
+//! The data of `send` and its end.
+
+use tfrc_net::{Closed, Connection, SendError};
+use tfrc_units::{Duration, Instant};
+
+use super::{config, so_far};
+use crate::args::SendArgs;
+use crate::args::values::Place;
+use crate::interrupt::{Interrupt, LastWords};
+use crate::reporter::Reporter;
+use crate::session::{SAMPLE, Sampler, Source, count};
+
+/// How long made-up data lasts unless the user says otherwise.
+const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
+
+/// How often the wait for an answer to the close begins again when the round-trip time has grown
+/// meanwhile.
+const CLOSE_ATTEMPTS: u32 = 3;
+
+/// Why no more data is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// All of it has been sent.
+    EndOfData,
+    /// It could not be read, or must not be sent; a sentence.
+    Failed(String),
+    /// The user wants the end.
+    Interrupted,
+    /// The connection is over, or the receiver wants the end.
+    Over,
+    /// `-t`.
+    TimeUp,
+}
+
+/// A connection that data is sent over.
+pub(super) struct Transfer<'a> {
+    pub(super) args: &'a SendArgs,
+    pub(super) connection: &'a Connection,
+    pub(super) sampler: Sampler,
+    pub(super) reporter: &'a mut Reporter,
+    pub(super) interrupt: &'a mut Interrupt,
+    pub(super) began: Instant,
+}
+
+impl Transfer<'_> {
+    /// Moves data until it ends, the time is up, the user wants the end, or the connection breaks.
+    pub(super) async fn data(&mut self, mut source: Source) -> Stop {
+        let mut tick = tokio::time::interval(SAMPLE);
+        tick.tick().await;
+        let limit = time_limit(self.args).map(std::time::Duration::from);
+        let deadline = limit.map(|limit| tokio::time::Instant::now() + limit);
+        let time_up = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let (args, connection) = (self.args, self.connection);
+        let pump = async {
+            loop {
+                let datagram = match source.next().await {
+                    Ok(Some(datagram)) => datagram,
+                    Ok(None) => break,
+                    Err(error) => return Stop::Failed(unreadable(args, &error.to_string())),
+                };
+                match send_cut(connection, datagram).await {
+                    Ok(()) | Err(SendError::TooLong { .. }) => {}
+                    Err(_) => return Stop::Over,
+                }
+            }
+            connection.flushed().await;
+            match source.shortfall() {
+                Some((sent, length)) => Stop::Failed(unreadable(
+                    args,
+                    &format!(
+                        "became shorter while it was sent: {} of {} bytes were there",
+                        count(sent),
+                        count(length)
+                    ),
+                )),
+                None => Stop::EndOfData,
+            }
+        };
+        tokio::pin!(pump, time_up);
+        loop {
+            let interrupt = self.interrupt.clone();
+            tokio::select! {
+                stop = &mut pump => return stop,
+                () = &mut time_up => return Stop::TimeUp,
+                () = wished(interrupt) => return Stop::Interrupted,
+                // A receiver sends no data; this tells that it wants the end, or that the
+                // connection is over.
+                received = self.connection.recv() => if received.is_none() {
+                    return Stop::Over;
+                },
+                _ = tick.tick() => {
+                    self.sample();
+                    if let Some(trip) = self.connection.status().stopped {
+                        let reason = format!("stopped by the circuit breaker: {trip}");
+                        // The peer may be long in answering the close.
+                        self.reporter.note(&reason);
+                        return Stop::Failed(reason);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Closes, still sampling what is on its way. A user who wants the end does not wait for data
+    /// that has not gone.
+    pub(super) async fn close(&mut self, stop: Stop) -> (Stop, Option<Closed>) {
+        let connection = self.connection;
+        let mut tick = tokio::time::interval(SAMPLE);
+        if !matches!(stop, Stop::Interrupted | Stop::TimeUp) {
+            let over = stop == Stop::Over;
+            let close = async move {
+                // The receiver may wait for an answer to its Close.
+                if over { connection.accept_close("").await } else { connection.close().await }
+            };
+            tokio::pin!(close);
+            loop {
+                let interrupt = self.interrupt.clone();
+                tokio::select! {
+                    closed = &mut close => {
+                        self.sample();
+                        return (stop, closed);
+                    }
+                    () = wished(interrupt) => break,
+                    _ = tick.tick() => self.sample(),
+                }
+            }
+        }
+        let asked = tokio::time::Instant::now();
+        let mut attempts = 0;
+        loop {
+            let close = connection.close_now();
+            tokio::pin!(close);
+            let closed = loop {
+                tokio::select! {
+                    closed = &mut close => break closed,
+                    _ = tick.tick() => self.sample(),
+                }
+            };
+            self.sample();
+            attempts += 1;
+            // The answer comes behind all that fills the queues of the path: their growth may have
+            // stretched the round trip.
+            let round_trips =
+                std::time::Duration::from(connection.status().rtt.unwrap_or(Duration::ZERO)) * 4;
+            if closed.is_some() || attempts >= CLOSE_ATTEMPTS || asked.elapsed() >= round_trips {
+                return (stop, closed);
+            }
+        }
+    }
+
+    fn sample(&mut self) {
+        for record in self.sampler.sender(self.connection) {
+            self.reporter.say(&record);
+        }
+        let summary = so_far(self.args, &self.sampler, self.connection, self.began);
+        let mut config = config(self.args);
+        config.report = None;
+        self.interrupt.keep(Some(LastWords { config, summary }));
+    }
+}
+
+async fn wished(mut interrupt: Interrupt) {
+    interrupt.wished().await;
+}
+
+fn unreadable(args: &SendArgs, why: &str) -> String {
+    match &args.file {
+        Some(Place::File(path)) => format!("{}: {why}", path.display()),
+        _ => format!("standard input: {why}"),
+    }
+}
+
+/// Sends a datagram, in pieces if the path carries less than it is long. Should the path shrink at that very moment, it is lost as
+/// it would be on the way.
+async fn send_cut(connection: &Connection, mut datagram: Vec<u8>) -> Result<(), SendError> {
+    loop {
+        let limit = connection.max_datagram();
+        if !(1..datagram.len()).contains(&limit) {
+            return connection.send(datagram).await;
+        }
+        let rest = datagram.split_off(limit);
+        connection.send(datagram).await?;
+        datagram = rest;
+    }
+}
+
+/// When to stop at the latest: made-up data would never end by itself.
+pub(super) fn time_limit(args: &SendArgs) -> Option<Duration> {
+    let endless = args.file.is_none() && args.bytes.is_none();
+    args.time.or(endless.then_some(ENDLESS_UNTIL))
+}

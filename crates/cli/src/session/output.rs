@@ -1,0 +1,393 @@
+//! Where `recv` puts the data: a file by way of `FILE.part`, or directly (docs/decisions/0008).
+//!
+//! A [`Plan`] is made before the port is opened and touches nothing; [`Plan::open`] comes after the
+//! port is ours.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::ending::counted;
+use super::files::{self, Existing};
+use crate::Failure;
+use crate::args::values::Place;
+
+/// The output that the user asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Several connections, one after another, at the end of a file.
+    Append(PathBuf),
+    /// A FIFO or a device, as it is.
+    Direct(PathBuf),
+    /// A file that appears under its name when it is complete.
+    File(Names),
+    /// No output: the data is counted.
+    Nowhere,
+    /// Standard output.
+    Standard,
+}
+
+/// The names of a file in the making.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// The file; symbolic links are resolved, so that they stay.
+    real: PathBuf,
+    /// The file in the making, beside it.
+    part: PathBuf,
+    existing: Existing,
+}
+
+/// An output that is open.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// Bytes go where they are to stay.
+    Direct {
+        /// The open file.
+        file: File,
+        /// Its name for the user.
+        name: String,
+    },
+    /// No output.
+    Nowhere,
+    /// Bytes go to `FILE.part`.
+    Part(Part),
+}
+
+/// A file in the making; its lock tells a second `recv` that somebody writes.
+#[derive(Debug)]
+pub(crate) struct Part {
+    file: File,
+    names: Names,
+}
+
+impl Plan {
+    /// Looks at the place that the user named.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if a file is there that must not be touched, or none could be.
+    pub(crate) fn new(place: Option<&Place>, existing: Existing) -> Result<Self, Failure> {
+        let path = match place {
+            None => return Ok(Self::Nowhere),
+            Some(Place::Standard) => return Ok(Self::Standard),
+            Some(Place::File(path)) => path,
+        };
+        let unusable = |why: &dyn std::fmt::Display| {
+            Failure::usage(
+                format!("{}: {why}", path.display()),
+                "name a file that can be written, or - for standard output",
+            )
+        };
+        let real = match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => return Err(unusable(&"is a directory")),
+            Ok(metadata) if !metadata.is_file() => return Ok(Self::Direct(path.clone())),
+            Ok(_) if existing == Existing::Append => return Ok(Self::Append(path.clone())),
+            Ok(_) if existing == Existing::Refuse => return Err(files::exists(path)),
+            Ok(_) => fs::canonicalize(path).map_err(|error| unusable(&error))?,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(&error)),
+            Err(_) if path.is_symlink() => {
+                return Err(unusable(&"is a symbolic link to a file that is not there"));
+            }
+            Err(error) => {
+                let folder = match path.parent() {
+                    Some(folder) if !folder.as_os_str().is_empty() => folder,
+                    _ => Path::new("."),
+                };
+                if path.file_name().is_none() || !folder.is_dir() {
+                    return Err(unusable(&error));
+                }
+                if existing == Existing::Append {
+                    return Ok(Self::Append(path.clone()));
+                }
+                path.clone()
+            }
+        };
+        let shown = if path.is_symlink() { &real } else { path };
+        let mut part = OsString::from(shown);
+        part.push(".part");
+        Ok(Self::File(Names { real, part: part.into(), existing }))
+    }
+
+    /// Opens the output. Blocks on a FIFO until it has a reader.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if it cannot be opened, or another `recv` writes to it.
+    pub(crate) fn open(self) -> Result<Output, Failure> {
+        let failed = |path: &Path, error: &io::Error| {
+            Failure::usage(format!("{}: {error}", path.display()), "name a file that can be written")
+        };
+        match self {
+            Self::Nowhere => Ok(Output::Nowhere),
+            Self::Standard => {
+                let file = standard_output().map_err(|error| Failure::io(&"standard output", &error))?;
+                Ok(Output::Direct { file, name: "standard output".to_owned() })
+            }
+            Self::Direct(path) => {
+                let file = OpenOptions::new().write(true).open(&path).map_err(|e| failed(&path, &e))?;
+                Ok(Output::Direct { file, name: path.display().to_string() })
+            }
+            Self::Append(path) => {
+                let file = OpenOptions::new().append(true).create(true).open(&path);
+                let file = file.map_err(|error| failed(&path, &error))?;
+                lock(&file, &path)?;
+                Ok(Output::Direct { file, name: path.display().to_string() })
+            }
+            Self::File(names) => Part::create(names).map(Output::Part),
+        }
+    }
+}
+
+impl Output {
+    /// A handle for the thread that writes; `None` if nothing is written.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(crate) fn handle(&self) -> io::Result<Option<File>> {
+        match self {
+            Self::Nowhere => Ok(None),
+            Self::Direct { file, .. } | Self::Part(Part { file, .. }) => file.try_clone().map(Some),
+        }
+    }
+
+    /// The name for the user; `None` if there is no output.
+    pub(crate) fn name(&self) -> Option<String> {
+        match self {
+            Self::Nowhere => None,
+            Self::Direct { name, .. } => Some(name.clone()),
+            Self::Part(part) => Some(part.names.part.display().to_string()),
+        }
+    }
+
+    /// A phrase about an output that stays unfinished after `bytes` bytes.
+    pub(crate) fn holds(&self, bytes: u64) -> Option<String> {
+        match self {
+            Self::Part(_) if bytes == 0 => None,
+            Self::Part(_) => self.name().map(|name| format!("{name} holds {}", counted(bytes, "byte"))),
+            Self::Direct { name, .. } => Some(format!("{} went to {name}", counted(bytes, "byte"))),
+            Self::Nowhere => None,
+        }
+    }
+
+    /// A handle for bringing a file in the making to the disk; `None` for other outputs. Some
+    /// systems tell of a full disk only then.
+    pub(crate) fn to_sync(&self) -> Option<File> {
+        match self {
+            Self::Part(part) => part.file.try_clone().ok(),
+            _ => None,
+        }
+    }
+
+    /// Gives a complete file its name; says where the data is.
+    ///
+    /// # Errors
+    /// What the system says; the data is in `FILE.part` then.
+    pub(crate) fn keep(self) -> io::Result<Option<String>> {
+        match self {
+            Self::Nowhere => Ok(None),
+            Self::Direct { name, .. } => Ok(Some(name)),
+            Self::Part(part) => part.keep().map(|path| Some(path.display().to_string())),
+        }
+    }
+
+    /// Leaves an unfinished file as `FILE.part`, unless it is empty.
+    pub(crate) fn leave(self) {
+        if let Self::Part(part) = self
+            && part.file.metadata().is_ok_and(|metadata| metadata.len() == 0)
+        {
+            let _ = fs::remove_file(&part.names.part);
+        }
+    }
+}
+
+impl Part {
+    /// Makes `FILE.part`, or takes over one that nobody writes to and that is empty or may be
+    /// removed.
+    fn create(names: Names) -> Result<Self, Failure> {
+        let part = &names.part;
+        let failed = |error: io::Error| {
+            Failure::usage(format!("{}: {error}", part.display()), "name a file that can be written")
+        };
+        let file = match OpenOptions::new().write(true).create_new(true).open(part) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Self::take_over(names),
+            Err(error) => return Err(failed(error)),
+        };
+        lock(&file, part)?;
+        Ok(Self { file, names })
+    }
+
+    fn take_over(names: Names) -> Result<Self, Failure> {
+        let part = &names.part;
+        let shown = part.display();
+        let strange =
+            || Failure::usage(format!("{shown}: is in the way and not a file of tfrc"), "name another file");
+        // A FIFO or a link of this name is not opened at all.
+        if !fs::symlink_metadata(part).is_ok_and(|metadata| metadata.is_file()) {
+            return Err(strange());
+        }
+        let file = OpenOptions::new().write(true).open(part).map_err(|error| {
+            Failure::usage(format!("{shown}: {error}"), "name a file that can be written")
+        })?;
+        lock(&file, part)?;
+        // Its writer may have renamed it between opening and locking: then this is the finished
+        // file.
+        if files::Identity::of_link(part) != files::Identity::of_open(&file) {
+            return Err(strange());
+        }
+        let length = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
+        if length > 0 && names.existing != Existing::Overwrite {
+            return Err(Failure::usage(
+                format!("{shown}: left over from an earlier run, {}", counted(length, "byte")),
+                "move it away, or let --overwrite replace it",
+            ));
+        }
+        file.set_len(0).map_err(|error| Failure::Run(format!("{shown}: {error}")))?;
+        Ok(Self { file, names })
+    }
+
+    /// Renames it. Without `--overwrite` a file that came to be meanwhile stays.
+    fn keep(self) -> io::Result<PathBuf> {
+        let Names { real, part, existing } = self.names;
+        if existing == Existing::Overwrite {
+            fs::rename(&part, &real)?;
+            return Ok(real);
+        }
+        // A hard link is never made over an existing file; a rename is.
+        match fs::hard_link(&part, &real) {
+            Ok(()) => {
+                let _ = fs::remove_file(&part);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+            // A file system without hard links.
+            Err(_) if real.exists() => return Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => fs::rename(&part, &real)?,
+        }
+        Ok(real)
+    }
+}
+
+/// Locks a file for the rest of the process. A file system without locks is taken as it is.
+fn lock(file: &File, path: &Path) -> Result<(), Failure> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(Failure::usage(
+            format!("{}: another tfrc recv is writing to it", path.display()),
+            "wait for its end, or name another file",
+        )),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// Standard output without the buffer of the standard library.
+#[cfg(unix)]
+fn standard_output() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+}
+
+/// Standard output without the buffer of the standard library.
+#[cfg(windows)]
+fn standard_output() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn plan(path: &Path, existing: Existing) -> Result<Plan, Failure> {
+        Plan::new(Some(&Place::File(path.to_owned())), existing)
+    }
+
+    fn part(path: &Path, existing: Existing) -> Result<Part, Failure> {
+        match plan(path, existing)?.open()? {
+            Output::Part(part) => Ok(part),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_file_appears_when_it_is_complete() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("out");
+        let mut making = part(&path, Existing::Refuse).expect("made");
+        making.file.write_all(b"data").expect("written");
+        assert!(!path.exists() && dir.path().join("out.part").exists());
+        assert_eq!(making.keep().expect("renamed"), path);
+        assert!(!dir.path().join("out.part").exists());
+        assert_eq!(fs::read(&path).expect("there"), b"data");
+        assert!(
+            plan(&path, Existing::Refuse)
+                .is_err_and(|f| f.status() == 2 && f.to_string().contains("--overwrite"))
+        );
+        let replacing = part(&path, Existing::Overwrite).expect("made");
+        assert_eq!(fs::read(&path).expect("still there"), b"data");
+        replacing.keep().expect("renamed");
+        assert_eq!(fs::read(&path).expect("replaced"), b"");
+    }
+
+    #[test]
+    fn what_is_left_over_and_what_is_written_to_are_told_apart() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("out");
+        let mut first = part(&path, Existing::Refuse).expect("made");
+        first.file.write_all(b"half").expect("written");
+        for existing in [Existing::Refuse, Existing::Overwrite] {
+            let second = part(&path, existing).expect_err("busy");
+            assert!(second.status() == 2 && second.to_string().contains("another tfrc recv"), "{second}");
+        }
+        Output::Part(first).leave();
+        let left = part(&path, Existing::Refuse).expect_err("left over");
+        assert!(
+            left.status() == 2 && left.to_string().contains("left over from an earlier run, 4 bytes"),
+            "{left}"
+        );
+        let taken = part(&path, Existing::Overwrite).expect("removed");
+        assert_eq!(taken.file.metadata().expect("there").len(), 0);
+        Output::Part(taken).leave();
+        assert!(!dir.path().join("out.part").exists(), "nothing in it, nothing left");
+    }
+
+    #[test]
+    fn a_file_that_came_to_be_meanwhile_stays() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("out");
+        let making = part(&path, Existing::Refuse).expect("made");
+        fs::write(&path, "somebody's").expect("written");
+        assert_eq!(making.keep().expect_err("refused").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).expect("there"), b"somebody's");
+        assert!(dir.path().join("out.part").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_links_and_lead_nowhere_else() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        fs::write(&real, "old").expect("written");
+        std::os::unix::fs::symlink(&real, &link).expect("linked");
+        assert!(plan(&link, Existing::Refuse).is_err());
+        let mut making = part(&link, Existing::Overwrite).expect("made");
+        making.file.write_all(b"new").expect("written");
+        making.keep().expect("renamed");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&real).expect("there"), b"new");
+        let dangling = dir.path().join("dangling");
+        std::os::unix::fs::symlink(dir.path().join("absent"), &dangling).expect("linked");
+        assert!(plan(&dangling, Existing::Overwrite).is_err_and(|f| f.status() == 2));
+        // A link with the name of the file in the making would lead the data elsewhere.
+        std::os::unix::fs::symlink(&real, dir.path().join("x.part")).expect("linked");
+        assert!(part(&dir.path().join("x"), Existing::Overwrite).is_err_and(|f| f.status() == 2));
+        assert_eq!(fs::read(&real).expect("there"), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_written_directly_and_directories_not_at_all() {
+        let null = PathBuf::from("/dev/null");
+        assert_eq!(plan(&null, Existing::Refuse), Ok(Plan::Direct(null)));
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(plan(dir.path(), Existing::Overwrite).is_err_and(|f| f.status() == 2));
+    }
+}

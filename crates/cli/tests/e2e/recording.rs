@@ -1,0 +1,73 @@
+//! Files of `send`: recordings and the report never replace anything unasked, and a journal is its
+//! owner's.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use crate::network::{Place, recv, send};
+use crate::program::run;
+
+#[test]
+fn one_file_is_not_named_twice() {
+    let place = Place::new();
+    let (data, new) = (place.write("data", "precious"), place.file("new"));
+    let link = place.file("link");
+    std::os::unix::fs::symlink(&data, &link).expect("linked");
+    for args in [
+        vec!["-f", &data, "--pcap", &data],
+        vec!["-f", &data, "--journal", &link],
+        vec!["-f", &link, "--report", &data],
+        vec!["--pcap", &new, "--journal", &new],
+        vec!["--pcap", &new, "--report", &new],
+    ] {
+        for overwrite in [&[][..], &["--overwrite"]] {
+            let refused = run([&["send", "127.0.0.1:9"], &args[..], overwrite].concat());
+            assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", refused.stderr);
+            assert!(refused.stderr.contains("name this file"), "{}", refused.stderr);
+        }
+    }
+    assert_eq!(std::fs::read(&data).expect("there"), b"precious");
+    assert!(!std::path::Path::new(&new).exists());
+}
+
+#[test]
+fn standard_input_is_a_file_too() {
+    let place = Place::new();
+    let data = place.write("data", "precious");
+    let input = std::fs::File::open(&data).expect("there");
+    let refused = send("127.0.0.1:9", &["-f", "-", "--pcap", &data, "--overwrite"], input.into()).end();
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+    assert_eq!(std::fs::read(&data).expect("there"), b"precious");
+}
+
+#[test]
+fn recordings_replace_nothing_unasked_and_a_journal_is_private() {
+    let place = Place::new();
+    let files = ["journal", "pcap", "report"].map(|name| place.write(name, "of before"));
+    let [journal, pcap, report] = &files;
+    let mode = |path: &str| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    std::fs::set_permissions(journal, std::fs::Permissions::from_mode(0o644)).expect("ours");
+    for option in [["--journal", journal], ["--pcap", pcap], ["--report", report]] {
+        let refused = run([&["send", "127.0.0.1:9"], &option[..]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains("exists already"), "{}", refused.stderr);
+    }
+    for file in &files {
+        assert_eq!(std::fs::read(file).expect("there"), b"of before");
+    }
+    let new = place.file("new");
+    for args in [
+        vec!["--journal", journal, "--pcap", pcap, "--report", report, "--overwrite"],
+        vec!["--journal", &new],
+    ] {
+        let (receiver, address) = recv(&["-1"]);
+        send(&address, &[&["-n", "20kB"], &args[..]].concat(), Stdio::null()).succeed();
+        receiver.succeed();
+    }
+    assert_eq!((mode(journal), mode(&new)), (0o600, 0o600));
+    for journal in [journal, &new] {
+        assert_eq!(run(["replay", journal]).status.code(), Some(0));
+    }
+    assert!(std::fs::read_to_string(report).expect("there").starts_with("<!doctype html>"));
+    assert!(std::fs::read(pcap).expect("there").starts_with(&[0x4D, 0x3C, 0xB2, 0xA1]));
+}
