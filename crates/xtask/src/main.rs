@@ -11,6 +11,7 @@ mod ci;
 mod compliance;
 mod dependencies;
 mod files;
+mod hostile;
 mod instructions;
 mod licence;
 mod measure;
@@ -30,6 +31,8 @@ Usage: cargo xtask COMMAND
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences and duplicate versions against deny.toml
   files         rules on the files under version control
+  hostile [--binary PATH] [--short] [--markdown FILE] [NAME...]
+                attacks on running programs, each beside an honest transfer
   instructions  what the core costs for each data packet, against what is recorded [--write]
   measure bernoulli [--seconds N]
                 rate and loss event rate of the built command under random loss, in real time (240 s)
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         ["compliance", "--json"] => compliance::json(),
         ["dependencies"] => dependencies::check(),
         ["files"] => files::check(),
+        ["hostile", arguments @ ..] => hostile::from_arguments(arguments),
         ["instructions"] => instructions::check(),
         ["instructions", "--write"] => instructions::write(),
         ["measure", "bernoulli"] => measure::bernoulli(240),
