@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::program::{Program, SOON, Stream};
 
 /// Cases that mostly wait and run side by side.
-const SIDE_BY_SIDE: usize = 6;
+const SIDE_BY_SIDE: usize = 8;
 
 /// Length of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +84,9 @@ impl Bench {
 /// When a case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// Alone: it needs the processors.
+    /// One after another: it needs the processors.
     Busy,
-    /// Beside others: it mostly waits.
+    /// Beside all others: it mostly waits.
     Waiting,
 }
 
@@ -190,12 +190,10 @@ pub(crate) fn run(bench: &Bench, cases: &[&Case]) -> Vec<Tried> {
     let of = |load: Load| -> Vec<usize> {
         (0..).zip(cases).filter(|(_, case)| case.load == load).map(|(index, _)| index).collect()
     };
-    for index in of(Load::Busy) {
-        do_one(index);
-    }
     let waiting = of(Load::Waiting);
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
+        scope.spawn(|| of(Load::Busy).into_iter().for_each(do_one));
         for _ in 0..SIDE_BY_SIDE.min(waiting.len()) {
             scope.spawn(|| {
                 while let Some(index) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) {

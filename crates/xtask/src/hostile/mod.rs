@@ -6,11 +6,14 @@
 //! programs can be put to the same test: `--binary`.
 
 mod engine;
+mod faults;
 mod files;
 mod honest;
 mod icmp;
 mod namespace;
+mod path;
 mod program;
+mod session;
 mod stranger;
 
 use std::fs;
@@ -21,8 +24,17 @@ use namespace::Entered;
 
 use crate::{Outcome, cargo, root};
 
+/// Cases that share a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    All,
+    Attacks,
+    Faults,
+}
+
 /// What was asked for.
 struct Wish {
+    group: Group,
     binary: Option<PathBuf>,
     form: Form,
     markdown: Option<PathBuf>,
@@ -31,7 +43,13 @@ struct Wish {
 
 impl Wish {
     fn parse(arguments: &[&str]) -> Result<Self, String> {
-        let mut wish = Self { binary: None, form: Form::Long, markdown: None, names: Vec::new() };
+        let (group, arguments) = match arguments {
+            ["all", rest @ ..] => (Group::All, rest),
+            ["attacks", rest @ ..] => (Group::Attacks, rest),
+            ["faults", rest @ ..] => (Group::Faults, rest),
+            rest => (Group::Attacks, rest),
+        };
+        let mut wish = Self { group, binary: None, form: Form::Long, markdown: None, names: Vec::new() };
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("{word} needs a value"));
@@ -67,27 +85,42 @@ pub(crate) fn from_arguments(arguments: &[&str]) -> Outcome {
     let mut bench =
         Bench { binary, directory, form: wish.form, place, undisturbed: std::time::Duration::ZERO };
     bench.undisturbed = honest::undisturbed(&bench)?;
-    let outcome = attacks(&bench, &wish);
+    let outcome = tables(&bench, &wish);
     if place == engine::Place::Machine {
         let _ = fs::remove_dir_all(&bench.directory);
     }
     outcome
 }
 
-fn attacks(bench: &Bench, wish: &Wish) -> Outcome {
-    let all: Vec<&Case> = icmp::CASES.iter().chain(&files::CASES).collect();
-    let chosen: Vec<&Case> = all
-        .into_iter()
-        .filter(|case| bench.form == Form::Long || case.least == Form::Short)
-        .filter(|case| {
-            wish.names.is_empty() || wish.names.iter().any(|name| case.name.starts_with(name.as_str()))
-        })
-        .collect();
-    let results = engine::run(bench, &chosen);
-    let table = engine::table(["attack", "sent", "what happened", "honest transfer"], &results);
-    println!("{table}");
+/// Runs the cases of the group and prints their tables.
+fn tables(bench: &Bench, wish: &Wish) -> Outcome {
+    let chosen = |case: &&Case| {
+        let named = wish.names.iter().any(|name| case.name.starts_with(name.as_str()));
+        (bench.form == Form::Long || case.least == Form::Short) && (wish.names.is_empty() || named)
+    };
+    let (attacks, faults) = match wish.group {
+        Group::All => (attacks(), faults::CASES.iter().collect()),
+        Group::Attacks => (attacks(), Vec::new()),
+        Group::Faults => (Vec::new(), faults::CASES.iter().collect()),
+    };
+    let attacks: Vec<&Case> = attacks.into_iter().filter(chosen).collect();
+    let faults: Vec<&Case> = faults.into_iter().filter(chosen).collect();
+    if attacks.is_empty() && faults.is_empty() {
+        return Err(format!("no case is called {}", wish.names.join(" or ")));
+    }
+    let results = engine::run(bench, &[attacks.as_slice(), faults.as_slice()].concat());
+    let (of_attacks, of_faults) = results.split_at(attacks.len());
+    let mut text = String::new();
+    if !of_attacks.is_empty() {
+        text.push_str(&engine::table(["attack", "sent", "what happened", "honest transfer"], of_attacks));
+    }
+    if !of_faults.is_empty() {
+        text.push_str(if text.is_empty() { "" } else { "\n" });
+        text.push_str(&engine::table(["fault", "what was done", "ends", "what is left"], of_faults));
+    }
+    println!("{text}");
     if let Some(path) = &wish.markdown {
-        fs::write(path, &table).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::write(path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     let failed = engine::failed(&results);
     if failed.is_empty() {
@@ -96,6 +129,11 @@ fn attacks(bench: &Bench, wish: &Wish) -> Outcome {
     } else {
         Err(format!("{} of {} cases fail: {}", failed.len(), results.len(), failed.join(", ")))
     }
+}
+
+/// All attacks.
+fn attacks() -> Vec<&'static Case> {
+    icmp::CASES.iter().chain(&files::CASES).collect()
 }
 
 /// Builds the command and gives its path.
