@@ -5,6 +5,7 @@
 //! another network. A case needs no option of the program that the program does not name in its help, so that older
 //! programs can be put to the same test: `--binary`.
 
+mod access;
 mod engine;
 mod faults;
 mod files;
@@ -15,6 +16,7 @@ mod path;
 mod program;
 mod session;
 mod stranger;
+mod strangers;
 
 use std::fs;
 use std::path::PathBuf;
@@ -133,7 +135,7 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    icmp::CASES.iter().chain(&files::CASES).collect()
+    icmp::CASES.iter().chain(&strangers::CASES).chain(&access::CASES).chain(&files::CASES).collect()
 }
 
 /// Builds the command and gives its path.
