@@ -53,6 +53,10 @@ pub(crate) struct Bench {
     pub(crate) place: Place,
     /// Time of an honest transfer that nobody disturbs.
     pub(crate) undisturbed: Duration,
+    /// Forged ICMP messages of `hostile icmp`, all versions and ends together.
+    pub(crate) messages: u64,
+    /// Time of `hostile soak`.
+    pub(crate) soak: Duration,
 }
 
 impl Bench {
@@ -131,6 +135,8 @@ pub(crate) struct Row {
     pub(crate) seen: String,
     /// What happened to an honest transfer.
     pub(crate) honest: String,
+    /// A table of its own, in Markdown.
+    pub(crate) details: String,
     failures: Vec<String>,
     skipped: Option<String>,
 }
@@ -159,6 +165,11 @@ impl Row {
         if !held {
             self.failures.push(bar.into());
         }
+    }
+
+    /// True if no bar has failed.
+    pub(crate) const fn holds(&self) -> bool {
+        self.failures.is_empty()
     }
 
     fn verdict(&self) -> String {
@@ -233,6 +244,9 @@ pub(crate) fn table(columns: [&str; 4], results: &[Tried]) -> String {
         // Writing to a String does not fail.
         let _ = writeln!(text, "| {name} | {finding} | {} |", cells.join(" | "));
     }
+    for result in results.iter().filter(|result| !result.row.details.is_empty()) {
+        let _ = write!(text, "\n{}", result.row.details);
+    }
     text
 }
 
@@ -252,6 +266,8 @@ mod tests {
             form: Form::Short,
             place: Place::Machine,
             undisturbed: Duration::ZERO,
+            messages: 0,
+            soak: Duration::ZERO,
         }
     }
 

@@ -141,8 +141,6 @@ pub(crate) struct Transfer {
     pub(crate) send: Ended,
     /// True if the file arrived as it was.
     pub(crate) equal: bool,
-    /// Standard output of the sender.
-    pub(crate) output: String,
     time: Duration,
 }
 
@@ -167,7 +165,7 @@ pub(crate) fn finish(sender: &Program, send: Ended, time: Duration, file: &Path,
     while !equal(file, arrived) && begin.elapsed() < Duration::from_secs(4) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    Transfer { equal: equal(file, arrived), send, output: sender.output(), time }
+    Transfer { equal: equal(file, arrived), send, time }
 }
 
 impl Transfer {

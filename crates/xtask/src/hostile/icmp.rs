@@ -81,7 +81,7 @@ const MTU: u16 = 68;
 const PER_SECOND: u64 = 2_000;
 /// The documented floor of datagrams (docs/security.md): 1200 bytes of DCCP, of which the header and options of a data
 /// packet take up to 48.
-const LEAST_DATAGRAM: u64 = 1200 - 48;
+pub(crate) const LEAST_DATAGRAM: u64 = 1200 - 48;
 
 /// The end that the messages go to.
 #[derive(Clone, Copy, PartialEq, Eq)]

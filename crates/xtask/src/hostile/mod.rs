@@ -12,7 +12,9 @@ mod files;
 mod honest;
 mod icmp;
 mod namespace;
+mod onpath;
 mod path;
+mod peers;
 mod program;
 mod session;
 mod stranger;
@@ -135,7 +137,9 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    icmp::CASES.iter().chain(&strangers::CASES).chain(&access::CASES).chain(&files::CASES).collect()
+    let groups: [&'static [Case]; 6] =
+        [&icmp::CASES, &strangers::CASES, &access::CASES, &peers::CASES, &onpath::CASES, &files::CASES];
+    groups.into_iter().flatten().collect()
 }
 
 /// Builds the command and gives its path.

@@ -1,6 +1,6 @@
 //! A path between two programs on which somebody sits: it sees, changes, repeats, adds and swallows datagrams.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -137,9 +137,4 @@ pub(crate) fn with_options<'a>(
     }
     space.extend(list.padded());
     emit(&Packet { options: &space, ..*packet })
-}
-
-/// A socket for packets that go around the path.
-pub(crate) fn stray() -> Result<UdpSocket, String> {
-    socket("127.0.0.1")
 }

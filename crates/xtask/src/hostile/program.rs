@@ -29,8 +29,6 @@ pub(crate) enum Stream {
     Own,
     /// A pipe whose other end the case holds.
     Pipe,
-    /// An open file.
-    File(File),
 }
 
 impl Program {
@@ -49,12 +47,10 @@ impl Program {
         let stdin = match input {
             Stream::Own => Stdio::null(),
             Stream::Pipe => Stdio::piped(),
-            Stream::File(file) => file.into(),
         };
         let stdout = match output {
             Stream::Own => create(&out)?.into(),
             Stream::Pipe => Stdio::piped(),
-            Stream::File(file) => file.into(),
         };
         let child = Command::new(binary)
             .args(arguments)

@@ -8,11 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use tfrc_dccp::wire::{Header, PacketType, Reset, ResetCode, SeqAck, Sequence};
+use tfrc_dccp::wire::{Header, Reset, ResetCode, SeqAck, Sequence};
 
 use super::engine::{Bench, Case, Load, Row};
 use super::honest::{self, Listening, Plan};
-use super::path::parse;
 use super::program::{Program, SOON, Stream};
 use super::stranger::{Noise, PORT, Stranger, pace, packet, request, socket};
 
@@ -352,11 +351,6 @@ fn linger_hold(bench: &Bench, directory: &Path) -> Result<Row, String> {
     row.bar(held <= Duration::from_secs(6), "it ends within 6 s");
     transfer.judge(bench, &mut row);
     Ok(row)
-}
-
-/// True if a datagram is a packet of this type.
-pub(crate) fn is(bytes: &[u8], kind: PacketType) -> bool {
-    parse(bytes).is_some_and(|packet| packet.header.kind() == kind)
 }
 
 /// Bytes of a file.
