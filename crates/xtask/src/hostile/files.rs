@@ -35,7 +35,7 @@ fn second_recv(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let second = ["recv", "--bind", "127.0.0.1", "-p", &port, "-o", &output, "-1"];
     let second = bench.run(directory, "second", &second)?.end(SOON);
     let ended = sender.end(Duration::from_secs(30));
-    let transfer = honest::finish(&sender, ended, begin.elapsed(), &file, &receiver.file);
+    let transfer = honest::finish(ended, begin.elapsed(), &file, &receiver.file);
     let mut row = Row::new("the command of `recv` once more after a second");
     row.saw(format!("second: {}, “{}”", second.how, second.last));
     row.bar(!second.is(0), "the second start fails");

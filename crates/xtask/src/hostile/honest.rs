@@ -156,11 +156,11 @@ pub(crate) fn transfer(
     let begin = Instant::now();
     let mut sender = send(bench, directory, to, &file, plan)?;
     let end = sender.end(PATIENCE);
-    Ok(finish(&sender, end, begin.elapsed(), &file, arrived))
+    Ok(finish(end, begin.elapsed(), &file, arrived))
 }
 
 /// Looks at what a sender that has ended left at the receiver, which may still be writing.
-pub(crate) fn finish(sender: &Program, send: Ended, time: Duration, file: &Path, arrived: &Path) -> Transfer {
+pub(crate) fn finish(send: Ended, time: Duration, file: &Path, arrived: &Path) -> Transfer {
     let begin = Instant::now();
     while !equal(file, arrived) && begin.elapsed() < Duration::from_secs(4) {
         std::thread::sleep(Duration::from_millis(50));

@@ -245,7 +245,7 @@ fn at(bench: &Bench, directory: &Path, end: End, address: &str) -> Result<Row, S
         "{sent} messages of {} kinds, {PER_SECOND}/s, right ports, no number",
         forger.kinds().len()
     ));
-    let transfer = honest::finish(&sender, ended, time, &file, &receiver.file);
+    let transfer = honest::finish(ended, time, &file, &receiver.file);
     transfer.judge_against(Duration::from_secs_f64(bits(plan.bytes) / 5e6), &mut row);
     let name = if end == End::Sender { "sender" } else { "receiver" };
     if end == End::Sender {

@@ -17,11 +17,14 @@ mod path;
 mod peers;
 mod program;
 mod session;
+mod soak;
 mod stranger;
 mod strangers;
+mod veth;
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use engine::{Bench, Case, Form};
 use namespace::Entered;
@@ -34,6 +37,8 @@ enum Group {
     All,
     Attacks,
     Faults,
+    Icmp,
+    Soak,
 }
 
 /// What was asked for.
@@ -42,6 +47,8 @@ struct Wish {
     binary: Option<PathBuf>,
     form: Form,
     markdown: Option<PathBuf>,
+    messages: Option<u64>,
+    soak: Option<Duration>,
     names: Vec<String>,
 }
 
@@ -51,15 +58,34 @@ impl Wish {
             ["all", rest @ ..] => (Group::All, rest),
             ["attacks", rest @ ..] => (Group::Attacks, rest),
             ["faults", rest @ ..] => (Group::Faults, rest),
+            ["icmp", rest @ ..] => (Group::Icmp, rest),
+            ["soak", rest @ ..] => (Group::Soak, rest),
             rest => (Group::Attacks, rest),
         };
-        let mut wish = Self { group, binary: None, form: Form::Long, markdown: None, names: Vec::new() };
+        let mut wish = Self {
+            group,
+            binary: None,
+            form: Form::Long,
+            markdown: None,
+            messages: None,
+            soak: None,
+            names: Vec::new(),
+        };
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("{word} needs a value"));
             match *word {
                 "--binary" => wish.binary = Some(PathBuf::from(value()?)),
                 "--markdown" => wish.markdown = Some(PathBuf::from(value()?)),
+                "--count" => {
+                    let count = value()?;
+                    wish.messages =
+                        Some(count.parse().map_err(|_| format!("--count {count}: not a number"))?);
+                }
+                "--time" => {
+                    let time = value()?.parse::<tfrc_units::Duration>();
+                    wish.soak = Some(time.map_err(|error| format!("--time: {error}"))?.into());
+                }
                 "--short" => wish.form = Form::Short,
                 option if option.starts_with('-') => {
                     return Err(format!("{option}: not an option of hostile"));
@@ -86,8 +112,15 @@ pub(crate) fn from_arguments(arguments: &[&str]) -> Outcome {
         Entered::Done(_) => return Err("some rows fail".to_owned()),
         Entered::Here(place, directory) => (place, directory),
     };
-    let mut bench =
-        Bench { binary, directory, form: wish.form, place, undisturbed: std::time::Duration::ZERO };
+    let mut bench = Bench {
+        binary,
+        directory,
+        form: wish.form,
+        place,
+        undisturbed: Duration::ZERO,
+        messages: wish.messages.unwrap_or(wish.form.choose(1_000_000, 40_000)),
+        soak: wish.soak.unwrap_or(wish.form.choose(Duration::from_secs(3600), Duration::from_secs(16))),
+    };
     bench.undisturbed = honest::undisturbed(&bench)?;
     let outcome = tables(&bench, &wish);
     if place == engine::Place::Machine {
@@ -103,9 +136,14 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
         (bench.form == Form::Long || case.least == Form::Short) && (wish.names.is_empty() || named)
     };
     let (attacks, faults) = match wish.group {
-        Group::All => (attacks(), faults::CASES.iter().collect()),
+        Group::All => {
+            let all = attacks().into_iter().chain(&veth::CASES).chain(&soak::CASES);
+            (all.collect(), faults::CASES.iter().collect())
+        }
         Group::Attacks => (attacks(), Vec::new()),
         Group::Faults => (Vec::new(), faults::CASES.iter().collect()),
+        Group::Icmp => (veth::CASES.iter().collect(), Vec::new()),
+        Group::Soak => (soak::CASES.iter().collect(), Vec::new()),
     };
     let attacks: Vec<&Case> = attacks.into_iter().filter(chosen).collect();
     let faults: Vec<&Case> = faults.into_iter().filter(chosen).collect();
@@ -140,6 +178,16 @@ fn attacks() -> Vec<&'static Case> {
     let groups: [&'static [Case]; 6] =
         [&icmp::CASES, &strangers::CASES, &access::CASES, &peers::CASES, &onpath::CASES, &files::CASES];
     groups.into_iter().flatten().collect()
+}
+
+/// The short form of all groups, a check of `cargo xtask ci`.
+pub(crate) fn check() -> Outcome {
+    from_arguments(&["all", "--short"])
+}
+
+/// Runs an attacker of another namespace.
+pub(crate) fn attacker(arguments: &[&str]) -> Outcome {
+    veth::attacker(arguments)
 }
 
 /// Builds the command and gives its path.

@@ -118,7 +118,10 @@ fn judge(row: &mut Row, name: &str, samples: &[Sample], of: fn(&Sample) -> Look)
     let mean = |part: &[Sample]| part.iter().map(|s| of(s).memory_kb as f64).sum::<f64>() / part.len() as f64;
     let (early, late) = (mean(part(1)), mean(part(3)));
     row.saw(format!("{name}: RSS {early:.0} → {late:.0} kB"));
-    row.bar(late <= early * FLAT, format!("{name}: memory grows by at most 5 % from the second to the last quarter"));
+    row.bar(
+        late <= early * FLAT,
+        format!("{name}: memory grows by at most 5 % from the second to the last quarter"),
+    );
     let most = |part: &[Sample]| part.iter().map(|s| of(s).descriptors).max().unwrap_or_default();
     row.bar(most(part(3)) <= most(part(1)) + 4, format!("{name}: descriptors flat"));
     if let (Some(first), Some(last)) = (samples.first(), samples.last()) {
@@ -158,7 +161,13 @@ mod tests {
         (0..16)
             .map(|n| {
                 let look = Look { memory_kb: memory(n), descriptors: 17, log: u64::from(n) * 100 };
-                Sample { at: Duration::from_secs(u64::from(n)), recv: look, link: look, honest: n, strangers: n }
+                Sample {
+                    at: Duration::from_secs(u64::from(n)),
+                    recv: look,
+                    link: look,
+                    honest: n,
+                    strangers: n,
+                }
             })
             .collect()
     }

@@ -19,7 +19,11 @@ pub(crate) const CASES: [Case; 2] = [
         transfer(bench, directory, &Family { name: "4", near: "192.0.2.1", far: "192.0.2.2", bits: "24" })
     }),
     Case::new("veth-icmp6", "H1", Load::Busy, |bench, directory| {
-        transfer(bench, directory, &Family { name: "6", near: "2001:db8:7::1", far: "2001:db8:7::2", bits: "64" })
+        transfer(
+            bench,
+            directory,
+            &Family { name: "6", near: "2001:db8:7::1", far: "2001:db8:7::2", bits: "64" },
+        )
     }),
 ];
 
@@ -60,7 +64,8 @@ impl Beyond {
             thread::sleep(Duration::from_millis(5));
         }
         let (near, far) = (format!("near{}", family.name), format!("far{}", family.name));
-        let (here, there) = (format!("{}/{}", family.near, family.bits), format!("{}/{}", family.far, family.bits));
+        let (here, there) =
+            (format!("{}/{}", family.near, family.bits), format!("{}/{}", family.far, family.bits));
         run("ip", &["link", "add", &near, "type", "veth", "peer", "name", &far, "netns", &process])?;
         // Only IPv6 knows duplicate address detection, whose wait nobody needs here.
         let nodad: &[&str] = if family.name == "6" { &["nodad"] } else { &[] };
@@ -83,7 +88,13 @@ impl Beyond {
     }
 
     /// Starts a program there.
-    fn start(&self, directory: &Path, label: &str, binary: &Path, arguments: &[&str]) -> Result<Program, String> {
+    fn start(
+        &self,
+        directory: &Path,
+        label: &str,
+        binary: &Path,
+        arguments: &[&str],
+    ) -> Result<Program, String> {
         let (enter, binary) = (self.enter(), binary.to_string_lossy());
         let words = [enter.each_ref().map(String::as_str).as_slice(), &[&binary], arguments].concat();
         Program::start(Path::new("nsenter"), directory, label, &words, Stream::Own, Stream::Own)
@@ -138,12 +149,15 @@ fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<Row, Str
     ));
     let summary: serde_json::Value = serde_json::from_str(&sender.output()).unwrap_or_default();
     let longest = summary["max_datagram_bytes"].as_u64().unwrap_or_default();
-    row.saw(format!("datagrams of {longest} bytes, {} lost of {}", summary["lost_packets"], summary["sent_packets"]));
+    row.saw(format!(
+        "datagrams of {longest} bytes, {} lost of {}",
+        summary["lost_packets"], summary["sent_packets"]
+    ));
     row.saw(format!("receiver {}", received.how));
     row.bar(attack.is(0), format!("the attacker beyond sends its messages ({} {})", attack.how, attack.last));
     row.bar(longest >= LEAST_DATAGRAM, format!("datagrams of at least {LEAST_DATAGRAM} bytes"));
     row.bar(received.is(0), format!("receiver: exit 0 ({})", received.last));
-    let transfer = honest::finish(&sender, ended, time, &source, &file);
+    let transfer = honest::finish(ended, time, &source, &file);
     transfer.judge_against(Duration::from_secs(seconds), &mut row);
     Ok(row)
 }
