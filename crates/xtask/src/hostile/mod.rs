@@ -83,8 +83,9 @@ impl Wish {
                         Some(count.parse().map_err(|_| format!("--count {count}: not a number"))?);
                 }
                 "--time" => {
-                    let time = value()?.parse::<tfrc_units::Duration>();
-                    wish.soak = Some(time.map_err(|error| format!("--time: {error}"))?.into());
+                    let time = value()?;
+                    let duration = tfrc_units::text::time(time);
+                    wish.soak = Some(duration.map_err(|error| format!("--time {time}: {error}"))?.into());
                 }
                 "--short" => wish.form = Form::Short,
                 option if option.starts_with('-') => {
