@@ -307,7 +307,7 @@ fn giant_gaps(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
     let deed = move |way, bytes: &[u8], deeds: &mut Deeds| {
         deeds.send(way, bytes);
         count += 1;
-        if let Some(packet) = parse(bytes).filter(|_| way == Way::There && count % 5 == 0) {
+        if let Some(packet) = parse(bytes).filter(|_| way == Way::There && count.is_multiple_of(5)) {
             let leap = 1_u64 << (count / 5 % 45);
             if let Some(header) = leapt(packet.header, leap.max(2_000)) {
                 deeds.send(

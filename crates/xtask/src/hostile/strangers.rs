@@ -179,16 +179,7 @@ fn guesses(noise: &mut Noise) -> Vec<u8> {
 fn churn(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let mut receiver = Listening::raw(bench, directory, "127.0.0.1", &[], Stream::Own)?;
     let mut stranger = Stranger::new("127.0.0.1", &receiver.address, 3)?;
-    // The table of connections that are over fills up first: it has 4096 places.
-    let warm = Instant::now();
-    for _ in 0..4_300 {
-        if warm.elapsed() > SOON {
-            break;
-        }
-        if let Some(id) = stranger.connect(Duration::from_millis(200))? {
-            stranger.close(id, Duration::from_millis(200));
-        }
-    }
+    warm_up(&mut stranger)?;
     let before = Before::of(&receiver.program);
     let time = bench.form.choose(15, 3);
     let (begin, mut connections) = (Instant::now(), 0_u64);
@@ -206,6 +197,20 @@ fn churn(bench: &Bench, directory: &Path) -> Result<Row, String> {
     before.compare(&receiver.program, 1_000, 4_000 * (time + 1), &mut row);
     end_receiver(&mut receiver.program, &mut row);
     Ok(row)
+}
+
+/// Connects and closes until the receiver's table of connections that are over is full: it has 4096 places.
+pub(crate) fn warm_up(stranger: &mut Stranger) -> Result<(), String> {
+    let begin = Instant::now();
+    for _ in 0..4_300 {
+        if begin.elapsed() > SOON {
+            break;
+        }
+        if let Some(id) = stranger.connect(Duration::from_millis(200))? {
+            stranger.close(id, Duration::from_millis(200));
+        }
+    }
+    Ok(())
 }
 
 /// Nobody reads the output; strangers connect, send what they may and close.
@@ -251,7 +256,8 @@ fn stalled_reader(bench: &Bench, directory: &Path) -> Result<Row, String> {
 fn squatter(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let mut row = Row::new("a stranger connects, answers Syncs and sends no data");
     let idle = bench.knows("recv", "--idle");
-    let arguments: &[&str] = if idle { &["--idle", "3s"] } else { &[] };
+    // The squatter's connection must not be the only one that FILE takes.
+    let arguments: &[&str] = if idle { &["--idle", "3s", "--append"] } else { &[] };
     let most = Duration::from_secs(if idle { 15 } else { bench.form.choose(75, 15) });
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", arguments)?;
     let mut stranger = Stranger::new("127.0.0.1", &receiver.address, 9)?;
