@@ -1,4 +1,4 @@
-//! Who may write into FILE, and whose cookies open what.
+//! Access: strangers' bytes in FILE, and cookies of others.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -41,7 +41,7 @@ pub(crate) enum Place {
     Machine,
 }
 
-/// What a case needs to run.
+/// The program under test, and where and how long cases run.
 pub(crate) struct Bench {
     /// The program under test.
     pub(crate) binary: PathBuf,
@@ -126,14 +126,14 @@ impl Case {
     }
 }
 
-/// What a case saw.
+/// The observations of a case, a row of the table.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
-    /// What was sent or done.
+    /// Column: packets sent, or the deed.
     pub(crate) sent: String,
-    /// What happened to the programs.
+    /// Column: effect on the programs.
     pub(crate) seen: String,
-    /// What happened to an honest transfer.
+    /// Column: effect on an honest transfer.
     pub(crate) honest: String,
     /// A table of its own, in Markdown.
     pub(crate) details: String,

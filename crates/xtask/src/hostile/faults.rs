@@ -259,7 +259,7 @@ fn one_kbit(bench: &Bench, directory: &Path) -> Result<Row, String> {
     Ok(row)
 }
 
-/// What stops a sender on a lossy path.
+/// Reason for which a sender on a lossy path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
     CtrlC,

@@ -23,7 +23,7 @@ pub(crate) fn free_port(address: &str) -> Result<u16, String> {
     socket.local_addr().map(|address| address.port()).map_err(|error| error.to_string())
 }
 
-/// What an honest sender sends, and how.
+/// Size, cap and arguments of an honest transfer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan<'a> {
     /// Bytes of the file.
@@ -174,7 +174,7 @@ impl Transfer {
         self.judge_against(bench.undisturbed, row);
     }
 
-    /// The same against another time than the usual one.
+    /// [`Transfer::judge`] against another time than the usual one.
     pub(crate) fn judge_against(&self, undisturbed: Duration, row: &mut Row) {
         row.honest = format!(
             "{}, bytes {}, {:.1} s ({:.1} s alone)",

@@ -11,10 +11,11 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::engine::{Bench, Case, Load, Place, Row};
 use super::honest::{self, Listening, Plan};
 use super::program::Program;
+use super::session;
 use super::stranger::pace;
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 5] = [
+pub(crate) const CASES: [Case; 6] = [
     Case::new("icmp-at-sender", "H1", Load::Busy, |bench, directory| {
         at(bench, directory, End::Sender, "127.0.0.1")
     }),
@@ -27,6 +28,7 @@ pub(crate) const CASES: [Case; 5] = [
     Case::new("icmp6-at-receiver", "H1", Load::Busy, |bench, directory| {
         at(bench, directory, End::Receiver, "::1")
     }),
+    Case::new("icmp-at-link", "H1", Load::Busy, at_link),
     Case::new("icmp-pmtu", "M7", Load::Busy, too_long),
 ];
 
@@ -259,6 +261,56 @@ fn at(bench: &Bench, directory: &Path, end: End, address: &str) -> Result<Row, S
         format!("receiver: {}", receiver.program.end(Duration::ZERO).last)
     });
     row.bar(alive || finished, format!("the process ends; messages went to the {name}"));
+    Ok(row)
+}
+
+/// All kinds of messages at every socket of `tfrc link`.
+fn at_link(bench: &Bench, directory: &Path) -> Result<Row, String> {
+    if bench.place == Place::Machine {
+        return Ok(Row::skipped("raw sockets need a network namespace"));
+    }
+    let plan = Plan { bytes: bench.form.choose(5_000_000, 1_500_000), cap: "5M", ..Plan::USUAL };
+    let receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
+    let keys = "rate = \"50Mbit/s\"\ndelay = \"1ms\"";
+    let (mut link, entrance) = session::link(bench, directory, keys, &receiver.address)?;
+    let file = honest::input(directory, plan.bytes)?;
+    let begin = Instant::now();
+    let mut sender = honest::send(bench, directory, &entrance, &file, &plan)?;
+    sender.wait_for("connected")?;
+    let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let forger = Forger::new(host, host)?;
+    let (near, ports, stop) = (port_of(&mut sender)?, link.udp_ports(), AtomicBool::new(false));
+    let (sent, ended) = thread::scope(|scope| {
+        let forging = scope.spawn(|| {
+            let (begin, mut sent) = (Instant::now(), 0);
+            // A socket towards the receiver has its port as the peer, the entrance the sender's.
+            let targets = || ports.iter().flat_map(|port| [(*port, near), (*port, receiver.port)]);
+            for kind in KINDS_4.iter().cycle() {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                for (from, to) in targets() {
+                    forger.send(*kind, from, to);
+                    sent += 1;
+                }
+                pace(begin, sent, PER_SECOND);
+            }
+            sent
+        });
+        let ended = sender.end(Duration::from_secs(40));
+        stop.store(true, Ordering::Relaxed);
+        (forging.join().unwrap_or_default(), ended)
+    });
+    let mut row =
+        Row::new(format!("{sent} messages of {} kinds at the sockets of `tfrc link`", KINDS_4.len()));
+    row.saw(if link.runs() {
+        "link runs".to_owned()
+    } else {
+        format!("link: {}", link.end(Duration::ZERO).last)
+    });
+    row.bar(link.runs(), "the link runs on");
+    let transfer = honest::finish(ended, begin.elapsed(), &file, &receiver.file);
+    transfer.judge_against(Duration::from_secs_f64(bits(plan.bytes) / 5e6), &mut row);
     Ok(row)
 }
 

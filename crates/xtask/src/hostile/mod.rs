@@ -41,7 +41,7 @@ enum Group {
     Soak,
 }
 
-/// What was asked for.
+/// The parsed command line.
 struct Wish {
     group: Group,
     binary: Option<PathBuf>,

@@ -34,15 +34,19 @@ pub(crate) fn enter() -> Result<Entered, String> {
         let directory = PathBuf::from(directory);
         furnish(&directory)?;
         // The other end of standard input is the process outside.
-        std::thread::spawn(|| {
+        let left = directory.clone();
+        std::thread::spawn(move || {
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            // The mount goes with the namespace; the empty directory below it would stay.
+            let _ = run("umount", &["--lazy", &left.to_string_lossy()]);
+            let _ = fs::remove_dir(&left);
             exit(130);
         });
         return Ok(Entered::Here(Place::Own, directory));
     }
     let directory = std::env::temp_dir().join(format!("tfrc-hostile-{}", std::process::id()));
     fs::create_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    if let Err(why) = possible() {
+    if let Err(why) = possible(&directory) {
         eprintln!("no namespaces of its own ({why}): some cases are skipped");
         return Ok(Entered::Here(Place::Machine, directory));
     }
@@ -75,9 +79,13 @@ fn unshare() -> Command {
     command
 }
 
-fn possible() -> Result<(), String> {
+/// Tries what [`furnish`] and the cases do: a network, a mount, a veth pair.
+fn possible(directory: &Path) -> Result<(), String> {
+    let trial =
+        "ip link set lo up && mount -t tmpfs tmpfs \"$1\" && ip link add near type veth peer name far";
     let tried = unshare()
-        .args(["ip", "link", "set", "lo", "up"])
+        .args(["sh", "-c", trial, "sh"])
+        .arg(directory)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("unshare: {error}"))?;

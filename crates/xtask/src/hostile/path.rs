@@ -19,7 +19,7 @@ pub(crate) enum Way {
     There,
 }
 
-/// What the path does after it saw a datagram.
+/// The path's actions after a datagram.
 #[derive(Debug, Default)]
 pub(crate) struct Deeds {
     out: Vec<(Way, Vec<u8>)>,

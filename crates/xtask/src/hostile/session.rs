@@ -19,20 +19,20 @@ pub(crate) struct Session {
     pub(crate) sender: Program,
     /// The network between them, if the session has one.
     pub(crate) link: Option<Program>,
-    /// What is sent.
+    /// The file that is sent.
     pub(crate) source: PathBuf,
     /// FILE of the receiver.
     pub(crate) file: PathBuf,
 }
 
-/// What has to be left of FILE.
+/// The bar on FILE and FILE.part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
     /// Nothing is asked.
     Anything,
     /// FILE after exit 0, FILE.part after anything else; what is there is the beginning of the source.
     AsStatus,
-    /// The same where the network loses some: only the names are checked.
+    /// [`Kept::AsStatus`] where the network loses some: only the names are checked.
     AsStatusWithLosses,
     /// FILE.part, the beginning of the source.
     Part,
@@ -40,13 +40,13 @@ pub(crate) enum Kept {
     Whole,
 }
 
-/// What both ends have to say.
+/// The bars on both ends.
 pub(crate) struct Bars<'a> {
     /// Exit statuses of the sender that are right; none: not looked at.
     pub(crate) sender: &'a [i32],
     /// Exit statuses of the receiver that are right; none: not looked at.
     pub(crate) receiver: &'a [i32],
-    /// What has to be left.
+    /// The bar on the files.
     pub(crate) kept: Kept,
 }
 
@@ -91,7 +91,7 @@ impl Session {
         Self::to(bench, directory, plan, keys, &output, Stream::Own)
     }
 
-    /// The same with another output of the receiver.
+    /// [`Session::start`] with another output of the receiver.
     pub(crate) fn to(
         bench: &Bench,
         directory: &Path,

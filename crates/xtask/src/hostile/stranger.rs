@@ -130,7 +130,7 @@ impl Stranger {
         self.endpoint.handle_timeout(self.now());
         let mut out = Vec::new();
         while let Some(to) = self.endpoint.poll_transmit(self.now(), &mut out) {
-            // What does not fit into the socket's buffer is lost, as on a network.
+            // A full socket buffer loses the datagram, as a network may.
             let _ = self.socket.send_to(&out, to.remote);
         }
         while self.endpoint.poll_event().is_some() {}

@@ -40,7 +40,7 @@ const DESCRIPTORS: usize = 32;
 /// Bytes of log that a flood may cost.
 const LOG: u64 = 4_000;
 
-/// What a receiver looked like.
+/// Memory and log of a receiver before an attack.
 pub(crate) struct Before {
     memory_kb: u64,
     log: u64,

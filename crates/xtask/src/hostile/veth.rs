@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::engine::{Bench, Case, Load, Place, Row};
+use super::engine::{Bench, Case, Form, Load, Place, Row};
 use super::honest::{self, Plan};
 use super::icmp::{Forger, LEAST_DATAGRAM, port_of};
 use super::namespace::run;
@@ -111,7 +111,9 @@ impl Drop for Beyond {
 /// A transfer between the namespaces, with an attacker at each end.
 fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<Row, String> {
     if bench.place == Place::Machine {
-        return Ok(Row::skipped("a veth pair needs network namespaces"));
+        let mut row = Row::skipped("a veth pair needs network namespaces");
+        row.bar(bench.form == Form::Short, "only the short form may leave this out");
+        return Ok(row);
     }
     // Half of the messages for each IP version, half of those at each end.
     let each = bench.messages / 4;
