@@ -172,6 +172,15 @@ impl Row {
         self.failures.is_empty()
     }
 
+    /// The row without the path of its directory, which differs from run to run.
+    fn without(mut self, path: &str) -> Self {
+        let Self { sent, seen, honest, failures, .. } = &mut self;
+        for text in [sent, seen, honest].into_iter().chain(failures) {
+            *text = text.replace(path, "");
+        }
+        self
+    }
+
     fn verdict(&self) -> String {
         match (&self.skipped, self.failures.as_slice()) {
             (Some(why), []) => format!("skipped: {why}"),
@@ -225,7 +234,8 @@ fn run_one(bench: &Bench, case: &Case) -> Row {
     let row = fs::create_dir_all(&directory)
         .map_err(|error| error.to_string())
         .and_then(|()| (case.run)(bench, &directory))
-        .unwrap_or_else(|why| Row { failures: vec![why], ..Row::new("") });
+        .unwrap_or_else(|why| Row { failures: vec![why], ..Row::new("") })
+        .without(&format!("{}/", directory.display()));
     let verdict = row.verdict();
     eprintln!("{:>6.1} s  {:<22} {verdict}", begin.elapsed().as_secs_f64(), case.name);
     row

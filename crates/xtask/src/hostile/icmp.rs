@@ -28,7 +28,7 @@ pub(crate) const CASES: [Case; 6] = [
     Case::new("icmp6-at-receiver", "H1", Load::Busy, |bench, directory| {
         at(bench, directory, End::Receiver, "::1")
     }),
-    Case::new("icmp-at-link", "H1", Load::Busy, at_link),
+    Case::new("icmp-at-link", "-", Load::Busy, at_link),
     Case::new("icmp-pmtu", "M7", Load::Busy, too_long),
 ];
 
