@@ -83,9 +83,7 @@ impl Wish {
                         Some(count.parse().map_err(|_| format!("--count {count}: not a number"))?);
                 }
                 "--time" => {
-                    let time = value()?;
-                    let duration = tfrc_units::text::time(time);
-                    wish.soak = Some(duration.map_err(|error| format!("--time {time}: {error}"))?.into());
+                    wish.soak = Some(time(value()?)?);
                 }
                 "--short" => wish.form = Form::Short,
                 option if option.starts_with('-') => {
@@ -96,6 +94,11 @@ impl Wish {
         }
         Ok(wish)
     }
+}
+
+/// A time of the command line.
+fn time(text: &str) -> Result<Duration, String> {
+    tfrc_units::text::time(text).map(Duration::from).map_err(|error| format!("--time {text}: {error}"))
 }
 
 /// Runs `cargo xtask hostile` with these arguments.
@@ -199,4 +202,43 @@ fn build() -> Result<PathBuf, String> {
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     Ok(root().join(target).join("debug/tfrc"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line() {
+        let wish = Wish::parse(&["soak", "--time", "1h", "--short"]).expect("right");
+        assert_eq!(
+            (wish.group, wish.form, wish.soak),
+            (Group::Soak, Form::Short, Some(Duration::from_secs(3600)))
+        );
+        let wish = Wish::parse(&["icmp", "--count", "8", "veth-icmp4"]).expect("right");
+        assert_eq!((wish.group, wish.messages), (Group::Icmp, Some(8)));
+        assert_eq!(wish.names, ["veth-icmp4"]);
+        assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
+        for wrong in [&["--time", "soon"][..], &["--count", "many"], &["--binary"], &["--long"]] {
+            assert!(Wish::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_cases_are_unique_and_short_forms_exist() {
+        let all = attacks();
+        let mut names: Vec<&str> = all
+            .iter()
+            .copied()
+            .chain(&veth::CASES)
+            .chain(&soak::CASES)
+            .chain(&faults::CASES)
+            .map(|c| c.name)
+            .collect();
+        let many = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), many);
+        assert!(faults::CASES.iter().filter(|case| case.least == Form::Short).count() > 15);
+    }
 }
