@@ -20,6 +20,9 @@ pub(crate) const PREFIX: &str = "fd00:7f7c:1::";
 /// A name of two addresses: ::1 and 127.0.0.1, in this order.
 pub(crate) const TWO_ADDRESSES: &str = "two-addresses.hostile.invalid";
 
+/// The command that starts another one with the system's reaction to signals (GNU coreutils).
+const DEFAULT_SIGNALS: [&str; 2] = ["env", "--default-signal=HUP,INT,TERM"];
+
 /// Where the run finds itself.
 pub(crate) enum Entered {
     /// Outside, and the run inside has ended with this exit status.
@@ -51,7 +54,9 @@ pub(crate) fn enter() -> Result<Entered, String> {
         return Ok(Entered::Here(Place::Machine, directory));
     }
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
+    // A run without a terminal may have been told to ignore signals, which programs under test would inherit.
     let status = unshare()
+        .args(DEFAULT_SIGNALS)
         .arg(myself)
         .args(std::env::args_os().skip(1))
         .env(INSIDE, &directory)
@@ -84,6 +89,7 @@ fn possible(directory: &Path) -> Result<(), String> {
     let trial =
         "ip link set lo up && mount -t tmpfs tmpfs \"$1\" && ip link add near type veth peer name far";
     let tried = unshare()
+        .args(DEFAULT_SIGNALS)
         .args(["sh", "-c", trial, "sh"])
         .arg(directory)
         .stdin(Stdio::null())

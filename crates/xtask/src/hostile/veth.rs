@@ -1,7 +1,7 @@
 //! Forged ICMP messages by the hundred thousand at a transfer between two network namespaces, over a veth pair.
 
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -131,7 +131,8 @@ fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<Row, Str
     let mut sender = honest::send(bench, directory, &format!("{host}:{PORT}"), &source, &plan)?;
     let near = port_of(&mut sender)?;
     // The attacker of the sender sits beyond, that of the receiver here: both kinds of messages cross the pair.
-    let myself = std::env::current_exe().map_err(|error| error.to_string())?;
+    // By this name it is found even if somebody builds it anew meanwhile.
+    let myself = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
     let (count, ports) = (each.to_string(), near.to_string());
     let words = ["hostile-attacker", "icmp", family.near, &ports, family.far, &port, &count];
     let mut attacker = beyond.start(directory, "attacker", &myself, &words)?;
