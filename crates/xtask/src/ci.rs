@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use crate::{
-    Outcome, adversary, cargo, compliance, dependencies, files, instructions, mutants, results, tools,
+    Outcome, adversary, cargo, compliance, dependencies, files, hostile, instructions, mutants, results,
+    tools,
 };
 
 /// One check.
@@ -20,7 +21,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { title: "files", work: Work::Own("files", files::check) },
@@ -47,6 +48,10 @@ const STEPS: [Step; 13] = [
     },
     Step { title: "instructions for a packet", work: Work::Own("instructions", instructions::check) },
     Step { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
+    Step {
+        title: "attacks and faults, the short form",
+        work: Work::Own("hostile all --short", hostile::check),
+    },
     Step {
         title: "three experiments of docs/results.md, by the commit's hash",
         work: Work::Own("results --check-three HEAD", results::check_head),

@@ -11,6 +11,7 @@ mod ci;
 mod compliance;
 mod dependencies;
 mod files;
+mod hostile;
 mod instructions;
 mod measure;
 mod mutants;
@@ -32,6 +33,9 @@ Usage: cargo xtask COMMAND
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences, sources and duplicate versions by cargo-deny; security advisories of a dated snapshot
   files         rules on the files under version control
+  hostile [attacks|faults|icmp|soak|all] [--short] [--binary PATH] [--markdown FILE] [--count N] [--time TIME] [NAME...]
+                attacks on the built command beside an honest transfer (the default); faults at either end; forged ICMP
+                over a veth pair (--count, 1,000,000); strangers coming and going (--time, 1h)
   instructions  what the core costs for each data packet, against what is recorded [--write]
   measure bernoulli [--seconds N]
                 rate and loss event rate of the built command under random loss, in real time (240 s)
@@ -60,6 +64,8 @@ fn main() -> ExitCode {
         ["compliance", "--json"] => compliance::json(),
         ["dependencies"] => dependencies::check(),
         ["files"] => files::check(),
+        ["hostile", arguments @ ..] => hostile::from_arguments(arguments),
+        ["hostile-attacker", arguments @ ..] => hostile::attacker(arguments),
         ["instructions"] => instructions::check(),
         ["instructions", "--write"] => instructions::write(),
         ["measure", "bernoulli"] => measure::bernoulli(240),
