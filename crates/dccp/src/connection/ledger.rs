@@ -141,7 +141,7 @@ impl Ledger {
             .filter(|span| span.fate != Fate::Missing)
             .map(|span| span.end - span.start.max(number))
             .sum();
-        let non_data_before = self.non_data - non_data_from_here;
+        let non_data_before = self.non_data.saturating_sub(non_data_from_here);
         Some((number - self.base - 1).saturating_sub(non_data_before))
     }
 

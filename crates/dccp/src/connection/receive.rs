@@ -14,6 +14,9 @@ use crate::connection::ledger::Content;
 use crate::feature::{Feature, Location, Role};
 use crate::wire::{Header, Packet, PacketType, Reset, ResetCode, Sequence};
 
+/// Extended numbers from here on are taken for duplicates: nothing that is computed from smaller ones overflows. Only a peer that leaps
+/// by 2^47 with each packet gets here, after 32,000 of them.
+pub(super) const LAST_NUMBER: u64 = 1 << 62;
 /// A reader that is too slow for this long, or four round-trip times if that is longer, insists.
 const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
@@ -142,7 +145,8 @@ impl Connection {
     fn is_duplicate(&self, kind: PacketType, seq: SeqNo48) -> bool {
         let handshake = matches!(kind, PacketType::Request | PacketType::Response);
         let first_reset = self.state == State::Request;
-        !handshake && !first_reset && self.ledger.is_duplicate(self.seq.extend(seq))
+        let number = self.seq.extend(seq);
+        !handshake && !first_reset && (number >= LAST_NUMBER || self.ledger.is_duplicate(number))
     }
 
     /// A Sync is to be sent, if the rate limit allows.

@@ -453,3 +453,28 @@ fn data_dropped_counts_each_datagram_once() {
     }
     assert_eq!(client.stats().sent_data_packets, 3);
 }
+
+/// A peer whose numbers leap as far as a Sync may, again and again: nothing overflows, and its counts stay within its numbers.
+#[test]
+fn numbers_that_leap_for_ever_overflow_nothing() {
+    let mut client = client(trusting(), SeqNo48::new(1), &[]);
+    sent(&mut client, at(50));
+    let mut now = at(50);
+    let acknowledged = client.seq.gss();
+    let mut seq = client.seq.gsr().expect("a Response came");
+    for _ in 0..280_000 {
+        now += Duration::from_secs(1);
+        seq = seq.add(1 << 46);
+        let sync = bytes(Header::Sync { seq, ack: acknowledged }, &[Opt::NdpCount((1 << 48) - 1)], 0, &[]);
+        client.handle_datagram(now, Ecn::NotEct, &sync);
+        seq = seq.add(1);
+        let numbers = SeqAck::Long { seq, ack: acknowledged };
+        let data = bytes(Header::DataAck { numbers }, &[Opt::NdpCount((1 << 48) - 1)], 0, b"x");
+        client.handle_datagram(now, Ecn::NotEct, &data);
+        while client.recv().is_some() {}
+        while client.poll_event().is_some() {}
+    }
+    assert!(client.received_data_packets() > 10_000, "{:?}", client.stats());
+    assert!(client.peer_sent_data_packets() < super::receive::LAST_NUMBER);
+    assert!(client.received_data_packets() <= client.peer_sent_data_packets());
+}

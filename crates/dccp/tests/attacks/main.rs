@@ -11,3 +11,4 @@ mod packets;
 mod places;
 mod replacement;
 mod size;
+mod soak;
