@@ -18,9 +18,10 @@ pub struct RecvArgs {
     /// UDP port to listen on
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
     pub port: u16,
-    /// Write the data of one connection to a file, or to standard output (-), and end; without it
-    /// data of any number of connections is only counted. A file is FILE.part until the sender has
-    /// closed and all is written; FILEs that exist are refused, FIFOs and devices written directly
+    /// Write the data of one connection to a file, or to standard output (-), and end; connections
+    /// that bring none do not count. Without -o the data of any number of connections is only
+    /// counted. A file is FILE.part until the sender has closed and all is written; FILEs that
+    /// exist are refused, FIFOs and devices written directly
     #[arg(short = 'o', long, value_name = "FILE|-", value_parser = values::place)]
     pub output: Option<Place>,
     /// Replace FILE if it exists, and a FILE.part that an earlier run left

@@ -123,12 +123,24 @@ fn a_source_that_shrinks_is_a_failure() {
 fn a_stranger_who_brings_nothing_is_no_success() {
     let place = Place::new();
     let (empty, to) = (place.write("empty", ""), place.file("out"));
-    for args in [vec!["-1"], vec!["-1", "-o", &to], vec!["-o", &to]] {
+    for args in [vec!["-1"], vec!["-1", "-o", &to]] {
         let (receiver, address) = recv(&args);
         send(&address, &["-f", &empty], Stdio::null()).succeed();
         ended(&receiver.end(), 1, "failed: the sender closed without sending anything");
     }
     assert!(!Path::new(&to).exists() && !Path::new(&format!("{to}.part")).exists());
+}
+
+/// Without -1 a receiver that waits for a file goes on waiting.
+#[test]
+fn who_brings_nothing_does_not_use_up_a_receiver() {
+    let place = Place::new();
+    let (empty, full, to) = (place.write("empty", ""), place.write("in", noise(10_000)), place.file("out"));
+    let (receiver, address) = recv(&["-o", &to]);
+    send(&address, &["-f", &empty], Stdio::null()).succeed();
+    send(&address, &["-f", &full], Stdio::null()).succeed();
+    ended(&receiver.end(), 0, "complete: the sender closed after 8 datagrams");
+    assert_eq!(std::fs::read(&to).expect("whole"), noise(10_000));
 }
 
 #[test]

@@ -70,7 +70,10 @@ async fn recv(args: &RecvArgs, plan: Plan, mut interrupt: Interrupt) -> Result<(
         drop(connection);
         served += 1;
         failed += u64::from(served_now.ending.has_failed());
-        if take == Take::One || served_now.fate != Fate::Usable {
+        // Who sends nothing does not use up a receiver that waits for a file; -1 takes the first one
+        // whatever it does.
+        let used_up = take == Take::One && (args.one || served_now.sent > 0);
+        if used_up || served_now.fate != Fate::Usable {
             if matches!(served_now.closed, Some(ClosedBy::Peer | ClosedBy::Us)) {
                 interrupt.or(endpoint.linger()).await;
             }

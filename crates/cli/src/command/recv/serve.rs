@@ -28,6 +28,8 @@ const FAREWELL: std::time::Duration = std::time::Duration::from_secs(3);
 pub(super) struct Served {
     pub(super) ending: Ending,
     pub(super) closed: Option<ClosedBy>,
+    /// Datagrams that the sender sent, as far as it is known.
+    pub(super) sent: u64,
     pub(super) fate: Fate,
 }
 
@@ -106,6 +108,7 @@ pub(super) async fn serve(
     }
     speaker.say(ended, &run.sampler.event(ended, EventKind::Closed));
     let mut summary = run.summarise(tally, closed.as_ref());
+    let sent = summary.sent_packets.unwrap_or(0);
     let ending = run.judge(take, &stop, closed.as_ref(), &summary);
     let ending = settle(output, ending, tally.bytes);
     ending.note(&mut summary);
@@ -116,7 +119,7 @@ pub(super) async fn serve(
         (_, Some(failure)) => Fate::Mute(failure),
         _ => Fate::Usable,
     };
-    Ok(Served { ending, closed: closed.map(|closed| closed.by), fate })
+    Ok(Served { ending, closed: closed.map(|closed| closed.by), sent, fate })
 }
 
 impl Run<'_> {
