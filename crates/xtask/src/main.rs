@@ -11,6 +11,7 @@ mod ci;
 mod compliance;
 mod dependencies;
 mod files;
+mod full;
 mod hostile;
 mod instructions;
 mod measure;
@@ -32,6 +33,7 @@ Usage: cargo xtask COMMAND
   ci            every check, in the order of their cost
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences, sources and duplicate versions by cargo-deny; security advisories of a dated snapshot
+  full          the long forms of checks, over an hour and a half [adversary attacks faults icmp mutants soak]
   files         rules on the files under version control
   hostile [attacks|faults|icmp|soak|all] [--short] [--binary PATH] [--markdown FILE] [--count N] [--time TIME] [NAME...]
                 attacks on the built command beside an honest transfer (the default); faults at either end; forged ICMP
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         ["compliance", "--json"] => compliance::json(),
         ["dependencies"] => dependencies::check(),
         ["files"] => files::check(),
+        ["full", names @ ..] => full::run(names),
         ["hostile", arguments @ ..] => hostile::from_arguments(arguments),
         ["hostile-attacker", arguments @ ..] => hostile::attacker(arguments),
         ["instructions"] => instructions::check(),
