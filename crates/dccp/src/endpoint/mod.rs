@@ -524,7 +524,12 @@ impl Endpoint {
         match self.tombs.answer(&key) {
             Some(answer) => {
                 let Sequence::Long(ack) = packet.header.sequence() else { return };
-                self.post_reset(key, answer.seq, ack, answer.reset, answer.text);
+                // A peer out of step has seen a number that we never sent; a Reset has to be above it.
+                let seq = match packet.header.acknowledgement() {
+                    Some(Sequence::Long(seen)) if seen.is_at_or_after(answer.seq) => seen.add(1),
+                    _ => answer.seq,
+                };
+                self.post_reset(key, seq, ack, answer.reset, answer.text);
             }
             None => {
                 self.reset_without_connection(key, packet, Reset::new(crate::wire::ResetCode::NoConnection))

@@ -253,7 +253,8 @@ fn one_kbit(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatusWithLosses };
     let most = Duration::from_secs(8) + PROMPT;
     let what = "4 Mbit/s, 1 kbit/s after 3 s; `send -t 8s`";
-    let (sender, receiver) = (session.sender.end(SILENCE), session.receiver.end(SILENCE * 2));
+    // The queue of ten packets needs 110 s to drain through 1 kbit/s; only then silence begins.
+    let (sender, receiver) = (session.sender.end(SILENCE), session.receiver.end(SILENCE * 3));
     let mut row = session.judge_ends(what, &sender, &receiver, &bars);
     row.bar(sender.lasted <= most, format!("the sender ends within {:.0} s", most.as_secs_f64()));
     Ok(row)

@@ -7,7 +7,7 @@ mod transfer;
 use std::net::SocketAddr;
 
 use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
-use tfrc_net::{Closed, ClosedBy, Connection, Dscp, Endpoint, LatePolicy, Status};
+use tfrc_net::{Cause, Closed, ClosedBy, Connection, Dscp, Endpoint, LatePolicy, Status};
 use tfrc_units::{Instant, Rate};
 
 use self::transfer::{Stop, Transfer};
@@ -93,7 +93,9 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     reporter.say(&Record::End(Box::new(summary)));
     reporter.note(&ending.to_string());
     drop(connection);
-    if closed.is_some_and(|closed| closed.by == ClosedBy::Peer) {
+    // A peer that is out of step cannot read our Reset, and asks.
+    let asks = |closed: Closed| closed.by == ClosedBy::Peer || matches!(closed.cause, Cause::OutOfStep(_));
+    if closed.is_some_and(asks) {
         interrupt.or(endpoint.linger()).await;
     }
     finish(args, endpoint, &reporter, &ending).await
