@@ -26,8 +26,13 @@ pub(crate) struct Client {
     reader: AbortHandle,
 }
 
+/// Established clients keep their place for this long without a datagram: twice the time after which
+/// an idle DCCP connection asks for a sign of life.
+const QUIET: Duration = Duration::from_secs(30);
+
 /// Progress of the exchange with a client. When all places are taken, the first to lose its place
-/// to a new client is the one longest silent of the least of these; established ones keep theirs.
+/// to a new client is the one longest silent of the least of these; an established one loses it
+/// after [`QUIET`] only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     /// The server has not answered.
@@ -72,9 +77,12 @@ impl Clients {
         }
     }
 
-    /// Makes room for a new client: forgets one that is not established. Returns false if all are.
-    pub(crate) fn make_room(&mut self) -> bool {
-        let open = self.by_id.iter().filter(|(_, client)| client.standing != Standing::Established);
+    /// Makes room for a new client: forgets one that is not established, or has been silent for
+    /// [`QUIET`]. Returns false if there is none.
+    pub(crate) fn make_room(&mut self, now: Instant) -> bool {
+        let open = self.by_id.iter().filter(|(_, client)| {
+            client.standing != Standing::Established || now.saturating_since(client.last_active) >= QUIET
+        });
         let first = open.min_by_key(|(_, client)| (client.standing, client.last_active)).map(|(id, _)| *id);
         let gone = first.and_then(|id| self.by_id.remove(&id));
         if let Some(client) = &gone {
@@ -141,9 +149,11 @@ mod tests {
         // 1 was answered and went on; 2 is new, 3 was answered only.
         assert_eq!(add(&mut clients, at(11), 7), 3);
         clients.answered(at(11), 3);
-        assert!(clients.make_room() && clients.get(2).is_none());
-        assert!(clients.make_room() && clients.get(3).is_none());
-        assert!(!clients.make_room() && clients.get(1).is_some(), "established");
+        assert!(clients.make_room(at(11)) && clients.get(2).is_none());
+        assert!(clients.make_room(at(11)) && clients.get(3).is_none());
+        assert!(!clients.make_room(at(11)) && clients.get(1).is_some(), "established");
         assert_eq!((clients.heard(at(11), address(5)), clients.heard(at(11), address(6))), (None, Some(1)));
+        assert!(!clients.make_room(at(40)), "silent for 29 s");
+        assert!(clients.make_room(at(41)) && clients.get(1).is_none(), "silent for 30 s");
     }
 }

@@ -129,10 +129,9 @@ impl Driver {
         );
     }
 
-    /// A client not heard before, if there is room for one or one that is not established makes
-    /// room.
+    /// A client not heard before, if there is room for one or another makes room.
     fn admit(&mut self, received: &Received) -> Option<u64> {
-        if self.clients.len() >= self.limits.clients && !self.clients.make_room() {
+        if self.clients.len() >= self.limits.clients && !self.clients.make_room(received.at) {
             return None;
         }
         let upstream = Arc::new(socket::bind_towards(self.server).and_then(Socket::new).ok()?);
