@@ -42,11 +42,11 @@ pub struct ReporterConfig {
 pub struct Page {
     /// The file.
     pub path: PathBuf,
-    /// What happens to a file that has this name already.
+    /// Policy for a file that has this name already.
     pub existing: ExistingPage,
 }
 
-/// What happens to an older page.
+/// Policy for an older page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExistingPage {

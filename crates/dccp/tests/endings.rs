@@ -1,4 +1,5 @@
-//! How connections end, and what is known of it afterwards: what was left unsent, how long it took, why.
+//! How connections end, and what is known of it afterwards: what was left unsent, how long it took,
+//! why.
 
 mod pair;
 
@@ -63,8 +64,8 @@ fn what_waits_at_a_broken_end_counts_as_unsent() {
     assert_eq!(pair.client.connection().stats().unsent_packets, 1);
 }
 
-/// Thirty per cent loss in each direction, a round-trip time of 50 ms: nine in ten connections are over after one second, all of
-/// them after the close timeout. Seeds are those of the loop.
+/// Thirty per cent loss in each direction, a round-trip time of 50 ms: nine in ten connections are
+/// over after one second, all of them after the close timeout. Seeds are those of the loop.
 #[test]
 fn a_close_on_a_lossy_path_takes_a_few_round_trips() {
     let mut times = Vec::new();

@@ -1,4 +1,5 @@
-//! Ends that disagree about sequence numbers come together again or come to an end; ends that are idle or have a bad path live on.
+//! Ends that disagree about sequence numbers come together again or come to an end; ends that are
+//! idle or have a bad path live on.
 
 mod pair;
 
@@ -36,8 +37,9 @@ fn change_one_number(pair: &mut Pair, ahead: u64) {
     }));
 }
 
-/// One number is changed on the way, to one inside the window (1000 wide, three quarters of it ahead). Either data flows again, or both
-/// ends are over within 65 s; meanwhile each sends at most eight Syncs and as many SyncAcks a second.
+/// One number is changed on the way, to one inside the window (1000 wide, three quarters of it
+/// ahead). Either data flows again, or both ends are over within 65 s; meanwhile each sends at most
+/// eight Syncs and as many SyncAcks a second.
 #[test]
 fn a_changed_number_leaves_no_pair_out_of_step() {
     let mut causes = Vec::new();
@@ -72,7 +74,8 @@ fn a_changed_number_leaves_no_pair_out_of_step() {
     assert!(causes.contains(&Cause::PeerReset), "the other end noticed first: {causes:?}");
 }
 
-/// A datagram is lost, and then there is nothing to send for an hour: Syncs are answered, and that is life enough.
+/// A datagram is lost, and then there is nothing to send for an hour: Syncs are answered, and that
+/// is life enough.
 #[test]
 fn an_idle_pair_with_a_loss_behind_it_lives_on() {
     let mut pair = sender();
@@ -91,8 +94,8 @@ fn an_idle_pair_with_a_loss_behind_it_lives_on() {
     assert_eq!(pair.server.received.len(), before + 5);
 }
 
-/// One datagram in 20 s for five hours, one packet in ten lost in each direction. (At three in ten silence ends it: four
-/// questions in a minute go unanswered often enough.)
+/// One datagram in 20 s for five hours, one packet in ten lost in each direction. (At three in ten
+/// silence ends it: four questions in a minute go unanswered often enough.)
 #[test]
 fn a_slow_beat_on_a_bad_path_lives_on() {
     let mut pair = sender();

@@ -1,4 +1,5 @@
-//! A reader that does not keep up with its sender: the sender is told and slows down (RFC 4340 §11.6, 11.7; RFC 4342 §5.2).
+//! A reader that does not keep up with its sender: the sender is told and slows down (RFC 4340
+//! §11.6, 11.7; RFC 4342 §5.2).
 
 mod pair;
 
@@ -10,7 +11,8 @@ use tfrc_units::{Duration, Rate};
 const READS: u64 = 100;
 const SIZE: usize = 1000;
 
-/// A sender that may send four times what the reader takes, over a path with this delay in each direction.
+/// A sender that may send four times what the reader takes, over a path with this delay in each
+/// direction.
 fn slow_reader(delay: Duration, queue: usize, rule: impl FnMut(&pair::Flight) -> Fate + 'static) -> Pair {
     let cap = tfrc::RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0));
     let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("sound");
@@ -32,8 +34,9 @@ fn over(pair: &mut Pair, time: Duration) -> (u64, u64) {
     (pair.client.sent - before.0, pair.server.connection().stats().queue_dropped_packets - before.1)
 }
 
-/// Thirty seconds at round-trip times from a local network to a continent: after the first six the share refused is below 4 %, the
-/// sender goes as fast as the reader reads, and it knows of each datagram that was refused.
+/// Thirty seconds at round-trip times from a local network to a continent: after the first six the
+/// share refused is below 4 %, the sender goes as fast as the reader reads, and it knows of each
+/// datagram that was refused.
 #[test]
 fn the_sender_follows_its_reader() {
     for (delay_us, queue) in
@@ -66,8 +69,9 @@ fn received_or_waiting(pair: &mut Pair) -> u64 {
     u64::try_from(pair.server.received.len()).expect("few")
 }
 
-/// Acknowledgements are lost, three in ten, and some datagrams are: the count is complete all the same, because each run is told of
-/// in eight reports; and it never exceeds what was refused, because each datagram counts once.
+/// Acknowledgements are lost, three in ten, and some datagrams are: the count is complete all the
+/// same, because each run is told of in eight reports; and it never exceeds what was refused,
+/// because each datagram counts once.
 #[test]
 fn lost_acknowledgements_hide_no_refusal() {
     let mut n = 0u64;
@@ -88,7 +92,7 @@ fn lost_acknowledgements_hide_no_refusal() {
     assert!(told <= refused && told * 100 >= refused * 98, "{told} of {refused}");
 }
 
-/// What is refused just before the end is told with the Reset.
+/// Refusals just before the end are told with the Reset.
 #[test]
 fn the_last_word_completes_the_count() {
     let mut pair = slow_reader(ms(10), 4, |_| Fate::Deliver);
@@ -100,7 +104,8 @@ fn the_last_word_completes_the_count() {
     assert_eq!(pair.client.connection().stats().peer_dropped_packets, refused);
 }
 
-/// An application that stops reading for ten seconds and then goes on: the sender all but stops, and comes back.
+/// An application that stops reading for ten seconds and then goes on: the sender all but stops,
+/// and comes back.
 #[test]
 fn a_reader_that_pauses_is_waited_for() {
     let mut pair = slow_reader(ms(25), 128, |_| Fate::Deliver);

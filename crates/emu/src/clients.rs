@@ -26,8 +26,8 @@ pub(crate) struct Client {
     reader: AbortHandle,
 }
 
-/// Established clients keep their place for this long without a datagram: twice the time after which
-/// an idle DCCP connection asks for a sign of life.
+/// Established clients keep their place for this long without a datagram: twice the time after
+/// which an idle DCCP connection asks for a sign of life.
 const QUIET: Duration = Duration::from_secs(30);
 
 /// Progress of the exchange with a client. When all places are taken, the first to lose its place

@@ -227,10 +227,11 @@ impl Connection {
         self.over().await
     }
 
-    /// Ends the connection as its server: asks the client to close (CloseReq, RFC 4340 §8.3), answers its Close
-    /// with a text of at most 200 bytes, and waits for that. Data that comes meanwhile can still be
-    /// read; what waits to be sent is discarded. A client closes as with [`Connection::close_now`], and its text is not sent.
-    /// How the connection ended; `None` if the endpoint ended first.
+    /// Ends the connection as its server: asks the client to close (CloseReq, RFC 4340 §8.3),
+    /// answers its Close with a text of at most 200 bytes, and waits for that. Data that comes
+    /// meanwhile can still be read; what waits to be sent is discarded. A client closes as with
+    /// [`Connection::close_now`], and its text is not sent. How the connection ended; `None` if the
+    /// endpoint ended first.
     pub async fn request_close(&self, text: &str) -> Option<Closed> {
         {
             let now = self.shared.clock.now();

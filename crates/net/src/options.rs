@@ -221,8 +221,9 @@ const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 /// How late timers here may be without the rules of ns-2 taking it for a want of data.
 const NS2_TIMERS: Duration = Duration::from_millis(5);
 
-/// How long an application that accepts connections may take for the last of its data once the peer has closed: it brings a file to the
-/// disk before it answers, so that the answer can say whether that went well. The peer repeats its Close for 30 s.
+/// How long an application that accepts connections may take for the last of its data once the peer
+/// has closed: it brings a file to the disk before it answers, so that the answer can say whether
+/// that went well. The peer repeats its Close for 30 s.
 const ACCEPT_CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at most three packets in 30 ms

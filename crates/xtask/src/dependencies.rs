@@ -1,5 +1,5 @@
-//! What we depend on: licences, sources and duplicate versions by cargo-deny, security advisories
-//! from a dated snapshot of the RustSec database.
+//! Checks of our dependencies: licences, sources and duplicate versions by cargo-deny, security
+//! advisories from a dated snapshot of the RustSec database.
 //!
 //! The snapshot in `supply-chain/advisories` replaces the live database, which many build machines
 //! cannot reach; its age is printed with every answer.

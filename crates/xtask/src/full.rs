@@ -1,4 +1,4 @@
-//! What is too long for every change: the long forms of checks whose short forms `ci` runs.
+//! Checks too long for every change: the long forms of checks whose short forms `ci` runs.
 
 use std::time::Instant;
 

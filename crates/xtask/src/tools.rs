@@ -1,4 +1,5 @@
-//! Programs from outside: those of the system, by `./check`, and cargo's, built into `target/tools`.
+//! Programs from outside: those of the system, by `./check`, and cargo's, built into
+//! `target/tools`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -51,7 +52,8 @@ impl Tool {
     }
 }
 
-/// Looks for the programs of the system that the tests use, and installs them where that is possible.
+/// Looks for the programs of the system that the tests use, and installs them where that is
+/// possible.
 pub(crate) fn check() -> Outcome {
     let status = Command::new("bash")
         .args(["check", "--tools"])

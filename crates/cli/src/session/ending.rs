@@ -29,7 +29,7 @@ impl Ending {
         Self { outcome: Outcome::Failed, reason: reason.into() }
     }
 
-    /// The same end with one more fact, after a semicolon.
+    /// Adds a fact to the reason, after a semicolon.
     #[must_use]
     pub(crate) fn with(mut self, more: Option<String>) -> Self {
         if let Some(more) = more {

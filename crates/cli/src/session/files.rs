@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Failure;
 
-/// What happens to a file that exists.
+/// Policy for a file that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
     /// New data goes behind the old.
@@ -18,7 +18,7 @@ pub(crate) enum Existing {
     Refuse,
 }
 
-/// Who may read a file that is made.
+/// Readers of a file that is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Its owner only.

@@ -56,7 +56,7 @@ impl LogLimit {
         self.rest()
     }
 
-    /// The same at the end of the run.
+    /// Sums up at the end of the run.
     pub(crate) fn rest(&mut self) -> Option<String> {
         let (others, failed) = (std::mem::take(&mut self.others), std::mem::take(&mut self.failed));
         let failed = if failed == 0 { String::new() } else { format!(", {failed} of them failed") };

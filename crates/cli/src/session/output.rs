@@ -180,7 +180,7 @@ impl Output {
     /// Gives a complete file its name; says where the data is.
     ///
     /// # Errors
-    /// What the system says; the data is in `FILE.part` then.
+    /// The error of the system; the data is in `FILE.part` then.
     pub(crate) fn keep(self) -> io::Result<Option<String>> {
         match self {
             Self::Nowhere => Ok(None),

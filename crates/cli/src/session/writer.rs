@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Datagrams that wait for the thread that writes to a program, at most: some 340 kB of them in packets
-/// of the usual length, so that live data is not old when it comes out. While there is no room `recv`
-/// reads nothing, the connection's own queue fills, and the sender is told (RFC 4340 §11.7).
+/// Datagrams that wait for the thread that writes to a program, at most: some 340 kB of them in
+/// packets of the usual length, so that live data is not old when it comes out. While there is no
+/// room `recv` reads nothing, the connection's own queue fills, and the sender is told (RFC 4340
+/// §11.7).
 const WAITING_FOR_READER: usize = 256;
-/// Those that wait for a file, at most: 22 MB. A disk stands still for tenths of a second, in which a
-/// fast path brings more than the connection's own queue holds.
+/// Those that wait for a file, at most: 22 MB. A disk stands still for tenths of a second, in which
+/// a fast path brings more than the connection's own queue holds.
 const WAITING_FOR_DISK: usize = 16_384;
 /// Bytes written at once, at most (and one datagram).
 const BATCH: usize = 1 << 16;

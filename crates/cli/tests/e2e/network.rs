@@ -66,7 +66,7 @@ pub(crate) fn recv(args: &[&str]) -> (Program, String) {
     recv_into(args, Stdio::piped())
 }
 
-/// The same with this standard output.
+/// Starts it with this standard output.
 pub(crate) fn recv_into(args: &[&str], output: Stdio) -> (Program, String) {
     let mut command = tfrc(["recv", "--bind", "127.0.0.1", "-p", "0"]);
     command.args(args);

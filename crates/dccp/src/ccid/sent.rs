@@ -100,8 +100,8 @@ impl SentLog {
         self.entries.get(at).map(|entry| entry.sent())
     }
 
-    /// The peer reports that it received this packet and dropped its data. Says whether that is news: the packet is remembered, had
-    /// data, and was not reported before.
+    /// The peer reports that it received this packet and dropped its data. Says whether that is
+    /// news: the packet is remembered, had data, and was not reported before.
     pub(crate) fn note_dropped(&mut self, seq: SeqNo48) -> bool {
         let at = usize::try_from(seq.distance_from(self.first)).ok();
         let entry = at.and_then(|at| self.entries.get_mut(at));

@@ -16,8 +16,9 @@ use crate::wire::{Reset, ResetCode};
 /// moment.
 const LEAST_CLOSE_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_CLOSE_WAIT: Duration = Duration::from_secs(64);
-/// The wait doubles after this many. At 30 % loss in each direction half of the attempts fail; five in the first five quarters
-/// of a second end 97 % of the connections (RFC 4340 §8.3 sets only the first wait and the longest).
+/// The wait doubles after this many. At 30 % loss in each direction half of the attempts fail; five
+/// in the first five quarters of a second end 97 % of the connections (RFC 4340 §8.3 sets only the
+/// first wait and the longest).
 const CLOSES_BEFORE_BACKOFF: u8 = 3;
 
 impl Connection {
@@ -35,11 +36,13 @@ impl Connection {
         }
     }
 
-    /// Closes at once: the datagram handed over and not yet sent is discarded, and Close goes now (RFC 4340 §8.3). Returns how
-    /// many datagrams this discarded; [`Stats::unsent_packets`](crate::Stats::unsent_packets) counts them too. Close is repeated
-    /// three times every two round-trip times (at least 250 ms), then less and less often, and given up after
-    /// [`close_timeout`](crate::ConnectionConfig::close_timeout). In other states than OPEN and PARTOPEN as
-    /// [`Connection::close`]; on a connection that is closing already it discards what was still to go before Close.
+    /// Closes at once: the datagram handed over and not yet sent is discarded, and Close goes now
+    /// (RFC 4340 §8.3). Returns how many datagrams this discarded;
+    /// [`Stats::unsent_packets`](crate::Stats::unsent_packets) counts them too. Close is repeated
+    /// three times every two round-trip times (at least 250 ms), then less and less often, and
+    /// given up after [`close_timeout`](crate::ConnectionConfig::close_timeout). In other states
+    /// than OPEN and PARTOPEN as [`Connection::close`]; on a connection that is closing already it
+    /// discards what was still to go before Close.
     pub fn close_now(&mut self, now: Instant) -> u64 {
         let discarded = self.discard_pending();
         self.close(now);

@@ -31,16 +31,18 @@ pub struct ConnectionConfig {
     pub max_packet: usize,
     /// How it is found out that the path carries less.
     pub path_mtu: PathMtuDiscovery,
-    /// Received datagrams kept for the application. When there are so many, those that come are refused and the peer is told
-    /// (Data Dropped, RFC 4340 §11.7); from half of it on the peer is asked not to go faster (Slow Receiver, §11.6).
+    /// Received datagrams kept for the application. When there are so many, those that come are
+    /// refused and the peer is told (Data Dropped, RFC 4340 §11.7); from half of it on the peer is
+    /// asked not to go faster (Slow Receiver, §11.6).
     pub receive_queue: usize,
     /// How long a client tries to connect.
     pub connect_timeout: Duration,
     /// How long a server keeps a connection whose client does not complete the handshake; RFC 4340 §8.1.3 asks for at least
     /// 8 minutes.
     pub respond_timeout: Duration,
-    /// How long a server waits for the first datagram of a client whose handshake is complete; then it breaks the connection off
-    /// with [`Cause::NoData`](crate::Cause::NoData). `None` waits for ever: right for clients that only receive.
+    /// How long a server waits for the first datagram of a client whose handshake is complete; then
+    /// it breaks the connection off with [`Cause::NoData`](crate::Cause::NoData). `None` waits for
+    /// ever: right for clients that only receive.
     pub first_data_within: Option<Duration>,
     /// How long the end that closes repeats itself.
     pub close_timeout: Duration,

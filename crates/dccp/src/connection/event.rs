@@ -55,8 +55,8 @@ pub struct Closed {
     pub code: ResetCode,
     /// Why, beyond the Reset Code.
     pub cause: Cause,
-    /// The text that the peer's Reset carried, safe to show: control characters and those that change the direction or the line
-    /// are escaped as `\u{1b}`. At most 1024 bytes.
+    /// The text that the peer's Reset carried, safe to show: control characters and those that
+    /// change the direction or the line are escaped as `\u{1b}`. At most 1024 bytes.
     pub text: Option<String>,
     /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts tell.
     pub peer_sent_data_packets: u64,
@@ -77,7 +77,8 @@ pub enum ClosedBy {
     Unreachable,
 }
 
-/// The reason for the end of a connection, as this end knows it. Durations are how long it had lasted when this end gave up.
+/// The reason for the end of a connection, as this end knows it. Durations are how long it had
+/// lasted when this end gave up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cause {
@@ -97,10 +98,12 @@ pub enum Cause {
     Protocol,
     /// Nothing valid came from the peer.
     Silence(Duration),
-    /// A new client from the same IP address took the place; this connection had left two Syncs unanswered.
+    /// A new client from the same IP address took the place; this connection had left two Syncs
+    /// unanswered.
     Replaced,
-    /// The two ends disagree about sequence numbers and do not find together again, or the path lets nothing else through: for this
-    /// long only Syncs and SyncAcks of the peer were valid, although this end sent datagrams. The duration is that of
+    /// The two ends disagree about sequence numbers and do not find together again, or the path
+    /// lets nothing else through: for this long only Syncs and SyncAcks of the peer were valid,
+    /// although this end sent datagrams. The duration is that of
     /// [`Silence::Probe`](crate::Silence::Probe).
     OutOfStep(Duration),
     /// A server's client was connected and sent no datagram; see

@@ -14,9 +14,11 @@ pub(super) struct ReadPace {
 
 /// A window is at least this long: 25 datagrams at 100 a second.
 const WINDOW: Duration = Duration::from_millis(250);
-/// Windows kept. The best one counts, so that an application that reads in bursts up to a second apart is not taken for slow.
+/// Windows kept. The best one counts, so that an application that reads in bursts up to a second
+/// apart is not taken for slow.
 const KEPT: usize = 4;
-/// The least rate told, in bytes per second: a datagram or so in a second shows that the application reads again.
+/// The least rate told, in bytes per second: a datagram or so in a second shows that the
+/// application reads again.
 const LEAST: f64 = 1500.0;
 
 impl ReadPace {
@@ -29,7 +31,8 @@ impl ReadPace {
         self.taken = self.taken.saturating_add(bytes);
     }
 
-    /// Closes a window that is complete. A very long one says little about now, and those before it nothing.
+    /// Closes a window that is complete. A very long one says little about now, and those before it
+    /// nothing.
     pub(super) fn advance(&mut self, now: Instant) {
         let elapsed = now.saturating_since(self.since);
         if elapsed < WINDOW {

@@ -1,5 +1,6 @@
-//! Notices that the two ends disagree about sequence numbers for good: each answers the other's Syncs (RFC 4340 §7.5.4), and nothing
-//! else is valid. One number changed on the way is enough, if it lies far ahead in the window.
+//! Notices that the two ends disagree about sequence numbers for good: each answers the other's
+//! Syncs (RFC 4340 §7.5.4), and nothing else is valid. One number changed on the way is enough, if
+//! it lies far ahead in the window.
 
 use tfrc_units::Instant;
 
@@ -17,8 +18,9 @@ pub(super) struct Progress {
     sent: u64,
 }
 
-/// So many Syncs after new datagrams, and nothing else, mean that the ends are out of step. On a path that loses three packets in ten
-/// in each direction a datagram and its report fail half of the time, and sixteen of them in a row once in 90,000 times.
+/// Number of Syncs after new datagrams, with nothing else between them, that means that the ends
+/// are out of step. On a path that loses three packets in ten in each direction a datagram and its
+/// report fail half of the time, and sixteen of them in a row once in 90,000 times.
 const ROUNDS: u8 = 16;
 
 impl Progress {
@@ -28,8 +30,9 @@ impl Progress {
 }
 
 impl Connection {
-    /// A valid packet came that is no duplicate. Breaks the connection off if for as long as silence is endured there were Syncs, although
-    /// we sent datagrams. An end that sends nothing may be idle for ever.
+    /// A valid packet came that is no duplicate. Breaks the connection off if for as long as
+    /// silence is endured there were Syncs, although we sent datagrams. An end that sends nothing
+    /// may be idle for ever.
     pub(super) fn check_progress(&mut self, now: Instant, kind: PacketType) {
         let sent = self.stats.sent_data_packets;
         if !matches!(kind, PacketType::Sync | PacketType::SyncAck) {

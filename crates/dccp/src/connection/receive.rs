@@ -14,8 +14,8 @@ use crate::connection::ledger::Content;
 use crate::feature::{Feature, Location, Role};
 use crate::wire::{Header, Packet, PacketType, Reset, ResetCode, Sequence};
 
-/// Extended numbers from here on are taken for duplicates: nothing that is computed from smaller ones overflows. Only a peer that leaps
-/// by 2^47 with each packet gets here, after 32,000 of them.
+/// Extended numbers from here on are taken for duplicates: nothing that is computed from smaller
+/// ones overflows. Only a peer that leaps by 2^47 with each packet gets here, after 32,000 of them.
 pub(super) const LAST_NUMBER: u64 = 1 << 62;
 /// A reader that is too slow for this long, or four round-trip times if that is longer, insists.
 const LEAST_PATIENCE: Duration = Duration::from_millis(250);
@@ -304,7 +304,8 @@ impl Connection {
         }
     }
 
-    /// Tells if a datagram that arrives now is to be refused and counted as marked (RFC 4340 §11.6).
+    /// Tells if a datagram that arrives now is to be refused and counted as marked (RFC 4340
+    /// §11.6).
     fn insists(&mut self, now: Instant) -> bool {
         let patience = self.round_trip() * 4;
         let full = self.queue.is_full();

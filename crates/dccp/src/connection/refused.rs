@@ -1,12 +1,14 @@
-//! Datagrams that arrived and found the receive queue full, and how the peer hears of them: Data Dropped with Drop Code 2
-//! (RFC 4340 §11.7), and congestion marks if that does not help (RFC 4340 §11.6).
+//! Datagrams that arrived and found the receive queue full, and how the peer hears of them: Data
+//! Dropped with Drop Code 2 (RFC 4340 §11.7), and congestion marks if that does not help (RFC 4340
+//! §11.6).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use tfrc_units::{Duration, Instant};
 
-/// Refused datagrams, oldest first, in runs of consecutive packet numbers (extended: they do not wrap).
+/// Refused datagrams, oldest first, in runs of consecutive packet numbers (extended: they do not
+/// wrap).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refused {
     runs: VecDeque<Run>,
@@ -27,8 +29,9 @@ struct Run {
     told: u8,
 }
 
-/// Reports that tell of each run. A CCID 3 receiver does not learn which of its acknowledgements arrived (RFC 4342 §6), so it says
-/// the same several times: at 50 % loss one run in 256 stays unknown. The sender counts each packet once.
+/// Reports that tell of each run. A CCID 3 receiver does not learn which of its acknowledgements
+/// arrived (RFC 4342 §6), so it says the same several times: at 50 % loss one run in 256 stays
+/// unknown. The sender counts each packet once.
 const TELLINGS: u8 = 8;
 /// Runs kept; the oldest are forgotten first, and stay unreported.
 const MAX_RUNS: usize = 128;
@@ -65,10 +68,12 @@ impl Refused {
         }
     }
 
-    /// Tells if the datagram that is about to be refused is to count as marked by congestion: `patience` has passed since the first
-    /// refusal or the last mark, and the reports have not helped. They cannot while p is zero: then the sender does not go below
-    /// W_init in a round-trip time (RFC 5348 §4.3), which over a local network is more than many readers take. A few refusals do not
-    /// count: they are what a sender looks like that waits for a reader to go on.
+    /// Tells if the datagram that is about to be refused is to count as marked by congestion:
+    /// `patience` has passed since the first refusal or the last mark, and the reports have not
+    /// helped. They cannot while p is zero: then the sender does not go below W_init in a
+    /// round-trip time (RFC 5348 §4.3), which over a local network is more than many readers take.
+    /// A few refusals do not count: they are what a sender looks like that waits for a reader to go
+    /// on.
     pub(super) fn insists(&mut self, now: Instant, patience: Duration) -> bool {
         let persists = now.saturating_since(self.last) <= CALM
             && self.count >= FEW
@@ -79,8 +84,9 @@ impl Refused {
         persists
     }
 
-    /// Writes the blocks of a Data Dropped option for a packet that acknowledges `newest` into `blocks`, at most `limit` of them, and
-    /// counts that as a report. Leaves it empty if there is nothing to tell.
+    /// Writes the blocks of a Data Dropped option for a packet that acknowledges `newest` into
+    /// `blocks`, at most `limit` of them, and counts that as a report. Leaves it empty if there is
+    /// nothing to tell.
     pub(super) fn report(&mut self, newest: u64, limit: usize, blocks: &mut Vec<u8>) {
         blocks.clear();
         // Everything after `next` is told.
@@ -99,7 +105,8 @@ impl Refused {
             told = blocks.len();
             next = run.start.saturating_sub(1);
         }
-        // A run that did not fit whole is left for another report; by then the newer ones have been told often enough.
+        // A run that did not fit whole is left for another report; by then the newer ones have been
+        // told often enough.
         blocks.truncate(told);
         self.runs.retain(|run| run.told < TELLINGS);
     }

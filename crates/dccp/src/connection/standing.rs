@@ -1,4 +1,5 @@
-//! Asks a connection that has fallen silent if its peer is still there, because another client wants its place.
+//! Asks a connection that has fallen silent if its peer is still there, because another client
+//! wants its place.
 
 use tfrc_units::{Duration, Instant};
 
@@ -33,9 +34,9 @@ const ASKED: u8 = 2;
 const LATELY: Duration = Duration::from_secs(1);
 /// An answer must come within two round-trip times, and no less than this.
 const LEAST_SPACING: Duration = Duration::from_millis(250);
-/// After an answer the peer is not asked again for this long. Both Syncs of a question go unanswered at 5 % loss in each direction
-/// once in a hundred times; with this rest an idle client behind a translator, whose neighbour asks without end, is not worn down
-/// within seconds.
+/// After an answer the peer is not asked again for this long. Both Syncs of a question go
+/// unanswered at 5 % loss in each direction once in a hundred times; with this rest an idle client
+/// behind a translator, whose neighbour asks without end, is not worn down within seconds.
 const REST: Duration = Duration::from_secs(5);
 
 impl Connection {

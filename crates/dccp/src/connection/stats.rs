@@ -14,10 +14,12 @@ pub struct Stats {
     pub received_data_bytes: u64,
     /// Packets received that carried none.
     pub received_non_data_packets: u64,
-    /// Datagrams that arrived and were dropped because the receive queue was full: the application did not read in time.
+    /// Datagrams that arrived and were dropped because the receive queue was full: the application
+    /// did not read in time.
     pub queue_dropped_packets: u64,
-    /// Datagrams sent that the peer has reported as received and then dropped, by Data Dropped with Drop Code 0, 1 or 2
-    /// (RFC 4340 §11.7): mostly for want of room in its receive queue. Each counts once. At most `sent_data_packets`.
+    /// Datagrams sent that the peer has reported as received and then dropped, by Data Dropped with
+    /// Drop Code 0, 1 or 2 (RFC 4340 §11.7): mostly for want of room in its receive queue. Each
+    /// counts once. At most `sent_data_packets`.
     pub peer_dropped_packets: u64,
     /// Datagrams taken from the application and never sent, because the connection ended first or
     /// [`Connection::close_now`](crate::Connection::close_now) discarded them.

@@ -423,7 +423,8 @@ fn the_same_inputs_give_the_same_bytes() {
     assert_ne!(run(), sent(&mut other, at(5)), "another seed, another number");
 }
 
-/// RFC 4340 §11.7: what is said of packets that were not sent, had no data, or were reported before counts nothing.
+/// RFC 4340 §11.7: what is said of packets that were not sent, had no data, or were reported before
+/// counts nothing.
 #[test]
 fn data_dropped_counts_each_datagram_once() {
     let mut client = client(trusting(), SeqNo48::new(1), &[]);
@@ -454,7 +455,8 @@ fn data_dropped_counts_each_datagram_once() {
     assert_eq!(client.stats().sent_data_packets, 3);
 }
 
-/// A peer whose numbers leap as far as a Sync may, again and again: nothing overflows, and its counts stay within its numbers.
+/// A peer whose numbers leap as far as a Sync may, again and again: nothing overflows, and its
+/// counts stay within its numbers.
 #[test]
 fn numbers_that_leap_for_ever_overflow_nothing() {
     let mut client = client(trusting(), SeqNo48::new(1), &[]);

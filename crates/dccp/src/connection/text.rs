@@ -15,8 +15,9 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// A text of the peer up to the first byte that is not UTF-8, of at most [`LONGEST`] bytes. Characters that a terminal or a log
-/// would act on stand as their escapes. An escape is kept whole or not at all.
+/// A text of the peer up to the first byte that is not UTF-8, of at most [`LONGEST`] bytes.
+/// Characters that a terminal or a log would act on stand as their escapes. An escape is kept whole
+/// or not at all.
 pub(super) fn visible(bytes: &[u8]) -> String {
     let bytes = bytes.get(..LONGEST).unwrap_or(bytes);
     let text = match core::str::from_utf8(bytes) {
@@ -43,8 +44,9 @@ pub(super) fn visible(bytes: &[u8]) -> String {
     out
 }
 
-/// Tells control characters (C0, DEL, C1), line and paragraph separators, and the marks, embeddings, overrides and isolates of
-/// the bidirectional algorithm (Unicode Standard Annex 9) from text.
+/// Tells control characters (C0, DEL, C1), line and paragraph separators, and the marks,
+/// embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex 9)
+/// from text.
 fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

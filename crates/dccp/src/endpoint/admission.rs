@@ -336,7 +336,8 @@ impl Endpoint {
             }
             return Ok(None);
         };
-        // Ended connections are remembered for time_wait, so that none is opened again by its cookie.
+        // Ended connections are remembered for time_wait, so that none is opened again by its
+        // cookie.
         let freshness = Freshness {
             now,
             lifetime: LONGEST_LIFE.min(self.config.time_wait / 2),

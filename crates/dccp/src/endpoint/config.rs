@@ -12,8 +12,8 @@ pub struct EndpointConfig {
     pub carrier: Carrier,
     /// Which Requests are accepted.
     pub listen: Listen,
-    /// Peers that may begin connections. Packets of others that belong to no connection are ignored without a word; connections
-    /// that this end begins are not concerned.
+    /// Peers that may begin connections. Packets of others that belong to no connection are ignored
+    /// without a word; connections that this end begins are not concerned.
     pub allow: Allow,
     /// The DCCP port to listen on.
     pub port: u16,
@@ -27,11 +27,11 @@ pub struct EndpointConfig {
     pub per_source: PerSource,
     /// Resets a second for packets without a connection.
     pub resets_per_second: u32,
-    /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340 §8.3). Init Cookies live half of
-    /// it, 128 s at most.
+    /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340
+    /// §8.3). Init Cookies live half of it, 128 s at most.
     pub time_wait: Duration,
-    /// Connections remembered so, at most; the oldest are forgotten first. Init Cookies from before the connection that was
-    /// forgotten are refused then: one of them may be its own.
+    /// Connections remembered so, at most; the oldest are forgotten first. Init Cookies from before
+    /// the connection that was forgotten are refused then: one of them may be its own.
     pub remembered: usize,
 }
 
@@ -52,10 +52,11 @@ pub enum Carrier {
 pub enum Listen {
     /// None: answered with "Connection Refused".
     Refuse,
-    /// One connection after another; a second at once is answered with "Too Busy". Where a connection has been silent for a
-    /// second and leaves two Syncs unanswered, a new client from the same IP address gets its place
-    /// ([`Cause::Replaced`](crate::Cause::Replaced)); at the limit of [`Listen::Many`] too. The place is free again when the application
-    /// has released the connection, so what it has not read yet is bounded.
+    /// One connection after another; a second at once is answered with "Too Busy". Where a
+    /// connection has been silent for a second and leaves two Syncs unanswered, a new client from
+    /// the same IP address gets its place ([`Cause::Replaced`](crate::Cause::Replaced)); at the
+    /// limit of [`Listen::Many`] too. The place is free again when the application has released the
+    /// connection, so what it has not read yet is bounded.
     One,
     /// Several.
     Many {

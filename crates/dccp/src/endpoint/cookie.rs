@@ -19,8 +19,8 @@ use crate::connection::Ports;
 use crate::secret::{self, Purpose};
 use crate::wire::number_of;
 
-/// A cookie is worth something for this long at most: a client that waits for a Response asks again after 64 s (RFC 4340 §8.1.1), so
-/// two of its waits.
+/// A cookie is worth something for this long at most: a client that waits for a Response asks again
+/// after 64 s (RFC 4340 §8.1.1), so two of its waits.
 pub(super) const LONGEST_LIFE: Duration = Duration::from_secs(128);
 
 /// Which cookies are still worth something.
@@ -29,7 +29,8 @@ pub(super) struct Freshness {
     pub(super) now: Instant,
     /// Age at which they expire.
     pub(super) lifetime: Duration,
-    /// Those issued up to this time are refused, whatever their age: connections that were made of such ones are forgotten.
+    /// Those issued up to this time are refused, whatever their age: connections that were made of
+    /// such ones are forgotten.
     pub(super) refused_until: Option<Instant>,
 }
 

@@ -77,9 +77,11 @@ pub struct Endpoint {
 pub struct EndpointStats {
     /// Datagrams that were no DCCP packets.
     pub malformed: u64,
-    /// Packets without a connection from peers that [`EndpointConfig::allow`] leaves out; they get no answer.
+    /// Packets without a connection from peers that [`EndpointConfig::allow`] leaves out; they get
+    /// no answer.
     pub not_allowed: u64,
-    /// Connections whose place a new client from the same IP address has got, because they had left two Syncs unanswered.
+    /// Connections whose place a new client from the same IP address has got, because they had left
+    /// two Syncs unanswered.
     pub replaced: u64,
     /// Requests refused.
     pub refused: u64,
@@ -329,8 +331,9 @@ impl Endpoint {
         self.slots.get_mut(id)?.connection.recv()
     }
 
-    /// The oldest event not yet told. A server's connection is first heard of with [`Event::Incoming`]; after [`Event::Closed`]
-    /// call [`Endpoint::release`] when its data is read: until then it counts against [`Listen`] and [`PerSource`].
+    /// The oldest event not yet told. A server's connection is first heard of with
+    /// [`Event::Incoming`]; after [`Event::Closed`] call [`Endpoint::release`] when its data is
+    /// read: until then it counts against [`Listen`] and [`PerSource`].
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
         while let Some(id) = self.may_tell.front().copied() {
             let Some(live) = self.slots.get_mut(id) else {
@@ -524,7 +527,8 @@ impl Endpoint {
         match self.tombs.answer(&key) {
             Some(answer) => {
                 let Sequence::Long(ack) = packet.header.sequence() else { return };
-                // A peer out of step has seen a number that we never sent; a Reset has to be above it.
+                // A peer out of step has seen a number that we never sent; a Reset has to be above
+                // it.
                 let seq = match packet.header.acknowledgement() {
                     Some(Sequence::Long(seen)) if seen.is_at_or_after(answer.seq) => seen.add(1),
                     _ => answer.seq,

@@ -1,5 +1,5 @@
-//! The places of a listener: how many there are, who holds them, and when a connection that has fallen silent gives its place to a
-//! new client from the same IP address.
+//! The places of a listener: how many there are, who holds them, and when a connection that has
+//! fallen silent gives its place to a new client from the same IP address.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -10,7 +10,7 @@ use super::{ConnectionId, Endpoint, Listen, PerSource};
 use crate::connection::{Standing, State};
 use crate::feature::Role;
 
-/// What there is for a client that wants a connection.
+/// The answer to a client that wants a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// A free place.
@@ -27,8 +27,9 @@ pub(super) enum Place {
 const LOOKED_AT: usize = 64;
 
 impl Endpoint {
-    /// Finds a place for a client at this address. If none is free, the connection from the same IP address that has been silent
-    /// longest is asked; Requests with a forged address cause such questions too, which are few and change nothing for who answers.
+    /// Finds a place for a client at this address. If none is free, the connection from the same IP
+    /// address that has been silent longest is asked; Requests with a forged address cause such
+    /// questions too, which are few and change nothing for who answers.
     pub(super) fn place(&mut self, now: Instant, remote: SocketAddr) -> Place {
         if !self.is_full() && !self.has_its_share(remote.ip()) {
             return Place::Free;
@@ -49,7 +50,8 @@ impl Endpoint {
         }
     }
 
-    /// Of the connections that hold places and come from the same IP address, the one heard from longest ago.
+    /// Of the connections that hold places and come from the same IP address, the one heard from
+    /// longest ago.
     fn most_silent(&self, remote: SocketAddr) -> Option<ConnectionId> {
         let (least, most) = (SocketAddr::new(remote.ip(), 0), SocketAddr::new(remote.ip(), u16::MAX));
         // From the client's own port on, so that all are looked at in time.
@@ -74,7 +76,8 @@ impl Endpoint {
         }
     }
 
-    /// As many established connections as are to be served. Half-open ones do not count: anybody can make those.
+    /// As many established connections as are to be served. Half-open ones do not count: anybody
+    /// can make those.
     pub(super) const fn is_full(&self) -> bool {
         self.serving >= self.limit()
     }
@@ -89,8 +92,8 @@ impl Endpoint {
         }
     }
 
-    /// A connection is gone: only now it counts no more against what may be served. Until the application has released it, it
-    /// holds what it received.
+    /// A connection is gone: only now it counts no more against what may be served. Until the
+    /// application has released it, it holds what it received.
     pub(super) fn remove(&mut self, id: ConnectionId) {
         let Some(live) = self.slots.get(id) else { return };
         let (source, role, serves) = (live.remote.ip(), live.connection.role(), live.serves);

@@ -24,9 +24,9 @@ impl Allow {
     }
 }
 
-/// An address prefix such as `192.0.2.0/24` or `2001:db8::/32`. IPv4-mapped IPv6 addresses (RFC 4291 §2.5.5.2) are the same as
-/// their IPv4 addresses, in the prefix and in what is compared with it; so `::/0` contains IPv4 too, and `0.0.0.0/0` contains
-/// IPv4 only.
+/// An address prefix such as `192.0.2.0/24` or `2001:db8::/32`. IPv4-mapped IPv6 addresses (RFC
+/// 4291 §2.5.5.2) are the same as their IPv4 addresses, in the prefix and in what is compared with
+/// it; so `::/0` contains IPv4 too, and `0.0.0.0/0` contains IPv4 only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix {
     /// The address with all bits after the prefix zero; IPv4 as IPv4-mapped.
@@ -44,7 +44,7 @@ pub enum PrefixError {
     Address {
         /// The text.
         text: alloc::string::String,
-        /// What the parser of addresses says.
+        /// The error of the parser of addresses.
         source: AddrParseError,
     },
     /// The part after the slash is not a number in range.
@@ -60,8 +60,8 @@ pub enum PrefixError {
 const MAPPED: u8 = 96;
 
 impl Prefix {
-    /// The first `bits` bits of an address: 0 to 32 for IPv4, 0 to 128 for IPv6. `None` if there are more. Bits after the prefix
-    /// do not matter.
+    /// The first `bits` bits of an address: 0 to 32 for IPv4, 0 to 128 for IPv6. `None` if there
+    /// are more. Bits after the prefix do not matter.
     #[must_use]
     pub fn new(address: IpAddr, bits: u8) -> Option<Self> {
         let bits = match address {
@@ -89,8 +89,9 @@ fn mask(bits: u8) -> u128 {
     u128::MAX.checked_shl(128 - u32::from(bits.min(128))).unwrap_or(0)
 }
 
-/// The source that [`PerSource`](super::PerSource) counts: an IPv4 address, also if it is mapped into IPv6, or the /64 of an IPv6
-/// address, all of which one host commonly has to itself (RFC 7421).
+/// The source that [`PerSource`](super::PerSource) counts: an IPv4 address, also if it is mapped
+/// into IPv6, or the /64 of an IPv6 address, all of which one host commonly has to itself (RFC
+/// 7421).
 pub(super) fn source_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -65,8 +65,8 @@ impl Tombs {
         }
     }
 
-    /// When the youngest connection was begun that was forgotten for want of room: a cookie issued until then may be one that has had
-    /// its connection.
+    /// When the youngest connection was begun that was forgotten for want of room: a cookie issued
+    /// until then may be one that has had its connection.
     pub(super) const fn forgotten(&self) -> Option<Instant> {
         self.forgotten
     }

@@ -364,8 +364,9 @@ fn incoming(server: &mut Endpoint, now: Instant) -> usize {
     count
 }
 
-/// A cookie used once more after its connection is over opens nothing either: neither while the connection is remembered, nor when it
-/// is forgotten after its time, nor when others have crowded it out before.
+/// A cookie used once more after its connection is over opens nothing either: neither while the
+/// connection is remembered, nor when it is forgotten after its time, nor when others have crowded
+/// it out before.
 #[test]
 fn cookies_do_not_outlive_their_connection() {
     for (remembered, time_wait) in [(4096, 240), (4096, 20), (2, 240), (0, 240)] {

@@ -1,4 +1,4 @@
-//! Who may hold a place of a listener, and for how long.
+//! Places of a listener: their holders, and for how long they hold them.
 
 use std::net::SocketAddr;
 
@@ -41,8 +41,9 @@ fn come_and_go(server: &mut Endpoint, now: &mut Instant, from: SocketAddr) -> Op
     None
 }
 
-/// The application takes no events and reads nothing: connections that end go on holding their places, and strangers that come
-/// one after another find none. Before, each left its datagrams behind.
+/// The application takes no events and reads nothing: connections that end go on holding their
+/// places, and strangers that come one after another find none. Before, each left its datagrams
+/// behind.
 #[test]
 fn a_stalled_application_bounds_what_waits_for_it() {
     for (listen, limit) in [(Listen::One, 1), (Listen::Many { limit: 3 }, 3)] {
@@ -73,8 +74,8 @@ fn a_stalled_application_bounds_what_waits_for_it() {
     }
 }
 
-/// A client that connects, sends no datagram and answers Syncs for ever has its place for as long as configured; one that has sent
-/// a datagram may be silent afterwards.
+/// A client that connects, sends no datagram and answers Syncs for ever has its place for as long
+/// as configured; one that has sent a datagram may be silent afterwards.
 #[test]
 fn who_connects_and_sends_nothing_loses_its_place() {
     let patience = Duration::from_secs(20);
@@ -123,7 +124,8 @@ fn who_connects_and_sends_nothing_loses_its_place() {
     }
 }
 
-/// Packets from addresses that are not allowed get no answer at all; from those that are, all is as ever, also under pressure.
+/// Packets from addresses that are not allowed get no answer at all; from those that are, all is as
+/// ever, also under pressure.
 #[test]
 fn strangers_that_are_not_allowed_get_no_answer() {
     for half_open in [128, 0] {

@@ -1,4 +1,5 @@
-//! A connection that has fallen silent gives its place to a new client from the same address, and to nobody else.
+//! A connection that has fallen silent gives its place to a new client from the same address, and
+//! to nobody else.
 
 use std::net::SocketAddr;
 
@@ -139,8 +140,8 @@ fn configs() -> [EndpointConfig; 4] {
     ]
 }
 
-/// The sender is killed; the next one from its address has the place within three seconds, also by way of a cookie and under a
-/// limit for each source. Nothing that it sends is lost in between.
+/// The sender is killed; the next one from its address has the place within three seconds, also by
+/// way of a cookie and under a limit for each source. Nothing that it sends is lost in between.
 #[test]
 fn a_killed_sender_is_replaced() {
     for config in configs() {
@@ -160,8 +161,8 @@ fn a_killed_sender_is_replaced() {
     }
 }
 
-/// A transfer, and three hundred attempts from behind the same translator: none gets the place, nobody is asked, and the transfer
-/// goes on.
+/// A transfer, and three hundred attempts from behind the same translator: none gets the place,
+/// nobody is asked, and the transfer goes on.
 #[test]
 fn a_live_sender_keeps_its_place() {
     let mut net = Net::with_sender(configs()[0].clone());
@@ -178,8 +179,8 @@ fn a_live_sender_keeps_its_place() {
     assert!(server.received_data_packets() > 3000, "{}", server.received_data_packets());
 }
 
-/// The same with a sender that has nothing to send for a minute: it answers what it is asked, which is one Sync in five seconds, and
-/// keeps its place.
+/// A sender that has nothing to send for a minute keeps its place too: it answers what it is asked,
+/// which is one Sync in five seconds, and keeps its place.
 #[test]
 fn an_idle_sender_keeps_its_place() {
     let mut net = Net::with_sender(configs()[0].clone());
@@ -197,8 +198,8 @@ fn an_idle_sender_keeps_its_place() {
     assert_eq!(net.clients[0].caller.state(), State::Open);
 }
 
-/// The place of a killed sender is not for other addresses, nor for Requests that nobody completes: those cause a question now and
-/// then, and that is all.
+/// The place of a killed sender is not for other addresses, nor for Requests that nobody completes:
+/// those cause a question now and then, and that is all.
 #[test]
 fn others_do_not_replace_a_killed_sender() {
     let mut net = Net::with_sender(configs()[0].clone());
@@ -220,7 +221,8 @@ fn others_do_not_replace_a_killed_sender() {
     assert!(net.asked.len() <= 2 + 2, "two questions, and what silence asks of itself: {:?}", net.asked);
 }
 
-/// The application does not release what was replaced: then there are two connections at most for one place.
+/// The application does not release what was replaced: then there are two connections at most for
+/// one place.
 #[test]
 fn replaced_connections_are_bounded_too() {
     let mut server = Endpoint::new(EndpointConfig { port: PORT, ..configs()[0].clone() }, [9; 32]);

@@ -16,8 +16,8 @@ use super::pair::ms;
 const PORT: u16 = 5001;
 const CLIENTS: usize = 200;
 const HOURS: usize = 8;
-/// In each hour clients come for 48 minutes; then they leave, and the last trace of them is gone after 12 (RESPOND is given up after
-/// 8 minutes, TIMEWAIT after 4).
+/// In each hour clients come for 48 minutes; then they leave, and the last trace of them is gone
+/// after 12 (RESPOND is given up after 8 minutes, TIMEWAIT after 4).
 const BUSY: Duration = Duration::from_secs(48 * 60);
 const QUIET: Duration = Duration::from_secs(12 * 60);
 
@@ -45,7 +45,7 @@ struct Client {
     end: End,
 }
 
-/// Who is to be woken or to receive.
+/// The end that is to be woken or to receive.
 type Who = Option<usize>;
 
 struct Soak {
@@ -65,7 +65,8 @@ struct Soak {
     most: usize,
 }
 
-/// Silence is asked about seldom: eight hours of two hundred idle connections that ask every 15 s are a million packets.
+/// Silence is asked about seldom: eight hours of two hundred idle connections that ask every 15 s
+/// are a million packets.
 const SILENCE: Silence = Silence::Probe { after: Duration::from_secs(90), give_up: GIVE_UP };
 const GIVE_UP: Duration = Duration::from_secs(240);
 
@@ -253,7 +254,8 @@ impl Soak {
         self.wakes.insert((self.clients[n].next, Some(n)));
     }
 
-    /// Packets go on their way; one in fifty is lost. The path is long: rate control has timers of a round-trip time.
+    /// Packets go on their way; one in fifty is lost. The path is long: rate control has timers of
+    /// a round-trip time.
     fn collect(&mut self, who: Who) {
         let now = self.now;
         let mut bytes = Vec::new();
@@ -295,9 +297,9 @@ impl PopFirstIf for BTreeSet<(Instant, Who)> {
     }
 }
 
-/// Two hundred clients of twenty addresses, for eight hours: clean closes, kills, aborts, clients that send nothing, strangers that ask
-/// and vanish, loss. When all have left, both ends hold what they held after the first hour, no connection and no timer. The noise has
-/// a fixed seed.
+/// Two hundred clients of twenty addresses, for eight hours: clean closes, kills, aborts, clients
+/// that send nothing, strangers that ask and vanish, loss. When all have left, both ends hold what
+/// they held after the first hour, no connection and no timer. The noise has a fixed seed.
 #[test]
 fn eight_hours_of_clients_leave_nothing_behind() {
     let mut soak = Soak::new();
@@ -321,7 +323,8 @@ fn eight_hours_of_clients_leave_nothing_behind() {
     for cause in [Cause::Agreed, Cause::PeerReset, silence, no_data] {
         assert!(soak.ends.get(&format!("{cause:?}")).is_some_and(|count| *count > 50), "{:?}", soak.ends);
     }
-    // All of it, clients included, of which some have just been started anew; and what the server still knows.
+    // All of it, clients included, of which some have just been started anew; and what the server
+    // still knows.
     let first = held[0];
     assert!(held.iter().all(|held| *held <= first + first / 10), "{held:?}");
     assert!(copied.iter().all(|copied| *copied <= 16_384), "{copied:?} bytes without a connection");

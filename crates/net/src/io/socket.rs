@@ -417,7 +417,7 @@ impl Socket {
         refused
     }
 
-    /// The same where the system keeps no messages apart: what is said twice is believed.
+    /// For systems that keep no messages apart: an error that comes twice is believed.
     #[cfg(not(target_os = "linux"))]
     fn is_refused(&mut self, datagram: &Outgoing<'_>, tries: usize) -> bool {
         tries > 0 || datagram.bytes.len() > LONGEST

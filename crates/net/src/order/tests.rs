@@ -53,7 +53,7 @@ fn at_the_end_nothing_stays_behind() {
     assert_eq!((order.take(), order.take(), order.take()), (Some(vec![3]), Some(vec![7]), None));
 }
 
-/// What came out of a stream with some datagrams delayed and some lost.
+/// The output of a stream with some datagrams delayed and some lost.
 struct Outcome {
     late: u64,
     /// Datagrams that were late after so many had been sent, only.

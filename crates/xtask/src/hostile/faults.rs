@@ -67,7 +67,8 @@ fn signal(bench: &Bench, directory: &Path, whom: Whom, signal: Signal) -> Result
     Ok(match whom {
         Whom::Sender => {
             session.sender.signal(signal);
-            // A killed sender leaves silence; any other signal ends the session properly: the user wished it.
+            // A killed sender leaves silence; any other signal ends the session properly: the user
+            // wished it.
             let (bars, within): (Bars<'_>, _) = if signal == Signal::KILL {
                 (Bars { sender: &[], receiver: &[1], kept: Kept::Part }, SILENCE)
             } else {
@@ -161,7 +162,8 @@ fn reader_closes(bench: &Bench, directory: &Path) -> Result<Row, String> {
     Ok(row)
 }
 
-/// The program that writes into `send -f -` is killed: its end of the pipe closes, which is an end of the data.
+/// The program that writes into `send -f -` is killed: its end of the pipe closes, which is an end
+/// of the data.
 fn writer_killed(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let mut listening = honest::Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let arguments = ["send", &listening.address, "-f", "-", "-b", "8M"];

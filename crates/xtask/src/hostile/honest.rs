@@ -12,8 +12,8 @@ use super::stranger::Noise;
 
 /// Longest wait for the end of a transfer that takes a second or a few undisturbed.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// A transfer beside an attack may take this many times as long as one alone, and [`SLACK`] more: two processors are shared
-/// with the attacker.
+/// A transfer beside an attack may take this many times as long as one alone, and [`SLACK`] more:
+/// two processors are shared with the attacker.
 const TIMES: u32 = 4;
 const SLACK: Duration = Duration::from_secs(4);
 
@@ -169,7 +169,8 @@ pub(crate) fn finish(send: Ended, time: Duration, file: &Path, arrived: &Path) -
 }
 
 impl Transfer {
-    /// Fills in the row's column and the bars that every honest transfer of [`Plan::USUAL`] has to meet.
+    /// Fills in the row's column and the bars that every honest transfer of [`Plan::USUAL`] has to
+    /// meet.
     pub(crate) fn judge(&self, bench: &Bench, row: &mut Row) {
         self.judge_against(bench.undisturbed, row);
     }

@@ -1,4 +1,5 @@
-//! Forged ICMP messages that quote nothing but addresses and ports, sent over the loopback interface.
+//! Forged ICMP messages that quote nothing but addresses and ports, sent over the loopback
+//! interface.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -32,8 +33,8 @@ pub(crate) const CASES: [Case; 6] = [
     Case::new("icmp-pmtu", "M7", Load::Busy, too_long),
 ];
 
-/// Type and code of the ICMPv4 errors: all codes of "destination unreachable" (RFC 792, 1812 §5.2.7.1), source quench, time
-/// exceeded, parameter problem, redirect.
+/// Type and code of the ICMPv4 errors: all codes of "destination unreachable" (RFC 792, 1812
+/// §5.2.7.1), source quench, time exceeded, parameter problem, redirect.
 pub(crate) const KINDS_4: [(u8, u8); 22] = [
     (3, 0),
     (3, 1),
@@ -58,8 +59,8 @@ pub(crate) const KINDS_4: [(u8, u8); 22] = [
     (12, 0),
     (12, 1),
 ];
-/// Type and code of the ICMPv6 errors (RFC 4443 §3, RFC 4884 excluded): unreachable, too big, time exceeded, parameter
-/// problem, and a type that nobody has defined.
+/// Type and code of the ICMPv6 errors (RFC 4443 §3, RFC 4884 excluded): unreachable, too big, time
+/// exceeded, parameter problem, and a type that nobody has defined.
 pub(crate) const KINDS_6: [(u8, u8); 15] = [
     (1, 0),
     (1, 1),
@@ -81,8 +82,8 @@ pub(crate) const KINDS_6: [(u8, u8); 15] = [
 const MTU: u16 = 68;
 /// Messages in a second.
 const PER_SECOND: u64 = 2_000;
-/// The documented floor of datagrams (docs/security.md): 1200 bytes of DCCP, of which the header and options of a data
-/// packet take up to 48.
+/// The documented floor of datagrams (docs/security.md): 1200 bytes of DCCP, of which the header
+/// and options of a data packet take up to 48.
 pub(crate) const LEAST_DATAGRAM: u64 = 1200 - 48;
 
 /// The end that the messages go to.

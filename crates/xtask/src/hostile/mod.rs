@@ -1,9 +1,10 @@
-//! `cargo xtask hostile`: attacks and faults against the built command `tfrc`, each with what happened to an honest transfer
-//! beside it. `docs/security.md` and `docs/security-runs.md` say what each shows.
+//! `cargo xtask hostile`: attacks and faults against the built command `tfrc`, each with what
+//! happened to an honest transfer beside it. `docs/security.md` and `docs/security-runs.md` say
+//! what each shows.
 //!
-//! Programs and attackers meet in namespaces that the run makes (`namespace.rs`) or on the loopback interface, never on
-//! another network. A case needs no option of the program that the program does not name in its help, so that older
-//! programs can be put to the same test: `--binary`.
+//! Programs and attackers meet in namespaces that the run makes (`namespace.rs`) or on the loopback
+//! interface, never on another network. A case needs no option of the program that the program does
+//! not name in its help, so that older programs can be put to the same test: `--binary`.
 
 mod access;
 mod engine;

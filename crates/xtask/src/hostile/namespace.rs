@@ -1,8 +1,9 @@
 //! Namespaces of the run's own: network, mounts and processes.
 //!
-//! The run starts itself again in them. Its loopback interface is its own, so that it meets nobody else's ports and needs no
-//! privilege of the machine; everything that it made goes with its last process. The process outside holds a pipe to the one
-//! inside: when the outer one ends in whatever way, the inner one reads the end of the pipe and ends too.
+//! The run starts itself again in them. Its loopback interface is its own, so that it meets nobody
+//! else's ports and needs no privilege of the machine; everything that it made goes with its last
+//! process. The process outside holds a pipe to the one inside: when the outer one ends in whatever
+//! way, the inner one reads the end of the pipe and ends too.
 
 use std::fs;
 use std::io::Read;
@@ -54,7 +55,8 @@ pub(crate) fn enter() -> Result<Entered, String> {
         return Ok(Entered::Here(Place::Machine, directory));
     }
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
-    // A run without a terminal may have been told to ignore signals, which programs under test would inherit.
+    // A run without a terminal may have been told to ignore signals, which programs under test
+    // would inherit.
     let status = unshare()
         .args(DEFAULT_SIGNALS)
         .arg(myself)

@@ -1,4 +1,5 @@
-//! A path between two programs on which somebody sits: it sees, changes, repeats, adds and swallows datagrams.
+//! A path between two programs on which somebody sits: it sees, changes, repeats, adds and swallows
+//! datagrams.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -116,7 +117,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Packet<'_>> {
     Packet::parse(bytes, Integrity::Udp).ok()
 }
 
-/// The packet with each option as `change` gives it, `None` for one left out, and raw option bytes added before them.
+/// The packet with each option as `change` gives it, `None` for one left out, and raw option bytes
+/// added before them.
 pub(crate) fn with_options<'a>(
     packet: &Packet<'a>,
     added: &[u8],

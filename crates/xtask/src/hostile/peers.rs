@@ -1,4 +1,5 @@
-//! A peer that lies, as somebody on the path makes it look: texts, counts, reports, options, numbers.
+//! A peer that lies, as somebody on the path makes it look: texts, counts, reports, options,
+//! numbers.
 
 use std::path::Path as FilePath;
 use std::time::Duration;
@@ -89,7 +90,8 @@ fn false_tally(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
             parse(bytes).filter(|packet| way == Way::Back && packet.header.kind() == PacketType::Reset);
         match reset {
             Some(packet) => {
-                // Each number that the receiver wrote becomes 2^64 − 1, whatever words stand around it.
+                // Each number that the receiver wrote becomes 2^64 − 1, whatever words stand around
+                // it.
                 let own = String::from_utf8_lossy(packet.payload);
                 let numbered = replaced(&own, most);
                 let payload = if own == numbered { text.as_bytes() } else { numbered.as_bytes() };
@@ -198,11 +200,13 @@ fn deaf(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
     Ok(row)
 }
 
-/// A server whose Response carries 896 bytes of cookies, which somebody takes off again on the way back.
+/// A server whose Response carries 896 bytes of cookies, which somebody takes off again on the way
+/// back.
 fn greedy(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
     let deed = |way, bytes: &[u8], deeds: &mut Deeds| match parse(bytes) {
         Some(packet) if way == Way::Back && packet.header.kind() == PacketType::Response => {
-            // Four Init Cookies (option 36) of 224 bytes: with the server's own options the header is near its limit of 1020.
+            // Four Init Cookies (option 36) of 224 bytes: with the server's own options the header
+            // is near its limit of 1020.
             let cookie = [&[36, 224][..], &[7; 222]].concat();
             let added = cookie.repeat(4);
             deeds.send(
@@ -230,8 +234,8 @@ fn greedy(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
     Ok(row)
 }
 
-/// Option types and lengths that are odd in one way each: unknown, reserved, mandatory, too short, too long, with zero
-/// length, out of place, a lie.
+/// Option types and lengths that are odd in one way each: unknown, reserved, mandatory, too short,
+/// too long, with zero length, out of place, a lie.
 const ODD: [&[u8]; 28] = [
     &[1],
     &[1, 1],

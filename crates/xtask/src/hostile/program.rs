@@ -178,7 +178,8 @@ impl Program {
         let mut ports = Vec::new();
         for line in tables.iter().flat_map(|table| table.lines()) {
             let words: Vec<&str> = line.split_whitespace().collect();
-            // Columns of /proc/net/udp: the second is address:port in hexadecimal, the tenth the inode.
+            // Columns of /proc/net/udp: the second is address:port in hexadecimal, the tenth the
+            // inode.
             let (Some(address), Some(inode)) = (words.get(1), words.get(9)) else { continue };
             let port = address.rsplit(':').next().and_then(|port| u16::from_str_radix(port, 16).ok());
             if let Some(port) = port.filter(|_| own.iter().any(|own| own == inode)) {

@@ -1,4 +1,5 @@
-//! A session that something happens to: both programs, the network between them, and the rules of exit statuses and files.
+//! A session that something happens to: both programs, the network between them, and the rules of
+//! exit statuses and files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ pub(crate) struct Session {
 pub(crate) enum Kept {
     /// Nothing is asked.
     Anything,
-    /// FILE after exit 0, FILE.part after anything else; what is there is the beginning of the source.
+    /// FILE after exit 0, FILE.part after anything else; what is there is the beginning of the
+    /// source.
     AsStatus,
     /// [`Kept::AsStatus`] where the network loses some: only the names are checked.
     AsStatusWithLosses,

@@ -1,4 +1,5 @@
-//! Honest transfers and strangers that come and go for a long time: memory, descriptors and logs have to stay flat.
+//! Honest transfers and strangers that come and go for a long time: memory, descriptors and logs
+//! have to stay flat.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -125,7 +126,8 @@ fn judge(row: &mut Row, name: &str, samples: &[Sample], of: fn(&Sample) -> Look)
         format!("{name}: memory grows by at most 5 % from the second to the last quarter"),
     );
     let most = |part: &[Sample]| part.iter().map(|s| of(s).descriptors).max().unwrap_or_default();
-    // The link has a socket for each of its 256 clients and closes those that made room a little later.
+    // The link has a socket for each of its 256 clients and closes those that made room a little
+    // later.
     row.bar(most(part(3)) * 5 <= most(part(1)) * 6, format!("{name}: descriptors grow by at most a fifth"));
     if let (Some(first), Some(last)) = (samples.first(), samples.last()) {
         let time = last.at.saturating_sub(first.at).as_secs_f64().max(1e-3);

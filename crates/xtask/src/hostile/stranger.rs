@@ -104,7 +104,8 @@ impl Stranger {
         self.endpoint.connect(self.now(), self.to, config).map_err(|error| error.to_string())
     }
 
-    /// Begins a connection and waits until it stands; `None` if it is refused or nobody answers within `within`.
+    /// Begins a connection and waits until it stands; `None` if it is refused or nobody answers
+    /// within `within`.
     pub(crate) fn connect(&mut self, within: Duration) -> Result<Option<ConnectionId>, String> {
         let id = self.begin()?;
         let begin = Instant::now();

@@ -33,7 +33,8 @@ pub(crate) const CASES: [Case; 10] = [
 
 /// Packets of a flood in a second: what one process of two processors can take beside a transfer.
 const PER_SECOND: u64 = 15_000;
-/// Resident memory that a flood may add, in kB: pages of the program that an honest connection touches too, and the tables.
+/// Resident memory that a flood may add, in kB: pages of the program that an honest connection
+/// touches too, and the tables.
 const MORE_KB: u64 = 4_000;
 /// Descriptors of a receiver, at most.
 const DESCRIPTORS: usize = 32;
@@ -120,7 +121,8 @@ fn flood(
     });
     let mut row = Row::new(format!("{sent} {what}, {PER_SECOND}/s, {bytes} B"));
     row.saw(format!("{back} B back"));
-    // With the headers of UDP and IP three times, as docs/security.md has it; without them less than four times.
+    // With the headers of UDP and IP three times, as docs/security.md has it; without them less
+    // than four times.
     row.bar(back <= 4 * bytes, "at most four times the bytes back");
     before.compare(&receiver.program, MORE_KB, LOG, &mut row);
     transfer?.judge(bench, &mut row);
@@ -202,7 +204,8 @@ fn churn(bench: &Bench, directory: &Path) -> Result<Row, String> {
     Ok(row)
 }
 
-/// Connects and closes until the receiver's table of connections that are over is full: it has 4096 places.
+/// Connects and closes until the receiver's table of connections that are over is full: it has 4096
+/// places.
 pub(crate) fn warm_up(stranger: &mut Stranger) -> Result<(), String> {
     let begin = Instant::now();
     for _ in 0..4_300 {

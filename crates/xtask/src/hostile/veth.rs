@@ -1,4 +1,5 @@
-//! Forged ICMP messages by the hundred thousand at a transfer between two network namespaces, over a veth pair.
+//! Forged ICMP messages by the hundred thousand at a transfer between two network namespaces, over
+//! a veth pair.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -130,8 +131,8 @@ fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<Row, Str
     let begin = Instant::now();
     let mut sender = honest::send(bench, directory, &format!("{host}:{PORT}"), &source, &plan)?;
     let near = port_of(&mut sender)?;
-    // The attacker of the sender sits beyond, that of the receiver here: both kinds of messages cross the pair.
-    // By this name it is found even if somebody builds it anew meanwhile.
+    // The attacker of the sender sits beyond, that of the receiver here: both kinds of messages
+    // cross the pair. By this name it is found even if somebody builds it anew meanwhile.
     let myself = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
     let (count, ports) = (each.to_string(), near.to_string());
     let words = ["hostile-attacker", "icmp", family.near, &ports, family.far, &port, &count];

@@ -70,8 +70,8 @@ async fn recv(args: &RecvArgs, plan: Plan, mut interrupt: Interrupt) -> Result<(
         drop(connection);
         served += 1;
         failed += u64::from(served_now.ending.has_failed());
-        // Who sends nothing does not use up a receiver that waits for a file; -1 takes the first one
-        // whatever it does.
+        // Who sends nothing does not use up a receiver that waits for a file; -1 takes the first
+        // one whatever it does.
         let used_up = take == Take::One && (args.one || served_now.sent > 0);
         if used_up || served_now.fate != Fate::Usable {
             if matches!(served_now.closed, Some(ClosedBy::Peer | ClosedBy::Us)) {
@@ -127,7 +127,8 @@ fn more(args: &RecvArgs, now: Instant, others: String) -> Result<(), Failure> {
     Reporter::new(config(args)).record(&Record::Event(event))
 }
 
-/// Listens where the user says; else on every address, of both IP versions where the system has both.
+/// Listens where the user says; else on every address, of both IP versions where the system has
+/// both.
 fn listen(args: &RecvArgs) -> Result<Endpoint, Failure> {
     let options = Options {
         service: args.service,

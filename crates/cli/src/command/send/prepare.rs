@@ -19,7 +19,7 @@ const POLITE_CAP_BPS: f64 = 50e6;
 /// The longest time that bytes of a pipe wait for a full packet.
 const FLUSH: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// What happens to files that exist.
+/// Policy for files that exist.
 pub(super) const fn existing(args: &SendArgs) -> Existing {
     if args.overwrite { Existing::Overwrite } else { Existing::Refuse }
 }

@@ -175,8 +175,8 @@ fn unreadable(args: &SendArgs, why: &str) -> String {
     }
 }
 
-/// Sends a datagram, in pieces if the path carries less than it is long. Should the path shrink at that very moment, it is lost as
-/// it would be on the way.
+/// Sends a datagram, in pieces if the path carries less than it is long. Should the path shrink at
+/// that very moment, it is lost as it would be on the way.
 async fn send_cut(connection: &Connection, mut datagram: Vec<u8>) -> Result<(), SendError> {
     loop {
         let limit = connection.max_datagram();
