@@ -218,7 +218,7 @@ fn summary(page: &mut String, before: &[Cell], after: &[Cell]) {
             let own = || cells.iter().filter(|c| c.variant == variant && c.flows == flows);
             let judged = own().filter(|c| c.judgement() != Judgement::NotJudged);
             let misses = own().filter(|c| c.judgement() == Judgement::Miss).count();
-            let worst = judged.clone().map(Cell::loss_share).fold(0.0, f64::max);
+            let worst = judged.clone().map(Cell::loss_share).filter(|x| x.is_finite()).fold(0.0, f64::max);
             (judged.count(), misses, worst)
         };
         let ((judged, misses, worst), (judged_now, misses_now, worst_now)) = (count(before), count(after));
