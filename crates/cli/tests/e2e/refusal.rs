@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::network::{Place, recv, send};
-use crate::program::{Program, run, tfrc};
+use crate::program::{LIMIT, Program, run, tfrc};
 
 #[test]
 fn a_second_connection_at_once_is_refused_and_the_first_goes_on() {
@@ -47,6 +47,7 @@ fn a_listener_for_another_service_refuses() {
 #[test]
 fn waiting_for_nobody_can_be_ended() {
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    silent.set_read_timeout(Some(LIMIT)).expect("a time");
     let address = silent.local_addr().expect("bound").to_string();
     let sender = send(&address, &[], Stdio::null());
     // Its Request has come: it is waiting.

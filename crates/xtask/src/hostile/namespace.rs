@@ -88,12 +88,13 @@ fn unshare() -> Command {
 
 /// Tries what [`furnish`] and the cases do: a network, a mount, a veth pair.
 fn possible(directory: &Path) -> Result<(), String> {
-    let trial =
-        "ip link set lo up && mount -t tmpfs tmpfs \"$1\" && ip link add near type veth peer name far";
+    let trial = "ip link set lo up && ip -6 addr add \"$2\" dev lo nodad && \
+                 mount -t tmpfs tmpfs \"$1\" && ip link add near type veth peer name far";
     let tried = unshare()
         .args(DEFAULT_SIGNALS)
         .args(["sh", "-c", trial, "sh"])
         .arg(directory)
+        .arg(format!("{PREFIX}1/64"))
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("unshare: {error}"))?;
