@@ -1,8 +1,8 @@
 //! The rate control with any input: never a panic, never a rate that is no number.
 
 use tfrc::{
-    Ack, Advisor, Arrival, Config, Feedback, Hold, LossReport, PacketKind, Receiver, Revision, Sender,
-    Settings,
+    Ack, Advisor, Arrival, Config, Feedback, Hold, LossReport, PacketCount, PacketKind, Receiver, Revision,
+    Sender, Settings,
 };
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
@@ -60,6 +60,11 @@ pub fn check(data: &[u8]) {
                     receive_rate: Rate::of(1.0, Duration::from_nanos(reader.number())),
                     loss_event_rate: Probability::saturating(1.0 / (1.0 + u64_to_f64(reader.number()))),
                     losses: if operation < 128 { LossReport::NoNewLoss } else { LossReport::NewLossEvent },
+                    count: PacketCount::Within {
+                        packets: now.as_nanos(),
+                        least: u64::from(operation),
+                        most: u64::from(operation / 2),
+                    },
                 },
             ),
             4 => sender.handle_timeout(now),

@@ -10,7 +10,7 @@
 //! Every choice that the literature leaves open is an enum in [`Settings`]; the default is RFC 5348.
 //!
 //! ```
-//! use tfrc::{Config, Feedback, LossReport, SendDecision, Sender};
+//! use tfrc::{Config, Feedback, LossReport, PacketCount, SendDecision, Sender};
 //! use tfrc_units::{Duration, Instant, Probability, Rate};
 //!
 //! let mut sender = Sender::new(&Config::default());
@@ -27,6 +27,7 @@
 //!     receive_rate: Rate::ZERO,
 //!     loss_event_rate: Probability::ZERO,
 //!     losses: LossReport::NoNewLoss,
+//!     count: PacketCount::Unknown,
 //! });
 //! // Then 4380 bytes per round-trip time.
 //! assert_eq!(sender.allowed_rate(), Rate::of(4380.0, Duration::from_millis(100)));
@@ -43,6 +44,7 @@ extern crate std;
 
 mod advisor;
 mod config;
+mod count;
 mod decision;
 mod equation;
 mod guard;
@@ -60,6 +62,7 @@ pub use config::{
     RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SegmentSize, Settings, ShortIntervals,
     SizeCorrection, SlowStart, Spacing, Target, TfrcSp, Weights,
 };
+pub use count::PacketCount;
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
 pub use guard::{

@@ -90,6 +90,7 @@ fn run(settings: Settings, p: f64, rtt: Duration, seconds: u64, seed: u64) -> Ou
                         receive_rate: Rate::from_bytes_per_sec(f64::from_bits(rate_bits)),
                         loss_event_rate: tfrc_units::Probability::saturating(f64::from_bits(p_bits)),
                         losses: if new_loss { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
+                        count: PacketCount::Unknown,
                     },
                 ),
             }

@@ -63,7 +63,7 @@ fn send_rate(config: &Config, drop: f64, seed: u64) -> f64 {
             sent += u32::from(seconds >= 50.0);
             random.uniform() < drop
         };
-        path::run(config, VOICE, RTT, 100.0, drops, |_, _| ());
+        path::run(config, VOICE, RTT, 100.0, |truth| truth, drops, |_, _| ());
     }
     f64::from(sent) * (14.0 + 32.0) * 8.0 / 50.0 / 1000.0 / FLOWS as f64
 }

@@ -40,13 +40,21 @@ struct Sample {
 fn run(config: &Config, rtt: Duration, end: f64, drops: impl FnMut(f64) -> bool) -> Vec<Sample> {
     let greedy = Application { size: 1000, every: Duration::ZERO };
     let mut samples = Vec::new();
-    path::run(config, greedy, rtt, end, drops, |seconds, sender| {
-        samples.push(Sample {
-            seconds,
-            allowed: sender.allowed_rate().bytes_per_sec(),
-            interval: 1.0 / sender.loss_event_rate().get(),
-        });
-    });
+    path::run(
+        config,
+        greedy,
+        rtt,
+        end,
+        |truth| truth,
+        drops,
+        |seconds, sender| {
+            samples.push(Sample {
+                seconds,
+                allowed: sender.allowed_rate().bytes_per_sec(),
+                interval: 1.0 / sender.loss_event_rate().get(),
+            });
+        },
+    );
     samples
 }
 

@@ -8,6 +8,7 @@ mod ccid4;
 mod counter;
 mod identifier;
 mod intervals;
+mod losses;
 mod receiver;
 mod receiver_rtt;
 mod sender;

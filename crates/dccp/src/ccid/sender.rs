@@ -1,12 +1,13 @@
 //! The data sender of a half-connection: paces, remembers what it sent, and understands feedback (RFC 4342 §5, 6, 8).
 
-use tfrc::{Feedback, InverseError, LossReport, RateChange, SendDecision, Sender};
+use tfrc::{Feedback, InverseError, LossReport, PacketCount, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
 use super::Ccid;
 use super::ccid4::IntervalTimes;
 use super::counter::WindowCounter;
 use super::intervals::{combine, measures_as_receivers_do, rate_from_wire};
+use super::losses::LossCounter;
 use super::sent::{Sent, SentKind, SentLog};
 use super::verify::{Verification, Verifier};
 use crate::wire::{DataDropped, DropCode, DroppedPackets, Elapsed, LossInterval, LossIntervals};
@@ -28,6 +29,7 @@ pub(crate) struct DataSender {
     /// The newest acknowledgement that was feedback.
     acknowledged: Option<SeqNo48>,
     interval_times: IntervalTimes,
+    losses: LossCounter,
     /// Where the newest loss interval began, as last reported.
     newest_event: Option<SeqNo48>,
     /// Datagrams reported with Data Dropped so far, each once.
@@ -91,6 +93,7 @@ impl DataSender {
             verifier: Verifier::new(verification),
             acknowledged: None,
             interval_times: IntervalTimes::default(),
+            losses: LossCounter::default(),
             newest_event: None,
             peer_dropped: 0,
             timing: Timing::ElapsedTime,
@@ -210,17 +213,20 @@ impl DataSender {
         let claimed = self.limited(Rate::from_bytes_per_sec(f64::from(receive_rate)), dropped, options);
         let (rtt, segment) = (self.tfrc.rtt(), self.tfrc.segment_size());
         let receive_rate = self.verifier.receive_rate(claimed, sent.at, rtt, segment);
-        let (losses, p) = match options.intervals {
+        let (losses, p, count) = match options.intervals {
             Some(reported) => {
                 let tfrc = &self.tfrc;
                 let longest = |rate| longest_first_interval(tfrc, rate);
                 let intervals = self.verifier.intervals(ack, &reported, longest);
                 let losses = self.losses(ack, reported.skip_length, &intervals);
                 let p = self.rate_of(ack, reported.skip_length, &intervals, options.drop_counts.as_ref());
-                (losses, combine(p, options.loss_event_rate.filter(|_| alike)))
+                let (packets, dropped) = (self.verifier.datagrams_by(sent.at), options.drop_counts.as_ref());
+                let count = self.losses.count(packets, ack, reported.skip_length, &intervals, dropped);
+                (losses, combine(p, options.loss_event_rate.filter(|_| alike)), count)
             }
             None => {
-                (LossReport::NoNewLoss, options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire))
+                let p = options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire);
+                (LossReport::NoNewLoss, p, PacketCount::Unknown)
             }
         };
         // Other estimators may leap where a long interval ends.
@@ -228,7 +234,7 @@ impl DataSender {
             if alike { self.verifier.loss_event_rate(now, p, sent.at, self.rtt_or_default()) } else { p };
         self.tfrc.on_feedback(
             now,
-            Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses },
+            Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses, count },
         );
         self.acknowledged = Some(ack);
         self.log.forget_before(ack.sub(KEPT));

@@ -280,6 +280,11 @@ impl Verifier {
         if believed.is_finite() { Probability::saturating(1.0 / believed) } else { Probability::ZERO }
     }
 
+    /// Datagrams sent by then, rounded up to an eighth of a round-trip time.
+    pub(crate) fn datagrams_by(&self, at: Instant) -> u64 {
+        self.by_at_least(at).datagrams
+    }
+
     /// At least what had been sent by then.
     fn by_at_least(&self, at: Instant) -> Tally {
         let from = self.tallies.partition_point(|tally| tally.at <= at);

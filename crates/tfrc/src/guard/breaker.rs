@@ -1,14 +1,15 @@
 //! The circuit breaker of RFC 8083, on TFRC's feedback instead of RTCP's.
 //!
 //! RTCP reports come every few seconds, TFRC's every round-trip time. So feedback is gathered into reporting intervals of
-//! max(`interval`, R), the RFC's T_dr, and its rules are applied to those. TFRC's p stands where the RFC has to take the
-//! fraction lost for want of it. T_f, the framing interval, is the longest gap between packets in an interval, and G is 1:
-//! a rate control may change the rate with every packet.
+//! max(`interval`, R), the RFC's T_dr, and its rules are applied to those. The fraction lost of an interval is that of
+//! `fraction.rs`, not TFRC's loss event rate. T_f, the framing interval, is the longest gap between packets in an interval,
+//! and G is 1: a rate control may change the rate with every packet.
 
 use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64, u64_from_f64};
 
 use crate::config::{ConfigError, Guarantee};
 use crate::equation::{Equation, EquationForm};
+use crate::guard::fraction::Sums;
 use crate::guard::{AfterStop, Heard, Stopped, Trip};
 use crate::ring::Ring;
 
@@ -36,18 +37,15 @@ pub struct BreakerLimits {
     pub silent_reports: u8,
     /// How many times what TCP would send is too much: 10 (§4.3). Above zero.
     pub factor: f64,
-    /// TCP's equation, with t_RTO = 4R: the square-root form is recommended, the full one trips earlier (§4.3).
+    /// TCP's equation, with t_RTO = 4R: the full form. RFC 8083 §4.3 recommends the square-root form for being simple, and
+    /// allows the full one. The square-root form leaves out timeouts, so that at 30 % loss a flow of 22 packets in a
+    /// round-trip time is still within ten times TCP's rate, and a voice flow always.
     pub form: EquationForm,
 }
 
 impl Default for BreakerLimits {
     fn default() -> Self {
-        Self {
-            interval: Duration::from_secs(5),
-            silent_reports: 5,
-            factor: 10.0,
-            form: EquationForm::SquareRoot,
-        }
+        Self { interval: Duration::from_secs(5), silent_reports: 5, factor: 10.0, form: EquationForm::Tfrc }
     }
 }
 
@@ -84,8 +82,7 @@ struct Interval {
     began: Instant,
     packets: u64,
     bytes: u64,
-    /// p times the seconds it was reported for.
-    weighted_p: f64,
+    losses: Sums,
     /// Until the latest feedback.
     seconds: f64,
     longest_gap: Duration,
@@ -99,12 +96,12 @@ enum Arrivals {
 }
 
 impl Interval {
-    const fn new(began: Instant) -> Self {
+    fn new(began: Instant) -> Self {
         Self {
             began,
             packets: 0,
             bytes: 0,
-            weighted_p: 0.0,
+            losses: Sums::default(),
             seconds: 0.0,
             longest_gap: Duration::ZERO,
             arrivals: Arrivals::None,
@@ -192,14 +189,15 @@ impl Breaker {
         Some(stopped(Trip::FeedbackTimeout, now, unheard.interval * 3))
     }
 
-    pub(crate) fn on_feedback(&mut self, now: Instant, heard: Heard) -> Option<Stopped> {
+    /// A report, and what it adds to the sums of losses.
+    pub(crate) fn on_feedback(&mut self, now: Instant, heard: Heard, losses: Sums) -> Option<Stopped> {
         self.unheard = None;
         let advanced = self.newest_sent_at.is_none_or(|newest| heard.newest_sent_at > newest);
         self.newest_sent_at = self.newest_sent_at.max(Some(heard.newest_sent_at));
         let current = self.current.as_mut()?;
         let since = self.last_heard.unwrap_or(current.began).max(current.began);
         let seconds = now.saturating_since(since).as_secs_f64();
-        current.weighted_p += heard.p.get() * seconds;
+        current.losses.add(losses);
         current.seconds += seconds;
         if advanced {
             current.arrivals = Arrivals::Some;
@@ -237,7 +235,8 @@ impl Breaker {
         (self.silent >= self.media_timeout).then(|| stopped(Trip::MediaTimeout, now, reporting * self.silent))
     }
 
-    /// §4.3: over the last CB_INTERVAL intervals more than `factor` times TCP's rate.
+    /// §4.3: over the last CB_INTERVAL intervals more than `factor` times TCP's rate at the mean fraction lost, each
+    /// interval's weighted by its duration.
     fn congestion(
         &self,
         now: Instant,
@@ -251,7 +250,7 @@ impl Breaker {
         if self.seen <= intervals {
             return None;
         }
-        let (mut packets, mut bytes, mut weighted_p, mut seconds) = (0u64, 0u64, 0.0, 0.0);
+        let (mut packets, mut bytes, mut weighted, mut seconds) = (0u64, 0u64, 0.0, 0.0);
         let mut left = intervals;
         for past in self.past.iter().rev() {
             if left == 0 {
@@ -260,7 +259,7 @@ impl Breaker {
             left -= 1;
             packets += past.packets;
             bytes += past.bytes;
-            weighted_p += past.weighted_p;
+            weighted += past.losses.fraction() * past.seconds;
             seconds += past.seconds;
         }
         // Too few packets say nothing of the loss.
@@ -268,7 +267,7 @@ impl Breaker {
             return None;
         }
         let tcp = Equation { form: self.limits.form, ..Equation::default() };
-        let x = tcp.rate(heard.segment, heard.rtt, Probability::saturating(weighted_p / seconds));
+        let x = tcp.rate(heard.segment, heard.rtt, Probability::saturating(weighted / seconds));
         let sent = Rate::from_bytes_per_sec(f64_from_u64(bytes) / seconds);
         (sent > x * self.limits.factor).then(|| stopped(Trip::Congestion, now, reporting * intervals))
     }

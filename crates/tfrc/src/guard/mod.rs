@@ -7,21 +7,24 @@
 
 mod advice;
 mod breaker;
+mod fraction;
 mod stop;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 
-use tfrc_units::{Duration, Instant, Probability};
+use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::config::Settings;
+use crate::count::PacketCount;
 
 pub use advice::{Advice, AdviceError, MAX_SIZES, SizeAdvice, SizeAdviceSettings};
 pub use breaker::{BreakerLimits, CircuitBreaker};
 pub use stop::{AfterStop, MinimumRate, StopRule};
 
 use breaker::Breaker;
+use fraction::Record;
 use stop::Stop;
 
 /// Why a sender has stopped.
@@ -91,99 +94,113 @@ pub(crate) struct Heard {
     /// When the newest packet that arrived was sent.
     pub(crate) newest_sent_at: Instant,
     pub(crate) p: Probability,
+    pub(crate) receive_rate: Rate,
+    pub(crate) count: PacketCount,
     pub(crate) rtt: Duration,
     /// s.
     pub(crate) segment: f64,
 }
 
-/// A circuit breaker's memory is large, and few connections have one: with an allocator it takes its room only where there is one.
+/// The memory of the rules is large, and few connections have any. With an allocator only those pay for it.
 #[cfg(feature = "alloc")]
 type Kept<T> = alloc::boxed::Box<T>;
 #[cfg(not(feature = "alloc"))]
 type Kept<T> = T;
 
 #[cfg(feature = "alloc")]
-fn kept(breaker: Breaker) -> Kept<Breaker> {
-    Kept::new(breaker)
+fn kept(watch: Watch) -> Kept<Watch> {
+    Kept::new(watch)
 }
 #[cfg(not(feature = "alloc"))]
-const fn kept(breaker: Breaker) -> Kept<Breaker> {
-    breaker
+const fn kept(watch: Watch) -> Kept<Watch> {
+    watch
 }
 
-/// Both rules, and whether one has struck.
+/// Both rules, if there are any.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
-    breaker: Option<Kept<Breaker>>,
+pub(crate) struct Guard(Option<Kept<Watch>>);
+
+/// The rules in force, the record they go by, and whether one of them has struck.
+#[derive(Debug, Clone)]
+struct Watch {
+    breaker: Option<Breaker>,
     stop: Option<Stop>,
+    record: Record,
     stopped: Option<Stopped>,
 }
 
 impl Guard {
     pub(crate) fn new(settings: &Settings) -> Self {
-        Self {
-            breaker: settings
-                .circuit_breaker
-                .limits(settings.guarantee)
-                .map(|limits| kept(Breaker::new(limits))),
-            stop: settings.stop_rule.minimum().map(Stop::new),
-            stopped: None,
-        }
+        let breaker = settings.circuit_breaker.limits(settings.guarantee).map(Breaker::new);
+        let stop = settings.stop_rule.minimum().map(Stop::new);
+        let watches = breaker.is_some() || stop.is_some();
+        Self(watches.then(|| kept(Watch { breaker, stop, record: Record::new(), stopped: None })))
     }
 
     /// Whether there is anything to look out for.
     pub(crate) const fn watches(&self) -> bool {
-        self.breaker.is_some() || self.stop.is_some()
+        self.0.is_some()
     }
 
     /// A packet has gone; at the rate in force the next one follows after `spacing`. Sending ends a suspension that is over.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32, spacing: Duration) {
-        self.resume_if_due(now);
-        if let Some(breaker) = &mut self.breaker {
+        let Some(watch) = &mut self.0 else { return };
+        watch.resume_if_due(now);
+        watch.record.on_sent(now, size);
+        if let Some(breaker) = &mut watch.breaker {
             breaker.on_sent(now, size, spacing);
         }
-        if let Some(stop) = &mut self.stop {
+        if let Some(stop) = &mut watch.stop {
             stop.on_sent(now, size);
         }
     }
 
     pub(crate) fn on_feedback(&mut self, now: Instant, heard: Heard) {
-        if self.stopped.is_some() {
+        let Some(watch) = &mut self.0 else { return };
+        let sums = watch.record.on_feedback(now, &heard);
+        if watch.stopped.is_some() {
             return;
         }
-        let broken = self.breaker.as_mut().and_then(|breaker| breaker.on_feedback(now, heard));
-        let below = self.stop.as_mut().and_then(|stop| stop.on_feedback(now, heard));
-        self.stopped = broken.or(below);
+        let broken = watch.breaker.as_mut().and_then(|breaker| breaker.on_feedback(now, heard, sums));
+        let below = watch.stop.as_mut().and_then(|stop| stop.on_feedback(now, heard, sums));
+        watch.stopped = broken.or(below);
     }
 
     /// Lets time pass: a feedback timeout strikes, a suspension ends.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.resume_if_due(now);
-        if self.stopped.is_none() {
-            self.stopped = self.breaker.as_mut().and_then(|breaker| breaker.on_time(now));
+        let Some(watch) = &mut self.0 else { return };
+        watch.resume_if_due(now);
+        if watch.stopped.is_none() {
+            watch.stopped = watch.breaker.as_mut().and_then(|breaker| breaker.on_time(now));
         }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        match self.stopped {
+        let watch = self.0.as_ref()?;
+        match watch.stopped {
             Some(stopped) => (stopped.after == AfterStop::Suspend).then_some(stopped.resume_at),
-            None => self.breaker.as_ref().and_then(|breaker| breaker.deadline()),
+            None => watch.breaker.as_ref().and_then(Breaker::deadline),
         }
     }
 
-    pub(crate) const fn stopped(&self) -> Option<Stopped> {
-        self.stopped
+    #[inline]
+    pub(crate) fn stopped(&self) -> Option<Stopped> {
+        self.0.as_ref().and_then(|watch| watch.stopped)
     }
 
     pub(crate) fn resume(&mut self, now: Instant) -> Result<(), ResumeError> {
-        let stopped = self.stopped.ok_or(ResumeError::NotStopped)?;
+        let stopped = self.stopped().ok_or(ResumeError::NotStopped)?;
         if now < stopped.resume_at {
             return Err(ResumeError::TooEarly(stopped.resume_at));
         }
-        self.begin_again();
+        if let Some(watch) = &mut self.0 {
+            watch.begin_again();
+        }
         Ok(())
     }
+}
 
+impl Watch {
     fn resume_if_due(&mut self, now: Instant) {
         if self.stopped.is_some_and(|s| s.after == AfterStop::Suspend && s.resume_at <= now) {
             self.begin_again();
@@ -193,7 +210,7 @@ impl Guard {
     /// What was measured before the stop says nothing of what comes now.
     fn begin_again(&mut self) {
         self.stopped = None;
-        self.breaker = self.breaker.as_ref().map(|breaker| kept(breaker.afresh()));
+        self.breaker = self.breaker.as_ref().map(Breaker::afresh);
         self.stop = self.stop.as_ref().map(Stop::afresh);
     }
 }

@@ -1,10 +1,11 @@
 //! The stop rule of RFC 3714 §5: a flow that cannot send less than some rate stops while TCP, at the same loss rate, would
-//! send less.
+//! send less. The loss rate is that of packets, as the RFC has it (`fraction.rs`).
 
 use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64};
 
 use crate::config::ConfigError;
 use crate::equation::{Equation, RtoPolicy};
+use crate::guard::fraction::Sums;
 use crate::guard::{Heard, Stopped, Trip};
 
 /// The TCP to compare with: 1460 bytes of data and 40 of headers (RFC 3714 §5).
@@ -113,8 +114,7 @@ pub(crate) struct Stop {
 #[derive(Debug, Clone, Copy)]
 struct Window {
     began: Instant,
-    heard: Instant,
-    weighted_p: f64,
+    losses: Sums,
     bytes: f64,
 }
 
@@ -128,22 +128,20 @@ impl Stop {
     }
 
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32) {
-        let window =
-            self.window.get_or_insert(Window { began: now, heard: now, weighted_p: 0.0, bytes: 0.0 });
+        let window = self.window.get_or_insert(Window { began: now, losses: Sums::default(), bytes: 0.0 });
         window.bytes += f64_from_u64(u64::from(size) + u64::from(self.minimum.header));
     }
 
-    pub(crate) fn on_feedback(&mut self, now: Instant, heard: Heard) -> Option<Stopped> {
+    pub(crate) fn on_feedback(&mut self, now: Instant, heard: Heard, losses: Sums) -> Option<Stopped> {
         let window = self.window.as_mut()?;
-        window.weighted_p += heard.p.get() * now.saturating_since(window.heard).as_secs_f64();
-        window.heard = now;
+        window.losses.add(losses);
         let lasted = now.saturating_since(window.began);
         if lasted < self.minimum.period {
             return None;
         }
         let complete = *window;
         self.window = None;
-        let p = complete.weighted_p / lasted.as_secs_f64();
+        let p = complete.losses.fraction();
         if p <= self.minimum.margin * self.minimum.threshold(heard.rtt).get() {
             return None;
         }

@@ -2,6 +2,7 @@
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
+use crate::PacketCount;
 use crate::config::{BrokenPromise, Guarantee, SegmentSize, Settings, Spacing, Target};
 use crate::decision::{BlockReason, RateReason, SendDecision, WakeReason};
 use crate::guard::{AfterStop, BreakerLimits, CircuitBreaker, MinimumRate, ResumeError, StopRule, Trip};
@@ -21,6 +22,7 @@ struct Weather {
     /// Whether packets arrive, so that reports go on to newer ones.
     arrives: bool,
     reports: bool,
+    count: PacketCount,
 }
 
 /// A sender with 1000-byte packets; g is `guarantee` in bytes per second, 0 for none.
@@ -61,6 +63,7 @@ fn run(sender: &mut Sender, from: u64, to: u64, per_report: u32, weather: Weathe
                 receive_rate: Rate::from_bytes_per_sec(1e5),
                 loss_event_rate: Probability::saturating(weather.p),
                 losses: LossReport::NoNewLoss,
+                count: weather.count,
             };
             sender.on_feedback(at(ms), feedback);
         }
@@ -71,12 +74,14 @@ fn run(sender: &mut Sender, from: u64, to: u64, per_report: u32, weather: Weathe
     None
 }
 
-const FINE: Weather = Weather { p: 0.01, arrives: true, reports: true };
+const FINE: Weather = Weather { p: 0.01, arrives: true, reports: true, count: PacketCount::Unknown };
 const SILENT: Weather = Weather { reports: false, ..FINE };
 const BLACK_HOLE: Weather = Weather { arrives: false, ..FINE };
 
-/// Half of all loss events: the square-root form gives 1.73 packets per round-trip time, ten times that is 17.3.
+/// A loss event at every second packet: the square-root form gives 1.73 packets per round-trip time, ten times that is 17.3.
 const BAD: Weather = Weather { p: 0.5, ..FINE };
+
+const WORST: Weather = Weather { p: 0.9, ..FINE };
 
 /// RFC 8083 §4.1: 15 s of sending without feedback, not 14.9.
 #[test]
@@ -187,13 +192,66 @@ fn congestion() {
     }
 }
 
-/// A few bad seconds are not persistent: p = 0.5 for 4 of 20 s is a mean of 0.1 or so, where TCP sends 3.9 packets.
+/// A few bad seconds are not persistent. p = 0.5 for 4 of 20 s is a mean of at most 0.14 over 15 s, where TCP sends 1.1 packets in
+/// a round-trip time; at 0.5 it sends 0.04.
 #[test]
 fn congestion_is_a_mean_over_three_intervals() {
     let mut sender = sender_with(1e5, |_| ());
     for start in (0..100_000).step_by(20_000) {
-        assert_eq!(run(&mut sender, start, start + 4_000, 18, BAD), None);
-        assert_eq!(run(&mut sender, start + 4_000, start + 20_000, 18, FINE), None);
+        assert_eq!(run(&mut sender, start, start + 4_000, 8, BAD), None);
+        assert_eq!(run(&mut sender, start + 4_000, start + 20_000, 8, FINE), None);
+    }
+}
+
+/// RFC 8083 §4.3 allows the full equation. One packet in each round-trip time at p = 0.5 is 24 times what it gives.
+#[test]
+fn the_default_is_the_full_equation() {
+    assert_eq!(BreakerLimits::default().form, EquationForm::Tfrc);
+    let mut sender = sender_with(1e5, |_| ());
+    assert!(run(&mut sender, 0, 60_000, 1, BAD).is_some());
+}
+
+/// Two packets at nine tenths lost, where TCP sends one in 17 s: the bound is a packet in each five seconds. The factor is 1 here,
+/// as ten times TCP's rate is far above a packet in five seconds.
+#[test]
+fn too_few_packets_say_nothing() {
+    for (gap, stops) in [(9_000, true), (12_000, false)] {
+        let limits = BreakerLimits { factor: 1.0, ..BreakerLimits::default() };
+        let mut sender = sender_with(1e3, |s| s.circuit_breaker = CircuitBreaker::Always(limits));
+        for round in 0..30 {
+            run(&mut sender, round * gap, round * gap + 100, 1, WORST);
+        }
+        assert_eq!(sender.stopped().is_some(), stops, "a packet in {gap} ms");
+    }
+}
+
+/// RFC 8083 §4.3 by hand: half of the packets are lost in the second of four reporting intervals. The mean of the last three is
+/// 0.07 where that one lasts 5 s of 35, and TCP sends 2.6 packets in a round-trip time; 0.21 where it lasts 15 s, and TCP sends
+/// 0.5. By intervals alone both would be 0.17.
+#[test]
+fn fractions_are_weighted_by_duration() {
+    for (lengths, trip) in [([5, 5, 15, 15], None), ([5, 15, 15, 5], Some(Trip::Congestion))] {
+        let mut sender = sender_with(1e5, |_| ());
+        let (mut round, mut lost) = (0, 0);
+        for (number, seconds) in lengths.into_iter().enumerate() {
+            for _ in 0..seconds * 10 {
+                for _ in 0..10 {
+                    sender.on_sent(at(round * 100), 1000);
+                }
+                round += 1;
+                lost += if number == 1 { 5 } else { 0 };
+            }
+            let feedback = Feedback {
+                newest_sent_at: at(round * 100) - RTT,
+                elapsed: Duration::ZERO,
+                receive_rate: Rate::from_bytes_per_sec(1e5),
+                loss_event_rate: Probability::saturating(0.01),
+                losses: LossReport::NoNewLoss,
+                count: PacketCount::Exact { packets: round * 10, lost },
+            };
+            sender.on_feedback(at(round * 100), feedback);
+        }
+        assert_eq!(sender.stopped().map(|stopped| stopped.trip), trip, "{lengths:?}");
     }
 }
 

@@ -20,6 +20,7 @@ pub use reported::{ReportedInterval, loss_event_rate, loss_event_rate_of};
 use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 
 use crate::config::{LossEventTiming, OpenInterval, Settings};
+use crate::count::PacketCount;
 use events::{Events, FirstInterval, LossEvent};
 use length::Measured;
 use losses::{Cause, Congestion, Fill, Losses, Mark};
@@ -84,6 +85,8 @@ pub(crate) struct LossHistory {
     /// The sender's time of the packet before, and when that came.
     sender_clock: Option<(Instant, Instant)>,
     non_data: u64,
+    /// Data packets that came with a mark.
+    marked: u64,
     /// Mean size of the data packets of late.
     size: f64,
     /// Units received, where those are counted.
@@ -110,6 +113,7 @@ impl LossHistory {
             timing: settings.loss_event_timing,
             sender_clock: None,
             non_data: 0,
+            marked: 0,
             size: 0.0,
             units: 0.0,
             rtt: Duration::ZERO,
@@ -134,6 +138,14 @@ impl LossHistory {
     /// The highest sequence number so far and when it came.
     pub(crate) fn highest(&self) -> Option<(u64, Instant)> {
         self.highest.map(|mark| (mark.seq, self.highest_arrived))
+    }
+
+    /// Data packets up to the highest sequence number, and how many of them are missing or came marked; `received` have come.
+    pub(crate) fn count(&self, received: u64) -> PacketCount {
+        let (Some(origin), Some(highest)) = (self.origin, self.highest) else { return PacketCount::Unknown };
+        let packets = highest.seq.saturating_add(1).saturating_sub(origin).saturating_sub(self.non_data);
+        let unmarked = received.saturating_sub(self.marked);
+        PacketCount::Exact { packets, lost: packets.saturating_sub(unmarked) }
     }
 
     /// Loss events so far.
@@ -273,6 +285,7 @@ impl LossHistory {
         let highest = self.highest.map_or(seen.seq, |h| h.seq);
         let mut declared = self.losses.count_arrival(seen.seq, highest);
         if marked {
+            self.marked += 1;
             let counter_before = last_arrival.map_or(mark.counter, |m| m.counter);
             let cause = Cause::Marked { at, counter_before, round: seen.round };
             let declared_before = self.losses.declared().count();

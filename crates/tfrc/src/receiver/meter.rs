@@ -86,6 +86,11 @@ impl ReceiveRate {
         self.maximum.max(self.current(now, rtt))
     }
 
+    /// Data packets received.
+    pub(crate) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
     /// Mean size of the data packets, at least 1 byte.
     pub(crate) fn mean_size(&self) -> f64 {
         f64_from_u64(self.bytes.checked_div(self.packets).unwrap_or(0).max(1))

@@ -7,9 +7,10 @@ mod tests;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, Estimator, FeedbackTrigger, FirstInterval, HistoryWindow, Settings};
+use crate::config::{Config, Estimator, FeedbackTrigger, FirstInterval, HistoryWindow, PacketSize, Settings};
+use crate::count::PacketCount;
 use crate::decision::{Wake, WakeReason};
-use crate::equation::InverseError;
+use crate::equation::{Equation, InverseError};
 use crate::history::{Change, FirstLoss, LossHistory, LossInterval, Seen};
 use counter_rtt::CounterRtt;
 use meter::ReceiveRate;
@@ -60,6 +61,9 @@ pub struct Report {
     pub loss_event_rate: Probability,
     /// Loss events found since the beginning.
     pub loss_events: u64,
+    /// Data packets up to `newest_seq`, and how many of them were lost or marked: [`PacketCount::Exact`]. A missing packet
+    /// counts as lost until it comes.
+    pub count: PacketCount,
     /// Why now.
     pub reason: FeedbackReason,
 }
@@ -86,7 +90,7 @@ pub enum FeedbackReason {
 /// 16 arrivals.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    settings: Settings,
+    choices: Choices,
     history: LossHistory,
     meter: ReceiveRate,
     told_rtt: Option<Duration>,
@@ -108,14 +112,38 @@ pub struct Receiver {
     last_counter: u64,
 }
 
+/// The settings that a receiver goes by: all of them take three times the room.
+#[derive(Debug, Clone, Copy)]
+struct Choices {
+    equation: Equation,
+    packet_size: PacketSize,
+    first_interval: FirstInterval,
+    estimator: Estimator,
+    feedback: FeedbackTrigger,
+    rtt_before_sample: Duration,
+}
+
+impl Choices {
+    const fn of(settings: &Settings) -> Self {
+        Self {
+            equation: settings.equation,
+            packet_size: settings.packet_size,
+            first_interval: settings.first_interval,
+            estimator: settings.estimator,
+            feedback: settings.feedback,
+            rtt_before_sample: settings.receiver_rtt_before_sample,
+        }
+    }
+}
+
 impl Receiver {
     /// A receiver that has seen nothing yet.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        let settings = *config.settings();
+        let settings = config.settings();
         Self {
-            settings,
-            history: LossHistory::new(&settings),
+            choices: Choices::of(settings),
+            history: LossHistory::new(settings),
             meter: ReceiveRate::new(settings.receive_rate),
             told_rtt: None,
             counter_rtt: CounterRtt::new(),
@@ -195,10 +223,9 @@ impl Receiver {
     #[inline(never)]
     fn take(&mut self, now: Instant, arrival: &Arrival, rtt: Duration) -> Change {
         let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
-        let (meter, settings) = (&self.meter, &self.settings);
-        self.history.take(now, &seen(arrival, rtt), |first| {
-            first_interval(settings, meter, now, rtt, first, arriving)
-        })
+        let (meter, choices) = (&self.meter, &self.choices);
+        self.history
+            .take(now, &seen(arrival, rtt), |first| first_interval(choices, meter, now, rtt, first, arriving))
     }
 
     /// The packet that has just been taken in asks for a report at once ([`crate::AfterExpiration::ReportAtOnce`]).
@@ -229,9 +256,9 @@ impl Receiver {
     /// Missing packets up to this one are lost at somebody else's word, however few later ones have come.
     pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
         let rtt = self.rtt();
-        let (meter, settings) = (&self.meter, &self.settings);
+        let (meter, choices) = (&self.meter, &self.choices);
         let change =
-            self.history.declare_lost(up_to, |first| first_interval(settings, meter, now, rtt, first, 0));
+            self.history.declare_lost(up_to, |first| first_interval(choices, meter, now, rtt, first, 0));
         if change == Change::NewLossEvent
             && let Some(reason) = self.reason_to_report(now, change, self.history.window_counter())
         {
@@ -289,6 +316,7 @@ impl Receiver {
             receive_rate,
             loss_event_rate: p,
             loss_events: self.history.loss_events(),
+            count: self.history.count(self.meter.packets()),
             reason,
         })
     }
@@ -308,9 +336,7 @@ impl Receiver {
     /// The round-trip time in use: the sender's word, else what the window counter shows, else the configured guess.
     #[must_use]
     pub fn rtt(&self) -> Duration {
-        self.told_rtt
-            .or_else(|| self.counter_rtt.estimate())
-            .unwrap_or(self.settings.receiver_rtt_before_sample)
+        self.told_rtt.or_else(|| self.counter_rtt.estimate()).unwrap_or(self.choices.rtt_before_sample)
     }
 
     /// The loss intervals, newest first, the open one included (RFC 4342 §8.6). As many as the estimator keeps, and one.
@@ -332,7 +358,7 @@ impl Receiver {
             let p = self.history.loss_event_rate();
             let risen = p > self.previous_p;
             self.previous_p = p;
-            if risen || self.settings.feedback == FeedbackTrigger::Arrival {
+            if risen || self.choices.feedback == FeedbackTrigger::Arrival {
                 return Some(FeedbackReason::NewLossEvent);
             }
         }
@@ -347,7 +373,7 @@ impl Receiver {
         if self.reports == 0 && self.due.is_none() {
             return Some(FeedbackReason::First);
         }
-        match self.settings.feedback {
+        match self.choices.feedback {
             // §6.3: without a round-trip time to set the timer by, every packet is reported.
             FeedbackTrigger::Timer | FeedbackTrigger::Arrival if self.timer.is_none() => {
                 Some(FeedbackReason::First)
@@ -368,13 +394,13 @@ impl Receiver {
     #[inline(never)]
     fn set_window(&mut self, now: Instant) {
         let Estimator::DynamicHistoryWindow { events, window: HistoryWindow::ByRate } =
-            self.settings.estimator
+            self.choices.estimator
         else {
             return;
         };
         let (rtt, rate) = (self.rtt(), self.meter.current(now, self.rtt()));
-        let segment = self.settings.packet_size.equation_segment(self.meter.mean_size());
-        let p = match self.settings.equation.loss_event_rate(segment, rtt, rate) {
+        let segment = self.choices.packet_size.equation_segment(self.meter.mean_size());
+        let p = match self.choices.equation.loss_event_rate(segment, rtt, rate) {
             Ok(p) => p.get(),
             Err(InverseError::RateTooHigh) => 0.0,
             Err(_) => 1.0,
@@ -389,7 +415,7 @@ impl Receiver {
     fn restart(&mut self, now: Instant) {
         self.meter.on_expiration(now);
         self.timer_rtt = self.rtt().max(self.least_period);
-        let after = match self.settings.feedback {
+        let after = match self.choices.feedback {
             FeedbackTrigger::Timer => Some(self.timer_rtt),
             FeedbackTrigger::Arrival => Some(self.timer_rtt + self.timer_rtt / 2),
             FeedbackTrigger::WindowCounter => None,
@@ -417,14 +443,14 @@ const fn seen(arrival: &Arrival, rtt: Duration) -> Seen {
 /// The synthetic interval before the first loss event (RFC 5348 §6.3.1): where the equation gives the highest receive rate
 /// so far, or what else is set, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
 fn first_interval(
-    settings: &Settings,
+    choices: &Choices,
     meter: &ReceiveRate,
     now: Instant,
     rtt: Duration,
     first: FirstLoss,
     arriving: u32,
 ) -> f64 {
-    let size = settings.packet_size.equation_segment(meter.mean_size());
+    let size = choices.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
     // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in the meter yet.
     let present = || {
@@ -432,11 +458,11 @@ fn first_interval(
         meter.on_data(now, arriving, rtt);
         meter.current(now, rtt)
     };
-    let target = match (first, settings.first_interval) {
+    let target = match (first, choices.first_interval) {
         (FirstLoss::FirstPacket, _) => least,
         (FirstLoss::Later, FirstInterval::AtMaximumReceiveRate) => meter.maximum(now, rtt),
         (FirstLoss::Later, FirstInterval::AtReceiveRate) => present(),
         (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => present() / 2.0,
     };
-    settings.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
+    choices.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
 }

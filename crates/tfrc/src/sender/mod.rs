@@ -21,6 +21,7 @@ use crate::config::{
     AfterExpiration, Config, InitialRate, NominalSegment, PacketSize, RateCap, ReceiveLimit, Reschedule,
     Settings,
 };
+use crate::count::PacketCount;
 use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
@@ -52,6 +53,8 @@ pub struct Feedback {
     pub loss_event_rate: Probability,
     /// Whether a loss event is new in this report.
     pub losses: LossReport,
+    /// How many packets were lost, as far as the report tells. The circuit breaker and the stop rule go by it.
+    pub count: PacketCount,
 }
 
 /// What a report says of loss events.
@@ -281,7 +284,7 @@ impl Sender {
 
     /// Whether a circuit breaker or the stop rule has struck, and until when at least.
     #[must_use]
-    pub const fn stopped(&self) -> Option<Stopped> {
+    pub fn stopped(&self) -> Option<Stopped> {
         self.guard.stopped()
     }
 
@@ -394,9 +397,9 @@ impl Sender {
 
     fn hear(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
         self.take_feedback(now, feedback, known);
-        let (newest_sent_at, p) = (feedback.newest_sent_at, feedback.loss_event_rate);
         if let Some(Path { rtt, segment, .. }) = self.path() {
-            self.guard.on_feedback(now, Heard { newest_sent_at, p, rtt, segment });
+            let Feedback { newest_sent_at, loss_event_rate: p, receive_rate, count, .. } = feedback;
+            self.guard.on_feedback(now, Heard { newest_sent_at, p, receive_rate, count, rtt, segment });
         }
     }
 

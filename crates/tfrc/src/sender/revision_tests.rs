@@ -46,6 +46,7 @@ fn report(sender: &mut Sender, ms: u64, receive_rate: f64, p: f64, losses: LossR
         receive_rate: rate(receive_rate),
         loss_event_rate: Probability::saturating(p),
         losses,
+        count: PacketCount::Unknown,
     };
     sender.on_feedback(at(ms), feedback);
 }
@@ -426,6 +427,7 @@ fn the_timeout_of_the_equation_follows_samples() {
                 receive_rate: rate(1e6),
                 loss_event_rate: at_p,
                 losses: LossReport::NoNewLoss,
+                count: PacketCount::Unknown,
             };
             sender.on_feedback(at(ms), feedback);
         }
@@ -561,6 +563,7 @@ fn the_guarantee_holds_for_the_spacing() {
         receive_rate: rate(60_000.0),
         loss_event_rate: Probability::saturating(0.02),
         losses: LossReport::NewLossEvent,
+        count: PacketCount::Unknown,
     };
     sender.on_feedback(at(400), late);
     let x = sender.computed_rate().bytes_per_sec();

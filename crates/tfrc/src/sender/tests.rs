@@ -39,6 +39,7 @@ fn feedback_after(sender: &mut Sender, ms: u64, rtt: Duration, p: f64) {
         receive_rate: rate(1e6),
         loss_event_rate: Probability::saturating(p),
         losses: LossReport::NewLossEvent,
+        count: PacketCount::Unknown,
     };
     sender.on_feedback(at(ms), feedback);
 }
@@ -50,6 +51,7 @@ fn feedback_with(sender: &mut Sender, ms: u64, receive_rate: f64, p: f64, losses
         receive_rate: rate(receive_rate),
         loss_event_rate: Probability::saturating(p),
         losses,
+        count: PacketCount::Unknown,
     };
     sender.on_feedback(at(ms), feedback);
 }
@@ -231,6 +233,7 @@ fn round_trip_filter() {
             receive_rate: Rate::ZERO,
             loss_event_rate: Probability::ZERO,
             losses: LossReport::NoNewLoss,
+            count: PacketCount::Unknown,
         };
         sender.on_feedback(at(ms), feedback);
     };
@@ -480,6 +483,7 @@ fn damping_changes_only_the_spacing() {
         receive_rate: rate(400_000.0),
         loss_event_rate: Probability::saturating(0.01),
         losses: LossReport::NoNewLoss,
+        count: PacketCount::Unknown,
     };
     sender.on_feedback(at(600), late);
     let r = sender.rtt().unwrap_or(Duration::ZERO);

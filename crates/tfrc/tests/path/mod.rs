@@ -20,13 +20,15 @@ pub(crate) struct Application {
     pub(crate) every: Duration,
 }
 
-/// Runs until `end` seconds. `drops` is asked for each packet sent, and `watch` is shown the sender after each report, both with the
-/// time in seconds.
+/// Runs until `end` seconds. `tells` turns a true report into the one the sender gets. `drops` is asked for each packet
+/// sent, and `watch` is shown the sender after each report, both with the time in seconds. A sender that stops for good
+/// ends the run.
 pub(crate) fn run(
     config: &Config,
     application: Application,
     rtt: Duration,
     end: f64,
+    tells: impl Fn(Feedback) -> Feedback,
     mut drops: impl FnMut(f64) -> bool,
     mut watch: impl FnMut(f64, &Sender),
 ) {
@@ -62,7 +64,8 @@ pub(crate) fn run(
         let next = match sender.next_send(now) {
             SendDecision::Now => made,
             SendDecision::At(next) => next.max(made),
-            other => panic!("the sender always names a time, not {other:?}"),
+            // It has stopped for good.
+            SendDecision::Blocked(_) => return,
         };
         let timers = [sender.poll_timeout(), receiver.poll_timeout()].map(|wake| wake.map(|w| w.at));
         let arrival = in_flight.peek().map(|Reverse((at, _))| *at);
@@ -85,13 +88,14 @@ pub(crate) fn run(
             losses_told = report.loss_events;
             let newest = usize::try_from(report.newest_seq).expect("fits");
             in_flight.push(Reverse((now + rtt / 2, events.len())));
-            events.push(Some(Event::Feedback(Feedback {
+            events.push(Some(Event::Feedback(tells(Feedback {
                 newest_sent_at: *sent_at.get(newest).expect("was sent"),
                 elapsed: report.elapsed,
                 receive_rate: report.receive_rate,
                 loss_event_rate: report.loss_event_rate,
                 losses: if new_loss { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
-            })));
+                count: report.count,
+            }))));
         }
     }
 }

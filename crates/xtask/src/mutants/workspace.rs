@@ -9,7 +9,7 @@ use crate::compliance::known_tests::{Program, build};
 use crate::mutants::PACKAGE;
 
 /// What the tests need beside the manifest, from the root of the repository.
-const COPIED: [&str; 4] = ["Cargo.lock", "crates/tfrc", "crates/units", "testdata"];
+const COPIED: [&str; 5] = ["Cargo.lock", "crates/tfrc", "crates/units", "docs/models", "testdata"];
 
 /// A test that takes longer hangs: the whole suite takes seconds.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -1,0 +1,55 @@
+//! The number of packets lost, as far as a report tells it.
+
+use tfrc_units::f64_from_u64;
+
+/// Data packets lost or marked since the beginning, among those up to the newest one that a report covers. Both numbers
+/// are sums over the whole connection, so that a report that gets lost takes nothing away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PacketCount {
+    /// The report does not tell: the feedback packet of RFC 5348 §3.2.2 has no such field. The sender then compares
+    /// X_recv with what it has sent, which shows a loss of more than a tenth.
+    #[default]
+    Unknown,
+    /// The number lost is known.
+    Exact {
+        /// Data packets sent up to the newest one reported.
+        packets: u64,
+        /// How many of them were lost or marked, at most `packets`.
+        lost: u64,
+    },
+    /// Bounds are known: a Loss Intervals option tells where losses begin and end, not how many lie between them (RFC
+    /// 4342 §8.6).
+    Within {
+        /// Data packets sent up to the newest one reported.
+        packets: u64,
+        /// At least so many of them were lost or marked.
+        least: u64,
+        /// At most so many, `least` or more.
+        most: u64,
+    },
+}
+
+/// A count in numbers that can be subtracted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted {
+    pub(crate) packets: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+impl PacketCount {
+    /// The bounds, made to fit each other: a peer may say anything.
+    pub(crate) fn counted(self) -> Option<Counted> {
+        let (packets, least, most) = match self {
+            Self::Unknown => return None,
+            Self::Exact { packets, lost } => (packets, lost, lost),
+            Self::Within { packets, least, most } => (packets, least, most),
+        };
+        let most = most.min(packets);
+        Some(Counted {
+            packets: f64_from_u64(packets),
+            least: f64_from_u64(least.min(most)),
+            most: f64_from_u64(most),
+        })
+    }
+}

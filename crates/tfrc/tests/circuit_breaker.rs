@@ -1,0 +1,152 @@
+//! The congestion circuit breaker (RFC 8083 §4.3) through sender and receiver: a flow that keeps to its guarantee on a path that
+//! loses packets independently.
+
+mod path;
+
+use std::fmt::Write as _;
+
+use path::Application;
+use tfrc::*;
+use tfrc_units::{Duration, Probability, Rate};
+
+const RTT: Duration = Duration::from_millis(100);
+const SIZE: u32 = 1000;
+const PACKETS: [u32; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
+const LOSS: [f64; 9] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9];
+
+/// What the sender gets to know of the losses.
+#[derive(Debug, Clone, Copy)]
+enum Told {
+    Everything,
+    /// X_recv is true, but nothing was ever lost.
+    NoLoss,
+    /// The fields of RFC 5348 §3.2.2 and no count.
+    NoCount,
+}
+
+impl Told {
+    fn of(self, truth: Feedback) -> Feedback {
+        match (self, truth.count) {
+            (Self::NoLoss, PacketCount::Exact { packets, .. }) => Feedback {
+                loss_event_rate: Probability::ZERO,
+                losses: LossReport::NoNewLoss,
+                count: PacketCount::Exact { packets, lost: 0 },
+                ..truth
+            },
+            (Self::NoCount, _) => Feedback { count: PacketCount::Unknown, ..truth },
+            _ => truth,
+        }
+    }
+}
+
+/// The second in which a flow of `packets` in each round-trip time stops, within 60 s.
+fn stops(form: EquationForm, packets: u32, loss: f64, told: Told) -> Option<f64> {
+    let rate = Rate::of(f64::from(packets * SIZE), RTT);
+    let target = Target { rate, broken: BrokenPromise::Ignore };
+    let limits = BreakerLimits { form, ..BreakerLimits::default() };
+    let settings = Settings {
+        guarantee: Guarantee::FromFirstRtt(target),
+        circuit_breaker: CircuitBreaker::WithGuarantee(limits),
+        // Where the equation would allow more, the flow keeps to its rate all the same.
+        cap: RateCap::AtMost(rate),
+        segment: SegmentSize::Fixed(SIZE),
+        ..Settings::default()
+    };
+    let config = settings.validate().expect("sound");
+    let application = Application { size: SIZE, every: Duration::ZERO };
+    let mut random: u64 = 7;
+    let drops = |_| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        f64::from(u32::try_from(random >> 32).expect("fits")) < loss * 4_294_967_296.0
+    };
+    let mut stopped = None;
+    path::run(
+        &config,
+        application,
+        RTT,
+        60.0,
+        |truth| told.of(truth),
+        drops,
+        |now, sender| {
+            if sender.stopped().is_some() {
+                stopped = Some(now);
+            }
+        },
+    );
+    stopped
+}
+
+/// A row for each number of packets, a column for each loss rate.
+fn table(form: EquationForm, told: Told) -> String {
+    let mut text = String::from("| packets per R |");
+    for loss in LOSS {
+        write!(text, " {:.0} % |", loss * 100.0).expect("a string takes all");
+    }
+    text.push_str("\n| ---: |");
+    text.push_str(&" ---: |".repeat(LOSS.len()));
+    text.push('\n');
+    for packets in PACKETS {
+        write!(text, "| {packets} |").expect("a string takes all");
+        for loss in LOSS {
+            match stops(form, packets, loss, told) {
+                Some(at) => write!(text, " {at:.0} s |").expect("a string takes all"),
+                None => text.push_str(" - |"),
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The page shows what this test finds.
+#[test]
+fn tables_of_the_page() {
+    let page = include_str!("../../../docs/models/circuit-breaker.md");
+    for form in [EquationForm::Tfrc, EquationForm::SquareRoot] {
+        let table = table(form, Told::Everything);
+        assert!(page.contains(&table), "docs/models/circuit-breaker.md should have, for {form:?}:\n{table}");
+    }
+}
+
+/// RFC 8083 §4.3 by hand: a flow stops if it sends more than ten times the equation's packets at the fraction lost. Cells within a
+/// quarter of the bound are left to chance.
+#[test]
+fn the_bound_is_ten_times_tcp() {
+    let mut judged = 0;
+    for form in [EquationForm::Tfrc, EquationForm::SquareRoot] {
+        let equation = Equation { form, ..Equation::default() };
+        for (packets, loss) in PACKETS.into_iter().flat_map(|packets| LOSS.map(|loss| (packets, loss))) {
+            let tcp =
+                equation.rate(1.0, Duration::from_secs(1), Probability::saturating(loss)).bytes_per_sec();
+            let times = f64::from(packets) / tcp;
+            if !(8.0..12.5).contains(&times) {
+                let stopped = stops(form, packets, loss, Told::Everything);
+                assert_eq!(stopped.is_some(), times > 10.0, "{form:?}: {packets} packets, {loss} lost");
+                judged += 1;
+            }
+        }
+    }
+    assert!(judged > 120, "{judged}");
+}
+
+/// A receiver that denies all losses but tells a true X_recv disarms nothing from 20 % on: the sender's record shows them. One whose
+/// reports hold no count is measured by the record too.
+#[test]
+fn losses_denied_are_seen_by_the_record() {
+    for told in [Told::NoLoss, Told::NoCount] {
+        for (packets, loss) in [(5, 0.5), (10, 0.5), (20, 0.3), (50, 0.2), (100, 0.2), (200, 0.2)] {
+            let stopped = stops(EquationForm::Tfrc, packets, loss, told);
+            assert!(stopped.is_some_and(|at| at < 30.0), "{told:?}, {packets} packets, {loss}: {stopped:?}");
+        }
+    }
+}
+
+/// Without loss nothing stops, whatever a report tells, also with a frame of packets at a time.
+#[test]
+fn no_loss_no_stop() {
+    for told in [Told::Everything, Told::NoLoss, Told::NoCount] {
+        for packets in PACKETS {
+            assert_eq!(stops(EquationForm::Tfrc, packets, 0.0, told), None, "{told:?}, {packets} packets");
+        }
+    }
+}
