@@ -10,21 +10,48 @@ use crate::ring::Ring;
 struct Tally {
     at: Instant,
     bytes: u64,
-    packets: u64,
 }
 
-/// Arrivals closer to each other than this part of a round-trip time are not all remembered.
+/// Arrivals close to each other.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    first: Instant,
+    last: Instant,
+    /// Bytes that came before the first one.
+    before: u64,
+    /// Bytes of the first one.
+    first_size: u32,
+    packets: u32,
+}
+
+/// Arrivals within the measured time from which on one packet more or less makes no more than a twentieth.
+const MANY: u64 = 20;
+
+/// Bytes received in a time that ends now.
+#[derive(Debug, Clone, Copy)]
+enum Received {
+    Exactly(f64),
+    /// A group began before that time and ended in it. Its packets are taken to have come evenly: one more or less may have
+    /// come in that time.
+    OfMany(f64),
+    /// The same with so few packets that one makes a difference.
+    OfFew(f64),
+}
+
+/// A group lasts for less than this part of a round-trip time.
 const RESOLUTION: u64 = 14;
 
-/// Measures over exactly the last round-trip time while that holds few packets, over up to a fourteenth more while it holds many. Back
-/// to the latest expiration of the feedback timer that is at least a round-trip time ago, which §6.2 allows, while less is known.
+/// Measures over the last round-trip time, as far as that is known; else, as RFC 5348 §6.2 allows, since the newest
+/// expiration of the feedback timer that is at least a round-trip time ago.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveRate {
     bytes: u64,
     packets: u64,
-    arrivals: Ring<Tally, 16>,
-    /// An arrival before this is not remembered.
-    remember_from: Instant,
+    /// The group that the next arrival joins, before `closes`.
+    newest: Option<Group>,
+    closes: Instant,
+    /// The groups before it, oldest first.
+    groups: Ring<Group, 15>,
     expirations: Ring<Tally, 8>,
     maximum: Rate,
     window: ReceiveRateWindow,
@@ -36,8 +63,9 @@ impl ReceiveRate {
         Self {
             bytes: 0,
             packets: 0,
-            arrivals: Ring::new(),
-            remember_from: Instant::ZERO,
+            newest: None,
+            closes: Instant::ZERO,
+            groups: Ring::new(),
             expirations: Ring::new(),
             maximum: Rate::ZERO,
             window,
@@ -47,16 +75,25 @@ impl ReceiveRate {
 
     /// `size` bytes of data have come while the round-trip time was `rtt`.
     pub(crate) fn on_data(&mut self, now: Instant, size: u32, rtt: Duration) {
+        match &mut self.newest {
+            Some(newest) if now < self.closes || now <= newest.last => {
+                newest.last = now.max(newest.last);
+                newest.packets = newest.packets.saturating_add(1);
+            }
+            _ => {
+                let group = Group { first: now, last: now, before: self.bytes, first_size: size, packets: 1 };
+                if let Some(closed) = self.newest.replace(group) {
+                    self.groups.push(closed);
+                }
+                self.closes = now + rtt / RESOLUTION;
+            }
+        }
         self.bytes += u64::from(size);
         self.packets += 1;
-        if now >= self.remember_from {
-            self.arrivals.push(self.tally(now));
-            self.remember_from = now + rtt / RESOLUTION;
-        }
     }
 
     const fn tally(&self, now: Instant) -> Tally {
-        Tally { at: now, bytes: self.bytes, packets: self.packets }
+        Tally { at: now, bytes: self.bytes }
     }
 
     /// The feedback timer expired, for its time or early.
@@ -99,32 +136,53 @@ impl ReceiveRate {
     /// The same without remembering it.
     pub(crate) fn current(&self, now: Instant, rtt: Duration) -> Rate {
         let long_ago = |tally: &Tally| now.saturating_since(tally.at) >= rtt;
-        let remembered = (0u64..).zip(self.arrivals.iter().rev()).find(|(_, tally)| long_ago(tally));
-        if let Some((later, before)) = remembered.filter(|_| !rtt.is_zero()) {
-            let received = f64_from_u64(self.bytes - before.bytes);
-            let age = now.saturating_since(before.at);
-            if later > 0 && self.packets - before.packets == later {
-                return Rate::of(received, rtt);
+        let since = |tally: Tally| {
+            let time = now.saturating_since(tally.at).max(rtt);
+            Rate::of(f64_from_u64(self.bytes - tally.bytes), time)
+        };
+        let newest = self.expirations.iter().rev().find(long_ago);
+        // §6.2 step 2: early reports look back as far as regular ones. Nothing at all may have come in that time only if the
+        // host serves its timer late.
+        match self.received_within(now, rtt) {
+            Some(Received::Exactly(received)) if received > 0.0 => Rate::of(received, rtt),
+            Some(Received::OfMany(received)) => Rate::of(received, rtt),
+            Some(Received::OfFew(received)) if newest.is_none() => Rate::of(received, rtt),
+            Some(Received::Exactly(_) | Received::OfFew(_)) | None => {
+                newest.or_else(|| self.expirations.get(0)).map_or(Rate::ZERO, since)
             }
-            // Not all since then are remembered: which of them came within a round-trip time is not known.
-            if later > 0 && age <= rtt + rtt / (RESOLUTION / 2) {
-                return Rate::of(received, age);
-            }
-            // The host is later with its report than a round-trip time: what came since the last one counts all the same.
-            if let Some(last) = self.expirations.iter().next_back() {
-                let elapsed = now.saturating_since(last.at).max(rtt);
-                return Rate::of(f64_from_u64(self.bytes - last.bytes), elapsed);
-            }
-        }
-        let since = self.expirations.iter().rev().find(long_ago).or_else(|| self.expirations.get(0));
-        match since {
-            Some(tally) => {
-                let time = now.saturating_since(tally.at).max(rtt);
-                Rate::of(f64_from_u64(self.bytes - tally.bytes), time)
-            }
-            None => Rate::ZERO,
         }
     }
+
+    /// What came in the last `time`; `None` if the groups do not reach back so far.
+    fn received_within(&self, now: Instant, time: Duration) -> Option<Received> {
+        let start = now.as_nanos().checked_sub(time.as_nanos()).map(Instant::from_nanos)?;
+        let (mut after, mut packets) = (self.bytes, 0);
+        for group in self.newest.into_iter().chain(self.groups.iter().rev()) {
+            if group.first <= start {
+                let later = f64_from_u64(self.bytes - after);
+                if group.last <= start {
+                    return Some(Received::Exactly(later));
+                }
+                let rest = f64_from_u64((after - group.before).saturating_sub(u64::from(group.first_size)));
+                let others = f64::from(group.packets.saturating_sub(1).max(1));
+                let share =
+                    ratio(group.last.saturating_since(start), group.last.saturating_since(group.first));
+                let received = later + rest * libm::ceil(others * share - 1e-9) / others;
+                return Some(if packets < MANY {
+                    Received::OfFew(received)
+                } else {
+                    Received::OfMany(received)
+                });
+            }
+            packets += u64::from(group.packets);
+            after = group.before;
+        }
+        None
+    }
+}
+
+fn ratio(part: Duration, whole: Duration) -> f64 {
+    f64_from_u64(part.as_nanos()) / f64_from_u64(whole.as_nanos())
 }
 
 #[cfg(test)]

@@ -1,0 +1,91 @@
+//! X_recv in reports of new loss events while packets arrive as those of video do, a frame at a time (RFC 5348 §6.2 step 2).
+
+use tfrc::*;
+use tfrc_units::{Duration, Ecn, Instant};
+
+const SIZE: u32 = 1000;
+
+/// Frames of `packets` packets that arrive over `spread`, `per_second` of them; one packet in fifty is lost. Returns the
+/// number of loss reports and the largest error of X_recv among them, relative to the nearest of the two rates that §6.2
+/// allows: over the last R, and back to the newest expiration of the feedback timer at least R ago.
+fn worst(per_second: u64, packets: u64, spread: Duration, rtt: Duration) -> (u32, f64) {
+    let frame = Duration::from_secs(1) / per_second;
+    let arrivals: Vec<(Instant, u64)> = (0..30 * per_second)
+        .flat_map(|n| {
+            (0..packets).map(move |i| (Instant::ZERO + frame * n + spread * i / packets, n * packets + i))
+        })
+        // By the middle bits of a product, which look random.
+        .filter(|(_, seq)| (seq.wrapping_mul(6364136223846793005) >> 33) % 50 != 0)
+        .collect();
+    let mut receiver = Receiver::new(&Config::default());
+    let mut expirations: Vec<Instant> = Vec::new();
+    let (mut reports, mut largest) = (0, 0f64);
+    let mut next = 0;
+    while let Some((arrives, seq)) = arrivals.get(next).copied() {
+        let timer = receiver.poll_timeout().map(|wake| wake.at).filter(|at| *at <= arrives);
+        let now = timer.unwrap_or(arrives);
+        receiver.handle_timeout(now);
+        if timer.is_none() {
+            next += 1;
+            receiver.on_packet(
+                now,
+                Arrival {
+                    seq,
+                    size: SIZE,
+                    ecn: Ecn::NotEct,
+                    rtt: Some(rtt),
+                    window_counter: 0,
+                    sent_at: None,
+                    round: 0,
+                    kind: PacketKind::Data,
+                    non_data_before: 0,
+                },
+            );
+        }
+        let report = receiver.poll_feedback(now);
+        let seconds = now.saturating_since(Instant::ZERO).as_secs_f64();
+        if let Some(report) = report.filter(|r| r.reason == FeedbackReason::NewLossEvent && seconds > 2.0) {
+            let reported = report.receive_rate.bytes_per_sec();
+            // A packet that came just when the window begins may count or not.
+            let error = |window: Duration| {
+                let error_of = |inside: fn(Duration, Duration) -> bool| {
+                    let ages = arrivals.iter().take(next).map(|(at, _)| now.saturating_since(*at));
+                    let packets =
+                        u32::try_from(ages.filter(|age| inside(*age, window)).count()).expect("few");
+                    let rate = f64::from(packets * SIZE) / window.as_secs_f64();
+                    (reported / rate - 1.0).abs()
+                };
+                error_of(|age, window| age < window).min(error_of(|age, window| age <= window))
+            };
+            let since = expirations.iter().rev().map(|at| now.saturating_since(*at)).find(|age| *age >= rtt);
+            let error = error(rtt).min(since.map_or(f64::INFINITY, error));
+            reports += 1;
+            largest = largest.max(error);
+        }
+        if report.is_some() || timer.is_some() {
+            expirations.push(now);
+        }
+    }
+    (reports, largest)
+}
+
+#[test]
+fn loss_reports_tell_the_receive_rate_of_video() {
+    let ms = Duration::from_millis;
+    let (mut far, mut cases) = (Vec::new(), 0);
+    for per_second in [30, 60] {
+        for packets in [2, 3, 5, 8, 12, 16, 20] {
+            for spread in [Duration::ZERO, ms(2), ms(8)] {
+                for rtt in [10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 150, 200] {
+                    let (reports, error) = worst(per_second, packets, spread, ms(rtt));
+                    assert!(reports >= 5, "{reports} reports");
+                    cases += 1;
+                    if error > 0.05 {
+                        far.push((per_second, packets, spread, rtt, error));
+                    }
+                }
+            }
+        }
+    }
+    assert!(far.is_empty(), "{} of {cases} cases are far off, such as {:?}", far.len(), far.last());
+}
