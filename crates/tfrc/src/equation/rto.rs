@@ -85,6 +85,11 @@ enum State {
 }
 
 impl RtoEstimate {
+    /// Forgets all samples.
+    pub(crate) const fn restart(&mut self) {
+        self.state = State::Empty;
+    }
+
     /// Takes in a sample.
     pub fn on_sample(&mut self, sample: Duration) {
         self.state = match self.policy {

@@ -34,7 +34,7 @@ use pacing::Pacing;
 use packet_size::PacketInterval;
 use ramp::Ramp;
 use rate::{AllowedRate, Path, Reported, Rules};
-use rtt::RoundTrip;
+use rtt::{Origin, RoundTrip};
 use segment::{Mean, Segment};
 
 /// The nofeedback timer before there is a round-trip time (RFC 5348 §4.2).
@@ -138,11 +138,11 @@ impl Sender {
     }
 
     /// A round-trip time from a handshake or an earlier connection, before any feedback: the initial rate follows (§4.2).
-    /// Without effect once there is a sample.
+    /// Without effect once there is a sample. The first sample from feedback takes its place (§4.3 step 2).
     pub fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
         let now = self.advance(now);
         if self.rtt.mean().is_none() {
-            self.with_rate_change(now, |sender| sender.first_sample(now, rtt));
+            self.with_rate_change(now, |sender| sender.first_sample(now, rtt, Origin::Elsewhere));
             self.settle();
         }
     }
@@ -418,14 +418,14 @@ impl Sender {
         }
         if self.rtt.mean().is_none() {
             // §4.2: the first sample gives the initial rate instead of step 4.
-            self.first_sample(now, sample);
+            self.first_sample(now, sample, Origin::Feedback);
             self.allowed.p = feedback.loss_event_rate;
             let timeout = self.timeout();
             self.restart_timer(now, timeout);
             return;
         }
         // §4.3 step 2.
-        self.rtt.on_sample(sample);
+        self.rtt.on_sample(sample, Origin::Feedback);
         let Some(path) = self.path() else { return };
         // §4.3 step 3, before step 4: with the old X.
         let timeout = self.timeout();
@@ -450,8 +450,8 @@ impl Sender {
         self.restart_timer(now, timeout);
     }
 
-    fn first_sample(&mut self, now: Instant, rtt: Duration) {
-        self.rtt.on_sample(rtt);
+    fn first_sample(&mut self, now: Instant, rtt: Duration, origin: Origin) {
+        self.rtt.on_sample(rtt, origin);
         if let Some(path) = self.path() {
             self.promise.on_first_rtt();
             self.allowed.start(now, path);

@@ -556,15 +556,17 @@ fn the_guarantee_holds_for_the_spacing() {
         s.spacing = Spacing::Damped { weight: 0.9 };
     });
     sender.on_rtt_sample(at(0), RTT);
-    send_all(&mut sender, 0, 400);
     let late = Feedback {
         newest_sent_at: at(0),
         elapsed: Duration::ZERO,
-        receive_rate: rate(60_000.0),
+        receive_rate: rate(1e6),
         loss_event_rate: Probability::saturating(0.02),
-        losses: LossReport::NewLossEvent,
+        losses: LossReport::NoNewLoss,
         count: PacketCount::Unknown,
     };
+    sender.on_sent(at(0), 1000);
+    sender.on_feedback(at(100), Feedback { loss_event_rate: Probability::ZERO, ..late });
+    send_all(&mut sender, 100, 400);
     sender.on_feedback(at(400), late);
     let x = sender.computed_rate().bytes_per_sec();
     assert!((50_000.0..60_000.0).contains(&x), "{x}");

@@ -23,18 +23,36 @@ pub(crate) struct RoundTrip {
     weight: f64,
     spacing: Spacing,
     estimate: Option<Estimate>,
+    /// Where the samples in the estimate come from.
+    origin: Origin,
     timeout: RtoEstimate,
+}
+
+/// Where a sample comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A handshake or an earlier connection.
+    Elsewhere,
+    /// A feedback packet.
+    Feedback,
 }
 
 impl RoundTrip {
     pub(crate) const fn new(weight: f64, spacing: Spacing, rto: RtoPolicy) -> Self {
-        Self { weight, spacing, estimate: None, timeout: rto.estimate() }
+        Self { weight, spacing, estimate: None, origin: Origin::Elsewhere, timeout: rto.estimate() }
     }
 
     /// Takes in a sample; zero samples are passed over, they can only come from a clock or a peer that is wrong.
-    pub(crate) fn on_sample(&mut self, sample: Duration) {
+    /// The first sample from feedback takes the place of what was known before (§4.3 step 2, §4.5): a handshake may have waited for
+    /// an application.
+    pub(crate) fn on_sample(&mut self, sample: Duration, origin: Origin) {
         if sample.is_zero() {
             return;
+        }
+        if origin == Origin::Feedback && self.origin == Origin::Elsewhere {
+            self.origin = origin;
+            self.estimate = None;
+            self.timeout.restart();
         }
         self.timeout.on_sample(sample);
         let seconds = sample.as_secs_f64();
@@ -81,11 +99,26 @@ mod tests {
     fn the_first_sample_is_the_estimate() {
         let mut rtt = RoundTrip::new(0.9, Spacing::Nominal, RtoPolicy::FourRtt);
         assert_eq!(rtt.mean(), None);
-        rtt.on_sample(Duration::ZERO);
+        rtt.on_sample(Duration::ZERO, Origin::Feedback);
         assert_eq!(rtt.mean(), None);
-        rtt.on_sample(MS(100));
+        rtt.on_sample(MS(100), Origin::Feedback);
         assert_eq!(rtt.mean(), Some(MS(100)));
-        rtt.on_sample(MS(200));
+        rtt.on_sample(MS(200), Origin::Feedback);
+        assert_eq!(rtt.mean(), Some(MS(110)));
+    }
+
+    /// RFC 5348 §4.3 step 2 and §4.5: without feedback before, R and R_sqmean are those of the sample.
+    #[test]
+    fn the_first_sample_from_feedback_replaces_others() {
+        let rto = RtoPolicy::Rfc6298 { granularity: MS(1), least: Duration::ZERO };
+        let mut rtt = RoundTrip::new(0.9, Spacing::Damped { weight: 0.9 }, rto);
+        rtt.on_sample(MS(1000), Origin::Elsewhere);
+        assert_eq!(rtt.mean(), Some(MS(1000)));
+        rtt.on_sample(MS(100), Origin::Feedback);
+        let x = Rate::from_bytes_per_sec(1000.0);
+        assert_eq!((rtt.mean(), rtt.instantaneous(x)), (Some(MS(100)), x));
+        assert_eq!(rtt.timeout(MS(100)), MS(300), "SRTT and four times half of it");
+        rtt.on_sample(MS(200), Origin::Feedback);
         assert_eq!(rtt.mean(), Some(MS(110)));
     }
 
@@ -94,11 +127,11 @@ mod tests {
     fn a_doubled_round_trip_slows_to_seven_tenths() {
         let mut rtt = RoundTrip::new(0.9, Spacing::Damped { weight: 0.99 }, RtoPolicy::FourRtt);
         for _ in 0..100 {
-            rtt.on_sample(MS(100));
+            rtt.on_sample(MS(100), Origin::Feedback);
         }
         let x = Rate::from_bytes_per_sec(1000.0);
         assert!((rtt.instantaneous(x).bytes_per_sec() - 1000.0).abs() < 1e-6);
-        rtt.on_sample(MS(200));
+        rtt.on_sample(MS(200), Origin::Feedback);
         let slowed = rtt.instantaneous(x).bytes_per_sec();
         assert!((700.0..720.0).contains(&slowed), "{slowed}");
         let nominal = RoundTrip::new(0.9, Spacing::Nominal, RtoPolicy::FourRtt);

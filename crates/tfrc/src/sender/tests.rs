@@ -237,10 +237,27 @@ fn round_trip_filter() {
         };
         sender.on_feedback(at(ms), feedback);
     };
+    reply(&mut sender, 100, Duration::ZERO);
     reply(&mut sender, 250, Duration::from_millis(50));
     assert_eq!(sender.rtt(), Some(Duration::from_millis(110)));
     reply(&mut sender, 260, Duration::from_secs(9));
     assert_eq!(sender.rtt(), Some(Duration::from_millis(110)));
+}
+
+/// §4.3 step 2, §4.5: a handshake of 1 s on a path of 100 ms counts until the first feedback. X is then what §4.2 gives for 100 ms,
+/// and doubles once in each of those.
+#[test]
+fn the_first_feedback_replaces_the_round_trip_time_of_the_handshake() {
+    let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
+    sender.on_rtt_sample(at(0), Duration::from_secs(1));
+    assert_eq!((sender.rtt(), sender.allowed_rate()), (Some(Duration::from_secs(1)), rate(4000.0)));
+    for (ms, x) in [(100, 40_000.0), (200, 80_000.0), (300, 160_000.0)] {
+        drive(&mut sender, ms - 100, &[(ms, 1e6, 0.0)]);
+        assert_eq!(
+            (sender.rtt(), sender.allowed_rate(), sender.sending_rate()),
+            (Some(RTT), rate(x), rate(x))
+        );
+    }
 }
 
 /// §4.3 step 4, data-limited without loss: the limit is twice the maximum kept, however long ago.
@@ -502,6 +519,7 @@ fn packets_are_spaced_by_the_damped_rate() {
     });
     sender.on_rtt_sample(at(0), RTT);
     sender.on_sent(at(0), 1000);
+    feedback(&mut sender, 100, 1e6, 0.0);
     feedback_after(&mut sender, 400, RTT * 4, 0.01);
     assert!((sender.sending_rate() / sender.allowed_rate() - 0.55).abs() < 1e-9);
     let interval = sender.sending_rate().time_for(1000.0);
@@ -514,6 +532,7 @@ fn packets_are_spaced_by_the_damped_rate() {
     // Asked late, the packets still follow their own times as far as there is credit for it.
     let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
     sender.on_rtt_sample(at(0), RTT);
+    feedback(&mut sender, 100, 1e6, 0.0);
     feedback_after(&mut sender, 400, RTT * 4, 0.01);
     sender.on_sent(at(500), 1000);
     sender.on_sent(at(500) + interval * 3, 1000);
