@@ -10,7 +10,7 @@ use tfrc_units::{Duration, Probability, Rate};
 pub use pftk::ReceiveWindow;
 pub use rto::{RtoEstimate, RtoPolicy};
 
-/// From this loss event rate on, [`EquationForm::Moderate`] is below [`EquationForm::Tfrc`] (RFC 4828 §4.1).
+/// From this drop rate on, [`EquationForm::Moderate`] is below [`EquationForm::Tfrc`] (RFC 4828 §4.1).
 const MODERATE_FROM: f64 = 0.4;
 
 /// Which form of the equation, with how many packets an acknowledgement covers, and which retransmission timeout.
@@ -39,7 +39,8 @@ pub enum EquationForm {
     /// As [`EquationForm::Tfrc`] up to p = 0.4, from there on less: RFC 4828 §4.1 wishes for a more moderate rate at such
     /// losses, because the equation stands for the most aggressive TCP (with SACK, timestamps and ECN), but gives no
     /// formula. Ours is the share of the packets that get through, relative to that at 0.4: the rate times (1 - p)/0.6. It
-    /// is zero at p = 1.
+    /// is zero at 1. RFC 4828 speaks of packet drop rates: a sender whose reports count packets goes by those, any other by p, which for
+    /// plain TFRC is lower ([`Equation::at_drop_rate`]).
     Moderate,
     /// The full model from which the others come, for comparison only: it cannot be inverted here, so no
     /// [`Settings`](crate::Settings) take it.
@@ -94,6 +95,19 @@ impl Equation {
     #[must_use]
     pub fn rate_with_timeout(&self, segment: f64, rtt: Duration, timeout: Duration, p: Probability) -> Rate {
         Rate::from_bytes_per_sec(self.scale * segment / self.seconds_per_segment(rtt, timeout, p.get()))
+    }
+
+    /// The equation for a sender that knows the packet drop rate: [`EquationForm::Moderate`] goes by that, from 0.4 on, and no longer
+    /// by p (RFC 4828 §4.1). Other forms stay as they are.
+    #[must_use]
+    pub fn at_drop_rate(self, drop_rate: Probability) -> Self {
+        match self.form {
+            EquationForm::Moderate => {
+                let scale = self.scale * moderation(drop_rate.get());
+                Self { form: EquationForm::Tfrc, scale, ..self }
+            }
+            _ => self,
+        }
     }
 
     /// The loss event rate at which [`Equation::rate`] gives `rate`, to the last bit of the mantissa or so; RFC 5348
@@ -152,12 +166,13 @@ impl Equation {
         }
         let seconds =
             congestion_avoidance + timeout.as_secs_f64() * (timeout_chance * p * (1.0 + 32.0 * p * p));
-        if self.form == EquationForm::Moderate && p > MODERATE_FROM {
-            seconds * ((1.0 - MODERATE_FROM) / (1.0 - p))
-        } else {
-            seconds
-        }
+        if self.form == EquationForm::Moderate { seconds / moderation(p) } else { seconds }
     }
+}
+
+/// The factor of the moderate form.
+fn moderation(drop_rate: f64) -> f64 {
+    if drop_rate > MODERATE_FROM { (1.0 - drop_rate) / (1.0 - MODERATE_FROM) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -207,6 +222,17 @@ mod tests {
         assert_eq!(packets_per_rtt(moderate, 1.0), 0.0);
         let at = |p| packets_per_rtt(moderate, p);
         assert!((at(0.4) / at(0.400_000_001) - 1.0).abs() < 1e-7, "no step");
+    }
+
+    /// RFC 4828 §4.1: plain TFRC loses half of its packets at p = 0.25, below 0.4.
+    #[test]
+    fn moderate_by_the_drop_rate() {
+        let moderate = Equation { form: EquationForm::Moderate, ..Equation::default() };
+        let at = |drop_rate| packets_per_rtt(moderate.at_drop_rate(Probability::saturating(drop_rate)), 0.25);
+        let plain = packets_per_rtt(Equation::default(), 0.25);
+        assert_eq!((at(0.0), at(0.4), at(1.0)), (plain, plain, 0.0));
+        assert!((at(0.5) / plain - 5.0 / 6.0).abs() < 1e-12);
+        assert_eq!(Equation::default().at_drop_rate(Probability::ONE), Equation::default());
     }
 
     /// The moderate form against the simulated TCP with timestamps in RFC 3714's Table 1 (t_RTO = 2R, p = 0.5 … 0.9):

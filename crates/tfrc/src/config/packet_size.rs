@@ -157,6 +157,15 @@ impl PacketSize {
         }
     }
 
+    /// The rate of the equation at which `rate` of data is allowed: the inverse of [`PacketSize::data_share`]. ns-2's TFRC-SP leaves
+    /// out the headers where it inverts the equation.
+    pub(crate) fn with_headers(&self, own: f64, rate: Rate) -> Rate {
+        match self {
+            Self::TfrcSp(TfrcSp { short_intervals: ShortIntervals::Ns2, .. }) => rate,
+            _ => rate / self.data_share(own),
+        }
+    }
+
     /// X_Bps, bytes of data per second: what the equation gives at loss event rate `p` with this size, less the headers.
     #[must_use]
     pub fn rate(&self, equation: &Equation, own: f64, rtt: Duration, p: Probability) -> Rate {

@@ -11,6 +11,9 @@ use crate::guard::{Heard, Stopped, Trip};
 /// The TCP to compare with: 1460 bytes of data and 40 of headers (RFC 3714 §5).
 const TCP_PACKET: f64 = 1500.0;
 
+/// The least t_RTO of that TCP (RFC 3714 §5.1, §5.2).
+const LEAST_RTO: Duration = Duration::from_millis(100);
+
 /// Whether the application has a least rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -71,7 +74,7 @@ impl MinimumRate {
         Rate::from_bytes_per_sec(self.rate.bytes_per_sec() + f64::from(self.header) * self.packets_per_second)
     }
 
-    /// The loss rate up to which a TCP would send as much, its t_RTO being 2R (RFC 3714 §5.1, RFC 4828 §5): 1 if it always
+    /// The loss rate up to which a TCP would send as much, its t_RTO being 2R, at least 0.1 s (RFC 3714 §5.1, RFC 4828 §5): 1 if it always
     /// would.
     #[must_use]
     pub fn threshold(&self, rtt: Duration) -> Probability {
@@ -79,9 +82,9 @@ impl MinimumRate {
     }
 }
 
-/// RFC 3714's TCP, in bytes on the wire for segments of [`TCP_PACKET`].
+/// RFC 3714's TCP, in bytes on the wire for segments of [`TCP_PACKET`]. Its minimum RTO is 0.1 s (RFC 3714 §5).
 fn tcp(rtt: Duration) -> Equation {
-    Equation { rto: RtoPolicy::Fixed(rtt * 2), ..Equation::default() }
+    Equation { rto: RtoPolicy::Fixed((rtt * 2).max(LEAST_RTO)), ..Equation::default() }
 }
 
 impl StopRule {

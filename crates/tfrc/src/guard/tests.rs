@@ -317,8 +317,28 @@ fn published_thresholds() {
     let slow = MinimumRate::new(Rate::from_bits_per_sec(4750.0), 20.0);
     assert!((slow.on_the_wire().bytes_per_sec() - 1393.75).abs() < 1e-9);
     assert!((0.45..0.5).contains(&threshold(slow)), "{}", threshold(slow));
+    // RFC 3714 §5.1, §5.2 at 0.01 s, where its minimum RTO of 0.1 s counts: with 2R the thresholds would be 0.53 and 0.96.
+    // (Table 2 has the equation's 0.3 and 0.6; the text prefers its simulated TCP with 0.45 for the second.)
+    let near = |minimum: MinimumRate| minimum.threshold(Duration::from_millis(10)).get();
+    assert!((0.28..0.33).contains(&near(voice())), "{}", near(voice()));
+    assert!((0.58..0.62).contains(&near(slow)), "{}", near(slow));
     let tiny = MinimumRate { header: 0, ..MinimumRate::new(Rate::from_bytes_per_sec(1.0), 1.0) };
     assert_eq!(threshold(tiny), 1.0);
+}
+
+/// RFC 3714 §5 goes by the packets dropped: 10 % or 40 % of them in one loss event for each twenty.
+#[test]
+fn the_stop_rule_goes_by_packets() {
+    for (lost, stops) in [(1, false), (4, true)] {
+        let minimum = MinimumRate { header: 0, ..voice() };
+        let mut sender = sender_with(0.0, |s| s.stop_rule = StopRule::Below(minimum));
+        for round in 1..200 {
+            let count = PacketCount::Exact { packets: round * 10, lost: round * lost };
+            let now = round * 100;
+            run(&mut sender, now, now + 100, 10, Weather { p: 0.05, count, ..FINE });
+        }
+        assert_eq!(sender.stopped().map(|s| s.trip), stops.then_some(Trip::DropRate), "{lost} of 10");
+    }
 }
 
 fn stop_at(p: f64, after: AfterStop) -> (Sender, Option<u64>) {

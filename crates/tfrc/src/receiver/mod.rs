@@ -180,8 +180,10 @@ impl Receiver {
 
     /// Takes in a packet (RFC 5348 §6.1).
     pub fn on_packet(&mut self, now: Instant, arrival: Arrival) {
-        // §5.2: R is what the sender told last.
-        if let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero()) {
+        // §5.2, §6.2: R is what the sender told last, in the packet with the highest number.
+        if let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero())
+            && self.history.highest().is_none_or(|(highest, _)| arrival.seq > highest)
+        {
             self.told_rtt = Some(rtt);
         }
         let rtt = self.rtt();
@@ -458,11 +460,13 @@ fn first_interval(
         meter.on_data(now, arriving, rtt);
         meter.current(now, rtt)
     };
-    let target = match (first, choices.first_interval) {
-        (FirstLoss::FirstPacket, _) => least,
+    let received = match (first, choices.first_interval) {
+        (FirstLoss::FirstPacket, _) => Rate::ZERO,
         (FirstLoss::Later, FirstInterval::AtMaximumReceiveRate) => meter.maximum(now, rtt),
         (FirstLoss::Later, FirstInterval::AtReceiveRate) => present(),
         (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => present() / 2.0,
     };
+    // RFC 4828 §3: the sender takes the headers off.
+    let target = choices.packet_size.with_headers(meter.mean_size(), received);
     choices.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
 }

@@ -1,5 +1,6 @@
 //! The data sender (RFC 5348 §4): how fast, and when the next packet.
 
+mod drop_rate;
 mod guarantee;
 mod limited;
 mod limits;
@@ -23,8 +24,10 @@ use crate::config::{
 };
 use crate::count::PacketCount;
 use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
+use crate::equation::EquationForm;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
+use drop_rate::DropRate;
 use guarantee::Promise;
 pub(crate) use limited::Coverage;
 use limited::DataLimited;
@@ -77,6 +80,7 @@ pub struct Sender {
     promise: Promise,
     guard: Guard,
     rtt: RoundTrip,
+    drop_rate: DropRate,
     pacing: Pacing,
     interval: PacketInterval,
     ramp: Ramp,
@@ -108,6 +112,7 @@ impl Sender {
             promise: Promise::new(settings.guarantee),
             guard: Guard::new(&settings),
             rtt: RoundTrip::new(settings.rtt_weight, settings.spacing, settings.equation.rto),
+            drop_rate: DropRate::default(),
             pacing: Pacing::new(settings.credit, settings.timer_granularity, settings.reschedule),
             ramp: Ramp::new(settings.rate_step),
             interval: PacketInterval::new(&settings.packet_size),
@@ -186,7 +191,10 @@ impl Sender {
             self.start(now);
         }
         // The floor has the segment size in it.
-        if mean == Mean::Moved {
+        if let Mean::Moved { from } = mean {
+            if self.rtt.mean().is_none() {
+                self.with_rate_change(now, |sender| sender.allowed.resize(from, sender.segment.bytes()));
+            }
             self.settle();
         }
         if self.coverage(now) == Coverage::NotDataLimited {
@@ -410,6 +418,9 @@ impl Sender {
         self.latest_feedback = Some(feedback);
         // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
+        if self.settings.equation.form == EquationForm::Moderate {
+            self.drop_rate.on_feedback(feedback.count, feedback.loss_event_rate);
+        }
         let new_loss_event = feedback.losses == LossReport::NewLossEvent;
         if new_loss_event || feedback.loss_event_rate > self.allowed.p {
             self.segment.on_loss_event();
@@ -532,7 +543,7 @@ impl Sender {
     fn path(&self) -> Option<Path> {
         let (segment, packet_size) = (self.segment.bytes(), self.settings.packet_size);
         let rtt = self.rtt.mean()?;
-        Some(Path { rtt, segment, packet_size, rto: self.rtt.timeout(rtt) })
+        Some(Path { rtt, segment, packet_size, rto: self.rtt.timeout(rtt), drop_rate: self.drop_rate.get() })
     }
 
     /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R. Two packets take exactly twice the time of one, so that the timer expires with

@@ -70,7 +70,13 @@ mod tests {
     #[test]
     fn over_one_round_trip() {
         let rtt = Duration::from_millis(100);
-        let path = Path { rtt, segment: 1000.0, packet_size: crate::config::PacketSize::Own, rto: rtt * 4 };
+        let path = Path {
+            rtt,
+            segment: 1000.0,
+            packet_size: crate::config::PacketSize::Own,
+            rto: rtt * 4,
+            drop_rate: None,
+        };
         let rate = |kilobytes: f64| Rate::from_bytes_per_sec(kilobytes * 1e3);
         let mut ramp = Ramp::new(RateStep::PerPacket);
         ramp.start(rate(20.0), rate(50.0), path);

@@ -95,6 +95,8 @@ pub(crate) struct Path {
     pub(crate) packet_size: PacketSize,
     /// t_RTO of the equation.
     pub(crate) rto: Duration,
+    /// The packet drop rate, where it is known and the equation goes by it.
+    pub(crate) drop_rate: Option<Probability>,
 }
 
 impl Path {
@@ -144,6 +146,14 @@ impl AllowedRate {
             InitialRate::Ns2 => 2.0 * mss,
         };
         Rate::of(window, path.rtt)
+    }
+
+    /// s is not what it was before there is a round-trip time: X, a packet a second or a half of that and so on, follows (§4.2).
+    pub(crate) fn resize(&mut self, from: f64, segment: f64) {
+        match self.rules.initial {
+            InitialRate::Rfc3390 | InitialRate::PacketPerRtt => self.x = self.x * (segment / from),
+            InitialRate::Ns2 => {}
+        }
     }
 
     /// The first round-trip time sample is in (§4.2).
@@ -218,13 +228,12 @@ impl AllowedRate {
             self.slow_start(now, path, receive_limit);
             return;
         }
-        self.x_bps = path.packet_size.rate_with_timeout(
-            &self.rules.equation,
-            path.segment,
-            path.rtt,
-            path.rto,
-            self.p,
-        );
+        // RFC 4828 §4.1.
+        let equation = match path.drop_rate {
+            Some(drop_rate) => self.rules.equation.at_drop_rate(drop_rate),
+            None => self.rules.equation,
+        };
+        self.x_bps = path.packet_size.rate_with_timeout(&equation, path.segment, path.rtt, path.rto, self.p);
         let goal = match self.rules.growth {
             Growth::ToEquation => self.x_bps,
             Growth::PacketPerRtt => self.x_bps.min(self.x + self.damped_step(now, path)),

@@ -26,9 +26,9 @@ pub(crate) struct Segment {
 }
 
 /// What a packet did to s.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Mean {
-    Moved,
+    Moved { from: f64 },
     Same,
 }
 
@@ -46,7 +46,7 @@ impl Segment {
         }
         let before = self.mean;
         self.settle();
-        if self.mean == before { Mean::Same } else { Mean::Moved }
+        if self.mean == before { Mean::Same } else { Mean::Moved { from: before } }
     }
 
     /// Feedback tells of a new loss event.

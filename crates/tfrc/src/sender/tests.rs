@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::{BurstCredit, PacketSize, SegmentSize, Spacing, TfrcSp};
-use crate::equation::Equation;
+use crate::equation::{Equation, EquationForm};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -219,6 +219,45 @@ fn the_timeout_uses_the_old_rate() {
     let slow = sender.allowed_rate();
     feedback(&mut sender, 300, 0.0, 1.0);
     assert_eq!(timer(&sender), Some(300 + slow.time_for(2000.0).as_nanos() / 1_000_000));
+}
+
+/// RFC 4828 §4.1: the moderate form goes by the drop rate where reports count packets, and by p where they do not.
+#[test]
+fn the_moderate_form_goes_by_packets() {
+    let x = |form, count| {
+        let mut sender = sender_with(|s| s.equation.form = form);
+        sender.on_rtt_sample(at(0), RTT);
+        send_all(&mut sender, 0, 100);
+        let feedback = Feedback {
+            newest_sent_at: at(0),
+            elapsed: Duration::ZERO,
+            receive_rate: rate(1e6),
+            loss_event_rate: Probability::saturating(0.25),
+            losses: LossReport::NewLossEvent,
+            count,
+        };
+        sender.on_feedback(at(100), feedback);
+        sender.allowed_rate()
+    };
+    let half = PacketCount::Exact { packets: 1000, lost: 500 };
+    let plain = x(EquationForm::Tfrc, half);
+    assert!((x(EquationForm::Moderate, half) / plain - 5.0 / 6.0).abs() < 1e-9);
+    assert_eq!(x(EquationForm::Moderate, PacketCount::Unknown), plain);
+}
+
+/// §4.2: before there is a round-trip time X is a packet a second, of the size that packets have; half of that after an expiration of
+/// the nofeedback timer.
+#[test]
+fn the_rate_before_a_sample_follows_the_packet_size() {
+    let mut sender = sender_with(|s| s.segment = SegmentSize::Mean { initial: 1460 });
+    assert_eq!(sender.allowed_rate(), rate(1460.0));
+    sender.on_sent(at(0), 20);
+    assert_eq!(sender.allowed_rate(), rate(20.0));
+    assert_eq!(sender.next_send(at(0)), SendDecision::At(at(1000)));
+    sender.handle_timeout(at(2000));
+    assert_eq!(sender.allowed_rate(), rate(10.0));
+    sender.on_sent(at(2000), 40);
+    assert_eq!(sender.allowed_rate(), rate(15.0), "half of a mean of 30");
 }
 
 /// §4.3 step 2: q = 0.9. A hold time longer than the round trip gives no sample.

@@ -1,0 +1,75 @@
+//! The packet drop rate, for the form of the equation that goes by it (RFC 4828 §4.1).
+
+use tfrc_units::Probability;
+
+use crate::count::{Counted, PacketCount};
+
+/// Loss intervals that the estimate looks back over, as many as RFC 5348 §5.4 averages for p.
+const INTERVALS: f64 = 8.0;
+
+/// The fraction of packets lost over about the last eight loss intervals, where reports count packets exactly: an exponentially
+/// weighted mean over 8/p packets.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct DropRate {
+    counted: Option<Counted>,
+    rate: Option<f64>,
+}
+
+impl DropRate {
+    /// The estimate; `None` if reports do not tell.
+    pub(crate) fn get(self) -> Option<Probability> {
+        self.rate.map(Probability::saturating)
+    }
+
+    pub(crate) fn on_feedback(&mut self, count: PacketCount, p: Probability) {
+        let exact = count.counted().filter(|now| now.least >= now.most && now.packets > 0.0);
+        let Some(now) = exact else { return };
+        let before = self.counted.replace(now);
+        self.rate = match (self.rate, before) {
+            (Some(rate), Some(before)) if now.packets > before.packets => {
+                let packets = now.packets - before.packets;
+                let fraction = ((now.least - before.least) / packets).clamp(0.0, 1.0);
+                Some(rate + (packets * p.get() / INTERVALS).min(1.0) * (fraction - rate))
+            }
+            (Some(rate), _) => Some(rate),
+            (None, _) => Some(now.least / now.packets),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P: Probability = Probability::ONE;
+
+    fn exact(packets: u64, lost: u64) -> PacketCount {
+        PacketCount::Exact { packets, lost }
+    }
+
+    #[test]
+    fn the_fraction_over_eight_intervals() {
+        let p = Probability::saturating(0.04);
+        let mut drops = DropRate::default();
+        assert_eq!(drops.get(), None);
+        drops.on_feedback(exact(100, 50), p);
+        assert_eq!(drops.get().map(Probability::get), Some(0.5));
+        // A quarter of the 200 packets of eight intervals.
+        drops.on_feedback(exact(150, 50), p);
+        assert_eq!(drops.get().map(Probability::get), Some(0.375));
+        drops.on_feedback(exact(150, 50), p);
+        assert_eq!(drops.get().map(Probability::get), Some(0.375), "nothing new");
+    }
+
+    #[test]
+    fn what_is_not_exact_does_not_tell() {
+        let mut drops = DropRate::default();
+        drops.on_feedback(PacketCount::Unknown, P);
+        drops.on_feedback(PacketCount::Within { packets: 9, least: 2, most: 7 }, P);
+        assert_eq!(drops.get(), None);
+        drops.on_feedback(PacketCount::Within { packets: 8, least: 2, most: 2 }, P);
+        assert_eq!(drops.get().map(Probability::get), Some(0.25));
+        drops.on_feedback(exact(16, 0), P);
+        assert_eq!(drops.get().map(Probability::get), Some(0.0), "found again");
+    }
+}
