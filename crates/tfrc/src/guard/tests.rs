@@ -318,7 +318,7 @@ fn published_thresholds() {
     assert!((slow.on_the_wire().bytes_per_sec() - 1393.75).abs() < 1e-9);
     assert!((0.45..0.5).contains(&threshold(slow)), "{}", threshold(slow));
     // RFC 3714 §5.1, §5.2 at 0.01 s, where its minimum RTO of 0.1 s counts: with 2R the thresholds would be 0.53 and 0.96.
-    // (Table 2 has the equation's 0.3 and 0.6; the text prefers its simulated TCP with 0.45 for the second.)
+    // (The text prefers its simulated TCP, which gives 0.45 for the second.)
     let near = |minimum: MinimumRate| minimum.threshold(Duration::from_millis(10)).get();
     assert!((0.28..0.33).contains(&near(voice())), "{}", near(voice()));
     assert!((0.58..0.62).contains(&near(slow)), "{}", near(slow));

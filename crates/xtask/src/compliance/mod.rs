@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::mutants::{self, Mutant, report};
 use crate::{Outcome, root};
 use lists::{Item, Level, Lists, Section, State};
 
@@ -88,11 +89,14 @@ fn summary() -> Result<Summary, String> {
     let lists = lists::read(&root().join("compliance"))?;
     let tests = known_tests::of(&packages(&lists))?;
     let read = |name: &str| std::fs::read_to_string(root().join(name)).ok();
+    let mut holes = holes(&lists, &tests, &read);
+    let page = read(mutants::REPORT).unwrap_or_default();
+    holes.extend(stale_rows(&mutants::mutants(&lists)?, &mutants::report::rows(&page)));
     Ok(Summary {
         sections: lists.sections.iter().map(|section| tally(section, &lists.exceptions)).collect(),
         subtle_points: lists.points.len(),
         subtle_points_with_test: lists.points.iter().filter(|p| !p.tests.is_empty()).count(),
-        holes: holes(&lists, &tests, &read),
+        holes,
     })
 }
 
@@ -169,6 +173,22 @@ fn holes(lists: &Lists, tests: &BTreeSet<String>, read: &dyn Fn(&str) -> Option<
         }
     }
     holes
+}
+
+/// Rows of the report on mutants whose text no longer occurs: they say nothing of the code as it is.
+fn stale_rows(mutants: &[Mutant], rows: &[report::Row]) -> Vec<String> {
+    let known: BTreeSet<_> = mutants.iter().map(|m| (m.name.clone(), report::change(m))).collect();
+    rows.iter()
+        .filter(|row| !known.contains(&(row.name.clone(), row.change.clone())))
+        .map(|row| {
+            format!(
+                "{}: {} is no mutation of the lists: cargo xtask mutants {}",
+                mutants::REPORT,
+                row.name,
+                row.name
+            )
+        })
+        .collect()
 }
 
 fn faults_of(

@@ -1,6 +1,6 @@
 //! Would a test notice? Each mutation of the lists is made in a copy of the crate and the tests named for it are run.
 
-mod report;
+pub(crate) mod report;
 mod workspace;
 
 use std::path::Path;
@@ -14,14 +14,17 @@ use workspace::{Run, Workspace};
 const PACKAGE: &str = "tfrc";
 const FOLDER: &str = "crates/tfrc/";
 
+/// The report, from the root of the repository.
+pub(crate) const REPORT: &str = "compliance/mutants.md";
+
 /// Survivors without an explanation, in parts of a hundred, that still pass.
 const MOST_SURVIVORS: usize = 3;
 
 /// One mutation, with what its item says.
 #[derive(Debug, Clone)]
-struct Mutant {
+pub(crate) struct Mutant {
     /// The item's name and the mutation's number in it.
-    name: String,
+    pub(crate) name: String,
     rule: String,
     file: String,
     find: String,
@@ -43,7 +46,7 @@ enum Fate {
     Broken(String),
 }
 
-/// `cargo xtask mutants [--sample N] [--seed S] [NAME-PREFIX…]`. A run over all of them writes `compliance/mutants.md`.
+/// `cargo xtask mutants [--sample N] [--seed S] [NAME-PREFIX…]`. Writes what it finds to `compliance/mutants.md`, but for samples.
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let (mut sample, mut seed, mut prefixes) = (None, None, Vec::new());
     let mut words = arguments.iter();
@@ -58,10 +61,11 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         }
     }
     let all = mutants(&lists::read(&root().join("compliance"))?)?;
-    let whole = sample.is_none() && prefixes.is_empty();
+    let sampled = sample.is_some();
     let mut chosen: Vec<Mutant> = all
-        .into_iter()
+        .iter()
         .filter(|m| prefixes.is_empty() || prefixes.iter().any(|p| m.name.starts_with(p)))
+        .cloned()
         .collect();
     if let Some(n) = sample {
         let seed = seed.map_or_else(seed_of_commit, Ok)?;
@@ -69,9 +73,11 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         chosen = pick(chosen, n, seed);
     }
     let results = try_all(chosen)?;
-    if whole {
-        let text = report::markdown(&results);
-        std::fs::write(root().join("compliance/mutants.md"), text).map_err(|e| format!("mutants.md: {e}"))?;
+    if !sampled {
+        let page = root().join(REPORT);
+        let old = report::rows(&std::fs::read_to_string(&page).unwrap_or_default());
+        let rows = report::merged(&all, &old, &results, &commit()?);
+        std::fs::write(page, report::markdown(&rows, &all)).map_err(|e| format!("{REPORT}: {e}"))?;
     }
     verdict(&results)
 }
@@ -81,7 +87,8 @@ pub(crate) fn sample() -> Outcome {
     run(&["--sample", "3"])
 }
 
-fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
+/// All mutations of the lists.
+pub(crate) fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
     let mut mutants = Vec::new();
     for section in &lists.sections {
         for item in section.items.iter().filter(|item| item.state == State::Done) {
@@ -207,15 +214,26 @@ fn mixed(x: u64) -> u64 {
 
 /// The first 64 bits of the commit's hash.
 fn seed_of_commit() -> Result<u64, String> {
-    let output = std::process::Command::new("git")
-        .args(["rev-parse", "HEAD"])
-        .current_dir(root())
-        .output()
-        .map_err(|e| format!("git did not start: {e}"))?;
-    let hash = String::from_utf8_lossy(&output.stdout);
+    let hash = git(&["rev-parse", "HEAD"])?;
     hash.get(..16)
         .and_then(|h| u64::from_str_radix(h, 16).ok())
         .ok_or("git names no commit: give a --seed".to_owned())
+}
+
+/// The commit that is tried, and a plus sign if the core differs from it.
+fn commit() -> Result<String, String> {
+    let hash = git(&["rev-parse", "--short=10", "HEAD"])?;
+    let changed = !git(&["status", "--porcelain", "--", FOLDER])?.is_empty();
+    Ok(format!("{hash}{}", if changed { "+" } else { "" }))
+}
+
+fn git(arguments: &[&str]) -> Result<String, String> {
+    let output = std::process::Command::new("git")
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .map_err(|e| format!("git did not start: {e}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]
