@@ -16,11 +16,11 @@ struct Tally {
 #[derive(Debug, Clone, Copy)]
 struct Group {
     first: Instant,
-    last: Instant,
     /// Bytes that came before the first one.
     before: u64,
-    /// Bytes of the first one.
-    first_size: u32,
+    /// Nanoseconds from the first to the last one.
+    lasted: u32,
+    /// None while there has been no arrival at all.
     packets: u32,
 }
 
@@ -38,17 +38,20 @@ enum Received {
     OfFew(f64),
 }
 
+/// A report is a little late while it is so by no more than this part of a round-trip time.
+const LATE: u64 = 4;
+
 /// A group lasts for less than this part of a round-trip time.
 const RESOLUTION: u64 = 14;
 
-/// Measures over the last round-trip time, as far as that is known; else, as RFC 5348 §6.2 allows, since the newest
-/// expiration of the feedback timer that is at least a round-trip time ago.
+/// Measures over the last round-trip time, as far as that is known; else, and where a regular report is a little late, since
+/// the newest expiration of the feedback timer that is at least a round-trip time ago, as RFC 5348 §6.2 allows.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveRate {
     bytes: u64,
     packets: u64,
     /// The group that the next arrival joins, before `closes`.
-    newest: Option<Group>,
+    newest: Group,
     closes: Instant,
     /// The groups before it, oldest first.
     groups: Ring<Group, 15>,
@@ -63,7 +66,7 @@ impl ReceiveRate {
         Self {
             bytes: 0,
             packets: 0,
-            newest: None,
+            newest: Group { first: Instant::ZERO, before: 0, lasted: 0, packets: 0 },
             closes: Instant::ZERO,
             groups: Ring::new(),
             expirations: Ring::new(),
@@ -75,18 +78,16 @@ impl ReceiveRate {
 
     /// `size` bytes of data have come while the round-trip time was `rtt`.
     pub(crate) fn on_data(&mut self, now: Instant, size: u32, rtt: Duration) {
-        match &mut self.newest {
-            Some(newest) if now < self.closes || now <= newest.last => {
-                newest.last = now.max(newest.last);
-                newest.packets = newest.packets.saturating_add(1);
+        if now < self.closes {
+            let lasted = now.saturating_since(self.newest.first).as_nanos();
+            self.newest.lasted = u32::try_from(lasted).unwrap_or(u32::MAX);
+            self.newest.packets = self.newest.packets.saturating_add(1);
+        } else {
+            if self.newest.packets > 0 {
+                self.groups.push(self.newest);
             }
-            _ => {
-                let group = Group { first: now, last: now, before: self.bytes, first_size: size, packets: 1 };
-                if let Some(closed) = self.newest.replace(group) {
-                    self.groups.push(closed);
-                }
-                self.closes = now + rtt / RESOLUTION;
-            }
+            self.newest = Group { first: now, before: self.bytes, lasted: 0, packets: 1 };
+            self.closes = now + rtt / RESOLUTION;
         }
         self.bytes += u64::from(size);
         self.packets += 1;
@@ -140,15 +141,21 @@ impl ReceiveRate {
             let time = now.saturating_since(tally.at).max(rtt);
             Rate::of(f64_from_u64(self.bytes - tally.bytes), time)
         };
-        let newest = self.expirations.iter().rev().find(long_ago);
+        // The regular report, served at once or a little late: what came since the one before.
+        if let Some(last) = self.expirations.last().filter(long_ago)
+            && now.saturating_since(last.at) <= rtt + rtt / LATE
+        {
+            return since(last);
+        }
+        let newest = || self.expirations.iter().rev().find(long_ago);
         // §6.2 step 2: early reports look back as far as regular ones. Nothing at all may have come in that time only if the
         // host serves its timer late.
         match self.received_within(now, rtt) {
             Some(Received::Exactly(received)) if received > 0.0 => Rate::of(received, rtt),
             Some(Received::OfMany(received)) => Rate::of(received, rtt),
-            Some(Received::OfFew(received)) if newest.is_none() => Rate::of(received, rtt),
+            Some(Received::OfFew(received)) if newest().is_none() => Rate::of(received, rtt),
             Some(Received::Exactly(_) | Received::OfFew(_)) | None => {
-                newest.or_else(|| self.expirations.get(0)).map_or(Rate::ZERO, since)
+                newest().or_else(|| self.expirations.get(0)).map_or(Rate::ZERO, since)
             }
         }
     }
@@ -157,17 +164,18 @@ impl ReceiveRate {
     fn received_within(&self, now: Instant, time: Duration) -> Option<Received> {
         let start = now.as_nanos().checked_sub(time.as_nanos()).map(Instant::from_nanos)?;
         let (mut after, mut packets) = (self.bytes, 0);
-        for group in self.newest.into_iter().chain(self.groups.iter().rev()) {
+        let newest = (self.newest.packets > 0).then_some(self.newest);
+        for group in newest.into_iter().chain(self.groups.iter().rev()) {
             if group.first <= start {
                 let later = f64_from_u64(self.bytes - after);
-                if group.last <= start {
+                let (lasted, before) =
+                    (u64::from(group.lasted), start.saturating_since(group.first).as_nanos());
+                if lasted <= before {
                     return Some(Received::Exactly(later));
                 }
-                let rest = f64_from_u64((after - group.before).saturating_sub(u64::from(group.first_size)));
-                let others = f64::from(group.packets.saturating_sub(1).max(1));
-                let share =
-                    ratio(group.last.saturating_since(start), group.last.saturating_since(group.first));
-                let received = later + rest * libm::ceil(others * share - 1e-9) / others;
+                let share = f64_from_u64(lasted - before) / f64_from_u64(lasted);
+                let within = libm::ceil(f64::from(group.packets.saturating_sub(1)) * share - 1e-9);
+                let received = later + f64_from_u64(after - group.before) * within / f64::from(group.packets);
                 return Some(if packets < MANY {
                     Received::OfFew(received)
                 } else {
@@ -179,10 +187,6 @@ impl ReceiveRate {
         }
         None
     }
-}
-
-fn ratio(part: Duration, whole: Duration) -> f64 {
-    f64_from_u64(part.as_nanos()) / f64_from_u64(whole.as_nanos())
 }
 
 #[cfg(test)]

@@ -181,7 +181,8 @@ impl Receiver {
     /// Takes in a packet (RFC 5348 §6.1).
     pub fn on_packet(&mut self, now: Instant, arrival: Arrival) {
         // §5.2, §6.2: R is what the sender told last, in the packet with the highest number.
-        if let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero())
+        if arrival.rtt != self.told_rtt
+            && let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero())
             && self.history.highest().is_none_or(|(highest, _)| arrival.seq > highest)
         {
             self.told_rtt = Some(rtt);
