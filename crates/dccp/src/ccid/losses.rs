@@ -11,13 +11,20 @@ use crate::wire::{DroppedPackets, LossInterval};
 pub(crate) struct LossCounter {
     total: Bounds,
     /// The newest interval counted: where it begins, and how much of it is in the total. It may still grow.
-    newest: Option<(SeqNo48, Bounds)>,
+    newest: Option<(SeqNo48, Lost)>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Bounds {
     least: u64,
     most: u64,
+}
+
+/// The losses of one interval.
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    least: u32,
+    most: u32,
 }
 
 impl LossCounter {
@@ -37,21 +44,21 @@ impl LossCounter {
         for interval in intervals {
             let start = end.sub(u64::from(interval.lossless_length) + u64::from(interval.loss_length));
             end = start;
-            let bounds = bounds(interval, counts.next());
+            let lost = losses(interval, counts.next());
             if interval.loss_length == 0 {
                 continue;
             }
-            newest = newest.or(Some((start, bounds)));
+            newest = newest.or(Some((start, lost)));
             match known {
                 Some((begun, counted)) if begun == start => {
-                    self.total.least = self.total.least.saturating_sub(counted.least);
-                    self.total.most = self.total.most.saturating_sub(counted.most);
+                    self.total.least = self.total.least.saturating_sub(u64::from(counted.least));
+                    self.total.most = self.total.most.saturating_sub(u64::from(counted.most));
                 }
                 Some((begun, _)) if begun.is_after(start) => break,
                 _ => {}
             }
-            self.total.least = self.total.least.saturating_add(bounds.least);
-            self.total.most = self.total.most.saturating_add(bounds.most);
+            self.total.least = self.total.least.saturating_add(u64::from(lost.least));
+            self.total.most = self.total.most.saturating_add(u64::from(lost.most));
         }
         if let Some((start, _)) = newest
             && known.is_none_or(|(begun, _)| start.is_at_or_after(begun))
@@ -62,12 +69,12 @@ impl LossCounter {
     }
 }
 
-/// The losses of one interval. Its lossy part begins and ends with one.
-fn bounds(interval: &LossInterval, dropped: Option<u32>) -> Bounds {
-    let most = u64::from(interval.loss_length);
+/// The lossy part of an interval begins and ends with a loss.
+fn losses(interval: &LossInterval, dropped: Option<u32>) -> Lost {
+    let most = interval.loss_length;
     match dropped {
-        Some(count) => Bounds { least: most.min(u64::from(count)), most: most.min(u64::from(count)) },
-        None => Bounds { least: most.min(2), most },
+        Some(count) => Lost { least: most.min(count), most: most.min(count) },
+        None => Lost { least: most.min(2), most },
     }
 }
 

@@ -11,29 +11,31 @@ const INTERVALS: f64 = 8.0;
 /// weighted mean over 8/p packets.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DropRate {
-    counted: Option<Counted>,
-    rate: Option<f64>,
+    /// Packets and losses counted by the last report that told; no packets before there was one.
+    packets: f64,
+    lost: f64,
+    rate: f64,
 }
 
 impl DropRate {
     /// The estimate; `None` if reports do not tell.
     pub(crate) fn get(self) -> Option<Probability> {
-        self.rate.map(Probability::saturating)
+        (self.packets > 0.0).then(|| Probability::saturating(self.rate))
     }
 
     pub(crate) fn on_feedback(&mut self, count: PacketCount, p: Probability) {
         let exact = count.counted().filter(|now| now.least >= now.most && now.packets > 0.0);
-        let Some(now) = exact else { return };
-        let before = self.counted.replace(now);
-        self.rate = match (self.rate, before) {
-            (Some(rate), Some(before)) if now.packets > before.packets => {
-                let packets = now.packets - before.packets;
-                let fraction = ((now.least - before.least) / packets).clamp(0.0, 1.0);
-                Some(rate + (packets * p.get() / INTERVALS).min(1.0) * (fraction - rate))
-            }
-            (Some(rate), _) => Some(rate),
-            (None, _) => Some(now.least / now.packets),
+        let Some(Counted { packets, least: lost, .. }) = exact else { return };
+        let more = packets - self.packets;
+        let rate = if self.packets > 0.0 && more > 0.0 {
+            let fraction = ((lost - self.lost) / more).clamp(0.0, 1.0);
+            self.rate + (more * p.get() / INTERVALS).min(1.0) * (fraction - self.rate)
+        } else if self.packets > 0.0 {
+            self.rate
+        } else {
+            lost / packets
         };
+        *self = Self { packets, lost, rate };
     }
 }
 
