@@ -92,7 +92,7 @@ impl Controller for Ours {
                 receive_rate: report.receive_rate,
                 loss_event_rate: report.loss_event_rate,
                 losses: if new { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
-                count: report.count,
+                count: report.count(),
             };
             self.sender.on_feedback(now, feedback);
         }

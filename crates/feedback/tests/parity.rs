@@ -130,7 +130,7 @@ fn receiver_feedback(setting: Setting) -> Outcome {
                 receive_rate: report.receive_rate,
                 loss_event_rate: report.loss_event_rate,
                 losses,
-                count: report.count,
+                count: report.count(),
             };
             sender.on_feedback(now, feedback);
         }

@@ -140,7 +140,7 @@ impl TfrcSender {
                 receive_rate: report.receive_rate,
                 loss_event_rate: report.loss_event_rate,
                 losses,
-                count: report.count,
+                count: report.count(),
             },
         );
         while self.machine.poll_event().is_some() {}

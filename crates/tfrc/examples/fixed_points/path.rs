@@ -160,7 +160,7 @@ impl Run {
             receive_rate: report.receive_rate,
             loss_event_rate: Probability::saturating(report.loss_event_rate.get()),
             losses: if new_loss { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
-            count: report.count,
+            count: report.count(),
         };
         self.sender.on_feedback(now, feedback);
     }

@@ -301,7 +301,7 @@ impl<const N: usize> Advisor<N> {
             receive_rate: report.receive_rate,
             loss_event_rate: report.loss_event_rate,
             losses,
-            count: report.count,
+            count: report.count(),
         };
         self.sender.on_feedback_covering(now, feedback, coverage);
     }

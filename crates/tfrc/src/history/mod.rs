@@ -20,7 +20,6 @@ pub use reported::{ReportedInterval, loss_event_rate, loss_event_rate_of};
 use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 
 use crate::config::{LossEventTiming, OpenInterval, Settings};
-use crate::count::PacketCount;
 use events::{Events, FirstInterval, LossEvent};
 use length::Measured;
 use losses::{Cause, Congestion, Fill, Losses, Mark};
@@ -141,11 +140,11 @@ impl LossHistory {
     }
 
     /// Data packets up to the highest sequence number, and how many of them are missing or came marked; `received` have come.
-    pub(crate) fn count(&self, received: u64) -> PacketCount {
-        let (Some(origin), Some(highest)) = (self.origin, self.highest) else { return PacketCount::Unknown };
+    pub(crate) fn count(&self, received: u64) -> (u64, u64) {
+        let (Some(origin), Some(highest)) = (self.origin, self.highest) else { return (0, 0) };
         let packets = highest.seq.saturating_add(1).saturating_sub(origin).saturating_sub(self.non_data);
         let unmarked = received.saturating_sub(self.marked);
-        PacketCount::Exact { packets, lost: packets.saturating_sub(unmarked) }
+        (packets, packets.saturating_sub(unmarked))
     }
 
     /// Loss events so far.

@@ -61,11 +61,20 @@ pub struct Report {
     pub loss_event_rate: Probability,
     /// Loss events found since the beginning.
     pub loss_events: u64,
-    /// Data packets up to `newest_seq`, and how many of them were lost or marked: [`PacketCount::Exact`]. A missing packet
-    /// counts as lost until it comes.
-    pub count: PacketCount,
+    /// Data packets up to `newest_seq`.
+    pub packets: u64,
+    /// How many of them came with a mark or have not come; a late one may still.
+    pub lost: u64,
     /// Why now.
     pub reason: FeedbackReason,
+}
+
+impl Report {
+    /// The packets lost, as [`Feedback`](crate::Feedback) takes them.
+    #[must_use]
+    pub const fn count(&self) -> PacketCount {
+        PacketCount::Exact { packets: self.packets, lost: self.lost }
+    }
 }
 
 /// Why a report is sent.
@@ -311,6 +320,7 @@ impl Receiver {
         self.data_since_feedback = false;
         self.overdue = false;
         self.last_counter = self.history.window_counter();
+        let (packets, lost) = self.history.count(self.meter.packets());
         // §6.2 step 4, then §6.2 step 3.
         self.restart(now);
         Some(Report {
@@ -319,7 +329,8 @@ impl Receiver {
             receive_rate,
             loss_event_rate: p,
             loss_events: self.history.loss_events(),
-            count: self.history.count(self.meter.packets()),
+            packets,
+            lost,
             reason,
         })
     }

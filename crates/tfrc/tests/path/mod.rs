@@ -94,7 +94,7 @@ pub(crate) fn run(
                 receive_rate: report.receive_rate,
                 loss_event_rate: report.loss_event_rate,
                 losses: if new_loss { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
-                count: report.count,
+                count: report.count(),
             }))));
         }
     }
