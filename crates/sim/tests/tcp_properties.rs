@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tfrc_sim::tcp::{
-    Ack, AckKind, Acks, Block, Connection, Data, EcnAtOne, EcnEcho, EcnMode, FastConvergence, Increase,
-    InitialWindow, LimitedTransmit, LostSyn, PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit,
-    Repeat, RttArithmetic, SackAtTimeout, Sender, Settings, Shrink, Sink, SynMode, TimestampBackoff,
-    Timestamps, Transfer, Variant,
+    Ack, AckKind, Acks, Block, Connection, Data, Duplicates, EcnAtOne, EcnEcho, EcnMode, FastConvergence,
+    Increase, InitialWindow, LimitedTransmit, LostSyn, PartialAck, PartialAckTimer, Pipe, Precision,
+    ReceiveBuffer, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Sender, Settings, Shrink, Sink,
+    SynMode, TimestampBackoff, Timestamps, Transfer, Variant,
 };
 use tfrc_sim::{Ecn, Seed, Stream};
 use tfrc_units::{Duration, Instant};
@@ -23,7 +23,7 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
         increase: pick(bits, 0, Increase::PerAck, Increase::Counted { limit: 2 }),
         initial_window: pick(bits, 1, InitialWindow::Rfc3390, InitialWindow::Segments(10)),
         limited_transmit: pick(bits, 2, LimitedTransmit::Off, LimitedTransmit::On),
-        shrink: pick(bits, 3, Shrink::Flight, Shrink::Window),
+        shrink: pick(bits, 3, Shrink::InUse, Shrink::Window),
         precision: pick(bits, 4, Precision::Fraction, Precision::Whole),
         repeat: pick(bits, 5, Repeat::Avoided, Repeat::Allowed),
         partial_ack: pick(bits, 6, PartialAck::Deflate, PartialAck::Collapse),
@@ -40,7 +40,55 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
         timestamp_backoff: pick(bits, 19, TimestampBackoff::AnySample, TimestampBackoff::NewData),
         ecn_at_one: pick(bits, 17, EcnAtOne::Wait, EcnAtOne::BackOff),
         lost_syn: pick(bits, 18, LostSyn::Forgotten, LostSyn::AsSegment),
+        duplicates: pick(bits, 20, Duplicates::All, Duplicates::NewlyReporting),
+        receive_buffer: pick(bits, 21, ReceiveBuffer::Fixed, ReceiveBuffer::Tuned),
         ..Settings::rfc(variant)
+    }
+}
+
+/// The window before an input, and how often it had been cut.
+struct Watch {
+    cuts: u64,
+    timeouts: u64,
+    cwnd: f64,
+    ssthresh: f64,
+}
+
+impl Watch {
+    fn new(sender: &Sender) -> Self {
+        let stats = sender.stats();
+        let (cuts, timeouts) = (stats.window_cuts, stats.timeouts);
+        Self { cuts, timeouts, cwnd: sender.cwnd(), ssthresh: sender.ssthresh() }
+    }
+
+    /// A reduction reduces: it leaves no window and no ssthresh above what the window was, or two segments. Nothing else
+    /// raises ssthresh, and the window grows in bounded steps.
+    fn check(&self, sender: &Sender, settings: &Settings) -> Result<(), TestCaseError> {
+        let (top, cwnd) = (self.cwnd.max(2.0), sender.cwnd());
+        // Fast recovery adds the duplicate acknowledgements that began it (RFC 5681 §3.2 step 3).
+        let inflation = match settings.variant {
+            Variant::NewReno | Variant::Reno => f64::from(settings.dup_threshold),
+            _ => 0.0,
+        };
+        if sender.stats().window_cuts > self.cuts {
+            // A repeated timeout of a segment holds ssthresh (RFC 5681 §3.1).
+            let ssthresh = sender.ssthresh();
+            prop_assert!(ssthresh <= top.max(self.ssthresh), "ssthresh {ssthresh} from {}", self.cwnd);
+            prop_assert!(ssthresh <= top || sender.stats().timeouts > self.timeouts, "ssthresh {ssthresh}");
+            prop_assert!(cwnd <= top + inflation, "window {cwnd} from {}", self.cwnd);
+            return Ok(());
+        }
+        prop_assert!(sender.ssthresh() <= self.ssthresh, "ssthresh {} without a cut", sender.ssthresh());
+        // Two segments in slow start with a limit of two; CUBIC half of its window (RFC 9438 §4.4).
+        let step = match (settings.variant, settings.increase) {
+            (Variant::Cubic, Increase::PerAck) => f64::INFINITY,
+            (Variant::Cubic, _) => 2.0_f64.max(0.5 * self.cwnd),
+            _ => 2.0_f64.max(inflation),
+        };
+        // The end of fast recovery sets the window to ssthresh (RFC 6582 §3.2 step 3).
+        let after_recovery = if inflation > 0.0 { self.ssthresh } else { 0.0 };
+        prop_assert!(cwnd <= (self.cwnd + step).max(after_recovery), "window {cwnd} from {}", self.cwnd);
+        Ok(())
     }
 }
 
@@ -153,10 +201,14 @@ impl Case {
                 }
                 Some(Way::Back(ack)) => {
                     highest_ack = highest_ack.max(ack.next);
+                    let watch = Watch::new(&sender);
                     sender.on_ack(now, &ack);
+                    watch.check(&sender, &settings)?;
                 }
                 None => {
+                    let watch = Watch::new(&sender);
                     sender.handle_timeout(now);
+                    watch.check(&sender, &settings)?;
                     if let Some(ack) = sink.handle_timeout(now) {
                         path.put(now, || Way::Back(ack));
                     }
@@ -179,7 +231,7 @@ proptest! {
 
     #[test]
     fn all_arrives_once_and_it_ends(
-        variant in any_variant(), bits in 0_u32..1 << 20, window in 1_u32..80,
+        variant in any_variant(), bits in 0_u32..1 << 22, window in 1_u32..80,
         max_burst in prop::option::of(1_u32..5),
         bytes in 0_u64..200_000, seed in any::<u64>(),
         loss in 0.0..0.6, repeat in 0.0..0.3, mark in 0.0..0.3, jitter_ms in 0_u64..300,
@@ -190,7 +242,7 @@ proptest! {
     /// Acknowledgements of any content: no panic, windows stay sensible, nothing beyond the receiver's window.
     #[test]
     fn any_acknowledgement_is_borne(
-        variant in any_variant(), bits in 0_u32..1 << 20,
+        variant in any_variant(), bits in 0_u32..1 << 22,
         acks in prop::collection::vec(
             (0_u32..40, prop::array::uniform6(0_u32..50), any::<bool>(), 0_u64..500, any::<bool>()), 0..60),
     ) {

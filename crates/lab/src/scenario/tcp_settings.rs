@@ -2,9 +2,9 @@
 //! means and where it comes from.
 
 use tfrc_sim::tcp::{
-    Acks, EcnAtOne, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, OptionBytes,
-    PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout,
-    Settings, Shrink, SynMode, TimestampBackoff, Timestamps, Variant,
+    Acks, Duplicates, EcnAtOne, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn,
+    OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat,
+    RttArithmetic, SackAtTimeout, Settings, Shrink, SynMode, TimestampBackoff, Timestamps, Variant,
 };
 
 use super::axis::{Axis, Wrong, bytes, quantity, time, whole, words};
@@ -49,6 +49,10 @@ pub(super) const AXES: &[Axis<Settings>] = &[
         "ignored" => OptionBytes::Ignored,
     }),
     quantity!("window", [], "a number of segments", |s, w| s.window = whole(w)?),
+    words!("receive_buffer", |s| s.receive_buffer, {
+        "tuned" => ReceiveBuffer::Tuned,
+        "fixed" => ReceiveBuffer::Fixed,
+    }),
     quantity!("initial_window", ["rfc3390"], "a number of segments", |s, w| s.initial_window = match w {
         "rfc3390" => InitialWindow::Rfc3390,
         _ => InitialWindow::Segments(whole(w)?),
@@ -70,12 +74,20 @@ pub(super) const AXES: &[Axis<Settings>] = &[
     }),
     quantity!("dup_threshold", [], "a number of acknowledgements, such as 3", |s, w| s.dup_threshold =
         whole(w)?),
+    words!("duplicates", |s| s.duplicates, {
+        "all" => Duplicates::All,
+        "newly-reporting" => Duplicates::NewlyReporting,
+    }),
     words!("limited_transmit", |s| s.limited_transmit, {
         "on" => LimitedTransmit::On,
         "off" => LimitedTransmit::Off,
         "also-old" => LimitedTransmit::AlsoOld,
     }),
-    words!("shrink", |s| s.shrink, { "flight" => Shrink::Flight, "window" => Shrink::Window }),
+    words!("shrink", |s| s.shrink, {
+        "in-use" => Shrink::InUse,
+        "flight" => Shrink::Flight,
+        "window" => Shrink::Window,
+    }),
     words!("precision", |s| s.precision, {
         "fraction" => Precision::Fraction,
         "whole" => Precision::Whole,

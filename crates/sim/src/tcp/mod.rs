@@ -23,9 +23,9 @@ mod window;
 pub use segment::{Ack, AckKind, Block, Connection, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
 pub use sender::{Sender, Transfer};
 pub use settings::{
-    Acks, EcnAtOne, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, OptionBytes,
-    PartialAck, PartialAckTimer, Pipe, Precision, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout,
-    Settings, Shrink, SynMode, TimestampBackoff, Timestamps, Variant,
+    Acks, Duplicates, EcnAtOne, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn,
+    OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat,
+    RttArithmetic, SackAtTimeout, Settings, Shrink, SynMode, TimestampBackoff, Timestamps, Variant,
 };
 pub use sink::{Sink, SinkStats};
 pub use stats::{SenderStats, WindowSample};

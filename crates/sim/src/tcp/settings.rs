@@ -39,6 +39,18 @@ pub enum Acks {
     Each,
 }
 
+/// Which acknowledgements that acknowledge nothing new count towards the threshold of [`Pipe::Counter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Duplicates {
+    /// Every one.
+    All,
+    /// One whose SACK blocks report a segment that was not known to have arrived (ns-2.35's Sack1, which asks its
+    /// scoreboard). Its scoreboard is emptied by each acknowledgement of new data outside of a recovery, and learns nothing
+    /// between a timeout and the next such acknowledgement.
+    NewlyReporting,
+}
+
 /// Whether the flow is ECN-capable (RFC 3168).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -200,6 +212,18 @@ pub enum RecoveryExit {
     Threshold,
 }
 
+/// How much beyond the first missing segment the receiver has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReceiveBuffer {
+    /// The whole of [`Settings::window`].
+    Fixed,
+    /// Twice the most that has been outstanding outside of a recovery, up to [`Settings::window`]: a receiver that sizes
+    /// its buffer by what arrives in a round trip. A recovery whose retransmission is lost sends no more than that before
+    /// the timer expires.
+    Tuned,
+}
+
 /// Whether duplicate acknowledgements for data sent before the last reduction may cause another. (SACK and CUBIC follow
 /// RFC 6675 instead.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,9 +262,14 @@ pub enum SackAtTimeout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shrink {
-    /// What is in flight, without what Limited Transmit sent (RFC 5681 §3.1 (4), §3.2). Later timeouts of the same segment
-    /// leave ssthresh alone.
+    /// FlightSize to the letter: what is sent and not acknowledged cumulatively, without what Limited Transmit sent (RFC
+    /// 5681 §3.1 (4), §3.2). It counts segments that SACK has reported or that are lost, so that a long recovery can make a
+    /// reduction raise the window.
     Flight,
+    /// The smaller of FlightSize and the window in use; the latter without what duplicate acknowledgements have added. RFC
+    /// 5681 §3.1 asks for no more than half of FlightSize, so this is within it. Later timeouts of the same segment leave
+    /// ssthresh alone.
+    InUse,
     /// The window in use, at every timeout again (ns-2).
     Window,
 }
@@ -289,6 +318,8 @@ pub struct Settings {
     pub option_bytes: OptionBytes,
     /// The receiver's window, in segments, at least 1.
     pub window: u32,
+    /// See [`ReceiveBuffer`].
+    pub receive_buffer: ReceiveBuffer,
     /// See [`InitialWindow`].
     pub initial_window: InitialWindow,
     /// See [`Increase`].
@@ -297,6 +328,8 @@ pub struct Settings {
     pub fast_convergence: FastConvergence,
     /// Duplicate acknowledgements that mean a loss.
     pub dup_threshold: u32,
+    /// See [`Duplicates`].
+    pub duplicates: Duplicates,
     /// See [`LimitedTransmit`].
     pub limited_transmit: LimitedTransmit,
     /// See [`Shrink`].
@@ -355,12 +388,14 @@ impl Settings {
             header: 40,
             option_bytes: OptionBytes::Counted,
             window: 65_535,
+            receive_buffer: ReceiveBuffer::Tuned,
             initial_window: InitialWindow::Rfc3390,
             increase: Increase::Counted { limit: 1 },
             fast_convergence: FastConvergence::On,
             dup_threshold: 3,
+            duplicates: Duplicates::All,
             limited_transmit: LimitedTransmit::On,
-            shrink: Shrink::Flight,
+            shrink: Shrink::InUse,
             precision: Precision::Fraction,
             repeat: Repeat::Avoided,
             partial_ack: PartialAck::Deflate,
@@ -394,8 +429,10 @@ impl Settings {
             segment: 1000,
             option_bytes: OptionBytes::Ignored,
             window: 20,
+            receive_buffer: ReceiveBuffer::Fixed,
             initial_window: InitialWindow::Segments(2),
             increase: Increase::PerAck,
+            duplicates: Duplicates::NewlyReporting,
             limited_transmit: match variant {
                 Variant::Tahoe => LimitedTransmit::On,
                 _ => LimitedTransmit::AlsoOld,

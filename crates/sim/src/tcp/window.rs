@@ -72,24 +72,30 @@ impl Window {
         if self.cwnd >= top {
             return;
         }
-        let counted = match settings.increase {
-            Increase::Counted { limit } => match slow_start {
-                SlowStart::AfterTimeout => (1, acked),
-                SlowStart::Normal => (acked.min(limit.max(1)), acked),
-            },
-            Increase::PerAck => (1, 1),
-        };
-        if self.cwnd < self.ssthresh {
-            self.cwnd += f64::from(counted.0);
-        } else {
-            match &mut self.law {
-                Law::Aimd => self.cwnd += f64::from(counted.1) / self.cwnd,
-                Law::Cubic(cubic) => {
-                    // CUBIC counts what is acknowledged, whatever Reno does.
-                    let acked = f64::from(acked);
-                    self.cwnd = cubic.grow(now, self.cwnd, acked, rtt.unwrap_or(Duration::ZERO));
+        // An acknowledgement that closes a hole covers many windows' worth of segments at once. It was one round trip
+        // all the same: no more than a window of them counts, so that the step is at most a segment (RFC 5681 §3.1), or
+        // to CUBIC's target (RFC 9438 §4.4).
+        let window = self.cwnd.max(1.0);
+        let (slow_start_step, counted, counted_by_cubic) = match settings.increase {
+            Increase::Counted { limit } => {
+                let counted = f64::from(acked).min(window);
+                match slow_start {
+                    SlowStart::AfterTimeout => (1, counted, counted),
+                    SlowStart::Normal => (acked.min(limit.max(1)), counted, counted),
                 }
             }
+            // CUBIC counts what is acknowledged, whatever Reno does.
+            Increase::PerAck => (1, 1.0, f64::from(acked)),
+        };
+        if self.cwnd < self.ssthresh {
+            self.cwnd += f64::from(slow_start_step);
+        } else {
+            self.cwnd = match &mut self.law {
+                Law::Aimd => self.cwnd + counted / self.cwnd,
+                Law::Cubic(cubic) => {
+                    cubic.grow(now, self.cwnd, counted_by_cubic, rtt.unwrap_or(Duration::ZERO))
+                }
+            };
         }
         self.cwnd = self.cwnd.min(top);
     }
@@ -99,6 +105,7 @@ impl Window {
         let used = self.cwnd.min(f64::from(settings.window.max(1)));
         let base = match settings.shrink {
             Shrink::Flight => f64::from(flight),
+            Shrink::InUse => used.min(f64::from(flight)),
             Shrink::Window => used,
         };
         let mut left = match &mut self.law {
@@ -115,7 +122,7 @@ impl Window {
             left = libm::floor(left);
         }
         match (why, settings.shrink) {
-            (Cut::TimeoutAgain, Shrink::Flight) => {}
+            (Cut::TimeoutAgain, Shrink::Flight | Shrink::InUse) => {}
             _ if settings.precision == Precision::WholeThreshold => {
                 self.ssthresh = libm::floor(left).max(2.0)
             }

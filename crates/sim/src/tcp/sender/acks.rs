@@ -26,11 +26,7 @@ impl Sender {
         }
         let acked = ack.next - self.una;
         let flight = self.flight();
-        let reported = if self.settings.variant.selective() {
-            self.scoreboard.update(&ack.sack, ack.next, self.high)
-        } else {
-            0
-        };
+        let reported = if self.settings.variant.selective() { self.take_report(ack, acked) } else { 0 };
         if acked > 0 {
             self.una = ack.next;
             self.next = self.next.max(self.una);

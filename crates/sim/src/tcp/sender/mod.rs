@@ -12,7 +12,8 @@ use super::rto::{Backoff, Measure, RoundTrip, Rto};
 use super::scoreboard::Scoreboard;
 use super::segment::{Ack, AckKind, Connection, Data, DataKind, Fin, Reduced, Stamp};
 use super::settings::{
-    EcnMode, LimitedTransmit, LostSyn, Pipe, SackAtTimeout, Settings, Shrink, SynMode, Timestamps,
+    EcnMode, LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Settings, Shrink, SynMode,
+    Timestamps,
 };
 use super::stats::{SenderStats, WindowSample};
 use super::window::{Cut, SlowStart, Window};
@@ -63,6 +64,8 @@ pub struct Sender {
     recover_from: u32,
     /// What was outstanding at the last timeout ends here.
     timeout_point: u32,
+    /// The most that has been outstanding outside of a recovery.
+    widest: u32,
     /// The `una` for which the timer has expired, if it has.
     timed_out: Option<u32>,
     resend: Option<u32>,
@@ -160,6 +163,7 @@ impl Sender {
             limited: 0,
             recover_from: 0,
             timeout_point: 0,
+            widest: 0,
             timed_out: None,
             resend: None,
             scoreboard: Scoreboard::default(),
@@ -258,7 +262,9 @@ impl Sender {
         self.stats.window_cuts += 1;
         let why = if self.timed_out == Some(self.una) { Cut::TimeoutAgain } else { Cut::Timeout };
         // What duplicates add is not part of the window in use.
-        if let (Recovery::Fast { deflated, .. }, Shrink::Window) = (self.recovery, self.settings.shrink) {
+        if let (Recovery::Fast { deflated, .. }, Shrink::InUse | Shrink::Window) =
+            (self.recovery, self.settings.shrink)
+        {
             self.window.cwnd = deflated;
         }
         self.window.cut(why, self.flight(), &self.settings);
@@ -280,6 +286,17 @@ impl Sender {
     /// FlightSize of RFC 5681, without what Limited Transmit sent (§3.2 step 2).
     fn flight(&self) -> u32 {
         (self.next - self.una).saturating_sub(self.limited)
+    }
+
+    /// How many segments from the first missing one on the receiver has room for.
+    fn room(&self) -> u32 {
+        let window = self.settings.window.max(1);
+        match (self.settings.receive_buffer, self.recovery) {
+            (ReceiveBuffer::Fixed, _) | (ReceiveBuffer::Tuned, Recovery::None) => window,
+            (ReceiveBuffer::Tuned, Recovery::Fast { .. } | Recovery::Selective(_)) => {
+                window.min(self.widest.max(1).saturating_mul(2))
+            }
+        }
     }
 
     fn leave_duplicates(&mut self) {
@@ -354,11 +371,14 @@ impl Sender {
         };
         let flight = self.next - self.una;
         let full = self.window.cwnd + f64::from(self.allowance) < f64::from(flight - reported) + 1.0;
-        if full || self.next >= self.total || flight >= self.settings.window.max(1) {
+        if full || self.next >= self.total || flight >= self.room() {
             return None;
         }
         let seq = self.next;
         self.next += 1;
+        if self.recovery == Recovery::None {
+            self.widest = self.widest.max(flight + 1);
+        }
         if self.duplicates > 0 && self.recovery == Recovery::None && seq >= self.high {
             self.limited += 1;
         }

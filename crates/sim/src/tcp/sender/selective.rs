@@ -4,8 +4,8 @@ use tfrc_units::Instant;
 
 use super::acks::Timer;
 use super::{Recovery, Sender};
-use crate::tcp::segment::EcnEcho;
-use crate::tcp::settings::Pipe;
+use crate::tcp::segment::{Ack, EcnEcho};
+use crate::tcp::settings::{Duplicates, Pipe};
 
 /// A loss recovery under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,24 @@ pub(super) struct Selective {
 }
 
 impl Sender {
+    /// Update() of RFC 6675 §4. Says how many segments are newly reported.
+    pub(super) fn take_report(&mut self, ack: &Ack, acked: u32) -> u32 {
+        if (self.settings.pipe, self.settings.duplicates) == (Pipe::Counter, Duplicates::NewlyReporting) {
+            let over = match self.recovery {
+                Recovery::Selective(state) => ack.next >= state.point,
+                Recovery::Fast { .. } | Recovery::None => acked > 0,
+            };
+            if over {
+                self.scoreboard.clear();
+                return 0;
+            }
+            if self.recovery == Recovery::None && self.timed_out == Some(self.una) {
+                return 0;
+            }
+        }
+        self.scoreboard.update(&ack.sack, ack.next, self.high)
+    }
+
     pub(super) fn on_selective_ack(
         &mut self,
         now: Instant,
@@ -43,7 +61,13 @@ impl Sender {
             // RFC 6675 §2: it reports something new, also if it acknowledges something.
             Pipe::Scoreboard => reported > 0,
             // ns-2's Sack1 does not count duplicates between a timeout and the next new acknowledgement.
-            Pipe::Counter => acked == 0 && self.timed_out != Some(self.una),
+            Pipe::Counter => {
+                let counts = match self.settings.duplicates {
+                    Duplicates::All => true,
+                    Duplicates::NewlyReporting => reported > 0,
+                };
+                acked == 0 && counts && self.timed_out != Some(self.una)
+            }
         };
         if duplicate && self.high > self.una {
             self.on_selective_duplicate();
@@ -137,7 +161,7 @@ impl Sender {
             return Some(hole);
         }
         // (2)
-        if self.high < self.total && self.high - self.una < self.settings.window.max(1) {
+        if self.high < self.total && self.high - self.una < self.room() {
             return Some(self.high);
         }
         if self.settings.pipe == Pipe::Counter {

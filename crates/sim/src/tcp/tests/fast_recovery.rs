@@ -66,7 +66,7 @@ fn reno_repairs_one_loss_without_a_pause() {
 #[test]
 fn reno_leaves_a_second_loss_to_the_timer() {
     // The partial acknowledgement 5 ends recovery; its duplicates may not begin another, since 5 does not lie beyond
-    // what was outstanding. FlightSize 13 at the timeout: slow start up to 6.5.
+    // what was outstanding. FlightSize is 13 at the timeout, the window 6: slow start up to 3.
     let mut ladder = Ladder::ran(plain(Variant::Reno), Transfer::Unlimited, &[3, 6], 1500);
     assert_steps(
         &mut ladder,
@@ -92,18 +92,17 @@ fn reno_leaves_a_second_loss_to_the_timer() {
         1200: timeout > 5 | 1.00
         1300: 18 > 18 19 | 2.00
         1400: 19 > 20 21 | 3.00
-        1400: 20 > 22 23 | 4.00
-        1500: 21 > 24 25 | 5.00
-        1500: 22 > 26 27 | 6.00
-        1500: 23 > 28 29 | 7.00
-        1500: 24 > 30 | 7.14
+        1400: 20 > 22 | 3.33
+        1500: 21 > 23 | 3.63
+        1500: 22 > 24 | 3.91
+        1500: 23 > 25 26 | 4.16
     ",
     );
 }
 
 #[test]
 fn reno_of_the_early_1990s_halves_twice() {
-    // FlightSize 12, then 13 with the window at 6: four duplicates of 5 are enough.
+    // FlightSize 12, then 13 with the window at 6: half of the smaller. Four duplicates of 5 are enough.
     let settings = Settings { repeat: Repeat::Allowed, ..plain(Variant::Reno) };
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 6], 400);
     assert_steps(
@@ -125,9 +124,9 @@ fn reno_of_the_early_1990s_halves_twice() {
         200: 5 > | 6.00
         300: 5 > | 6.00
         300: 5 > | 6.00
-        300: 5 > 5 | 9.50
-        300: 5 > | 10.50
-        400: 18 > 18 19 20 21 22 23 | 6.50
+        300: 5 > 5 | 6.00
+        300: 5 > | 7.00
+        400: 18 > 18 19 20 | 3.00
     ",
     );
 }

@@ -67,7 +67,8 @@ fn congestion_avoidance_adds_one_in_a_round_trip() {
         (Acks::Delayed(Duration::from_millis(200)), Increase::PerAck, 0.45, 0.5),
         (Acks::Delayed(Duration::from_millis(200)), Increase::Counted { limit: 1 }, 0.9, 1.0),
     ] {
-        let settings = Settings { acks, increase, ..plain(Variant::Sack) };
+        let initial_window = InitialWindow::Segments(16);
+        let settings = Settings { acks, increase, initial_window, ..plain(Variant::Sack) };
         let mut window = super::super::window::Window::new(&settings);
         window.cut(super::super::window::Cut::Loss, 16, &settings);
         assert!((window.cwnd - 8.0).abs() < 1e-12);
@@ -77,6 +78,27 @@ fn congestion_avoidance_adds_one_in_a_round_trip() {
         }
         let gain = window.cwnd - 8.0;
         assert!(low < gain && gain <= high, "{acks:?} {increase:?}: {gain}");
+    }
+}
+
+#[test]
+fn an_acknowledgement_of_many_windows_counts_as_one() {
+    // A retransmission closes a hole below 8000 segments. RFC 5681 §3.1: no more than a segment for a round trip; RFC 9438
+    // §4.4: no more than half of the window. Counted in full it was 1000 segments and more.
+    for variant in [Variant::Reno, Variant::Sack, Variant::Cubic] {
+        let settings = Settings { initial_window: InitialWindow::Segments(16), ..plain(variant) };
+        let mut window = super::super::window::Window::new(&settings);
+        window.cut(super::super::window::Cut::Loss, 16, &settings);
+        let before = window.cwnd;
+        let rtt = Some(Duration::from_millis(100));
+        for second in 0..60 {
+            let now = Instant::ZERO + Duration::from_secs(second);
+            let last = window.cwnd;
+            window.grow(now, 8000, super::super::window::SlowStart::Normal, rtt, &settings);
+            let most = if variant == Variant::Cubic { 0.5 * last } else { 1.0 };
+            assert!(window.cwnd <= last + most + 1e-9, "{variant:?}: {} from {last}", window.cwnd);
+        }
+        assert!(window.cwnd > before + 10.0, "{variant:?}: {}", window.cwnd);
     }
 }
 

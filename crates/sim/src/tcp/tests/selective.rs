@@ -273,3 +273,34 @@ fn the_counter_of_fall_and_floyd() {
     ",
     );
 }
+
+#[test]
+fn a_duplicate_that_reports_nothing_new_does_not_count_in_ns2() {
+    // ns-2.35's Sack1 asks its scoreboard whether an acknowledgement has changed it. Four that report segment 3 are one
+    // duplicate, not a loss; reports of 4, 5 and 6 are.
+    let cuts = |duplicates| {
+        let settings = Settings { pipe: Pipe::Counter, duplicates, ..plain(Variant::Sack) };
+        let mut sender = Sender::new(&settings, Connection::default(), Transfer::Unlimited);
+        sender.start(Instant::ZERO);
+        while sender.poll_transmit(Instant::ZERO).is_some() {}
+        let ack = |next, end| Ack {
+            connection: Connection::default(),
+            kind: AckKind::Ack,
+            next,
+            sack: [Block { start: next + 1, end }, Block::default(), Block::default()],
+            echo: None,
+            ecn: EcnEcho::None,
+        };
+        let now = Instant::ZERO + Duration::from_millis(100);
+        for end in [4, 4, 4, 4] {
+            sender.on_ack(now, &ack(2, end));
+        }
+        let same = sender.stats().window_cuts;
+        for end in [5, 6, 7] {
+            sender.on_ack(now, &ack(2, end));
+        }
+        (same, sender.stats().window_cuts)
+    };
+    assert_eq!(cuts(Duplicates::All), (1, 1));
+    assert_eq!(cuts(Duplicates::NewlyReporting), (0, 1));
+}

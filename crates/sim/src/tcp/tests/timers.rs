@@ -40,6 +40,22 @@ fn ssthresh_is_halved_at_the_first_timeout_of_a_segment_only() {
 }
 
 #[test]
+fn a_timeout_in_a_long_recovery_takes_from_the_window_in_use() {
+    // Segment 2 is lost, and lost again when it is sent anew: for a second the pipe of RFC 6675 is full of new segments.
+    // FlightSize is then 63, the window 6: half of the former would be a rise.
+    let run = |shrink, receive_buffer| {
+        let settings = Settings { shrink, receive_buffer, ..plain(Variant::Sack) };
+        let ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 15], 1150);
+        assert_eq!(ladder.sender.stats().timeouts, 1);
+        (ladder.sender.ssthresh(), ladder.transmissions)
+    };
+    assert_eq!(run(Shrink::Flight, ReceiveBuffer::Fixed), (31.5, 67));
+    assert_eq!(run(Shrink::InUse, ReceiveBuffer::Fixed), (3.0, 67));
+    // Twice the 12 that were outstanding before, and the two retransmissions of segment 2.
+    assert_eq!(run(Shrink::InUse, ReceiveBuffer::Tuned), (3.0, 28));
+}
+
+#[test]
 fn cubic_keeps_seven_tenths() {
     // cubic.md: a timeout at FlightSize 40 leaves ssthresh 28.
     let all: Vec<u64> = (1..=40).collect();
