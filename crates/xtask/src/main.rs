@@ -45,6 +45,9 @@ Usage: cargo xtask COMMAND
                 TFRC's share, smoothness and yielding against 1 and 4 simulated TCPs, in real time (60 s, four times)
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
+  measure tcp [--figures FILE]
+                every TCP alone and in fours through one bottleneck, in virtual time; writes the page, of the figures
+                that the example of crates/sim has printed before, if they are given
   peers         ns-2 and ours on the same scenarios; writes docs/peers.md [--quick] [--page] [NAME...]
   release       the release build, and its bill of materials beside it
   speed         processor time of a packet-hop: ns-2, ours and a floor in turn [--rounds N] [small] [large]
@@ -82,6 +85,8 @@ fn main() -> ExitCode {
             Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
         },
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
+        ["measure", "tcp"] => measure::tcp_alone(None),
+        ["measure", "tcp", "--figures", file] => measure::tcp_alone(Some(file)),
         ["peers", arguments @ ..] => peers::run(arguments),
         ["release"] => release::run(),
         ["test"] => test::run(),

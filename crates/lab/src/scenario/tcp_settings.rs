@@ -96,6 +96,7 @@ pub(super) const AXES: &[Axis<Settings>] = &[
     words!("repeat", |s| s.repeat, {
         "avoided" => Repeat::Avoided,
         "allowed" => Repeat::Allowed,
+        "after-recovery" => Repeat::AfterRecovery,
     }),
     words!("partial_ack", |s| s.partial_ack, {
         "deflate" => PartialAck::Deflate,

@@ -224,11 +224,14 @@ pub enum ReceiveBuffer {
     Tuned,
 }
 
-/// Whether duplicate acknowledgements for data sent before the last reduction may cause another. (SACK and CUBIC follow
-/// RFC 6675 instead.)
+/// Whether duplicate acknowledgements for data sent before the last reduction may cause another. (SACK and CUBIC with
+/// [`Pipe::Scoreboard`] follow RFC 6675 instead.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
+    /// No, but a SACK recovery that is complete lets the next acknowledgement begin another (ns-2.35's Sack1, which then
+    /// forgets `recover_`). A loss in the first window after a recovery does not wait for the timer.
+    AfterRecovery,
     /// Yes: several reductions for one window of losses, as in the Tahoe and Reno of the early 1990s.
     Allowed,
     /// No (RFC 6582 §3.2 step 2; ns-2's `bugFix_` true).
@@ -443,6 +446,10 @@ impl Settings {
             partial_ack_timer: PartialAckTimer::First,
             recovery_exit: RecoveryExit::Grown,
             pipe: Pipe::Counter,
+            repeat: match variant {
+                Variant::Cubic | Variant::Sack => Repeat::AfterRecovery,
+                Variant::NewReno | Variant::Reno | Variant::Tahoe => Repeat::Avoided,
+            },
             ecn_at_one: EcnAtOne::BackOff,
             timestamp_backoff: TimestampBackoff::NewData,
             lost_syn: LostSyn::AsSegment,

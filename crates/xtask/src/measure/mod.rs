@@ -3,7 +3,9 @@
 mod bernoulli;
 mod demo;
 mod fixed_points;
+mod tcp_alone;
 
 pub(crate) use bernoulli::bernoulli;
 pub(crate) use demo::demo;
 pub(crate) use fixed_points::fixed_points;
+pub(crate) use tcp_alone::tcp_alone;

@@ -174,7 +174,9 @@ impl Sender {
             (true, Pipe::Scoreboard, _) => self.high,
             (false, _, Repeat::Allowed) => 0,
             // RFC 6582 §3.2 step 2: until something beyond is.
-            (true, Pipe::Counter, _) | (false, _, Repeat::Avoided) => self.high.saturating_add(1),
+            (true, Pipe::Counter, _) | (false, _, Repeat::AfterRecovery | Repeat::Avoided) => {
+                self.high.saturating_add(1)
+            }
         };
     }
 

@@ -5,7 +5,7 @@ use tfrc_units::Instant;
 use super::acks::Timer;
 use super::{Recovery, Sender};
 use crate::tcp::segment::{Ack, EcnEcho};
-use crate::tcp::settings::{Duplicates, Pipe};
+use crate::tcp::settings::{Duplicates, Pipe, Repeat};
 
 /// A loss recovery under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,9 @@ impl Sender {
             }
             self.recovery = Recovery::None;
             self.leave_duplicates();
+            if self.settings.repeat == Repeat::AfterRecovery {
+                self.recover_from = 0;
+            }
         } else if acked > 0 {
             self.grow(now, acked, echo);
             self.leave_duplicates();
