@@ -5,11 +5,11 @@ mod bottleneck;
 #[path = "../examples/tcp_alone/sawtooth.rs"]
 mod sawtooth;
 
-use bottleneck::{Figures, Length, Path, run};
+use bottleneck::{Figures, Length, Path, Run, run};
 use sawtooth::Teeth;
 use tfrc_sim::tcp::{Acks, Settings, Shrink, Variant};
-use tfrc_sim::{Adaptation, CoDel, Limit, Pie, Queue, Red, Thresholds, Weight};
-use tfrc_units::Duration;
+use tfrc_sim::{Adaptation, CoDel, Limit, Loss, Pie, Queue, Red, Thresholds, Weight};
+use tfrc_units::{Duration, Instant, Probability};
 
 const LENGTH: Length = Length {
     settling: Duration::from_secs(30),
@@ -75,4 +75,23 @@ fn half_of_flight_size_to_the_letter_collapses() {
     };
     let (figures, utilisation, loss) = alone(Queue::DropTail(Limit::Packets(66)), &settings);
     assert!(utilisation < 0.7 && loss > 50.0 && figures.timeouts > 10, "{figures:?}");
+}
+
+#[test]
+fn cubic_under_random_loss_keeps_a_sane_window() {
+    // 1 % at 20 ms: sqrt(1.5/p) is 12 segments (RFC 9438 §5.1: CUBIC is Reno there). The window once a second for 3000 s:
+    // before reductions took the window in use, 0.4 % of them were in the thousands.
+    let loss = Loss::Bernoulli(Probability::saturating(0.01));
+    let path = Path { mbit: 100, rtt_ms: 20, queue: Queue::DropTail(Limit::Unlimited) };
+    let mut run =
+        Run::start(&path, loss, &Settings::rfc(Variant::Cubic), 1, 1).expect("the network is sound");
+    let mut windows = Vec::new();
+    for second in 1..=3000 {
+        run.engine.run_until(Instant::ZERO + Duration::from_secs(second));
+        windows.extend(run.senders().map(tfrc_sim::tcp::Sender::cwnd));
+    }
+    windows.sort_by(f64::total_cmp);
+    let median = windows.get(windows.len() / 2).copied().unwrap_or_default();
+    let largest = windows.last().copied().unwrap_or_default();
+    assert!((9.0..14.0).contains(&median) && (25.0..100.0).contains(&largest), "{median} {largest}");
 }

@@ -2,7 +2,7 @@
 
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
-use tfrc_sim::{AgentId, Engine, FlowId, LinkId, LinkSpec, Network, Queue, Seed, TimerKey};
+use tfrc_sim::{AgentId, Engine, FlowId, LinkId, LinkSpec, Loss, Network, Queue, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Rate};
 
 /// Bytes of a full segment on the wire.
@@ -65,14 +65,15 @@ pub(crate) struct Figures {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
-    pub(crate) at: f64,
-    pub(crate) delivered: u64,
-    pub(crate) arrivals: u64,
-    pub(crate) drops: u64,
+struct Counts {
+    at: f64,
+    delivered: u64,
+    arrivals: u64,
+    drops: u64,
     timeouts: u64,
 }
 
+/// A network with its flows.
 pub(crate) struct Run {
     pub(crate) engine: Engine<Traffic>,
     link: LinkId,
@@ -82,13 +83,15 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn start(path: &Path, settings: &Settings, flows: u32, seed: u64) -> Option<Self> {
+    /// Sets the network up and starts the flows, 370 ms apart.
+    pub(crate) fn start(path: &Path, loss: Loss, settings: &Settings, flows: u32, seed: u64) -> Option<Self> {
         let mut network = Network::new();
         let (a, b) = (network.node("a").ok()?, network.node("b").ok()?);
         let rate = Rate::from_bits_per_sec(f64::from(path.mbit) * 1e6);
         let delay = Duration::from_micros(u64::from(path.rtt_ms) * 500);
-        let link =
-            network.link(LinkSpec { queue: path.queue, ..LinkSpec::new("ab", a, b, rate, delay) }).ok()?;
+        let link = network
+            .link(LinkSpec { queue: path.queue, loss, ..LinkSpec::new("ab", a, b, rate, delay) })
+            .ok()?;
         network.link(LinkSpec::new("ba", b, a, rate, delay)).ok()?;
         let mut engine = network.build::<Traffic>(Seed(seed));
         let (mut sources, mut sinks) = (Vec::new(), Vec::new());
@@ -123,7 +126,7 @@ impl Run {
         })
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    fn counts(&self) -> Counts {
         let link = self.engine.link_stats(self.link).unwrap_or_default();
         Counts {
             at: self.engine.now().as_secs_f64(),
@@ -139,7 +142,7 @@ impl Run {
         }
     }
 
-    pub(crate) fn waiting(&self) -> f64 {
+    fn waiting(&self) -> f64 {
         let queue = self.engine.queue_state(self.link).unwrap_or_default();
         tfrc_units::f64_from_u64(queue.waiting.packets)
     }
@@ -153,7 +156,7 @@ impl Run {
     }
 
     /// One step on; the time a packet would then need for its round trip.
-    pub(crate) fn step(&mut self) -> f64 {
+    fn step(&mut self) -> f64 {
         self.engine.run_until(self.engine.now() + STEP);
         f64::from(self.path.rtt_ms) / 1e3 + self.waiting() / self.path.packets_per_second()
     }
@@ -186,7 +189,7 @@ pub(crate) fn run(
     length: &Length,
     seed: u64,
 ) -> Option<Figures> {
-    let mut run = Run::start(path, settings, flows, seed)?;
+    let mut run = Run::start(path, Loss::None, settings, flows, seed)?;
     let mut repair = Repair(vec![None; run.sources.len()]);
     let mut figures = Figures::default();
     let settling = length.settling.as_secs_f64();

@@ -24,7 +24,7 @@ Made by `cargo xtask measure tcp` (virtual time, some minutes); do not edit by h
 Each TCP has `settings = \"rfc\"` and sends without end, alone or as four flows, through 2, 20 and 100 Mbit/s with round-trip
 times of 10, 40 and 200 ms. The queues are drop-tail of 0.25, 1 and 4 bandwidth-delay products (BDP) and Adaptive RED, CoDel and the
 basic PIE with the values of their papers and room for 4 BDP, at least 100 packets. *Before* is commit 9b703f5, *after* the code of today
-([decision 0008](../decisions/0008-what-a-reduction-halves.md)).
+([decision 0010](../decisions/0010-what-a-reduction-halves.md)).
 
 A run is measured from the first loss event after the losses of slow start are repaired to the last of at least ten, for 100 to
 300 s. *Utilisation* is new data with its headers over the capacity, *loss* drops over arrivals. Beside them stands the sawtooth
@@ -218,7 +218,7 @@ fn summary(page: &mut String, before: &[Cell], after: &[Cell]) {
             let own = || cells.iter().filter(|c| c.variant == variant && c.flows == flows);
             let judged = own().filter(|c| c.judgement() != Judgement::NotJudged);
             let misses = own().filter(|c| c.judgement() == Judgement::Miss).count();
-            let worst = judged.clone().map(Cell::loss_share).fold(0.0, f64::max);
+            let worst = judged.clone().map(Cell::loss_share).filter(|x| x.is_finite()).fold(0.0, f64::max);
             (judged.count(), misses, worst)
         };
         let ((judged, misses, worst), (judged_now, misses_now, worst_now)) = (count(before), count(after));
