@@ -55,6 +55,8 @@ pub(super) struct Quantity {
 pub(super) enum Ours {
     /// The mean of a field over the flows whose name begins so.
     Flows(&'static str, &'static str),
+    /// Loss events over packets sent, of all flows whose name begins so together, as ns-2's scripts count.
+    LossEvents(&'static str),
     /// A field of the link of this name.
     Link(&'static str, &'static str),
     /// A statistic of the loss intervals of the flow of this name.
@@ -150,7 +152,7 @@ fn bernoulli(length: Length) -> Table {
             let mut quantities =
                 vec![of("rate, kbit/s", "rate_bps", Ours::Flows("flow", "send_rate_bps"), 1e3)];
             if sender.scenario == TCP {
-                let cuts = Ours::Flows("flow", "loss_event_rate");
+                let cuts = Ours::LossEvents("flow");
                 quantities.push(of("reductions per packet, %", "cuts_per_packet", cuts, 0.01));
             }
             points.push(Point {
@@ -178,7 +180,7 @@ const BOTTLENECK: &[Quantity] = &[
     of("TFRC's rate, kbit/s", "tfrc_bps", Ours::Flows("tfrc", "send_rate_bps"), 1e3),
     of("TCP's CoV at 0.2 s", "tcp_cov", Ours::Flows("tcp", "cov_200ms"), 1.0),
     of("TFRC's CoV at 0.2 s", "tfrc_cov", Ours::Flows("tfrc", "cov_200ms"), 1.0),
-    of("TCP's reductions per packet, %", "tcp_cuts_per_packet", Ours::Flows("tcp", "loss_event_rate"), 0.01),
+    of("TCP's reductions per packet, %", "tcp_cuts_per_packet", Ours::LossEvents("tcp"), 0.01),
     of("drop rate, %", "drop", Ours::Link("bottleneck", "drop_rate"), 0.01),
     of("utilisation, %", "util", Ours::Link("bottleneck", "utilization"), 0.01),
     of("mean queue, packets", "queue", Ours::Link("bottleneck", "mean_queue_packets"), 1.0),

@@ -134,13 +134,18 @@ fn command(point: &Point, more: &[&str]) -> Result<String, String> {
 pub(super) fn value(run: &Value, place: Ours) -> Option<f64> {
     match place {
         Ours::Flows(name, field) => {
-            let values: Vec<f64> = run["flows"]
-                .as_array()?
-                .iter()
-                .filter(|flow| flow["id"].as_str().is_some_and(|id| belongs(id, name)))
-                .filter_map(|flow| flow[field].as_f64())
-                .collect();
+            let values: Vec<f64> = flows(run, name)?.filter_map(|flow| flow[field].as_f64()).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        }
+        Ours::LossEvents(name) => {
+            let (mut events, mut packets) = (0.0, 0.0);
+            for flow in flows(run, name)? {
+                // A flow without a packet has no rate.
+                let sent = flow["sent_packets"].as_f64()?;
+                events += sent * flow["loss_event_rate"].as_f64().unwrap_or(0.0);
+                packets += sent;
+            }
+            (packets > 0.0).then(|| events / packets)
         }
         Ours::Link(name, field) => {
             run["links"].as_array()?.iter().find(|link| link["id"] == name)?[field].as_f64()
@@ -155,7 +160,13 @@ pub(super) fn value(run: &Value, place: Ours) -> Option<f64> {
     }
 }
 
-/// Whether a flow is this one, or one of several of this name.
+/// The flows of a run with this name, or one of several of this name.
+fn flows<'a>(run: &'a Value, name: &'a str) -> Option<impl Iterator<Item = &'a Value>> {
+    let of_name = |flow: &&Value| flow["id"].as_str().is_some_and(|id| belongs(id, name));
+    Some(run["flows"].as_array()?.iter().filter(of_name))
+}
+
+/// Returns true for the name itself and for one of several of this name.
 fn belongs(id: &str, name: &str) -> bool {
     id.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
@@ -174,11 +185,17 @@ mod tests {
     #[test]
     fn quantities_of_a_run() {
         let run = serde_json::json!({
-            "flows": [{"id": "tcp-1", "cov": 0.25}, {"id": "tcp-2", "cov": 0.75}, {"id": "tcpish", "cov": 9.0}],
+            "flows": [
+                {"id": "tcp-1", "cov": 0.25, "sent_packets": 300, "loss_event_rate": 0.0},
+                {"id": "tcp-2", "cov": 0.75, "sent_packets": 100, "loss_event_rate": 0.25},
+                {"id": "tcpish", "cov": 9.0, "sent_packets": 100, "loss_event_rate": 0.5},
+            ],
             "links": [{"id": "path", "drop_rate": 0.125}],
         });
         assert_eq!(value(&run, Ours::Flows("tcp", "cov")), Some(0.5));
         assert_eq!(value(&run, Ours::Flows("tfrc", "cov")), None);
+        assert_eq!(value(&run, Ours::LossEvents("tcp")), Some(0.0625));
+        assert_eq!(value(&run, Ours::LossEvents("tfrc")), None);
         assert_eq!(value(&run, Ours::Link("path", "drop_rate")), Some(0.125));
         assert_eq!(value(&run, Ours::Link("other", "drop_rate")), None);
     }
