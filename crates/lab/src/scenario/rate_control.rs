@@ -3,11 +3,12 @@
 //! `docs/models/tfrc.md` says what each means and where it comes from.
 
 use tfrc::{
-    AfterExpiration, AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EquationForm, Estimator,
-    FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming,
-    MinInterval, MinimumRate, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor,
-    RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, Revision, RtoPolicy, SegmentSize, Settings,
-    ShortIntervals, SizeCorrection, SlowStart, Spacing, StopRule, TfrcSp, Weights,
+    AfterExpiration, AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EmptyReport, EquationForm,
+    Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth, HistoryDiscounting, HistoryWindow,
+    InitialRate, LossEventTiming, MinInterval, MinimumRate, NoFeedbackCut, NominalSegment, OpenInterval,
+    PacketSize, RateCap, RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, Revision,
+    RtoPolicy, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing, StopRule, TfrcSp,
+    Weights,
 };
 use tfrc_units::{Duration, Rate};
 
@@ -152,6 +153,14 @@ pub const AXES: &[Axis] = &[
     words!("receive_rate", |s| s.receive_rate, {
         "round-trip" => ReceiveRateWindow::RoundTrip,
         "since-report" => ReceiveRateWindow::SinceReport,
+    }),
+    words!("empty_report", |s| s.empty_report, {
+        "never" => EmptyReport::Never,
+        "once-after-arrival" => EmptyReport::OnceAfterArrival,
+    }),
+    words!("first_losses", |s| s.first_losses, {
+        "counted" => FirstLosses::Counted,
+        "unknown" => FirstLosses::Unknown,
     }),
     quantity!("receiver_rtt_before_sample", [], "a time, such as 500ms", |s, w| s
         .receiver_rtt_before_sample =
@@ -392,6 +401,8 @@ mod tests {
             ("first_interval", "at-receive-rate"),
             ("feedback", "arrival"),
             ("receive_rate", "since-report"),
+            ("empty_report", "once-after-arrival"),
+            ("first_losses", "unknown"),
             ("open_interval", "when-longer-less-first"),
             ("initial_rate", "ns2"),
             ("slow_start", "ns2"),

@@ -10,7 +10,7 @@ pub use timeline::Hold;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, FeedbackTrigger, LossEventTiming, Settings};
+use crate::config::{Config, EmptyReport, FeedbackTrigger, LossEventTiming, Settings};
 use crate::decision::{RateChange, SendDecision, Wake};
 use crate::receiver::{Arrival, PacketKind, Receiver};
 use crate::sender::{Coverage, Feedback, LossReport, Sender};
@@ -339,6 +339,7 @@ fn adapt(config: &Config, report_interval: Duration) -> Config {
     let adapted = Settings {
         loss_event_timing,
         feedback: FeedbackTrigger::Timer,
+        empty_report: EmptyReport::Never,
         no_feedback_floor: settings.no_feedback_floor.max(report_interval * 4),
         ..settings
     };

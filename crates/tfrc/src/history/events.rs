@@ -6,8 +6,8 @@ use crate::config::{LossEventTiming, MAX_INTERVALS, PacketSize, Settings, SizeCo
 use crate::history::intervals::{ClosedInterval, Intervals};
 use crate::history::length::{LengthRule, Measured};
 use crate::history::losses::{Cause, Congestion, Mark};
-use crate::history::ns2::OpenCount;
 use crate::history::units::Units;
+use crate::ns2::short_intervals::OpenCount;
 
 /// The loss event that began the current interval.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,10 +4,9 @@
 mod bernoulli;
 mod events;
 mod intervals;
-mod length;
+pub(crate) mod length;
 mod losses;
 mod mean;
-mod ns2;
 mod reported;
 #[cfg(test)]
 mod small;
