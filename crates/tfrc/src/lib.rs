@@ -65,7 +65,7 @@ pub use config::{
 };
 pub use count::PacketCount;
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
-pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
+pub use equation::{Equation, EquationForm, HighLoss, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
 pub use guard::{
     Advice, AdviceError, AfterStop, BreakerLimits, CircuitBreaker, MAX_SIZES, MinimumRate, ResumeError,
     SizeAdvice, SizeAdviceSettings, StopRule, Stopped, Trip,

@@ -4,11 +4,11 @@
 
 use tfrc::{
     AfterExpiration, AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EmptyReport, EquationForm,
-    Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth, HistoryDiscounting, HistoryWindow,
-    InitialRate, LossEventTiming, MinInterval, MinimumRate, NoFeedbackCut, NominalSegment, OpenInterval,
-    PacketSize, RateCap, RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, Revision,
-    RtoPolicy, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing, StopRule, TfrcSp,
-    Weights,
+    Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth, HighLoss, HistoryDiscounting,
+    HistoryWindow, InitialRate, LossEventTiming, MinInterval, MinimumRate, NoFeedbackCut, NominalSegment,
+    OpenInterval, PacketSize, RateCap, RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule,
+    Revision, RtoPolicy, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing, StopRule,
+    TfrcSp, Weights,
 };
 use tfrc_units::{Duration, Rate};
 
@@ -169,7 +169,10 @@ pub const AXES: &[Axis] = &[
         "tfrc" => EquationForm::Tfrc,
         "timeout-term-capped" => EquationForm::TimeoutTermCapped,
         "square-root" => EquationForm::SquareRoot,
-        "moderate" => EquationForm::Moderate,
+    }),
+    words!("high_loss", |s| s.equation.high_loss, {
+        "as-equation" => HighLoss::AsEquation,
+        "moderate" => HighLoss::Moderate,
     }),
     quantity!("packets_per_ack", [], "a number of packets from 1 on", |s, w| s.equation.packets_per_ack =
         count(w)?),
