@@ -326,7 +326,7 @@ fn a_hole_beside_unreported_packets_is_in_its_place() {
         let to_newest = newest - missing;
         let unknown = if unreported.0 > missing { unreported.1 - unreported.0 + 1 } else { 0 };
         assert_eq!((open.loss_length, open.lossless_length), (1, to_newest), "from {missing} on");
-        assert_eq!(open.data_length, (to_newest + 1 - unknown) as f64, "from {missing} on");
+        assert_eq!(open.data_length, tfrc_units::f64_from_u64(to_newest + 1 - unknown), "from {missing} on");
     }
 }
 
