@@ -161,7 +161,8 @@ pub enum OpenInterval {
     /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
     WhenLonger,
     /// The same, but the lost packet that began it is not counted in it, and while there are fewer closed intervals than are
-    /// averaged it takes the place of none (ns-2).
+    /// averaged it takes the place of none; and the discount that passes into the older intervals when it ends goes by its length
+    /// at the latest report (ns-2).
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,

@@ -2,6 +2,8 @@
 
 pub(crate) mod empty_report;
 pub(crate) mod short_intervals;
+#[cfg(test)]
+mod tests;
 
 use tfrc_units::Duration;
 
