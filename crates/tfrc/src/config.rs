@@ -1,6 +1,7 @@
 //! One enum per choice, checked once: [`Settings`] are written, a [`Config`] is known to be sound.
 
 mod packet_size;
+mod receiving;
 mod sending;
 
 use core::fmt;
@@ -11,6 +12,7 @@ use tfrc_units::{Duration, Rate};
 use crate::guard::{CircuitBreaker, StopRule};
 use crate::{Equation, EquationForm, RtoPolicy};
 
+pub use receiving::{EmptyReport, FeedbackTrigger, FirstLosses, ReceiveRateWindow};
 pub use sending::{
     AfterExpiration, BrokenPromise, Growth, Guarantee, InitialRate, NoFeedback, NoFeedbackCut, RateFloor,
     RateStep, ReceiveLimit, Reschedule, SlowStart, Target,
@@ -38,6 +40,10 @@ pub struct Settings {
     pub feedback: FeedbackTrigger,
     /// Over what time the receiver measures X_recv (§6.2).
     pub receive_rate: ReceiveRateWindow,
+    /// Whether the receiver reports without data since its last report (§6.2).
+    pub empty_report: EmptyReport,
+    /// Whether packets known to have been sent before the first that arrives are lost (§6.3.1).
+    pub first_losses: FirstLosses,
     /// What the receiver takes for the round-trip time until it is told one.
     pub receiver_rtt_before_sample: Duration,
     /// s, the segment size of the equation (§4.1).
@@ -155,7 +161,8 @@ pub enum OpenInterval {
     /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
     WhenLonger,
     /// The same, but the lost packet that began it is not counted in it, and while there are fewer closed intervals than are
-    /// averaged it takes the place of none (ns-2).
+    /// averaged it takes the place of none; and the discount that passes into the older intervals when it ends goes by its length
+    /// at the latest report (ns-2).
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,
@@ -184,30 +191,6 @@ pub enum FirstInterval {
     AtReceiveRate,
     /// The one at which it gives half of that (SIGCOMM 2000).
     AtHalfReceiveRate,
-}
-
-/// When the receiver sends feedback.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FeedbackTrigger {
-    /// A timer of one round-trip time (RFC 5348 §6.2), early at a new loss event.
-    Timer,
-    /// The first packet more than a round-trip time after the last report, or a timer of one and a half if data has come by then;
-    /// at once at each new loss event, whatever it does to p (ns-2).
-    Arrival,
-    /// The window counter has gone on by four (RFC 4342 §10.3), early at a new loss event.
-    WindowCounter,
-}
-
-/// The time over which X_recv is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReceiveRateWindow {
-    /// The last round-trip time, longer while packets are rare (RFC 5348 §6.2 step 2).
-    RoundTrip,
-    /// The time since the last report if that is a round-trip time or more, else the last round-trip time (ns-2). A report that a packet
-    /// sets off after a pause then has the pause in it.
-    SinceReport,
 }
 
 /// s of the equation, in bytes without IP and transport headers.
@@ -281,6 +264,8 @@ impl Default for Settings {
             first_interval: FirstInterval::AtMaximumReceiveRate,
             feedback: FeedbackTrigger::Timer,
             receive_rate: ReceiveRateWindow::RoundTrip,
+            empty_report: EmptyReport::Never,
+            first_losses: FirstLosses::Counted,
             receiver_rtt_before_sample: Duration::from_millis(500),
             segment: SegmentSize::Mean { initial: 1460 },
             packet_size: PacketSize::Own,

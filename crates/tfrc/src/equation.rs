@@ -10,7 +10,7 @@ use tfrc_units::{Duration, Probability, Rate};
 pub use pftk::ReceiveWindow;
 pub use rto::{RtoEstimate, RtoPolicy};
 
-/// From this drop rate on, [`EquationForm::Moderate`] is below [`EquationForm::Tfrc`] (RFC 4828 §4.1).
+/// From this drop rate on, [`HighLoss::Moderate`] lowers the rate (RFC 4828 §4.1).
 const MODERATE_FROM: f64 = 0.4;
 
 /// Which form of the equation, with how many packets an acknowledgement covers, and which retransmission timeout.
@@ -18,6 +18,8 @@ const MODERATE_FROM: f64 = 0.4;
 pub struct Equation {
     /// How the timeout term is built.
     pub form: EquationForm,
+    /// What happens to its rate at the highest losses.
+    pub high_loss: HighLoss,
     /// b, packets acknowledged by one TCP acknowledgement; 1 is recommended (RFC 5348 §3.1). At least 1.
     pub packets_per_ack: u8,
     /// What stands for TCP's retransmission timeout.
@@ -36,21 +38,36 @@ pub enum EquationForm {
     TimeoutTermCapped,
     /// Without timeouts: s / (R·√(2bp/3)). Overestimates TCP above p of about 5 %.
     SquareRoot,
-    /// As [`EquationForm::Tfrc`] up to p = 0.4, from there on less: RFC 4828 §4.1 wishes for a more moderate rate at such
-    /// losses, because the equation stands for the most aggressive TCP (with SACK, timestamps and ECN), but gives no
-    /// formula. Ours is the share of the packets that get through, relative to that at 0.4: the rate times (1 - p)/0.6. It
-    /// is zero at 1. RFC 4828 speaks of packet drop rates: a sender whose reports count packets goes by those, any other by p, which for
-    /// plain TFRC is lower ([`Equation::at_drop_rate`]).
-    Moderate,
     /// The full model from which the others come, for comparison only: it cannot be inverted here, so no
     /// [`Settings`](crate::Settings) take it.
     FullPftk(ReceiveWindow),
 }
 
+/// The rate of any form at packet drop rates of 0.4 and more.
+///
+/// RFC 4828 §4.1 wishes for a more moderate rate at such losses, because the equation stands for the most aggressive TCP (with
+/// SACK, timestamps and ECN), but gives no formula.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HighLoss {
+    /// As the equation gives it.
+    AsEquation,
+    /// Times (1 − d)/0.6 above a packet drop rate d of 0.4: the share of the packets that get through, relative to that at 0.4,
+    /// zero at 1. The formula is ours. A sender whose reports count packets goes by those, any other takes p for d, which for
+    /// plain TFRC is lower ([`Equation::at_drop_rate`]).
+    Moderate,
+}
+
 /// The form of RFC 5348: not capped, b = 1, t_RTO = 4R.
 impl Default for Equation {
     fn default() -> Self {
-        Self { form: EquationForm::Tfrc, packets_per_ack: 1, rto: RtoPolicy::FourRtt, scale: 1.0 }
+        Self {
+            form: EquationForm::Tfrc,
+            high_loss: HighLoss::AsEquation,
+            packets_per_ack: 1,
+            rto: RtoPolicy::FourRtt,
+            scale: 1.0,
+        }
     }
 }
 
@@ -97,16 +114,16 @@ impl Equation {
         Rate::from_bytes_per_sec(self.scale * segment / self.seconds_per_segment(rtt, timeout, p.get()))
     }
 
-    /// The equation for a sender that knows the packet drop rate: [`EquationForm::Moderate`] goes by that, from 0.4 on, and no longer
-    /// by p (RFC 4828 §4.1). Other forms stay as they are.
+    /// The equation for a sender that knows the packet drop rate: [`HighLoss::Moderate`] goes by that, from 0.4 on, and no longer
+    /// by p (RFC 4828 §4.1).
     #[must_use]
     pub fn at_drop_rate(self, drop_rate: Probability) -> Self {
-        match self.form {
-            EquationForm::Moderate => {
+        match self.high_loss {
+            HighLoss::Moderate => {
                 let scale = self.scale * moderation(drop_rate.get());
-                Self { form: EquationForm::Tfrc, scale, ..self }
+                Self { high_loss: HighLoss::AsEquation, scale, ..self }
             }
-            _ => self,
+            HighLoss::AsEquation => self,
         }
     }
 
@@ -153,6 +170,14 @@ impl Equation {
 
     /// The denominator of the equation: time per segment, in seconds. Strictly increasing in p.
     fn seconds_per_segment(&self, rtt: Duration, timeout: Duration, p: f64) -> f64 {
+        let seconds = self.seconds_of_form(rtt, timeout, p);
+        match self.high_loss {
+            HighLoss::AsEquation => seconds,
+            HighLoss::Moderate => seconds / moderation(p),
+        }
+    }
+
+    fn seconds_of_form(&self, rtt: Duration, timeout: Duration, p: f64) -> f64 {
         let b = f64::from(self.packets_per_ack);
         if let EquationForm::FullPftk(window) = self.form {
             return pftk::seconds_per_packet(rtt, timeout, p, b, window);
@@ -162,15 +187,13 @@ impl Equation {
         match self.form {
             EquationForm::SquareRoot => return congestion_avoidance,
             EquationForm::TimeoutTermCapped => timeout_chance = timeout_chance.min(1.0),
-            EquationForm::Tfrc | EquationForm::Moderate | EquationForm::FullPftk(_) => {}
+            EquationForm::Tfrc | EquationForm::FullPftk(_) => {}
         }
-        let seconds =
-            congestion_avoidance + timeout.as_secs_f64() * (timeout_chance * p * (1.0 + 32.0 * p * p));
-        if self.form == EquationForm::Moderate { seconds / moderation(p) } else { seconds }
+        congestion_avoidance + timeout.as_secs_f64() * (timeout_chance * p * (1.0 + 32.0 * p * p))
     }
 }
 
-/// The factor of the moderate form.
+/// The factor of [`HighLoss::Moderate`].
 fn moderation(drop_rate: f64) -> f64 {
     if drop_rate > MODERATE_FROM { (1.0 - drop_rate) / (1.0 - MODERATE_FROM) } else { 1.0 }
 }
@@ -214,7 +237,7 @@ mod tests {
     /// RFC 4828 §4.1: the same below p = 0.4, less above; by hand 0.04174·0.5/0.6 at 0.5.
     #[test]
     fn moderate_from_0_4_on() {
-        let moderate = Equation { form: EquationForm::Moderate, ..Equation::default() };
+        let moderate = Equation { high_loss: HighLoss::Moderate, ..Equation::default() };
         for p in [0.01, 0.3, 0.4] {
             assert_eq!(packets_per_rtt(moderate, p), packets_per_rtt(Equation::default(), p));
         }
@@ -227,7 +250,7 @@ mod tests {
     /// RFC 4828 §4.1: plain TFRC loses half of its packets at p = 0.25, below 0.4.
     #[test]
     fn moderate_by_the_drop_rate() {
-        let moderate = Equation { form: EquationForm::Moderate, ..Equation::default() };
+        let moderate = Equation { high_loss: HighLoss::Moderate, ..Equation::default() };
         let at = |drop_rate| packets_per_rtt(moderate.at_drop_rate(Probability::saturating(drop_rate)), 0.25);
         let plain = packets_per_rtt(Equation::default(), 0.25);
         assert_eq!((at(0.0), at(0.4), at(1.0)), (plain, plain, 0.0));
@@ -235,19 +258,33 @@ mod tests {
         assert_eq!(Equation::default().at_drop_rate(Probability::ONE), Equation::default());
     }
 
+    /// ns-2's cap of the timeout term stands beside the moderation, by p and by the drop rate.
+    #[test]
+    fn moderation_keeps_the_form() {
+        for form in [EquationForm::Tfrc, EquationForm::TimeoutTermCapped] {
+            let plain = Equation { form, ..Equation::default() };
+            let moderate = Equation { high_loss: HighLoss::Moderate, ..plain };
+            let of = |equation| packets_per_rtt(equation, 0.5);
+            let by_drops = moderate.at_drop_rate(Probability::saturating(0.5));
+            assert!((of(moderate) / of(plain) - 5.0 / 6.0).abs() < 1e-12, "{form:?}");
+            assert!((of(by_drops) / of(plain) - 5.0 / 6.0).abs() < 1e-12, "{form:?}");
+        }
+    }
+
     /// The moderate form against the simulated TCP with timestamps in RFC 3714's Table 1 (t_RTO = 2R, p = 0.5 … 0.9):
     /// nearer to it than the plain form at the highest losses, where the plain one is three to eleven times too fast.
     #[test]
     fn moderate_against_simulated_tcp() {
         let two_rtt = RtoPolicy::Fixed(Duration::from_secs(2));
-        let of = |form, p| packets_per_rtt(Equation { form, rto: two_rtt, ..Equation::default() }, p);
+        let of =
+            |high_loss, p| packets_per_rtt(Equation { high_loss, rto: two_rtt, ..Equation::default() }, p);
         for (p, simulated, plain, moderate) in [
             (0.7, 0.018, 1.4..1.6, 0.7..0.8),
             (0.8, 0.0052, 3.2..3.5, 1.0..1.2),
             (0.9, 0.0011, 10.0..11.0, 1.7..1.9),
         ] {
-            assert!(plain.contains(&(of(EquationForm::Tfrc, p) / simulated)), "{p}");
-            assert!(moderate.contains(&(of(EquationForm::Moderate, p) / simulated)), "{p}");
+            assert!(plain.contains(&(of(HighLoss::AsEquation, p) / simulated)), "{p}");
+            assert!(moderate.contains(&(of(HighLoss::Moderate, p) / simulated)), "{p}");
         }
     }
 
@@ -335,8 +372,14 @@ mod tests {
         fn inverse_is_exact(exponent in -40i32..0, mantissa in 1.0f64..2.0, rtt_us in 1u64..10_000_000, b in 1u8..4) {
             let p = Probability::saturating(mantissa * libm::exp2(f64::from(exponent)) / 2.0);
             let rtt = Duration::from_micros(rtt_us);
-            for form in [EquationForm::Tfrc, EquationForm::TimeoutTermCapped, EquationForm::SquareRoot, EquationForm::Moderate] {
-                let equation = Equation { form, packets_per_ack: b, ..Equation::default() };
+            for (form, high_loss) in [
+                (EquationForm::Tfrc, HighLoss::AsEquation),
+                (EquationForm::TimeoutTermCapped, HighLoss::AsEquation),
+                (EquationForm::SquareRoot, HighLoss::AsEquation),
+                (EquationForm::Tfrc, HighLoss::Moderate),
+                (EquationForm::TimeoutTermCapped, HighLoss::Moderate),
+            ] {
+                let equation = Equation { form, high_loss, packets_per_ack: b, ..Equation::default() };
                 let rate = equation.rate(1460.0, rtt, p);
                 let back = equation.loss_event_rate(1460.0, rtt, rate).expect("the rate came from the equation");
                 prop_assert!((back.get() / p.get() - 1.0).abs() < 1e-12);

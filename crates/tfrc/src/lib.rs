@@ -49,6 +49,7 @@ mod decision;
 mod equation;
 mod guard;
 mod history;
+mod ns2;
 mod receiver;
 mod revision;
 mod ring;
@@ -56,15 +57,15 @@ mod sender;
 
 pub use advisor::{Ack, Advisor, Hold, Taken};
 pub use config::{
-    AfterExpiration, BrokenPromise, BurstCredit, Config, ConfigError, Estimator, FeedbackTrigger,
-    FirstInterval, Growth, Guarantee, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming,
-    MAX_INTERVALS, MinInterval, NoFeedback, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap,
-    RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SegmentSize, Settings, ShortIntervals,
-    SizeCorrection, SlowStart, Spacing, Target, TfrcSp, Weights,
+    AfterExpiration, BrokenPromise, BurstCredit, Config, ConfigError, EmptyReport, Estimator,
+    FeedbackTrigger, FirstInterval, FirstLosses, Growth, Guarantee, HistoryDiscounting, HistoryWindow,
+    InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval, NoFeedback, NoFeedbackCut, NominalSegment,
+    OpenInterval, PacketSize, RateCap, RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule,
+    SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing, Target, TfrcSp, Weights,
 };
 pub use count::PacketCount;
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
-pub use equation::{Equation, EquationForm, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
+pub use equation::{Equation, EquationForm, HighLoss, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
 pub use guard::{
     Advice, AdviceError, AfterStop, BreakerLimits, CircuitBreaker, MAX_SIZES, MinimumRate, ResumeError,
     SizeAdvice, SizeAdviceSettings, StopRule, Stopped, Trip,

@@ -3,11 +3,9 @@
 use tfrc_units::Duration;
 
 use crate::config::{
-    AfterExpiration, BurstCredit, Estimator, FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting,
-    InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, RateFloor, RateStep, ReceiveLimit,
-    ReceiveRateWindow, Reschedule, SegmentSize, Settings, SlowStart, Spacing, Weights,
+    AfterExpiration, BurstCredit, FirstInterval, HistoryDiscounting, InitialRate, LossEventTiming,
+    NoFeedback, NoFeedbackCut, RateFloor, ReceiveLimit, Settings, SlowStart, Spacing,
 };
-use crate::equation::{Equation, EquationForm, RtoPolicy};
 
 /// A published TFRC. `docs/models/` has the tables of where they differ, each value with its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,7 +52,7 @@ impl Settings {
             Revision::Rfc5348 => Self::default(),
             Revision::Rfc3448 => rfc3448(),
             Revision::Sigcomm2000 => sigcomm2000(),
-            Revision::Ns2 => ns2(),
+            Revision::Ns2 => crate::ns2::settings(),
         }
     }
 }
@@ -100,48 +98,13 @@ fn sigcomm2000() -> Settings {
     }
 }
 
-fn ns2() -> Settings {
-    Settings {
-        equation: Equation {
-            form: EquationForm::TimeoutTermCapped,
-            rto: RtoPolicy::Ticks { tick: Duration::from_millis(100), least: Duration::ZERO },
-            ..Equation::default()
-        },
-        lost_after: 1,
-        loss_event_timing: LossEventTiming::SenderTimeAndRound,
-        estimator: Estimator::AverageLossInterval {
-            intervals: 8,
-            weights: Weights::Decreasing,
-            open: OpenInterval::WhenLongerLessFirst,
-        },
-        discounting: HistoryDiscounting::Floor(0.5),
-        first_interval: FirstInterval::AtReceiveRate,
-        feedback: FeedbackTrigger::Arrival,
-        receive_rate: ReceiveRateWindow::SinceReport,
-        segment: SegmentSize::Mean { initial: 1000 },
-        initial_rate: InitialRate::Ns2,
-        slow_start: SlowStart::Ns2,
-        growth: Growth::PacketPerRtt,
-        receive_limit: ReceiveLimit::Ns2,
-        floor: RateFloor::None,
-        no_feedback: NoFeedback {
-            round_trips: 2,
-            factor: 0.5,
-            cut: NoFeedbackCut::RateUnlessDataLimited,
-            ask: AfterExpiration::ReportAtOnce,
-        },
-        rtt_weight: 0.95,
-        spacing: Spacing::Damped { weight: 0.95 },
-        rate_step: RateStep::PerPacket,
-        reschedule: Reschedule::InSlowStart,
-        credit: BurstCredit::Time(Duration::ZERO),
-        ..Settings::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{
+        EmptyReport, Estimator, FeedbackTrigger, FirstLosses, Growth, RateStep, ReceiveRateWindow, Reschedule,
+    };
+    use crate::equation::{EquationForm, RtoPolicy};
 
     #[test]
     fn each_revision_is_sound_and_has_a_name() {
@@ -174,6 +137,14 @@ mod tests {
         assert_eq!(column(Revision::Sigcomm2000), (1, sending, at_half, timer, (true, half)));
         let by_round = LossEventTiming::SenderTimeAndRound;
         assert_eq!(column(Revision::Ns2), (1, by_round, at, ns2_reports, (false, half)));
+        for revision in Revision::ALL {
+            let s = Settings::for_revision(revision);
+            let habits = match revision {
+                Revision::Ns2 => (EmptyReport::OnceAfterArrival, FirstLosses::Unknown),
+                _ => (EmptyReport::Never, FirstLosses::Counted),
+            };
+            assert_eq!((s.empty_report, s.first_losses), habits, "{}", revision.name());
+        }
     }
 
     /// The table of `docs/models/tfrc.md`, row by row.

@@ -3,11 +3,12 @@
 //! `docs/models/tfrc.md` says what each means and where it comes from.
 
 use tfrc::{
-    AfterExpiration, AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EquationForm, Estimator,
-    FeedbackTrigger, FirstInterval, Growth, HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming,
-    MinInterval, MinimumRate, NoFeedbackCut, NominalSegment, OpenInterval, PacketSize, RateCap, RateFloor,
-    RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, Revision, RtoPolicy, SegmentSize, Settings,
-    ShortIntervals, SizeCorrection, SlowStart, Spacing, StopRule, TfrcSp, Weights,
+    AfterExpiration, AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EmptyReport, EquationForm,
+    Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth, HighLoss, HistoryDiscounting,
+    HistoryWindow, InitialRate, LossEventTiming, MinInterval, MinimumRate, NoFeedbackCut, NominalSegment,
+    OpenInterval, PacketSize, RateCap, RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule,
+    Revision, RtoPolicy, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing, StopRule,
+    TfrcSp, Weights,
 };
 use tfrc_units::{Duration, Rate};
 
@@ -153,6 +154,14 @@ pub const AXES: &[Axis] = &[
         "round-trip" => ReceiveRateWindow::RoundTrip,
         "since-report" => ReceiveRateWindow::SinceReport,
     }),
+    words!("empty_report", |s| s.empty_report, {
+        "never" => EmptyReport::Never,
+        "once-after-arrival" => EmptyReport::OnceAfterArrival,
+    }),
+    words!("first_losses", |s| s.first_losses, {
+        "counted" => FirstLosses::Counted,
+        "unknown" => FirstLosses::Unknown,
+    }),
     quantity!("receiver_rtt_before_sample", [], "a time, such as 500ms", |s, w| s
         .receiver_rtt_before_sample =
         time(w)?),
@@ -160,7 +169,10 @@ pub const AXES: &[Axis] = &[
         "tfrc" => EquationForm::Tfrc,
         "timeout-term-capped" => EquationForm::TimeoutTermCapped,
         "square-root" => EquationForm::SquareRoot,
-        "moderate" => EquationForm::Moderate,
+    }),
+    words!("high_loss", |s| s.equation.high_loss, {
+        "as-equation" => HighLoss::AsEquation,
+        "moderate" => HighLoss::Moderate,
     }),
     quantity!("packets_per_ack", [], "a number of packets from 1 on", |s, w| s.equation.packets_per_ack =
         count(w)?),
@@ -392,6 +404,8 @@ mod tests {
             ("first_interval", "at-receive-rate"),
             ("feedback", "arrival"),
             ("receive_rate", "since-report"),
+            ("empty_report", "once-after-arrival"),
+            ("first_losses", "unknown"),
             ("open_interval", "when-longer-less-first"),
             ("initial_rate", "ns2"),
             ("slow_start", "ns2"),

@@ -10,7 +10,7 @@ pub use timeline::Hold;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, FeedbackTrigger, LossEventTiming, Settings};
+use crate::config::{Config, EmptyReport, FeedbackTrigger, LossEventTiming, Settings};
 use crate::decision::{RateChange, SendDecision, Wake};
 use crate::receiver::{Arrival, PacketKind, Receiver};
 use crate::sender::{Coverage, Feedback, LossReport, Sender};
@@ -166,15 +166,25 @@ impl<const N: usize> Advisor<N> {
             self.receiver.expect(first_sent + rtt.unwrap_or(Duration::ZERO), 1);
         }
         let above = self.newest.map_or(1, |(ordinal, _)| ordinal + 1);
-        let mut unreported = 0;
+        // The unreported packets since the last one replayed or missing: how many, and the last of them.
+        let mut unreported: Option<(u32, u64, SentPacket)> = None;
         for ordinal in lowest.min(above)..=highest {
             let Some(packet) = self.sent.settle(ordinal) else { continue };
             match packet.fate {
                 Fate::Reported { ecn, .. } => {
-                    self.replay(ordinal, &packet, ecn, rtt, unreported);
-                    unreported = 0;
+                    let before = unreported.take().map_or(0, |(count, ..)| count);
+                    self.replay(ordinal, &packet, rtt, Replayed::Reported(ecn), before);
                 }
-                Fate::Unreported if ordinal >= above => unreported += 1,
+                Fate::Unreported if ordinal >= above => {
+                    let before = unreported.map_or(0, |(count, ..)| count);
+                    unreported = Some((before.saturating_add(1), ordinal, packet));
+                }
+                // A hole begins behind them: they are told apart from it by their last packet.
+                Fate::InFlight if ordinal >= above => {
+                    if let Some((count, last, packet)) = unreported.take() {
+                        self.replay(last, &packet, rtt, Replayed::Unreported, count.saturating_sub(1));
+                    }
+                }
                 Fate::InFlight | Fate::Done | Fate::Unreported => {}
             }
         }
@@ -258,16 +268,20 @@ impl<const N: usize> Advisor<N> {
         self.forgotten
     }
 
-    /// Lets the receiving half see a packet of the report at the time it came.
+    /// Lets the receiving half see a packet at the time it came, or would have.
     fn replay(
         &mut self,
         seq: u64,
         packet: &SentPacket,
-        ecn: Ecn,
         rtt: Option<Duration>,
+        replayed: Replayed,
         unreported_before: u32,
     ) {
         let at = self.timeline.place(moment(packet));
+        let (kind, ecn) = match replayed {
+            Replayed::Reported(ecn) => (PacketKind::Data, ecn),
+            Replayed::Unreported => (PacketKind::NonData, Ecn::NotEct),
+        };
         let arrival = Arrival {
             seq,
             size: packet.size,
@@ -276,7 +290,7 @@ impl<const N: usize> Advisor<N> {
             sent_at: Some(packet.sent_at),
             round: self.sender.round(),
             window_counter: 0,
-            kind: PacketKind::Data,
+            kind,
             // Those of which nothing will be known are, like packets without data, in no loss interval.
             non_data_before: unreported_before,
         };
@@ -320,6 +334,15 @@ impl<const N: usize> Advisor<N> {
     }
 }
 
+/// What the receiving half is told of a packet.
+#[derive(Debug, Clone, Copy)]
+enum Replayed {
+    /// It arrived, with this mark.
+    Reported(Ecn),
+    /// Nothing is known of it: like a packet without data it is in no loss interval.
+    Unreported,
+}
+
 const fn moment(packet: &SentPacket) -> Moment {
     let arrived_at = match packet.fate {
         Fate::Reported { arrived_at, .. } => arrived_at,
@@ -339,6 +362,7 @@ fn adapt(config: &Config, report_interval: Duration) -> Config {
     let adapted = Settings {
         loss_event_timing,
         feedback: FeedbackTrigger::Timer,
+        empty_report: EmptyReport::Never,
         no_feedback_floor: settings.no_feedback_floor.max(report_interval * 4),
         ..settings
     };

@@ -311,6 +311,25 @@ fn unreported_packets_are_no_losses() {
     assert_eq!(advisor.loss_events(), 1);
 }
 
+/// Three or two packets were in a report that got lost, one beside them is missing: the loss event begins at that one.
+#[test]
+fn a_hole_beside_unreported_packets_is_in_its_place() {
+    for (unreported, missing) in [((3, 5), 6), ((4, 6), 3), ((3, 4), 5)] {
+        let mut advisor = sent(12);
+        report(&mut advisor, 120, [1, 2]);
+        advisor.on_unreported(unreported.0, unreported.1);
+        let (newest, arrived) = (10, |id: &u64| *id > missing && !(unreported.0..=unreported.1).contains(id));
+        report(&mut advisor, 160, (3..=newest).filter(arrived));
+        assert_eq!(advisor.loss_events(), 1, "{missing} is lost");
+        let open = advisor.receiver.loss_intervals().next().expect("an open interval");
+        // Unreported packets above the hole are in it by number, though not in its data.
+        let to_newest = newest - missing;
+        let unknown = if unreported.0 > missing { unreported.1 - unreported.0 + 1 } else { 0 };
+        assert_eq!((open.loss_length, open.lossless_length), (1, to_newest), "from {missing} on");
+        assert_eq!(open.data_length, tfrc_units::f64_from_u64(to_newest + 1 - unknown), "from {missing} on");
+    }
+}
+
 #[test]
 fn numbers_may_be_left_out() {
     let mut advisor = Advisor::new(&Config::default(), Duration::ZERO);

@@ -2,12 +2,12 @@
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
-use crate::config::{LossEventTiming, MAX_INTERVALS, PacketSize, Settings, SizeCorrection};
+use crate::config::{LossEventTiming, MAX_INTERVALS, OpenInterval, PacketSize, Settings, SizeCorrection};
 use crate::history::intervals::{ClosedInterval, Intervals};
 use crate::history::length::{LengthRule, Measured};
 use crate::history::losses::{Cause, Congestion, Mark};
-use crate::history::ns2::OpenCount;
 use crate::history::units::Units;
+use crate::ns2::short_intervals::OpenCount;
 
 /// The loss event that began the current interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,6 +128,11 @@ impl Events {
     /// Whether short intervals are those of ns-2.
     pub(crate) fn counts_as_ns2(&self) -> bool {
         self.length.is_ns2()
+    }
+
+    /// Whether discounts carried over go by the open interval at the latest report.
+    pub(crate) fn discounts_as_ns2(&self) -> bool {
+        self.intervals.open_policy() == OpenInterval::WhenLongerLessFirst || self.counts_as_ns2()
     }
 
     fn round_trips(&self, since: &LossEvent, at: Instant, counter: u64, rtt: Duration) -> f64 {
@@ -322,7 +327,7 @@ impl Events {
                 };
                 // No packet has arrived between two events that were found together, and a short interval of TFRC-SP never was in
                 // the mean: DF is still at 1 (§5.5).
-                let grown_to = if self.length.is_ns2() {
+                let grown_to = if self.discounts_as_ns2() {
                     current.ns2.grown_to()
                 } else if event.found_at == current.found_at || !self.length.open_counts(round_trips) {
                     0.0

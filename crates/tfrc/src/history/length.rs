@@ -3,7 +3,7 @@
 use tfrc_units::f64_from_u64;
 
 use crate::config::{PacketSize, ShortIntervals, SizeCorrection};
-use crate::history::ns2;
+use crate::ns2::short_intervals;
 
 /// A loss interval as it was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ impl LengthRule {
         let k = f64_from_u64(interval.lost);
         let length = match self {
             Self::Packets => n,
-            Self::Short(ShortIntervals::Ns2) if interval.round_trips < ns2::SHORT => {
+            Self::Short(ShortIntervals::Ns2) if interval.round_trips < short_intervals::SHORT => {
                 return libm::floor(n / k.max(1.0));
             }
             Self::Short(rule) => n / (k * counted_part(rule, interval.round_trips)).max(1.0),

@@ -4,10 +4,9 @@
 mod bernoulli;
 mod events;
 mod intervals;
-mod length;
+pub(crate) mod length;
 mod losses;
 mod mean;
-mod ns2;
 mod reported;
 #[cfg(test)]
 mod small;
@@ -178,7 +177,7 @@ impl LossHistory {
     /// A report is about to be made: ns-2 looks then whether the open interval is still short.
     pub(crate) fn on_report(&mut self, now: Instant) {
         let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return };
-        if !self.events.counts_as_ns2() || self.rtt.is_zero() {
+        if !self.events.discounts_as_ns2() || self.rtt.is_zero() {
             return;
         }
         let packets = self.open_packets(&event, self.open_end(highest));

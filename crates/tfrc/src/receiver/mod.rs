@@ -7,11 +7,15 @@ mod tests;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, Estimator, FeedbackTrigger, FirstInterval, HistoryWindow, PacketSize, Settings};
+use crate::config::{
+    Config, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, HistoryWindow, PacketSize,
+    Settings,
+};
 use crate::count::PacketCount;
 use crate::decision::{Wake, WakeReason};
 use crate::equation::{Equation, InverseError};
 use crate::history::{Change, FirstLoss, LossHistory, LossInterval, Seen};
+use crate::ns2::empty_report;
 use counter_rtt::CounterRtt;
 use meter::ReceiveRate;
 
@@ -129,6 +133,8 @@ struct Choices {
     first_interval: FirstInterval,
     estimator: Estimator,
     feedback: FeedbackTrigger,
+    empty_report: EmptyReport,
+    first_losses: FirstLosses,
     rtt_before_sample: Duration,
 }
 
@@ -140,6 +146,8 @@ impl Choices {
             first_interval: settings.first_interval,
             estimator: settings.estimator,
             feedback: settings.feedback,
+            empty_report: settings.empty_report,
+            first_losses: settings.first_losses,
             rtt_before_sample: settings.receiver_rtt_before_sample,
         }
     }
@@ -176,8 +184,12 @@ impl Receiver {
 
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without
     /// it the first packet that arrives is taken for the first sent. `first_seq` is at least 1. Too late once a packet has arrived.
+    /// Without effect with [`FirstLosses::Unknown`].
     pub fn expect(&mut self, now: Instant, first_seq: u64) {
-        self.history.expect(now, first_seq);
+        match self.choices.first_losses {
+            FirstLosses::Counted => self.history.expect(now, first_seq),
+            FirstLosses::Unknown => {}
+        }
     }
 
     /// A round-trip time known from elsewhere (a handshake, an earlier connection), used until a packet tells one.
@@ -257,11 +269,21 @@ impl Receiver {
     }
 
     fn expire(&mut self, now: Instant) {
-        if self.data_since_feedback {
+        if self.data_since_feedback || self.reports_without_data() {
             self.due = self.due.or(Some(FeedbackReason::Regular));
         } else {
             self.overdue = true;
             self.restart(now);
+        }
+    }
+
+    /// Whether the timer makes a report though no data has come since the last one.
+    fn reports_without_data(&self) -> bool {
+        match (self.choices.empty_report, self.history.highest()) {
+            (EmptyReport::OnceAfterArrival, Some((_, arrived))) => {
+                empty_report::is_due(arrived, self.last_report)
+            }
+            (EmptyReport::Never | EmptyReport::OnceAfterArrival, _) => false,
         }
     }
 
@@ -312,8 +334,13 @@ impl Receiver {
         let p = self.history.loss_event_rate();
         self.previous_p = p;
         // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to ignore that.
-        let receive_rate =
-            if self.reports == 0 { Rate::ZERO } else { self.meter.measure(now, self.timer_rtt) };
+        let receive_rate = match self.choices.empty_report {
+            _ if self.reports == 0 => Rate::ZERO,
+            EmptyReport::OnceAfterArrival if !self.data_since_feedback => {
+                empty_report::receive_rate(self.meter.mean_size())
+            }
+            EmptyReport::Never | EmptyReport::OnceAfterArrival => self.meter.measure(now, self.timer_rtt),
+        };
         self.reports += 1;
         self.last_report = now;
         self.meter.on_report(now);

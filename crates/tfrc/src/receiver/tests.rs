@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::config::{LossEventTiming, PacketSize, TfrcSp};
+use crate::config::{EmptyReport, FirstLosses, LossEventTiming, PacketSize, TfrcSp};
 use crate::equation::Equation;
 use crate::revision::Revision;
 
@@ -415,6 +415,41 @@ fn the_first_interval_when_the_first_packet_is_lost() {
     reports(&mut receiver, &every_10_ms(2, 8), 80);
     let seeded = receiver.loss_intervals().nth(1).map_or(0.0, |i| i.data_length);
     assert!((seeded - 4.844).abs() < 0.001, "{seeded}");
+}
+
+/// ns-2: losses before the first packet that arrives are none.
+#[test]
+fn a_flow_that_begins_in_a_hole() {
+    let events = [FirstLosses::Counted, FirstLosses::Unknown].map(|first_losses| {
+        let settings = Settings { first_losses, ..Settings::default() };
+        let mut receiver = Receiver::new(&settings.validate().expect("sound"));
+        receiver.expect(at(0), 1);
+        reports(&mut receiver, &every_10_ms(4, 12), 120);
+        (receiver.loss_events(), receiver.loss_event_rate().is_zero())
+    });
+    assert_eq!(events, [(1, false), (0, true)]);
+}
+
+/// ns-2: the timer of 1.5 round-trip times makes one more report without data after a report that a packet has set off, with
+/// X_recv = 1 packet/s, and none after its own.
+#[test]
+fn one_report_more_without_data() {
+    let packets = [(0, packet(0)), (50, packet(1)), (400, packet(2)), (850, packet(3))];
+    let got = [EmptyReport::Never, EmptyReport::OnceAfterArrival].map(|empty_report| {
+        let settings = Settings { empty_report, ..Settings::for_revision(Revision::Ns2) };
+        let mut receiver = Receiver::new(&settings.validate().expect("sound"));
+        let got = reports(&mut receiver, &packets, 1400);
+        got.iter().map(|(ms, _, rate)| (*ms, *rate)).collect::<Vec<_>>()
+    });
+    // At 150 ms the timer finds the packet of 50 ms; what it reports then it does not repeat.
+    let [never, once] = got;
+    let (since_150, since_400) = (1000.0 / 0.25, 1000.0 / 0.45);
+    assert_eq!(never, [(0, 0.0), (150, 1000.0 / 0.15), (400, since_150), (850, since_400)]);
+    let since_550 = 1000.0 / 0.3;
+    assert_eq!(
+        once,
+        [(0, 0.0), (150, 1000.0 / 0.15), (400, since_150), (550, 1000.0), (850, since_550), (1000, 1000.0)]
+    );
 }
 
 /// Duplicates change nothing, packets without data bring no report of their own.

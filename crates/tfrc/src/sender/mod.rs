@@ -24,7 +24,7 @@ use crate::config::{
 };
 use crate::count::PacketCount;
 use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
-use crate::equation::EquationForm;
+use crate::equation::HighLoss;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
 use drop_rate::DropRate;
@@ -418,7 +418,7 @@ impl Sender {
         self.latest_feedback = Some(feedback);
         // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
-        if self.settings.equation.form == EquationForm::Moderate {
+        if self.settings.equation.high_loss == HighLoss::Moderate {
             self.drop_rate.on_feedback(feedback.count, feedback.loss_event_rate);
         }
         let new_loss_event = feedback.losses == LossReport::NewLossEvent;

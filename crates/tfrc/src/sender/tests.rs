@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::{BurstCredit, PacketSize, SegmentSize, Spacing, TfrcSp};
-use crate::equation::{Equation, EquationForm};
+use crate::equation::{Equation, HighLoss};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -224,8 +224,8 @@ fn the_timeout_uses_the_old_rate() {
 /// RFC 4828 §4.1: the moderate form goes by the drop rate where reports count packets, and by p where they do not.
 #[test]
 fn the_moderate_form_goes_by_packets() {
-    let x = |form, count| {
-        let mut sender = sender_with(|s| s.equation.form = form);
+    let x = |high_loss, count| {
+        let mut sender = sender_with(|s| s.equation.high_loss = high_loss);
         sender.on_rtt_sample(at(0), RTT);
         send_all(&mut sender, 0, 100);
         let feedback = Feedback {
@@ -240,9 +240,9 @@ fn the_moderate_form_goes_by_packets() {
         sender.allowed_rate()
     };
     let half = PacketCount::Exact { packets: 1000, lost: 500 };
-    let plain = x(EquationForm::Tfrc, half);
-    assert!((x(EquationForm::Moderate, half) / plain - 5.0 / 6.0).abs() < 1e-9);
-    assert_eq!(x(EquationForm::Moderate, PacketCount::Unknown), plain);
+    let plain = x(HighLoss::AsEquation, half);
+    assert!((x(HighLoss::Moderate, half) / plain - 5.0 / 6.0).abs() < 1e-9);
+    assert_eq!(x(HighLoss::Moderate, PacketCount::Unknown), plain);
 }
 
 /// §4.2: before there is a round-trip time X is a packet a second, of the size that packets have; half of that after an expiration of

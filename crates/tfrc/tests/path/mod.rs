@@ -6,8 +6,15 @@ use std::collections::BinaryHeap;
 use tfrc::*;
 use tfrc_units::{Duration, Ecn, Instant};
 
+/// Whether a packet asks for a report at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    Nothing,
+    Report,
+}
+
 enum Event {
-    Data(Arrival),
+    Data(Arrival, Asks),
     Feedback(Feedback),
 }
 
@@ -53,11 +60,12 @@ pub(crate) fn run(
                 kind: PacketKind::Data,
                 non_data_before: 0,
             };
+            let asks = if sender.wants_report() { Asks::Report } else { Asks::Nothing };
             sent_at.push(now);
             sender.on_sent(now, size);
             if !drops(now.as_secs_f64()) {
                 in_flight.push(Reverse((now + rtt / 2, events.len())));
-                events.push(Some(Event::Data(arrival)));
+                events.push(Some(Event::Data(arrival, asks)));
             }
         }
         let made = made_at(sent_at.len());
@@ -75,7 +83,12 @@ pub(crate) fn run(
         while let Some(Reverse((_, i))) = in_flight.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             in_flight.pop();
             match events.get_mut(i).and_then(Option::take) {
-                Some(Event::Data(arrival)) => receiver.on_packet(now, arrival),
+                Some(Event::Data(arrival, asks)) => {
+                    receiver.on_packet(now, arrival);
+                    if asks == Asks::Report {
+                        receiver.report_now();
+                    }
+                }
                 Some(Event::Feedback(feedback)) => {
                     sender.on_feedback(now, feedback);
                     watch(now.as_secs_f64(), &sender);
