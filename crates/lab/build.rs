@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The sources, from this directory.
 const SOURCES: [&str; 5] = ["../units/src", "../tfrc/src", "../dccp/src", "../sim/src", "src"];
 /// What only reads results and shows them.
-const SHOWS: [&str; 11] = [
+const SHOWS: [&str; 12] = [
     "report",
     "human.rs",
     "judge.rs",
@@ -16,6 +16,7 @@ const SHOWS: [&str; 11] = [
     "claims.rs",
     "results.rs",
     "library.rs",
+    "paper.rs",
     "cache.rs",
     "runner.rs",
     "publish",

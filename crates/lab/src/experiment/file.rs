@@ -9,6 +9,7 @@ use toml::Spanned;
 use super::computed::{self, Computed};
 use super::error::{ExperimentError, Source};
 use super::expression::{Expression, Wrong};
+use super::paper::{Paper, SeedRule};
 use super::raw::{self, Against, Profile, World};
 use super::table::Table;
 use super::verdict::Band;
@@ -24,8 +25,11 @@ pub struct Experiment {
     pub(crate) source: String,
     pub(crate) world: World,
     pub(crate) must_agree: bool,
-    /// Seeds for each point.
+    /// Seeds for each point; of the first step if there is a rule.
     pub(crate) runs: u32,
+    /// The paper's rule for more seeds, unless this experiment has a number of its own.
+    pub(crate) rule: Option<SeedRule>,
+    pub(crate) paper: Paper,
     pub(crate) deterministic: bool,
     pub(crate) quick: raw::Quick,
     pub(crate) profiles: BTreeMap<Profile, raw::ProfileTable>,
@@ -67,6 +71,8 @@ pub(crate) struct Cell {
     pub(crate) band: Band,
     pub(crate) against: Against,
     pub(crate) read_off: f64,
+    /// Why ns-2's value needs no interval, if it needs none.
+    pub(crate) ns2_exact: Option<String>,
     pub(crate) rows: Option<Vec<String>>,
     pub(crate) ns2_only_rows: Vec<String>,
     pub(crate) uninformative: Option<(Expression, String)>,
@@ -106,7 +112,7 @@ const TABLE_NEEDED: &str = "every experiment has the values it is compared with 
 
 impl Experiment {
     /// Reads the experiment in a directory.
-    pub(crate) fn load(id: &str, directory: &Path) -> Result<Self, ExperimentError> {
+    pub(crate) fn load(id: &str, directory: &Path, paper: &Paper) -> Result<Self, ExperimentError> {
         let path = directory.join("experiment.toml");
         let text = read(&path, "a directory of experiments has <paper>/<name>/experiment.toml")?;
         let file = Source { name: path.display().to_string(), text };
@@ -122,15 +128,22 @@ impl Experiment {
             ));
         }
         let keys: Vec<&str> = raw.keys.keys().map(String::as_str).collect();
-        let published = Table::load(&directory.join("published.csv"), &keys, TABLE_NEEDED)?;
+        let mut published = Table::load(&directory.join("published.csv"), &keys, TABLE_NEEDED)?;
         let beside = directory.join("ns2.csv");
-        let ns2 = beside.exists().then(|| Table::load(&beside, &keys, TABLE_NEEDED)).transpose()?;
+        let mut ns2 = beside.exists().then(|| Table::load(&beside, &keys, TABLE_NEEDED)).transpose()?;
+        for cell in &raw.cells {
+            let Some(less) = &cell.less else { continue };
+            for table in std::iter::once(&mut published).chain(&mut ns2) {
+                table.subtract(cell.column.get_ref(), *less.get_ref());
+            }
+        }
         let reading = Reading { file: &file, raw: &raw, published: &published, directory };
         let sims = reading.sims()?;
         let computed = reading.computed(&sims)?;
         let cells = reading.cells(&sims, computed.is_some())?;
         let claims = reading.claims(&cells)?;
         let variants = reading.variants(&sims)?;
+        let rule = reading.rule(paper)?;
         reading.rows(raw.quick.rows.as_deref())?;
         if cells.iter().all(|cell| !published.columns.contains(&cell.column)) && claims.len() < 2 {
             return Err(file.invalid(
@@ -150,7 +163,14 @@ impl Experiment {
             source: raw.source,
             world: raw.world,
             must_agree: raw.must_agree,
-            runs: raw.runs.unwrap_or(if raw.deterministic { DETERMINISTIC_RUNS } else { RUNS }).max(1),
+            runs: match (&raw.runs, rule) {
+                (Some(runs), _) => (*runs.get_ref()).max(1),
+                (None, Some(rule)) => rule.least,
+                (None, None) if raw.deterministic => DETERMINISTIC_RUNS,
+                (None, None) => RUNS,
+            },
+            rule,
+            paper: paper.clone(),
             deterministic: raw.deterministic,
             quick: raw.quick,
             profiles: profiles.into(),
@@ -215,7 +235,8 @@ impl Experiment {
 
     /// Seeds for each point of a profile.
     pub(crate) fn runs_of(&self, profile: Profile) -> u32 {
-        let asked = self.profiles.get(&profile).and_then(|table| table.runs);
+        let asked = self.profiles.get(&profile).and_then(|table| table.runs.as_ref());
+        let asked = asked.map(|runs| *runs.get_ref());
         match profile {
             Profile::AsPublished => asked.unwrap_or(self.runs),
             Profile::Rfc => asked.unwrap_or(self.runs.min(RFC_RUNS)),
@@ -257,6 +278,23 @@ impl Experiment {
             unreachable!("a plan has a point");
         };
         Ok((document, point.scenario, provenance))
+    }
+
+    /// Whether the TFRC flows of a scenario as published run the paper's revision.
+    pub(crate) fn check_revision(
+        &self,
+        sim: &Sim,
+        row: &str,
+        scenario: &Scenario,
+    ) -> Result<(), ExperimentError> {
+        let Some(other) = self.paper.other_revision(scenario) else { return Ok(()) };
+        Err(ExperimentError::Revision {
+            file: format!("{}: {}", self.file.name, sim.scenario_name),
+            flow: other.flow,
+            found: other.found.name(),
+            wanted: other.wanted.name(),
+            about: format!("run `{}`, row {row}", sim.name),
+        })
     }
 
     /// Whether every name in the formulas of a simulation's cells is in its scenario.
@@ -304,6 +342,26 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    /// The paper's rule of seeds where it applies: seeds matter, and no number is given with its reason.
+    fn rule(&self, paper: &Paper) -> Result<Option<SeedRule>, ExperimentError> {
+        let Some(rule) = paper.seeds else { return Ok(None) };
+        if self.raw.deterministic || self.raw.world == World::Emu {
+            return Ok(None);
+        }
+        let of_runs = self.raw.run.values().find_map(|run| run.runs.as_ref());
+        let of_profile = self.raw.profile.as_published.runs.as_ref();
+        match (self.raw.runs.as_ref().or(of_profile).or(of_runs), &self.raw.runs_reason) {
+            (None, _) => Ok(Some(rule)),
+            (Some(_), Some(_)) => Ok(None),
+            (Some(runs), None) => Err(self.file.invalid(
+                runs.span(),
+                "`runs` beside the paper's rule of seeds",
+                "paper.toml says how many",
+                "leave it out, or say why with runs_reason = \"…\"",
+            )),
+        }
+    }
+
     fn sims(&self) -> Result<Vec<Sim>, ExperimentError> {
         let mut sims = Vec::new();
         for (name, run) in &self.raw.run {
@@ -335,7 +393,7 @@ impl Reading<'_> {
                 .into(),
                 keys: self.published.keys.iter().map(paths).collect(),
                 rows: self.rows(run.rows.as_deref())?,
-                runs: run.runs,
+                runs: run.runs.as_ref().map(|runs| *runs.get_ref()),
                 scenario_name: file.to_owned(),
                 scenario_text: text,
             });
@@ -417,6 +475,28 @@ impl Reading<'_> {
                     Some((parsed, reason.clone()))
                 }
             };
+            if let Some(less) = &raw.less
+                && !less.get_ref().is_finite()
+            {
+                return Err(self.file.invalid(
+                    less.span(),
+                    "no finite number",
+                    "here",
+                    "for example less = 11.3",
+                ));
+            }
+            let ns2_exact = match (raw.ns2_exact, &raw.ns2_exact_reason) {
+                (false, _) => None,
+                (true, Some(reason)) => Some(reason.clone()),
+                (true, None) => {
+                    return Err(self.file.invalid(
+                        raw.column.span(),
+                        "no reason why ns-2's values need no interval",
+                        "of this column",
+                        "give ns2_exact_reason = \"…\"",
+                    ));
+                }
+            };
             cells.push(Cell {
                 sim: self.sim_of(raw, sims)?,
                 column,
@@ -424,6 +504,7 @@ impl Reading<'_> {
                 band: raw.band.unwrap_or(if computed { Band::Digits } else { Band::Rate }),
                 against: raw.against,
                 read_off: raw.read_off,
+                ns2_exact,
                 rows: self.rows(raw.rows.as_deref())?,
                 ns2_only_rows: self.rows(Some(&raw.ns2_only_rows))?.unwrap_or_default(),
                 uninformative,

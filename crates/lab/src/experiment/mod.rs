@@ -13,6 +13,7 @@ mod formulas;
 pub mod human;
 mod judge;
 pub mod library;
+mod paper;
 mod publish;
 mod raw;
 mod results;
@@ -27,10 +28,11 @@ pub use file::Experiment;
 pub use publish::Publication;
 pub use raw::{Profile, World};
 pub use results::{
-    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Results, Tally, VariantCell, VariantResult,
+    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Results, Tally,
+    VariantCell, VariantResult,
 };
 pub use runner::{Hooks, Prepared, Wanted};
-pub use verdict::{Band, FEWEST_RUNS, Verdict};
+pub use verdict::{Band, CellVerdict, FEWEST_RUNS, Verdict};
 
 /// The version of the code that measures: a hash of its sources.
 #[must_use]

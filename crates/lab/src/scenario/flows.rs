@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tfrc::{PacketSize, TfrcSp};
+use tfrc::{PacketSize, Revision, TfrcSp};
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{FlowId, Limit, NoAgent, Precedence, Queue, Seed};
@@ -397,7 +397,15 @@ fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
     let (config, dscp) = flow_config::config(flow, packet_size, segment, header)?;
     let precedence = drop_precedence(dscp);
     let (ecn, loss_intervals) = (ecn(flow, Ecn::NotEct)?, loss_intervals(flow)?);
-    Ok(TfrcFlow { segment, header, application, config, dscp, ecn, precedence, loss_intervals })
+    let revision = revision(flow);
+    Ok(TfrcFlow { segment, header, application, config, revision, dscp, ecn, precedence, loss_intervals })
+}
+
+/// The revision that a flow's table names; its words have been checked with the table.
+fn revision(flow: &raw::Flow) -> Revision {
+    let mut table = flow.tfrc.iter().flatten();
+    let named = table.find(|(key, _)| key.get_ref() == "revision");
+    named.and_then(|(_, value)| Revision::from_name(&value.get_ref().0)).unwrap_or_default()
 }
 
 fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {

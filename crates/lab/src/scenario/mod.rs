@@ -232,6 +232,8 @@ pub struct TfrcFlow {
     pub application: Application,
     /// The rate control.
     pub config: tfrc::Config,
+    /// The revision that `config` began with, before single keys changed it.
+    pub revision: tfrc::Revision,
     /// What its packets are marked with.
     pub dscp: Dscp,
     /// The ECN bits of its packets.

@@ -4,6 +4,7 @@ mod rfc4828;
 mod rhee_xu;
 mod sigcomm2000;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::raw::Profile;
@@ -19,6 +20,8 @@ pub(crate) struct Context<'a> {
     pub(crate) columns: Vec<&'a str>,
     /// A value for each, unless all are the same.
     pub(crate) seeds: Vec<u64>,
+    /// Packet hops of the simulations that the code runs; it adds them.
+    pub(crate) packet_hops: Cell<u64>,
 }
 
 /// Values by row and column: one for each seed, or one alone if it is the same for all.
