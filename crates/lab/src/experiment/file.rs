@@ -9,15 +9,17 @@ use toml::Spanned;
 use super::computed::{self, Computed};
 use super::error::{ExperimentError, Source};
 use super::expression::{Expression, Wrong};
+use super::mutation::Mutation;
 use super::paper::{Paper, SeedRule};
 use super::raw::{self, Against, Profile, World};
 use super::table::Table;
+use super::undecided::Undecided;
 use super::verdict::Band;
 use super::{claims, formulas};
 use crate::scenario::{Document, Provenance, Scenario, explain, hint};
 
 /// An experiment that has passed all checks which need no scenario.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Experiment {
     /// `<paper>/<name>`.
     pub(crate) id: String,
@@ -34,10 +36,16 @@ pub struct Experiment {
     pub(crate) quick: raw::Quick,
     pub(crate) profiles: BTreeMap<Profile, raw::ProfileTable>,
     pub(crate) sims: Vec<Sim>,
-    pub(crate) computed: Option<Computed>,
+    pub(crate) computed: Option<&'static Computed>,
     pub(crate) cells: Vec<Cell>,
     pub(crate) claims: Vec<Claim>,
     pub(crate) variants: Vec<Variant>,
+    pub(crate) undecided: Vec<Undecided>,
+    pub(crate) mutations: Vec<Mutation>,
+    /// The mutation that is in force, if one is.
+    pub(crate) mutated: Option<Mutation>,
+    /// The profiles that are run.
+    pub(crate) run_profiles: &'static [Profile],
     pub(crate) published: Table,
     pub(crate) ns2: Option<Table>,
     pub(crate) readme: String,
@@ -45,7 +53,7 @@ pub struct Experiment {
 }
 
 /// One simulation for each row.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sim {
     pub(crate) name: String,
     pub(crate) document: Document,
@@ -61,7 +69,7 @@ pub(crate) struct Sim {
 }
 
 /// A column and how it is measured.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cell {
     pub(crate) column: String,
     /// Which simulation; meaningless for computed columns.
@@ -78,7 +86,7 @@ pub(crate) struct Cell {
     pub(crate) uninformative: Option<(Expression, String)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Claim {
     pub(crate) text: String,
     pub(crate) value: Expression,
@@ -88,7 +96,7 @@ pub(crate) struct Claim {
 }
 
 /// The experiment once more with other settings.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Variant {
     pub(crate) name: String,
     pub(crate) about: String,
@@ -143,7 +151,12 @@ impl Experiment {
         let cells = reading.cells(&sims, computed.is_some())?;
         let claims = reading.claims(&cells)?;
         let variants = reading.variants(&sims)?;
+        let undecided = reading.undecided(&cells, &claims, &variants)?;
+        let mutations = reading.mutations()?;
         let rule = reading.rule(paper)?;
+        if let Some(computed) = computed {
+            reading.settings(computed, paper)?;
+        }
         reading.rows(raw.quick.rows.as_deref())?;
         if cells.iter().all(|cell| !published.columns.contains(&cell.column)) && claims.len() < 2 {
             return Err(file.invalid(
@@ -179,6 +192,10 @@ impl Experiment {
             cells,
             claims,
             variants,
+            undecided,
+            mutations,
+            mutated: None,
+            run_profiles: &[Profile::AsPublished, Profile::Rfc],
             published,
             ns2,
             readme: std::fs::read_to_string(directory.join("README.md")).unwrap_or_default(),
@@ -263,7 +280,7 @@ impl Experiment {
                 document.set(format!("{path}={text}"));
             }
         }
-        for set in more {
+        for set in more.iter().chain(self.mutated.iter().flat_map(|mutation| &mutation.set)) {
             document.set(set.as_str());
         }
         let about = || format!("run `{}`, row {}, profile {}", sim.name, row.name, name(profile));
@@ -280,6 +297,11 @@ impl Experiment {
         Ok((document, point.scenario, provenance))
     }
 
+    /// Whether a variant is the other set-up of something undecided.
+    pub(crate) fn is_undecided(&self, variant: usize) -> bool {
+        self.undecided.iter().any(|one| one.variant == variant)
+    }
+
     /// Whether the TFRC flows of a scenario as published run the paper's revision.
     pub(crate) fn check_revision(
         &self,
@@ -288,13 +310,8 @@ impl Experiment {
         scenario: &Scenario,
     ) -> Result<(), ExperimentError> {
         let Some(other) = self.paper.other_revision(scenario) else { return Ok(()) };
-        Err(ExperimentError::Revision {
-            file: format!("{}: {}", self.file.name, sim.scenario_name),
-            flow: other.flow,
-            found: other.found.name(),
-            wanted: other.wanted.name(),
-            about: format!("run `{}`, row {row}", sim.name),
-        })
+        let file = format!("{}: {}", self.file.name, sim.scenario_name);
+        Err(other.in_file(file, &format!("run `{}`, row {row}", sim.name)))
     }
 
     /// Whether every name in the formulas of a simulation's cells is in its scenario.
@@ -334,9 +351,9 @@ pub(super) fn at(file: &Source, place: &Range<usize>, wrong: Wrong) -> Experimen
 }
 
 /// What all parts are checked against.
-struct Reading<'a> {
-    file: &'a Source,
-    raw: &'a raw::Experiment,
+pub(super) struct Reading<'a> {
+    pub(super) file: &'a Source,
+    pub(super) raw: &'a raw::Experiment,
     published: &'a Table,
     directory: &'a Path,
 }
@@ -401,7 +418,29 @@ impl Reading<'_> {
         Ok(sims)
     }
 
-    fn computed(&self, sims: &[Sim]) -> Result<Option<Computed>, ExperimentError> {
+    /// Whether the code takes what is set for it, and runs the paper's revision.
+    fn settings(&self, computed: &Computed, paper: &Paper) -> Result<(), ExperimentError> {
+        let profiles = [&self.raw.profile.as_published, &self.raw.profile.rfc].map(|table| &table.set);
+        let variants = self.raw.variant.iter().map(|variant| &variant.set);
+        let mutations = self.raw.mutation.iter().map(|mutation| mutation.set.get_ref());
+        for set in profiles.into_iter().chain([&self.raw.quick.set]).chain(variants).chain(mutations) {
+            if let Some((wrong, why)) = set.iter().find_map(|one| Some((one, computed.check(one).err()?))) {
+                let start = self.file.text.find(wrong.as_str()).unwrap_or_default();
+                let place = start..(start + wrong.len()).min(self.file.text.len());
+                return Err(self.file.invalid(place, why, "the code cannot take this", ""));
+            }
+        }
+        let Some(text) = computed.scenario() else { return Ok(()) };
+        let mut document = Document::new("scenario.toml", text);
+        self.raw.profile.as_published.set.iter().for_each(|set| document.set(set.as_str()));
+        let points = document.plan().map(|plan| plan.points).unwrap_or_default();
+        match points.iter().find_map(|point| paper.other_revision(&point.scenario)) {
+            None => Ok(()),
+            Some(other) => Err(other.in_file(format!("{}: scenario.toml", self.file.name), computed.name)),
+        }
+    }
+
+    fn computed(&self, sims: &[Sim]) -> Result<Option<&'static Computed>, ExperimentError> {
         match (&self.raw.code, sims.is_empty()) {
             (None, false) => Ok(None),
             (None, true) => Err(self.file.invalid(
@@ -417,9 +456,9 @@ impl Reading<'_> {
                 "computed values need no simulation",
             )),
             (Some(code), true) => {
-                let known: Vec<&str> = computed::ALL.iter().map(|(name, _)| *name).collect();
-                let found = computed::ALL.iter().find(|(name, _)| name == code.get_ref());
-                found.map(|(_, function)| Some(*function)).ok_or_else(|| {
+                let known: Vec<&str> = computed::ALL.iter().map(|one| one.name).collect();
+                let found = computed::ALL.iter().find(|one| one.name == code.get_ref());
+                found.map(Some).ok_or_else(|| {
                     let message = format!("there is no code `{}`", code.get_ref());
                     self.file.invalid(code.span(), message, "here", hint(code.get_ref(), &known))
                 })
@@ -613,7 +652,10 @@ impl Reading<'_> {
     }
 
     /// Names of rows, all of which are there.
-    fn rows(&self, names: Option<&[Spanned<String>]>) -> Result<Option<Vec<String>>, ExperimentError> {
+    pub(super) fn rows(
+        &self,
+        names: Option<&[Spanned<String>]>,
+    ) -> Result<Option<Vec<String>>, ExperimentError> {
         let Some(names) = names else { return Ok(None) };
         let known: Vec<&str> = self.published.rows.iter().map(|row| row.name.as_str()).collect();
         if let Some(unknown) = names.iter().find(|name| !known.contains(&name.get_ref().as_str())) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::results::{CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, Results};
+use super::results::{CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, Results, Side};
 use super::verdict::Verdict;
 
 /// All experiments, one after another, then a line for each and the tallies.
@@ -44,6 +44,23 @@ fn tallies(experiments: &[ExperimentResult]) -> String {
         against("ns-2", |e| e.verdict_ns2),
         words.join(", ")
     )
+}
+
+/// The undecided parts in one set-up.
+pub(crate) fn side(side: &Side) -> String {
+    let mut parts = Vec::new();
+    if side.cells.total() > 0 {
+        parts.push(format!("{} of {} cells", side.cells.agree, side.cells.total()));
+    }
+    for claim in &side.claims {
+        let holds = match claim.holds {
+            Some(true) => "holds",
+            Some(false) => "fails",
+            None => "cannot be told",
+        };
+        parts.push(format!("\"{}\" {holds} ({})", claim.text, number(claim.value)));
+    }
+    format!("{} with the print, {}", word(side.verdict), parts.join(", "))
 }
 
 /// The word for a comparison; `-` for none.
@@ -95,6 +112,16 @@ pub fn one(e: &ExperimentResult) -> String {
     for claim in &e.claims {
         text.push('\n');
         text += &self::claim(claim);
+    }
+    for one in &e.undecided {
+        let _ = writeln!(
+            text,
+            "\nundecided: {}\n  as published: {}\n  {}: {}",
+            one.text,
+            side(&one.as_published),
+            one.variant,
+            side(&one.otherwise)
+        );
     }
     for variant in &e.variants {
         let _ = writeln!(text, "\nvariant {} ({}), {} runs", variant.name, variant.about, variant.runs);

@@ -7,11 +7,13 @@ use super::expression::{Given, Scope};
 use super::file::{Cell, Claim, Experiment};
 use super::raw::{Against, Profile};
 use super::results::{
-    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Tally, VariantCell,
-    VariantResult, is_informative,
+    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Tally,
+    UndecidedResult, VariantCell, VariantResult, is_informative,
 };
+use super::undecided;
 use super::verdict::{
-    Band, CellVerdict, Comparison, FEWEST_RUNS, Reference, Support, Verdict, compare, width_over_band,
+    Band, CellVerdict, Comparison, FEWEST_RUNS, Reference, Support, Verdict, compare, is_vague,
+    width_over_band,
 };
 use crate::batch::{Estimate, estimate};
 
@@ -54,12 +56,22 @@ const ENOUGH: f64 = 0.9;
 /// All that can be said of an experiment.
 pub(crate) fn judge(experiment: &Experiment, measured: &Measured, runs: u32) -> ExperimentResult {
     let cells = cells(experiment, measured);
-    let claims: Vec<ClaimResult> =
-        experiment.claims.iter().map(|claim| of_claim(experiment, measured, claim)).collect();
+    let none = Samples::new();
+    let of_claim = |claim: &Claim| {
+        claim_result(experiment, measured.profiles.get(&claim.profile).unwrap_or(&none), claim)
+    };
+    let claims: Vec<ClaimResult> = experiment.claims.iter().map(of_claim).collect();
     let tally = tally(&cells, &claims);
     let fixed = experiment.computed.is_some() || experiment.deterministic;
     let support = if fixed || runs as usize >= FEWEST_RUNS { Seeds::Enough } else { Seeds::TooFew };
     let verdicts = verdicts(&tally, support);
+    let undecided = undecided::judge(experiment, measured);
+    let verdict = match undecided.iter().any(UndecidedResult::is_earned) {
+        true if rest(experiment, &cells, &claims, support) != ExperimentVerdict::Disagrees => {
+            ExperimentVerdict::Undecidable
+        }
+        _ => verdicts.both,
+    };
     ExperimentResult {
         id: experiment.id.clone(),
         title: experiment.title.clone(),
@@ -70,13 +82,30 @@ pub(crate) fn judge(experiment: &Experiment, measured: &Measured, runs: u32) -> 
         packet_hops: measured.packet_hops,
         verdict_print: verdicts.print,
         verdict_ns2: verdicts.ns2,
-        verdict: verdicts.both,
+        verdict,
         reason: reason(&tally, support),
         tally,
         cells,
         claims,
         variants: variants(experiment, measured),
+        undecided,
     }
+}
+
+/// The verdict of what is not undecided.
+fn rest(
+    experiment: &Experiment,
+    cells: &[CellResult],
+    claims: &[ClaimResult],
+    seeds: Seeds,
+) -> ExperimentVerdict {
+    let parts = &experiment.undecided;
+    let is_open = |cell: &&CellResult| parts.iter().any(|part| part.has_cell(experiment, cell));
+    let cells: Vec<CellResult> = cells.iter().filter(|cell| !is_open(cell)).cloned().collect();
+    let is_open = |number: usize| parts.iter().any(|part| part.claims.contains(&number));
+    let claims = claims.iter().enumerate().filter(|(number, _)| !is_open(*number));
+    let claims: Vec<ClaimResult> = claims.map(|(_, claim)| claim.clone()).collect();
+    verdicts(&tally(&cells, &claims), seeds).both
 }
 
 /// An experiment that was not run, or not to its end.
@@ -97,6 +126,7 @@ pub(crate) fn not_run(experiment: &Experiment, reason: &str) -> ExperimentResult
         cells: Vec::new(),
         claims: Vec::new(),
         variants: Vec::new(),
+        undecided: Vec::new(),
     }
 }
 
@@ -140,7 +170,7 @@ fn verdicts(tally: &Tally, seeds: Seeds) -> Verdicts {
 
 /// The verdict against one reference: nine tenths of the cells must agree and all of its claims hold. `None` if there
 /// is neither a cell nor a claim.
-fn of_counts(cells: Count, claims: Claims) -> Option<Verdict> {
+pub(super) fn of_counts(cells: Count, claims: Claims) -> Option<Verdict> {
     let counted = cells.total();
     let share = |part: usize| part as f64 / counted as f64;
     if counted == 0 && claims.of == 0 {
@@ -226,7 +256,7 @@ fn cells(experiment: &Experiment, measured: &Measured) -> Vec<CellResult> {
         .iter()
         .map(|((row, column), sample)| {
             let rfc = rfc.get(&(*row, *column)).map(|sample| estimate(&sample.values));
-            one(experiment, *row, &experiment.cells[*column], sample, rfc.and_then(|e| e.mean))
+            cell_result(experiment, *row, &experiment.cells[*column], sample, rfc.and_then(|e| e.mean))
         })
         .collect()
 }
@@ -303,7 +333,14 @@ pub(crate) fn is_precise(
     widths.fold(0.0, f64::max) * part <= 1.0
 }
 
-fn one(experiment: &Experiment, row: usize, cell: &Cell, sample: &Sample, rfc: Option<f64>) -> CellResult {
+/// A cell with its verdicts.
+pub(super) fn cell_result(
+    experiment: &Experiment,
+    row: usize,
+    cell: &Cell,
+    sample: &Sample,
+    rfc: Option<f64>,
+) -> CellResult {
     let row = experiment.published.rows[row].name.as_str();
     let published = experiment.published.get(row, &cell.column).map(|printed| printed.value);
     let ns2_value = ns2_mean(experiment, row, &cell.column);
@@ -325,7 +362,11 @@ fn one(experiment: &Experiment, row: usize, cell: &Cell, sample: &Sample, rfc: O
     let [verdict_print, verdict_ns2] = [of_print, of_ns2].map(|one| one.map(|c| c.verdict));
     let verdict = CellVerdict::of(verdict_print, verdict_ns2);
     if verdict == Some(CellVerdict::Undetermined) {
-        note = Some(why_open(sample, support, mean, print, ns2));
+        let open = |reference: Option<Reference>, verdict| {
+            reference.filter(|_| verdict == Some(Verdict::Undetermined))
+        };
+        let open = open(print, verdict_print).or(open(ns2, verdict_ns2));
+        note = Some(why_open(sample, support, cell.band, open));
     }
     let (reference, over) = match (print.is_some() || ns2.is_none(), published) {
         (true, Some(printed)) => (Some(printed), Over::Print),
@@ -353,35 +394,19 @@ fn one(experiment: &Experiment, row: usize, cell: &Cell, sample: &Sample, rfc: O
     }
 }
 
-/// Why a cell is undetermined.
-fn why_open(
-    sample: &Sample,
-    support: Support,
-    mean: Option<f64>,
-    print: Option<Reference>,
-    ns2: Option<Reference>,
-) -> String {
-    match (support, ns2) {
-        _ if mean.is_none() => "no run has a value".to_owned(),
-        (Support::Runs { of, .. }, _) if of < FEWEST_RUNS => format!("fewer than {FEWEST_RUNS} seeds"),
-        (Support::Runs { with, of }, _) if with < of => format!("{} runs have no value", of - with),
-        (_, Some(Reference::Ns2 { ci95: None, .. })) if print.is_none() => {
-            "ns-2's value has no interval".to_owned()
-        }
-        (_, Some(Reference::Ns2 { mean, ci95: Some(ci95) }))
-            if print.is_none() && ci95 > 0.1 * mean.abs() =>
-        {
-            "ns-2's own interval is too wide".to_owned()
-        }
-        _ => match sample.cap {
-            None => "the interval crosses the edge of the band".to_owned(),
-            Some(Cap::Seeds) => {
-                format!("the interval crosses the edge of the band at the cap of {} seeds", sample.runs)
-            }
-            Some(Cap::Hops) => format!(
-                "the interval crosses the edge of the band at {} seeds, the cap on packet hops",
-                sample.runs
-            ),
+/// Why the comparison with a reference is undetermined.
+fn why_open(sample: &Sample, support: Support, band: Band, open: Option<Reference>) -> String {
+    let edge = "the interval crosses the edge of the band";
+    match support {
+        _ if sample.values.is_empty() => "no run has a value".to_owned(),
+        Support::Runs { of, .. } if of < FEWEST_RUNS => format!("fewer than {FEWEST_RUNS} seeds"),
+        Support::Runs { with, of } if with < of => format!("{} runs have no value", of - with),
+        _ => match (open, sample.cap) {
+            (Some(Reference::Ns2 { ci95: None, .. }), _) => "ns-2's value has no interval".to_owned(),
+            (Some(reference), _) if is_vague(reference, band) => "ns-2's own interval is too wide".to_owned(),
+            (_, None) => edge.to_owned(),
+            (_, Some(Cap::Seeds)) => format!("{edge} at the cap of {} seeds", sample.runs),
+            (_, Some(Cap::Hops)) => format!("{edge} at {} seeds, the cap on packet hops", sample.runs),
         },
     }
 }
@@ -416,9 +441,8 @@ impl Scope for Beside {
     }
 }
 
-fn of_claim(experiment: &Experiment, measured: &Measured, claim: &Claim) -> ClaimResult {
-    let none = Samples::new();
-    let samples = measured.profiles.get(&claim.profile).unwrap_or(&none);
+/// A claim on these samples, on the published table and on ns-2's.
+pub(super) fn claim_result(experiment: &Experiment, samples: &Samples, claim: &Claim) -> ClaimResult {
     let here = of_samples(experiment, samples);
     // What the names in it stand for was checked when it was read.
     let value = |values: &Values<'_>| claim.value.value(values).ok().flatten();

@@ -13,6 +13,7 @@ mod formulas;
 pub mod human;
 mod judge;
 pub mod library;
+mod mutation;
 mod paper;
 mod publish;
 mod raw;
@@ -20,16 +21,18 @@ mod results;
 mod runner;
 mod table;
 mod theta;
+mod undecided;
 mod verdict;
 
 pub use cache::Cache;
 pub use error::{ExperimentError, InvalidExperiment};
 pub use file::Experiment;
+pub use mutation::{Mutants, MutatedExperiment, MutationResult, MutationResults, Outcome};
 pub use publish::Publication;
 pub use raw::{Profile, World};
 pub use results::{
-    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Results, Tally,
-    VariantCell, VariantResult,
+    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Results, Side,
+    SideClaim, Tally, UndecidedResult, VariantCell, VariantResult,
 };
 pub use runner::{Hooks, Prepared, Wanted};
 pub use verdict::{Band, CellVerdict, FEWEST_RUNS, Verdict};

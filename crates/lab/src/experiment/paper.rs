@@ -135,6 +135,19 @@ pub(crate) struct OtherRevision {
     pub(crate) wanted: Revision,
 }
 
+impl OtherRevision {
+    /// The error, with the file of the scenario and the point.
+    pub(crate) fn in_file(self, file: String, about: &str) -> ExperimentError {
+        ExperimentError::Revision {
+            file,
+            flow: self.flow,
+            found: self.found.name(),
+            wanted: self.wanted.name(),
+            about: about.to_owned(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

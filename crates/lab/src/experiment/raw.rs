@@ -37,6 +37,10 @@ pub(crate) struct Experiment {
     pub(crate) claim: Vec<Claim>,
     #[serde(default)]
     pub(crate) variant: Vec<Variant>,
+    #[serde(default)]
+    pub(crate) undecided: Vec<Undecided>,
+    #[serde(default)]
+    pub(crate) mutation: Vec<Mutation>,
 }
 
 /// Where an experiment happens.
@@ -164,4 +168,25 @@ pub(crate) struct Variant {
     pub(crate) runs: Option<u32>,
     #[serde(default)]
     pub(crate) profile: Profile,
+}
+
+/// What two set-ups that fit the source decide differently.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Undecided {
+    pub(crate) text: String,
+    pub(crate) variant: Spanned<String>,
+    #[serde(default)]
+    pub(crate) claims: Vec<Spanned<String>>,
+    pub(crate) columns: Option<Vec<Spanned<String>>>,
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
+}
+
+/// The algorithm broken on purpose.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mutation {
+    pub(crate) name: Spanned<String>,
+    pub(crate) set: Spanned<Vec<String>>,
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
 }

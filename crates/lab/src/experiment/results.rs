@@ -49,6 +49,9 @@ pub struct ExperimentResult {
     pub claims: Vec<ClaimResult>,
     /// The same with other settings.
     pub variants: Vec<VariantResult>,
+    /// What is undecided between the set-up as published and a variant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<UndecidedResult>,
 }
 
 /// What came of an experiment.
@@ -293,7 +296,60 @@ pub struct VariantCell {
     pub ratio_over: Option<Over>,
 }
 
+/// Parts of an experiment in two set-ups that fit every sentence of the source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UndecidedResult {
+    /// Why both fit.
+    pub text: String,
+    /// The name of the other set-up.
+    pub variant: String,
+    /// The parts in the set-up as published.
+    pub as_published: Side,
+    /// The parts in the other.
+    pub otherwise: Side,
+}
+
+impl UndecidedResult {
+    /// Whether the set-ups fall on different sides of the print, so that the word is earned.
+    #[must_use]
+    pub fn is_earned(&self) -> bool {
+        matches!(
+            (self.as_published.verdict, self.otherwise.verdict),
+            (Some(Verdict::Agrees), Some(Verdict::Disagrees))
+                | (Some(Verdict::Disagrees), Some(Verdict::Agrees))
+        )
+    }
+}
+
+/// Parts of an experiment in one set-up, against the print.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// The verdict of the parts; `None` if none is printed.
+    pub verdict: Option<Verdict>,
+    /// The informative cells.
+    pub cells: Count,
+    /// The claims.
+    pub claims: Vec<SideClaim>,
+}
+
+/// A claim in one set-up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SideClaim {
+    /// What is claimed.
+    pub text: String,
+    /// What its formula gives.
+    pub value: Option<f64>,
+    /// Whether it holds.
+    pub holds: Option<bool>,
+}
+
 impl ExperimentResult {
+    /// The undecided parts that are none: both set-ups fall on the same side of the print, or one is open.
+    #[must_use]
+    pub fn unearned(&self) -> Vec<&UndecidedResult> {
+        self.undecided.iter().filter(|one| !one.is_earned()).collect()
+    }
+
     /// The informative cell that is farthest from its reference, in widths of its band.
     #[must_use]
     pub fn worst(&self) -> Option<&CellResult> {

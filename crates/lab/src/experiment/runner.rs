@@ -125,13 +125,18 @@ impl<'a> Prepared<'a> {
             if experiment.computed.is_some() || experiment.world == World::Emu {
                 continue;
             }
-            for profile in [Profile::AsPublished, Profile::Rfc] {
+            for &profile in experiment.run_profiles {
                 let runs = prepared.runs(experiment, experiment.runs_of(profile));
                 prepared.add(index, Part::Profile(profile), runs)?;
             }
             if !wanted.quick {
                 for (number, variant) in experiment.variants.iter().enumerate() {
-                    prepared.add(index, Part::Variant(number), variant.runs)?;
+                    // The other set-up of what is undecided takes as many seeds as the first.
+                    let runs = match experiment.is_undecided(number) {
+                        true => experiment.runs_of(Profile::AsPublished),
+                        false => variant.runs,
+                    };
+                    prepared.add(index, Part::Variant(number), runs)?;
                 }
             }
         }
@@ -209,6 +214,7 @@ impl<'a> Prepared<'a> {
                 };
                 let rule = match part {
                     Part::Profile(Profile::AsPublished) if !self.wanted.quick => experiment.rule,
+                    Part::Variant(number) if experiment.is_undecided(number) => experiment.rule,
                     _ => None,
                 };
                 self.points.push(Point {
@@ -241,6 +247,10 @@ impl<'a> Prepared<'a> {
         if let (true, Some(quick)) = (self.wanted.quick, &experiment.quick.rows)
             && !quick.iter().any(|one| one.get_ref() == row)
         {
+            return false;
+        }
+        let mutated = experiment.mutated.as_ref().and_then(|mutation| mutation.rows.as_ref());
+        if mutated.is_some_and(|rows| !rows.iter().any(|one| one == row)) {
             return false;
         }
         if let Some(rows) = &cell.rows {
@@ -489,40 +499,60 @@ impl<'a> Prepared<'a> {
     fn compute(
         &self,
         experiment: &Experiment,
-        code: super::computed::Computed,
+        code: &super::computed::Computed,
         fewest: u32,
         measured: &mut Measured,
     ) {
-        let rfc = self.computed(experiment, code, Profile::Rfc, fewest).0;
-        measured.profiles.insert(Profile::Rfc, rfc);
-        let rule = experiment.rule.filter(|_| !self.wanted.quick);
+        let of =
+            |profile| experiment.profiles.get(&profile).map(|table| table.set.clone()).unwrap_or_default();
+        let as_published = of(Profile::AsPublished);
+        if experiment.run_profiles.contains(&Profile::Rfc) {
+            let (rfc, _) = self.computed(experiment, code, Profile::Rfc, &of(Profile::Rfc), fewest);
+            measured.profiles.insert(Profile::Rfc, rfc);
+        }
+        let (samples, hops) = self.compute_by_rule(experiment, code, &as_published, fewest);
+        measured.profiles.insert(Profile::AsPublished, samples);
+        measured.packet_hops = hops;
+        for (number, samples) in measured.variants.iter_mut().enumerate() {
+            let variant = &experiment.variants[number];
+            let set: Vec<String> =
+                of(variant.profile).into_iter().chain(variant.set.iter().cloned()).collect();
+            *samples = match experiment.is_undecided(number) {
+                true => self.compute_by_rule(experiment, code, &set, fewest).0,
+                false => self.computed(experiment, code, variant.profile, &set, variant.runs).0,
+            };
+        }
+    }
+
+    /// The values as published and the packet hops, with the seeds that the rule asks for.
+    fn compute_by_rule(
+        &self,
+        experiment: &Experiment,
+        code: &super::computed::Computed,
+        set: &[String],
+        fewest: u32,
+    ) -> (Samples, u64) {
         let mut seeds = fewest;
         loop {
-            let (mut samples, hops) = self.computed(experiment, code, Profile::AsPublished, seeds);
-            measured.packet_hops = hops;
-            let is_wide = |rule: SeedRule| {
+            let (mut samples, hops) = self.computed(experiment, code, Profile::AsPublished, set, seeds);
+            let is_wide = |rule: &SeedRule| {
                 samples.iter().any(|((row, column), sample)| {
                     !is_precise(experiment, *row, &experiment.cells[*column], sample, rule.part)
                 })
             };
-            let Some(rule) = rule.filter(|rule| is_wide(*rule)) else {
-                measured.profiles.insert(Profile::AsPublished, samples);
-                return;
-            };
-            let next = rule.after(seeds);
-            let cap = match next {
+            let rule = experiment.rule.filter(|_| !self.wanted.quick).filter(is_wide);
+            let Some(rule) = rule else { return (samples, hops) };
+            let grown = |next: u32| hops as f64 * f64::from(next) / f64::from(seeds);
+            let cap = match rule.after(seeds) {
                 None => Cap::Seeds,
-                Some(next) if hops as f64 * f64::from(next) / f64::from(seeds) > rule.hops as f64 => {
-                    Cap::Hops
-                }
+                Some(next) if grown(next) > rule.hops as f64 => Cap::Hops,
                 Some(next) => {
                     seeds = next;
                     continue;
                 }
             };
             samples.values_mut().for_each(|sample| sample.cap = Some(cap));
-            measured.profiles.insert(Profile::AsPublished, samples);
-            return;
+            return (samples, hops);
         }
     }
 
@@ -530,19 +560,24 @@ impl<'a> Prepared<'a> {
     fn computed(
         &self,
         experiment: &Experiment,
-        code: super::computed::Computed,
+        code: &super::computed::Computed,
         profile: Profile,
+        set: &[String],
         runs: u32,
     ) -> (Samples, u64) {
         let rows = &experiment.published.rows;
+        let mutated = experiment.mutated.iter().flat_map(|mutation| &mutation.set);
+        let quick = experiment.quick.set.iter().filter(|_| self.wanted.quick);
+        let set: Vec<String> = set.iter().chain(quick).chain(mutated).cloned().collect();
         let context = Context {
             profile,
             rows: rows.iter().map(|row| (row.name.as_str(), row.keys.as_slice())).collect(),
             columns: experiment.cells.iter().map(|cell| cell.column.as_str()).collect(),
+            set: &set,
             seeds: (1..=runs).map(|run| seed_of(1, run)).collect(),
             packet_hops: std::cell::Cell::new(0),
         };
-        let values = code(&context);
+        let values = (code.values)(&context);
         let mut samples = Samples::new();
         for (number, row) in rows.iter().enumerate() {
             for (column, cell) in experiment.cells.iter().enumerate() {
@@ -566,6 +601,6 @@ fn given(mut values: Vec<Option<f64>>) -> Option<Given> {
 }
 
 fn empty(experiment: &Experiment, quick: bool) -> Measured {
-    let variants = if quick || experiment.computed.is_some() { 0 } else { experiment.variants.len() };
+    let variants = if quick { 0 } else { experiment.variants.len() };
     Measured { variants: vec![Samples::new(); variants], ..Measured::default() }
 }

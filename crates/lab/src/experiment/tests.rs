@@ -396,6 +396,127 @@ fn a_paper_fixes_seeds_and_revision() {
     Prepared::new(&experiments, wanted()).expect("the rfc profile is free");
 }
 
+/// A claim between 800 and 1000 kbit/s that the slow variant is outside of.
+const UNDECIDED: &str = "[[claim]]\ntext = 'fast'\nvalue = \"cell('1%','kbps')\"\nbetween = [500, 3000]\n\
+    [[undecided]]\ntext = 'The source names no rate.'\nvariant = 'slow'\nclaims = ['fast']\n";
+
+#[test]
+fn two_set_ups_on_different_sides_are_undecidable() {
+    let published = "loss,kbps\n1%,1000\n5%,\n";
+    let of = |more: &str| {
+        let text = format!("{EXPERIMENT}{more}");
+        let dir = directory(&text, SCENARIO, published);
+        run(dir.path(), wanted(), None).0.experiments.remove(0)
+    };
+    let plain = of("");
+    assert!(plain.undecided.is_empty() && plain.variants[0].cells[0].ci95.is_some());
+    let result = of(UNDECIDED);
+    let part = &result.undecided[0];
+    assert!(part.is_earned(), "{part:?}");
+    assert_eq!(part.as_published.verdict, Some(Verdict::Agrees));
+    assert_eq!(part.otherwise.verdict, Some(Verdict::Disagrees));
+    assert_eq!(part.otherwise.claims[0].holds, Some(false));
+    assert!(part.otherwise.claims[0].value.is_some_and(|kbps| kbps < 200.0));
+    assert!(result.unearned().is_empty());
+    // What is not undecided may disagree all the same, and then the experiment does.
+    let expected = match plain.verdict {
+        ExperimentVerdict::Disagrees => ExperimentVerdict::Disagrees,
+        _ => ExperimentVerdict::Undecidable,
+    };
+    assert_eq!(result.verdict, expected);
+    // Both set-ups hold: the word is not earned.
+    let wide = of(&UNDECIDED.replace("[500, 3000]", "[1, 3000]"));
+    assert_eq!((wide.unearned().len(), wide.verdict), (1, plain.verdict));
+}
+
+#[test]
+fn undecided_parts_are_taken_out_before_the_rest_is_judged() {
+    let published = "loss,kbps\n1%,900\n5%,300\n";
+    let text = format!(
+        "{EXPERIMENT}[[undecided]]\ntext = 'T'\nvariant = 'slow'\ncolumns = ['kbps']\nrows = ['1%']\n"
+    );
+    let dir = directory(&text, SCENARIO, published);
+    let experiments = load(dir.path()).expect("right");
+    let of = |first: f64, second: f64, other: f64| {
+        let sample = |mean: f64| Sample {
+            values: (0..10).map(|i| mean + f64::from(i % 2) * 1e-6).collect(),
+            runs: 10,
+            fixed: false,
+            cap: None,
+        };
+        let mut measured = Measured::default();
+        measured.profiles.insert(
+            Profile::AsPublished,
+            [((0, 0), sample(first)), ((1, 0), sample(second))].into_iter().collect(),
+        );
+        measured.variants.push([((0, 0), sample(other))].into_iter().collect());
+        judge(&experiments[0], &measured, 10)
+    };
+    let verdict = |first, second, other| of(first, second, other).verdict;
+    assert_eq!(verdict(900.0, 300.0, 100.0), ExperimentVerdict::Undecidable);
+    assert_eq!(verdict(2000.0, 300.0, 900.0), ExperimentVerdict::Undecidable);
+    assert_eq!(verdict(900.0, 300.0, 880.0), ExperimentVerdict::AgreesWithPrint);
+    assert_eq!(verdict(2000.0, 30.0, 900.0), ExperimentVerdict::Disagrees, "the other row disagrees");
+    assert_eq!(of(900.0, 300.0, 100.0).verdict_print, Some(Verdict::Agrees));
+    let json = serde_json::json!(of(900.0, 300.0, 100.0));
+    assert_eq!(json["verdict"], "undecidable");
+    assert_eq!(json["undecided"][0]["otherwise"]["cells"]["disagree"], 1);
+}
+
+#[test]
+fn mutations_turn_an_experiment_red() {
+    let text = format!(
+        "must_agree = true\n{EXPERIMENT}[[mutation]]\nname = 'slow line'\nset = ['link.path.rate=20kbit/s']\nrows = ['1%']\n\
+         [[mutation]]\nname = 'none'\nset = ['link.path.rate=2Mbit/s']\n"
+    );
+    let dir = directory(&text, SCENARIO, "loss,kbps\n1%,900\n5%,300\n");
+    let experiments = load(dir.path()).expect("right");
+    let mutants = Mutants::of(&experiments);
+    assert_eq!(mutants.experiments().len(), 3);
+    let prepared = Prepared::new(mutants.experiments(), wanted()).expect("right");
+    // Ten seeds in two rows, in one, in two; neither variants nor the rfc profile.
+    assert_eq!(prepared.total(), 50);
+    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false };
+    let results = mutants.results(prepared.run(None, &hooks).expect("runs"));
+    let [one] = results.experiments.as_slice() else { panic!("one experiment") };
+    assert_eq!(one.mutations[0].outcome.verdict, ExperimentVerdict::Disagrees);
+    assert_eq!(one.mutations[1].outcome, one.unchanged, "a change that changes nothing");
+    assert_eq!(results.blind().is_empty(), one.unchanged.verdict.is_agreement());
+    let page = results.markdown();
+    assert!(page.contains("| p/x * |  |  | "), "{page}");
+    assert!(
+        page.contains("|  | slow line | `link.path.rate=20kbit/s` | disagrees | - | disagrees |"),
+        "{page}"
+    );
+}
+
+#[test]
+fn code_takes_settings_or_says_why_not() {
+    let coded = |more: &str| {
+        format!(
+            "title = 'T'\nsource = 'S'\nkeys = {{ p = [] }}\ncode = 'rfc4828::table_01'\n{more}\n\
+             [[cells]]\ncolumn = 'tcp_1460B'\n"
+        )
+    };
+    let of = |more: &str| {
+        let dir = directory(&coded(more), SCENARIO, "p,tcp_1460B\n0.01,168.61\n");
+        load(dir.path()).map(|_| run(dir.path(), wanted(), None).0.experiments.remove(0))
+    };
+    assert_eq!(of("").expect("right").verdict, ExperimentVerdict::AgreesWithPrint);
+    let broken = of("[profile.as-published]\nset = ['equation.root=0.9']").expect("a constant");
+    assert_eq!(broken.verdict, ExperimentVerdict::Disagrees);
+    let told = |more: &str| of(more).expect_err("refused").to_string();
+    assert!(told("[profile.as-published]\nset = ['flow.x.rate=1']").contains("has no `flow.x.rate`"));
+    assert!(told("[profile.as-published]\nset = ['header=many']").contains("`header` takes a number"));
+    let none = coded("[profile.rfc]\nset = ['x=1']").replace("rfc4828::table_01", "rhee_xu::figure_13");
+    let dir = directory(&none, SCENARIO, "p,tcp_1460B\n0.01,168.61\n");
+    assert!(load(dir.path()).expect_err("refused").to_string().contains("nothing can be set"));
+    let scenario = coded("[profile.as-published]\nset = ['flow.nobody.count=2']")
+        .replace("rfc4828::table_01", "sigcomm2000::fig_28");
+    let dir = directory(&scenario, SCENARIO, "p,tcp_1460B\n0.01,168.61\n");
+    assert!(load(dir.path()).expect_err("refused").to_string().contains("nobody"));
+}
+
 #[test]
 fn mistakes_are_shown_at_their_place() {
     let told = |experiment: &str, published: &str| {

@@ -149,7 +149,7 @@ pub(crate) fn compare(
         Support::Deterministic => false,
         Support::Runs { with, of } => with < FEWEST_RUNS || with < of,
     };
-    let verdict = if few || is_vague(reference, low, high) {
+    let verdict = if few || is_vague(reference, band) {
         Verdict::Undetermined
     } else {
         let (from, to) = interval(measured, support, low);
@@ -170,7 +170,7 @@ pub(crate) fn compare(
 pub(crate) fn width_over_band(values: &[f64], reference: Reference, band: Band) -> Option<f64> {
     let (low, high) = edges(reference, band);
     let measured = estimate(values);
-    let (Some(_), Some(_), false) = (measured.mean, measured.ci95, is_vague(reference, low, high)) else {
+    let (Some(_), Some(_), false) = (measured.mean, measured.ci95, is_vague(reference, band)) else {
         return None;
     };
     let many = Support::Runs { with: values.len(), of: values.len() };
@@ -211,7 +211,8 @@ fn edges(reference: Reference, band: Band) -> (f64, f64) {
 }
 
 /// Whether ns-2's mean is known less well than the band is wide, or without an interval: nothing can be said by it.
-fn is_vague(reference: Reference, low: f64, high: f64) -> bool {
+pub(crate) fn is_vague(reference: Reference, band: Band) -> bool {
+    let (low, high) = edges(reference, band);
     match reference {
         Reference::Published { .. } => false,
         Reference::Ns2 { ci95: None, .. } => true,

@@ -7,7 +7,7 @@ use tfrc::Equation;
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, Probability};
 
-use super::{Context, Values};
+use super::{Context, Settings, Values};
 use crate::experiment::raw::Profile;
 use crate::experiment::table::number;
 use crate::record::Interval;
@@ -19,6 +19,11 @@ macro_rules! scenario {
         include_str!(concat!("../../../../../experiments/sigcomm2000/", $name, "/scenario.toml"))
     };
 }
+
+pub(super) const FIG_18: Settings = Settings::Scenario(scenario!("fig-18"));
+pub(super) const FIG_22: Settings = Settings::Scenario(scenario!("fig-22"));
+pub(super) const FIG_23: Settings = Settings::Scenario(scenario!("fig-23"));
+pub(super) const FIG_28: Settings = Settings::Scenario(scenario!("fig-28"));
 
 /// What one flow did, in stretches of equal length.
 struct Course(Vec<Interval>);
@@ -39,7 +44,7 @@ fn courses(
     every: Duration,
 ) -> BTreeMap<String, Course> {
     let mut document = Document::new("scenario.toml", text);
-    set.iter().for_each(|assignment| document.set(assignment.clone()));
+    set.iter().chain(context.set).for_each(|assignment| document.set(assignment.clone()));
     let mut courses: BTreeMap<String, Course> = BTreeMap::new();
     let Some(mut point) = document.plan().ok().and_then(|plan| plan.points.into_iter().next()) else {
         return courses;

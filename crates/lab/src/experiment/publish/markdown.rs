@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Publication, prose};
-use crate::experiment::human::{number, ratio, word};
+use crate::experiment::human::{self, number, ratio, word};
 use crate::experiment::results::{CellResult, Count, ExperimentResult, ExperimentVerdict};
 use crate::experiment::verdict::Verdict;
 
@@ -40,9 +40,29 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
         }
         text += "| experiment | | print | ns-2 | verdict | with print | with ns-2 | ratio | worst | claims | seeds | 10⁶ hops |\n\
                  | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
-        for number in numbers {
-            text += &line(&publication.results.experiments[number]);
+        for number in &numbers {
+            text += &line(&publication.results.experiments[*number]);
         }
+        for number in numbers {
+            text += &undecided(&publication.results.experiments[number]);
+        }
+    }
+    text
+}
+
+/// What is undecided in an experiment, in both set-ups.
+fn undecided(e: &ExperimentResult) -> String {
+    let mut text = String::new();
+    for one in &e.undecided {
+        let _ = write!(
+            text,
+            "\n*Undecided* in {}: {} As published: {}; `{}`: {}.\n",
+            e.id,
+            plain(&one.text),
+            human::side(&one.as_published),
+            one.variant,
+            human::side(&one.otherwise)
+        );
     }
     text
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Publication, chart, prose};
 use crate::experiment::file::Experiment;
-use crate::experiment::human::{number, ratio, word};
+use crate::experiment::human::{number, ratio, side, word};
 use crate::experiment::results::{
     CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, VariantResult, is_informative,
 };
@@ -109,6 +109,16 @@ fn one(out: &mut String, i: usize, experiment: &Experiment, e: &ExperimentResult
     }
     if !e.claims.is_empty() {
         claims(out, &e.claims);
+    }
+    for one in &e.undecided {
+        let _ = writeln!(
+            out,
+            "<h4>Undecided</h4>\n<p>{} As published: {}; <b>{}</b>: {}.</p>",
+            escape(&one.text),
+            escape(&side(&one.as_published)),
+            escape(&one.variant),
+            escape(&side(&one.otherwise))
+        );
     }
     for variant in &e.variants {
         self::variant(out, variant);
