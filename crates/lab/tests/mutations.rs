@@ -5,22 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Experiments that must agree and whose mutations are still to be written.
-const WAITING: &[&str] = &[
-    "grieco-mascolo/figure-2",
-    "grieco-mascolo/figure-3",
-    "grieco-mascolo/figure-4",
-    "gtfrc/figure-2",
-    "gtfrc/in-profile",
-    "rfc4828/table-07",
-    "rfc4828/table-08",
-    "rfc4828/table-09",
-    "rfc4828/table-10",
-    "sigcomm2000/fig-02",
-    "sigcomm2000/fig-09",
-    "sigcomm2000/fig-10",
-    "sigcomm2000/fig-19",
-    "sigcomm2000/fig-21",
-];
+const WAITING: &[&str] = &[];
 
 /// The ids of all experiments with their files.
 fn experiments() -> Vec<(String, toml::Table)> {

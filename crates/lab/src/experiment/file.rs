@@ -152,7 +152,8 @@ impl Experiment {
         let claims = reading.claims(&cells)?;
         let variants = reading.variants(&sims)?;
         let undecided = reading.undecided(&cells, &claims, &variants)?;
-        let mutations = reading.mutations()?;
+        let names: Vec<&str> = sims.iter().map(|sim| sim.name.as_str()).collect();
+        let mutations = reading.mutations(&names)?;
         let rule = reading.rule(paper)?;
         if let Some(computed) = computed {
             reading.settings(computed, paper)?;
@@ -280,7 +281,8 @@ impl Experiment {
                 document.set(format!("{path}={text}"));
             }
         }
-        for set in more.iter().chain(self.mutated.iter().flat_map(|mutation| &mutation.set)) {
+        let mutation = self.mutated.iter().filter(|mutation| mutation.breaks(&sim.name));
+        for set in more.iter().chain(mutation.flat_map(|mutation| &mutation.set)) {
             document.set(set.as_str());
         }
         let about = || format!("run `{}`, row {}, profile {}", sim.name, row.name, name(profile));

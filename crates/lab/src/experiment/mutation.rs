@@ -10,6 +10,7 @@ use super::human::word;
 use super::raw::{Profile, World};
 use super::results::{ExperimentResult, ExperimentVerdict, Results};
 use super::verdict::Verdict;
+use crate::scenario::hint;
 
 /// A change that breaks the algorithm.
 #[derive(Debug, Clone)]
@@ -17,11 +18,20 @@ pub(crate) struct Mutation {
     pub(crate) name: String,
     pub(crate) set: Vec<String>,
     pub(crate) rows: Option<Vec<String>>,
+    /// The runs that are broken; all unless given.
+    pub(crate) only: Option<Vec<String>>,
+}
+
+impl Mutation {
+    /// Whether it breaks this run.
+    pub(super) fn breaks(&self, run: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.iter().any(|one| one == run))
+    }
 }
 
 impl Reading<'_> {
     /// The tables `[[mutation]]`.
-    pub(super) fn mutations(&self) -> Result<Vec<Mutation>, ExperimentError> {
+    pub(super) fn mutations(&self, runs: &[&str]) -> Result<Vec<Mutation>, ExperimentError> {
         let mut list: Vec<Mutation> = Vec::new();
         for raw in &self.raw.mutation {
             let name = raw.name.get_ref();
@@ -32,8 +42,13 @@ impl Reading<'_> {
             if raw.set.get_ref().is_empty() {
                 return Err(self.file.invalid(raw.set.span(), "nothing is broken", "no change", ""));
             }
+            if let Some(unknown) = raw.only.iter().flatten().find(|run| !runs.contains(&run.get_ref().as_str())) {
+                let message = format!("there is no run `{}`", unknown.get_ref());
+                return Err(self.file.invalid(unknown.span(), message, "here", hint(unknown.get_ref(), runs)));
+            }
             let rows = self.rows(raw.rows.as_deref())?;
-            list.push(Mutation { name: name.clone(), set: raw.set.get_ref().clone(), rows });
+            let only = raw.only.as_ref().map(|runs| runs.iter().map(|run| run.get_ref().clone()).collect());
+            list.push(Mutation { name: name.clone(), set: raw.set.get_ref().clone(), rows, only });
         }
         Ok(list)
     }
