@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The sources, from this directory.
 const SOURCES: [&str; 5] = ["../units/src", "../tfrc/src", "../dccp/src", "../sim/src", "src"];
 /// What only reads results and shows them.
-const SHOWS: [&str; 11] = [
+const SHOWS: [&str; 14] = [
     "report",
     "human.rs",
     "judge.rs",
@@ -16,6 +16,9 @@ const SHOWS: [&str; 11] = [
     "claims.rs",
     "results.rs",
     "library.rs",
+    "paper.rs",
+    "mutation.rs",
+    "undecided.rs",
     "cache.rs",
     "runner.rs",
     "publish",

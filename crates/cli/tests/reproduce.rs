@@ -46,10 +46,18 @@ fn the_exit_status_says_what_must_agree() {
     let dir = directory();
     let right = reproduce(dir.path(), &["p/right"]);
     assert_eq!(right.status.code(), Some(0), "{}", text(&right.stderr));
-    assert!(text(&right.stdout).contains("agrees: 1 of 1 cells agree"), "{}", text(&right.stdout));
+    assert!(
+        text(&right.stdout).contains("agrees-with-print: print: 1 of 1 cells agree"),
+        "{}",
+        text(&right.stdout)
+    );
     let all = reproduce(dir.path(), &["all", "--no-cache"]);
     assert_eq!(all.status.code(), Some(3));
-    assert!(text(&all.stderr).contains("must agree and do not: p/wrong"), "{}", text(&all.stderr));
+    assert!(
+        text(&all.stderr).contains("must agree with the print or with ns-2 and do not: p/wrong"),
+        "{}",
+        text(&all.stderr)
+    );
     let unknown = reproduce(dir.path(), &["q"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("no experiment's id begins with `q`"));
@@ -68,7 +76,21 @@ fn the_documents_keys() {
     assert_eq!(one["id"], "p/wrong");
     assert_eq!((&one["source"], &one["verdict"]), (&"S".into(), &"disagrees".into()));
     let cell = one["cells"][0].as_object().expect("a cell");
-    for key in ["row", "column", "published", "ns2", "measured", "rfc_profile", "ci95", "ratio", "verdict"] {
+    assert_eq!((&one["verdict_print"], &one["verdict_ns2"]), (&"disagrees".into(), &serde_json::Value::Null));
+    for key in [
+        "row",
+        "column",
+        "published",
+        "ns2",
+        "measured",
+        "rfc_profile",
+        "ci95",
+        "ratio",
+        "ratio_over",
+        "verdict_print",
+        "verdict_ns2",
+        "verdict",
+    ] {
         assert!(cell.contains_key(key), "{key}");
     }
     assert_eq!(cell["published"], 200.0);

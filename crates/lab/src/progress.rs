@@ -27,6 +27,8 @@ pub(crate) struct Progress {
     pub(crate) sent_bytes: u64,
     pub(crate) received_packets: u64,
     pub(crate) received_bytes: u64,
+    /// Segments that the sender has seen acknowledged in sequence; of TCPs only.
+    pub(crate) acknowledged_packets: Option<u64>,
     /// Packets of which it is known what became of them, arrivals that are told apart from losses.
     pub(crate) passed: Option<u64>,
     /// Loss events, and the packets up to now.
@@ -100,7 +102,7 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
             let sink = Traffic::DatagramSink(DatagramSink::default());
             let (receiver, to) = put(engine, *to, Any::Traffic(sink));
             let source = DatagramSource::new(DatagramSetup {
-                pattern: datagrams.pattern,
+                pattern: datagrams.draws.of(datagrams.pattern, &mut stream("draws")),
                 data: datagrams.data,
                 header: datagrams.header,
                 peer: Peer { to, flow: id },
@@ -165,6 +167,7 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
             sent_bytes: sender.sent_bytes(),
             received_packets: receiver.packets(),
             received_bytes: receiver.bytes(),
+            acknowledged_packets: None,
             passed: Some(receiver.losses().packets),
             losses: Some(receiver.losses()),
             first_event: receiver.first_event(),
@@ -213,6 +216,7 @@ fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
             let stats = source.sender().stats();
             Progress {
                 received_packets: sink.sink().stats().received_segments,
+                acknowledged_packets: Some(stats.acked_segments),
                 passed: Some(stats.sent_segments),
                 losses: Some(Losses { events: stats.window_cuts, packets: stats.sent_segments }),
                 rtt: seconds(stats.rtt_sum, stats.rtt_samples),

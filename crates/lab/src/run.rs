@@ -126,6 +126,10 @@ fn counts(before: &Progress, after: &Progress) -> FlowCounts {
         sent_bytes: during.sent_bytes,
         received_packets: during.received,
         received_bytes: during.received_bytes,
+        acknowledged_packets: before
+            .acknowledged_packets
+            .zip(after.acknowledged_packets)
+            .map(|(a, b)| b.saturating_sub(a)),
         loss_events: before.losses.zip(after.losses).map(|(a, b)| b.events.saturating_sub(a.events)),
     }
 }

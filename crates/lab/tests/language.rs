@@ -377,6 +377,27 @@ fn every_kind_of_flow_is_reachable() {
 }
 
 #[test]
+fn each_source_draws_its_means_once() {
+    let phases = "rate = \"20kbit/s\"\non = \"1s\"\noff = \"1s\"\nsegment = 25\nheader = 0\ncount = 60\n";
+    let of = |draws: &str| {
+        let outcome = run(&scenario(&dumbbell("", &flow("onoff", &format!("{phases}{draws}")))));
+        outcome.flows.iter().map(|f| f.send_rate_bps.unwrap()).collect::<Vec<f64>>()
+    };
+    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
+    let spread = |rates: &[f64]| {
+        let m = mean(rates);
+        (rates.iter().map(|r| (r - m).powi(2)).sum::<f64>() / rates.len() as f64).sqrt() / m
+    };
+    let (same, drawn) = (of(""), of("draws = { rate = \"uniform 0kbit/s 40kbit/s\" }"));
+    assert!(spread(&same) < 0.02 && (9.5e3..10.5e3).contains(&mean(&same)), "{same:?}");
+    // Uniform from 0 on: 1/sqrt(3) of the mean; over 60 sources five standard errors are 0.37 of the mean and 0.2 of the spread.
+    assert!((0.4..0.75).contains(&spread(&drawn)) && (6.3e3..13.7e3).contains(&mean(&drawn)), "{drawn:?}");
+    assert_eq!(drawn, of("draws = { rate = \"uniform 0kbit/s 40kbit/s\" }"));
+    let always = of("draws = { off = \"0s\" }");
+    assert!((19e3..20.5e3).contains(&mean(&always)), "{always:?}");
+}
+
+#[test]
 fn each_flow_has_its_own_round_trip_time() {
     let text = dumbbell("", &flow("ping", "count = 20\nrtt = \"uniform 50ms 150ms\"\ninterval = \"200ms\""));
     let rtts: Vec<f64> = run(&scenario(&text)).flows.iter().map(|f| f.rtt_s.unwrap()).collect();

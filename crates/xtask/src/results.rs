@@ -7,15 +7,16 @@ use crate::{Outcome, cargo, root};
 
 /// How many experiments a check runs again.
 const CHECKED: usize = 3;
-/// Those among which it chooses must end soon: their directories hold no more cells than this, by rows of the table.
-const MOST_ROWS: usize = 60;
+/// Those among which it chooses must end soon: no more million packet hops than this as published.
+const MOST_HOPS: f64 = 300.0;
 
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => write(),
+        ["--mutations"] => mutations(),
         ["--check-three", "HEAD"] => check_head(),
         ["--check-three", commit] => check(commit),
-        _ => Err("results [--check-three COMMIT]".to_owned()),
+        _ => Err("results [--check-three COMMIT | --mutations]".to_owned()),
     }
 }
 
@@ -39,12 +40,22 @@ fn write() -> Outcome {
     Ok(())
 }
 
+/// Runs the mutations of all experiments and writes their page.
+fn mutations() -> Outcome {
+    let report = root().join("target/report-mutations");
+    reproduce(&["all".to_owned()], &report, &["--mutations"])?;
+    std::fs::write(root().join("docs/mutations.md"), read(&report.join("mutations.md"))?)
+        .map_err(|error| format!("docs/mutations.md: {error}"))?;
+    println!("docs/mutations.md is written");
+    Ok(())
+}
+
 /// Runs three experiments, chosen by the commit, without the cache, and compares their lines with the page's.
 fn check(commit: &str) -> Outcome {
     let page = read(&page_path())?;
     let mut ids: Vec<String> = Vec::new();
     for line in page.lines() {
-        if let Some(id) = id(line).filter(|id| is_small(id)) {
+        if let Some(id) = id(line).filter(|_| is_small(line)) {
             ids.push(id.to_owned());
         }
     }
@@ -80,9 +91,10 @@ fn id(line: &str) -> Option<&str> {
     (rest.starts_with("(../experiments/") && !line.contains("| not-run")).then_some(id)
 }
 
-fn is_small(id: &str) -> bool {
-    let published = std::fs::read_to_string(root().join("experiments").join(id).join("published.csv"));
-    published.is_ok_and(|text| text.lines().filter(|line| !line.starts_with('#')).count() <= MOST_ROWS)
+/// Whether the experiment of a line ends soon, by its last column.
+fn is_small(line: &str) -> bool {
+    let hops = line.trim_end().trim_end_matches('|').rsplit('|').next();
+    hops.and_then(|hops| hops.trim().parse::<f64>().ok()).is_some_and(|hops| hops <= MOST_HOPS)
 }
 
 /// Three different ids by the hash of the commit.
@@ -144,5 +156,8 @@ mod tests {
         assert_eq!(id("| [a/b](../experiments/a/b/README.md) * | t | agrees |"), Some("a/b"));
         assert_eq!(id("| [a/b](../experiments/a/b/README.md) | t | not-run: x |"), None);
         assert_eq!(id("| --- |"), None);
+        assert!(is_small("| [a/b](../experiments/a/b/README.md) | t | 20 | 12.50 |"));
+        assert!(!is_small("| [a/b](../experiments/a/b/README.md) | t | 20 | 1200 |"));
+        assert!(!is_small("| [a/b](../experiments/a/b/README.md) | t | agrees | 7/7 |"));
     }
 }

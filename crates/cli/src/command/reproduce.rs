@@ -8,8 +8,8 @@ use std::process::Command;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tfrc_lab::batch::Shard;
 use tfrc_lab::experiment::{
-    Cache, Experiment, ExperimentError, ExperimentVerdict, Hooks, Prepared, Publication, Results, Wanted,
-    World, human, library,
+    Cache, Experiment, ExperimentError, ExperimentVerdict, Hooks, Mutants, Prepared, Publication, Results,
+    Wanted, World, human, library,
 };
 
 use super::print;
@@ -36,19 +36,10 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         },
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
-    let prepared = Prepared::new(&experiments, wanted).map_err(told)?;
-    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    let progress = Progress::new(prepared.total());
-    let hooks = Hooks {
-        done: &|id| progress.done(id),
-        warn: &|text| progress.warn(text),
-        stop: &|| interrupt.is_wished(),
-    };
-    let results = prepared.run(cache(args).as_ref(), &hooks).map_err(told)?;
-    progress.clear();
-    if interrupt.is_wished() {
-        eprintln!("stopped; the same command goes on from here");
+    if args.mutations {
+        return mutations(args, &experiments, wanted);
     }
+    let results = results(args, &experiments, wanted)?;
     if let Some(directory) = &args.out {
         let commit = commit(&args.experiments);
         let publication = Publication {
@@ -67,6 +58,56 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     match wanted.shard {
         Shard::WHOLE => judged(&results),
         _ => Ok(()),
+    }
+}
+
+/// Runs experiments.
+fn results(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> Result<Results, Failure> {
+    let prepared = Prepared::new(experiments, wanted).map_err(told)?;
+    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    let progress = Progress::new(prepared.total());
+    let hooks = Hooks {
+        done: &|id| progress.done(id),
+        more: &|runs| progress.more(runs),
+        warn: &|text| progress.warn(text),
+        stop: &|| interrupt.is_wished(),
+    };
+    let results = prepared.run(cache(args).as_ref(), &hooks).map_err(told)?;
+    progress.clear();
+    if interrupt.is_wished() {
+        eprintln!("stopped; the same command goes on from here");
+    }
+    Ok(results)
+}
+
+/// Runs the mutations of experiments, and writes `mutations.md` where the report would be.
+fn mutations(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> Result<(), Failure> {
+    let mutants = Mutants::of(experiments);
+    let results = mutants.results(results(args, mutants.experiments(), wanted)?);
+    if let Some(directory) = &args.out {
+        let file = directory.join("mutations.md");
+        let written =
+            std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, results.markdown()));
+        written.map_err(|error| Failure::io(&file.display(), &error))?;
+    }
+    match args.output.format() {
+        Format::Human => print(&results.markdown())?,
+        _ => print(&format!("{}\n", serde_json::json!(results)))?,
+    }
+    let all = || {
+        results.experiments.iter().flat_map(|one| {
+            std::iter::once(&one.unchanged).chain(one.mutations.iter().map(|mutation| &mutation.outcome))
+        })
+    };
+    if all().any(|outcome| outcome.verdict == ExperimentVerdict::NotRun) {
+        return Err(Failure::Run("not all mutations were run to the end".to_owned()));
+    }
+    match results.blind().as_slice() {
+        [] => Ok(()),
+        blind => Err(Failure::Check(format!(
+            "must agree unchanged and disagree for a mutation, and do not: {}",
+            blind.join(", ")
+        ))),
     }
 }
 
@@ -111,6 +152,12 @@ impl Progress {
         }
     }
 
+    fn more(&self, runs: usize) {
+        if let Some(bar) = &self.0 {
+            bar.inc_length(u64::try_from(runs).unwrap_or(u64::MAX));
+        }
+    }
+
     fn warn(&self, text: &str) {
         match &self.0 {
             Some(bar) => bar.println(format!("warning: {text}")),
@@ -132,11 +179,22 @@ fn judged(results: &Results) -> Result<(), Failure> {
     if unfinished > 0 {
         return Err(Failure::Run(format!("{unfinished} experiments were not run to the end")));
     }
-    let enough = |verdict: ExperimentVerdict| match verdict {
-        ExperimentVerdict::Agrees | ExperimentVerdict::NotRun => true,
-        // The quick form has too few runs for verdicts.
-        ExperimentVerdict::Undetermined => results.quick,
-        _ => false,
+    let unearned: Vec<String> = results
+        .experiments
+        .iter()
+        .flat_map(|e| e.unearned().into_iter().map(move |one| format!("{} ({})", e.id, one.variant)))
+        .collect();
+    if !unearned.is_empty() {
+        return Err(Failure::Run(format!(
+            "called undecided, and the two set-ups do not fall on different sides of the print: {}",
+            unearned.join(", ")
+        )));
+    }
+    // The print or ns-2 is enough for a star; the quick form has too few runs for verdicts.
+    let enough = |verdict: ExperimentVerdict| {
+        verdict.is_agreement()
+            || verdict == ExperimentVerdict::NotRun
+            || (verdict == ExperimentVerdict::Undetermined && results.quick)
     };
     let failed: Vec<&str> = results
         .experiments
@@ -147,7 +205,10 @@ fn judged(results: &Results) -> Result<(), Failure> {
     if failed.is_empty() {
         Ok(())
     } else {
-        Err(Failure::Check(format!("must agree and do not: {}", failed.join(", "))))
+        Err(Failure::Check(format!(
+            "must agree with the print or with ns-2 and do not: {}",
+            failed.join(", ")
+        )))
     }
 }
 

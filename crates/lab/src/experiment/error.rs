@@ -38,6 +38,23 @@ pub enum ExperimentError {
         /// What is wrong with the scenario there.
         error: Box<ScenarioError>,
     },
+    /// A TFRC flow does not run the revision that the paper fixes.
+    #[error(
+        "{file}: the flow `{flow}` runs revision `{found}` as published, and paper.toml fixes `{wanted}` ({about})"
+    )]
+    #[diagnostic(help("run `{wanted}`; another revision can be shown beside it as a [[variant]]"))]
+    Revision {
+        /// The scenario's file.
+        file: String,
+        /// The flow.
+        flow: String,
+        /// Its revision.
+        found: &'static str,
+        /// The paper's.
+        wanted: &'static str,
+        /// Which point.
+        about: String,
+    },
     /// No experiment has such an id.
     #[error("no experiment's id begins with `{wanted}`")]
     #[diagnostic(help("{hint}"))]

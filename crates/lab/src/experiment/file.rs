@@ -9,14 +9,17 @@ use toml::Spanned;
 use super::computed::{self, Computed};
 use super::error::{ExperimentError, Source};
 use super::expression::{Expression, Wrong};
+use super::mutation::Mutation;
+use super::paper::{Paper, SeedRule};
 use super::raw::{self, Against, Profile, World};
 use super::table::Table;
+use super::undecided::Undecided;
 use super::verdict::Band;
 use super::{claims, formulas};
 use crate::scenario::{Document, Provenance, Scenario, explain, hint};
 
 /// An experiment that has passed all checks which need no scenario.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Experiment {
     /// `<paper>/<name>`.
     pub(crate) id: String,
@@ -24,16 +27,25 @@ pub struct Experiment {
     pub(crate) source: String,
     pub(crate) world: World,
     pub(crate) must_agree: bool,
-    /// Seeds for each point.
+    /// Seeds for each point; of the first step if there is a rule.
     pub(crate) runs: u32,
+    /// The paper's rule for more seeds, unless this experiment has a number of its own.
+    pub(crate) rule: Option<SeedRule>,
+    pub(crate) paper: Paper,
     pub(crate) deterministic: bool,
     pub(crate) quick: raw::Quick,
     pub(crate) profiles: BTreeMap<Profile, raw::ProfileTable>,
     pub(crate) sims: Vec<Sim>,
-    pub(crate) computed: Option<Computed>,
+    pub(crate) computed: Option<&'static Computed>,
     pub(crate) cells: Vec<Cell>,
     pub(crate) claims: Vec<Claim>,
     pub(crate) variants: Vec<Variant>,
+    pub(crate) undecided: Vec<Undecided>,
+    pub(crate) mutations: Vec<Mutation>,
+    /// The mutation that is in force, if one is.
+    pub(crate) mutated: Option<Mutation>,
+    /// The profiles that are run.
+    pub(crate) run_profiles: &'static [Profile],
     pub(crate) published: Table,
     pub(crate) ns2: Option<Table>,
     pub(crate) readme: String,
@@ -41,7 +53,7 @@ pub struct Experiment {
 }
 
 /// One simulation for each row.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sim {
     pub(crate) name: String,
     pub(crate) document: Document,
@@ -57,7 +69,7 @@ pub(crate) struct Sim {
 }
 
 /// A column and how it is measured.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cell {
     pub(crate) column: String,
     /// Which simulation; meaningless for computed columns.
@@ -67,12 +79,14 @@ pub(crate) struct Cell {
     pub(crate) band: Band,
     pub(crate) against: Against,
     pub(crate) read_off: f64,
+    /// Why ns-2's value needs no interval, if it needs none.
+    pub(crate) ns2_exact: Option<String>,
     pub(crate) rows: Option<Vec<String>>,
     pub(crate) ns2_only_rows: Vec<String>,
     pub(crate) uninformative: Option<(Expression, String)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Claim {
     pub(crate) text: String,
     pub(crate) value: Expression,
@@ -82,7 +96,7 @@ pub(crate) struct Claim {
 }
 
 /// The experiment once more with other settings.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Variant {
     pub(crate) name: String,
     pub(crate) about: String,
@@ -106,7 +120,7 @@ const TABLE_NEEDED: &str = "every experiment has the values it is compared with 
 
 impl Experiment {
     /// Reads the experiment in a directory.
-    pub(crate) fn load(id: &str, directory: &Path) -> Result<Self, ExperimentError> {
+    pub(crate) fn load(id: &str, directory: &Path, paper: &Paper) -> Result<Self, ExperimentError> {
         let path = directory.join("experiment.toml");
         let text = read(&path, "a directory of experiments has <paper>/<name>/experiment.toml")?;
         let file = Source { name: path.display().to_string(), text };
@@ -122,15 +136,28 @@ impl Experiment {
             ));
         }
         let keys: Vec<&str> = raw.keys.keys().map(String::as_str).collect();
-        let published = Table::load(&directory.join("published.csv"), &keys, TABLE_NEEDED)?;
+        let mut published = Table::load(&directory.join("published.csv"), &keys, TABLE_NEEDED)?;
         let beside = directory.join("ns2.csv");
-        let ns2 = beside.exists().then(|| Table::load(&beside, &keys, TABLE_NEEDED)).transpose()?;
+        let mut ns2 = beside.exists().then(|| Table::load(&beside, &keys, TABLE_NEEDED)).transpose()?;
+        for cell in &raw.cells {
+            let Some(less) = &cell.less else { continue };
+            for table in std::iter::once(&mut published).chain(&mut ns2) {
+                table.subtract(cell.column.get_ref(), *less.get_ref());
+            }
+        }
         let reading = Reading { file: &file, raw: &raw, published: &published, directory };
         let sims = reading.sims()?;
         let computed = reading.computed(&sims)?;
         let cells = reading.cells(&sims, computed.is_some())?;
         let claims = reading.claims(&cells)?;
         let variants = reading.variants(&sims)?;
+        let undecided = reading.undecided(&cells, &claims, &variants)?;
+        let names: Vec<&str> = sims.iter().map(|sim| sim.name.as_str()).collect();
+        let mutations = reading.mutations(&names)?;
+        let rule = reading.rule(paper)?;
+        if let Some(computed) = computed {
+            reading.settings(computed, paper)?;
+        }
         reading.rows(raw.quick.rows.as_deref())?;
         if cells.iter().all(|cell| !published.columns.contains(&cell.column)) && claims.len() < 2 {
             return Err(file.invalid(
@@ -150,7 +177,14 @@ impl Experiment {
             source: raw.source,
             world: raw.world,
             must_agree: raw.must_agree,
-            runs: raw.runs.unwrap_or(if raw.deterministic { DETERMINISTIC_RUNS } else { RUNS }).max(1),
+            runs: match (&raw.runs, rule) {
+                (Some(runs), _) => (*runs.get_ref()).max(1),
+                (None, Some(rule)) => rule.least,
+                (None, None) if raw.deterministic => DETERMINISTIC_RUNS,
+                (None, None) => RUNS,
+            },
+            rule,
+            paper: paper.clone(),
             deterministic: raw.deterministic,
             quick: raw.quick,
             profiles: profiles.into(),
@@ -159,6 +193,10 @@ impl Experiment {
             cells,
             claims,
             variants,
+            undecided,
+            mutations,
+            mutated: None,
+            run_profiles: &[Profile::AsPublished, Profile::Rfc],
             published,
             ns2,
             readme: std::fs::read_to_string(directory.join("README.md")).unwrap_or_default(),
@@ -215,7 +253,8 @@ impl Experiment {
 
     /// Seeds for each point of a profile.
     pub(crate) fn runs_of(&self, profile: Profile) -> u32 {
-        let asked = self.profiles.get(&profile).and_then(|table| table.runs);
+        let asked = self.profiles.get(&profile).and_then(|table| table.runs.as_ref());
+        let asked = asked.map(|runs| *runs.get_ref());
         match profile {
             Profile::AsPublished => asked.unwrap_or(self.runs),
             Profile::Rfc => asked.unwrap_or(self.runs.min(RFC_RUNS)),
@@ -242,7 +281,8 @@ impl Experiment {
                 document.set(format!("{path}={text}"));
             }
         }
-        for set in more {
+        let mutation = self.mutated.iter().filter(|mutation| mutation.breaks(&sim.name));
+        for set in more.iter().chain(mutation.flat_map(|mutation| &mutation.set)) {
             document.set(set.as_str());
         }
         let about = || format!("run `{}`, row {}, profile {}", sim.name, row.name, name(profile));
@@ -257,6 +297,23 @@ impl Experiment {
             unreachable!("a plan has a point");
         };
         Ok((document, point.scenario, provenance))
+    }
+
+    /// Whether a variant is the other set-up of something undecided.
+    pub(crate) fn is_undecided(&self, variant: usize) -> bool {
+        self.undecided.iter().any(|one| one.variant == variant)
+    }
+
+    /// Whether the TFRC flows of a scenario as published run the paper's revision.
+    pub(crate) fn check_revision(
+        &self,
+        sim: &Sim,
+        row: &str,
+        scenario: &Scenario,
+    ) -> Result<(), ExperimentError> {
+        let Some(other) = self.paper.other_revision(scenario) else { return Ok(()) };
+        let file = format!("{}: {}", self.file.name, sim.scenario_name);
+        Err(other.in_file(file, &format!("run `{}`, row {row}", sim.name)))
     }
 
     /// Whether every name in the formulas of a simulation's cells is in its scenario.
@@ -296,14 +353,34 @@ pub(super) fn at(file: &Source, place: &Range<usize>, wrong: Wrong) -> Experimen
 }
 
 /// What all parts are checked against.
-struct Reading<'a> {
-    file: &'a Source,
-    raw: &'a raw::Experiment,
+pub(super) struct Reading<'a> {
+    pub(super) file: &'a Source,
+    pub(super) raw: &'a raw::Experiment,
     published: &'a Table,
     directory: &'a Path,
 }
 
 impl Reading<'_> {
+    /// The paper's rule of seeds where it applies: seeds matter, and no number is given with its reason.
+    fn rule(&self, paper: &Paper) -> Result<Option<SeedRule>, ExperimentError> {
+        let Some(rule) = paper.seeds else { return Ok(None) };
+        if self.raw.deterministic || self.raw.world == World::Emu {
+            return Ok(None);
+        }
+        let of_runs = self.raw.run.values().find_map(|run| run.runs.as_ref());
+        let of_profile = self.raw.profile.as_published.runs.as_ref();
+        match (self.raw.runs.as_ref().or(of_profile).or(of_runs), &self.raw.runs_reason) {
+            (None, _) => Ok(Some(rule)),
+            (Some(_), Some(_)) => Ok(None),
+            (Some(runs), None) => Err(self.file.invalid(
+                runs.span(),
+                "`runs` beside the paper's rule of seeds",
+                "paper.toml says how many",
+                "leave it out, or say why with runs_reason = \"…\"",
+            )),
+        }
+    }
+
     fn sims(&self) -> Result<Vec<Sim>, ExperimentError> {
         let mut sims = Vec::new();
         for (name, run) in &self.raw.run {
@@ -335,7 +412,7 @@ impl Reading<'_> {
                 .into(),
                 keys: self.published.keys.iter().map(paths).collect(),
                 rows: self.rows(run.rows.as_deref())?,
-                runs: run.runs,
+                runs: run.runs.as_ref().map(|runs| *runs.get_ref()),
                 scenario_name: file.to_owned(),
                 scenario_text: text,
             });
@@ -343,7 +420,29 @@ impl Reading<'_> {
         Ok(sims)
     }
 
-    fn computed(&self, sims: &[Sim]) -> Result<Option<Computed>, ExperimentError> {
+    /// Whether the code takes what is set for it, and runs the paper's revision.
+    fn settings(&self, computed: &Computed, paper: &Paper) -> Result<(), ExperimentError> {
+        let profiles = [&self.raw.profile.as_published, &self.raw.profile.rfc].map(|table| &table.set);
+        let variants = self.raw.variant.iter().map(|variant| &variant.set);
+        let mutations = self.raw.mutation.iter().map(|mutation| mutation.set.get_ref());
+        for set in profiles.into_iter().chain([&self.raw.quick.set]).chain(variants).chain(mutations) {
+            if let Some((wrong, why)) = set.iter().find_map(|one| Some((one, computed.check(one).err()?))) {
+                let start = self.file.text.find(wrong.as_str()).unwrap_or_default();
+                let place = start..(start + wrong.len()).min(self.file.text.len());
+                return Err(self.file.invalid(place, why, "the code cannot take this", ""));
+            }
+        }
+        let Some(text) = computed.scenario() else { return Ok(()) };
+        let mut document = Document::new("scenario.toml", text);
+        self.raw.profile.as_published.set.iter().for_each(|set| document.set(set.as_str()));
+        let points = document.plan().map(|plan| plan.points).unwrap_or_default();
+        match points.iter().find_map(|point| paper.other_revision(&point.scenario)) {
+            None => Ok(()),
+            Some(other) => Err(other.in_file(format!("{}: scenario.toml", self.file.name), computed.name)),
+        }
+    }
+
+    fn computed(&self, sims: &[Sim]) -> Result<Option<&'static Computed>, ExperimentError> {
         match (&self.raw.code, sims.is_empty()) {
             (None, false) => Ok(None),
             (None, true) => Err(self.file.invalid(
@@ -359,9 +458,9 @@ impl Reading<'_> {
                 "computed values need no simulation",
             )),
             (Some(code), true) => {
-                let known: Vec<&str> = computed::ALL.iter().map(|(name, _)| *name).collect();
-                let found = computed::ALL.iter().find(|(name, _)| name == code.get_ref());
-                found.map(|(_, function)| Some(*function)).ok_or_else(|| {
+                let known: Vec<&str> = computed::ALL.iter().map(|one| one.name).collect();
+                let found = computed::ALL.iter().find(|one| one.name == code.get_ref());
+                found.map(Some).ok_or_else(|| {
                     let message = format!("there is no code `{}`", code.get_ref());
                     self.file.invalid(code.span(), message, "here", hint(code.get_ref(), &known))
                 })
@@ -417,6 +516,28 @@ impl Reading<'_> {
                     Some((parsed, reason.clone()))
                 }
             };
+            if let Some(less) = &raw.less
+                && !less.get_ref().is_finite()
+            {
+                return Err(self.file.invalid(
+                    less.span(),
+                    "no finite number",
+                    "here",
+                    "for example less = 11.3",
+                ));
+            }
+            let ns2_exact = match (raw.ns2_exact, &raw.ns2_exact_reason) {
+                (false, _) => None,
+                (true, Some(reason)) => Some(reason.clone()),
+                (true, None) => {
+                    return Err(self.file.invalid(
+                        raw.column.span(),
+                        "no reason why ns-2's values need no interval",
+                        "of this column",
+                        "give ns2_exact_reason = \"…\"",
+                    ));
+                }
+            };
             cells.push(Cell {
                 sim: self.sim_of(raw, sims)?,
                 column,
@@ -424,6 +545,7 @@ impl Reading<'_> {
                 band: raw.band.unwrap_or(if computed { Band::Digits } else { Band::Rate }),
                 against: raw.against,
                 read_off: raw.read_off,
+                ns2_exact,
                 rows: self.rows(raw.rows.as_deref())?,
                 ns2_only_rows: self.rows(Some(&raw.ns2_only_rows))?.unwrap_or_default(),
                 uninformative,
@@ -532,7 +654,10 @@ impl Reading<'_> {
     }
 
     /// Names of rows, all of which are there.
-    fn rows(&self, names: Option<&[Spanned<String>]>) -> Result<Option<Vec<String>>, ExperimentError> {
+    pub(super) fn rows(
+        &self,
+        names: Option<&[Spanned<String>]>,
+    ) -> Result<Option<Vec<String>>, ExperimentError> {
         let Some(names) = names else { return Ok(None) };
         let known: Vec<&str> = self.published.rows.iter().map(|row| row.name.as_str()).collect();
         if let Some(unknown) = names.iter().find(|name| !known.contains(&name.get_ref().as_str())) {

@@ -73,7 +73,7 @@ const AT_LINK_KEYS: [&str; 12] = [
 const QUEUE_KEYS: [&str; 3] = ["queue_stddev", "queue_max", "queue_min"];
 
 /// The keys of a flow.
-const FLOW_KEYS: [&str; 13] = [
+const FLOW_KEYS: [&str; 14] = [
     "send_rate_bps",
     "goodput_bps",
     "packet_loss_rate",
@@ -85,6 +85,7 @@ const FLOW_KEYS: [&str; 13] = [
     "sent_bytes",
     "received_packets",
     "received_bytes",
+    "acknowledged_packets",
     "loss_events",
     "mean_packet_bytes",
 ];
@@ -293,6 +294,7 @@ fn of_flow(key: &str, summary: &FlowSummary, record: &FlowRecord) -> Option<f64>
         "sent_bytes" => Some(count(counts.sent_bytes)),
         "received_packets" => Some(count(counts.received_packets)),
         "received_bytes" => Some(count(counts.received_bytes)),
+        "acknowledged_packets" => counts.acknowledged_packets.map(count),
         "loss_events" => counts.loss_events.map(count),
         "mean_packet_bytes" => {
             (counts.sent_packets > 0).then(|| count(counts.sent_bytes) / count(counts.sent_packets))

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::results::{CellResult, ClaimResult, ExperimentResult, Results};
+use super::results::{CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, Results, Side};
 use super::verdict::Verdict;
 
-/// All experiments, one after another, and a line for each at the end.
+/// All experiments, one after another, then a line for each and the tallies.
 #[must_use]
 pub fn results(results: &Results) -> String {
     let mut text = String::new();
@@ -16,10 +16,64 @@ pub fn results(results: &Results) -> String {
     if results.experiments.len() > 1 {
         let width = results.experiments.iter().map(|e| e.id.len()).max().unwrap_or(0);
         for e in &results.experiments {
-            let _ = writeln!(text, "{:<width$}  {:<12}  {}", e.id, e.verdict.word(), e.reason);
+            let _ = writeln!(text, "{:<width$}  {:<17}  {}", e.id, e.verdict.word(), e.reason);
         }
+        text.push('\n');
+        text += &tallies(&results.experiments);
     }
     text
+}
+
+/// How many experiments agree with the print, with ns-2, and by the one word for both.
+fn tallies(experiments: &[ExperimentResult]) -> String {
+    let against = |name: &str, verdict: fn(&ExperimentResult) -> Option<Verdict>| {
+        let count = |wanted| experiments.iter().filter(|e| verdict(e) == wanted).count();
+        format!(
+            "{name}: {} agree, {} disagree, {} undetermined, {} are not compared with it\n",
+            count(Some(Verdict::Agrees)),
+            count(Some(Verdict::Disagrees)),
+            count(Some(Verdict::Undetermined)),
+            count(None)
+        )
+    };
+    let words = ExperimentVerdict::ALL
+        .map(|word| format!("{} {}", experiments.iter().filter(|e| e.verdict == word).count(), word.word()));
+    format!(
+        "{}{}both: {}\n",
+        against("print", |e| e.verdict_print),
+        against("ns-2", |e| e.verdict_ns2),
+        words.join(", ")
+    )
+}
+
+/// The undecided parts in one set-up.
+pub(crate) fn side(side: &Side) -> String {
+    let mut parts = Vec::new();
+    if side.cells.total() > 0 {
+        parts.push(format!("{} of {} cells", side.cells.agree, side.cells.total()));
+    }
+    for claim in &side.claims {
+        let holds = match claim.holds {
+            Some(true) => "holds",
+            Some(false) => "fails",
+            None => "cannot be told",
+        };
+        parts.push(format!("\"{}\" {holds} ({})", claim.text, number(claim.value)));
+    }
+    format!("{} with the print, {}", word(side.verdict), parts.join(", "))
+}
+
+/// The word for a comparison; `-` for none.
+pub(crate) fn word(verdict: Option<Verdict>) -> &'static str {
+    verdict.map_or("-", Verdict::word)
+}
+
+/// A ratio with its denominator.
+pub(crate) fn ratio(ratio: Option<f64>, over: Option<Over>) -> String {
+    match (ratio, over) {
+        (Some(x), Some(over)) => format!("{} {}", number(Some(x)), over.words()),
+        (x, _) => number(x),
+    }
 }
 
 /// One experiment.
@@ -27,16 +81,47 @@ pub fn results(results: &Results) -> String {
 pub fn one(e: &ExperimentResult) -> String {
     let mut text = format!("{} · {}\n{}\n", e.id, e.title, e.source);
     let _ = writeln!(text, "{}: {}", e.verdict.word(), e.reason);
+    let _ = writeln!(
+        text,
+        "print {}, ns-2 {}, at most {} seeds, {} packet hops",
+        word(e.verdict_print),
+        word(e.verdict_ns2),
+        e.runs,
+        e.packet_hops
+    );
     if !e.cells.is_empty() {
         text.push('\n');
         text += &table(
-            &["row", "column", "published", "ns-2", "measured", "± 95 %", "rfc", "ratio", "verdict"],
+            &[
+                "row",
+                "column",
+                "published",
+                "ns-2",
+                "measured",
+                "± 95 %",
+                "rfc",
+                "ratio",
+                "seeds",
+                "print",
+                "vs ns-2",
+                "verdict",
+            ],
             &e.cells.iter().map(row).collect::<Vec<_>>(),
         );
     }
     for claim in &e.claims {
         text.push('\n');
         text += &self::claim(claim);
+    }
+    for one in &e.undecided {
+        let _ = writeln!(
+            text,
+            "\nundecided: {}\n  as published: {}\n  {}: {}",
+            one.text,
+            side(&one.as_published),
+            one.variant,
+            side(&one.otherwise)
+        );
     }
     for variant in &e.variants {
         let _ = writeln!(text, "\nvariant {} ({}), {} runs", variant.name, variant.about, variant.runs);
@@ -50,7 +135,7 @@ pub fn one(e: &ExperimentResult) -> String {
                     number(cell.measured),
                     number(cell.ci95),
                     number(cell.to_unchanged),
-                    number(cell.ratio),
+                    ratio(cell.ratio, cell.ratio_over),
                 ]
             })
             .collect();
@@ -61,10 +146,8 @@ pub fn one(e: &ExperimentResult) -> String {
 
 fn row(cell: &CellResult) -> Vec<String> {
     let verdict = match (cell.verdict, &cell.note) {
-        (Some(Verdict::Agrees), _) => "agrees".to_owned(),
-        (Some(Verdict::Disagrees), _) => "DISAGREES".to_owned(),
-        (Some(Verdict::Undetermined), note) => with("undetermined", note.as_deref()),
-        (Some(Verdict::Uninformative), note) => with("uninformative", note.as_deref()),
+        (Some(verdict), Some(note)) => format!("{}: {note}", verdict.word()),
+        (Some(verdict), None) => verdict.word().to_owned(),
         (None, _) => String::new(),
     };
     vec![
@@ -75,13 +158,12 @@ fn row(cell: &CellResult) -> Vec<String> {
         number(cell.measured),
         number(cell.ci95),
         number(cell.rfc_profile),
-        number(cell.ratio),
+        ratio(cell.ratio, cell.ratio_over),
+        cell.runs.to_string(),
+        word(cell.verdict_print).to_owned(),
+        word(cell.verdict_ns2).to_owned(),
         verdict,
     ]
-}
-
-fn with(word: &str, note: Option<&str>) -> String {
-    note.map_or_else(|| word.to_owned(), |note| format!("{word}: {note}"))
 }
 
 fn claim(claim: &ClaimResult) -> String {

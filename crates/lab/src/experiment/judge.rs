@@ -7,11 +7,14 @@ use super::expression::{Given, Scope};
 use super::file::{Cell, Claim, Experiment};
 use super::raw::{Against, Profile};
 use super::results::{
-    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Tally, VariantCell, VariantResult,
-    is_informative,
+    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Tally,
+    UndecidedResult, VariantCell, VariantResult, is_informative,
 };
-use super::table::Table;
-use super::verdict::{Band, FEWEST_RUNS, Reference, Support, Verdict, any, compare};
+use super::undecided;
+use super::verdict::{
+    Band, CellVerdict, Comparison, FEWEST_RUNS, Reference, Support, Verdict, compare, is_vague,
+    width_over_band,
+};
 use crate::batch::{Estimate, estimate};
 
 /// The values of one cell in one row: those of the runs that have one, and how many runs there were.
@@ -21,6 +24,17 @@ pub(crate) struct Sample {
     pub(crate) runs: usize,
     /// Computed once, without any seed.
     pub(crate) fixed: bool,
+    /// The cap that ended the seeds before the cells were as precise as the paper's rule asks.
+    pub(crate) cap: Option<Cap>,
+}
+
+/// What ended the seeds of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cap {
+    /// The packet hops of the experiment.
+    Hops,
+    /// The greatest number of seeds.
+    Seeds,
 }
 
 /// Samples by row and column, both by number.
@@ -32,6 +46,8 @@ pub(crate) struct Measured {
     pub(crate) profiles: BTreeMap<Profile, Samples>,
     /// In the order of the experiment's variants; not run, if empty.
     pub(crate) variants: Vec<Samples>,
+    /// Packet hops of all runs as published.
+    pub(crate) packet_hops: u64,
 }
 
 /// Nine tenths of the informative cells must agree.
@@ -40,11 +56,22 @@ const ENOUGH: f64 = 0.9;
 /// All that can be said of an experiment.
 pub(crate) fn judge(experiment: &Experiment, measured: &Measured, runs: u32) -> ExperimentResult {
     let cells = cells(experiment, measured);
-    let claims: Vec<ClaimResult> =
-        experiment.claims.iter().map(|claim| of_claim(experiment, measured, claim)).collect();
+    let none = Samples::new();
+    let of_claim = |claim: &Claim| {
+        claim_result(experiment, measured.profiles.get(&claim.profile).unwrap_or(&none), claim)
+    };
+    let claims: Vec<ClaimResult> = experiment.claims.iter().map(of_claim).collect();
     let tally = tally(&cells, &claims);
     let fixed = experiment.computed.is_some() || experiment.deterministic;
-    let (verdict, reason) = verdict(&tally, &claims, fixed || runs as usize >= FEWEST_RUNS);
+    let support = if fixed || runs as usize >= FEWEST_RUNS { Seeds::Enough } else { Seeds::TooFew };
+    let verdicts = verdicts(&tally, support);
+    let undecided = undecided::judge(experiment, measured);
+    let verdict = match undecided.iter().any(UndecidedResult::is_earned) {
+        true if rest(experiment, &cells, &claims, support) != ExperimentVerdict::Disagrees => {
+            ExperimentVerdict::Undecidable
+        }
+        _ => verdicts.both,
+    };
     ExperimentResult {
         id: experiment.id.clone(),
         title: experiment.title.clone(),
@@ -52,13 +79,33 @@ pub(crate) fn judge(experiment: &Experiment, measured: &Measured, runs: u32) -> 
         world: experiment.world,
         must_agree: experiment.must_agree,
         runs,
+        packet_hops: measured.packet_hops,
+        verdict_print: verdicts.print,
+        verdict_ns2: verdicts.ns2,
         verdict,
-        reason,
+        reason: reason(&tally, support),
         tally,
         cells,
         claims,
         variants: variants(experiment, measured),
+        undecided,
     }
+}
+
+/// The verdict of what is not undecided.
+fn rest(
+    experiment: &Experiment,
+    cells: &[CellResult],
+    claims: &[ClaimResult],
+    seeds: Seeds,
+) -> ExperimentVerdict {
+    let parts = &experiment.undecided;
+    let is_open = |cell: &&CellResult| parts.iter().any(|part| part.has_cell(experiment, cell));
+    let cells: Vec<CellResult> = cells.iter().filter(|cell| !is_open(cell)).cloned().collect();
+    let is_open = |number: usize| parts.iter().any(|part| part.claims.contains(&number));
+    let claims = claims.iter().enumerate().filter(|(number, _)| !is_open(*number));
+    let claims: Vec<ClaimResult> = claims.map(|(_, claim)| claim.clone()).collect();
+    verdicts(&tally(&cells, &claims), seeds).both
 }
 
 /// An experiment that was not run, or not to its end.
@@ -70,62 +117,134 @@ pub(crate) fn not_run(experiment: &Experiment, reason: &str) -> ExperimentResult
         world: experiment.world,
         must_agree: experiment.must_agree,
         runs: 0,
+        packet_hops: 0,
+        verdict_print: None,
+        verdict_ns2: None,
         verdict: ExperimentVerdict::NotRun,
         reason: reason.to_owned(),
         tally: Tally::default(),
         cells: Vec::new(),
         claims: Vec::new(),
         variants: Vec::new(),
+        undecided: Vec::new(),
     }
 }
 
-/// The verdict of an experiment and its reason.
-fn verdict(tally: &Tally, claims: &[ClaimResult], enough_runs: bool) -> (ExperimentVerdict, String) {
-    let counted = tally.agree + tally.disagree + tally.undetermined;
-    let share = |part: usize| part as f64 / counted as f64;
-    let needed: Vec<&ClaimResult> = claims.iter().filter(|claim| claim.is_needed()).collect();
-    let failed = needed.iter().filter(|claim| claim.holds != Some(true)).count();
-    let mut parts = Vec::new();
-    if counted > 0 {
-        let uninformative = match tally.uninformative {
-            0 => String::new(),
-            n => format!(", {n} uninformative"),
-        };
-        parts.push(format!(
-            "{} of {counted} cells agree, {} disagree, {} undetermined{uninformative}",
-            tally.agree, tally.disagree, tally.undetermined
-        ));
-    }
-    if !claims.is_empty() {
-        let excused = claims.len() - needed.len();
-        let excused =
-            if excused == 0 { String::new() } else { format!(" ({excused} fail in the reference too)") };
-        parts.push(format!("{} of {} claims hold{excused}", tally.claims_held, claims.len()));
-    }
-    let verdict = if !enough_runs {
-        parts.push(format!("fewer than {FEWEST_RUNS} seeds"));
-        ExperimentVerdict::Undetermined
-    } else if failed > 0 || (counted > 0 && share(tally.disagree) > 1.0 - ENOUGH + 1e-9) {
-        ExperimentVerdict::Disagrees
-    } else if counted == 0 || share(tally.agree) >= ENOUGH - 1e-9 {
-        ExperimentVerdict::Agrees
-    } else {
-        ExperimentVerdict::Undetermined
+/// Whether there are seeds enough for a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seeds {
+    Enough,
+    TooFew,
+}
+
+/// The verdicts of an experiment.
+struct Verdicts {
+    print: Option<Verdict>,
+    ns2: Option<Verdict>,
+    both: ExperimentVerdict,
+}
+
+/// The verdicts by the counts.
+fn verdicts(tally: &Tally, seeds: Seeds) -> Verdicts {
+    let of = |count, claims| match (of_counts(count, claims), seeds) {
+        (Some(_), Seeds::TooFew) => Some(Verdict::Undetermined),
+        (verdict, _) => verdict,
     };
-    (verdict, parts.join("; "))
+    let print = of(tally.print, tally.claims_of_print);
+    let ns2 = of(tally.ns2, tally.claims_of_ns2);
+    // Cells that only ns-2 tells of may lower what the print gives, and never raise it.
+    let lowered = match (print, of(tally.ns2_alone, Claims::default())) {
+        (Some(Verdict::Agrees), Some(alone)) => Some(alone),
+        (print, _) => print,
+    };
+    let both = match CellVerdict::of(lowered, ns2) {
+        Some(CellVerdict::AgreesWithPrint) => ExperimentVerdict::AgreesWithPrint,
+        Some(CellVerdict::AgreesWithNs2) => ExperimentVerdict::AgreesWithNs2,
+        Some(CellVerdict::Disagrees) => ExperimentVerdict::Disagrees,
+        Some(CellVerdict::Undetermined | CellVerdict::Uninformative) | None => {
+            ExperimentVerdict::Undetermined
+        }
+    };
+    Verdicts { print, ns2, both }
+}
+
+/// The verdict against one reference: nine tenths of the cells must agree and all of its claims hold. `None` if there
+/// is neither a cell nor a claim.
+pub(super) fn of_counts(cells: Count, claims: Claims) -> Option<Verdict> {
+    let counted = cells.total();
+    let share = |part: usize| part as f64 / counted as f64;
+    if counted == 0 && claims.of == 0 {
+        None
+    } else if claims.held < claims.of || (counted > 0 && share(cells.disagree) > 1.0 - ENOUGH + 1e-9) {
+        Some(Verdict::Disagrees)
+    } else if counted == 0 || share(cells.agree) >= ENOUGH - 1e-9 {
+        Some(Verdict::Agrees)
+    } else {
+        Some(Verdict::Undetermined)
+    }
+}
+
+/// The counts in words.
+fn reason(tally: &Tally, seeds: Seeds) -> String {
+    let of = |name: &str, cells: Count, claims: Claims| {
+        let mut parts = Vec::new();
+        if cells.total() > 0 {
+            parts.push(format!(
+                "{} of {} cells agree, {} disagree, {} undetermined",
+                cells.agree,
+                cells.total(),
+                cells.disagree,
+                cells.undetermined
+            ));
+        }
+        if claims.of > 0 {
+            parts.push(format!("{} of {} claims hold", claims.held, claims.of));
+        }
+        (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
+    };
+    let mut parts: Vec<String> =
+        [of("print", tally.print, tally.claims_of_print), of("ns-2", tally.ns2, tally.claims_of_ns2)]
+            .into_iter()
+            .flatten()
+            .collect();
+    if tally.uninformative > 0 {
+        parts.push(format!("{} cells are uninformative", tally.uninformative));
+    }
+    if seeds == Seeds::TooFew {
+        parts.push(format!("fewer than {FEWEST_RUNS} seeds"));
+    }
+    parts.join("; ")
 }
 
 fn tally(cells: &[CellResult], claims: &[ClaimResult]) -> Tally {
-    let count = |verdict| cells.iter().filter(|cell| cell.verdict == Some(verdict)).count();
-    let ratios = cells.iter().filter(|cell| is_informative(cell)).filter_map(|cell| cell.ratio);
+    let count = |verdict: &dyn Fn(&CellResult) -> Option<Verdict>| {
+        let of = |wanted| cells.iter().filter(|cell| verdict(cell) == Some(wanted)).count();
+        Count {
+            agree: of(Verdict::Agrees),
+            disagree: of(Verdict::Disagrees),
+            undetermined: of(Verdict::Undetermined),
+        }
+    };
+    let ratios = |over: Over| {
+        let counted = cells.iter().filter(|cell| is_informative(cell) && cell.ratio_over == Some(over));
+        median(counted.filter_map(|cell| cell.ratio).collect()).map(|ratio| (ratio, over))
+    };
+    let ratio = ratios(Over::Print).or_else(|| ratios(Over::Ns2));
+    let claims_of = |is_of: fn(&ClaimResult) -> bool| {
+        let of = || claims.iter().filter(|claim| is_of(claim));
+        Claims { held: of().filter(|claim| claim.holds == Some(true)).count(), of: of().count() }
+    };
     Tally {
-        agree: count(Verdict::Agrees),
-        disagree: count(Verdict::Disagrees),
-        undetermined: count(Verdict::Undetermined),
-        uninformative: count(Verdict::Uninformative),
+        print: count(&|cell| cell.verdict_print),
+        ns2: count(&|cell| cell.verdict_ns2),
+        ns2_alone: count(&|cell| cell.verdict_ns2.filter(|_| cell.verdict_print.is_none())),
+        uninformative: cells.iter().filter(|cell| cell.verdict == Some(CellVerdict::Uninformative)).count(),
         claims_held: claims.iter().filter(|claim| claim.holds == Some(true)).count(),
         claims: claims.len(),
-        median_ratio: median(ratios.collect()),
+        claims_of_print: claims_of(ClaimResult::is_of_print),
+        claims_of_ns2: claims_of(ClaimResult::is_of_ns2),
+        median_ratio: ratio.map(|(ratio, _)| ratio),
+        median_ratio_over: ratio.map(|(_, over)| over),
     }
 }
 
@@ -137,76 +256,159 @@ fn cells(experiment: &Experiment, measured: &Measured) -> Vec<CellResult> {
         .iter()
         .map(|((row, column), sample)| {
             let rfc = rfc.get(&(*row, *column)).map(|sample| estimate(&sample.values));
-            one(experiment, *row, &experiment.cells[*column], sample, rfc.and_then(|e| e.mean))
+            cell_result(experiment, *row, &experiment.cells[*column], sample, rfc.and_then(|e| e.mean))
         })
         .collect()
 }
 
-fn one(experiment: &Experiment, row: usize, cell: &Cell, sample: &Sample, rfc: Option<f64>) -> CellResult {
-    let row = experiment.published.rows[row].name.as_str();
-    let printed = experiment.published.get(row, &cell.column);
-    let ns2 = experiment.ns2.as_ref().and_then(|table| of_ns2(table, row, &cell.column));
-    let Estimate { mean, ci95 } = estimate(&sample.values);
-    let support = support(experiment, sample);
+/// The values that a cell is compared with.
+struct References {
+    print: Option<Reference>,
+    ns2: Option<Reference>,
+}
+
+/// The references of a cell in a row, by its name.
+fn references(experiment: &Experiment, row: &str, cell: &Cell) -> References {
     let only_ns2 = cell.against == Against::Ns2 || cell.ns2_only_rows.iter().any(|name| name == row);
-    let print = printed
-        .filter(|_| !only_ns2)
-        .map(|printed| Reference::Published { printed, read_off: cell.read_off });
+    let printed = experiment.published.get(row, &cell.column).filter(|_| !only_ns2);
     // A column that the source does not have is a probe, unless it is there to be compared with ns-2.
     let is_probe = !experiment.published.columns.contains(&cell.column) && cell.against != Against::Ns2;
-    let runs_of_ns2 = ns2
-        .filter(|_| !is_probe && cell.against != Against::Published && cell.band != Band::Digits)
-        .map(|(mean, ci95)| Reference::Ns2 { mean, ci95 });
-    let comparisons: Vec<_> = [print, runs_of_ns2]
+    let has_ns2 = !is_probe && cell.against != Against::Published && cell.band != Band::Digits;
+    References {
+        print: printed.map(|printed| Reference::Published { printed, read_off: cell.read_off }),
+        ns2: of_ns2(experiment, row, cell).filter(|_| has_ns2),
+    }
+}
+
+/// The mean of ns-2's runs with half the width of its interval, 0 for a column without randomness.
+fn of_ns2(experiment: &Experiment, row: &str, cell: &Cell) -> Option<Reference> {
+    let table = experiment.ns2.as_ref()?;
+    let mean = table.get(row, &cell.column)?.value;
+    let ci95 = match &cell.ns2_exact {
+        Some(_) => Some(0.0),
+        None => table.get(row, &format!("{}_ci95", cell.column)).map(|printed| printed.value),
+    };
+    Some(Reference::Ns2 { mean, ci95 })
+}
+
+fn ns2_mean(experiment: &Experiment, row: &str, column: &str) -> Option<f64> {
+    experiment.ns2.as_ref()?.get(row, column).map(|printed| printed.value)
+}
+
+/// The reason why a cell is uninformative, if it is.
+fn uninformative<'a>(
+    experiment: &Experiment,
+    row: &str,
+    cell: &'a Cell,
+    measured: Option<f64>,
+) -> Option<&'a str> {
+    let (rule, reason) = cell.uninformative.as_ref()?;
+    let published = experiment.published.get(row, &cell.column).map(|printed| printed.value);
+    let beside = Beside { measured, published, ns2: ns2_mean(experiment, row, &cell.column) };
+    let holds = rule.value(&beside).is_ok_and(|value| value.is_some_and(|x| x != 0.0));
+    holds.then_some(reason.as_str())
+}
+
+/// Whether a cell is as precise as a rule of seeds asks: half the width of its interval is at most `1/part` of half the
+/// width of its narrowest band. A cell that is not judged, or that no seed can mend, is.
+pub(crate) fn is_precise(
+    experiment: &Experiment,
+    row: usize,
+    cell: &Cell,
+    sample: &Sample,
+    part: f64,
+) -> bool {
+    let row = experiment.published.rows[row].name.as_str();
+    if sample.values.len() < sample.runs
+        || support(experiment, sample) == Support::Deterministic
+        || uninformative(experiment, row, cell, estimate(&sample.values).mean).is_some()
+    {
+        return true;
+    }
+    let References { print, ns2 } = references(experiment, row, cell);
+    let widths = [print, ns2]
         .into_iter()
         .flatten()
-        .filter_map(|reference| compare(&sample.values, support, reference, cell.band))
-        .collect();
-    let compared = any(&comparisons);
-    let mut verdict = compared.map(|c| c.verdict);
+        .filter_map(|reference| width_over_band(&sample.values, reference, cell.band));
+    widths.fold(0.0, f64::max) * part <= 1.0
+}
+
+/// A cell with its verdicts.
+pub(super) fn cell_result(
+    experiment: &Experiment,
+    row: usize,
+    cell: &Cell,
+    sample: &Sample,
+    rfc: Option<f64>,
+) -> CellResult {
+    let row = experiment.published.rows[row].name.as_str();
+    let published = experiment.published.get(row, &cell.column).map(|printed| printed.value);
+    let ns2_value = ns2_mean(experiment, row, &cell.column);
+    let Estimate { mean, ci95 } = estimate(&sample.values);
+    let support = support(experiment, sample);
+    let References { print, ns2 } = references(experiment, row, cell);
+    let against = |reference: Option<Reference>| -> Option<Comparison> {
+        let unknown = Comparison { verdict: Verdict::Undetermined, distance: f64::INFINITY };
+        reference.map(|one| compare(&sample.values, support, one, cell.band).unwrap_or(unknown))
+    };
+    let (mut of_print, mut of_ns2) = (against(print), against(ns2));
     let mut note = None;
-    let beside = Beside { measured: mean, published: printed.map(|p| p.value), ns2: ns2.map(|n| n.0) };
-    let referred = print.is_some() || runs_of_ns2.is_some();
-    if let (Some((rule, reason)), true) = (&cell.uninformative, referred)
-        && rule.value(&beside).is_ok_and(|value| value.is_some_and(|x| x != 0.0))
-    {
-        verdict = Some(Verdict::Uninformative);
-        note = Some(reason.clone());
-    } else if referred && mean.is_none() {
-        verdict = Some(Verdict::Undetermined);
-        note = Some("no run has a value".to_owned());
-    } else if verdict == Some(Verdict::Undetermined) {
-        note = match support {
-            Support::Runs { of, .. } if of < FEWEST_RUNS => Some(format!("fewer than {FEWEST_RUNS} seeds")),
-            Support::Runs { with, of } if with < of => Some(format!("{} runs have no value", of - with)),
-            _ if print.is_none() && ns2.is_some_and(|(mean, ci95)| ci95 > 0.1 * mean.abs()) => {
-                Some("ns-2's own interval is too wide".to_owned())
-            }
-            _ => Some("the interval crosses the edge of the band".to_owned()),
-        };
+    if let Some(reason) = uninformative(experiment, row, cell, mean).filter(|_| print.or(ns2).is_some()) {
+        for comparison in [&mut of_print, &mut of_ns2].into_iter().flatten() {
+            comparison.verdict = Verdict::Uninformative;
+        }
+        note = Some(reason.to_owned());
     }
-    let reference = printed.map(|p| p.value).or(ns2.map(|n| n.0)).filter(|x| *x != 0.0);
+    let [verdict_print, verdict_ns2] = [of_print, of_ns2].map(|one| one.map(|c| c.verdict));
+    let verdict = CellVerdict::of(verdict_print, verdict_ns2);
+    if verdict == Some(CellVerdict::Undetermined) {
+        let open = |reference: Option<Reference>, verdict| {
+            reference.filter(|_| verdict == Some(Verdict::Undetermined))
+        };
+        let open = open(print, verdict_print).or(open(ns2, verdict_ns2));
+        note = Some(why_open(sample, support, cell.band, open));
+    }
+    let (reference, over) = match (print.is_some() || ns2.is_none(), published) {
+        (true, Some(printed)) => (Some(printed), Over::Print),
+        _ => (ns2_value, Over::Ns2),
+    };
+    let ratio = mean.zip(reference.filter(|x| *x != 0.0)).map(|(mean, reference)| mean / reference);
+    let distances = [of_print, of_ns2].into_iter().flatten().map(|c| c.distance);
     CellResult {
         row: row.to_owned(),
         column: cell.column.clone(),
-        published: printed.map(|p| p.value),
-        ns2: ns2.map(|n| n.0),
+        published,
+        ns2: ns2_value,
         measured: mean,
         rfc_profile: rfc,
         ci95,
-        ratio: mean.zip(reference).map(|(mean, reference)| mean / reference),
-        distance: compared.map(|c| c.distance).filter(|d| d.is_finite()),
+        ratio,
+        ratio_over: ratio.map(|_| over),
+        distance: distances.reduce(f64::min).filter(|d| d.is_finite()),
         band: cell.band,
+        runs: sample.runs,
+        verdict_print,
+        verdict_ns2,
         verdict,
         note,
     }
 }
 
-/// The mean of ns-2's runs and half the width of its interval.
-fn of_ns2(table: &Table, row: &str, column: &str) -> Option<(f64, f64)> {
-    let mean = table.get(row, column)?.value;
-    let ci95 = table.get(row, &format!("{column}_ci95")).map_or(0.0, |printed| printed.value);
-    Some((mean, ci95))
+/// Why the comparison with a reference is undetermined.
+fn why_open(sample: &Sample, support: Support, band: Band, open: Option<Reference>) -> String {
+    let edge = "the interval crosses the edge of the band";
+    match support {
+        _ if sample.values.is_empty() => "no run has a value".to_owned(),
+        Support::Runs { of, .. } if of < FEWEST_RUNS => format!("fewer than {FEWEST_RUNS} seeds"),
+        Support::Runs { with, of } if with < of => format!("{} runs have no value", of - with),
+        _ => match (open, sample.cap) {
+            (Some(Reference::Ns2 { ci95: None, .. }), _) => "ns-2's value has no interval".to_owned(),
+            (Some(reference), _) if is_vague(reference, band) => "ns-2's own interval is too wide".to_owned(),
+            (_, None) => edge.to_owned(),
+            (_, Some(Cap::Seeds)) => format!("{edge} at the cap of {} seeds", sample.runs),
+            (_, Some(Cap::Hops)) => format!("{edge} at {} seeds, the cap on packet hops", sample.runs),
+        },
+    }
 }
 
 fn support(experiment: &Experiment, sample: &Sample) -> Support {
@@ -239,9 +441,8 @@ impl Scope for Beside {
     }
 }
 
-fn of_claim(experiment: &Experiment, measured: &Measured, claim: &Claim) -> ClaimResult {
-    let none = Samples::new();
-    let samples = measured.profiles.get(&claim.profile).unwrap_or(&none);
+/// A claim on these samples, on the published table and on ns-2's.
+pub(super) fn claim_result(experiment: &Experiment, samples: &Samples, claim: &Claim) -> ClaimResult {
     let here = of_samples(experiment, samples);
     // What the names in it stand for was checked when it was read.
     let value = |values: &Values<'_>| claim.value.value(values).ok().flatten();
@@ -287,15 +488,17 @@ fn variants(experiment: &Experiment, measured: &Measured) -> Vec<VariantResult> 
             let Estimate { mean, ci95 } = estimate(&sample.values);
             let before = unchanged.get(&(*row, *column)).and_then(|sample| estimate(&sample.values).mean);
             let print = experiment.published.get(name, &cell.column).map(|printed| printed.value);
-            let ns2 = experiment.ns2.as_ref().and_then(|table| of_ns2(table, name, &cell.column));
+            let ns2 = ns2_mean(experiment, name, &cell.column);
             let over = |x: Option<f64>| mean.zip(x.filter(|x| *x != 0.0)).map(|(mean, x)| mean / x);
+            let ratio = over(print.or(ns2));
             VariantCell {
                 row: name.clone(),
                 column: cell.column.clone(),
                 measured: mean,
                 ci95,
                 to_unchanged: over(before),
-                ratio: over(print.or(ns2.map(|n| n.0))),
+                ratio,
+                ratio_over: ratio.map(|_| if print.is_some() { Over::Print } else { Over::Ns2 }),
             }
         });
         VariantResult {

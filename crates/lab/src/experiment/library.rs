@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::ExperimentError;
 use super::file::Experiment;
+use super::paper::Paper;
 
 /// The ids of all experiments under a directory, in order, each with its own directory.
 ///
@@ -58,6 +59,9 @@ pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, Experimen
     }
     all.iter()
         .filter(|(id, _)| wanted.iter().any(|wanted| fits(id, wanted)))
-        .map(|(id, directory)| Experiment::load(id, directory))
+        .map(|(id, directory)| {
+            let paper = directory.parent().map(Paper::load).transpose()?.unwrap_or_default();
+            Experiment::load(id, directory, &paper)
+        })
         .collect()
 }

@@ -13,24 +13,29 @@ mod formulas;
 pub mod human;
 mod judge;
 pub mod library;
+mod mutation;
+mod paper;
 mod publish;
 mod raw;
 mod results;
 mod runner;
 mod table;
 mod theta;
+mod undecided;
 mod verdict;
 
 pub use cache::Cache;
 pub use error::{ExperimentError, InvalidExperiment};
 pub use file::Experiment;
+pub use mutation::{Mutants, MutatedExperiment, MutationResult, MutationResults, Outcome};
 pub use publish::Publication;
 pub use raw::{Profile, World};
 pub use results::{
-    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Results, Tally, VariantCell, VariantResult,
+    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Results, Side,
+    SideClaim, Tally, UndecidedResult, VariantCell, VariantResult,
 };
 pub use runner::{Hooks, Prepared, Wanted};
-pub use verdict::{Band, FEWEST_RUNS, Verdict};
+pub use verdict::{Band, CellVerdict, FEWEST_RUNS, Verdict};
 
 /// The version of the code that measures: a hash of its sources.
 #[must_use]

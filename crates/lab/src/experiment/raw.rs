@@ -16,7 +16,9 @@ pub(crate) struct Experiment {
     pub(crate) world: World,
     #[serde(default)]
     pub(crate) must_agree: bool,
-    pub(crate) runs: Option<u32>,
+    pub(crate) runs: Option<Spanned<u32>>,
+    /// Why a fixed number of seeds takes the place of the paper's rule.
+    pub(crate) runs_reason: Option<String>,
     #[serde(default)]
     pub(crate) deterministic: bool,
     pub(crate) keys: BTreeMap<String, Spanned<Vec<String>>>,
@@ -35,6 +37,10 @@ pub(crate) struct Experiment {
     pub(crate) claim: Vec<Claim>,
     #[serde(default)]
     pub(crate) variant: Vec<Variant>,
+    #[serde(default)]
+    pub(crate) undecided: Vec<Undecided>,
+    #[serde(default)]
+    pub(crate) mutation: Vec<Mutation>,
 }
 
 /// Where an experiment happens.
@@ -72,7 +78,7 @@ pub(crate) struct Profiles {
 pub(crate) struct ProfileTable {
     #[serde(default)]
     pub(crate) set: Vec<String>,
-    pub(crate) runs: Option<u32>,
+    pub(crate) runs: Option<Spanned<u32>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -86,7 +92,7 @@ pub(crate) struct Run {
     /// Only these rows.
     pub(crate) rows: Option<Vec<Spanned<String>>>,
     /// Seeds for each of its points as published.
-    pub(crate) runs: Option<u32>,
+    pub(crate) runs: Option<Spanned<u32>>,
     /// Changes of one profile for this run alone.
     #[serde(default)]
     pub(crate) profile: Profiles,
@@ -114,6 +120,12 @@ pub(crate) struct Cell {
     pub(crate) against: Against,
     #[serde(default)]
     pub(crate) read_off: f64,
+    /// Subtracted from the published values and from ns-2's.
+    pub(crate) less: Option<Spanned<f64>>,
+    /// ns-2's run has no randomness, so that its value needs no interval.
+    #[serde(default)]
+    pub(crate) ns2_exact: bool,
+    pub(crate) ns2_exact_reason: Option<String>,
     pub(crate) rows: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     pub(crate) ns2_only_rows: Vec<Spanned<String>>,
@@ -156,4 +168,27 @@ pub(crate) struct Variant {
     pub(crate) runs: Option<u32>,
     #[serde(default)]
     pub(crate) profile: Profile,
+}
+
+/// What two set-ups that fit the source decide differently.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Undecided {
+    pub(crate) text: String,
+    pub(crate) variant: Spanned<String>,
+    #[serde(default)]
+    pub(crate) claims: Vec<Spanned<String>>,
+    pub(crate) columns: Option<Vec<Spanned<String>>>,
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
+}
+
+/// The algorithm broken on purpose.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mutation {
+    pub(crate) name: Spanned<String>,
+    pub(crate) set: Spanned<Vec<String>>,
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
+    /// The runs that are broken; all unless given.
+    pub(crate) only: Option<Vec<Spanned<String>>>,
 }

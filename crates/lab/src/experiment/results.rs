@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::raw::{Profile, World};
-use super::verdict::{Band, Verdict};
+use super::verdict::{Band, CellVerdict, Verdict};
 
 /// What came of several experiments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,9 +29,15 @@ pub struct ExperimentResult {
     pub world: World,
     /// Whether it belongs to those that must agree.
     pub must_agree: bool,
-    /// Seeds for each point.
+    /// Seeds for each point; where the paper's rule of precision sets them, the most that a point took.
     pub runs: u32,
-    /// What came of it.
+    /// Packets that crossed a link, over all runs as published: what the experiment cost, whatever the machine.
+    pub packet_hops: u64,
+    /// What the cells and claims say of the print; `None` if none can.
+    pub verdict_print: Option<Verdict>,
+    /// What the cells and claims say of ns-2.35; `None` if none can.
+    pub verdict_ns2: Option<Verdict>,
+    /// Both in one word.
     pub verdict: ExperimentVerdict,
     /// Why, in words.
     pub reason: String,
@@ -43,6 +49,9 @@ pub struct ExperimentResult {
     pub claims: Vec<ClaimResult>,
     /// The same with other settings.
     pub variants: Vec<VariantResult>,
+    /// What is undecided between the set-up as published and a variant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<UndecidedResult>,
 }
 
 /// What came of an experiment.
@@ -50,46 +59,125 @@ pub struct ExperimentResult {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ExperimentVerdict {
-    /// At least nine tenths of the informative cells agree, and every claim holds that holds in the reference.
-    Agrees,
-    /// Too many cells disagree, or a claim fails.
+    /// It agrees with ns-2 and not with the print, or nothing is printed.
+    AgreesWithNs2,
+    /// It agrees with the print, and what only ns-2 tells agrees with ns-2.
+    AgreesWithPrint,
+    /// It agrees with neither, and no comparison is open.
     Disagrees,
     /// Not run to the end, or it needs the emulated world.
     NotRun,
-    /// Neither.
+    /// Two set-ups that fit every sentence of the source fall on different sides of the print.
+    Undecidable,
+    /// It agrees with neither, and a comparison is open.
     Undetermined,
 }
 
 impl ExperimentVerdict {
-    /// As it is written.
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 6] = [
+        Self::AgreesWithPrint,
+        Self::AgreesWithNs2,
+        Self::Undecidable,
+        Self::Undetermined,
+        Self::Disagrees,
+        Self::NotRun,
+    ];
+
+    /// The word in tables and in JSON.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Agrees => "agrees",
+            Self::AgreesWithNs2 => "agrees-with-ns2",
+            Self::AgreesWithPrint => "agrees-with-print",
             Self::Disagrees => "disagrees",
             Self::NotRun => "not-run",
+            Self::Undecidable => "undecidable",
             Self::Undetermined => "undetermined",
         }
+    }
+
+    /// Whether it agrees with the print or with ns-2: what a star asks for.
+    #[must_use]
+    pub const fn is_agreement(self) -> bool {
+        matches!(self, Self::AgreesWithNs2 | Self::AgreesWithPrint)
     }
 }
 
 /// Counts of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// Cells that agree.
-    pub agree: usize,
-    /// Cells that disagree.
-    pub disagree: usize,
-    /// Cells of which neither can be said.
-    pub undetermined: usize,
+    /// Informative cells against the print.
+    pub print: Count,
+    /// Informative cells against ns-2.
+    pub ns2: Count,
+    /// Informative cells without a print, against ns-2.
+    pub ns2_alone: Count,
     /// Cells that say nothing.
     pub uninformative: usize,
     /// Claims that hold here.
     pub claims_held: usize,
     /// Claims.
     pub claims: usize,
-    /// The median of measured over published, of the informative cells.
+    /// Claims that the print makes: its table does not contradict them.
+    pub claims_of_print: Claims,
+    /// Claims that hold in ns-2's runs.
+    pub claims_of_ns2: Claims,
+    /// The median of measured over reference, of the informative cells with a printed value; of those with a value of
+    /// ns-2 if there is none.
     pub median_ratio: Option<f64>,
+    /// The denominator of `median_ratio`.
+    pub median_ratio_over: Option<Over>,
+}
+
+/// Cells by what came of one comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Count {
+    /// Cells that agree.
+    pub agree: usize,
+    /// Cells that disagree.
+    pub disagree: usize,
+    /// Cells of which neither can be said.
+    pub undetermined: usize,
+}
+
+impl Count {
+    /// All of them.
+    #[must_use]
+    pub const fn total(&self) -> usize {
+        self.agree + self.disagree + self.undetermined
+    }
+}
+
+/// How many claims of a reference hold here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Claims {
+    /// Claims of the reference that hold here.
+    pub held: usize,
+    /// Claims of the reference.
+    pub of: usize,
+}
+
+/// What a ratio is taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Over {
+    /// The mean of ns-2's runs.
+    Ns2,
+    /// The printed value.
+    Print,
+}
+
+impl Over {
+    /// The words after a ratio.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Ns2 => "over ns-2",
+            Self::Print => "over print",
+        }
+    }
 }
 
 /// One cell of the table.
@@ -109,14 +197,22 @@ pub struct CellResult {
     pub rfc_profile: Option<f64>,
     /// Half the width of the 95 % interval of `measured`.
     pub ci95: Option<f64>,
-    /// Measured over published, or over ns-2 where nothing is published.
+    /// Measured over published where the cell is judged by the print or by nothing, else over ns-2.
     pub ratio: Option<f64>,
+    /// The denominator of `ratio`.
+    pub ratio_over: Option<Over>,
     /// How far it is from the nearer reference, in widths of the band.
     pub distance: Option<f64>,
     /// What is allowed.
     pub band: Band,
-    /// `None` if there is nothing to compare with.
-    pub verdict: Option<Verdict>,
+    /// Seeds.
+    pub runs: usize,
+    /// The verdict against the print; `None` if it is not compared with one.
+    pub verdict_print: Option<Verdict>,
+    /// The verdict against ns-2; `None` if it is not compared with one.
+    pub verdict_ns2: Option<Verdict>,
+    /// Both in one word; `None` if there is nothing to compare with.
+    pub verdict: Option<CellVerdict>,
     /// Why it is not counted, if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -150,14 +246,17 @@ pub struct ClaimResult {
 }
 
 impl ClaimResult {
-    /// Whether the experiment needs it: it holds in the source's table or in ns-2, or neither has what it takes to say,
-    /// so that the source's word stands.
+    /// Whether the print makes the claim: its own table does not contradict it. A table that cannot tell leaves the
+    /// sentence standing.
     #[must_use]
-    pub fn is_needed(&self) -> bool {
-        match (self.holds_in_source, self.holds_in_ns2) {
-            (None, None) => true,
-            (source, ns2) => source == Some(true) || ns2 == Some(true),
-        }
+    pub fn is_of_print(&self) -> bool {
+        self.holds_in_source != Some(false)
+    }
+
+    /// Whether the claim holds in ns-2's runs.
+    #[must_use]
+    pub fn is_of_ns2(&self) -> bool {
+        self.holds_in_ns2 == Some(true)
     }
 }
 
@@ -193,9 +292,64 @@ pub struct VariantCell {
     pub to_unchanged: Option<f64>,
     /// Over the published value, or over ns-2.
     pub ratio: Option<f64>,
+    /// The denominator of `ratio`.
+    pub ratio_over: Option<Over>,
+}
+
+/// Parts of an experiment in two set-ups that fit every sentence of the source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UndecidedResult {
+    /// Why both fit.
+    pub text: String,
+    /// The name of the other set-up.
+    pub variant: String,
+    /// The parts in the set-up as published.
+    pub as_published: Side,
+    /// The parts in the other.
+    pub otherwise: Side,
+}
+
+impl UndecidedResult {
+    /// Whether the set-ups fall on different sides of the print, so that the word is earned.
+    #[must_use]
+    pub fn is_earned(&self) -> bool {
+        matches!(
+            (self.as_published.verdict, self.otherwise.verdict),
+            (Some(Verdict::Agrees), Some(Verdict::Disagrees))
+                | (Some(Verdict::Disagrees), Some(Verdict::Agrees))
+        )
+    }
+}
+
+/// Parts of an experiment in one set-up, against the print.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// The verdict of the parts; `None` if none is printed.
+    pub verdict: Option<Verdict>,
+    /// The informative cells.
+    pub cells: Count,
+    /// The claims.
+    pub claims: Vec<SideClaim>,
+}
+
+/// A claim in one set-up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SideClaim {
+    /// What is claimed.
+    pub text: String,
+    /// What its formula gives.
+    pub value: Option<f64>,
+    /// Whether it holds.
+    pub holds: Option<bool>,
 }
 
 impl ExperimentResult {
+    /// The undecided parts that are none: both set-ups fall on the same side of the print, or one is open.
+    #[must_use]
+    pub fn unearned(&self) -> Vec<&UndecidedResult> {
+        self.undecided.iter().filter(|one| !one.is_earned()).collect()
+    }
+
     /// The informative cell that is farthest from its reference, in widths of its band.
     #[must_use]
     pub fn worst(&self) -> Option<&CellResult> {
@@ -206,5 +360,5 @@ impl ExperimentResult {
 
 /// Whether a cell counts.
 pub(super) fn is_informative(cell: &CellResult) -> bool {
-    matches!(cell.verdict, Some(Verdict::Agrees | Verdict::Disagrees | Verdict::Undetermined))
+    !matches!(cell.verdict, None | Some(CellVerdict::Uninformative))
 }

@@ -5,13 +5,15 @@ use std::fmt;
 
 use rayon::prelude::*;
 use tfrc_sim::Seed;
+use tfrc_units::u64_from_f64;
 
 use super::cache::{Cache, Found};
 use super::computed::Context;
 use super::error::ExperimentError;
 use super::file::{Experiment, at};
 use super::formulas::{self, OfRun};
-use super::judge::{Measured, Sample, Samples, judge, not_run};
+use super::judge::{Cap, Measured, Sample, Samples, is_precise, judge, not_run};
+use super::paper::SeedRule;
 use super::raw::{Profile, World};
 use super::results::Results;
 use crate::batch::{Shard, seed_of};
@@ -59,7 +61,10 @@ struct Point {
     scenario: Box<Scenario>,
     /// All that determines it, but for the seed.
     text: String,
+    /// Seeds of the first step.
     runs: u32,
+    /// The rule for more, if there is one.
+    rule: Option<SeedRule>,
 }
 
 impl Point {
@@ -73,6 +78,8 @@ impl Point {
 pub struct Hooks<'h> {
     /// A run has ended; the id of its experiment.
     pub done: &'h (dyn Fn(&str) + Sync),
+    /// So many more runs have turned out to be needed than were known before.
+    pub more: &'h (dyn Fn(usize) + Sync),
     /// Something is odd, and does no harm to the results.
     pub warn: &'h (dyn Fn(&str) + Sync),
     /// Whether to stop.
@@ -85,8 +92,27 @@ impl fmt::Debug for Hooks<'_> {
     }
 }
 
-/// What a run gave: a value for each of its point's cells.
-type Given = Vec<Option<f64>>;
+/// What a run gave.
+#[derive(Debug, Clone)]
+struct Given {
+    /// A value for each of its point's cells.
+    values: Vec<Option<f64>>,
+    packet_hops: f64,
+}
+
+/// The packet hops of a run, beside the formulas in its cache file.
+const HOPS: &str = "packet hops";
+
+/// How far the points are.
+#[derive(Debug)]
+struct Course {
+    /// What runs gave, by point and number from 1.
+    given: BTreeMap<(usize, u32), Given>,
+    /// Seeds of each point.
+    seeds: Vec<u32>,
+    /// What ended a point's seeds too early.
+    caps: Vec<Option<Cap>>,
+}
 
 impl<'a> Prepared<'a> {
     /// Reads the scenario of every point.
@@ -99,23 +125,29 @@ impl<'a> Prepared<'a> {
             if experiment.computed.is_some() || experiment.world == World::Emu {
                 continue;
             }
-            for profile in [Profile::AsPublished, Profile::Rfc] {
+            for &profile in experiment.run_profiles {
                 let runs = prepared.runs(experiment, experiment.runs_of(profile));
                 prepared.add(index, Part::Profile(profile), runs)?;
             }
             if !wanted.quick {
                 for (number, variant) in experiment.variants.iter().enumerate() {
-                    prepared.add(index, Part::Variant(number), variant.runs)?;
+                    // The other set-up of what is undecided takes as many seeds as the first.
+                    let runs = match experiment.is_undecided(number) {
+                        true => experiment.runs_of(Profile::AsPublished),
+                        false => variant.runs,
+                    };
+                    prepared.add(index, Part::Variant(number), runs)?;
                 }
             }
         }
         Ok(prepared)
     }
 
-    /// How many runs there are.
+    /// How many runs there are, before rules of seeds ask for more.
     #[must_use]
     pub fn total(&self) -> usize {
-        self.jobs().count()
+        let seeds: Vec<u32> = self.points.iter().map(|point| point.runs).collect();
+        self.jobs(&vec![0; seeds.len()], &seeds).count()
     }
 
     /// How many runs an experiment has.
@@ -168,6 +200,9 @@ impl<'a> Prepared<'a> {
                 }
                 let (document, scenario, _) = experiment.scenario(sim, profile, row, &more)?;
                 experiment.check_names(number, &scenario)?;
+                if part == Part::Profile(Profile::AsPublished) {
+                    experiment.check_revision(sim, &row.name, &scenario)?;
+                }
                 let text = format!("{}\nrow {}", document.whole_text(), row.name);
                 let scenario = Box::new(scenario);
                 let formulas = cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
@@ -177,7 +212,22 @@ impl<'a> Prepared<'a> {
                     (Part::Profile(Profile::AsPublished), Some(own)) => self.runs(experiment, own),
                     _ => runs,
                 };
-                self.points.push(Point { experiment: index, part, row, cells, keep, scenario, text, runs });
+                let rule = match part {
+                    Part::Profile(Profile::AsPublished) if !self.wanted.quick => experiment.rule,
+                    Part::Variant(number) if experiment.is_undecided(number) => experiment.rule,
+                    _ => None,
+                };
+                self.points.push(Point {
+                    experiment: index,
+                    part,
+                    row,
+                    cells,
+                    keep,
+                    scenario,
+                    text,
+                    runs,
+                    rule,
+                });
             }
         }
         Ok(())
@@ -199,6 +249,10 @@ impl<'a> Prepared<'a> {
         {
             return false;
         }
+        let mutated = experiment.mutated.as_ref().and_then(|mutation| mutation.rows.as_ref());
+        if mutated.is_some_and(|rows| !rows.iter().any(|one| one == row)) {
+            return false;
+        }
         if let Some(rows) = &cell.rows {
             return rows.iter().any(|one| one == row);
         }
@@ -209,68 +263,142 @@ impl<'a> Prepared<'a> {
             || experiment.ns2.as_ref().is_some_and(|table| table.get(row, column).is_some())
     }
 
-    /// Every run of this shard: its point and its number, from 1.
-    fn jobs(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
-        let all = self.points.iter().enumerate();
-        let all = all.flat_map(|(point, what)| (1..=what.runs).map(move |run| (point, run)));
+    /// Every run of this shard from those done to those wanted: its point and its number, from 1.
+    fn jobs<'s>(&'s self, done: &'s [u32], seeds: &'s [u32]) -> impl Iterator<Item = (usize, u32)> + 's {
+        let all = done.iter().zip(seeds).enumerate();
+        let all = all.flat_map(|(point, (done, seeds))| (done + 1..=*seeds).map(move |run| (point, run)));
         let Shard { index, of } = self.wanted.shard;
         all.zip(0u64..)
             .filter(move |(_, number)| number % u64::from(of.max(1)) == u64::from(index.max(1) - 1))
             .map(|(job, _)| job)
     }
 
-    /// Runs everything that the cache does not have. Once `hooks.stop` says so, no further run begins; experiments that
-    /// miss runs then say so.
+    /// Runs everything that the cache does not have, in steps as long as rules of seeds ask for more. Once `hooks.stop`
+    /// says so, no further run begins; experiments that miss runs then say so.
     ///
     /// # Errors
     /// [`ExperimentError`] if a formula cannot be computed.
     pub fn run(&self, cache: Option<&Cache>, hooks: &Hooks<'_>) -> Result<Results, ExperimentError> {
-        let jobs: Vec<(usize, u32)> = self.jobs().collect();
-        let one = |&(point, run): &(usize, u32)| {
-            if (hooks.stop)() {
-                return Ok(None);
-            }
-            let point = &self.points[point];
-            let given = self.one(point, run, cache, hooks)?;
-            (hooks.done)(&self.experiments[point.experiment].id);
-            Ok(Some(given))
+        let mut done = vec![0; self.points.len()];
+        let mut course = Course {
+            given: BTreeMap::new(),
+            seeds: self.points.iter().map(|point| point.runs).collect(),
+            caps: vec![None; self.points.len()],
         };
-        let outcomes: Vec<Option<Given>> =
-            match rayon::ThreadPoolBuilder::new().num_threads(self.wanted.jobs).build() {
-                Ok(pool) if self.wanted.jobs != 1 => {
+        let pool = match self.wanted.jobs {
+            1 => None,
+            // None to be had is one thread.
+            jobs => rayon::ThreadPoolBuilder::new().num_threads(jobs).build().ok(),
+        };
+        loop {
+            let jobs: Vec<(usize, u32)> = self.jobs(&done, &course.seeds).collect();
+            let one = |&(point, run): &(usize, u32)| {
+                if (hooks.stop)() {
+                    return Ok(None);
+                }
+                let point = &self.points[point];
+                let given = self.one(point, run, cache, hooks)?;
+                (hooks.done)(&self.experiments[point.experiment].id);
+                Ok(Some(given))
+            };
+            let outcomes: Vec<Option<Given>> = match &pool {
+                Some(pool) => {
                     pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect::<Result<_, _>>())
                 }
-                // One thread, or none to be had.
-                _ => jobs.iter().map(one).collect::<Result<_, _>>(),
+                None => jobs.iter().map(one).collect::<Result<_, _>>(),
             }?;
-        let mut given: BTreeMap<(usize, u32), Given> =
-            jobs.into_iter().zip(outcomes).filter_map(|(job, given)| Some((job, given?))).collect();
-        if let (Some(cache), true) = (cache, self.wanted.shard != Shard::WHOLE) {
-            self.add_other_shards(cache, &mut given);
+            course
+                .given
+                .extend(jobs.into_iter().zip(outcomes).filter_map(|(job, given)| Some((job, given?))));
+            if let (Some(cache), true) = (cache, self.wanted.shard != Shard::WHOLE) {
+                self.add_other_shards(cache, &mut course);
+            }
+            done.clone_from(&course.seeds);
+            if (hooks.stop)() || self.step(&mut course) == 0 {
+                break;
+            }
+            (hooks.more)(self.jobs(&done, &course.seeds).count());
         }
-        Ok(self.results(&given, (hooks.stop)()))
+        Ok(self.results(&course, (hooks.stop)()))
+    }
+
+    /// Gives more seeds to the points that are not precise enough, as far as the caps of their rules allow; how many
+    /// points have got more.
+    fn step(&self, course: &mut Course) -> usize {
+        let mut grown = 0;
+        for (index, experiment) in self.experiments.iter().enumerate() {
+            let of_experiment = || self.points.iter().enumerate().filter(|(_, one)| one.experiment == index);
+            let mut parts: Vec<(Part, SeedRule)> =
+                of_experiment().filter_map(|(_, point)| Some((point.part, point.rule?))).collect();
+            parts.dedup_by_key(|(part, _)| *part);
+            for (part, rule) in parts {
+                let points: Vec<usize> =
+                    of_experiment().filter(|(_, point)| point.part == part).map(|(i, _)| i).collect();
+                grown += self.step_of(experiment, &points, rule, course);
+            }
+        }
+        grown
+    }
+
+    /// The step of one profile or variant of an experiment. The cap on hops is on the sum of its points.
+    fn step_of(
+        &self,
+        experiment: &Experiment,
+        points: &[usize],
+        rule: SeedRule,
+        course: &mut Course,
+    ) -> usize {
+        let mut wide = Vec::new();
+        let mut hops = 0.0;
+        for &number in points {
+            let (point, seeds) = (&self.points[number], course.seeds[number]);
+            let given: Vec<&Given> = (1..=seeds).filter_map(|run| course.given.get(&(number, run))).collect();
+            if given.len() < seeds as usize {
+                // Runs of another shard are missing: nothing can be decided here.
+                return 0;
+            }
+            let spent: f64 = given.iter().map(|one| one.packet_hops).sum();
+            hops += spent;
+            let is_wide = |(place, cell): (usize, &usize)| {
+                let values = given.iter().filter_map(|one| one.values.get(place).copied().flatten());
+                let sample = Sample { values: values.collect(), runs: given.len(), fixed: false, cap: None };
+                !is_precise(experiment, point.row, &experiment.cells[*cell], &sample, rule.part)
+            };
+            if course.caps[number].is_none() && point.cells.iter().enumerate().any(is_wide) {
+                match rule.after(seeds) {
+                    None => course.caps[number] = Some(Cap::Seeds),
+                    Some(next) => {
+                        hops += spent * (f64::from(next) / f64::from(seeds) - 1.0);
+                        wide.push((number, next));
+                    }
+                }
+            }
+        }
+        if hops > rule.hops as f64 {
+            wide.iter().for_each(|(number, _)| course.caps[*number] = Some(Cap::Hops));
+            return 0;
+        }
+        wide.iter().for_each(|(number, next)| course.seeds[*number] = *next);
+        wide.len()
     }
 
     /// What the cache has of the other shards' runs.
-    fn add_other_shards(&self, cache: &Cache, given: &mut BTreeMap<(usize, u32), Given>) {
+    fn add_other_shards(&self, cache: &Cache, course: &mut Course) {
         for (number, point) in self.points.iter().enumerate() {
-            for run in 1..=point.runs {
-                if let Found::All(values) = cache.get(&point.key(run), &self.formulas(point)) {
-                    given.entry((number, run)).or_insert(values);
+            for run in 1..=course.seeds[number] {
+                let Found::All(values) = cache.get(&point.key(run), &self.formulas(point)) else { continue };
+                if let Some(given) = given(values) {
+                    course.given.entry((number, run)).or_insert(given);
                 }
             }
         }
     }
 
-    /// The formulas of a point's cells.
+    /// The formulas of a point's cells, and last what a run cost.
     fn formulas(&self, point: &Point) -> Vec<&str> {
         let cells = &self.experiments[point.experiment].cells;
-        point
-            .cells
-            .iter()
-            .filter_map(|cell| cells[*cell].value.as_ref())
-            .map(|(formula, _)| formula.text())
-            .collect()
+        let formulas = point.cells.iter().filter_map(|cell| cells[*cell].value.as_ref());
+        formulas.map(|(formula, _)| formula.text()).chain([HOPS]).collect()
     }
 
     fn one(
@@ -282,13 +410,18 @@ impl<'a> Prepared<'a> {
     ) -> Result<Given, ExperimentError> {
         let (key, formulas) = (point.key(run), self.formulas(point));
         match cache.map(|cache| cache.get(&key, &formulas)) {
-            Some(Found::All(values)) => return Ok(values),
+            Some(Found::All(values)) => {
+                if let Some(given) = given(values) {
+                    return Ok(given);
+                }
+            }
             Some(Found::Damaged(why)) => (hooks.warn)(&why),
             Some(Found::Nothing) | None => {}
         }
         let given = self.measure(point, run)?;
         if let Some(cache) = cache {
-            let new: Vec<(&str, Option<f64>)> = formulas.into_iter().zip(given.iter().copied()).collect();
+            let values = given.values.iter().copied().chain([Some(given.packet_hops)]);
+            let new: Vec<(&str, Option<f64>)> = formulas.into_iter().zip(values).collect();
             if let Err(error) = cache.put(&key, &new) {
                 (hooks.warn)(&format!("a result cannot be kept: {error}"));
             }
@@ -306,12 +439,13 @@ impl<'a> Prepared<'a> {
             experiment.published.keys.iter().cloned().zip(row.keys.iter().cloned()).collect();
         let scope = OfRun { recording: &recording, keys: &keys };
         let formulas = point.cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
-        formulas
+        let values = formulas
             .map(|(formula, place)| formula.value(&scope).map_err(|wrong| at(&experiment.file, place, wrong)))
-            .collect()
+            .collect::<Result<_, _>>()?;
+        Ok(Given { values, packet_hops: recording.outcome.packet_hops as f64 })
     }
 
-    fn results(&self, given: &BTreeMap<(usize, u32), Given>, stopped: bool) -> Results {
+    fn results(&self, course: &Course, stopped: bool) -> Results {
         let mut measured: Vec<(Measured, usize)> =
             self.experiments.iter().map(|e| (empty(e, self.wanted.quick), 0)).collect();
         for (number, point) in self.points.iter().enumerate() {
@@ -320,15 +454,19 @@ impl<'a> Prepared<'a> {
                 Part::Profile(profile) => measured.profiles.entry(profile).or_default(),
                 Part::Variant(variant) => &mut measured.variants[variant],
             };
-            for run in 1..=point.runs {
-                let Some(given) = given.get(&(number, run)) else {
+            for run in 1..=course.seeds[number] {
+                let Some(given) = course.given.get(&(number, run)) else {
                     *missing += 1;
                     continue;
                 };
-                for (cell, value) in point.cells.iter().zip(given) {
+                if point.part == Part::Profile(Profile::AsPublished) {
+                    measured.packet_hops += u64_from_f64(given.packet_hops);
+                }
+                for (cell, value) in point.cells.iter().zip(&given.values) {
                     let sample = samples.entry((point.row, *cell)).or_default();
                     sample.runs += 1;
                     sample.values.extend(*value);
+                    sample.cap = course.caps[number];
                 }
             }
         }
@@ -341,12 +479,13 @@ impl<'a> Prepared<'a> {
                     let why = if stopped { "interrupted" } else { "not all shards are here" };
                     return not_run(experiment, &format!("{why}: {missing} runs are missing"));
                 }
-                let runs = self.runs(experiment, experiment.runs_of(Profile::AsPublished));
+                let fewest = self.runs(experiment, experiment.runs_of(Profile::AsPublished));
                 if let Some(computed) = experiment.computed {
-                    for profile in [Profile::AsPublished, Profile::Rfc] {
-                        measured.profiles.insert(profile, self.computed(experiment, computed, profile, runs));
-                    }
+                    self.compute(experiment, computed, fewest, measured);
                 }
+                let samples = measured.profiles.get(&Profile::AsPublished);
+                let most = samples.and_then(|samples| samples.values().map(|sample| sample.runs).max());
+                let runs = most.and_then(|most| u32::try_from(most).ok()).map_or(fewest, |n| n.max(fewest));
                 judge(experiment, measured, runs)
             });
         Results {
@@ -356,20 +495,89 @@ impl<'a> Prepared<'a> {
         }
     }
 
+    /// Computes the values of an experiment's code, with more seeds as long as its rule asks for them.
+    fn compute(
+        &self,
+        experiment: &Experiment,
+        code: &super::computed::Computed,
+        fewest: u32,
+        measured: &mut Measured,
+    ) {
+        let of =
+            |profile| experiment.profiles.get(&profile).map(|table| table.set.clone()).unwrap_or_default();
+        let as_published = of(Profile::AsPublished);
+        if experiment.run_profiles.contains(&Profile::Rfc) {
+            let (rfc, _) = self.computed(experiment, code, Profile::Rfc, &of(Profile::Rfc), fewest);
+            measured.profiles.insert(Profile::Rfc, rfc);
+        }
+        let (samples, hops) = self.compute_by_rule(experiment, code, &as_published, fewest);
+        measured.profiles.insert(Profile::AsPublished, samples);
+        measured.packet_hops = hops;
+        for (number, samples) in measured.variants.iter_mut().enumerate() {
+            let variant = &experiment.variants[number];
+            let set: Vec<String> =
+                of(variant.profile).into_iter().chain(variant.set.iter().cloned()).collect();
+            *samples = match experiment.is_undecided(number) {
+                true => self.compute_by_rule(experiment, code, &set, fewest).0,
+                false => self.computed(experiment, code, variant.profile, &set, variant.runs).0,
+            };
+        }
+    }
+
+    /// The values as published and the packet hops, with the seeds that the rule asks for.
+    fn compute_by_rule(
+        &self,
+        experiment: &Experiment,
+        code: &super::computed::Computed,
+        set: &[String],
+        fewest: u32,
+    ) -> (Samples, u64) {
+        let mut seeds = fewest;
+        loop {
+            let (mut samples, hops) = self.computed(experiment, code, Profile::AsPublished, set, seeds);
+            let is_wide = |rule: &SeedRule| {
+                samples.iter().any(|((row, column), sample)| {
+                    !is_precise(experiment, *row, &experiment.cells[*column], sample, rule.part)
+                })
+            };
+            let rule = experiment.rule.filter(|_| !self.wanted.quick).filter(is_wide);
+            let Some(rule) = rule else { return (samples, hops) };
+            let grown = |next: u32| hops as f64 * f64::from(next) / f64::from(seeds);
+            let cap = match rule.after(seeds) {
+                None => Cap::Seeds,
+                Some(next) if grown(next) > rule.hops as f64 => Cap::Hops,
+                Some(next) => {
+                    seeds = next;
+                    continue;
+                }
+            };
+            samples.values_mut().for_each(|sample| sample.cap = Some(cap));
+            return (samples, hops);
+        }
+    }
+
+    /// The values of an experiment's code with so many seeds, and the packet hops of its simulations.
     fn computed(
         &self,
         experiment: &Experiment,
-        code: super::computed::Computed,
+        code: &super::computed::Computed,
         profile: Profile,
+        set: &[String],
         runs: u32,
-    ) -> Samples {
+    ) -> (Samples, u64) {
         let rows = &experiment.published.rows;
-        let values = code(&Context {
+        let mutated = experiment.mutated.iter().flat_map(|mutation| &mutation.set);
+        let quick = experiment.quick.set.iter().filter(|_| self.wanted.quick);
+        let set: Vec<String> = set.iter().chain(quick).chain(mutated).cloned().collect();
+        let context = Context {
             profile,
             rows: rows.iter().map(|row| (row.name.as_str(), row.keys.as_slice())).collect(),
             columns: experiment.cells.iter().map(|cell| cell.column.as_str()).collect(),
+            set: &set,
             seeds: (1..=runs).map(|run| seed_of(1, run)).collect(),
-        });
+            packet_hops: std::cell::Cell::new(0),
+        };
+        let values = (code.values)(&context);
         let mut samples = Samples::new();
         for (number, row) in rows.iter().enumerate() {
             for (column, cell) in experiment.cells.iter().enumerate() {
@@ -379,14 +587,20 @@ impl<'a> Prepared<'a> {
                 let found = values.get(&(row.name.clone(), cell.column.clone())).cloned().unwrap_or_default();
                 let fixed = found.len() == 1;
                 let runs = if fixed { 1 } else { runs as usize };
-                samples.insert((number, column), Sample { values: found, runs, fixed });
+                samples.insert((number, column), Sample { values: found, runs, fixed, cap: None });
             }
         }
-        samples
+        (samples, context.packet_hops.get())
     }
 }
 
+/// The values of a cache file, the packet hops last.
+fn given(mut values: Vec<Option<f64>>) -> Option<Given> {
+    let packet_hops = values.pop()??;
+    Some(Given { values, packet_hops })
+}
+
 fn empty(experiment: &Experiment, quick: bool) -> Measured {
-    let variants = if quick || experiment.computed.is_some() { 0 } else { experiment.variants.len() };
+    let variants = if quick { 0 } else { experiment.variants.len() };
     Measured { variants: vec![Samples::new(); variants], ..Measured::default() }
 }

@@ -152,6 +152,14 @@ impl Table {
         Ok(table)
     }
 
+    /// Subtracts a number from all values of a column, if it is there; what rounding hides stays.
+    pub(crate) fn subtract(&mut self, column: &str, less: f64) {
+        let Some(at) = self.columns.iter().position(|name| name == column) else { return };
+        for printed in self.rows.iter_mut().filter_map(|row| row.values[at].as_mut()) {
+            printed.value -= less;
+        }
+    }
+
     /// The value of a column in a row.
     pub(crate) fn get(&self, row: &str, column: &str) -> Option<Printed> {
         let at = self.columns.iter().position(|name| name == column)?;

@@ -26,7 +26,7 @@ pub enum Band {
     Utilization,
 }
 
-/// What came of comparing one cell.
+/// What came of comparing one cell with one reference, the print or ns-2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -41,13 +41,71 @@ pub enum Verdict {
     Undetermined,
 }
 
+impl Verdict {
+    /// The word in tables and in JSON.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Disagrees => "disagrees",
+            Self::Uninformative => "uninformative",
+            Self::Undetermined => "undetermined",
+        }
+    }
+}
+
+/// The verdict of a cell: that against the print and that against ns-2, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum CellVerdict {
+    /// It agrees with ns-2 and not with the print, or nothing is printed.
+    AgreesWithNs2,
+    /// It agrees with the print, whatever ns-2 says.
+    AgreesWithPrint,
+    /// It disagrees with each reference that there is.
+    Disagrees,
+    /// It would agree with the mechanism switched off as well: not counted.
+    Uninformative,
+    /// It agrees with none, and at least one comparison is open.
+    Undetermined,
+}
+
+impl CellVerdict {
+    /// The word in tables and in JSON.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::AgreesWithNs2 => "agrees-with-ns2",
+            Self::AgreesWithPrint => "agrees-with-print",
+            Self::Disagrees => "disagrees",
+            Self::Uninformative => "uninformative",
+            Self::Undetermined => "undetermined",
+        }
+    }
+
+    /// The one word for two comparisons; `None` if there is none. The print goes first, ns-2 stands for a print that is
+    /// missed or missing, and an open comparison keeps the cell open.
+    #[must_use]
+    pub const fn of(print: Option<Verdict>, ns2: Option<Verdict>) -> Option<Self> {
+        Some(match (print, ns2) {
+            (None, None) => return None,
+            (Some(Verdict::Agrees), _) => Self::AgreesWithPrint,
+            (_, Some(Verdict::Agrees)) => Self::AgreesWithNs2,
+            (Some(Verdict::Uninformative), _) | (_, Some(Verdict::Uninformative)) => Self::Uninformative,
+            (Some(Verdict::Undetermined), _) | (_, Some(Verdict::Undetermined)) => Self::Undetermined,
+            (Some(Verdict::Disagrees) | None, Some(Verdict::Disagrees) | None) => Self::Disagrees,
+        })
+    }
+}
+
 /// A value to compare with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Reference {
     /// As printed, with what reading it off a curve may add to its error.
     Published { printed: Printed, read_off: f64 },
-    /// From runs of ns-2: the mean and half the width of its 95 % interval, 0 if unknown.
-    Ns2 { mean: f64, ci95: f64 },
+    /// From runs of ns-2: the mean and half the width of its 95 % interval, `None` if that is unknown.
+    Ns2 { mean: f64, ci95: Option<f64> },
 }
 
 /// How a cell compares with one reference.
@@ -91,7 +149,7 @@ pub(crate) fn compare(
         Support::Deterministic => false,
         Support::Runs { with, of } => with < FEWEST_RUNS || with < of,
     };
-    let verdict = if few || is_vague(reference, low, high) {
+    let verdict = if few || is_vague(reference, band) {
         Verdict::Undetermined
     } else {
         let (from, to) = interval(measured, support, low);
@@ -104,6 +162,24 @@ pub(crate) fn compare(
         }
     };
     Some(Comparison { verdict, distance })
+}
+
+/// Half the width of the 95 % interval over half the width of the band: 1/3 and less is precise by the rule of seeds.
+/// Only widths go in, never where the mean lies. `None` if the reference is vague or if fewer than two runs have a
+/// value: more seeds would not help.
+pub(crate) fn width_over_band(values: &[f64], reference: Reference, band: Band) -> Option<f64> {
+    let (low, high) = edges(reference, band);
+    let measured = estimate(values);
+    let (Some(_), Some(_), false) = (measured.mean, measured.ci95, is_vague(reference, band)) else {
+        return None;
+    };
+    let many = Support::Runs { with: values.len(), of: values.len() };
+    let (from, to) = interval(measured, many, low);
+    let (interval, band) = match low > 0.0 && from > 0.0 {
+        true => ((to / from).ln(), (high / low).ln()),
+        false => (to - from, high - low),
+    };
+    Some(if interval == 0.0 { 0.0 } else { interval / band })
 }
 
 /// The band: what the mean may be.
@@ -123,19 +199,29 @@ fn edges(reference: Reference, band: Band) -> (f64, f64) {
             let room = |edge: f64| (0.1 * edge.abs()).max(0.01);
             (low - room(low), high + room(high))
         }
-        // What rounds to zero may be zero.
-        Band::Rate => ((low / factor).max(0.0), high * factor),
+        // What rounds to zero may be zero; of an increment that is negative the far edge lies further down.
+        Band::Rate => match (low > 0.0, high > 0.0) {
+            (true, _) => (low / factor, high * factor),
+            (false, true) => ((low * factor).min(0.0), high * factor),
+            (false, false) => (low * factor, high / factor),
+        },
         Band::Share => (low - 0.015, high + 0.015),
         Band::Utilization => (low - 0.03, high + 0.03),
     }
 }
 
-/// Whether ns-2's mean is known less well than the band is wide: nothing can be said by it.
-fn is_vague(reference: Reference, low: f64, high: f64) -> bool {
-    matches!(reference, Reference::Ns2 { mean, ci95 } if mean + ci95 > high || mean - ci95 < low)
+/// Whether ns-2's mean is known less well than the band is wide, or without an interval: nothing can be said by it.
+pub(crate) fn is_vague(reference: Reference, band: Band) -> bool {
+    let (low, high) = edges(reference, band);
+    match reference {
+        Reference::Published { .. } => false,
+        Reference::Ns2 { ci95: None, .. } => true,
+        Reference::Ns2 { mean, ci95: Some(ci95) } => mean + ci95 > high || mean - ci95 < low,
+    }
 }
 
-/// The 95 % interval of the mean, of its logarithm where all is positive.
+/// The 95 % interval of the arithmetic mean. Where all is positive half its width over the mean is taken as the
+/// logarithm of a factor, so that an interval has the shape of a band that is a factor and never reaches zero.
 fn interval(measured: Estimate, support: Support, low: f64) -> (f64, f64) {
     let mean = measured.mean.unwrap_or(f64::NAN);
     let half = match support {
@@ -159,18 +245,6 @@ fn distance(mean: f64, centre: f64, low: f64, high: f64) -> f64 {
     } else {
         ((mean - centre) / (edge - centre)).abs()
     }
-}
-
-/// Several comparisons of one cell: it is enough to agree with one, and it disagrees only with all.
-pub(crate) fn any(comparisons: &[Comparison]) -> Option<Comparison> {
-    let best = |one: Verdict| match one {
-        Verdict::Agrees => 0,
-        Verdict::Disagrees => 2,
-        Verdict::Undetermined | Verdict::Uninformative => 1,
-    };
-    let distance = comparisons.iter().map(|c| c.distance).fold(f64::INFINITY, f64::min);
-    let verdict = comparisons.iter().map(|c| c.verdict).min_by_key(|v| best(*v))?;
-    Some(Comparison { verdict, distance })
 }
 
 #[cfg(test)]
@@ -224,12 +298,16 @@ mod tests {
 
     #[test]
     fn ns2_is_closer_and_must_be_known_well_enough() {
-        let ns2 = |ci95| Reference::Ns2 { mean: 100.0, ci95 };
+        let ns2 = |ci95| Reference::Ns2 { mean: 100.0, ci95: Some(ci95) };
         assert_eq!(verdict(&runs(108.0, 1.0, 10), ns2(0.0), Band::Rate), Verdict::Agrees);
         assert_eq!(verdict(&runs(112.0, 1.0, 10), ns2(0.0), Band::Rate), Verdict::Disagrees);
         assert_eq!(verdict(&runs(108.0, 1.0, 10), ns2(5.0), Band::Rate), Verdict::Agrees);
         assert_eq!(verdict(&runs(100.0, 1.0, 10), ns2(15.0), Band::Rate), Verdict::Undetermined);
         assert_eq!(verdict(&runs(200.0, 1.0, 10), ns2(15.0), Band::Rate), Verdict::Undetermined);
+        // Without an interval ns-2's mean is vague, near or far.
+        let unknown = Reference::Ns2 { mean: 100.0, ci95: None };
+        assert_eq!(verdict(&runs(100.0, 1.0, 10), unknown, Band::Rate), Verdict::Undetermined);
+        assert_eq!(verdict(&runs(300.0, 1.0, 10), unknown, Band::Rate), Verdict::Undetermined);
     }
 
     #[test]
@@ -247,7 +325,10 @@ mod tests {
         assert_eq!(zero(0.007), Verdict::Disagrees);
         // Nothing measured where something was published.
         assert_eq!(verdict(&[0.0; 10], printed("17.7"), Band::Rate), Verdict::Disagrees);
-        assert_eq!(verdict(&[0.0; 10], Reference::Ns2 { mean: 0.0, ci95: 0.0 }, Band::Rate), Verdict::Agrees);
+        assert_eq!(
+            verdict(&[0.0; 10], Reference::Ns2 { mean: 0.0, ci95: Some(0.0) }, Band::Rate),
+            Verdict::Agrees
+        );
     }
 
     #[test]
@@ -277,15 +358,57 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_references_is_enough() {
-        let c = |verdict, distance| Comparison { verdict, distance };
-        let all = [c(Verdict::Disagrees, 3.0), c(Verdict::Agrees, 0.5)];
-        assert_eq!(any(&all), Some(c(Verdict::Agrees, 0.5)));
-        let all = [c(Verdict::Disagrees, 3.0), c(Verdict::Undetermined, 0.9)];
-        assert_eq!(any(&all), Some(c(Verdict::Undetermined, 0.9)));
-        let all = [c(Verdict::Disagrees, 3.0), c(Verdict::Disagrees, 2.0)];
-        assert_eq!(any(&all), Some(c(Verdict::Disagrees, 2.0)));
-        assert_eq!(any(&[]), None);
+    fn print_and_ns2_are_two_questions() {
+        use CellVerdict as C;
+        use Verdict::{Agrees, Disagrees, Undetermined, Uninformative};
+        for (print, ns2, expected) in [
+            (Some(Agrees), Some(Disagrees), Some(C::AgreesWithPrint)),
+            (Some(Agrees), None, Some(C::AgreesWithPrint)),
+            (Some(Disagrees), Some(Agrees), Some(C::AgreesWithNs2)),
+            (Some(Undetermined), Some(Agrees), Some(C::AgreesWithNs2)),
+            (None, Some(Agrees), Some(C::AgreesWithNs2)),
+            (Some(Disagrees), Some(Undetermined), Some(C::Undetermined)),
+            (Some(Undetermined), Some(Disagrees), Some(C::Undetermined)),
+            (Some(Disagrees), Some(Disagrees), Some(C::Disagrees)),
+            (Some(Disagrees), None, Some(C::Disagrees)),
+            (None, Some(Disagrees), Some(C::Disagrees)),
+            (Some(Uninformative), Some(Uninformative), Some(C::Uninformative)),
+            (None, None, None),
+        ] {
+            assert_eq!(CellVerdict::of(print, ns2), expected, "{print:?} {ns2:?}");
+        }
+    }
+
+    #[test]
+    fn precision_looks_at_widths_alone() {
+        let of = |mean, deviation, reference| {
+            width_over_band(&runs(mean, deviation, 20), reference, Band::Rate)
+                .expect("precise enough to tell")
+        };
+        let print = printed("100.000");
+        // The same relative width wherever the mean lies: 5/√20·2.093 % over ln 1.25.
+        let expected = 0.05 / 20f64.sqrt() * 2.093 / 1.25f64.ln();
+        for mean in [50.0, 100.0, 125.0, 1000.0] {
+            assert!((of(mean, 0.05 * mean, print) / expected - 1.0).abs() < 1e-3, "{mean}");
+        }
+        let ns2 = Reference::Ns2 { mean: 100.0, ci95: Some(1.0) };
+        assert!((of(100.0, 5.0, ns2) / of(100.0, 5.0, print) - 1.25f64.ln() / 1.10f64.ln()).abs() < 1e-3);
+        let vague = Reference::Ns2 { mean: 100.0, ci95: None };
+        assert_eq!(width_over_band(&runs(100.0, 5.0, 20), vague, Band::Rate), None);
+        assert_eq!(width_over_band(&[1.0], print, Band::Rate), None);
+        let share = width_over_band(&runs(0.5, 0.01, 20), printed("0.5000"), Band::Share).expect("a width");
+        let absolute = 0.01 / 20f64.sqrt() * 2.093 / 0.01505;
+        assert!((share / absolute - 1.0).abs() < 0.01, "{share} {absolute}");
+    }
+
+    #[test]
+    fn increments_may_be_negative() {
+        let at =
+            |mean| verdict(&runs(mean, 1e-4, 10), Reference::Ns2 { mean: -1.0, ci95: Some(0.0) }, Band::Rate);
+        assert_eq!(at(-1.05), Verdict::Agrees);
+        assert_eq!(at(-0.95), Verdict::Agrees);
+        assert_eq!(at(-1.2), Verdict::Disagrees);
+        assert_eq!(at(1.0), Verdict::Disagrees);
     }
 
     #[test]

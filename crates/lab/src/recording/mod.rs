@@ -68,6 +68,7 @@ pub(crate) struct FlowCounts {
     pub(crate) sent_bytes: u64,
     pub(crate) received_packets: u64,
     pub(crate) received_bytes: u64,
+    pub(crate) acknowledged_packets: Option<u64>,
     pub(crate) loss_events: Option<u64>,
 }
 

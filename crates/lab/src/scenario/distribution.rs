@@ -15,6 +15,11 @@ pub(super) fn sizes(written: &str) -> Result<Distribution, String> {
     read(written, "1460B", |w| text::size(w).map(f64_from_u64).map_err(said))
 }
 
+/// A distribution of rates, in bytes per second.
+pub(super) fn rates(written: &str) -> Result<Distribution, String> {
+    read(written, "1Mbit/s", |w| text::rate(w).map(|r| r.bytes_per_sec()).map_err(said))
+}
+
 /// A distribution of numbers.
 pub(super) fn plain(written: &str) -> Result<Distribution, String> {
     read(written, "3", |w| w.parse().map_err(|_| format!("`{w}` is no number")))
@@ -55,6 +60,7 @@ mod tests {
         assert_eq!(seconds("50ms"), Ok(Distribution::Constant(0.05)));
         assert_eq!(seconds("uniform 0s 5s"), Ok(Distribution::Uniform { low: 0.0, high: 5.0 }));
         assert_eq!(seconds("exponential 1s"), Ok(Distribution::Exponential { mean: 1.0 }));
+        assert_eq!(rates("uniform 0bit/s 1Mbit/s"), Ok(Distribution::Uniform { low: 0.0, high: 125e3 }));
         assert_eq!(sizes("pareto 12kB 1.2"), Ok(Distribution::Pareto { mean: 12e3, shape: 1.2 }));
         assert_eq!(plain("pareto-ii 12 1.2"), Ok(Distribution::ParetoII { mean: 12.0, shape: 1.2 }));
         assert!(seconds("uniform 5s").is_err() && seconds("uniform 5s 1s").is_err());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tfrc::{PacketSize, TfrcSp};
+use tfrc::{PacketSize, Revision, TfrcSp};
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{FlowId, Limit, NoAgent, Precedence, Queue, Seed};
@@ -13,7 +13,7 @@ use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned, Text};
 use super::web_settings::{self, WebTraffic};
 use super::{
-    Application, Backlog, DatagramFlow, DccpFlow, Flow, FlowKind, Lines, LossIntervals, OwnLine, Pace,
+    Application, Backlog, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals, OwnLine, Pace,
     Phases, PingFlow, RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest,
     tcp_settings,
 };
@@ -169,6 +169,7 @@ fn idle_keys(flow: &raw::Flow, kind: &str) -> Checked<()> {
         ("rate", flow.rate.as_ref().map(place), [&["cbr", "onoff"], &[], &[]]),
         ("on", flow.on.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
         ("off", flow.off.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
+        ("draws", flow.draws.as_ref().map(Spanned::span), [&["onoff"], &[], &[]]),
         ("interval", flow.interval.as_ref().map(place), [&["ping"], &[], &[]]),
         ("transfer", flow.transfer.as_ref().map(place), [&["tcp"], &[], &[]]),
         ("overhead", flow.overhead.as_ref().map(place), [&["tcp"], &[], &[]]),
@@ -396,7 +397,15 @@ fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
     let (config, dscp) = flow_config::config(flow, packet_size, segment, header)?;
     let precedence = drop_precedence(dscp);
     let (ecn, loss_intervals) = (ecn(flow, Ecn::NotEct)?, loss_intervals(flow)?);
-    Ok(TfrcFlow { segment, header, application, config, dscp, ecn, precedence, loss_intervals })
+    let revision = revision(flow);
+    Ok(TfrcFlow { segment, header, application, config, revision, dscp, ecn, precedence, loss_intervals })
+}
+
+/// The revision that a flow's table names; its words have been checked with the table.
+fn revision(flow: &raw::Flow) -> Revision {
+    let mut table = flow.tfrc.iter().flatten();
+    let named = table.find(|(key, _)| key.get_ref() == "revision");
+    named.and_then(|(_, value)| Revision::from_name(&value.get_ref().0)).unwrap_or_default()
 }
 
 fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
@@ -493,5 +502,22 @@ fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
         }
         _ => Pattern::Constant(rate),
     };
-    Ok(DatagramFlow { pattern, data, header })
+    Ok(DatagramFlow { pattern, draws: draws(flow)?, data, header })
+}
+
+fn draws(flow: &raw::Flow) -> Checked<Draws> {
+    let Some(given) = &flow.draws else { return Ok(Draws::default()) };
+    let raw::Draws { rate, on, off } = given.get_ref();
+    let rates = |given: &Spanned<Text>| {
+        let written = &given.get_ref().0;
+        distribution::rates(written).map_err(|hint| {
+            let what = format!("`{written}` is no rate");
+            Mistake::new(Fault::Quantity, given.span(), what, "not understood").hint(hint)
+        })
+    };
+    Ok(Draws {
+        rate: rate.as_ref().map(rates).transpose()?,
+        on: on.as_ref().map(seconds).transpose()?,
+        off: off.as_ref().map(seconds).transpose()?,
+    })
 }

@@ -56,6 +56,7 @@
 //! | | `packets_per_second`, `on`, `off`: limits of the application | none: always something to send |
 //! | | `backlog`: `"left-out"` or `"kept"`, what becomes of the packets of `packets_per_second` that may not go in time | `"left-out"` |
 //! | | `loss_intervals`: `"left-out"`, or `"kept"`: the results list those of a `tfrc` flow that were closed in the measured time, in packets | `"left-out"` |
+//! | | `draws` of `onoff`: `{ rate, on, off }`, distributions of the rate and of the mean times that each flow draws once | none |
 //! | | `rate` of `cbr` and `onoff`; `interval` of `ping`; `transfer`, `overhead` of `tcp` | |
 //! | | `guarantee`: a rate the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a circuit breaker | none |
 //! | | `guarantee_start`: `"first-rtt"`, `"first-loss-report"` | `"first-rtt"` |
@@ -92,7 +93,7 @@ use std::path::Path;
 
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Distribution, Pattern};
-use tfrc_sim::{Network, NodeId, Precedence, Queue, Seed};
+use tfrc_sim::{Network, NodeId, Precedence, Queue, Seed, Stream};
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate};
 
 pub use document::{Document, Origin, Provenance};
@@ -231,6 +232,8 @@ pub struct TfrcFlow {
     pub application: Application,
     /// The rate control.
     pub config: tfrc::Config,
+    /// The revision that `config` began with, before single keys changed it.
+    pub revision: tfrc::Revision,
     /// What its packets are marked with.
     pub dscp: Dscp,
     /// The ECN bits of its packets.
@@ -295,10 +298,37 @@ pub struct WebFlow {
 pub struct DatagramFlow {
     /// When they are sent.
     pub pattern: Pattern,
+    /// Means of the pattern that each flow draws once, in place of those of `pattern`.
+    pub draws: Draws,
     /// Bytes of data in each.
     pub data: u32,
     /// Bytes of headers besides.
     pub header: u32,
+}
+
+/// Means that each of several on/off sources draws once, at its beginning. `None` leaves the mean of the pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Draws {
+    /// The rate while on, bytes per second.
+    pub rate: Option<Distribution>,
+    /// The mean time on, seconds.
+    pub on: Option<Distribution>,
+    /// The mean time off, seconds.
+    pub off: Option<Distribution>,
+}
+
+impl Draws {
+    /// The pattern of one source. It draws the rate, the time on and the time off, in this order and only those that are given.
+    #[must_use]
+    pub fn of(&self, pattern: Pattern, stream: &mut Stream) -> Pattern {
+        let Pattern::OnOff { rate, on, off } = pattern else { return pattern };
+        let mut drawn = |from: Option<Distribution>| from.map(|from| from.sample(stream));
+        Pattern::OnOff {
+            rate: drawn(self.rate).map_or(rate, Rate::from_bytes_per_sec),
+            on: drawn(self.on).map_or(on, |mean| on.with_mean(mean)),
+            off: drawn(self.off).map_or(off, |mean| off.with_mean(mean)),
+        }
+    }
 }
 
 /// Echo requests.

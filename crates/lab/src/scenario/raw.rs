@@ -330,6 +330,8 @@ pub(super) struct Flow {
     pub(super) on: Option<Spanned<Text>>,
     /// How long it is silent.
     pub(super) off: Option<Spanned<Text>>,
+    /// Means that each flow of an "onoff" entry draws once.
+    pub(super) draws: Option<Spanned<Draws>>,
     /// Between the requests of "ping".
     pub(super) interval: Option<Spanned<Text>>,
     /// How much a TCP sends in all.
@@ -358,6 +360,18 @@ pub(super) struct Flow {
     #[serde(default)]
     #[schemars(schema_with = "web_schema")]
     pub(super) web: Option<Table>,
+}
+
+/// Means that each flow of an entry draws once, at its beginning.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Draws {
+    /// Instead of `rate`: a distribution of rates.
+    pub(super) rate: Option<Spanned<Text>>,
+    /// Instead of the mean of `on`: a distribution of times.
+    pub(super) on: Option<Spanned<Text>>,
+    /// Instead of the mean of `off`: a distribution of times.
+    pub(super) off: Option<Spanned<Text>>,
 }
 
 /// A line of a flow's own.

@@ -104,6 +104,25 @@ impl Distribution {
         }
     }
 
+    /// The distribution of this form with another mean; a uniform one keeps the ratio of its bounds.
+    #[must_use]
+    pub fn with_mean(self, mean: f64) -> Self {
+        match self {
+            Self::Constant(_) => Self::Constant(mean),
+            Self::Exponential { .. } => Self::Exponential { mean },
+            Self::Pareto { shape, .. } => Self::Pareto { mean, shape },
+            Self::ParetoII { shape, .. } => Self::ParetoII { mean, shape },
+            Self::Uniform { low, high } => {
+                let sum = low + high;
+                if sum > 0.0 {
+                    Self::Uniform { low: 2.0 * mean * low / sum, high: 2.0 * mean * high / sum }
+                } else {
+                    Self::Constant(mean)
+                }
+            }
+        }
+    }
+
     /// A number. One draw, also for a constant.
     pub fn sample(self, stream: &mut Stream) -> f64 {
         let u = stream.uniform();
@@ -121,6 +140,24 @@ impl Distribution {
 mod tests {
     use super::*;
     use crate::Seed;
+
+    #[test]
+    fn another_mean_keeps_the_form() {
+        for distribution in [
+            Distribution::Constant(2.0),
+            Distribution::Exponential { mean: 2.0 },
+            Distribution::Pareto { mean: 2.0, shape: 3.0 },
+            Distribution::ParetoII { mean: 2.0, shape: 3.0 },
+            Distribution::Uniform { low: 1.0, high: 3.0 },
+        ] {
+            let changed = distribution.with_mean(0.5);
+            assert!((changed.mean() - 0.5).abs() < 1e-12, "{changed:?}");
+            assert_eq!(core::mem::discriminant(&changed), core::mem::discriminant(&distribution));
+            assert_eq!(changed.with_mean(2.0), distribution);
+        }
+        let none = Distribution::Uniform { low: 0.0, high: 0.0 };
+        assert_eq!(none.with_mean(1.0), Distribution::Constant(1.0));
+    }
 
     #[test]
     fn means_and_tails() {

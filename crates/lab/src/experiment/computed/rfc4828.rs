@@ -3,26 +3,76 @@
 use tfrc::{Equation, RtoPolicy};
 use tfrc_units::{Duration, Probability, Rate};
 
-use super::{Context, Values};
+use super::{Context, Settings, Values};
 use crate::experiment::raw::Profile;
 use crate::experiment::table::number;
 
-/// The round-trip time of Tables 1 to 4.
-const RTT: Duration = Duration::from_millis(100);
-/// Bytes of headers that Tables 1 to 4 count with each segment.
-const HEADER: f64 = 40.0;
+/// The constants of Tables 1 to 4 (RFC 4828 §A): the equation with its two constants rounded to three digits, which
+/// gives every printed digit; milliseconds; bytes of headers that are counted with each segment; packets a second that
+/// TFRC-SP may send (the Min Interval, §4.3); bytes of its nominal segment.
+const OF_TABLES: &[(&str, f64)] = &[
+    ("equation.root", 0.816),
+    ("equation.timeout", 7.34),
+    ("equation.square", 32.0),
+    ("rtt_ms", 100.0),
+    ("header", HEADER),
+    ("packets_per_second", MOST_PACKETS),
+    ("nominal", NOMINAL),
+];
+pub(super) const CONSTANTS: Settings = Settings::Constants(OF_TABLES);
 
-/// kB/s of `bytes` in each packet at the packet drop rate `p`. As published it is the equation with its two constants
-/// rounded to three digits, which gives every printed digit; in the other profile it is the core's.
-fn response(profile: Profile, bytes: f64, p: f64) -> f64 {
-    match profile {
-        Profile::AsPublished => {
-            let f = 0.816 * p.sqrt() + 7.34 * p * p.sqrt() * (1.0 + 32.0 * p * p);
-            bytes / (RTT.as_secs_f64() * f) / 1000.0
+/// Bytes of the packets of Table 11.
+const OF_TABLE_11: &[(&str, f64)] = &[("packet.tcp", 1500.0), ("packet.tfrc", 56.0)];
+pub(super) const PACKETS: Settings = Settings::Constants(OF_TABLE_11);
+
+const HEADER: f64 = 40.0;
+const MOST_PACKETS: f64 = 100.0;
+const NOMINAL: f64 = 1460.0;
+
+/// The response functions with the constants in force.
+struct Response {
+    profile: Profile,
+    root: f64,
+    timeout: f64,
+    square: f64,
+    rtt: Duration,
+    header: f64,
+    most_packets: f64,
+    nominal: f64,
+}
+
+impl Response {
+    fn of(context: &Context<'_>) -> Self {
+        let constant = |name| context.constant(OF_TABLES, name);
+        Self {
+            profile: context.profile,
+            root: constant("equation.root"),
+            timeout: constant("equation.timeout"),
+            square: constant("equation.square"),
+            rtt: Duration::from_secs_f64(constant("rtt_ms") / 1000.0),
+            header: constant("header"),
+            most_packets: constant("packets_per_second"),
+            nominal: constant("nominal"),
         }
-        Profile::Rfc => {
-            Equation::default().rate(bytes, RTT, Probability::saturating(p)).bytes_per_sec() / 1000.0
+    }
+
+    /// kB/s of `bytes` in each packet at the packet drop rate `p`; in the rfc profile it is the core's equation.
+    fn rate(&self, bytes: f64, p: f64) -> f64 {
+        match self.profile {
+            Profile::AsPublished => {
+                let f = self.root * p.sqrt() + self.timeout * p * p.sqrt() * (1.0 + self.square * p * p);
+                bytes / (self.rtt.as_secs_f64() * f) / 1000.0
+            }
+            Profile::Rfc => {
+                let p = Probability::saturating(p);
+                Equation::default().rate(bytes, self.rtt, p).bytes_per_sec() / 1000.0
+            }
         }
+    }
+
+    /// TFRC-SP's rate with headers: that of a TCP with nominal segments, or as many packets as it may send.
+    fn small_packets(&self, segment: f64, p: f64) -> f64 {
+        self.rate(self.nominal + self.header, p).min(self.most_packets * (segment + self.header) / 1000.0)
     }
 }
 
@@ -31,65 +81,55 @@ fn segment(column: &str) -> Option<f64> {
     column.split('_').find_map(|part| part.strip_suffix('B')?.parse().ok())
 }
 
-/// Table 1: TCP and TFRC at packet drop rates.
-pub(super) fn table_01(context: &Context<'_>) -> Values {
-    context.fill(|context, keys, column| {
-        let p = number(keys.first()?)?;
-        Some(response(context.profile, segment(column)? + HEADER, p))
-    })
-}
-
-/// Packets a second that TFRC-SP may send: the Min Interval (RFC 4828 §4.3).
-const MOST_PACKETS: f64 = 100.0;
-/// The nominal segment of TFRC-SP.
-const NOMINAL: f64 = 1460.0;
-
-/// TFRC-SP's rate with headers: that of a TCP with nominal segments, or as many packets as it may send.
-fn small_packets(profile: Profile, segment: f64, p: f64) -> f64 {
-    response(profile, NOMINAL + HEADER, p).min(MOST_PACKETS * (segment + HEADER) / 1000.0)
-}
-
 /// The chance that a packet of `bytes` is dropped where each byte is with probability `b`.
 fn packet_drop_rate(b: f64, bytes: f64) -> f64 {
     -(bytes * (-b).ln_1p()).exp_m1()
 }
 
+/// Table 1: TCP and TFRC at packet drop rates.
+pub(super) fn table_01(context: &Context<'_>) -> Values {
+    let response = Response::of(context);
+    context.fill(|_, keys, column| {
+        let p = number(keys.first()?)?;
+        Some(response.rate(segment(column)? + response.header, p))
+    })
+}
+
 /// Table 2: TFRC-SP at packet drop rates.
 pub(super) fn table_02(context: &Context<'_>) -> Values {
-    context.fill(|context, keys, column| {
-        let p = number(keys.first()?)?;
-        Some(small_packets(context.profile, segment(column)?, p))
-    })
+    let response = Response::of(context);
+    context.fill(|_, keys, column| Some(response.small_packets(segment(column)?, number(keys.first()?)?)))
 }
 
 /// Table 3: TCP and TFRC at byte drop rates.
 pub(super) fn table_03(context: &Context<'_>) -> Values {
-    context.fill(|context, keys, column| {
-        let packet = segment(column)? + HEADER;
-        let p = packet_drop_rate(number(keys.first()?)?, packet);
-        Some(response(context.profile, packet, p))
+    let response = Response::of(context);
+    context.fill(|_, keys, column| {
+        let packet = segment(column)? + response.header;
+        Some(response.rate(packet, packet_drop_rate(number(keys.first()?)?, packet)))
     })
 }
 
 /// Table 4: TFRC-SP at byte drop rates.
 pub(super) fn table_04(context: &Context<'_>) -> Values {
-    context.fill(|context, keys, column| {
+    let response = Response::of(context);
+    context.fill(|_, keys, column| {
         let segment = segment(column)?;
-        let p = packet_drop_rate(number(keys.first()?)?, segment + HEADER);
-        Some(small_packets(context.profile, segment, p))
+        let p = packet_drop_rate(number(keys.first()?)?, segment + response.header);
+        Some(response.small_packets(segment, p))
     })
 }
 
 /// Table 11: packet drop rates at byte drop rates, of 1500 and, other than Tables 1 to 4, of 56 bytes.
 pub(super) fn table_11(context: &Context<'_>) -> Values {
-    const TCP: f64 = 1500.0;
-    const TFRC: f64 = 56.0;
+    let tcp = context.constant(OF_TABLE_11, "packet.tcp");
+    let tfrc = context.constant(OF_TABLE_11, "packet.tfrc");
     context.fill(|_, keys, column| {
         let b = number(keys.first()?)?;
         Some(match column {
-            "tcp_1460B_packet_drop_rate" => packet_drop_rate(b, TCP),
-            "tfrc_14B_packet_drop_rate" => packet_drop_rate(b, TFRC),
-            "tcp_over_tfrc_packet_drop_ratio" => packet_drop_rate(b, TCP) / packet_drop_rate(b, TFRC),
+            "tcp_1460B_packet_drop_rate" => packet_drop_rate(b, tcp),
+            "tfrc_14B_packet_drop_rate" => packet_drop_rate(b, tfrc),
+            "tcp_over_tfrc_packet_drop_ratio" => packet_drop_rate(b, tcp) / packet_drop_rate(b, tfrc),
             _ => return None,
         })
     })
@@ -146,6 +186,8 @@ fn short_interval(packets: f64, lost: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -168,7 +210,22 @@ mod tests {
 
     #[test]
     fn at_most_a_hundred_packets_a_second() {
-        assert_eq!(small_packets(Profile::Rfc, 14.0, 1e-5), 5.4);
-        assert_eq!(small_packets(Profile::Rfc, 14.0, 0.5), small_packets(Profile::Rfc, 1460.0, 0.5));
+        let of = |set: &[String]| {
+            let context = Context {
+                profile: Profile::Rfc,
+                rows: Vec::new(),
+                columns: Vec::new(),
+                set,
+                seeds: Vec::new(),
+                packet_hops: Cell::new(0),
+            };
+            Response::of(&context)
+        };
+        let response = of(&[]);
+        assert_eq!(response.small_packets(14.0, 1e-5), 5.4);
+        assert_eq!(response.small_packets(14.0, 0.5), response.small_packets(1460.0, 0.5));
+        // The last number that is set counts.
+        let set = ["packets_per_second=10".to_owned(), "packets_per_second = 200".to_owned()];
+        assert_eq!(of(&set).small_packets(14.0, 1e-5), 10.8);
     }
 }

@@ -7,7 +7,7 @@ use tfrc::Equation;
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, Probability};
 
-use super::{Context, Values};
+use super::{Context, Settings, Values};
 use crate::experiment::raw::Profile;
 use crate::experiment::table::number;
 use crate::record::Interval;
@@ -20,6 +20,11 @@ macro_rules! scenario {
     };
 }
 
+pub(super) const FIG_18: Settings = Settings::Scenario(scenario!("fig-18"));
+pub(super) const FIG_22: Settings = Settings::Scenario(scenario!("fig-22"));
+pub(super) const FIG_23: Settings = Settings::Scenario(scenario!("fig-23"));
+pub(super) const FIG_28: Settings = Settings::Scenario(scenario!("fig-28"));
+
 /// What one flow did, in stretches of equal length.
 struct Course(Vec<Interval>);
 
@@ -31,18 +36,25 @@ impl Course {
 }
 
 /// Runs a scenario with changes and a seed: the course of each flow by its name.
-fn courses(text: &str, set: &[String], seed: u64, every: Duration) -> BTreeMap<String, Course> {
+fn courses(
+    context: &Context<'_>,
+    text: &str,
+    set: &[String],
+    seed: u64,
+    every: Duration,
+) -> BTreeMap<String, Course> {
     let mut document = Document::new("scenario.toml", text);
-    set.iter().for_each(|assignment| document.set(assignment.clone()));
+    set.iter().chain(context.set).for_each(|assignment| document.set(assignment.clone()));
     let mut courses: BTreeMap<String, Course> = BTreeMap::new();
     let Some(mut point) = document.plan().ok().and_then(|plan| plan.points.into_iter().next()) else {
         return courses;
     };
     point.scenario.seed = Seed(seed);
-    let _ = run_with(&point.scenario, every, |interval| {
+    let outcome = run_with(&point.scenario, every, |interval| {
         let name = interval.flow.clone().unwrap_or_default();
         courses.entry(name).or_insert_with(|| Course(Vec::new())).0.push(interval);
     });
+    context.packet_hops.set(context.packet_hops.get() + outcome.packet_hops);
     courses
 }
 
@@ -96,7 +108,7 @@ pub(super) fn fig_05(context: &Context<'_>) -> Values {
 fn one_stops(context: &Context<'_>, text: &str, set: &[String]) -> Values {
     let mut values = Values::new();
     for seed in &context.seeds {
-        let courses = courses(text, set, *seed, TENTH);
+        let courses = courses(context, text, set, *seed, TENTH);
         let Some(course) = courses.get("stays") else { continue };
         let sent = |from: f64, to: f64| -> Vec<f64> {
             course.between(from, to).filter_map(|i| Some(i.sent_packets? as f64)).collect()
@@ -169,7 +181,7 @@ pub(super) fn fig_28(context: &Context<'_>) -> Values {
         let [queue, kind] = keys else { continue };
         let set = set_of_28(context.profile, queue, kind);
         for seed in &context.seeds {
-            let courses = courses(scenario!("fig-28"), &set, *seed, FINE);
+            let courses = courses(context, scenario!("fig-28"), &set, *seed, FINE);
             let Some(ping) = courses.get("ping") else { continue };
             // What waits, in packets of 1000 bytes at 15 Mbit/s, from the delay beyond propagation and transmission.
             let waiting: Vec<f64> = ping
@@ -217,7 +229,7 @@ pub(super) fn fig_18(context: &Context<'_>) -> Values {
     for seed in &context.seeds {
         let mut traces: Vec<Vec<f64>> = Vec::new();
         for set in [&set, &onoff] {
-            let courses = courses(scenario!("fig-18"), set, *seed, FINE);
+            let courses = courses(context, scenario!("fig-18"), set, *seed, FINE);
             let tfrc = courses.iter().filter(|(name, _)| name.starts_with("tfrc")).take(2);
             traces.extend(tfrc.map(|(_, course)| loss_intervals(course)));
         }

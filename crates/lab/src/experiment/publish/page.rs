@@ -2,14 +2,13 @@
 
 use std::fmt::Write;
 
-use super::table::word;
 use super::{Publication, chart, prose};
 use crate::experiment::file::Experiment;
-use crate::experiment::human::number;
+use crate::experiment::human::{number, ratio, side, word};
 use crate::experiment::results::{
-    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, VariantResult,
+    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, VariantResult, is_informative,
 };
-use crate::experiment::verdict::Verdict;
+use crate::experiment::verdict::{CellVerdict, Verdict};
 use crate::report::{UPLOT_SCRIPT, UPLOT_STYLE, escape, head, json_in_script};
 
 const STYLE: &str = include_str!("page.css");
@@ -49,17 +48,11 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
     out
 }
 
-const VERDICTS: [ExperimentVerdict; 4] = [
-    ExperimentVerdict::Agrees,
-    ExperimentVerdict::Disagrees,
-    ExperimentVerdict::Undetermined,
-    ExperimentVerdict::NotRun,
-];
-
-/// Verdicts by paper.
+/// Verdicts by paper: against the print, against ns-2, and in one word.
 fn overview(out: &mut String, publication: &Publication<'_>) {
     out.push_str("<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Paper</th>");
-    for verdict in VERDICTS {
+    out.push_str("<th scope=\"col\">with the print</th><th scope=\"col\">with ns-2</th>");
+    for verdict in ExperimentVerdict::ALL {
         let _ = write!(out, "<th scope=\"col\">{}</th>", verdict.word());
     }
     out.push_str("<th scope=\"col\">claims that hold</th></tr></thead>\n<tbody>\n");
@@ -71,7 +64,11 @@ fn overview(out: &mut String, publication: &Publication<'_>) {
             escape(paper),
             escape(&publication.paper(paper).0)
         );
-        for verdict in VERDICTS {
+        for verdict in [|e: &ExperimentResult| e.verdict_print, |e: &ExperimentResult| e.verdict_ns2] {
+            let agree = of().filter(|e| verdict(e) == Some(Verdict::Agrees)).count();
+            let _ = write!(out, "<td>{agree} of {}</td>", of().filter(|e| verdict(e).is_some()).count());
+        }
+        for verdict in ExperimentVerdict::ALL {
             let count = of().filter(|e| e.verdict == verdict).count();
             let _ = write!(out, "<td>{}</td>", if count == 0 { "–".to_owned() } else { count.to_string() });
         }
@@ -84,8 +81,8 @@ fn overview(out: &mut String, publication: &Publication<'_>) {
 
 fn legend(out: &mut String) {
     out.push_str(
-        "<p class=\"hint\">Open an experiment for its curves, table, claims and scenario. A ratio is measured over published, or over ns-2 where nothing is \
-         published; <span class=\"d0\">● within half the band</span>, <span class=\"d1\">◐ within the band</span>, <span class=\"d2\">▲▼ above or below it</span>, \
+        "<p class=\"hint\">Open an experiment for its curves, table, claims and scenario. A ratio is measured over the print, or over ns-2 where the cell is \
+         judged by ns-2 alone; <span class=\"d0\">● within half the band</span>, <span class=\"d1\">◐ within the band</span>, <span class=\"d2\">▲▼ above or below it</span>, \
          <span class=\"d3\">▲▲▼▼ more than twice its width away</span>.</p>\n<noscript><p>The curves need scripts; everything else does not.</p></noscript>\n",
     );
 }
@@ -95,7 +92,9 @@ fn one(out: &mut String, i: usize, experiment: &Experiment, e: &ExperimentResult
     let _ = write!(
         out,
         "<details class=\"experiment\" id=\"{id}\" data-charts=\"{i}\">\n<summary><b class=\"verdict {class}\">{word}</b> \
-         <span class=\"id\">{id}{star}</span> {title}</summary>\n<p class=\"source\">{source} — {reason}.</p>\n",
+         <span class=\"id\">{id}{star}</span> {title}</summary>\n<p class=\"source\">{source} — print: {print}; ns-2: {ns2}. {reason}.</p>\n",
+        print = word(e.verdict_print),
+        ns2 = word(e.verdict_ns2),
         id = escape(&e.id),
         class = e.verdict.word(),
         word = e.verdict.word(),
@@ -111,12 +110,22 @@ fn one(out: &mut String, i: usize, experiment: &Experiment, e: &ExperimentResult
     if !e.claims.is_empty() {
         claims(out, &e.claims);
     }
+    for one in &e.undecided {
+        let _ = writeln!(
+            out,
+            "<h4>Undecided</h4>\n<p>{} As published: {}; <b>{}</b>: {}.</p>",
+            escape(&one.text),
+            escape(&side(&one.as_published)),
+            escape(&one.variant),
+            escape(&side(&one.otherwise))
+        );
+    }
     for variant in &e.variants {
         self::variant(out, variant);
     }
     let _ = write!(
         out,
-        "<h4>Again</h4>\n<pre><code>tfrc reproduce {}</code></pre>\n<p class=\"hint\">{} seeds for each point, derived from the scenario's. \
+        "<h4>Again</h4>\n<pre><code>tfrc reproduce {}</code></pre>\n<p class=\"hint\">At most {} seeds for a point, derived from the scenario's. \
          <a href=\"{}.csv\">The table as CSV.</a></p>\n",
         escape(&e.id),
         e.runs,
@@ -143,8 +152,20 @@ fn one(out: &mut String, i: usize, experiment: &Experiment, e: &ExperimentResult
 
 fn cells(out: &mut String, e: &ExperimentResult) {
     out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
-    let heads =
-        ["row", "column", "published", "ns-2", "measured", "± 95 %", "RFC profile", "ratio", "verdict"];
+    let heads = [
+        "row",
+        "column",
+        "published",
+        "ns-2",
+        "measured",
+        "± 95 %",
+        "RFC profile",
+        "ratio",
+        "seeds",
+        "print",
+        "against ns-2",
+        "verdict",
+    ];
     for head in heads {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
     }
@@ -156,12 +177,16 @@ fn cells(out: &mut String, e: &ExperimentResult) {
         for x in [cell.published, cell.ns2, cell.measured, cell.ci95, cell.rfc_profile] {
             let _ = write!(out, "<td class=\"n\">{}</td>", x.map_or(String::new(), |x| number(Some(x))));
         }
-        let ratio = cell.ratio.map_or(String::new(), |x| number(Some(x)));
+        let ratio = cell.ratio.map_or(String::new(), |_| ratio(cell.ratio, cell.ratio_over));
         let note = cell.note.as_ref().map_or(String::new(), |note| format!(": {}", escape(note)));
         let _ = writeln!(
             out,
-            "<td class=\"n {class}\">{ratio} {mark}</td><td class=\"v\">{}{note}</td></tr>",
-            word(cell.verdict)
+            "<td class=\"n {class}\">{ratio} {mark}</td><td class=\"n\">{}</td><td class=\"v\">{}</td><td class=\"v\">{}</td>\
+             <td class=\"v\">{}{note}</td></tr>",
+            cell.runs,
+            word(cell.verdict_print),
+            word(cell.verdict_ns2),
+            cell.verdict.map_or("", CellVerdict::word)
         );
     }
     out.push_str("</tbody>\n</table></div>\n");
@@ -169,8 +194,7 @@ fn cells(out: &mut String, e: &ExperimentResult) {
 
 /// The class and the mark of a cell's distance: to be told apart without colours too.
 fn distance(cell: &CellResult) -> (&'static str, &'static str) {
-    let counted = !matches!(cell.verdict, Some(Verdict::Uninformative) | None);
-    let Some(distance) = cell.distance.filter(|_| counted) else { return ("", "") };
+    let Some(distance) = cell.distance.filter(|_| is_informative(cell)) else { return ("", "") };
     let above = match cell.ratio {
         Some(ratio) => ratio > 1.0,
         None => cell.measured > cell.published.or(cell.ns2),
@@ -238,10 +262,11 @@ fn variant(out: &mut String, variant: &VariantResult) {
     for cell in &variant.cells {
         let _ =
             write!(out, "<tr><th scope=\"row\">{}</th><td>{}</td>", escape(&cell.row), escape(&cell.column));
-        for x in [cell.measured, cell.ci95, cell.to_unchanged, cell.ratio] {
+        for x in [cell.measured, cell.ci95, cell.to_unchanged] {
             let _ = write!(out, "<td class=\"n\">{}</td>", x.map_or(String::new(), |x| number(Some(x))));
         }
-        out.push_str("</tr>\n");
+        let ratio = cell.ratio.map_or(String::new(), |_| ratio(cell.ratio, cell.ratio_over));
+        let _ = writeln!(out, "<td class=\"n\">{ratio}</td></tr>");
     }
     out.push_str("</tbody>\n</table></div>\n</details>\n");
 }

@@ -1,23 +1,12 @@
 //! Cells as CSV.
 
-use crate::experiment::results::ExperimentResult;
-use crate::experiment::verdict::Verdict;
-
-/// The name of a cell's verdict.
-pub(super) const fn word(verdict: Option<Verdict>) -> &'static str {
-    match verdict {
-        Some(Verdict::Agrees) => "agrees",
-        Some(Verdict::Disagrees) => "disagrees",
-        Some(Verdict::Undetermined) => "undetermined",
-        Some(Verdict::Uninformative) => "uninformative",
-        None => "",
-    }
-}
+use crate::experiment::results::{ExperimentResult, Over};
+use crate::experiment::verdict::{CellVerdict, Verdict};
 
 /// A line for each cell, with all digits.
 pub(super) fn csv(experiment: &ExperimentResult) -> String {
     let mut text = format!("# {}: {}\n", experiment.id, experiment.source.replace('\n', " "));
-    text += "row,column,published,ns2,measured,ci95,rfc_profile,ratio,verdict\n";
+    text += "row,column,published,ns2,measured,ci95,rfc_profile,ratio,ratio_over,runs,verdict_print,verdict_ns2,verdict\n";
     for cell in &experiment.cells {
         let quoted = |name: &str| match name.contains([',', '"', '\n']) {
             true => format!("\"{}\"", name.replace('"', "\"\"")),
@@ -33,7 +22,11 @@ pub(super) fn csv(experiment: &ExperimentResult) -> String {
             number(cell.ci95),
             number(cell.rfc_profile),
             number(cell.ratio),
-            word(cell.verdict).to_owned(),
+            cell.ratio_over.map_or("", Over::words).trim_start_matches("over ").to_owned(),
+            cell.runs.to_string(),
+            cell.verdict_print.map_or("", Verdict::word).to_owned(),
+            cell.verdict_ns2.map_or("", Verdict::word).to_owned(),
+            cell.verdict.map_or("", CellVerdict::word).to_owned(),
         ];
         text += &fields.join(",");
         text.push('\n');

@@ -30,7 +30,7 @@ fn with<R>(root: &Path, see: impl Fn(&Publication<'_>) -> R) -> R {
     let experiments = library::load(root, &["all".to_owned()]).expect("right");
     let wanted = Wanted { quick: false, jobs: 1, world: World::Sim, shard: Shard::WHOLE };
     let prepared = Prepared::new(&experiments, wanted).expect("right");
-    let hooks = Hooks { done: &|_| (), warn: &|_| (), stop: &|| false };
+    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false };
     let results = prepared.run(None, &hooks).expect("runs");
     see(&Publication { experiments: &experiments, results: &results, root, commit: Some("0123abc") })
 }
@@ -40,10 +40,11 @@ fn the_line_of_an_experiment() {
     let dir = experiment();
     let text = with(dir.path(), |publication| publication.markdown());
     assert!(text.contains("\n## The paper\n\nMuch indeed.\n\n| experiment"), "{text}");
+    assert!(text.contains("\n| paper | 0/1 | 0/0 | 0 | 0 | 0 | 0 | 1 | 0 |\n| all | 0/1 | "), "{text}");
     let line = text.lines().last().expect("a line");
     assert_eq!(
         line,
-        "| [paper/one](../experiments/paper/one/README.md) | Odd <b>\\|title | disagrees | 3/4 | 0.9983 | 0.1 y\\_1460B: 0.8859 | 1/1 |"
+        "| [paper/one](../experiments/paper/one/README.md) | Odd <b>\\|title | disagrees | - | disagrees | 3/4 |  | 0.9983 over print | 0.1 y\\_1460B: 0.8859 over print | 1/1 | 10 | 0 |"
     );
 }
 
@@ -65,9 +66,15 @@ fn all_files_are_there() {
     let read = |name: &str| std::fs::read_to_string(out.path().join(name)).expect(name);
     assert!(read("index.html").len() > 50_000);
     let csv = read("paper/one.csv");
-    assert_eq!(csv.lines().nth(1), Some("row,column,published,ns2,measured,ci95,rfc_profile,ratio,verdict"));
+    assert_eq!(
+        csv.lines().nth(1),
+        Some(
+            "row,column,published,ns2,measured,ci95,rfc_profile,ratio,ratio_over,runs,verdict_print,verdict_ns2,verdict"
+        )
+    );
     assert!(
-        csv.lines().any(|line| line.starts_with("0.1,y_1460B,30,,26.5") && line.ends_with(",disagrees")),
+        csv.lines().any(|line| line.starts_with("0.1,y_1460B,30,,26.5")
+            && line.ends_with(",print,1,disagrees,,disagrees")),
         "{csv}"
     );
     let json: serde_json::Value = serde_json::from_str(&read("results.json")).expect("JSON");

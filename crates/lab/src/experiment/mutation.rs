@@ -1,0 +1,252 @@
+//! The algorithm broken on purpose: an experiment that must agree has to turn red for at least one mutation.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ExperimentError;
+use super::file::{Claim, Experiment, Reading};
+use super::human::word;
+use super::raw::{Profile, World};
+use super::results::{ExperimentResult, ExperimentVerdict, Results};
+use super::verdict::Verdict;
+use crate::scenario::hint;
+
+/// A change that breaks the algorithm.
+#[derive(Debug, Clone)]
+pub(crate) struct Mutation {
+    pub(crate) name: String,
+    pub(crate) set: Vec<String>,
+    pub(crate) rows: Option<Vec<String>>,
+    /// The runs that are broken; all unless given.
+    pub(crate) only: Option<Vec<String>>,
+}
+
+impl Mutation {
+    /// Whether it breaks this run.
+    pub(super) fn breaks(&self, run: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.iter().any(|one| one == run))
+    }
+}
+
+impl Reading<'_> {
+    /// The tables `[[mutation]]`.
+    pub(super) fn mutations(&self, runs: &[&str]) -> Result<Vec<Mutation>, ExperimentError> {
+        let mut list: Vec<Mutation> = Vec::new();
+        for raw in &self.raw.mutation {
+            let name = raw.name.get_ref();
+            if list.iter().any(|one| one.name == *name) {
+                let message = format!("`{name}` is there twice");
+                return Err(self.file.invalid(raw.name.span(), message, "again", ""));
+            }
+            if raw.set.get_ref().is_empty() {
+                return Err(self.file.invalid(raw.set.span(), "nothing is broken", "no change", ""));
+            }
+            if let Some(unknown) = raw.only.iter().flatten().find(|run| !runs.contains(&run.get_ref().as_str())) {
+                let message = format!("there is no run `{}`", unknown.get_ref());
+                return Err(self.file.invalid(unknown.span(), message, "here", hint(unknown.get_ref(), runs)));
+            }
+            let rows = self.rows(raw.rows.as_deref())?;
+            let only = raw.only.as_ref().map(|runs| runs.iter().map(|run| run.get_ref().clone()).collect());
+            list.push(Mutation { name: name.clone(), set: raw.set.get_ref().clone(), rows, only });
+        }
+        Ok(list)
+    }
+}
+
+/// Experiments as they are and with each of their mutations, with the seeds of the first step.
+#[derive(Debug)]
+pub struct Mutants {
+    /// Each experiment, followed by its mutants.
+    list: Vec<Experiment>,
+}
+
+impl Mutants {
+    /// The mutants of these experiments; those that have none and need none are left out.
+    #[must_use]
+    pub fn of(experiments: &[Experiment]) -> Self {
+        let mut list = Vec::new();
+        for experiment in experiments {
+            let is_wanted = experiment.must_agree || !experiment.mutations.is_empty();
+            if is_wanted && experiment.world == World::Sim {
+                list.push(experiment.alone(None));
+                list.extend(experiment.mutations.iter().map(|one| experiment.alone(Some(one.clone()))));
+            }
+        }
+        Self { list }
+    }
+
+    /// What [`Prepared`](super::Prepared) is to run.
+    #[must_use]
+    pub fn experiments(&self) -> &[Experiment] {
+        &self.list
+    }
+
+    /// What came of them, by experiment.
+    #[must_use]
+    pub fn results(&self, results: Results) -> MutationResults {
+        let mut experiments: Vec<MutatedExperiment> = Vec::new();
+        for (experiment, result) in self.list.iter().zip(results.experiments) {
+            match (&experiment.mutated, experiments.last_mut()) {
+                (Some(mutation), Some(last)) => last.mutations.push(MutationResult {
+                    name: mutation.name.clone(),
+                    set: mutation.set.clone(),
+                    rows: mutation.rows.clone(),
+                    outcome: Outcome::of(&result),
+                }),
+                _ => experiments.push(MutatedExperiment {
+                    id: result.id.clone(),
+                    must_agree: result.must_agree,
+                    unchanged: Outcome::of(&result),
+                    mutations: Vec::new(),
+                }),
+            }
+        }
+        MutationResults { code_version: results.code_version, experiments }
+    }
+}
+
+impl Experiment {
+    /// The experiment as published alone, without variants and rules, perhaps broken.
+    fn alone(&self, mutation: Option<Mutation>) -> Self {
+        let rows = mutation.as_ref().and_then(|mutation| mutation.rows.clone());
+        let can_tell = |claim: &&Claim| {
+            claim.profile == Profile::AsPublished && rows.as_ref().is_none_or(|rows| is_within(claim, rows))
+        };
+        Self {
+            rule: None,
+            claims: self.claims.iter().filter(can_tell).cloned().collect(),
+            variants: Vec::new(),
+            undecided: Vec::new(),
+            mutations: Vec::new(),
+            mutated: mutation,
+            run_profiles: &[Profile::AsPublished],
+            ..self.clone()
+        }
+    }
+}
+
+/// Whether a claim is about these rows alone: it names cells of them and no whole column.
+fn is_within(claim: &Claim, rows: &[String]) -> bool {
+    let whole = ["min", "max", "mean", "median", "argmin", "argmax", "count"];
+    claim.value.texts("cell", 0).iter().all(|(_, row)| rows.contains(row))
+        && whole.iter().all(|function| claim.value.texts(function, 0).is_empty())
+}
+
+/// What came of mutations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MutationResults {
+    /// The version of the code that ran.
+    pub code_version: String,
+    /// In the order of their ids.
+    pub experiments: Vec<MutatedExperiment>,
+}
+
+/// What came of the mutations of one experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MutatedExperiment {
+    /// `<paper>/<name>`.
+    pub id: String,
+    /// Whether it belongs to those that must agree.
+    pub must_agree: bool,
+    /// Without a mutation, with as many seeds.
+    pub unchanged: Outcome,
+    /// With each mutation.
+    pub mutations: Vec<MutationResult>,
+}
+
+impl MutatedExperiment {
+    /// Whether it is green without a mutation and red for at least one.
+    #[must_use]
+    pub fn can_fail(&self) -> bool {
+        let red = |one: &MutationResult| one.outcome.verdict == ExperimentVerdict::Disagrees;
+        self.unchanged.verdict.is_agreement() && self.mutations.iter().any(red)
+    }
+}
+
+/// What came of one mutation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MutationResult {
+    /// Its name.
+    pub name: String,
+    /// What is set.
+    pub set: Vec<String>,
+    /// The rows that were run; all if there is no list.
+    pub rows: Option<Vec<String>>,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// The verdicts of a run with or without a mutation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Against the print.
+    pub verdict_print: Option<Verdict>,
+    /// Against ns-2.
+    pub verdict_ns2: Option<Verdict>,
+    /// Both in one word.
+    pub verdict: ExperimentVerdict,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl Outcome {
+    fn of(result: &ExperimentResult) -> Self {
+        Self {
+            verdict_print: result.verdict_print,
+            verdict_ns2: result.verdict_ns2,
+            verdict: result.verdict,
+            reason: result.reason.clone(),
+        }
+    }
+}
+
+const HEAD: &str = "\
+# Mutations of the experiments
+
+Each experiment that must agree, unchanged and with the algorithm broken, written by `cargo xtask results --mutations`.
+A row without a mutation has to agree with the print or with ns-2, and at least one below it has to disagree. All rows
+have the seeds of the first step.
+
+";
+
+impl MutationResults {
+    /// The experiments that must agree and that no mutation turns red, or that are not green without one.
+    #[must_use]
+    pub fn blind(&self) -> Vec<&str> {
+        let blind = self.experiments.iter().filter(|one| one.must_agree && !one.can_fail());
+        blind.map(|one| one.id.as_str()).collect()
+    }
+
+    /// The page of `docs/mutations.md`.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text = HEAD.to_owned();
+        text += "| experiment | mutation | changes | print | ns-2 | verdict | why |\n\
+                 | --- | --- | --- | --- | --- | --- | --- |\n";
+        let mut line = |id: &str, name: &str, set: &str, outcome: &Outcome| {
+            let _ = writeln!(
+                text,
+                "| {id} | {name} | {set} | {} | {} | {} | {} |",
+                word(outcome.verdict_print),
+                word(outcome.verdict_ns2),
+                outcome.verdict.word(),
+                outcome.reason.replace('|', "\\|")
+            );
+        };
+        for one in &self.experiments {
+            let star = if one.must_agree { " *" } else { "" };
+            line(&format!("{}{star}", one.id), "", "", &one.unchanged);
+            for mutation in &one.mutations {
+                let set = mutation.set.iter().map(|set| format!("`{}`", set.replace('|', "\\|")));
+                line("", &mutation.name, &set.collect::<Vec<_>>().join(", "), &mutation.outcome);
+            }
+        }
+        let blind = self.blind();
+        if !blind.is_empty() {
+            let _ = write!(text, "\nNot shown to be able to fail: {}.\n", blind.join(", "));
+        }
+        text
+    }
+}
