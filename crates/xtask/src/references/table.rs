@@ -32,7 +32,7 @@ pub(super) fn write(plan: &Plan, table: &Table) -> Outcome {
         if fields.iter().any(|field| !field.is_empty()) {
             lines.push(format!("{},{}", texts.join(","), fields.join(",")));
         }
-        seeds.push((texts.join("/"), most));
+        seeds.push((texts.first().cloned().unwrap_or_default(), most));
     }
     let files: Vec<&str> = {
         let mut files: Vec<&str> = table
@@ -109,11 +109,27 @@ pub(super) fn digits(value: f64, digits: usize) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The number of seeds, by row where rows differ.
+/// The numbers of seeds: one, or each with the first keys of its rows. Rows without any are left out.
 fn told(seeds: &[(String, usize)]) -> String {
-    match seeds {
-        [(_, first), rest @ ..] if rest.iter().all(|(_, n)| n == first) => first.to_string(),
-        _ => seeds.iter().map(|(row, n)| format!("{row}: {n}")).collect::<Vec<_>>().join("; "),
+    let mut groups: Vec<(usize, Vec<&str>)> = Vec::new();
+    for (row, n) in seeds.iter().filter(|(_, n)| *n > 0) {
+        let rows = match groups.iter().position(|(known, _)| known == n) {
+            Some(place) => &mut groups[place].1,
+            None => {
+                groups.push((*n, Vec::new()));
+                let last = groups.len() - 1;
+                &mut groups[last].1
+            }
+        };
+        if rows.last() != Some(&row.as_str()) {
+            rows.push(row);
+        }
+    }
+    match groups.as_slice() {
+        [(n, _)] => n.to_string(),
+        _ => {
+            groups.iter().map(|(n, rows)| format!("{n} ({})", rows.join(", "))).collect::<Vec<_>>().join("; ")
+        }
     }
 }
 
@@ -126,6 +142,13 @@ mod tests {
         let (mean, half) = interval(&[1.0, 2.0, 3.0]).expect("three values");
         assert!((mean - 2.0).abs() < 1e-12 && (half - 4.3027 / 3.0_f64.sqrt()).abs() < 1e-4);
         assert_eq!(interval(&[1.0]), None);
+    }
+
+    #[test]
+    fn seeds_are_told_by_row_where_they_differ() {
+        let row = |key: &str, n| (key.to_owned(), n);
+        assert_eq!(told(&[row("4", 30), row("8", 30), row("16", 0)]), "30");
+        assert_eq!(told(&[row("4", 10), row("4", 10), row("8", 5), row("9", 10)]), "10 (4, 9); 5 (8)");
     }
 
     #[test]
