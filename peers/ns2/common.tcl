@@ -65,3 +65,42 @@ proc mk_tcp {ns src dst fid kind seg {delack 0}} {
     $t set packetSize_ $seg
     return $t
 }
+# TCP with ns-2's defaults of early 2000, by its change log, and 1000-byte packets: what the scripts of the SIGCOMM 2000 report leave.
+proc tcp_of_2000 {} {
+    foreach {name value} {minrto_ 0 rfc2988_ false tcpTick_ 0.1 windowInit_ 1 singledup_ 0 syn_ false delay_growth_ false
+        precisionReduce_ false rtxcur_init_ 6.0 maxrto_ 100000 timerfix_ false updated_rttvar_ false exitFastRetrans_ false
+        useHeaders_ false window_ 10000} {
+        Agent/TCP set $name $value
+    }
+}
+# Counts of packets, one each step, as packets in consecutive stretches of so many steps; what is left over is left out.
+proc stretches {counts steps} {
+    set l {}
+    for {set k $steps} {$k < [llength $counts]} {incr k $steps} {
+        lappend l [expr {[lindex $counts $k] - [lindex $counts [expr {$k-$steps}]]}]
+    }
+    return $l
+}
+# The coefficient of variation of a list.
+proc variation {l} {
+    set n [llength $l]; set s 0.0; set q 0.0
+    foreach x $l { set s [expr {$s+$x}]; set q [expr {$q+$x*$x}] }
+    if {$s == 0} { return 0.0 }
+    set m [expr {$s/$n}]
+    set v [expr {$q/$n-$m*$m}]
+    return [expr {($v > 0 ? sqrt($v) : 0.0)/$m}]
+}
+# The equivalence ratio of two lists: the mean of the smaller over the larger, where either is above zero.
+proc equivalence {l m} {
+    set n 0; set s 0.0
+    foreach x $l y $m {
+        if {$x == 0 && $y == 0} continue
+        set s [expr {$s + ($x < $y ? double($x)/$y : double($y)/$x)}]; incr n
+    }
+    return [expr {$n > 0 ? $s/$n : 0}]
+}
+proc mean {l} {
+    set s 0.0
+    foreach x $l { set s [expr {$s+$x}] }
+    return [expr {$s/[llength $l]}]
+}

@@ -55,9 +55,9 @@ pub use marker::{ColorMode, Marker, MarkerRule, MeterScope};
 pub use network::{FlowCounts, LinkId, LinkSpec, Network, NetworkError, NodeId, RateChange, Reorder};
 pub use packet::{Address, FlowId, Header, Outgoing, Packet, Precedence};
 pub use queue::{
-    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced, Limit,
-    Marking, Measure, Pie, Queue, QueueState, Randomness, Red, Rio, RioCurve, Spacing, StepLimit, Thresholds,
-    Weight,
+    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced,
+    IdleDecay, Limit, Marking, Measure, Pie, Queue, QueueState, Randomness, Red, Rio, RioCurve, Spacing,
+    StepLimit, Thresholds, Weight,
 };
 pub use rng::{Seed, Stream};
 pub use tfrc_units::Ecn;

@@ -1,7 +1,7 @@
 //! The words of the queue disciplines. `docs/models/queues.md` says what each means and where it comes from.
 
 use tfrc_sim::{
-    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced, Limit,
+    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced, IdleDecay, Limit,
     Marking, Measure, Pie, Randomness, Red, Rio, RioCurve, Spacing, StepLimit, Thresholds, Weight,
 };
 use tfrc_units::{Duration, Probability, text};
@@ -150,6 +150,10 @@ pub(super) const RED: &[Axis<Red>] =
         words!("forced", |s| s.forced, {
             "drop" => Forced::Drop,
             "by-probability" => Forced::ByProbability,
+        }),
+        words!("idle_decay", |s| s.idle_decay, {
+            "exact" => IdleDecay::Exact,
+            "whole-packets" => IdleDecay::WholePackets,
         }),
     ];
 

@@ -21,8 +21,8 @@ use pie::PieProcess;
 pub use pie::{Activation, Pie, Randomness, StepLimit};
 use red::RedProcess;
 pub use red::{
-    AboveMax, Adaptation, Bottom, ByteCount, DropMode, EarlyDrop, Forced, Measure, Red, Spacing, Thresholds,
-    Weight,
+    AboveMax, Adaptation, Bottom, ByteCount, DropMode, EarlyDrop, Forced, IdleDecay, Measure, Red, Spacing,
+    Thresholds, Weight,
 };
 use rio::RioProcess;
 pub use rio::{Coupling, Rio, RioCurve};

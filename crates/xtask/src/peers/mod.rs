@@ -13,6 +13,7 @@ mod verdict;
 use std::fs;
 
 use plan::{Length, Ours, Point, Quantity, Table};
+pub(crate) use verdict::quantile as student_quantile;
 use verdict::{Comparison, Verdict, judge};
 
 use crate::{Outcome, cargo, root};

@@ -111,7 +111,7 @@ fn two_sided(t: f64, freedom: f64) -> f64 {
 }
 
 /// What Student's t exceeds on either side with probability `alpha`, by bisection.
-fn quantile(alpha: f64, freedom: f64) -> f64 {
+pub(crate) fn quantile(alpha: f64, freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);

@@ -39,6 +39,8 @@ pub struct Red {
     pub early_drop: EarlyDrop,
     /// Whether a very high average drops without regard to the spacing.
     pub forced: Forced,
+    /// How far the average decays while the line is idle.
+    pub idle_decay: IdleDecay,
 }
 
 /// Units of the queue length that is averaged.
@@ -108,7 +110,8 @@ pub enum Spacing {
     /// Intervals uniform over 1 … 1/p − 1 packets (method 2, the paper's choice; its pseudocode counts the packet itself,
     /// hence the − 1).
     Uniform,
-    /// Intervals uniform over 1/p … 2/p − 1 packets: none right after a drop (ns-2's `wait_`, its default).
+    /// Intervals uniform over 1/p … 2/p − 1 packets: none right after a drop (ns-2's `wait_`, its default). The first
+    /// packet above the lower threshold counts as one and passes.
     Wait,
 }
 
@@ -174,6 +177,15 @@ pub enum Forced {
     Drop,
 }
 
+/// How far the average decays while the line is idle, in packets of mean size that meet an empty queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleDecay {
+    /// As many as the line could have sent, with their fraction (the paper's m).
+    Exact,
+    /// As many whole ones, and the arriving packet besides (ns-2.35: `testdata/ns2-queues/average.csv`).
+    WholePackets,
+}
+
 impl Adaptation {
     /// The values of the Adaptive RED paper.
     #[must_use]
@@ -224,6 +236,7 @@ impl Red {
             byte_count: ByteCount::Exact,
             early_drop: EarlyDrop::Always,
             forced: Forced::Drop,
+            idle_decay: IdleDecay::Exact,
         }
     }
 
@@ -246,6 +259,7 @@ impl Red {
             byte_count: ByteCount::WholePackets,
             early_drop: EarlyDrop::TwoWaiting,
             forced: Forced::ByProbability,
+            idle_decay: IdleDecay::WholePackets,
         }
     }
 

@@ -1,8 +1,8 @@
 use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
 
 use super::{
-    AboveMax, Adaptation, Bottom, ByteCount, DropMode, EarlyDrop, Forced, Measure, Red, Spacing, Thresholds,
-    Weight,
+    AboveMax, Adaptation, Bottom, ByteCount, DropMode, EarlyDrop, Forced, IdleDecay, Measure, Red, Spacing,
+    Thresholds, Weight,
 };
 use crate::queue::{Arrival, LineState, QueueState, Verdict};
 use crate::{DropCause, Stream};
@@ -100,12 +100,17 @@ impl RedProcess {
         })
     }
 
-    /// Over an idle time the average decays as if typical packets had met an empty queue all the while.
+    /// Takes the queue's length into the average; over an idle time typical packets have met an empty queue.
     fn update_average(&mut self, arrival: &Arrival) {
         match arrival.line {
             LineState::Busy => self.average += self.weight * (self.length(arrival) - self.average),
             LineState::Idle { .. } => {
-                self.average *= libm::pow(1.0 - self.weight, arrival.idle_packets(self.red.mean_packet));
+                let packets = arrival.idle_packets(self.red.mean_packet);
+                let packets = match self.red.idle_decay {
+                    IdleDecay::Exact => packets,
+                    IdleDecay::WholePackets => libm::floor(packets) + 1.0,
+                };
+                self.average *= libm::pow(1.0 - self.weight, packets);
             }
         }
     }
@@ -138,9 +143,11 @@ impl RedProcess {
             return Verdict::Pass;
         }
         self.probability = self.by_average();
-        let (packets, bytes) = match self.since_drop {
-            None => (0, 0),
-            Some((packets, bytes)) => {
+        let crossed = self.since_drop.is_none();
+        let (packets, bytes) = match (self.since_drop, self.red.spacing) {
+            (None, Spacing::Wait) => (1, u64::from(arrival.size)),
+            (None, _) => (0, 0),
+            (Some((packets, bytes)), _) => {
                 (packets.saturating_add(1), bytes.saturating_add(u64::from(arrival.size)))
             }
         };
@@ -148,6 +155,9 @@ impl RedProcess {
         if self.probability >= 1.0 && self.red.forced == Forced::Drop {
             self.since_drop = Some((0, 0));
             return Verdict::Drop(DropCause::Early);
+        }
+        if crossed && self.red.spacing == Spacing::Wait {
+            return Verdict::Pass;
         }
         let p = self.spaced(packets, bytes, arrival.size);
         if stream.uniform() >= p {

@@ -1,0 +1,94 @@
+//! The lines of a set of runs: keys, seed, values.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use super::plan::{Keys, Runs};
+use crate::root;
+
+/// A file of `testdata/`: one run a line.
+#[derive(Debug)]
+pub(super) struct Data {
+    path: PathBuf,
+    keys: Vec<String>,
+    columns: Vec<String>,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Row {
+    keys: Keys,
+    seed: u32,
+    values: Vec<String>,
+}
+
+impl Data {
+    /// Reads the file of a set, or begins it.
+    pub(super) fn read(runs: &Runs) -> Result<Self, String> {
+        let path = root().join(&runs.file);
+        let columns: Vec<String> =
+            runs.columns.iter().map(|column| column.split('=').next().unwrap_or(column).to_owned()).collect();
+        let names = format!("{},seed,{}", runs.keys.join(","), columns.join(","));
+        let mut data = Self { path, keys: runs.keys.clone(), columns, rows: Vec::new() };
+        let Ok(text) = std::fs::read_to_string(&data.path) else {
+            let command = format!("ns peers/ns2/{} {} seed=SEED", runs.script, runs.arguments);
+            let head = format!("# {}: {command}\n{names}\n", runs.about);
+            if let Some(folder) = data.path.parent() {
+                std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", runs.file))?;
+            }
+            std::fs::write(&data.path, head).map_err(|e| format!("{}: {e}", runs.file))?;
+            return Ok(data);
+        };
+        let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+        match lines.next() {
+            Some(line) if line == names => {}
+            other => return Err(format!("{}: has the columns {other:?}, the plan {names}", runs.file)),
+        }
+        for line in lines {
+            data.take(line).ok_or(format!("{}: {line}: not a run", runs.file))?;
+        }
+        Ok(data)
+    }
+
+    fn take(&mut self, line: &str) -> Option<()> {
+        let mut fields = line.split(',').map(str::to_owned);
+        let keys: Keys =
+            self.keys.iter().map(|key| Some((key.clone(), fields.next()?))).collect::<Option<_>>()?;
+        let seed = fields.next()?.parse().ok()?;
+        let values: Vec<String> = fields.collect();
+        (values.len() == self.columns.len()).then(|| self.rows.push(Row { keys, seed, values }))
+    }
+
+    /// Whether a run is there.
+    pub(super) fn has(&self, keys: &Keys, seed: u32) -> bool {
+        self.rows.iter().any(|row| row.seed == seed && row.keys == *keys)
+    }
+
+    /// Adds a run, in the file as well.
+    pub(super) fn add(&mut self, keys: &Keys, seed: u32, values: Vec<String>) -> Result<(), String> {
+        let texts: Vec<&str> = self.keys.iter().filter_map(|key| keys.get(key).map(String::as_str)).collect();
+        let line = format!("{},{seed},{}\n", texts.join(","), values.join(","));
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(&self.path)
+            .map_err(|e| format!("{}: {e}", self.path.display()))?;
+        file.write_all(line.as_bytes()).map_err(|e| format!("{}: {e}", self.path.display()))?;
+        self.rows.push(Row { keys: keys.clone(), seed, values });
+        Ok(())
+    }
+
+    /// The values of a column in the runs with these keys, in the order of the file; none where a run has none.
+    pub(super) fn values(&self, keys: &Keys, column: &str) -> Result<Vec<Option<f64>>, String> {
+        let place = self.columns.iter().position(|name| name == column);
+        let place = place.ok_or(format!("{}: no column {column}", self.path.display()))?;
+        let same = |row: &&Row| keys.iter().all(|(key, text)| row.keys.get(key) == Some(text));
+        let texts = self.rows.iter().filter(same).map(|row| row.values[place].as_str());
+        Ok(texts.map(|text| text.parse().ok()).collect())
+    }
+
+    /// Names of the keys.
+    pub(super) fn keys(&self) -> &[String] {
+        &self.keys
+    }
+}
