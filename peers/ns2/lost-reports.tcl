@@ -1,8 +1,8 @@
 # TFRC flows over a path that never queues and loses packets and reports at random.
-# drop, back: share of packets and of reports lost; way: one-way delay of the middle link in ms
-# hole: packets that are lost from the start of each flow on; trace 1: a line for each report of the first flow
+# drop, back: share of packets and of reports lost
+# hole: packets lost from the start of each flow on, and no other; way: one-way delay of the middle link in ms
 source [file join [file dirname [info script]] common.tcl]
-parse_args {drop 0.1 back 0.28 seg 1460 n 20 seed 1 dur 1000 warm 50 way 308 start 2 hole 0 trace 0 overrides -}
+parse_args {drop 0.1 back 0.28 seg 1460 n 20 seed 1 dur 1000 warm 50 way 308 start 2 hole 0 overrides -}
 seed_all $opt(seed)
 Queue set limit_ 100000
 apply_overrides $opt(overrides)
@@ -36,7 +36,6 @@ for {set i 0} {$i < $opt(n)} {incr i} {
     $a($i) set packetSize_ $opt(seg)
     set sink($i) [lindex $pr 1]
     $ns at [urand 0 $opt(start)] "$a($i) start"
-    if {$i == 0} { set link [$ns link $r1 $r2]; set back [$ns link $r2 $r1] }
 }
 proc snap {w} { global a opt st; for {set i 0} {$i<$opt(n)} {incr i} { set st($w,$i) [$a($i) set ndatapack_] } }
 $ns at $opt(warm) "snap w"
