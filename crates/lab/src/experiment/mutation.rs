@@ -5,9 +5,10 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::error::ExperimentError;
-use super::file::{Claim, Experiment, Reading};
+use super::file::{Claim, Experiment};
 use super::human::word;
 use super::raw::{Profile, World};
+use super::reading::Reading;
 use super::results::{ExperimentResult, ExperimentVerdict, Results};
 use super::verdict::Verdict;
 

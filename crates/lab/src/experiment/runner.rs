@@ -8,11 +8,12 @@ use tfrc_sim::Seed;
 use tfrc_units::u64_from_f64;
 
 use super::cache::{Cache, Found};
+use super::cell::is_precise;
 use super::computed::Context;
 use super::error::ExperimentError;
 use super::file::{Experiment, at};
 use super::formulas::{self, OfRun};
-use super::judge::{Cap, Measured, Sample, Samples, is_precise, judge, not_run};
+use super::judge::{Cap, Measured, Sample, Samples, judge, not_run};
 use super::paper::SeedRule;
 use super::raw::{Profile, World};
 use super::results::Results;
