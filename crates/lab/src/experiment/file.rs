@@ -149,7 +149,7 @@ impl Experiment {
         let claims = reading.claims(&cells)?;
         let variants = reading.variants(&sims)?;
         let undecided = reading.undecided(&cells, &claims, &variants)?;
-        let mutations = reading.mutations()?;
+        let mutations = reading.mutations(&sims)?;
         let rule = reading.rule(paper)?;
         if let Some(computed) = computed {
             reading.settings(computed, paper)?;

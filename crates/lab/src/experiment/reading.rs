@@ -294,29 +294,33 @@ impl Reading<'_> {
                 let hint = "\"assumed: link.path.delay\" or \"explains: what it shows\"";
                 return Err(self.file.invalid(raw.about.span(), "what for?", "here", hint));
             }
-            let names: Vec<&str> = sims.iter().map(|sim| sim.name.as_str()).collect();
-            if let Some(unknown) =
-                raw.only.iter().flatten().find(|run| !names.contains(&run.get_ref().as_str()))
-            {
-                let message = format!("there is no run `{}`", unknown.get_ref());
-                return Err(self.file.invalid(
-                    unknown.span(),
-                    message,
-                    "here",
-                    hint(unknown.get_ref(), &names),
-                ));
-            }
             list.push(Variant {
                 name: name.clone(),
                 about: about.clone(),
                 set: raw.set.clone(),
                 rows: self.rows(raw.rows.as_deref())?,
-                only: raw.only.as_ref().map(|list| list.iter().map(|run| run.get_ref().clone()).collect()),
+                only: self.runs(sims, raw.only.as_deref())?,
                 runs: raw.runs.unwrap_or(VARIANT_RUNS).max(1),
                 profile: raw.profile,
             });
         }
         Ok(list)
+    }
+
+    /// Names of runs, all of which are there.
+    pub(super) fn runs(
+        &self,
+        sims: &[Sim],
+        names: Option<&[Spanned<String>]>,
+    ) -> Result<Option<Vec<String>>, ExperimentError> {
+        let Some(names) = names else { return Ok(None) };
+        let known: Vec<&str> = sims.iter().map(|sim| sim.name.as_str()).collect();
+        if let Some(unknown) = names.iter().find(|name| !known.contains(&name.get_ref().as_str())) {
+            let message = format!("there is no run `{}`", unknown.get_ref());
+            let hint = hint(unknown.get_ref(), &known);
+            return Err(self.file.invalid(unknown.span(), message, "here", hint));
+        }
+        Ok(Some(names.iter().map(|name| name.get_ref().clone()).collect()))
     }
 
     /// Names of rows, all of which are there.

@@ -188,7 +188,10 @@ impl<'a> Prepared<'a> {
             let left_out = |names: &Option<Vec<String>>, name: &str| {
                 names.as_ref().is_some_and(|names| !names.iter().any(|one| one == name))
             };
-            if variant.is_some_and(|variant| left_out(&variant.only, &sim.name)) {
+            let mutated = experiment.mutated.as_ref();
+            if variant.is_some_and(|variant| left_out(&variant.only, &sim.name))
+                || mutated.is_some_and(|mutation| left_out(&mutation.only, &sim.name))
+            {
                 continue;
             }
             for (row_number, row) in experiment.published.rows.iter().enumerate() {
