@@ -66,7 +66,7 @@ fn a_simulation_streams_too() {
     assert_eq!(summary.flows.len(), 1);
     // Each interval names its flow, and all have the same keys, of one flow and of several.
     let mix = scenario("mix-droptail.toml");
-    let short = ["--set", "duration=5s", "--set", "warmup=1s"].map(AsRef::as_ref);
+    let short = ["--runs", "1", "--set", "duration=5s", "--set", "warmup=1s"].map(AsRef::as_ref);
     let several = run(["sim".as_ref(), "--json-stream".as_ref(), mix.as_os_str()].into_iter().chain(short));
     let keys = |finished: &Finished| -> Vec<Vec<String>> {
         let lines = finished.text().lines().map(|line| serde_json::from_str(line).expect("JSON"));
