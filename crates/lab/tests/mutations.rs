@@ -14,7 +14,8 @@ fn experiments() -> Vec<(String, toml::Table)> {
     for paper in fs::read_dir(root).expect("a directory").flatten().filter(|entry| entry.path().is_dir()) {
         for entry in fs::read_dir(paper.path()).expect("a directory").flatten() {
             let Ok(text) = fs::read_to_string(entry.path().join("experiment.toml")) else { continue };
-            let names = [paper.file_name(), entry.file_name()].map(|name| name.to_string_lossy().into_owned());
+            let names =
+                [paper.file_name(), entry.file_name()].map(|name| name.to_string_lossy().into_owned());
             found.push((names.join("/"), text.parse().expect("TOML")));
         }
     }

@@ -42,9 +42,16 @@ impl Reading<'_> {
             if raw.set.get_ref().is_empty() {
                 return Err(self.file.invalid(raw.set.span(), "nothing is broken", "no change", ""));
             }
-            if let Some(unknown) = raw.only.iter().flatten().find(|run| !runs.contains(&run.get_ref().as_str())) {
+            if let Some(unknown) =
+                raw.only.iter().flatten().find(|run| !runs.contains(&run.get_ref().as_str()))
+            {
                 let message = format!("there is no run `{}`", unknown.get_ref());
-                return Err(self.file.invalid(unknown.span(), message, "here", hint(unknown.get_ref(), runs)));
+                return Err(self.file.invalid(
+                    unknown.span(),
+                    message,
+                    "here",
+                    hint(unknown.get_ref(), runs),
+                ));
             }
             let rows = self.rows(raw.rows.as_deref())?;
             let only = raw.only.as_ref().map(|runs| runs.iter().map(|run| run.get_ref().clone()).collect());
