@@ -1,6 +1,6 @@
 # One SACK TCP (defaults of early 2000) and one TFRC flow beside Pareto on/off sources, through one RED queue at 15 Mbit/s:
 # sigcomm2000/fig-11 to fig-13.
-# each: sources of each of five kinds; draws: kinds (the midpoints of ../../experiments/sigcomm2000/fig-12/scenario.toml) or drawn
+# each: a fifth of the sources; draws: kinds (five of them, with the midpoints of the fifths of what is drawn) or drawn
 # (mean ON time uniform from 0 to 2 s, mean OFF time from 0 to 4 s, rate from 0 to 1 Mbit/s, as the authors' script draws them)
 source [file join [file dirname [info script]] common.tcl]
 parse_args {each 20 draws kinds dur 2500 warm 20 seed 1 scales 0.4,0.6,0.8,1,2,4,6,8,10,20,30,40,50,60,70,80,100 overrides -}
