@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 /// The sources, from this directory.
 const SOURCES: [&str; 5] = ["../units/src", "../tfrc/src", "../dccp/src", "../sim/src", "src"];
 /// What only reads results and shows them.
-const SHOWS: [&str; 14] = [
+const SHOWS: [&str; 15] = [
     "report",
     "human.rs",
     "judge.rs",
+    "cell.rs",
     "verdict.rs",
     "claims.rs",
     "results.rs",

@@ -3,7 +3,7 @@
 //! The command line prints it (`--json-stream`, one object a line, `type` says which), the page of
 //! [`crate::report`] draws it, and the last record is what `--json` prints. Rates are bit/s, times seconds, and the
 //! unit stands in the key. A value that is not known at this side is `None`: left out of [`Start`],
-//! [`Interval`] and [`Event`], written as `null` in [`Summary`] so that its keys are always there.
+//! [`Interval`] (but for simulations, [`Interval::simulated`]) and [`Event`], written as `null` in [`Summary`] so that its keys are always there.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ pub struct Interval {
     pub t_s: f64,
     /// Length of the interval, seconds.
     pub interval_s: f64,
-    /// The flow, where there is more than one; absent for the flow the run is about.
+    /// The flow; absent for the flow that `send`, `recv` or `demo` is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// Packets sent.
@@ -138,6 +138,37 @@ pub struct Interval {
     /// Packets waiting in the bottleneck's queue, the most in this interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_packets: Option<f64>,
+}
+
+/// The keys of an interval that a simulation measures.
+const SIMULATED: [&str; 12] = [
+    "t_s",
+    "interval_s",
+    "flow",
+    "sent_packets",
+    "received_packets",
+    "lost_packets",
+    "send_rate_bps",
+    "goodput_bps",
+    "allowed_rate_bps",
+    "loss_event_rate",
+    "packet_loss_rate",
+    "rtt_s",
+];
+
+impl Interval {
+    /// The line of a simulation's stream: with its flow, and with the same keys for each flow and at any time; a value
+    /// that is not known (a TCP has no allowed rate) is `null`.
+    #[must_use]
+    pub fn simulated(self) -> serde_json::Value {
+        let mut line = serde_json::json!(Record::Interval(self));
+        for key in SIMULATED {
+            if line.get(key).is_none() {
+                line[key] = serde_json::Value::Null;
+            }
+        }
+        line
+    }
 }
 
 /// What can happen at one moment of a run.

@@ -207,8 +207,7 @@ impl<'a> Run<'a> {
             if stop == telling || stop == to {
                 let now = self.progress();
                 for ((member, before), after) in self.members.iter().zip(&told.1).zip(&now) {
-                    let name = (self.members.len() > 1).then(|| member.name.clone());
-                    watch(interval(told.0, stop, name, before, after));
+                    watch(interval(told.0, stop, member.name.clone(), before, after));
                 }
                 told = (stop, now);
                 telling = stop + every;
@@ -339,19 +338,13 @@ fn kind(kind: &FlowKind) -> &'static str {
     }
 }
 
-fn interval(
-    from: Instant,
-    to: Instant,
-    flow: Option<String>,
-    before: &Progress,
-    after: &Progress,
-) -> Interval {
+fn interval(from: Instant, to: Instant, flow: String, before: &Progress, after: &Progress) -> Interval {
     let time = to.saturating_since(from);
     let during = Passed::between(before, after);
     Interval {
         t_s: to.as_secs_f64(),
         interval_s: time.as_secs_f64(),
-        flow,
+        flow: Some(flow),
         sent_packets: Some(during.sent),
         received_packets: Some(during.received),
         lost_packets: during.lost.map(|(lost, _)| lost),

@@ -4,6 +4,7 @@
 //! came of it.
 
 mod cache;
+mod cell;
 mod claims;
 mod computed;
 mod error;
@@ -17,6 +18,7 @@ mod mutation;
 mod paper;
 mod publish;
 mod raw;
+mod reading;
 mod results;
 mod runner;
 mod table;

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::error::ExperimentError;
-use super::file::{Claim, Experiment, Reading};
+use super::file::{Claim, Experiment, Sim};
 use super::human::word;
 use super::raw::{Profile, World};
+use super::reading::Reading;
 use super::results::{ExperimentResult, ExperimentVerdict, Results};
 use super::verdict::Verdict;
-use crate::scenario::hint;
 
 /// A change that breaks the algorithm.
 #[derive(Debug, Clone)]
@@ -18,20 +18,13 @@ pub(crate) struct Mutation {
     pub(crate) name: String,
     pub(crate) set: Vec<String>,
     pub(crate) rows: Option<Vec<String>>,
-    /// The runs that are broken; all unless given.
+    /// The names of the runs that are run; all if there is no list.
     pub(crate) only: Option<Vec<String>>,
-}
-
-impl Mutation {
-    /// Whether it breaks this run.
-    pub(super) fn breaks(&self, run: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| only.iter().any(|one| one == run))
-    }
 }
 
 impl Reading<'_> {
     /// The tables `[[mutation]]`.
-    pub(super) fn mutations(&self, runs: &[&str]) -> Result<Vec<Mutation>, ExperimentError> {
+    pub(super) fn mutations(&self, sims: &[Sim]) -> Result<Vec<Mutation>, ExperimentError> {
         let mut list: Vec<Mutation> = Vec::new();
         for raw in &self.raw.mutation {
             let name = raw.name.get_ref();
@@ -42,19 +35,8 @@ impl Reading<'_> {
             if raw.set.get_ref().is_empty() {
                 return Err(self.file.invalid(raw.set.span(), "nothing is broken", "no change", ""));
             }
-            if let Some(unknown) =
-                raw.only.iter().flatten().find(|run| !runs.contains(&run.get_ref().as_str()))
-            {
-                let message = format!("there is no run `{}`", unknown.get_ref());
-                return Err(self.file.invalid(
-                    unknown.span(),
-                    message,
-                    "here",
-                    hint(unknown.get_ref(), runs),
-                ));
-            }
             let rows = self.rows(raw.rows.as_deref())?;
-            let only = raw.only.as_ref().map(|runs| runs.iter().map(|run| run.get_ref().clone()).collect());
+            let only = self.runs(sims, raw.only.as_deref())?;
             list.push(Mutation { name: name.clone(), set: raw.set.get_ref().clone(), rows, only });
         }
         Ok(list)
@@ -116,9 +98,9 @@ impl Mutants {
 impl Experiment {
     /// The experiment as published alone, without variants and rules, perhaps broken.
     fn alone(&self, mutation: Option<Mutation>) -> Self {
-        let rows = mutation.as_ref().and_then(|mutation| mutation.rows.clone());
         let can_tell = |claim: &&Claim| {
-            claim.profile == Profile::AsPublished && rows.as_ref().is_none_or(|rows| is_within(claim, rows))
+            claim.profile == Profile::AsPublished
+                && mutation.as_ref().is_none_or(|mutation| self.is_measured(claim, mutation))
         };
         Self {
             rule: None,
@@ -126,19 +108,31 @@ impl Experiment {
             variants: Vec::new(),
             undecided: Vec::new(),
             mutations: Vec::new(),
-            mutated: mutation,
+            mutated: mutation.clone(),
             run_profiles: &[Profile::AsPublished],
             ..self.clone()
         }
     }
+
+    /// Whether a claim is about rows and runs of a mutation alone: a whole column needs all rows.
+    fn is_measured(&self, claim: &Claim, mutation: &Mutation) -> bool {
+        let has_run = |column: &str| {
+            let cell = self.cells.iter().find(|cell| cell.column == column);
+            let sim = cell.and_then(|cell| self.sims.get(cell.sim));
+            let name = sim.map(|sim| &sim.name);
+            mutation.only.as_ref().is_none_or(|only| only.iter().any(|one| Some(one) == name))
+        };
+        let has_row = |row: &String| mutation.rows.as_ref().is_none_or(|rows| rows.contains(row));
+        let of = |function: &str, index| claim.value.texts(function, index);
+        let columns = OF_COLUMNS.iter().flat_map(|function| of(function, 0));
+        of("cell", 0).iter().all(|(_, row)| has_row(row))
+            && of("cell", 1).iter().all(|(_, column)| has_run(column))
+            && columns.into_iter().all(|(_, column)| mutation.rows.is_none() && has_run(&column))
+    }
 }
 
-/// Whether a claim is about these rows alone: it names cells of them and no whole column.
-fn is_within(claim: &Claim, rows: &[String]) -> bool {
-    let whole = ["min", "max", "mean", "median", "argmin", "argmax", "count"];
-    claim.value.texts("cell", 0).iter().all(|(_, row)| rows.contains(row))
-        && whole.iter().all(|function| claim.value.texts(function, 0).is_empty())
-}
+/// The functions of claims that look at all rows of a column.
+const OF_COLUMNS: [&str; 7] = ["min", "max", "mean", "median", "argmin", "argmax", "count"];
 
 /// What came of mutations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

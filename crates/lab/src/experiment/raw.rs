@@ -189,6 +189,6 @@ pub(crate) struct Mutation {
     pub(crate) name: Spanned<String>,
     pub(crate) set: Spanned<Vec<String>>,
     pub(crate) rows: Option<Vec<Spanned<String>>>,
-    /// The runs that are broken; all unless given.
+    /// Only these of the runs' names.
     pub(crate) only: Option<Vec<Spanned<String>>>,
 }

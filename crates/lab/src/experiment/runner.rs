@@ -8,11 +8,12 @@ use tfrc_sim::Seed;
 use tfrc_units::u64_from_f64;
 
 use super::cache::{Cache, Found};
+use super::cell::is_precise;
 use super::computed::Context;
 use super::error::ExperimentError;
 use super::file::{Experiment, at};
 use super::formulas::{self, OfRun};
-use super::judge::{Cap, Measured, Sample, Samples, is_precise, judge, not_run};
+use super::judge::{Cap, Measured, Sample, Samples, judge, not_run};
 use super::paper::SeedRule;
 use super::raw::{Profile, World};
 use super::results::Results;
@@ -187,7 +188,10 @@ impl<'a> Prepared<'a> {
             let left_out = |names: &Option<Vec<String>>, name: &str| {
                 names.as_ref().is_some_and(|names| !names.iter().any(|one| one == name))
             };
-            if variant.is_some_and(|variant| left_out(&variant.only, &sim.name)) {
+            let mutated = experiment.mutated.as_ref();
+            if variant.is_some_and(|variant| left_out(&variant.only, &sim.name))
+                || mutated.is_some_and(|mutation| left_out(&mutation.only, &sim.name))
+            {
                 continue;
             }
             for (row_number, row) in experiment.published.rows.iter().enumerate() {

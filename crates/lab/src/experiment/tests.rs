@@ -466,13 +466,15 @@ fn undecided_parts_are_taken_out_before_the_rest_is_judged() {
 #[test]
 fn mutations_turn_an_experiment_red() {
     let text = format!(
-        "must_agree = true\n{EXPERIMENT}[[mutation]]\nname = 'slow line'\nset = ['link.path.rate=20kbit/s']\nrows = ['1%']\n\
+        "must_agree = true\n{EXPERIMENT}[[mutation]]\nname = 'slow line'\nset = ['link.path.rate=20kbit/s']\nrows = ['1%']\nonly = ['one']\n\
          [[mutation]]\nname = 'none'\nset = ['link.path.rate=2Mbit/s']\n"
     );
     let dir = directory(&text, SCENARIO, "loss,kbps\n1%,900\n5%,300\n");
     let experiments = load(dir.path()).expect("right");
     let mutants = Mutants::of(&experiments);
     assert_eq!(mutants.experiments().len(), 3);
+    let claims: Vec<usize> = mutants.experiments().iter().map(|one| one.claims.len()).collect();
+    assert_eq!(claims, [1, 0, 1], "a claim about a row that is not run is left out");
     let prepared = Prepared::new(mutants.experiments(), wanted()).expect("right");
     // Ten seeds in two rows, in one, in two; neither variants nor the rfc profile.
     assert_eq!(prepared.total(), 50);

@@ -1,9 +1,11 @@
 //! What the source leaves open: two set-ups that fit every sentence of it and fall on different sides of the print.
 
+use super::cell::cell_result;
 use super::error::ExperimentError;
-use super::file::{Cell, Claim, Experiment, Reading, Variant};
-use super::judge::{Measured, Samples, cell_result, claim_result, of_counts};
+use super::file::{Cell, Claim, Experiment, Variant};
+use super::judge::{Measured, Samples, claim_result, of_counts};
 use super::raw::Profile;
+use super::reading::Reading;
 use super::results::{CellResult, Claims, Count, Side, SideClaim, UndecidedResult};
 use super::verdict::Verdict;
 use crate::scenario::hint;

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::Serialize;
 use tfrc_lab::batch::{self, Order, Results, Shard};
 use tfrc_lab::compare::{Comparison, compare};
-use tfrc_lab::record::{Record, Role, Start, Summary};
+use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::scenario::{Document, Plan, schema};
 use tfrc_lab::{Outcome, capture, run_captured, run_with};
 use tfrc_sim::Seed;
@@ -101,9 +101,9 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
         let start = Record::Start(Start::new(Role::Sim, session::version(), session::command_line()));
         say(&serde_json::json!(start).to_string())?;
     }
-    let mut watch = |interval| {
+    let mut watch = |interval: Interval| {
         if stream && outcome_of_saying.is_ok() {
-            outcome_of_saying = say(&serde_json::json!(Record::Interval(interval)).to_string());
+            outcome_of_saying = say(&interval.simulated().to_string());
         }
     };
     let every = Duration::from_secs(1);
