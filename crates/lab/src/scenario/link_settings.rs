@@ -1,8 +1,9 @@
 //! The words of the queue disciplines. `docs/models/queues.md` says what each means and where it comes from.
 
 use tfrc_sim::{
-    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced, IdleDecay, Limit,
-    Marking, Measure, Pie, Randomness, Red, Rio, RioCurve, Spacing, StepLimit, Thresholds, Weight,
+    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced,
+    IdleDecay, Limit, Marking, Measure, Pie, Randomness, Red, Rio, RioCurve, Spacing, StepLimit, Thresholds,
+    Weight,
 };
 use tfrc_units::{Duration, Probability, text};
 
