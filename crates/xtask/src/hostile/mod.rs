@@ -111,7 +111,7 @@ pub(crate) fn from_arguments(arguments: &[&str]) -> Outcome {
         }
         None => build()?,
     };
-    let (place, directory) = match namespace::enter()? {
+    let (place, directory) = match namespace::enter(arguments)? {
         Entered::Done(0) => return Ok(()),
         Entered::Done(130) => return Err("interrupted".to_owned()),
         Entered::Done(_) => return Err("some rows fail".to_owned()),
