@@ -1,9 +1,10 @@
 //! What a run says about itself: one stream of typed records, the same from simulator, emulator and wire.
 //!
 //! The command line prints it (`--json-stream`, one object a line, `type` says which), the page of
-//! [`crate::report`] draws it, and the last record is what `--json` prints. Rates are bit/s, times seconds, and the
-//! unit stands in the key. A value that is not known at this side is `None`: left out of [`Start`],
-//! [`Interval`] (but for simulations, [`Interval::simulated`]) and [`Event`], written as `null` in [`Summary`] so that its keys are always there.
+//! [`crate::report`] draws it, and the last record is what `--json` prints. Rates are bit/s, times
+//! seconds, and the unit stands in the key. A value that is not known at this side is `None`: left
+//! out of [`Start`], [`Interval`] (but for simulations, [`Interval::simulated`]) and [`Event`],
+//! written as `null` in [`Summary`] so that its keys are always there.
 
 use std::collections::BTreeMap;
 
@@ -157,8 +158,8 @@ const SIMULATED: [&str; 12] = [
 ];
 
 impl Interval {
-    /// The line of a simulation's stream: with its flow, and with the same keys for each flow and at any time; a value
-    /// that is not known (a TCP has no allowed rate) is `null`.
+    /// The line of a simulation's stream: with its flow, and with the same keys for each flow and
+    /// at any time; a value that is not known (a TCP has no allowed rate) is `null`.
     #[must_use]
     pub fn simulated(self) -> serde_json::Value {
         let mut line = serde_json::json!(Record::Interval(self));

@@ -1,5 +1,5 @@
-//! Every experiment that must agree has mutations of the algorithm that have to turn it red. Which do is run by
-//! `cargo xtask results --mutations`.
+//! Every experiment that must agree has mutations of the algorithm that have to turn it red. Which
+//! do is run by `cargo xtask results --mutations`.
 
 use std::fs;
 use std::path::Path;

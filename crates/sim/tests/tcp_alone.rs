@@ -48,8 +48,9 @@ fn alone(queue: Queue, settings: &Settings) -> (Figures, f64, f64) {
 
 #[test]
 fn a_lone_tcp_draws_its_sawtooth_through_every_queue() {
-    // At least 0.9 of the sawtooth's utilisation: RED's average is a second behind a flow of 40 ms and may drop twice in a
-    // tooth (docs/models/tcp-alone.md); above it by what CUBIC's curve is above the line. One loss in a tooth, at most two.
+    // At least 0.9 of the sawtooth's utilisation: RED's average is a second behind a flow of 40 ms
+    // and may drop twice in a tooth (docs/models/tcp-alone.md); above it by what CUBIC's curve is
+    // above the line. One loss in a tooth, at most two.
     for variant in [Variant::NewReno, Variant::Sack, Variant::Cubic] {
         for acks in [Acks::Each, Acks::Delayed(Duration::from_millis(200))] {
             for (name, queue) in queues() {
@@ -66,8 +67,9 @@ fn a_lone_tcp_draws_its_sawtooth_through_every_queue() {
 
 #[test]
 fn half_of_flight_size_to_the_letter_collapses() {
-    // What `Shrink::InUse` is for. NewReno mends slow start's losses one in a round trip; its timer expires first, half of
-    // what is then outstanding is several times the path, and slow start begins anew.
+    // The case for `Shrink::InUse`. NewReno mends slow start's losses one in a round trip; its
+    // timer expires first, half of what is then outstanding is several times the path, and slow
+    // start begins anew.
     let settings = Settings {
         shrink: Shrink::Flight,
         receive_buffer: tfrc_sim::tcp::ReceiveBuffer::Fixed,
@@ -79,8 +81,9 @@ fn half_of_flight_size_to_the_letter_collapses() {
 
 #[test]
 fn cubic_under_random_loss_keeps_a_sane_window() {
-    // 1 % at 20 ms: sqrt(1.5/p) is 12 segments (RFC 9438 §5.1: CUBIC is Reno there). The window once a second for 3000 s:
-    // before reductions took the window in use, 0.4 % of them were in the thousands.
+    // 1 % at 20 ms: sqrt(1.5/p) is 12 segments (RFC 9438 §5.1: CUBIC is Reno there). The window
+    // once a second for 3000 s: before reductions took the window in use, 0.4 % of them were in the
+    // thousands.
     let loss = Loss::Bernoulli(Probability::saturating(0.01));
     let path = Path { mbit: 100, rtt_ms: 20, queue: Queue::DropTail(Limit::Unlimited) };
     let mut run =

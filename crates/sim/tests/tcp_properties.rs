@@ -61,8 +61,8 @@ impl Watch {
         Self { cuts, timeouts, cwnd: sender.cwnd(), ssthresh: sender.ssthresh() }
     }
 
-    /// A reduction reduces: it leaves no window and no ssthresh above what the window was, or two segments. Nothing else
-    /// raises ssthresh, and the window grows in bounded steps.
+    /// A reduction reduces: it leaves no window and no ssthresh above what the window was, or two
+    /// segments. Nothing else raises ssthresh, and the window grows in bounded steps.
     fn check(&self, sender: &Sender, settings: &Settings) -> Result<(), TestCaseError> {
         let (top, cwnd) = (self.cwnd.max(2.0), sender.cwnd());
         // Fast recovery adds the duplicate acknowledgements that began it (RFC 5681 §3.2 step 3).
@@ -292,4 +292,23 @@ fn a_stopped_sender_answers_a_loss() {
         jitter_ms: 1,
     };
     case.run().unwrap();
+}
+
+/// An echo in the middle of a recovery that an echo before it had paid for: the end of the recovery
+/// gave back the window of before both (found by `all_arrives_once_and_it_ends`).
+#[test]
+fn an_echo_in_a_recovery_is_not_undone_by_its_end() -> Result<(), TestCaseError> {
+    Case {
+        variant: Variant::NewReno,
+        bits: 2_706_691,
+        window: 12,
+        max_burst: None,
+        bytes: 23_361,
+        seed: 4_964_873_132_202_798_423,
+        loss: 0.023_618_147_412_712_853,
+        repeat: 0.191_760_116_163_878_09,
+        mark: 0.297_777_347_023_338_9,
+        jitter_ms: 1,
+    }
+    .run()
 }

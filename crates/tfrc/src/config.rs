@@ -40,9 +40,9 @@ pub struct Settings {
     pub feedback: FeedbackTrigger,
     /// Over what time the receiver measures X_recv (§6.2).
     pub receive_rate: ReceiveRateWindow,
-    /// Whether the receiver reports without data since its last report (§6.2).
+    /// Reports of the receiver without data since its last report (§6.2).
     pub empty_report: EmptyReport,
-    /// Whether packets known to have been sent before the first that arrives are lost (§6.3.1).
+    /// Treatment of packets known to have been sent before the first that arrives (§6.3.1).
     pub first_losses: FirstLosses,
     /// What the receiver takes for the round-trip time until it is told one.
     pub receiver_rtt_before_sample: Duration,
@@ -160,9 +160,9 @@ pub enum Weights {
 pub enum OpenInterval {
     /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
     WhenLonger,
-    /// The same, but the lost packet that began it is not counted in it, and while there are fewer closed intervals than are
-    /// averaged it takes the place of none; and the discount that passes into the older intervals when it ends goes by its length
-    /// at the latest report (ns-2).
+    /// The same, but the lost packet that began it is not counted in it, and while there are fewer
+    /// closed intervals than are averaged it takes the place of none; and the discount that passes
+    /// into the older intervals when it ends goes by its length at the latest report (ns-2).
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,

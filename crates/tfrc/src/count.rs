@@ -2,12 +2,13 @@
 
 use tfrc_units::f64_from_u64;
 
-/// Data packets lost or marked since the beginning, among those up to the newest one that a report covers. Both numbers
-/// are sums over the whole connection, so that a report that gets lost takes nothing away.
+/// Data packets lost or marked since the beginning, among those up to the newest one that a report
+/// covers. Both numbers are sums over the whole connection, so that a report that gets lost takes
+/// nothing away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PacketCount {
-    /// The report does not tell: the feedback packet of RFC 5348 §3.2.2 has no such field. The sender then compares
-    /// X_recv with what it has sent, which shows a loss of more than a tenth.
+    /// The report does not tell: the feedback packet of RFC 5348 §3.2.2 has no such field. The
+    /// sender then compares X_recv with what it has sent, which shows a loss of more than a tenth.
     #[default]
     Unknown,
     /// The number lost is known.
@@ -17,8 +18,8 @@ pub enum PacketCount {
         /// How many of them were lost or marked, at most `packets`.
         lost: u64,
     },
-    /// Bounds are known: a Loss Intervals option tells where losses begin and end, not how many lie between them (RFC
-    /// 4342 §8.6).
+    /// Bounds are known: a Loss Intervals option tells where losses begin and end, not how many lie
+    /// between them (RFC 4342 §8.6).
     Within {
         /// Data packets sent up to the newest one reported.
         packets: u64,

@@ -18,7 +18,7 @@ const MODERATE_FROM: f64 = 0.4;
 pub struct Equation {
     /// How the timeout term is built.
     pub form: EquationForm,
-    /// What happens to its rate at the highest losses.
+    /// Change of its rate at the highest losses.
     pub high_loss: HighLoss,
     /// b, packets acknowledged by one TCP acknowledgement; 1 is recommended (RFC 5348 §3.1). At least 1.
     pub packets_per_ack: u8,
@@ -45,16 +45,17 @@ pub enum EquationForm {
 
 /// The rate of any form at packet drop rates of 0.4 and more.
 ///
-/// RFC 4828 §4.1 wishes for a more moderate rate at such losses, because the equation stands for the most aggressive TCP (with
-/// SACK, timestamps and ECN), but gives no formula.
+/// RFC 4828 §4.1 wishes for a more moderate rate at such losses, because the equation stands for
+/// the most aggressive TCP (with SACK, timestamps and ECN), but gives no formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HighLoss {
     /// As the equation gives it.
     AsEquation,
-    /// Times (1 − d)/0.6 above a packet drop rate d of 0.4: the share of the packets that get through, relative to that at 0.4,
-    /// zero at 1. The formula is ours. A sender whose reports count packets goes by those, any other takes p for d, which for
-    /// plain TFRC is lower ([`Equation::at_drop_rate`]).
+    /// Times (1 − d)/0.6 above a packet drop rate d of 0.4: the share of the packets that get
+    /// through, relative to that at 0.4, zero at 1. The formula is ours. A sender whose reports
+    /// count packets goes by those, any other takes p for d, which for plain TFRC is lower
+    /// ([`Equation::at_drop_rate`]).
     Moderate,
 }
 
@@ -114,8 +115,8 @@ impl Equation {
         Rate::from_bytes_per_sec(self.scale * segment / self.seconds_per_segment(rtt, timeout, p.get()))
     }
 
-    /// The equation for a sender that knows the packet drop rate: [`HighLoss::Moderate`] goes by that, from 0.4 on, and no longer
-    /// by p (RFC 4828 §4.1).
+    /// The equation for a sender that knows the packet drop rate: [`HighLoss::Moderate`] goes by
+    /// that, from 0.4 on, and no longer by p (RFC 4828 §4.1).
     #[must_use]
     pub fn at_drop_rate(self, drop_rate: Probability) -> Self {
         match self.high_loss {

@@ -1,5 +1,5 @@
-//! The congestion circuit breaker (RFC 8083 §4.3) through sender and receiver: a flow that keeps to its guarantee on a path that
-//! loses packets independently.
+//! The congestion circuit breaker (RFC 8083 §4.3) through sender and receiver: a flow that keeps to
+//! its guarantee on a path that loses packets independently.
 
 mod path;
 
@@ -14,7 +14,7 @@ const SIZE: u32 = 1000;
 const PACKETS: [u32; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 const LOSS: [f64; 9] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9];
 
-/// What the sender gets to know of the losses.
+/// Information that the sender gets on the losses.
 #[derive(Debug, Clone, Copy)]
 enum Told {
     Everything,
@@ -108,8 +108,8 @@ fn tables_of_the_page() {
     }
 }
 
-/// RFC 8083 §4.3 by hand: a flow stops if it sends more than ten times the equation's packets at the fraction lost. Cells within a
-/// quarter of the bound are left to chance.
+/// RFC 8083 §4.3 by hand: a flow stops if it sends more than ten times the equation's packets at
+/// the fraction lost. Cells within a quarter of the bound are left to chance.
 #[test]
 fn the_bound_is_ten_times_tcp() {
     let mut judged = 0;
@@ -129,8 +129,8 @@ fn the_bound_is_ten_times_tcp() {
     assert!(judged > 120, "{judged}");
 }
 
-/// A receiver that denies all losses but tells a true X_recv disarms nothing from 20 % on: the sender's record shows them. One whose
-/// reports hold no count is measured by the record too.
+/// A receiver that denies all losses but tells a true X_recv disarms nothing from 20 % on: the
+/// sender's record shows them. One whose reports hold no count is measured by the record too.
 #[test]
 fn losses_denied_are_seen_by_the_record() {
     for told in [Told::NoLoss, Told::NoCount] {

@@ -1,4 +1,5 @@
-//! X_recv in reports of new loss events while packets arrive as those of video do, a frame at a time (RFC 5348 §6.2 step 2).
+//! X_recv in reports of new loss events while packets arrive as those of video do, a frame at a
+//! time (RFC 5348 §6.2 step 2).
 
 use std::fmt::Write as _;
 
@@ -7,9 +8,10 @@ use tfrc_units::{Duration, Ecn, Instant};
 
 const SIZE: u32 = 1000;
 
-/// Frames of `packets` packets that arrive over `spread`, `per_second` of them; one packet in fifty is lost. Returns the
-/// number of loss reports and the largest error of X_recv among them, relative to the nearest of the two rates that §6.2
-/// allows: over the last R, and back to the newest expiration of the feedback timer at least R ago.
+/// Frames of `packets` packets that arrive over `spread`, `per_second` of them; one packet in fifty
+/// is lost. Returns the number of loss reports and the largest error of X_recv among them, relative
+/// to the nearest of the two rates that §6.2 allows: over the last R, and back to the newest
+/// expiration of the feedback timer at least R ago.
 fn worst(per_second: u64, packets: u64, spread: Duration, rtt: Duration) -> (u32, f64) {
     let frame = Duration::from_secs(1) / per_second;
     let arrivals: Vec<(Instant, u64)> = (0..30 * per_second)
@@ -77,7 +79,8 @@ const ROUND_TRIPS: [u64; 12] = [10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 150, 2
 /// Over how many milliseconds the packets of a frame arrive.
 const SPREADS: [u64; 3] = [0, 2, 8];
 
-/// The largest error in per cent over the spreads: a row for each kind of video, a column for each R.
+/// The largest error in per cent over the spreads: a row for each kind of video, a column for each
+/// R.
 fn table() -> String {
     let ms = Duration::from_millis;
     let mut text = String::from("| frames/s, packets |");

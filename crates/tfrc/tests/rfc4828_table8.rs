@@ -68,8 +68,9 @@ fn send_rate(config: &Config, drop: f64, seed: u64) -> f64 {
     f64::from(sent) * (14.0 + 32.0) * 8.0 / 50.0 / 1000.0 / FLOWS as f64
 }
 
-/// Each of four seeds within 20 % of the print, the mean of 24 within 10 % of ns-2. Over 40 flows the mean at 50 % has a 95 %
-/// interval of 9 % (from 360 flows in the simulator, 3 %), nearly the whole band; over 240 flows of 4 %.
+/// Each of four seeds within 20 % of the print, the mean of 24 within 10 % of ns-2. Over 40 flows
+/// the mean at 50 % has a 95 % interval of 9 % (from 360 flows in the simulator, 3 %), nearly the
+/// whole band; over 240 flows of 4 %.
 fn check(name: &str, settings: Settings, rows: &[Row]) {
     const SEEDS: u64 = 24;
     const AGAINST_THE_PRINT: u64 = 4;

@@ -88,15 +88,15 @@ const RTT: Duration = Duration::from_millis(81);
 /// The last point of Figure 19 at the steady rate and the first above it, in seconds.
 const ONSET: (f64, f64) = (10.66, 10.75);
 
-/// The flows of Figures 19 and 20, one for each phase of the drops that Figure 19 allows. `period` is
-/// the period of the drops from 10 s on, 0 for none.
+/// The flows of Figures 19 and 20, one for each phase of the drops that Figure 19 allows. `period`
+/// is the period of the drops from 10 s on, 0 for none.
 ///
-/// A phase is the number of packets, 0 to 99, that count as sent before the first. The paper does not
-/// give it. Everything after 10 s follows the time of the last drop before 10 s; a change of slow start,
-/// such as of X_recv by one packet, gives each phase another such time (with X_recv over up to a
-/// fourteenth more than R phase 46 dropped last at 9.850 s, now phase 2 does). So the figure chooses: the
-/// phases in which the rate first rises between the two points of [`ONSET`]. Both figures are taken to
-/// show the same flow up to 10 s.
+/// A phase is the number of packets, 0 to 99, that count as sent before the first. The paper does
+/// not give it. Everything after 10 s follows the time of the last drop before 10 s; a change of
+/// slow start, such as of X_recv by one packet, gives each phase another such time (with X_recv
+/// over up to a fourteenth more than R phase 46 dropped last at 9.850 s, now phase 2 does). So the
+/// figure chooses: the phases in which the rate first rises between the two points of [`ONSET`].
+/// Both figures are taken to show the same flow up to 10 s.
 fn flows(period: u64) -> Vec<Vec<Sample>> {
     let flow = |phase: u64, period: u64| {
         let drops = every(phase, move |seconds| if seconds < 10.0 { 100 } else { period });
@@ -171,9 +171,9 @@ fn figure_2_periodic_loss() {
     }
 }
 
-/// Every hundredth packet dropped until 10 s, then none: by about 0.12 packets more in each round-trip
-/// time, from 11.5 s on, with discounting, by up to 0.29. Measured: the mean over the phases is at most
-/// 0.07 packets apart.
+/// Every hundredth packet dropped until 10 s, then none: by about 0.12 packets more in each
+/// round-trip time, from 11.5 s on, with discounting, by up to 0.29. Measured: the mean over the
+/// phases is at most 0.07 packets apart.
 #[test]
 fn figure_19_increase() {
     let csv = include_str!("../../../testdata/sigcomm2000/fig-19.csv");
@@ -196,8 +196,9 @@ fn figure_19_increase() {
     }
 }
 
-/// Every hundredth packet dropped until 10 s, then every second. Measured: the mean over the phases is
-/// at most 2.2 kB/s apart down to a seventh of the rate; below that the paper's flow is slower still.
+/// Every hundredth packet dropped until 10 s, then every second. Measured: the mean over the phases
+/// is at most 2.2 kB/s apart down to a seventh of the rate; below that the paper's flow is slower
+/// still.
 #[test]
 fn figure_20_persistent_congestion() {
     let csv = include_str!("../../../testdata/sigcomm2000/fig-20.csv");

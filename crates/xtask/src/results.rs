@@ -91,7 +91,7 @@ fn id(line: &str) -> Option<&str> {
     (rest.starts_with("(../experiments/") && !line.contains("| not-run")).then_some(id)
 }
 
-/// Whether the experiment of a line ends soon, by its last column.
+/// Returns true if the experiment of a line ends soon, by its last column.
 fn is_small(line: &str) -> bool {
     let hops = line.trim_end().trim_end_matches('|').rsplit('|').next();
     hops.and_then(|hops| hops.trim().parse::<f64>().ok()).is_some_and(|hops| hops <= MOST_HOPS)

@@ -18,7 +18,8 @@ pub struct ReproduceArgs {
     /// Fewer runs, rows and seconds: enough to see that everything works, not for verdicts
     #[arg(long)]
     pub quick: bool,
-    /// Break the algorithm on purpose: run each experiment's mutations, at least one of which has to make it disagree
+    /// Break the algorithm on purpose: run each experiment's mutations, at least one of which has
+    /// to make it disagree
     #[arg(long, conflicts_with_all = ["quick", "shard"])]
     pub mutations: bool,
     /// Run everything anew

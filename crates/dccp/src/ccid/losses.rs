@@ -1,16 +1,17 @@
-//! The number of packets that reports say were lost: of Loss Intervals (RFC 4342 §8.6), exact with Dropped Packets (RFC 5622
-//! §8.7), summed from report to report.
+//! The number of packets that reports say were lost: of Loss Intervals (RFC 4342 §8.6), exact with
+//! Dropped Packets (RFC 5622 §8.7), summed from report to report.
 
 use tfrc::PacketCount;
 use tfrc_units::SeqNo48;
 
 use crate::wire::{DroppedPackets, LossInterval};
 
-/// What has been counted so far.
+/// Count of lost packets so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LossCounter {
     total: Bounds,
-    /// The newest interval counted: where it begins, and how much of it is in the total. It may still grow.
+    /// The newest interval counted: where it begins, and how much of it is in the total. It may
+    /// still grow.
     newest: Option<(SeqNo48, Lost)>,
 }
 
@@ -28,8 +29,9 @@ struct Lost {
 }
 
 impl LossCounter {
-    /// Takes in the intervals of a report that acknowledges `ack` when `packets` data packets had been sent. Intervals
-    /// older than the newest one known are counted already; one reported only after a late packet merged it is passed over.
+    /// Takes in the intervals of a report that acknowledges `ack` when `packets` data packets had
+    /// been sent. Intervals older than the newest one known are counted already; one reported only
+    /// after a late packet merged it is passed over.
     pub(crate) fn count(
         &mut self,
         packets: u64,
@@ -94,7 +96,8 @@ mod tests {
         (least, most)
     }
 
-    /// Newest first. The first report ends at 100: lossy parts begin at 91 and 60, and 1 to 59 came before any loss.
+    /// Newest first. The first report ends at 100: lossy parts begin at 91 and 60, and 1 to 59 came
+    /// before any loss.
     #[test]
     fn each_loss_counts_once() {
         let mut counter = LossCounter::default();

@@ -21,7 +21,8 @@ struct References {
 fn references(experiment: &Experiment, row: &str, cell: &Cell) -> References {
     let only_ns2 = cell.against == Against::Ns2 || cell.ns2_only_rows.iter().any(|name| name == row);
     let printed = experiment.published.get(row, &cell.column).filter(|_| !only_ns2);
-    // A column that the source does not have is a probe, unless it is there to be compared with ns-2.
+    // A column that the source does not have is a probe, unless it is there to be compared with
+    // ns-2.
     let is_probe = !experiment.published.columns.contains(&cell.column) && cell.against != Against::Ns2;
     let has_ns2 = !is_probe && cell.against != Against::Published && cell.band != Band::Digits;
     References {
@@ -60,8 +61,9 @@ fn uninformative<'a>(
     holds.then_some(reason.as_str())
 }
 
-/// Whether a cell is as precise as a rule of seeds asks: half the width of its interval is at most `1/part` of half the
-/// width of its narrowest band. A cell that is not judged, or that no seed can mend, is.
+/// Returns true if a cell is as precise as a rule of seeds asks: half the width of its interval is
+/// at most `1/part` of half the width of its narrowest band. A cell that is not judged, or that no
+/// seed can mend, is.
 pub(crate) fn is_precise(
     experiment: &Experiment,
     row: usize,
@@ -171,7 +173,7 @@ fn support(experiment: &Experiment, sample: &Sample) -> Support {
     }
 }
 
-/// What a rule of uninformative cells may look at.
+/// Values that a rule of uninformative cells may look at.
 struct Beside {
     measured: Option<f64>,
     published: Option<f64>,

@@ -294,12 +294,12 @@ impl Experiment {
         Ok((document, point.scenario, provenance))
     }
 
-    /// Whether a variant is the other set-up of something undecided.
+    /// Returns true if a variant is the other set-up of something undecided.
     pub(crate) fn is_undecided(&self, variant: usize) -> bool {
         self.undecided.iter().any(|one| one.variant == variant)
     }
 
-    /// Whether the TFRC flows of a scenario as published run the paper's revision.
+    /// Checks that the TFRC flows of a scenario as published run the paper's revision.
     pub(crate) fn check_revision(
         &self,
         sim: &Sim,

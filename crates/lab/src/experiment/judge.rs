@@ -25,7 +25,7 @@ pub(crate) struct Sample {
     pub(crate) cap: Option<Cap>,
 }
 
-/// What ended the seeds of a point.
+/// Cap that ended the seeds of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cap {
     /// The packet hops of the experiment.
@@ -127,7 +127,7 @@ pub(crate) fn not_run(experiment: &Experiment, reason: &str) -> ExperimentResult
     }
 }
 
-/// Whether there are seeds enough for a verdict.
+/// Number of seeds, held against what a verdict takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seeds {
     Enough,
@@ -165,8 +165,8 @@ fn verdicts(tally: &Tally, seeds: Seeds) -> Verdicts {
     Verdicts { print, ns2, both }
 }
 
-/// The verdict against one reference: nine tenths of the cells must agree and all of its claims hold. `None` if there
-/// is neither a cell nor a claim.
+/// The verdict against one reference: nine tenths of the cells must agree and all of its claims
+/// hold. `None` if there is neither a cell nor a claim.
 pub(super) fn of_counts(cells: Count, claims: Claims) -> Option<Verdict> {
     let counted = cells.total();
     let share = |part: usize| part as f64 / counted as f64;

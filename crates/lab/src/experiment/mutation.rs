@@ -1,4 +1,5 @@
-//! The algorithm broken on purpose: an experiment that must agree has to turn red for at least one mutation.
+//! The algorithm broken on purpose: an experiment that must agree has to turn red for at least one
+//! mutation.
 
 use std::fmt::Write;
 
@@ -65,13 +66,13 @@ impl Mutants {
         Self { list }
     }
 
-    /// What [`Prepared`](super::Prepared) is to run.
+    /// Experiments for [`Prepared`](super::Prepared) to run.
     #[must_use]
     pub fn experiments(&self) -> &[Experiment] {
         &self.list
     }
 
-    /// What came of them, by experiment.
+    /// Sorts results by experiment and mutation.
     #[must_use]
     pub fn results(&self, results: Results) -> MutationResults {
         let mut experiments: Vec<MutatedExperiment> = Vec::new();
@@ -114,7 +115,8 @@ impl Experiment {
         }
     }
 
-    /// Whether a claim is about rows and runs of a mutation alone: a whole column needs all rows.
+    /// Returns true if a claim is about rows and runs of a mutation alone: a whole column needs all
+    /// rows.
     fn is_measured(&self, claim: &Claim, mutation: &Mutation) -> bool {
         let has_run = |column: &str| {
             let cell = self.cells.iter().find(|cell| cell.column == column);
@@ -134,7 +136,7 @@ impl Experiment {
 /// The functions of claims that look at all rows of a column.
 const OF_COLUMNS: [&str; 7] = ["min", "max", "mean", "median", "argmin", "argmax", "count"];
 
-/// What came of mutations.
+/// Results of mutations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MutationResults {
     /// The version of the code that ran.
@@ -143,12 +145,12 @@ pub struct MutationResults {
     pub experiments: Vec<MutatedExperiment>,
 }
 
-/// What came of the mutations of one experiment.
+/// Results of the mutations of one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MutatedExperiment {
     /// `<paper>/<name>`.
     pub id: String,
-    /// Whether it belongs to those that must agree.
+    /// True if it belongs to those that must agree.
     pub must_agree: bool,
     /// Without a mutation, with as many seeds.
     pub unchanged: Outcome,
@@ -157,7 +159,7 @@ pub struct MutatedExperiment {
 }
 
 impl MutatedExperiment {
-    /// Whether it is green without a mutation and red for at least one.
+    /// Returns true if it is green without a mutation and red for at least one.
     #[must_use]
     pub fn can_fail(&self) -> bool {
         let red = |one: &MutationResult| one.outcome.verdict == ExperimentVerdict::Disagrees;
@@ -165,16 +167,16 @@ impl MutatedExperiment {
     }
 }
 
-/// What came of one mutation.
+/// Result of one mutation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MutationResult {
     /// Its name.
     pub name: String,
-    /// What is set.
+    /// Changes that are made.
     pub set: Vec<String>,
     /// The rows that were run; all if there is no list.
     pub rows: Option<Vec<String>>,
-    /// What came of it.
+    /// Verdict and its reason.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -213,7 +215,8 @@ have the seeds of the first step.
 ";
 
 impl MutationResults {
-    /// The experiments that must agree and that no mutation turns red, or that are not green without one.
+    /// The experiments that must agree and that no mutation turns red, or that are not green
+    /// without one.
     #[must_use]
     pub fn blind(&self) -> Vec<&str> {
         let blind = self.experiments.iter().filter(|one| one.must_agree && !one.can_fail());

@@ -1,4 +1,4 @@
-//! What holds for all experiments of a paper, fixed before a result is seen: `<paper>/paper.toml`.
+//! Rules for all experiments of a paper, fixed before a result is seen: `<paper>/paper.toml`.
 
 use std::path::Path;
 
@@ -28,7 +28,8 @@ pub(crate) struct SeedRule {
     pub(crate) most: u32,
     /// Packet hops of the experiment that no further step may exceed.
     pub(crate) hops: u64,
-    /// Half the width of an interval is at most this part of half the width of the band: 3 for a third.
+    /// Half the width of an interval is at most this part of half the width of the band: 3 for a
+    /// third.
     pub(crate) part: f64,
 }
 
@@ -111,8 +112,8 @@ impl Paper {
         Ok(Self { seeds: seeds.transpose()?, revision: revision.transpose()? })
     }
 
-    /// The first flow of a scenario that runs another revision than the paper's, with that revision. TFRC-SP has its
-    /// own document and is free.
+    /// The first flow of a scenario that runs another revision than the paper's, with that
+    /// revision. TFRC-SP has its own document and is free.
     pub(crate) fn other_revision(&self, scenario: &Scenario) -> Option<OtherRevision> {
         let wanted = self.revision?;
         scenario.flows.iter().find_map(|flow| match &flow.kind {

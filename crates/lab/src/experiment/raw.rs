@@ -170,7 +170,7 @@ pub(crate) struct Variant {
     pub(crate) profile: Profile,
 }
 
-/// What two set-ups that fit the source decide differently.
+/// Parts that two set-ups, which both fit the source, decide differently.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Undecided {

@@ -18,7 +18,7 @@ use crate::scenario::{Document, hint};
 /// Seeds for each point of a variant.
 const VARIANT_RUNS: u32 = 3;
 
-/// What all parts are checked against.
+/// File that is read, and all that its parts are checked against.
 pub(super) struct Reading<'a> {
     pub(super) file: &'a Source,
     pub(super) raw: &'a raw::Experiment,
@@ -27,7 +27,8 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The paper's rule of seeds where it applies: seeds matter, and no number is given with its reason.
+    /// The paper's rule of seeds where it applies: seeds matter, and no number is given with its
+    /// reason.
     pub(super) fn rule(&self, paper: &Paper) -> Result<Option<SeedRule>, ExperimentError> {
         let Some(rule) = paper.seeds else { return Ok(None) };
         if self.raw.deterministic || self.raw.world == World::Emu {
@@ -86,7 +87,7 @@ impl Reading<'_> {
         Ok(sims)
     }
 
-    /// Whether the code takes what is set for it, and runs the paper's revision.
+    /// Checks that the code takes what is set for it, and runs the paper's revision.
     pub(super) fn settings(&self, computed: &Computed, paper: &Paper) -> Result<(), ExperimentError> {
         let profiles = [&self.raw.profile.as_published, &self.raw.profile.rfc].map(|table| &table.set);
         let variants = self.raw.variant.iter().map(|variant| &variant.set);

@@ -29,13 +29,15 @@ pub struct ExperimentResult {
     pub world: World,
     /// Whether it belongs to those that must agree.
     pub must_agree: bool,
-    /// Seeds for each point; where the paper's rule of precision sets them, the most that a point took.
+    /// Seeds for each point; where the paper's rule of precision sets them, the most that a point
+    /// took.
     pub runs: u32,
-    /// Packets that crossed a link, over all runs as published: what the experiment cost, whatever the machine.
+    /// Packets that crossed a link, over all runs as published: what the experiment cost, whatever
+    /// the machine.
     pub packet_hops: u64,
-    /// What the cells and claims say of the print; `None` if none can.
+    /// Verdict of the cells and claims on the print; `None` if none can.
     pub verdict_print: Option<Verdict>,
-    /// What the cells and claims say of ns-2.35; `None` if none can.
+    /// Verdict of the cells and claims on ns-2.35; `None` if none can.
     pub verdict_ns2: Option<Verdict>,
     /// Both in one word.
     pub verdict: ExperimentVerdict,
@@ -49,7 +51,7 @@ pub struct ExperimentResult {
     pub claims: Vec<ClaimResult>,
     /// The same with other settings.
     pub variants: Vec<VariantResult>,
-    /// What is undecided between the set-up as published and a variant.
+    /// Parts that are undecided between the set-up as published and a variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedResult>,
 }
@@ -97,7 +99,7 @@ impl ExperimentVerdict {
         }
     }
 
-    /// Whether it agrees with the print or with ns-2: what a star asks for.
+    /// Returns true if it agrees with the print or with ns-2: what a star asks for.
     #[must_use]
     pub const fn is_agreement(self) -> bool {
         matches!(self, Self::AgreesWithNs2 | Self::AgreesWithPrint)
@@ -123,8 +125,8 @@ pub struct Tally {
     pub claims_of_print: Claims,
     /// Claims that hold in ns-2's runs.
     pub claims_of_ns2: Claims,
-    /// The median of measured over reference, of the informative cells with a printed value; of those with a value of
-    /// ns-2 if there is none.
+    /// The median of measured over reference, of the informative cells with a printed value; of
+    /// those with a value of ns-2 if there is none.
     pub median_ratio: Option<f64>,
     /// The denominator of `median_ratio`.
     pub median_ratio_over: Option<Over>,
@@ -158,7 +160,7 @@ pub struct Claims {
     pub of: usize,
 }
 
-/// What a ratio is taken over.
+/// Denominator of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -221,7 +223,7 @@ pub struct CellResult {
 /// One claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClaimResult {
-    /// What is claimed.
+    /// Sentence that is claimed.
     pub text: String,
     /// Whether it holds in what was measured; `None` if that cannot be said.
     pub holds: Option<bool>,
@@ -246,14 +248,14 @@ pub struct ClaimResult {
 }
 
 impl ClaimResult {
-    /// Whether the print makes the claim: its own table does not contradict it. A table that cannot tell leaves the
-    /// sentence standing.
+    /// Returns true if the print makes the claim: its own table does not contradict it. A table
+    /// that cannot tell leaves the sentence standing.
     #[must_use]
     pub fn is_of_print(&self) -> bool {
         self.holds_in_source != Some(false)
     }
 
-    /// Whether the claim holds in ns-2's runs.
+    /// Returns true if the claim holds in ns-2's runs.
     #[must_use]
     pub fn is_of_ns2(&self) -> bool {
         self.holds_in_ns2 == Some(true)
@@ -310,7 +312,8 @@ pub struct UndecidedResult {
 }
 
 impl UndecidedResult {
-    /// Whether the set-ups fall on different sides of the print, so that the word is earned.
+    /// Returns true if the set-ups fall on different sides of the print, so that the word is
+    /// earned.
     #[must_use]
     pub fn is_earned(&self) -> bool {
         matches!(
@@ -335,16 +338,17 @@ pub struct Side {
 /// A claim in one set-up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SideClaim {
-    /// What is claimed.
+    /// Sentence that is claimed.
     pub text: String,
-    /// What its formula gives.
+    /// Value of its formula.
     pub value: Option<f64>,
-    /// Whether it holds.
+    /// True if it holds; `None` if its formula has no value.
     pub holds: Option<bool>,
 }
 
 impl ExperimentResult {
-    /// The undecided parts that are none: both set-ups fall on the same side of the print, or one is open.
+    /// The undecided parts that are none: both set-ups fall on the same side of the print, or one
+    /// is open.
     #[must_use]
     pub fn unearned(&self) -> Vec<&UndecidedResult> {
         self.undecided.iter().filter(|one| !one.is_earned()).collect()

@@ -79,7 +79,7 @@ impl Point {
 pub struct Hooks<'h> {
     /// A run has ended; the id of its experiment.
     pub done: &'h (dyn Fn(&str) + Sync),
-    /// So many more runs have turned out to be needed than were known before.
+    /// Told how many more runs are needed than were known before.
     pub more: &'h (dyn Fn(usize) + Sync),
     /// Something is odd, and does no harm to the results.
     pub warn: &'h (dyn Fn(&str) + Sync),
@@ -93,7 +93,7 @@ impl fmt::Debug for Hooks<'_> {
     }
 }
 
-/// What a run gave.
+/// Values of one run.
 #[derive(Debug, Clone)]
 struct Given {
     /// A value for each of its point's cells.
@@ -107,11 +107,11 @@ const HOPS: &str = "packet hops";
 /// How far the points are.
 #[derive(Debug)]
 struct Course {
-    /// What runs gave, by point and number from 1.
+    /// Values of runs, by point and number from 1.
     given: BTreeMap<(usize, u32), Given>,
     /// Seeds of each point.
     seeds: Vec<u32>,
-    /// What ended a point's seeds too early.
+    /// Cap that ended a point's seeds too early.
     caps: Vec<Option<Cap>>,
 }
 
@@ -277,8 +277,9 @@ impl<'a> Prepared<'a> {
             .map(|(job, _)| job)
     }
 
-    /// Runs everything that the cache does not have, in steps as long as rules of seeds ask for more. Once `hooks.stop`
-    /// says so, no further run begins; experiments that miss runs then say so.
+    /// Runs everything that the cache does not have, in steps as long as rules of seeds ask for
+    /// more. Once `hooks.stop` says so, no further run begins; experiments that miss runs then say
+    /// so.
     ///
     /// # Errors
     /// [`ExperimentError`] if a formula cannot be computed.
@@ -326,8 +327,8 @@ impl<'a> Prepared<'a> {
         Ok(self.results(&course, (hooks.stop)()))
     }
 
-    /// Gives more seeds to the points that are not precise enough, as far as the caps of their rules allow; how many
-    /// points have got more.
+    /// Gives more seeds to the points that are not precise enough, as far as the caps of their
+    /// rules allow; how many points have got more.
     fn step(&self, course: &mut Course) -> usize {
         let mut grown = 0;
         for (index, experiment) in self.experiments.iter().enumerate() {
@@ -344,7 +345,8 @@ impl<'a> Prepared<'a> {
         grown
     }
 
-    /// The step of one profile or variant of an experiment. The cap on hops is on the sum of its points.
+    /// The step of one profile or variant of an experiment. The cap on hops is on the sum of its
+    /// points.
     fn step_of(
         &self,
         experiment: &Experiment,
@@ -499,7 +501,8 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Computes the values of an experiment's code, with more seeds as long as its rule asks for them.
+    /// Computes the values of an experiment's code, with more seeds as long as its rule asks for
+    /// them.
     fn compute(
         &self,
         experiment: &Experiment,
@@ -560,7 +563,8 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// The values of an experiment's code with so many seeds, and the packet hops of its simulations.
+    /// The values of an experiment's code with so many seeds, and the packet hops of its
+    /// simulations.
     fn computed(
         &self,
         experiment: &Experiment,

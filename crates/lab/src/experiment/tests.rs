@@ -418,7 +418,7 @@ fn two_set_ups_on_different_sides_are_undecidable() {
     assert_eq!(part.otherwise.claims[0].holds, Some(false));
     assert!(part.otherwise.claims[0].value.is_some_and(|kbps| kbps < 200.0));
     assert!(result.unearned().is_empty());
-    // What is not undecided may disagree all the same, and then the experiment does.
+    // Parts that are not undecided may disagree all the same, and then the experiment does.
     let expected = match plain.verdict {
         ExperimentVerdict::Disagrees => ExperimentVerdict::Disagrees,
         _ => ExperimentVerdict::Undecidable,

@@ -1,4 +1,5 @@
-//! What the source leaves open: two set-ups that fit every sentence of it and fall on different sides of the print.
+//! Questions that the source leaves open: two set-ups that fit every sentence of it and fall on
+//! different sides of the print.
 
 use super::cell::cell_result;
 use super::error::ExperimentError;
@@ -26,7 +27,7 @@ impl Undecided {
         self.rows.as_ref().is_none_or(|rows| rows.iter().any(|one| one == row))
     }
 
-    /// Whether a cell is one of the parts.
+    /// Returns true if a cell is one of the parts.
     pub(super) fn has_cell(&self, experiment: &Experiment, cell: &CellResult) -> bool {
         self.has_row(&cell.row)
             && self.columns.iter().any(|column| experiment.cells[*column].column == cell.column)

@@ -26,7 +26,7 @@ pub enum Band {
     Utilization,
 }
 
-/// What came of comparing one cell with one reference, the print or ns-2.
+/// Outcome of comparing one cell with one reference, the print or ns-2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -84,8 +84,8 @@ impl CellVerdict {
         }
     }
 
-    /// The one word for two comparisons; `None` if there is none. The print goes first, ns-2 stands for a print that is
-    /// missed or missing, and an open comparison keeps the cell open.
+    /// The one word for two comparisons; `None` if there is none. The print goes first, ns-2 stands
+    /// for a print that is missed or missing, and an open comparison keeps the cell open.
     #[must_use]
     pub const fn of(print: Option<Verdict>, ns2: Option<Verdict>) -> Option<Self> {
         Some(match (print, ns2) {
@@ -104,7 +104,8 @@ impl CellVerdict {
 pub(crate) enum Reference {
     /// As printed, with what reading it off a curve may add to its error.
     Published { printed: Printed, read_off: f64 },
-    /// From runs of ns-2: the mean and half the width of its 95 % interval, `None` if that is unknown.
+    /// From runs of ns-2: the mean and half the width of its 95 % interval, `None` if that is
+    /// unknown.
     Ns2 { mean: f64, ci95: Option<f64> },
 }
 
@@ -164,9 +165,9 @@ pub(crate) fn compare(
     Some(Comparison { verdict, distance })
 }
 
-/// Half the width of the 95 % interval over half the width of the band: 1/3 and less is precise by the rule of seeds.
-/// Only widths go in, never where the mean lies. `None` if the reference is vague or if fewer than two runs have a
-/// value: more seeds would not help.
+/// Half the width of the 95 % interval over half the width of the band: 1/3 and less is precise by
+/// the rule of seeds. Only widths go in, never where the mean lies. `None` if the reference is
+/// vague or if fewer than two runs have a value: more seeds would not help.
 pub(crate) fn width_over_band(values: &[f64], reference: Reference, band: Band) -> Option<f64> {
     let (low, high) = edges(reference, band);
     let measured = estimate(values);
@@ -199,7 +200,8 @@ fn edges(reference: Reference, band: Band) -> (f64, f64) {
             let room = |edge: f64| (0.1 * edge.abs()).max(0.01);
             (low - room(low), high + room(high))
         }
-        // What rounds to zero may be zero; of an increment that is negative the far edge lies further down.
+        // A value that rounds to zero may be zero; of an increment that is negative the far edge
+        // lies further down.
         Band::Rate => match (low > 0.0, high > 0.0) {
             (true, _) => (low / factor, high * factor),
             (false, true) => ((low * factor).min(0.0), high * factor),
@@ -210,7 +212,8 @@ fn edges(reference: Reference, band: Band) -> (f64, f64) {
     }
 }
 
-/// Whether ns-2's mean is known less well than the band is wide, or without an interval: nothing can be said by it.
+/// Returns true if ns-2's mean is known less well than the band is wide, or without an interval:
+/// nothing can be said by it.
 pub(crate) fn is_vague(reference: Reference, band: Band) -> bool {
     let (low, high) = edges(reference, band);
     match reference {
@@ -220,8 +223,9 @@ pub(crate) fn is_vague(reference: Reference, band: Band) -> bool {
     }
 }
 
-/// The 95 % interval of the arithmetic mean. Where all is positive half its width over the mean is taken as the
-/// logarithm of a factor, so that an interval has the shape of a band that is a factor and never reaches zero.
+/// The 95 % interval of the arithmetic mean. Where all is positive half its width over the mean is
+/// taken as the logarithm of a factor, so that an interval has the shape of a band that is a factor
+/// and never reaches zero.
 fn interval(measured: Estimate, support: Support, low: f64) -> (f64, f64) {
     let mean = measured.mean.unwrap_or(f64::NAN);
     let half = match support {
@@ -386,7 +390,7 @@ mod tests {
                 .expect("precise enough to tell")
         };
         let print = printed("100.000");
-        // The same relative width wherever the mean lies: 5/√20·2.093 % over ln 1.25.
+        // One relative width wherever the mean lies: 5/√20·2.093 % over ln 1.25.
         let expected = 0.05 / 20f64.sqrt() * 2.093 / 1.25f64.ln();
         for mean in [50.0, 100.0, 125.0, 1000.0] {
             assert!((of(mean, 0.05 * mean, print) / expected - 1.0).abs() < 1e-3, "{mean}");

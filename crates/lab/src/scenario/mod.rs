@@ -306,7 +306,8 @@ pub struct DatagramFlow {
     pub header: u32,
 }
 
-/// Means that each of several on/off sources draws once, at its beginning. `None` leaves the mean of the pattern.
+/// Means that each of several on/off sources draws once, at its beginning. `None` leaves the mean
+/// of the pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Draws {
     /// The rate while on, bytes per second.
@@ -318,7 +319,8 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The pattern of one source. It draws the rate, the time on and the time off, in this order and only those that are given.
+    /// The pattern of one source. It draws the rate, the time on and the time off, in this order
+    /// and only those that are given.
     #[must_use]
     pub fn of(&self, pattern: Pattern, stream: &mut Stream) -> Pattern {
         let Pattern::OnOff { rate, on, off } = pattern else { return pattern };

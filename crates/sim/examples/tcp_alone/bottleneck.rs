@@ -47,7 +47,8 @@ pub(crate) struct Length {
 pub(crate) struct Figures {
     /// When slow start's losses were repaired, in seconds; `None` if they were not.
     pub(crate) repaired: Option<f64>,
-    /// Seconds measured: a whole number of sawteeth, or what was left if there were fewer than two loss events.
+    /// Seconds measured: a whole number of sawteeth, or what was left if there were fewer than two
+    /// loss events.
     pub(crate) seconds: f64,
     /// Loss events in them.
     pub(crate) events: u32,
@@ -57,8 +58,8 @@ pub(crate) struct Figures {
     pub(crate) loss: f64,
     /// Timeouts of all flows.
     pub(crate) timeouts: u64,
-    /// The sum of the windows at each loss event, the first and the last one included: the bandwidth-delay product and
-    /// the queue; where the queue was empty, the congestion windows.
+    /// The sum of the windows at each loss event, the first and the last one included: the
+    /// bandwidth-delay product and the queue; where the queue was empty, the congestion windows.
     pub(crate) tops: Vec<f64>,
     /// The largest window of any flow, in segments.
     pub(crate) largest: f64,
@@ -162,8 +163,8 @@ impl Run {
     }
 }
 
-/// Watches for slow start's losses to be repaired: each flow's first reduction, then the acknowledgement of all that it
-/// had sent by then, in congestion avoidance.
+/// Watches for slow start's losses to be repaired: each flow's first reduction, then the
+/// acknowledgement of all that it had sent by then, in congestion avoidance.
 struct Repair(Vec<Option<u64>>);
 
 impl Repair {

@@ -1,12 +1,13 @@
-//! Every TCP alone, and four of it, through one bottleneck: utilisation, loss, timeouts, beside the sawtooth that the
-//! flows should draw.
+//! Every TCP alone, and four of it, through one bottleneck: utilisation, loss, timeouts, beside the
+//! sawtooth that the flows should draw.
 //!
 //! ```text
 //! cargo run --release -p tfrc-sim --example tcp_alone -- 20 40 > tcp-alone.csv
 //! ```
 //!
-//! The arguments are rates in Mbit/s and round-trip times in milliseconds, in pairs; without any the whole table is made. `cargo
-//! xtask measure tcp` makes the page `docs/models/tcp-alone.md` of it.
+//! The arguments are rates in Mbit/s and round-trip times in milliseconds, in pairs; without any
+//! the whole table is made. `cargo xtask measure tcp` makes the page `docs/models/tcp-alone.md` of
+//! it.
 
 #![expect(clippy::disallowed_macros, reason = "a program prints")]
 
@@ -79,9 +80,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The queues of a path of so many packets. Drop-tail by its bandwidth-delay product; the active ones hold four of them,
-/// at least 100 packets, and have the values of their papers: Adaptive RED with automatic thresholds and weight, CoDel, the
-/// basic PIE.
+/// The queues of a path of so many packets. Drop-tail by its bandwidth-delay product; the active
+/// ones hold four of them, at least 100 packets, and have the values of their papers: Adaptive RED
+/// with automatic thresholds and weight, CoDel, the basic PIE.
 fn queues(bdp: f64) -> [(&'static str, Queue); 6] {
     let tail = |share: f64| Queue::DropTail(Limit::Packets(u64_from_f64((share * bdp).max(2.0))));
     let limit = Limit::Packets(u64_from_f64((4.0 * bdp).max(100.0)));

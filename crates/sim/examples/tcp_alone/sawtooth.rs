@@ -1,4 +1,5 @@
-//! The sawtooth that flows should draw through the queue that they met: its utilisation and its losses.
+//! The sawtooth that flows should draw through the queue that they met: its utilisation and its
+//! losses.
 
 use tfrc_sim::tcp::Variant;
 
@@ -25,12 +26,12 @@ pub(crate) struct Teeth<'a> {
 }
 
 impl Teeth<'_> {
-    /// The share of the capacity that flows use which cut their windows together at each loss event and let them grow
-    /// linearly to the next.
+    /// The share of the capacity that flows use which cut their windows together at each loss event
+    /// and let them grow linearly to the next.
     ///
-    /// From top M the windows go to β·M. A round trip lasts R while their sum W is below the bandwidth-delay product and
-    /// W/BDP times that above. CUBIC's curve lies above the line, and flows that do not cut together use more: the
-    /// figure is a lower bound.
+    /// From top M the windows go to β·M. A round trip lasts R while their sum W is below the
+    /// bandwidth-delay product and W/BDP times that above. CUBIC's curve lies above the line, and
+    /// flows that do not cut together use more: the figure is a lower bound.
     pub(crate) fn utilisation(&self) -> f64 {
         let (mut sent, mut room) = (0.0, 0.0);
         for pair in self.tops.windows(2) {
@@ -48,8 +49,8 @@ impl Teeth<'_> {
         if room > 0.0 { (sent / room).min(1.0) } else { 1.0 }
     }
 
-    /// The loss rate of one loss in each flow's tooth; of CUBIC the growth of its window in the round trip that it takes
-    /// to learn of the loss, if that is more.
+    /// The loss rate of one loss in each flow's tooth; of CUBIC the growth of its window in the
+    /// round trip that it takes to learn of the loss, if that is more.
     pub(crate) fn loss(&self) -> f64 {
         let count = tfrc_units::f64_from_u64(u64::try_from(self.tops.len()).unwrap_or(1));
         let top = self.tops.iter().sum::<f64>() / count.max(1.0);
@@ -58,7 +59,8 @@ impl Teeth<'_> {
         if self.variant != Variant::Cubic {
             return 1.0 / linear;
         }
-        // The curve is back at the old window after K, during which the rate is the window's or the line's.
+        // The curve is back at the old window after K, during which the rate is the window's or the
+        // line's.
         let k = libm::cbrt(window * (1.0 - CUBIC_BETA) / C);
         let mean = window * (1.0 - (1.0 - CUBIC_BETA) / 4.0);
         let curved = k / self.rtt * mean.min(self.bdp / self.share());
@@ -82,7 +84,8 @@ impl Teeth<'_> {
     }
 }
 
-/// The integral of W from one window to another: the segments sent while a window grows by one in a round trip.
+/// The integral of W from one window to another: the segments sent while a window grows by one in a
+/// round trip.
 fn area(from: f64, to: f64) -> f64 {
     (to * to - from * from).max(0.0) / 2.0
 }

@@ -4,7 +4,8 @@
 //! machines follow the contract of ARCHITECTURE.md: after any input, take everything from [`Sender::poll_transmit`], then
 //! read [`Sender::poll_timeout`].
 //!
-//! The other end's window has an end and never closes, connections are not closed by an exchange, and nothing is reordered on purpose.
+//! The other end's window has an end and never closes, connections are not closed by an exchange,
+//! and nothing is reordered on purpose.
 
 mod cubic;
 mod ranges;

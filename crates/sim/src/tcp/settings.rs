@@ -39,15 +39,17 @@ pub enum Acks {
     Each,
 }
 
-/// Which acknowledgements that acknowledge nothing new count towards the threshold of [`Pipe::Counter`].
+/// Which acknowledgements that acknowledge nothing new count towards the threshold of
+/// [`Pipe::Counter`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Duplicates {
     /// Every one.
     All,
-    /// One whose SACK blocks report a segment that was not known to have arrived (ns-2.35's Sack1, which asks its
-    /// scoreboard). Its scoreboard is emptied by each acknowledgement of new data outside of a recovery, and learns nothing
-    /// between a timeout and the next such acknowledgement.
+    /// One whose SACK blocks report a segment that was not known to have arrived (ns-2.35's Sack1,
+    /// which asks its scoreboard). Its scoreboard is emptied by each acknowledgement of new data
+    /// outside of a recovery, and learns nothing between a timeout and the next such
+    /// acknowledgement.
     NewlyReporting,
 }
 
@@ -218,19 +220,20 @@ pub enum RecoveryExit {
 pub enum ReceiveBuffer {
     /// The whole of [`Settings::window`].
     Fixed,
-    /// Twice the most that has been outstanding outside of a recovery, up to [`Settings::window`]: a receiver that sizes
-    /// its buffer by what arrives in a round trip. A recovery whose retransmission is lost sends no more than that before
-    /// the timer expires.
+    /// Twice the most that has been outstanding outside of a recovery, up to [`Settings::window`]:
+    /// a receiver that sizes its buffer by what arrives in a round trip. A recovery whose
+    /// retransmission is lost sends no more than that before the timer expires.
     Tuned,
 }
 
-/// Whether duplicate acknowledgements for data sent before the last reduction may cause another. (SACK and CUBIC with
-/// [`Pipe::Scoreboard`] follow RFC 6675 instead.)
+/// Rule on whether duplicate acknowledgements for data sent before the last reduction may cause
+/// another. (SACK and CUBIC with [`Pipe::Scoreboard`] follow RFC 6675 instead.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
-    /// No, but a SACK recovery that is complete lets the next acknowledgement begin another (ns-2.35's Sack1, which then
-    /// forgets `recover_`). A loss in the first window after a recovery does not wait for the timer.
+    /// No, but a SACK recovery that is complete lets the next acknowledgement begin another
+    /// (ns-2.35's Sack1, which then forgets `recover_`). A loss in the first window after a
+    /// recovery does not wait for the timer.
     AfterRecovery,
     /// Yes: several reductions for one window of losses, as in the Tahoe and Reno of the early 1990s.
     Allowed,
@@ -265,13 +268,13 @@ pub enum SackAtTimeout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shrink {
-    /// FlightSize to the letter: what is sent and not acknowledged cumulatively, without what Limited Transmit sent (RFC
-    /// 5681 §3.1 (4), §3.2). It counts segments that SACK has reported or that are lost, so that a long recovery can make a
-    /// reduction raise the window.
+    /// FlightSize to the letter: what is sent and not acknowledged cumulatively, without what
+    /// Limited Transmit sent (RFC 5681 §3.1 (4), §3.2). It counts segments that SACK has reported
+    /// or that are lost, so that a long recovery can make a reduction raise the window.
     Flight,
-    /// The smaller of FlightSize and the window in use; the latter without what duplicate acknowledgements have added. RFC
-    /// 5681 §3.1 asks for no more than half of FlightSize, so this is within it. Later timeouts of the same segment leave
-    /// ssthresh alone.
+    /// The smaller of FlightSize and the window in use; the latter without what duplicate
+    /// acknowledgements have added. RFC 5681 §3.1 asks for no more than half of FlightSize, so this
+    /// is within it. Later timeouts of the same segment leave ssthresh alone.
     InUse,
     /// The window in use, at every timeout again (ns-2).
     Window,

@@ -72,9 +72,9 @@ impl Window {
         if self.cwnd >= top {
             return;
         }
-        // An acknowledgement that closes a hole covers many windows' worth of segments at once. It was one round trip
-        // all the same: no more than a window of them counts, so that the step is at most a segment (RFC 5681 §3.1), or
-        // to CUBIC's target (RFC 9438 §4.4).
+        // An acknowledgement that closes a hole covers many windows' worth of segments at once. It
+        // was one round trip all the same: no more than a window of them counts, so that the step
+        // is at most a segment (RFC 5681 §3.1), or to CUBIC's target (RFC 9438 §4.4).
         let window = self.cwnd.max(1.0);
         let (slow_start_step, counted, counted_by_cubic) = match settings.increase {
             Increase::Counted { limit } => {

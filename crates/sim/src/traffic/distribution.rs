@@ -104,7 +104,8 @@ impl Distribution {
         }
     }
 
-    /// The distribution of this form with another mean; a uniform one keeps the ratio of its bounds.
+    /// The distribution of this form with another mean; a uniform one keeps the ratio of its
+    /// bounds.
     #[must_use]
     pub fn with_mean(self, mean: f64) -> Self {
         match self {

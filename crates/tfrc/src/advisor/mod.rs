@@ -166,7 +166,8 @@ impl<const N: usize> Advisor<N> {
             self.receiver.expect(first_sent + rtt.unwrap_or(Duration::ZERO), 1);
         }
         let above = self.newest.map_or(1, |(ordinal, _)| ordinal + 1);
-        // The unreported packets since the last one replayed or missing: how many, and the last of them.
+        // The unreported packets since the last one replayed or missing: how many, and the last of
+        // them.
         let mut unreported: Option<(u32, u64, SentPacket)> = None;
         for ordinal in lowest.min(above)..=highest {
             let Some(packet) = self.sent.settle(ordinal) else { continue };
@@ -334,7 +335,7 @@ impl<const N: usize> Advisor<N> {
     }
 }
 
-/// What the receiving half is told of a packet.
+/// Event that the receiving half is told of a packet.
 #[derive(Debug, Clone, Copy)]
 enum Replayed {
     /// It arrived, with this mark.

@@ -311,7 +311,8 @@ fn unreported_packets_are_no_losses() {
     assert_eq!(advisor.loss_events(), 1);
 }
 
-/// Three or two packets were in a report that got lost, one beside them is missing: the loss event begins at that one.
+/// Three or two packets were in a report that got lost, one beside them is missing: the loss event
+/// begins at that one.
 #[test]
 fn a_hole_beside_unreported_packets_is_in_its_place() {
     for (unreported, missing) in [((3, 5), 6), ((4, 6), 3), ((3, 4), 5)] {

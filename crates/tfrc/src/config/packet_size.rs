@@ -157,8 +157,9 @@ impl PacketSize {
         }
     }
 
-    /// The rate of the equation at which `rate` of data is allowed: the inverse of [`PacketSize::data_share`]. ns-2's TFRC-SP leaves
-    /// out the headers where it inverts the equation.
+    /// The rate of the equation at which `rate` of data is allowed: the inverse of
+    /// [`PacketSize::data_share`]. ns-2's TFRC-SP leaves out the headers where it inverts the
+    /// equation.
     pub(crate) fn with_headers(&self, own: f64, rate: Rate) -> Rate {
         match self {
             Self::TfrcSp(TfrcSp { short_intervals: ShortIntervals::Ns2, .. }) => rate,

@@ -6,8 +6,8 @@
 pub enum FeedbackTrigger {
     /// A timer of one round-trip time (RFC 5348 §6.2), early at a new loss event.
     Timer,
-    /// The first packet more than a round-trip time after the last report, or a timer of one and a half if data has come by then;
-    /// at once at each new loss event, whatever it does to p (ns-2).
+    /// The first packet more than a round-trip time after the last report, or a timer of one and a
+    /// half if data has come by then; at once at each new loss event, whatever it does to p (ns-2).
     Arrival,
     /// The window counter has gone on by four (RFC 4342 §10.3), early at a new loss event.
     WindowCounter,
@@ -19,8 +19,9 @@ pub enum FeedbackTrigger {
 pub enum ReceiveRateWindow {
     /// The last round-trip time, longer while packets are rare (RFC 5348 §6.2 step 2).
     RoundTrip,
-    /// The time since the last report if that is a round-trip time or more, else the last round-trip time (ns-2). A report that a packet
-    /// sets off after a pause then has the pause in it.
+    /// The time since the last report if that is a round-trip time or more, else the last
+    /// round-trip time (ns-2). A report that a packet sets off after a pause then has the pause in
+    /// it.
     SinceReport,
 }
 
@@ -30,11 +31,13 @@ pub enum ReceiveRateWindow {
 pub enum EmptyReport {
     /// None: the timer is set anew (RFC 5348 §6.2).
     Never,
-    /// One, if a packet's arrival set off the last report (ns-2). X_recv in it is one packet a second.
+    /// One, if a packet's arrival set off the last report (ns-2). X_recv in it is one packet a
+    /// second.
     OnceAfterArrival,
 }
 
-/// Packets sent before the first one that arrives, where [`crate::Receiver::expect`] tells which came first.
+/// Packets sent before the first one that arrives, where [`crate::Receiver::expect`] tells which
+/// came first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FirstLosses {

@@ -1,9 +1,10 @@
 //! The circuit breaker of RFC 8083, on TFRC's feedback instead of RTCP's.
 //!
-//! RTCP reports come every few seconds, TFRC's every round-trip time. So feedback is gathered into reporting intervals of
-//! max(`interval`, R), the RFC's T_dr, and its rules are applied to those. The fraction lost of an interval is that of
-//! `fraction.rs`, not TFRC's loss event rate. T_f, the framing interval, is the longest gap between packets in an interval,
-//! and G is 1: a rate control may change the rate with every packet.
+//! RTCP reports come every few seconds, TFRC's every round-trip time. So feedback is gathered into
+//! reporting intervals of max(`interval`, R), the RFC's T_dr, and its rules are applied to those.
+//! The fraction lost of an interval is that of `fraction.rs`, not TFRC's loss event rate. T_f, the
+//! framing interval, is the longest gap between packets in an interval, and G is 1: a rate control
+//! may change the rate with every packet.
 
 use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64, u64_from_f64};
 
@@ -37,9 +38,10 @@ pub struct BreakerLimits {
     pub silent_reports: u8,
     /// How many times what TCP would send is too much: 10 (§4.3). Above zero.
     pub factor: f64,
-    /// TCP's equation, with t_RTO = 4R: the full form. RFC 8083 §4.3 recommends the square-root form for being simple, and
-    /// allows the full one. The square-root form leaves out timeouts, so that at 30 % loss a flow of 22 packets in a
-    /// round-trip time is still within ten times TCP's rate, and a voice flow always.
+    /// TCP's equation, with t_RTO = 4R: the full form. RFC 8083 §4.3 recommends the square-root
+    /// form for being simple, and allows the full one. The square-root form leaves out timeouts, so
+    /// that at 30 % loss a flow of 22 packets in a round-trip time is still within ten times TCP's
+    /// rate, and a voice flow always.
     pub form: EquationForm,
 }
 
@@ -235,8 +237,8 @@ impl Breaker {
         (self.silent >= self.media_timeout).then(|| stopped(Trip::MediaTimeout, now, reporting * self.silent))
     }
 
-    /// §4.3: over the last CB_INTERVAL intervals more than `factor` times TCP's rate at the mean fraction lost, each
-    /// interval's weighted by its duration.
+    /// §4.3: over the last CB_INTERVAL intervals more than `factor` times TCP's rate at the mean
+    /// fraction lost, each interval's weighted by its duration.
     fn congestion(
         &self,
         now: Instant,

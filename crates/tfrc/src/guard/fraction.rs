@@ -1,8 +1,10 @@
-//! The fraction of packets lost, as RFC 8083 §4.3 and RFC 3714 §5 take it: of packets, not of loss events.
+//! The fraction of packets lost, as RFC 8083 §4.3 and RFC 3714 §5 take it: of packets, not of loss
+//! events.
 //!
-//! A sender that ignores congestion has about one loss event in each round-trip time whatever it loses, so the loss event
-//! rate of TFRC says nothing of it. The fraction comes from the report's [`PacketCount`]. The sender's own record stands
-//! beside it: bytes sent up to the newest packet reported, and X_recv times the time since the report before.
+//! A sender that ignores congestion has about one loss event in each round-trip time whatever it
+//! loses, so the loss event rate of TFRC says nothing of it. The fraction comes from the report's
+//! [`PacketCount`]. The sender's own record stands beside it: bytes sent up to the newest packet
+//! reported, and X_recv times the time since the report before.
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
@@ -10,8 +12,8 @@ use crate::count::Counted;
 use crate::guard::Heard;
 use crate::ring::Ring;
 
-/// The record is believed as far as it shows more loss than this: X_recv is measured over other packets than those sent
-/// between two reports, and a burst at either end makes a difference.
+/// The record is believed as far as it shows more loss than this: X_recv is measured over other
+/// packets than those sent between two reports, and a burst at either end makes a difference.
 const SLACK: f64 = 0.1;
 /// Tallies kept: four round-trip times of them.
 const TALLIES: usize = 32;
@@ -43,8 +45,9 @@ impl Sums {
         self.seconds += more.seconds;
     }
 
-    /// The fraction lost, from 0 to 1. Without counts the loss event rate stands for it, which is no larger. A report that
-    /// denies losses does not hide them while X_recv shows them: more than a tenth below the record, the record counts.
+    /// The fraction lost, from 0 to 1. Without counts the loss event rate stands for it, which is
+    /// no larger. A report that denies losses does not hide them while X_recv shows them: more than
+    /// a tenth below the record, the record counts.
     pub(crate) fn fraction(self) -> f64 {
         let missing = if self.sent > 0.0 { 1.0 - self.received / self.sent } else { 0.0 };
         let told = if self.packets > 0.0 {
@@ -67,7 +70,8 @@ pub(crate) struct Record {
     spacing: Duration,
     first_sent: Option<Instant>,
     last_heard: Option<Instant>,
-    /// Bytes sent up to the newest packet of the last report; `None` if the tallies do not reach back to it.
+    /// Bytes sent up to the newest packet of the last report; `None` if the tallies do not reach
+    /// back to it.
     covered: Option<u64>,
     counted: Option<Counted>,
 }
@@ -133,7 +137,8 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// Ten packets of 1000 bytes in each of fifty round-trip times, of which the report tells `count`.
+    /// Ten packets of 1000 bytes in each of fifty round-trip times, of which the report tells
+    /// `count`.
     fn fraction(received: f64, p: f64, count: impl Fn(u64) -> PacketCount) -> f64 {
         let (mut record, mut sums) = (Record::new(), Sums::default());
         for round in 0..50 {
@@ -176,7 +181,8 @@ mod tests {
         assert_eq!(fraction(2.0, 0.0, |_| PacketCount::Unknown), 0.0, "more than was sent");
     }
 
-    /// Counts that go back, lost packets that outnumber those sent, packets found again: never below 0 nor above 1.
+    /// Counts that go back, lost packets that outnumber those sent, packets found again: never
+    /// below 0 nor above 1.
     #[test]
     fn nonsense_stays_a_fraction() {
         for count in [

@@ -101,7 +101,8 @@ pub(crate) struct Heard {
     pub(crate) segment: f64,
 }
 
-/// The memory of the rules is large, and few connections have any. With an allocator only those pay for it.
+/// The memory of the rules is large, and few connections have any. With an allocator only those pay
+/// for it.
 #[cfg(feature = "alloc")]
 type Kept<T> = alloc::boxed::Box<T>;
 #[cfg(not(feature = "alloc"))]

@@ -74,15 +74,16 @@ impl MinimumRate {
         Rate::from_bytes_per_sec(self.rate.bytes_per_sec() + f64::from(self.header) * self.packets_per_second)
     }
 
-    /// The loss rate up to which a TCP would send as much, its t_RTO being 2R, at least 0.1 s (RFC 3714 §5.1, RFC 4828 §5): 1 if it always
-    /// would.
+    /// The loss rate up to which a TCP would send as much, its t_RTO being 2R, at least 0.1 s (RFC
+    /// 3714 §5.1, RFC 4828 §5): 1 if it always would.
     #[must_use]
     pub fn threshold(&self, rtt: Duration) -> Probability {
         tcp(rtt).loss_event_rate(TCP_PACKET, rtt, self.on_the_wire()).unwrap_or(Probability::ONE)
     }
 }
 
-/// RFC 3714's TCP, in bytes on the wire for segments of [`TCP_PACKET`]. Its minimum RTO is 0.1 s (RFC 3714 §5).
+/// RFC 3714's TCP, in bytes on the wire for segments of [`TCP_PACKET`]. Its minimum RTO is 0.1 s
+/// (RFC 3714 §5).
 fn tcp(rtt: Duration) -> Equation {
     Equation { rto: RtoPolicy::Fixed((rtt * 2).max(LEAST_RTO)), ..Equation::default() }
 }

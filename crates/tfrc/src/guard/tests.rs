@@ -78,7 +78,8 @@ const FINE: Weather = Weather { p: 0.01, arrives: true, reports: true, count: Pa
 const SILENT: Weather = Weather { reports: false, ..FINE };
 const BLACK_HOLE: Weather = Weather { arrives: false, ..FINE };
 
-/// A loss event at every second packet: the square-root form gives 1.73 packets per round-trip time, ten times that is 17.3.
+/// A loss event at every second packet: the square-root form gives 1.73 packets per round-trip
+/// time, ten times that is 17.3.
 const BAD: Weather = Weather { p: 0.5, ..FINE };
 
 const WORST: Weather = Weather { p: 0.9, ..FINE };
@@ -192,8 +193,8 @@ fn congestion() {
     }
 }
 
-/// A few bad seconds are not persistent. p = 0.5 for 4 of 20 s is a mean of at most 0.14 over 15 s, where TCP sends 1.1 packets in
-/// a round-trip time; at 0.5 it sends 0.04.
+/// A few bad seconds are not persistent. p = 0.5 for 4 of 20 s is a mean of at most 0.14 over 15 s,
+/// where TCP sends 1.1 packets in a round-trip time; at 0.5 it sends 0.04.
 #[test]
 fn congestion_is_a_mean_over_three_intervals() {
     let mut sender = sender_with(1e5, |_| ());
@@ -203,7 +204,8 @@ fn congestion_is_a_mean_over_three_intervals() {
     }
 }
 
-/// RFC 8083 §4.3 allows the full equation. One packet in each round-trip time at p = 0.5 is 24 times what it gives.
+/// RFC 8083 §4.3 allows the full equation. One packet in each round-trip time at p = 0.5 is 24
+/// times what it gives.
 #[test]
 fn the_default_is_the_full_equation() {
     assert_eq!(BreakerLimits::default().form, EquationForm::Tfrc);
@@ -211,8 +213,8 @@ fn the_default_is_the_full_equation() {
     assert!(run(&mut sender, 0, 60_000, 1, BAD).is_some());
 }
 
-/// Two packets at nine tenths lost, where TCP sends one in 17 s: the bound is a packet in each five seconds. The factor is 1 here,
-/// as ten times TCP's rate is far above a packet in five seconds.
+/// Two packets at nine tenths lost, where TCP sends one in 17 s: the bound is a packet in each five
+/// seconds. The factor is 1 here, as ten times TCP's rate is far above a packet in five seconds.
 #[test]
 fn too_few_packets_say_nothing() {
     for (gap, stops) in [(9_000, true), (12_000, false)] {
@@ -225,9 +227,10 @@ fn too_few_packets_say_nothing() {
     }
 }
 
-/// RFC 8083 §4.3 by hand: half of the packets are lost in the second of four reporting intervals. The mean of the last three is
-/// 0.07 where that one lasts 5 s of 35, and TCP sends 2.6 packets in a round-trip time; 0.21 where it lasts 15 s, and TCP sends
-/// 0.5. By intervals alone both would be 0.17.
+/// RFC 8083 §4.3 by hand: half of the packets are lost in the second of four reporting intervals.
+/// The mean of the last three is 0.07 where that one lasts 5 s of 35, and TCP sends 2.6 packets in
+/// a round-trip time; 0.21 where it lasts 15 s, and TCP sends 0.5. By intervals alone both would be
+/// 0.17.
 #[test]
 fn fractions_are_weighted_by_duration() {
     for (lengths, trip) in [([5, 5, 15, 15], None), ([5, 15, 15, 5], Some(Trip::Congestion))] {
@@ -317,8 +320,9 @@ fn published_thresholds() {
     let slow = MinimumRate::new(Rate::from_bits_per_sec(4750.0), 20.0);
     assert!((slow.on_the_wire().bytes_per_sec() - 1393.75).abs() < 1e-9);
     assert!((0.45..0.5).contains(&threshold(slow)), "{}", threshold(slow));
-    // RFC 3714 §5.1, §5.2 at 0.01 s, where its minimum RTO of 0.1 s counts: with 2R the thresholds would be 0.53 and 0.96.
-    // (The text prefers its simulated TCP, which gives 0.45 for the second.)
+    // RFC 3714 §5.1, §5.2 at 0.01 s, where its minimum RTO of 0.1 s counts: with 2R the thresholds
+    // would be 0.53 and 0.96. (The text prefers its simulated TCP, which gives 0.45 for the
+    // second.)
     let near = |minimum: MinimumRate| minimum.threshold(Duration::from_millis(10)).get();
     assert!((0.28..0.33).contains(&near(voice())), "{}", near(voice()));
     assert!((0.58..0.62).contains(&near(slow)), "{}", near(slow));

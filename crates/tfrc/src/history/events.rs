@@ -130,7 +130,7 @@ impl Events {
         self.length.is_ns2()
     }
 
-    /// Whether discounts carried over go by the open interval at the latest report.
+    /// Returns true if discounts carried over go by the open interval at the latest report.
     pub(crate) fn discounts_as_ns2(&self) -> bool {
         self.intervals.open_policy() == OpenInterval::WhenLongerLessFirst || self.counts_as_ns2()
     }

@@ -138,7 +138,8 @@ impl LossHistory {
         self.highest.map(|mark| (mark.seq, self.highest_arrived))
     }
 
-    /// Data packets up to the highest sequence number, and how many of them are missing or came marked; `received` have come.
+    /// Data packets up to the highest sequence number, and how many of them are missing or came
+    /// marked; `received` have come.
     pub(crate) fn count(&self, received: u64) -> (u64, u64) {
         let (Some(origin), Some(highest)) = (self.origin, self.highest) else { return (0, 0) };
         let packets = highest.seq.saturating_add(1).saturating_sub(origin).saturating_sub(self.non_data);

@@ -1,9 +1,12 @@
-//! Habits of ns-2.35 that no text on TFRC has, each in a file of its own, and the settings that make ns-2 of the algorithm.
+//! Habits of ns-2.35 that no text on TFRC has, each in a file of its own, and the settings that
+//! make ns-2 of the algorithm.
 
 pub(crate) mod empty_report;
 pub(crate) mod short_intervals;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trace;
 
 use tfrc_units::Duration;
 

@@ -71,13 +71,9 @@ impl OpenCount {
 #[cfg(test)]
 mod tests {
     use crate::config::{PacketSize, Settings, TfrcSp};
-    use crate::history::{LossHistory, Seen};
+    use crate::history::LossHistory;
+    use crate::ns2::trace::Trace;
     use crate::revision::Revision;
-    use tfrc_units::{Duration, Ecn, Instant};
-
-    fn at(us: u64) -> Instant {
-        Instant::from_nanos(us * 1000)
-    }
 
     /// From the packet trace of ns-2.35, TFRC-SP with 14-byte packets over a path of 240 ms that drops 40 % of them: the sequence
     /// numbers that arrived, when they were sent in microseconds, and the sender's rounds.
@@ -164,9 +160,6 @@ mod tests {
         (133, 16_178_494, 52),
     ];
 
-    /// All packets of that run take as long.
-    const WAY: u64 = 120_010;
-
     /// Its reports: when, in microseconds, and p as printed (`printLoss_`).
     const REPORTED: [(u64, f64); 50] = [
         (2_776_750, 0.33333),
@@ -228,30 +221,15 @@ mod tests {
             ..Settings::for_revision(Revision::Ns2)
         };
         let mut history = LossHistory::new(&settings);
-        let mut arrived = ARRIVED.iter().peekable();
-        for (report, p) in REPORTED {
-            while let Some((seq, sent, round)) = arrived.next_if(|(_, sent, _)| sent + WAY <= report + 10) {
-                let seen = Seen {
-                    seq: *seq,
-                    ecn: Ecn::NotEct,
-                    is_data: true,
-                    non_data_before: 0,
-                    window_counter: 0,
-                    size: 14,
-                    sent_at: Some(at(*sent)),
-                    round: *round,
-                    rtt: Duration::from_millis(240),
-                };
-                // The synthetic first interval of that run was one packet long.
-                history.on_packet(at(sent + WAY), &seen, |_| 1.0);
-            }
-            history.on_report(at(report));
-            let ours = history.loss_event_rate().get();
-            // The first event of ns-2 begins a packet early; nine later there is no trace of it.
-            let comparable = history.loss_events() > 9;
-            assert!(!comparable || (ours - p).abs() < 6e-6, "at {report} us: {ours}, ns-2 has {p}");
-        }
-        assert_eq!(arrived.next(), None);
+        let run = Trace {
+            arrived: &ARRIVED,
+            reported: &REPORTED,
+            way: 120_010,
+            rtt: 240_000,
+            size: 14,
+            first_interval: 1.0,
+        };
+        assert!(run.play(&mut history) > 0);
         assert_eq!(history.loss_events(), 24);
     }
 }

@@ -1,9 +1,9 @@
-//! Plain TFRC's p against a run of ns-2.35 with `printLoss_` 1: packets of 1460 bytes, a path of 240 ms that drops 30 % of them.
+//! Plain TFRC's p against a run of ns-2.35 with `printLoss_` 1: packets of 1460 bytes, a path of
+//! 240 ms that drops 30 % of them.
 
-use tfrc_units::{Duration, Ecn, Instant};
-
+use super::trace::Trace;
 use crate::config::Settings;
-use crate::history::{LossHistory, Seen};
+use crate::history::LossHistory;
 use crate::revision::Revision;
 
 /// Sequence numbers that arrived, when they were sent in microseconds, and the sender's rounds.
@@ -41,42 +41,19 @@ const REPORTED: [(u64, f64); 53] = [
     (24_258_910, 0.23985),
 ];
 
-/// From sending to arrival, in microseconds.
-const WAY: u64 = 120_358;
-
-fn at(us: u64) -> Instant {
-    Instant::from_nanos(us * 1000)
-}
-
-/// The discount of an open interval that passes into the older ones goes by its length at the latest report, not by that with
-/// the packet that ends it: p is equal to the last digit once the first event, which ns-2 begins earlier, is forgotten.
+/// The discount of an open interval that passes into the older ones goes by its length at the
+/// latest report, not by that with the packet that ends it: p is equal to the last digit once the
+/// first event, which ns-2 begins earlier, is forgotten.
 #[test]
 fn p_as_ns2_prints_it() {
     let mut history = LossHistory::new(&Settings::for_revision(Revision::Ns2));
-    let mut arrived = ARRIVED.iter().peekable();
-    let mut compared = 0;
-    for (report, p) in REPORTED {
-        while let Some((seq, sent, round)) = arrived.next_if(|(_, sent, _)| sent + WAY <= report + 10) {
-            let seen = Seen {
-                seq: *seq,
-                ecn: Ecn::NotEct,
-                is_data: true,
-                non_data_before: 0,
-                window_counter: 0,
-                size: 1460,
-                sent_at: Some(at(*sent)),
-                round: *round,
-                rtt: Duration::from_micros(240_368),
-            };
-            // The synthetic first interval of that run was 12 packets long.
-            history.on_packet(at(sent + WAY), &seen, |_| 12.0);
-        }
-        history.on_report(at(report));
-        let ours = history.loss_event_rate().get();
-        if history.loss_events() > 9 {
-            assert!((ours - p).abs() < 6e-6, "at {report} us: {ours}, ns-2 has {p}");
-            compared += 1;
-        }
-    }
-    assert_eq!((arrived.next(), compared), (None, 30));
+    let run = Trace {
+        arrived: &ARRIVED,
+        reported: &REPORTED,
+        way: 120_358,
+        rtt: 240_368,
+        size: 1460,
+        first_interval: 12.0,
+    };
+    assert_eq!(run.play(&mut history), 30);
 }

@@ -24,17 +24,18 @@ struct Group {
     packets: u32,
 }
 
-/// Arrivals within the measured time from which on one packet more or less makes no more than a twentieth.
+/// Arrivals within the measured time from which on one packet more or less makes no more than a
+/// twentieth.
 const MANY: u64 = 20;
 
 /// Bytes received in a time that ends now.
 #[derive(Debug, Clone, Copy)]
 enum Received {
     Exactly(f64),
-    /// A group began before that time and ended in it. Its packets are taken to have come evenly: one more or less may have
-    /// come in that time.
+    /// A group began before that time and ended in it. Its packets are taken to have come evenly:
+    /// one more or less may have come in that time.
     OfMany(f64),
-    /// The same with so few packets that one makes a difference.
+    /// As above, with few enough packets that one makes a difference.
     OfFew(f64),
 }
 
@@ -44,8 +45,9 @@ const LATE: u64 = 4;
 /// A group lasts for less than this part of a round-trip time.
 const RESOLUTION: u64 = 14;
 
-/// Measures over the last round-trip time, as far as that is known; else, and where a regular report is a little late, since
-/// the newest expiration of the feedback timer that is at least a round-trip time ago, as RFC 5348 §6.2 allows.
+/// Measures over the last round-trip time, as far as that is known; else, and where a regular
+/// report is a little late, since the newest expiration of the feedback timer that is at least a
+/// round-trip time ago, as RFC 5348 §6.2 allows.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveRate {
     bytes: u64,
@@ -148,8 +150,8 @@ impl ReceiveRate {
             return since(last);
         }
         let newest = || self.expirations.iter().rev().find(long_ago);
-        // §6.2 step 2: early reports look back as far as regular ones. Nothing at all may have come in that time only if the
-        // host serves its timer late.
+        // §6.2 step 2: early reports look back as far as regular ones. Nothing at all may have come
+        // in that time only if the host serves its timer late.
         match self.received_within(now, rtt) {
             Some(Received::Exactly(received)) if received > 0.0 => Rate::of(received, rtt),
             Some(Received::OfMany(received)) => Rate::of(received, rtt),
@@ -160,7 +162,7 @@ impl ReceiveRate {
         }
     }
 
-    /// What came in the last `time`; `None` if the groups do not reach back so far.
+    /// Packets and bytes of the last `time`; `None` if the groups do not reach back so far.
     fn received_within(&self, now: Instant, time: Duration) -> Option<Received> {
         let start = now.as_nanos().checked_sub(time.as_nanos()).map(Instant::from_nanos)?;
         let (mut after, mut packets) = (self.bytes, 0);

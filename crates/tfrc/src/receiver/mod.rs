@@ -277,7 +277,7 @@ impl Receiver {
         }
     }
 
-    /// Whether the timer makes a report though no data has come since the last one.
+    /// Returns true if the timer makes a report though no data has come since the last one.
     fn reports_without_data(&self) -> bool {
         match (self.choices.empty_report, self.history.highest()) {
             (EmptyReport::OnceAfterArrival, Some((_, arrived))) => {

@@ -307,8 +307,9 @@ fn the_first_interval_inverts_the_equation() {
     assert!(p.is_ok_and(|p| seeded.is_some_and(|i| (i * p - 1.0).abs() < 1e-9)));
 }
 
-/// The first interval by the receive rate at the loss, one of its ten packets missing (ns-2), and by half of it (SIGCOMM 2000).
-/// With TFRC-SP the equation is inverted for 1460 bytes, and for 40 bytes of headers besides the 1000 of data.
+/// The first interval by the receive rate at the loss, one of its ten packets missing (ns-2), and
+/// by half of it (SIGCOMM 2000). With TFRC-SP the equation is inverted for 1460 bytes, and for 40
+/// bytes of headers besides the 1000 of data.
 #[test]
 fn other_first_intervals() {
     let seeded = |first_interval, packet_size| {
@@ -367,8 +368,8 @@ fn the_first_interval_goes_by_the_highest_rate() {
     assert!(p.is_ok_and(|p| seeded.is_some_and(|i| (i * p - 1.0).abs() < 1e-9)));
 }
 
-/// RFC 4828 §3, RFC 5348 §6.3.1: 200 bytes each 10 ms, a loss, and the sender may go on at that rate, headers or not. ns-2 leaves
-/// out the headers.
+/// RFC 4828 §3, RFC 5348 §6.3.1: 200 bytes each 10 ms, a loss, and the sender may go on at that
+/// rate, headers or not. ns-2 leaves out the headers.
 #[test]
 fn the_first_interval_allows_for_headers() {
     for (revision, share) in [(Revision::Rfc5348, 1.0), (Revision::Ns2, 200.0 / 232.0)] {
@@ -430,8 +431,8 @@ fn a_flow_that_begins_in_a_hole() {
     assert_eq!(events, [(1, false), (0, true)]);
 }
 
-/// ns-2: the timer of 1.5 round-trip times makes one more report without data after a report that a packet has set off, with
-/// X_recv = 1 packet/s, and none after its own.
+/// ns-2: the timer of 1.5 round-trip times makes one more report without data after a report that a
+/// packet has set off, with X_recv = 1 packet/s, and none after its own.
 #[test]
 fn one_report_more_without_data() {
     let packets = [(0, packet(0)), (50, packet(1)), (400, packet(2)), (850, packet(3))];

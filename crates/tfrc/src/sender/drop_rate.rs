@@ -7,8 +7,8 @@ use crate::count::{Counted, PacketCount};
 /// Loss intervals that the estimate looks back over, as many as RFC 5348 §5.4 averages for p.
 const INTERVALS: f64 = 8.0;
 
-/// The fraction of packets lost over about the last eight loss intervals, where reports count packets exactly: an exponentially
-/// weighted mean over 8/p packets.
+/// The fraction of packets lost over about the last eight loss intervals, where reports count
+/// packets exactly: an exponentially weighted mean over 8/p packets.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DropRate {
     /// Packets and losses counted by the last report that told; no packets before there was one.

@@ -56,7 +56,8 @@ pub struct Feedback {
     pub loss_event_rate: Probability,
     /// Whether a loss event is new in this report.
     pub losses: LossReport,
-    /// How many packets were lost, as far as the report tells. The circuit breaker and the stop rule go by it.
+    /// How many packets were lost, as far as the report tells. The circuit breaker and the stop
+    /// rule go by it.
     pub count: PacketCount,
 }
 
@@ -142,8 +143,9 @@ impl Sender {
         }
     }
 
-    /// A round-trip time from a handshake or an earlier connection, before any feedback: the initial rate follows (§4.2).
-    /// Without effect once there is a sample. The first sample from feedback takes its place (§4.3 step 2).
+    /// A round-trip time from a handshake or an earlier connection, before any feedback: the
+    /// initial rate follows (§4.2). Without effect once there is a sample. The first sample from
+    /// feedback takes its place (§4.3 step 2).
     pub fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
         let now = self.advance(now);
         if self.rtt.mean().is_none() {

@@ -148,7 +148,8 @@ impl AllowedRate {
         Rate::of(window, path.rtt)
     }
 
-    /// s is not what it was before there is a round-trip time: X, a packet a second or a half of that and so on, follows (§4.2).
+    /// s is not what it was before there is a round-trip time: X, a packet a second or a half of
+    /// that and so on, follows (§4.2).
     pub(crate) fn resize(&mut self, from: f64, segment: f64) {
         match self.rules.initial {
             InitialRate::Rfc3390 | InitialRate::PacketPerRtt => self.x = self.x * (segment / from),

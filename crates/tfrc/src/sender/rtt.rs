@@ -42,9 +42,9 @@ impl RoundTrip {
         Self { weight, spacing, estimate: None, origin: Origin::Elsewhere, timeout: rto.estimate() }
     }
 
-    /// Takes in a sample; zero samples are passed over, they can only come from a clock or a peer that is wrong.
-    /// The first sample from feedback takes the place of what was known before (§4.3 step 2, §4.5): a handshake may have waited for
-    /// an application.
+    /// Takes in a sample; zero samples are passed over, they can only come from a clock or a peer
+    /// that is wrong. The first sample from feedback takes the place of what was known before (§4.3
+    /// step 2, §4.5): a handshake may have waited for an application.
     pub(crate) fn on_sample(&mut self, sample: Duration, origin: Origin) {
         if sample.is_zero() {
             return;
@@ -107,7 +107,8 @@ mod tests {
         assert_eq!(rtt.mean(), Some(MS(110)));
     }
 
-    /// RFC 5348 §4.3 step 2 and §4.5: without feedback before, R and R_sqmean are those of the sample.
+    /// RFC 5348 §4.3 step 2 and §4.5: without feedback before, R and R_sqmean are those of the
+    /// sample.
     #[test]
     fn the_first_sample_from_feedback_replaces_others() {
         let rto = RtoPolicy::Rfc6298 { granularity: MS(1), least: Duration::ZERO };

@@ -221,7 +221,8 @@ fn the_timeout_uses_the_old_rate() {
     assert_eq!(timer(&sender), Some(300 + slow.time_for(2000.0).as_nanos() / 1_000_000));
 }
 
-/// RFC 4828 §4.1: the moderate form goes by the drop rate where reports count packets, and by p where they do not.
+/// RFC 4828 §4.1: the moderate form goes by the drop rate where reports count packets, and by p
+/// where they do not.
 #[test]
 fn the_moderate_form_goes_by_packets() {
     let x = |high_loss, count| {
@@ -245,8 +246,8 @@ fn the_moderate_form_goes_by_packets() {
     assert_eq!(x(HighLoss::Moderate, PacketCount::Unknown), plain);
 }
 
-/// §4.2: before there is a round-trip time X is a packet a second, of the size that packets have; half of that after an expiration of
-/// the nofeedback timer.
+/// §4.2: before there is a round-trip time X is a packet a second, of the size that packets have;
+/// half of that after an expiration of the nofeedback timer.
 #[test]
 fn the_rate_before_a_sample_follows_the_packet_size() {
     let mut sender = sender_with(|s| s.segment = SegmentSize::Mean { initial: 1460 });
@@ -283,8 +284,8 @@ fn round_trip_filter() {
     assert_eq!(sender.rtt(), Some(Duration::from_millis(110)));
 }
 
-/// §4.3 step 2, §4.5: a handshake of 1 s on a path of 100 ms counts until the first feedback. X is then what §4.2 gives for 100 ms,
-/// and doubles once in each of those.
+/// §4.3 step 2, §4.5: a handshake of 1 s on a path of 100 ms counts until the first feedback. X is
+/// then what §4.2 gives for 100 ms, and doubles once in each of those.
 #[test]
 fn the_first_feedback_replaces_the_round_trip_time_of_the_handshake() {
     let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use tfrc::*;
 use tfrc_units::{Duration, Ecn, Instant};
 
-/// Whether a packet asks for a report at once.
+/// Rule by which a packet asks for a report at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asks {
     Nothing,
@@ -27,9 +27,9 @@ pub(crate) struct Application {
     pub(crate) every: Duration,
 }
 
-/// Runs until `end` seconds. `tells` turns a true report into the one the sender gets. `drops` is asked for each packet
-/// sent, and `watch` is shown the sender after each report, both with the time in seconds. A sender that stops for good
-/// ends the run.
+/// Runs until `end` seconds. `tells` turns a true report into the one the sender gets. `drops` is
+/// asked for each packet sent, and `watch` is shown the sender after each report, both with the
+/// time in seconds. A sender that stops for good ends the run.
 pub(crate) fn run(
     config: &Config,
     application: Application,

@@ -175,7 +175,8 @@ fn holes(lists: &Lists, tests: &BTreeSet<String>, read: &dyn Fn(&str) -> Option<
     holes
 }
 
-/// Rows of the report on mutants whose text no longer occurs: they say nothing of the code as it is.
+/// Rows of the report on mutants whose text no longer occurs: they say nothing of the code as it
+/// is.
 fn stale_rows(mutants: &[Mutant], rows: &[report::Row]) -> Vec<String> {
     let known: BTreeSet<_> = mutants.iter().map(|m| (m.name.clone(), report::change(m))).collect();
     rows.iter()

@@ -1,4 +1,5 @@
-//! `cargo xtask measure tcp`: the page docs/models/tcp-alone.md, from the example `tcp_alone` of `crates/sim`.
+//! `cargo xtask measure tcp`: the page docs/models/tcp-alone.md, from the example `tcp_alone` of
+//! `crates/sim`.
 
 use std::fmt::Write as _;
 

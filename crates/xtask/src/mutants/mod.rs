@@ -46,7 +46,8 @@ enum Fate {
     Broken(String),
 }
 
-/// `cargo xtask mutants [--sample N] [--seed S] [NAME-PREFIX…]`. Writes what it finds to `compliance/mutants.md`, but for samples.
+/// `cargo xtask mutants [--sample N] [--seed S] [NAME-PREFIX…]`. Writes what it finds to
+/// `compliance/mutants.md`, but for samples.
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let (mut sample, mut seed, mut prefixes) = (None, None, Vec::new());
     let mut words = arguments.iter();

@@ -46,7 +46,8 @@ pub(crate) fn change(mutant: &Mutant) -> String {
     format!("{file} | {} → {}", code(&mutant.find), code(&mutant.replace))
 }
 
-/// The rows of `all` mutants: of those just tried at `commit`, and of the rest as `old` has them, if they are the same changes.
+/// The rows of `all` mutants: of those just tried at `commit`, and of the rest as `old` has them,
+/// if they are the same changes.
 pub(super) fn merged(all: &[Mutant], old: &[Row], results: &[(Mutant, Fate)], commit: &str) -> Vec<Row> {
     all.iter()
         .filter_map(|mutant| {

@@ -55,7 +55,8 @@ pub(super) struct Quantity {
 pub(super) enum Ours {
     /// The mean of a field over the flows whose name begins so.
     Flows(&'static str, &'static str),
-    /// Loss events over packets sent, of all flows whose name begins so together, as ns-2's scripts count.
+    /// Loss events over packets sent, of all flows whose name begins so together, as ns-2's scripts
+    /// count.
     LossEvents(&'static str),
     /// A field of the link of this name.
     Link(&'static str, &'static str),

@@ -60,7 +60,7 @@ impl Data {
         (values.len() == self.columns.len()).then(|| self.rows.push(Row { keys, seed, values }))
     }
 
-    /// Whether a run is there.
+    /// Returns true if a run is there.
     pub(super) fn has(&self, keys: &Keys, seed: u32) -> bool {
         self.rows.iter().any(|row| row.seed == seed && row.keys == *keys)
     }
@@ -78,7 +78,8 @@ impl Data {
         Ok(())
     }
 
-    /// The values of a column in the runs with these keys, in the order of the file; none where a run has none.
+    /// The values of a column in the runs with these keys, in the order of the file; none where a
+    /// run has none.
     pub(super) fn values(&self, keys: &Keys, column: &str) -> Result<Vec<Option<f64>>, String> {
         let place = self.columns.iter().position(|name| name == column);
         let place = place.ok_or(format!("{}: no column {column}", self.path.display()))?;

@@ -1,8 +1,10 @@
-//! Loss event rates of one TFRC flow of ns-2, from what its receiver prints at each report (`printLoss_`).
+//! Loss event rates of one TFRC flow of ns-2, from what its receiver prints at each report
+//! (`printLoss_`).
 
-/// From the lines `time: T loss_rate: P` and, of the same report, `T: sample 0: A 1: B 2: C …` (A is the open interval, the
-/// others the newest closed ones) after a time: `p`, one over the mean of the loss intervals that were closed; `p_hat`, the mean
-/// of the loss event rate at the reports that a loss event caused. None for fewer than two loss events.
+/// From the lines `time: T loss_rate: P` and, of the same report, `T: sample 0: A 1: B 2: C …` (A
+/// is the open interval, the others the newest closed ones) after a time: `p`, one over the mean of
+/// the loss intervals that were closed; `p_hat`, the mean of the loss event rate at the reports
+/// that a loss event caused. None for fewer than two loss events.
 pub(super) fn of_a_flow(text: &str, from: f64) -> Vec<(&'static str, f64)> {
     let (mut rate, mut before) = (None, None::<Vec<f64>>);
     let (mut intervals, mut rates) = (Vec::new(), Vec::new());

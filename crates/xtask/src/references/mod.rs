@@ -1,7 +1,8 @@
 //! `cargo xtask references`: the values of ns-2 that experiments are compared with.
 //!
-//! `peers/ns2/references.toml` says which scripts are run with which arguments and seeds. Each run is a line in `testdata/`,
-//! and `experiments/*/*/ns2.csv` are made from those lines: means, and half the widths of their 95 % intervals.
+//! `peers/ns2/references.toml` says which scripts are run with which arguments and seeds. Each run
+//! is a line in `testdata/`, and `experiments/*/*/ns2.csv` are made from those lines: means, and
+//! half the widths of their 95 % intervals.
 
 mod data;
 mod losses;
@@ -16,8 +17,8 @@ use plan::{Plan, Runs};
 
 use crate::{Outcome, root};
 
-/// `[--minutes N] [--seeds N] [--where KEY=VALUE]... NAME...` runs what is missing of these sets of runs; without names the
-/// tables are written.
+/// `[--minutes N] [--seeds N] [--where KEY=VALUE]... NAME...` runs what is missing of these sets of
+/// runs; without names the tables are written.
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let plan = plan::read()?;
     let mut names = Vec::new();

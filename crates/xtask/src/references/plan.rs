@@ -35,9 +35,11 @@ pub(super) struct Runs {
     pub(super) keys: Vec<String>,
     /// The values of the keys: each entry stands for all combinations of its lists.
     pub(super) points: Vec<Points>,
-    /// Names of the file's columns after keys and seed; `NAME=FROM` where the script prints another name.
+    /// Names of the file's columns after keys and seed; `NAME=FROM` where the script prints another
+    /// name.
     pub(super) columns: Vec<String>,
-    /// The time in seconds from which the loss intervals that the script's receiver prints are counted.
+    /// The time in seconds from which the loss intervals that the script's receiver prints are
+    /// counted.
     pub(super) losses_from: Option<f64>,
 }
 

@@ -109,7 +109,8 @@ pub(super) fn digits(value: f64, digits: usize) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The numbers of seeds: one, or each with the first keys of its rows. Rows without any are left out.
+/// The numbers of seeds: one, or each with the first keys of its rows. Rows without any are left
+/// out.
 fn told(seeds: &[(String, usize)]) -> String {
     let mut groups: Vec<(usize, Vec<&str>)> = Vec::new();
     for (row, n) in seeds.iter().filter(|(_, n)| *n > 0) {

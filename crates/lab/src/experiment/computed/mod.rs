@@ -38,7 +38,7 @@ pub(crate) struct Computed {
     settings: Settings,
 }
 
-/// What `set` may change.
+/// Settings that `set` may change.
 #[derive(Debug)]
 enum Settings {
     /// Numbers of the code, `NAME=NUMBER`, with their defaults.
@@ -67,7 +67,7 @@ pub(crate) const ALL: &[Computed] = &[
 const NONE: Settings = Settings::Constants(&[]);
 
 impl Computed {
-    /// Whether the code takes an assignment; else why not.
+    /// Checks an assignment: an error says why the code does not take it.
     pub(crate) fn check(&self, assignment: &str) -> Result<(), String> {
         match self.settings {
             Settings::Scenario(text) => {

@@ -7,9 +7,10 @@ use super::{Context, Settings, Values};
 use crate::experiment::raw::Profile;
 use crate::experiment::table::number;
 
-/// The constants of Tables 1 to 4 (RFC 4828 §A): the equation with its two constants rounded to three digits, which
-/// gives every printed digit; milliseconds; bytes of headers that are counted with each segment; packets a second that
-/// TFRC-SP may send (the Min Interval, §4.3); bytes of its nominal segment.
+/// The constants of Tables 1 to 4 (RFC 4828 §A): the equation with its two constants rounded to
+/// three digits, which gives every printed digit; milliseconds; bytes of headers that are counted
+/// with each segment; packets a second that TFRC-SP may send (the Min Interval, §4.3); bytes of its
+/// nominal segment.
 const OF_TABLES: &[(&str, f64)] = &[
     ("equation.root", 0.816),
     ("equation.timeout", 7.34),
@@ -56,7 +57,8 @@ impl Response {
         }
     }
 
-    /// kB/s of `bytes` in each packet at the packet drop rate `p`; in the rfc profile it is the core's equation.
+    /// kB/s of `bytes` in each packet at the packet drop rate `p`; in the rfc profile it is the
+    /// core's equation.
     fn rate(&self, bytes: f64, p: f64) -> f64 {
         match self.profile {
             Profile::AsPublished => {
@@ -70,7 +72,8 @@ impl Response {
         }
     }
 
-    /// TFRC-SP's rate with headers: that of a TCP with nominal segments, or as many packets as it may send.
+    /// TFRC-SP's rate with headers: that of a TCP with nominal segments, or as many packets as it
+    /// may send.
     fn small_packets(&self, segment: f64, p: f64) -> f64 {
         self.rate(self.nominal + self.header, p).min(self.most_packets * (segment + self.header) / 1000.0)
     }

@@ -50,7 +50,7 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
     text
 }
 
-/// What is undecided in an experiment, in both set-ups.
+/// Undecided parts of an experiment, in both set-ups.
 fn undecided(e: &ExperimentResult) -> String {
     let mut text = String::new();
     for one in &e.undecided {

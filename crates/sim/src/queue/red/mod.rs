@@ -110,8 +110,8 @@ pub enum Spacing {
     /// Intervals uniform over 1 … 1/p − 1 packets (method 2, the paper's choice; its pseudocode counts the packet itself,
     /// hence the − 1).
     Uniform,
-    /// Intervals uniform over 1/p … 2/p − 1 packets: none right after a drop (ns-2's `wait_`, its default). The first
-    /// packet above the lower threshold counts as one and passes.
+    /// Intervals uniform over 1/p … 2/p − 1 packets: none right after a drop (ns-2's `wait_`, its
+    /// default). The first packet above the lower threshold counts as one and passes.
     Wait,
 }
 
@@ -177,12 +177,14 @@ pub enum Forced {
     Drop,
 }
 
-/// How far the average decays while the line is idle, in packets of mean size that meet an empty queue.
+/// How far the average decays while the line is idle, in packets of mean size that meet an empty
+/// queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleDecay {
     /// As many as the line could have sent, with their fraction (the paper's m).
     Exact,
-    /// As many whole ones, and the arriving packet besides (ns-2.35: `testdata/ns2-queues/average.csv`).
+    /// As many whole ones, and the arriving packet besides (ns-2.35:
+    /// `testdata/ns2-queues/average.csv`).
     WholePackets,
 }
 

@@ -100,7 +100,8 @@ impl RedProcess {
         })
     }
 
-    /// Takes the queue's length into the average; over an idle time typical packets have met an empty queue.
+    /// Takes the queue's length into the average; over an idle time typical packets have met an
+    /// empty queue.
     fn update_average(&mut self, arrival: &Arrival) {
         match arrival.line {
             LineState::Busy => self.average += self.weight * (self.length(arrival) - self.average),

@@ -87,14 +87,16 @@ fn idle_time_in_whole_packets_counts_the_arrival_too() {
         ..Red::new(Limit::Unlimited)
     });
     red.arrive(&busy(at_ms(1), 16), &mut stream());
-    // 500 bytes take 0.5 ms: 0.9 ms idle are one packet and a part that is cut; with the arrival two.
+    // 500 bytes take 0.5 ms: 0.9 ms idle are one packet and a part that is cut; with the arrival
+    // two.
     red.arrive(&idle(Instant::from_nanos(2_900_000), at_ms(2)), &mut stream());
     close(red.state().average, 4.0 * 0.5625);
     red.arrive(&idle(at_ms(5), at_ms(5)), &mut stream());
     close(red.state().average, 4.0 * 0.421_875);
 }
 
-/// Every arrival of a queue of ns-2 that fills and empties; `testdata/ns2-queues/average.tcl` made it.
+/// Every arrival of a queue of ns-2 that fills and empties; `testdata/ns2-queues/average.tcl` made
+/// it.
 #[test]
 fn the_average_is_that_of_ns2_packet_by_packet() {
     let red = Red { measure: Measure::Packets, mode: DropMode::Packet, ..Red::ns2(Limit::Packets(100)) };
@@ -119,8 +121,8 @@ fn the_average_is_that_of_ns2_packet_by_packet() {
     assert!(idle_times >= 10, "{idle_times} times idle");
 }
 
-/// In ns-2.35's trace (`testdata/ns2-queues/average.tcl 60`) the law with this count expects 5629 drops and 5621 happen; with a
-/// count of zero for the first packet it expects 5467.
+/// In ns-2.35's trace (`testdata/ns2-queues/average.tcl 60`) the law with this count expects 5629
+/// drops and 5621 happen; with a count of zero for the first packet it expects 5467.
 #[test]
 fn waiting_counts_the_first_packet_above_the_threshold() {
     let mut red = instant_red(|red| {
@@ -129,7 +131,8 @@ fn waiting_counts_the_first_packet_above_the_threshold() {
     });
     let mut stream = stream();
     let mut verdicts = |packets| red.arrive(&busy(at_ms(1), packets), &mut stream);
-    // p = 0.7: with a count of two, 0.7 / (2 − 1.4) is certain. It begins anew each time the queue has been short.
+    // p = 0.7: with a count of two, 0.7 / (2 − 1.4) is certain. It begins anew each time the queue
+    // has been short.
     for _ in 0..3 {
         assert_eq!(
             [4, 12, 12].map(&mut verdicts),

@@ -221,6 +221,10 @@ impl Sender {
         self.stats.window_cuts += 1;
         self.stats.ecn_cuts += 1;
         self.window.cut(Cut::Echo, flight, &self.settings);
+        // A recovery that goes on ends with no more than this (RFC 6582 §3.2 step 3).
+        if let Recovery::Fast { deflated, .. } = &mut self.recovery {
+            *deflated = deflated.min(self.window.cwnd);
+        }
         self.ecn.reduced_at = self.high;
         self.ecn.tell = true;
         match self.settings.ecn_at_one {

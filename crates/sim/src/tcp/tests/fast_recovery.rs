@@ -102,7 +102,8 @@ fn reno_leaves_a_second_loss_to_the_timer() {
 
 #[test]
 fn reno_of_the_early_1990s_halves_twice() {
-    // FlightSize 12, then 13 with the window at 6: half of the smaller. Four duplicates of 5 are enough.
+    // FlightSize 12, then 13 with the window at 6: half of the smaller. Four duplicates of 5 are
+    // enough.
     let settings = Settings { repeat: Repeat::Allowed, ..plain(Variant::Reno) };
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 6], 400);
     assert_steps(

@@ -83,8 +83,9 @@ fn congestion_avoidance_adds_one_in_a_round_trip() {
 
 #[test]
 fn an_acknowledgement_of_many_windows_counts_as_one() {
-    // A retransmission closes a hole below 8000 segments. RFC 5681 §3.1: no more than a segment for a round trip; RFC 9438
-    // §4.4: no more than half of the window. Counted in full it was 1000 segments and more.
+    // A retransmission closes a hole below 8000 segments. RFC 5681 §3.1: no more than a segment for
+    // a round trip; RFC 9438 §4.4: no more than half of the window. Counted in full it was 1000
+    // segments and more.
     for variant in [Variant::Reno, Variant::Sack, Variant::Cubic] {
         let settings = Settings { initial_window: InitialWindow::Segments(16), ..plain(variant) };
         let mut window = super::super::window::Window::new(&settings);

@@ -276,8 +276,8 @@ fn the_counter_of_fall_and_floyd() {
 
 #[test]
 fn a_duplicate_that_reports_nothing_new_does_not_count_in_ns2() {
-    // ns-2.35's Sack1 asks its scoreboard whether an acknowledgement has changed it. Four that report segment 3 are one
-    // duplicate, not a loss; reports of 4, 5 and 6 are.
+    // ns-2.35's Sack1 asks its scoreboard whether an acknowledgement has changed it. Four that
+    // report segment 3 are one duplicate, not a loss; reports of 4, 5 and 6 are.
     let cuts = |duplicates| {
         let settings = Settings { pipe: Pipe::Counter, duplicates, ..plain(Variant::Sack) };
         let mut sender = Sender::new(&settings, Connection::default(), Transfer::Unlimited);

@@ -41,8 +41,9 @@ fn ssthresh_is_halved_at_the_first_timeout_of_a_segment_only() {
 
 #[test]
 fn a_timeout_in_a_long_recovery_takes_from_the_window_in_use() {
-    // Segment 2 is lost, and lost again when it is sent anew: for a second the pipe of RFC 6675 is full of new segments.
-    // FlightSize is then 63, the window 6: half of the former would be a rise.
+    // Segment 2 is lost, and lost again when it is sent anew: for a second the pipe of RFC 6675 is
+    // full of new segments. FlightSize is then 63, the window 6: half of the former would be a
+    // rise.
     let run = |shrink, receive_buffer| {
         let settings = Settings { shrink, receive_buffer, ..plain(Variant::Sack) };
         let ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 15], 1150);
