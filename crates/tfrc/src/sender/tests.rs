@@ -587,7 +587,8 @@ fn packets_are_spaced_by_the_damped_rate() {
 #[test]
 fn damping_stops_at_the_floor() {
     let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
-    sender.on_rtt_sample(at(0), RTT * 5);
+    // The first sample of feedback is the estimate (§4.3 step 2) and damps nothing; the second one is ten times as long.
+    feedback_after(&mut sender, 500, RTT * 5, 0.0);
     feedback_after(&mut sender, 6000, RTT * 50, 1.0);
     assert_eq!((sender.allowed_rate(), sender.sending_rate()), (rate(1000.0 / 64.0), rate(1000.0 / 64.0)));
 }
