@@ -14,6 +14,7 @@ mod files;
 mod full;
 mod hostile;
 mod instructions;
+mod lines;
 mod measure;
 mod mutants;
 mod peers;
@@ -40,6 +41,8 @@ Usage: cargo xtask COMMAND
                 attacks on the built command beside an honest transfer (the default); faults at either end; forged ICMP
                 over a veth pair (--count, 1,000,000); strangers coming and going (--time, 1h)
   instructions  what the core costs for each data packet, against what is recorded [--write]
+  lines [COMMIT [COMMIT]]
+                code, comments, public names and fields of the working tree, or before and after
   measure bernoulli [--seconds N]
                 rate and loss event rate of the built command under random loss, in real time (240 s)
   measure demo [--seconds N]
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         ["hostile-attacker", arguments @ ..] => hostile::attacker(arguments),
         ["instructions"] => instructions::check(),
         ["instructions", "--write"] => instructions::write(),
+        ["lines", commits @ ..] => lines::run(commits),
         ["measure", "bernoulli"] => measure::bernoulli(240),
         ["measure", "bernoulli", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => measure::bernoulli(seconds),
