@@ -59,3 +59,13 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Sim(args) => command::sim::run(&args),
     }
 }
+
+/// The Rust code of README.md and of the guide for programs.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+
+    #[doc = include_str!("../../../docs/guides/library.md")]
+    mod library {}
+}

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use crate::{
-    Outcome, adversary, cargo, compliance, dependencies, files, hostile, instructions, mutants, results,
-    tools,
+    Outcome, adversary, book, cargo, compliance, dependencies, files, hostile, instructions, mutants,
+    results, tools,
 };
 
 /// One check.
@@ -21,10 +21,11 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { title: "files", work: Work::Own("files", files::check) },
+    Step { title: "pages of the book", work: Work::Own("book", book::check) },
     Step {
         title: "dependencies: licences, sources, duplicate versions, advisories",
         work: Work::Own("dependencies", dependencies::check),

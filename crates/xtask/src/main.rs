@@ -7,6 +7,7 @@
 )]
 
 mod adversary;
+mod book;
 mod ci;
 mod compliance;
 mod dependencies;
@@ -32,6 +33,7 @@ Usage: cargo xtask COMMAND
 
   adversary [--packets N] [--seed S]
                 two endpoints over the worst of networks (1,000,000 packets)
+  book          rules on the book: summary, links, width of prose, commands that exist
   ci            every check, in the order of their cost
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences, sources and duplicate versions by cargo-deny; security advisories of a dated snapshot
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["adversary", arguments @ ..] => adversary::from_arguments(arguments),
+        ["book"] => book::check(),
         ["ci"] => ci::run(),
         ["compliance"] => compliance::check(),
         ["compliance", "--json"] => compliance::json(),
