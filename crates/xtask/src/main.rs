@@ -25,6 +25,7 @@ mod results;
 mod speed;
 mod test;
 mod tools;
+mod unchanged;
 
 use std::process::ExitCode;
 
@@ -62,6 +63,8 @@ Usage: cargo xtask COMMAND
   results       every experiment; writes docs/results.md [--check-three COMMIT: runs three again and compares]
   test          the daily loop: lints and the tests of every crate, without those that drive browsers and media
   tools         the system's programs that the tests use; installs what is missing where it may
+  unchanged BEFORE.json AFTER.json
+                the results of two runs of `tfrc reproduce`: equal values and verdicts, or a list of the differences
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
@@ -103,6 +106,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["tools"] => tools::check(),
         ["speed", arguments @ ..] => speed::run(arguments),
+        ["unchanged", before, after] => unchanged::run(before, after),
         ["results", arguments @ ..] => results::run(arguments),
         ["mutants", arguments @ ..] => mutants::run(arguments),
         ["help" | "-h" | "--help"] => {
