@@ -1,9 +1,8 @@
 //! The rate control with any input: never a panic, never a rate that is no number.
 
-use tfrc::{
-    Ack, Advisor, Arrival, Config, Feedback, Hold, LossReport, PacketCount, PacketKind, Receiver, Revision,
-    Sender, Settings,
-};
+use tfrc::{Advisor, Arrival, Config, Feedback, LossReport, PacketCount, PacketKind, Receiver, Sender, Settings};
+use tfrc::advisor::{Ack, Hold};
+use tfrc::study::{Revision, Stamp};
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
 /// Reads numbers from bytes, zeros after their end.
@@ -79,8 +78,12 @@ pub fn check(data: &[u8]) {
                         ecn: reader.ecn(),
                         rtt: (operation < 128).then(|| Duration::from_nanos(reader.number())),
                         window_counter: operation,
-                        sent_at: (operation < 64).then(|| Instant::from_nanos(reader.number())),
-                        round: u64::from(operation),
+                        stamp: if operation < 64 {
+                            Stamp::sent_at(Instant::from_nanos(reader.number()))
+                        } else {
+                            Stamp::NONE
+                        }
+                        .in_round(u64::from(operation)),
                         kind: if operation < 200 { PacketKind::Data } else { PacketKind::NonData },
                         non_data_before: u32::from(operation % 3),
                     },
@@ -107,7 +110,7 @@ pub fn check(data: &[u8]) {
         assert!(!sender.allowed_rate().bytes_per_sec().is_nan());
         assert!(!advisor.allowed_rate().bytes_per_sec().is_nan());
         assert!((0.0..=1.0).contains(&receiver.loss_event_rate().get()));
-        assert!(receiver.loss_intervals().count() <= tfrc::MAX_INTERVALS + 1);
+        assert!(receiver.loss_intervals().count() <= tfrc::study::MAX_INTERVALS + 1);
         let _ = std::hint::black_box((sender.next_send(now), sender.poll_timeout(), sender.poll_event()));
         let _ = std::hint::black_box((advisor.next_send(now), advisor.poll_timeout(), advisor.poll_event()));
     }

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use allocation_counter::measure;
-use tfrc::{SegmentSize, SendDecision, Settings};
+use tfrc::config::SegmentSize;
+use tfrc::{SendDecision, Settings};
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen};
 use tfrc_units::{Duration, Ecn, Instant};
 

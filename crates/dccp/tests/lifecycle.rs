@@ -235,7 +235,7 @@ fn without_probes_silence_is_endured() {
 /// RFC 4340 §7.5.6, first example: so much is lost that the next packet lies beyond the window.
 #[test]
 fn a_sync_brings_the_ends_back_in_step() {
-    let cap = tfrc::RateCap::AtMost(Rate::from_bytes_per_sec(1e6));
+    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(1e6));
     let settings = tfrc::Settings { cap, ..tfrc::Settings::default() };
     let config =
         ConnectionConfig { tfrc: settings.validate().expect("sound"), ..ConnectionConfig::default() };

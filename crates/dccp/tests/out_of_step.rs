@@ -12,7 +12,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// A sender at 100 kB/s, connected.
 fn sender() -> Pair {
-    let cap = tfrc::RateCap::AtMost(Rate::from_bytes_per_sec(100_000.0));
+    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(100_000.0));
     let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("sound");
     let config = ConnectionConfig { tfrc, ..ConnectionConfig::default() };
     let mut pair = Pair::with(config.clone(), config, |_| Fate::Deliver);

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use pair::{Fate, Flight, Pair, ms};
-use tfrc::PacketSize;
+use tfrc::config::PacketSize;
 use tfrc_dccp::feature::{CcidPreference, Wishes};
 use tfrc_dccp::{ConnectionConfig, SendError};
 use tfrc_units::{Duration, Rate};
@@ -22,7 +22,7 @@ fn path(mtu: &Rc<Cell<usize>>) -> impl FnMut(&Flight) -> Fate + use<> {
 
 fn config() -> ConnectionConfig {
     let settings = tfrc::Settings {
-        cap: tfrc::RateCap::AtMost(Rate::from_bits_per_sec(1e6)),
+        cap: tfrc::config::RateCap::AtMost(Rate::from_bits_per_sec(1e6)),
         ..tfrc::Settings::default()
     };
     ConnectionConfig { tfrc: settings.validate().expect("in range"), ..ConnectionConfig::default() }

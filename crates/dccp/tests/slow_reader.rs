@@ -14,7 +14,7 @@ const SIZE: usize = 1000;
 /// A sender that may send four times what the reader takes, over a path with this delay in each
 /// direction.
 fn slow_reader(delay: Duration, queue: usize, rule: impl FnMut(&pair::Flight) -> Fate + 'static) -> Pair {
-    let cap = tfrc::RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0));
+    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0));
     let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("sound");
     let client = ConnectionConfig { tfrc, ..ConnectionConfig::default() };
     let server = ConnectionConfig { receive_queue: queue, ..ConnectionConfig::default() };

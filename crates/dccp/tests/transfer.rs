@@ -229,7 +229,8 @@ fn loss_reaches_the_sender_as_a_rate() {
     let rtt = client.rtt().map_or(0.0, Duration::as_secs_f64);
     assert!((rtt - 0.05).abs() < 0.001, "{rtt}");
     // 500 bytes, 50 ms, p: the equation.
-    let expected = tfrc::Equation::default().rate(500.0, ms(50), client.loss_event_rate()).bytes_per_sec();
+    let expected =
+        tfrc::equation::Equation::default().rate(500.0, ms(50), client.loss_event_rate()).bytes_per_sec();
     let rate = client.rate().bytes_per_sec();
     assert!((rate / expected - 1.0).abs() < 0.25, "{rate} B/s, equation {expected}");
 }

@@ -21,7 +21,7 @@ mod unwrapping;
 
 pub use error::{DecodeError, ErrorKind};
 
-use tfrc::Taken;
+use tfrc::advisor::Taken;
 
 /// What a report's packets were to the Advisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

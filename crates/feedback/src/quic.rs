@@ -1,6 +1,7 @@
 //! Acknowledgements as QUIC has them: the ACK frame, types 0x02 and 0x03 (RFC 9000 §19.3).
 
-use tfrc::{Ack, Advisor, Hold, Taken};
+use tfrc::Advisor;
+use tfrc::advisor::{Ack, Hold, Taken};
 use tfrc_units::{Duration, Ecn, Instant};
 
 use crate::reader::{Reader, push_varint};

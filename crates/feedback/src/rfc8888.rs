@@ -2,7 +2,8 @@
 //!
 //! For each stream of a transport the receiver says which RTP packets came, with their marks, and how long before the report.
 
-use tfrc::{Ack, Advisor, Hold, Taken};
+use tfrc::Advisor;
+use tfrc::advisor::{Ack, Hold, Taken};
 use tfrc_units::{Duration, Ecn, Instant};
 
 use crate::reader::Reader;

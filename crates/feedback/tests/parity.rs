@@ -6,6 +6,7 @@
 mod path;
 
 use path::{Path, Wire};
+use tfrc::study::Stamp;
 use tfrc::{Advisor, Arrival, Config, Feedback, LossReport, PacketKind, Receiver, SendDecision, Sender};
 use tfrc_feedback::{quic, rfc8888, twcc};
 use tfrc_units::{Duration, Ecn, Instant, Rate};
@@ -96,8 +97,7 @@ fn receiver_feedback(setting: Setting) -> Outcome {
                     ecn,
                     rtt,
                     window_counter: 0,
-                    sent_at: None,
-                    round: 0,
+                    stamp: Stamp::NONE,
                     kind,
                     non_data_before: 0,
                 };

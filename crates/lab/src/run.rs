@@ -1,7 +1,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tfrc::PacketSize;
+use tfrc::config::PacketSize;
 use tfrc_sim::{Engine, LinkStats};
 use tfrc_units::{Duration, Instant, Rate};
 

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use tfrc::{BrokenPromise, CircuitBreaker, Guarantee, PacketSize, Revision, Settings, Target};
+use tfrc::Settings;
+use tfrc::config::{BrokenPromise, Guarantee, PacketSize, Target};
+use tfrc::guard::CircuitBreaker;
+use tfrc::study::Revision;
 use tfrc_lab::scenario::rate_control::AXES;
 use tfrc_lab::scenario::{FlowKind, Scenario, ScenarioError, TfrcFlow};
 use tfrc_lab::{Outcome, run};
@@ -63,7 +66,7 @@ fn rate_of(outcome: &Outcome) -> f64 {
 fn a_table_sets_the_rate_control() {
     let flow = flow_of("segment = \"1000B\"\n[flow.tfrc]\nrevision = \"ns2\"\nlost_after = 3");
     let mut expected = Settings::for_revision(Revision::Ns2);
-    expected.lost_after = 3;
+    expected.algorithm.choices_mut().lost_after = 3;
     assert_eq!(*flow.config.settings(), expected);
     let flow = flow_of("");
     assert_eq!(*flow.config.settings(), Settings::default());
@@ -102,7 +105,7 @@ fn what_is_wrong_is_marked_and_what_is_right_is_said() {
 #[test]
 fn a_later_key_may_mend_an_earlier_one() {
     let flow = flow_of("[flow.tfrc]\nfloor = \"none\"\nreceive_limit = \"ns2\"\n");
-    assert_eq!(flow.config.settings().floor, tfrc::RateFloor::None);
+    assert_eq!(flow.config.settings().algorithm.choices().floor, tfrc::study::RateFloor::None);
 }
 
 #[test]

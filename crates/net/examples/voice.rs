@@ -13,7 +13,7 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
-use tfrc::{Advice, SizeAdvice, SizeAdviceSettings};
+use tfrc::guard::{Advice, SizeAdvice, SizeAdviceSettings};
 use tfrc_net::{Endpoint, LatePolicy, Options, Variant};
 use tfrc_units::{Duration, Rate};
 

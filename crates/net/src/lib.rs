@@ -26,6 +26,7 @@ pub use endpoint::{BindError, Endpoint, EndpointStats, Recordings};
 pub use options::{Accept, Breaker, OptimisticAcks, Options, Promise, PromiseStart, Unmarked};
 pub use order::InOrder;
 pub use queue::{LatePolicy, SendQueue};
+pub use revision::Revision;
 pub use status::Status;
 pub use tfrc_dccp::{Cause, Closed, ClosedBy, Prefix, PrefixError, Received, Stats};
 pub use tfrc_units::{Dscp, NotADscp};

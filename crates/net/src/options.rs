@@ -1,15 +1,16 @@
 use serde::{Deserialize, Serialize};
-use tfrc::{
-    BreakerLimits, BrokenPromise, BurstCredit, CircuitBreaker, Guarantee, LossEventTiming, MinInterval,
-    PacketSize, RateCap, Revision, SegmentSize, Settings, Target, TfrcSp,
+use tfrc::Settings;
+use tfrc::config::{
+    BrokenPromise, BurstCredit, Guarantee, MinInterval, PacketSize, RateCap, SegmentSize, Target, TfrcSp,
 };
+use tfrc::guard::{BreakerLimits, CircuitBreaker};
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{Allow, ConnectionConfig, EndpointConfig, Listen, PerSource, Prefix, SkippedNumbers};
 use tfrc_units::{Dscp, Duration, Rate};
 
-use crate::Variant;
 use crate::io::Offload;
+use crate::{Revision, Variant};
 
 /// What an endpoint is asked to be. Plain numbers, so that a journal can hold them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,9 +20,8 @@ pub struct Options {
     /// The rate control to ask for. An endpoint that accepts connections serves both and prefers this one.
     #[serde(default)]
     pub variant: Variant,
-    /// The text that rate control follows: a sender's in rates and p, a receiver's in measuring. Loss events go by times of arrival in
-    /// all of them: DCCP carries neither the sender's clock nor its rounds, which ns-2 goes by.
-    #[serde(default, with = "crate::revision")]
+    /// The text that rate control follows: a sender's in rates and p, a receiver's in measuring.
+    #[serde(default)]
     pub revision: Revision,
     /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the initial rate.
     pub segment_bytes: u32,
@@ -218,9 +218,6 @@ const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 /// For the same reason a receive rate over less than this is noise, and feedback sent more often a waste.
 const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 
-/// How late timers here may be without the rules of ns-2 taking it for a want of data.
-const NS2_TIMERS: Duration = Duration::from_millis(5);
-
 /// How long an application that accepts connections may take for the last of its data once the peer
 /// has closed: it brings a file to the disk before it answers, so that the answer can say whether
 /// that went well. The peer repeats its Close for 30 s.
@@ -273,25 +270,15 @@ impl Options {
             guarantee: self.guarantee.map_or(Guarantee::None, Promise::settings),
             circuit_breaker: self.circuit_breaker.settings(),
             // A wake-up here is late by more than the round-trip time of a short path.
-            credit: match Settings::for_revision(self.revision).credit {
-                BurstCredit::RoundTrip => BurstCredit::RoundTripOrHalfGap,
-                other => other,
-            },
+            credit: BurstCredit::RoundTripOrHalfGap,
             no_feedback_floor: NO_FEEDBACK_FLOOR,
             feedback_floor: FEEDBACK_FLOOR,
             // For connections by TFRC-SP; the others do without.
             packet_size: PacketSize::TfrcSp(TfrcSp {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
-                ..TfrcSp::for_revision(self.revision)
+                ..TfrcSp::default()
             }),
-            // DCCP carries neither the sender's clock nor its rounds.
-            loss_event_timing: LossEventTiming::ArrivalTime,
-            // ns-2's timers are exact: to it a late packet is a sign of a want of data.
-            timer_granularity: match self.revision {
-                Revision::Ns2 => NS2_TIMERS,
-                _ => Settings::for_revision(self.revision).timer_granularity,
-            },
-            ..Settings::for_revision(self.revision)
+            ..Settings::for_revision(self.revision.algorithm())
         };
         let ccids = self.variant.preference(self.accept);
         let connection = ConnectionConfig {
@@ -425,7 +412,10 @@ mod tests {
             assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
             assert!(options.endpoint_config().is_ok(), "{}", revision.name());
         }
-        let strange = serde_json::to_string(&Options::default()).expect("names").replace("rfc5348", "rfc1");
-        assert!(serde_json::from_str::<Options>(&strange).is_err_and(|e| e.to_string().contains("rfc1")));
+        for strange in ["rfc1", "ns2"] {
+            let written = serde_json::to_string(&Options::default()).expect("names");
+            let read = serde_json::from_str::<Options>(&written.replace("rfc5348", strange));
+            assert!(read.is_err_and(|e| e.to_string().contains(strange)));
+        }
     }
 }

@@ -1,4 +1,5 @@
-use tfrc::{RateReason, Trip};
+use tfrc::RateReason;
+use tfrc::guard::Trip;
 use tfrc_dccp::{Connection, Stats};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 

@@ -34,7 +34,7 @@ pub struct Equation {
 pub enum EquationForm {
     /// As RFC 5348 §3.1 gives it: not capped, so it passes 1 for p above 8/(27b) and holds the rate lower there.
     Tfrc,
-    /// Capped at 1, as in the source of the equation (Padhye et al., SIGCOMM 1998) and in ns-2.
+    /// Capped at 1, as in the source of the equation (Padhye et al., SIGCOMM 1998).
     TimeoutTermCapped,
     /// Without timeouts: s / (R·√(2bp/3)). Overestimates TCP above p of about 5 %.
     SquareRoot,
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(Equation::default().at_drop_rate(Probability::ONE), Equation::default());
     }
 
-    /// ns-2's cap of the timeout term stands beside the moderation, by p and by the drop rate.
+    /// The cap of the timeout term stands beside the moderation, by p and by the drop rate.
     #[test]
     fn moderation_keeps_the_form() {
         for form in [EquationForm::Tfrc, EquationForm::TimeoutTermCapped] {

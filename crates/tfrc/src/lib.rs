@@ -7,7 +7,8 @@
 //! * [`Sender`] takes in those reports and says how fast, and when the next packet may go.
 //! * [`Advisor`] is both in one, at the sender, for transports whose receivers report packets one by one (RFC 5348 §7).
 //!
-//! Every choice that the literature leaves open is an enum in [`Settings`]; the default is RFC 5348.
+//! [`Settings`] hold what somebody who sends would set; the default is RFC 5348. The algorithm that a
+//! paper studied is one of them, and its choices are in [`study`].
 //!
 //! ```
 //! use tfrc::{Config, Feedback, LossReport, PacketCount, SendDecision, Sender};
@@ -42,35 +43,21 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod advisor;
-mod config;
+pub mod advisor;
+pub mod config;
 mod count;
 mod decision;
-mod equation;
-mod guard;
-mod history;
-mod ns2;
+pub mod equation;
+pub mod guard;
+pub mod history;
 mod receiver;
-mod revision;
 mod ring;
 mod sender;
+pub mod study;
 
-pub use advisor::{Ack, Advisor, Hold, Taken};
-pub use config::{
-    AfterExpiration, BrokenPromise, BurstCredit, Config, ConfigError, EmptyReport, Estimator,
-    FeedbackTrigger, FirstInterval, FirstLosses, Growth, Guarantee, HistoryDiscounting, HistoryWindow,
-    InitialRate, LossEventTiming, MAX_INTERVALS, MinInterval, NoFeedback, NoFeedbackCut, NominalSegment,
-    OpenInterval, PacketSize, RateCap, RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule,
-    SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing, Target, TfrcSp, Weights,
-};
+pub use advisor::Advisor;
+pub use config::{Config, ConfigError, Settings};
 pub use count::PacketCount;
 pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
-pub use equation::{Equation, EquationForm, HighLoss, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
-pub use guard::{
-    Advice, AdviceError, AfterStop, BreakerLimits, CircuitBreaker, MAX_SIZES, MinimumRate, ResumeError,
-    SizeAdvice, SizeAdviceSettings, StopRule, Stopped, Trip,
-};
-pub use history::{LossInterval, ReportedInterval, loss_event_rate, loss_event_rate_of};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
-pub use revision::Revision;
 pub use sender::{Feedback, LossReport, Sender};

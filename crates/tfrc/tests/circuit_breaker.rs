@@ -6,6 +6,9 @@ mod path;
 use std::fmt::Write as _;
 
 use path::Application;
+use tfrc::config::{BrokenPromise, Guarantee, RateCap, SegmentSize, Target};
+use tfrc::equation::{Equation, EquationForm};
+use tfrc::guard::{BreakerLimits, CircuitBreaker};
 use tfrc::*;
 use tfrc_units::{Duration, Probability, Rate};
 

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use tfrc::equation::Equation;
+use tfrc::study::Stamp;
 use tfrc::*;
 use tfrc_units::{Duration, Ecn, Instant, Rate};
 
@@ -76,8 +78,7 @@ fn run(settings: Settings, p: f64, rtt: Duration, seconds: u64, seed: u64) -> Ou
                         ecn: Ecn::NotEct,
                         rtt: rtt_ns.map(Duration::from_nanos),
                         window_counter: 0,
-                        sent_at: None,
-                        round: 0,
+                        stamp: Stamp::NONE,
                         kind: PacketKind::Data,
                         non_data_before: 0,
                     },

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use tfrc::study::Stamp;
 use tfrc::*;
 use tfrc_units::{Duration, Ecn, Instant};
 
@@ -39,8 +40,7 @@ fn worst(per_second: u64, packets: u64, spread: Duration, rtt: Duration) -> (u32
                     ecn: Ecn::NotEct,
                     rtt: Some(rtt),
                     window_counter: 0,
-                    sent_at: None,
-                    round: 0,
+                    stamp: Stamp::NONE,
                     kind: PacketKind::Data,
                     non_data_before: 0,
                 },

@@ -7,6 +7,8 @@
 mod path;
 
 use path::Application;
+use tfrc::config::{PacketSize, TfrcSp};
+use tfrc::study::{Revision, ShortIntervals};
 use tfrc::*;
 use tfrc_units::Duration;
 
@@ -97,7 +99,7 @@ fn tfrc_sp(sp: TfrcSp) -> Settings {
 
 #[test]
 fn small_packets() {
-    check("TFRC-SP", tfrc_sp(TfrcSp::for_revision(Revision::Ns2)), &TFRC_SP);
+    check("TFRC-SP", tfrc_sp(Revision::Ns2.tfrc_sp()), &TFRC_SP);
 }
 
 /// The voice is unharmed at 20 % where plain TFRC has a ninth left of it.
@@ -109,8 +111,7 @@ fn plain() {
 /// What RFC 4828 §3 says of short intervals, in ns-2 otherwise, gives far more at high loss: the printed rates need ns-2's counting.
 #[test]
 fn short_intervals_by_the_text_give_more() {
-    let by_the_text =
-        TfrcSp { short_intervals: ShortIntervals::TwoRoundTrips, ..TfrcSp::for_revision(Revision::Ns2) };
+    let by_the_text = TfrcSp { short_intervals: ShortIntervals::TwoRoundTrips, ..Revision::Ns2.tfrc_sp() };
     let config = tfrc_sp(by_the_text).validate().expect("sound");
     for (drop, printed) in [(0.3, 10.26), (0.4, 4.78)] {
         let of_print = send_rate(&config, drop, 1) / printed;

@@ -3,7 +3,8 @@
 //! N is segment plus 40 bytes of headers and the round-trip time 100 ms. The print comes from constants rounded to three digits
 //! (f(p) = 0.816·√p + 7.34·p^1.5·(1 + 32p²)); the core's exact ones lie within 0.1 % of it.
 
-use tfrc::{Equation, MinInterval, TfrcSp};
+use tfrc::config::{MinInterval, TfrcSp};
+use tfrc::equation::Equation;
 use tfrc_units::{Duration, Probability};
 
 const RTT: Duration = Duration::from_millis(100);

@@ -9,20 +9,22 @@
 mod path;
 
 use path::Application;
+use tfrc::config::SegmentSize;
+use tfrc::equation::{Equation, RtoPolicy};
+use tfrc::study::{Algorithm, FirstInterval, HistoryDiscounting, LossEventTiming, Spacing};
 use tfrc::*;
 use tfrc_units::Duration;
 
 fn config(rto: RtoPolicy) -> Config {
-    let settings = Settings {
-        equation: Equation { rto, ..Equation::default() },
-        lost_after: 1,
-        loss_event_timing: LossEventTiming::SenderTime,
-        discounting: HistoryDiscounting::Floor(0.5),
-        first_interval: FirstInterval::AtHalfReceiveRate,
-        segment: SegmentSize::Fixed(1000),
-        spacing: Spacing::Nominal,
-        ..Settings::default()
-    };
+    let algorithm = Algorithm::default().with(|choices| {
+        choices.equation = Equation { rto, ..Equation::default() };
+        choices.lost_after = 1;
+        choices.loss_event_timing = LossEventTiming::SenderTime;
+        choices.discounting = HistoryDiscounting::Floor(0.5);
+        choices.first_interval = FirstInterval::AtHalfReceiveRate;
+        choices.spacing = Spacing::Nominal;
+    });
+    let settings = Settings { algorithm, segment: SegmentSize::Fixed(1000), ..Settings::default() };
     settings.validate().expect("sound")
 }
 

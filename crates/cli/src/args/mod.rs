@@ -115,7 +115,7 @@ mod tests {
         let args: SendArgs = read("host").expect("right");
         assert_eq!(args.to, values::target("host:6511").expect("right"));
         assert_eq!((args.length, args.file, args.cap, args.time), (1316, None, None, None));
-        assert_eq!((args.variant, args.revision), (tfrc_net::Variant::Tfrc, tfrc::Revision::Rfc5348));
+        assert_eq!((args.variant, args.revision), (tfrc_net::Variant::Tfrc, tfrc_net::Revision::Rfc5348));
         let args: SendArgs = read("host --variant tfrc-sp").expect("right");
         assert_eq!(args.variant, tfrc_net::Variant::TfrcSp);
         assert_eq!((args.guarantee, args.dscp, args.circuit_breaker), Default::default());
@@ -165,7 +165,7 @@ mod tests {
                 .expect("right");
         assert_eq!((args.allow.len(), args.idle, args.append), (2, values::Limit::Off, true));
         assert_eq!(args.service, 0x6664_707a);
-        assert_eq!(args.revision, tfrc::Revision::Rfc5348);
+        assert_eq!(args.revision, tfrc_net::Revision::Rfc5348);
         for bad in [
             "--revision x",
             "--bind here",

@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use clap::Args;
-use tfrc::Revision;
-use tfrc_net::Prefix;
+use tfrc_net::{Prefix, Revision};
 
 use super::output::StreamArgs;
 use super::values::{self, DEFAULT_PORT, Limit, Place};
@@ -47,7 +46,7 @@ pub struct RecvArgs {
     /// DCCP service code to accept: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,
-    /// Whose rules it measures by: rfc5348, rfc3448, sigcomm2000, or ns2 for the simulator's
+    /// RFC whose rules it measures by: rfc5348 or rfc3448
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
     /// What to print.

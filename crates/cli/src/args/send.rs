@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tfrc::Revision;
-use tfrc_net::{Breaker, Dscp, OptimisticAcks, PromiseStart, Variant};
+use tfrc_net::{Breaker, Dscp, OptimisticAcks, PromiseStart, Revision, Variant};
 use tfrc_units::{Duration, Rate};
 
 use super::output::StreamArgs;
@@ -55,7 +54,7 @@ pub struct SendArgs {
     /// Leave out a number now and then to find out a receiver that acknowledges what it has not got: find-out or trust
     #[arg(long, value_name = "WHAT", default_value = "trust", value_parser = values::optimistic_acks)]
     pub optimistic_acks: OptimisticAcks,
-    /// Whose rules the sender follows: rfc5348, rfc3448, sigcomm2000, or ns2 for the simulator's
+    /// RFC whose rules the sender follows: rfc5348 or rfc3448
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
     /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)

@@ -5,8 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use tfrc::Revision;
-use tfrc_net::{Breaker, Dscp, OptimisticAcks, Prefix, PromiseStart, Variant};
+use tfrc_net::{Breaker, Dscp, OptimisticAcks, Prefix, PromiseStart, Revision, Variant};
 use tfrc_units::{Duration, Probability, Rate, text};
 
 /// The UDP port of DCCP in UDP (RFC 6773 §3).
@@ -285,7 +284,10 @@ pub fn optimistic_acks(written: &str) -> Result<OptimisticAcks, String> {
 /// # Errors
 /// A sentence for the reader.
 pub fn revision(written: &str) -> Result<Revision, String> {
-    Revision::from_name(written).ok_or_else(|| "expected rfc5348, rfc3448, sigcomm2000 or ns2".to_owned())
+    Revision::from_name(written).ok_or_else(|| match written {
+        "ns2" | "sigcomm2000" => format!("studies of {written} are run in the simulator: see tfrc sim"),
+        _ => "expected rfc5348 or rfc3448".to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -363,8 +365,12 @@ mod tests {
 
     #[test]
     fn revisions() {
-        assert_eq!((revision("ns2"), revision("rfc5348")), (Ok(Revision::Ns2), Ok(Revision::Rfc5348)));
+        assert_eq!(
+            (revision("rfc3448"), revision("rfc5348")),
+            (Ok(Revision::Rfc3448), Ok(Revision::Rfc5348))
+        );
         assert!(revision("rfc9999").is_err_and(|e| Revision::ALL.iter().all(|r| e.contains(r.name()))));
+        assert!(revision("ns2").is_err_and(|e| e.contains("in the simulator")));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `tfrc equation`: the TCP throughput equation (RFC 5348 §3.1) and its inverse.
 
 use serde::Serialize;
-use tfrc::{Equation, InverseError, RtoPolicy};
+use tfrc::equation::{Equation, InverseError, RtoPolicy};
 use tfrc_lab::report::human;
 use tfrc_units::{Duration, Probability, Rate, f64_from_u64};
 

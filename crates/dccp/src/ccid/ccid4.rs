@@ -10,7 +10,9 @@ use alloc::vec::Vec;
 
 use arrayvec::ArrayVec;
 
-use tfrc::{Config, NominalSegment, PacketSize, ReportedInterval, ShortIntervals, TfrcSp};
+use tfrc::Config;
+use tfrc::config::{NominalSegment, PacketSize, TfrcSp};
+use tfrc::history::ReportedInterval;
 use tfrc_units::{Duration, Instant, SeqNo48, f64_from_u64};
 
 use super::Ccid;
@@ -46,7 +48,7 @@ pub(crate) fn path_mss(encapsulation: Encapsulation, max_packet: usize) -> u32 {
 impl Ccid {
     /// The settings of a half-connection with this CCID: CCID 4 is TFRC-SP with the headers that its packets have and the MSS of a
     /// path that carries `max_packet` bytes of DCCP (RFC 4828 §3); CCID 3 never is. The rest is as in `base`, of TFRC-SP the Min Interval
-    /// and the rule for short intervals; with that of ns-2 the headers too.
+    /// and the rule for short intervals; with a study's rule the headers too.
     pub(crate) fn config(self, base: &Config, encapsulation: Encapsulation, max_packet: usize) -> Config {
         let mut settings = *base.settings();
         let cut = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -55,11 +57,12 @@ impl Ccid {
             (Self::Three, other) => other,
             (Self::Four, set) => {
                 let wished = if let PacketSize::TfrcSp(wished) = set { wished } else { TfrcSp::default() };
-                let header = match wished.short_intervals {
-                    // ns-2 charges its own headers, and whoever asks for it wants its rates.
-                    ShortIntervals::Ns2 => wished.header,
+                let header = if wished.short_intervals.goes_by_reports() {
+                    // A study's rule charges the headers that the study has.
+                    wished.header
+                } else {
                     // Short sequence numbers are never sent.
-                    _ => cut(header_bytes(encapsulation, true)),
+                    cut(header_bytes(encapsulation, true))
                 };
                 PacketSize::TfrcSp(TfrcSp {
                     nominal: NominalSegment::PathMss(path_mss(encapsulation, max_packet)),
@@ -73,7 +76,9 @@ impl Ccid {
 }
 
 /// The Drop Counts of these intervals: never above the Loss Length (§8.7).
-pub(crate) fn drop_counts(intervals: impl Iterator<Item = tfrc::LossInterval>) -> impl Iterator<Item = u32> {
+pub(crate) fn drop_counts(
+    intervals: impl Iterator<Item = tfrc::history::LossInterval>,
+) -> impl Iterator<Item = u32> {
     intervals
         .take(LossIntervals::MAX_INTERVALS)
         .map(|interval| u32::try_from(interval.lost.min(interval.loss_length)).unwrap_or(u32::MAX))
@@ -146,7 +151,8 @@ mod tests {
     use crate::ccid::sent::{Sent, SentKind};
     use crate::wire::Nonce;
     use core::net::{IpAddr, Ipv4Addr};
-    use tfrc::{Revision, Settings};
+    use tfrc::Settings;
+    use tfrc::study::Revision;
 
     const NATIVE: Encapsulation = Encapsulation::Native {
         local: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -177,12 +183,10 @@ mod tests {
             panic!("not TFRC-SP")
         };
         assert_eq!((sp.nominal.bytes(), sp.header), (536, 36));
-        let ns2 = Settings {
-            packet_size: PacketSize::TfrcSp(TfrcSp::for_revision(Revision::Ns2)),
-            ..Settings::default()
-        };
-        let ns2 = Ccid::Four.config(&ns2.validate().expect("sound"), Encapsulation::Udp, 1472);
-        assert_eq!(ns2.settings().packet_size.data_share(32.0), 0.5);
+        let study =
+            Settings { packet_size: PacketSize::TfrcSp(Revision::Ns2.tfrc_sp()), ..Settings::default() };
+        let study = Ccid::Four.config(&study.validate().expect("sound"), Encapsulation::Udp, 1472);
+        assert_eq!(study.settings().packet_size.data_share(32.0), 0.5);
     }
 
     fn interval(lossless_length: u32, loss_length: u32, data_length: u32) -> LossInterval {

@@ -1,6 +1,7 @@
 //! The loss history as it crosses the wire (RFC 4342 §8.5, 8.6).
 
-use tfrc::{PacketSize, ShortIntervals};
+use tfrc::config::PacketSize;
+use tfrc::study::Choices;
 use tfrc_units::{Probability, f64_from_u64, u64_from_f64};
 
 use crate::wire::{LossInterval, LossIntervals, Nonce};
@@ -30,7 +31,7 @@ pub(crate) fn rate_from_wire(inverse: u32) -> Probability {
 
 /// Intervals for the option, from what the receiver keeps.
 pub(crate) fn to_wire(
-    intervals: impl Iterator<Item = tfrc::LossInterval>,
+    intervals: impl Iterator<Item = tfrc::history::LossInterval>,
 ) -> impl Iterator<Item = LossInterval> {
     let cut = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     intervals.take(LossIntervals::MAX_INTERVALS).map(move |interval| LossInterval {
@@ -43,10 +44,11 @@ pub(crate) fn to_wire(
 
 /// Whether the sender makes p of loss intervals by the rules that a receiver has.
 pub(crate) fn measures_as_receivers_do(config: &tfrc::Config) -> bool {
-    let (ours, theirs) = (config.settings(), tfrc::Settings::default());
-    let by_ns2 =
-        matches!(ours.packet_size, PacketSize::TfrcSp(sp) if sp.short_intervals == ShortIntervals::Ns2);
-    ours.estimator == theirs.estimator && ours.discounting == theirs.discounting && !by_ns2
+    let settings = config.settings();
+    let (ours, theirs) = (settings.algorithm.choices(), Choices::default());
+    let by_reports =
+        matches!(settings.packet_size, PacketSize::TfrcSp(sp) if sp.short_intervals.goes_by_reports());
+    ours.estimator == theirs.estimator && ours.discounting == theirs.discounting && !by_reports
 }
 
 /// The p to go by when a receiver sends both options. Its own p is the better one, since it knows all of its history, but comes

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use tfrc::{Arrival, FeedbackTrigger, LossEventTiming, PacketKind, Receiver, Report};
+use tfrc::study::{FeedbackTrigger, LossEventTiming, Stamp};
+use tfrc::{Arrival, PacketKind, Receiver, Report};
 use tfrc_units::{Duration, Ecn, Instant, u64_from_f64};
 
 use super::Ccid;
@@ -61,8 +62,10 @@ impl DataReceiver {
             RttSource::Reports { .. } => (*config, Some(ReceiverRtt::new())),
             RttSource::WindowCounter => {
                 let mut settings = *config.settings();
-                settings.loss_event_timing = LossEventTiming::WindowCounter;
-                settings.feedback = FeedbackTrigger::WindowCounter;
+                settings.algorithm = settings.algorithm.with(|choices| {
+                    choices.loss_event_timing = LossEventTiming::WindowCounter;
+                    choices.feedback = FeedbackTrigger::WindowCounter;
+                });
                 (settings.validate().unwrap_or(*config), None)
             }
         };
@@ -96,8 +99,7 @@ impl DataReceiver {
                 ecn: seen.ecn,
                 rtt,
                 window_counter: self.last_counter,
-                sent_at: None,
-                round: 0,
+                stamp: Stamp::NONE,
                 kind: if seen.datagram.is_some() { PacketKind::Data } else { PacketKind::NonData },
                 non_data_before: u32::try_from(seen.non_data_before).unwrap_or(u32::MAX),
             },

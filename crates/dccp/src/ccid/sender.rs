@@ -1,6 +1,7 @@
 //! The data sender of a half-connection: paces, remembers what it sent, and understands feedback (RFC 4342 §5, 6, 8).
 
-use tfrc::{Feedback, InverseError, LossReport, PacketCount, RateChange, SendDecision, Sender};
+use tfrc::equation::InverseError;
+use tfrc::{Feedback, LossReport, PacketCount, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
 use super::Ccid;
@@ -252,12 +253,12 @@ impl DataSender {
         match self.ccid {
             Ccid::Three => {
                 let lengths = self.verifier.lengths(ack, skip, intervals, &self.log, self.tfrc.rtt());
-                tfrc::loss_event_rate(&lengths, &self.tfrc.config())
+                tfrc::history::loss_event_rate(&lengths, &self.tfrc.config())
             }
             Ccid::Four => {
                 let rtt = self.rtt_or_default();
                 let measured = self.interval_times.measure(ack, skip, intervals, drop_counts, &self.log, rtt);
-                tfrc::loss_event_rate_of(&measured, &self.tfrc.config())
+                tfrc::history::loss_event_rate_of(&measured, &self.tfrc.config())
             }
         }
     }
@@ -353,7 +354,8 @@ impl DataSender {
 /// The longest synthetic first interval of a receiver that this rate can have reached (RFC 5348 §6.3.1).
 fn longest_first_interval(tfrc: &Sender, rate: Rate) -> f64 {
     let Some(rtt) = tfrc.rtt() else { return f64::INFINITY };
-    match tfrc.config().settings().equation.loss_event_rate(tfrc.segment_size().max(1.0), rtt, rate) {
+    let equation = tfrc.config().settings().algorithm.choices().equation;
+    match equation.loss_event_rate(tfrc.segment_size().max(1.0), rtt, rate) {
         Ok(p) => 1.0 / p.get(),
         Err(InverseError::RateTooHigh) => f64::INFINITY,
         Err(_) => 1.0,

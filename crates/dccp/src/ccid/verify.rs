@@ -16,7 +16,7 @@ use super::sent::SentLog;
 use crate::wire::{LossInterval, LossIntervals};
 
 /// Lengths of loss intervals, newest first: as many as an estimator takes, and the open one.
-pub(crate) type Lengths = ArrayVec<f64, { tfrc::MAX_INTERVALS + 1 }>;
+pub(crate) type Lengths = ArrayVec<f64, { tfrc::study::MAX_INTERVALS + 1 }>;
 
 /// Whether reports are held against the record of what was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -57,7 +57,7 @@ impl Plan {
         let ccid = if noise.chance(250) { CcidPreference::Four } else { CcidPreference::Three };
         let rtt_reports = if noise.chance(800) { RttReports::Wanted } else { RttReports::Refused };
         let ecn = if noise.chance(500) { EcnSending::Ect0 } else { EcnSending::NotEct };
-        let cap = tfrc::RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0));
+        let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0));
         let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("valid");
         let config = ConnectionConfig {
             tfrc,

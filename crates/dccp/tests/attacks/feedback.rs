@@ -292,6 +292,6 @@ fn honest_reports_pass() {
 
 /// 500 kB/s at most, so that clean paths end.
 fn capped() -> tfrc::Config {
-    let cap = tfrc::RateCap::AtMost(tfrc_units::Rate::from_bytes_per_sec(500_000.0));
+    let cap = tfrc::config::RateCap::AtMost(tfrc_units::Rate::from_bytes_per_sec(500_000.0));
     tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("valid")
 }

@@ -31,7 +31,7 @@ impl End {
 fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
     const CONNECTIONS: usize = 20;
     const DELAY: Duration = Duration::from_millis(50);
-    let cap = tfrc::RateCap::AtMost(Rate::from_bytes_per_sec(500_000.0));
+    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(500_000.0));
     let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("valid");
     let config = ConnectionConfig { tfrc, ..ConnectionConfig::default() };
     let listen = Listen::Many { limit: CONNECTIONS };

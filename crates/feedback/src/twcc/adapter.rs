@@ -1,4 +1,5 @@
-use tfrc::{Ack, Advisor, Hold};
+use tfrc::Advisor;
+use tfrc::advisor::{Ack, Hold};
 use tfrc_units::{Ecn, Instant};
 
 use super::{TICKS_PER_REFERENCE, decode};

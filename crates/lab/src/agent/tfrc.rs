@@ -2,10 +2,8 @@
 
 use std::collections::VecDeque;
 
-use tfrc::{
-    Arrival, Config, Feedback, FeedbackTrigger, LossReport, PacketKind, Receiver, Report, SendDecision,
-    Sender,
-};
+use tfrc::study::{FeedbackTrigger, Stamp};
+use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, Report, SendDecision, Sender};
 use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, TimerKey};
 use tfrc_units::{Duration, Instant};
 
@@ -36,12 +34,8 @@ pub struct TfrcData {
     pub size: u32,
     /// The sender's round-trip time estimate, once it has one.
     pub rtt: Option<Duration>,
-    /// When it was sent.
-    pub sent_at: Instant,
-    /// [`Sender::round`] then.
-    pub round: u64,
-    /// [`Sender::wants_report`] then.
-    pub wants_report: bool,
+    /// [`Sender::stamp`] when it was sent.
+    pub stamp: Stamp,
 }
 
 /// How a sender is set up.
@@ -185,9 +179,7 @@ impl TfrcSender {
             seq,
             size,
             rtt: self.machine.rtt(),
-            sent_at: now,
-            round: self.machine.round(),
-            wants_report: self.machine.wants_report(),
+            stamp: self.machine.stamp(now),
         });
         context.send(Outgoing { to: peer, flow, size: size + header, ecn, precedence, payload });
         self.machine.on_sent(now, size);
@@ -235,7 +227,7 @@ impl TfrcReceiver {
         let mut machine = Receiver::new(config);
         machine.expect(start, FIRST_SEQ);
         let highest_seq = FIRST_SEQ - 1;
-        let report_bytes = match config.settings().feedback {
+        let report_bytes = match config.settings().algorithm.choices().feedback {
             FeedbackTrigger::Arrival => NS2_FEEDBACK_BYTES,
             _ => FEEDBACK_BYTES,
         };
@@ -308,15 +300,11 @@ impl TfrcReceiver {
                 ecn: header.ecn,
                 rtt: data.rtt,
                 window_counter: 0,
-                sent_at: Some(data.sent_at),
-                round: data.round,
+                stamp: data.stamp,
                 kind: PacketKind::Data,
                 non_data_before: 0,
             },
         );
-        if data.wants_report {
-            self.machine.report_now();
-        }
         let events = self.machine.loss_events().saturating_sub(events);
         if events > 0 {
             self.write_log(now, events);

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use tfrc::{PacketSize, Revision};
+use tfrc::config::PacketSize;
+use tfrc::study::Revision;
 use toml::Spanned;
 
 use super::error::{ExperimentError, Source};

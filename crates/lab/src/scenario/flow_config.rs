@@ -1,6 +1,7 @@
 //! The rate control of a flow: `[flow.tfrc]`, guarantee and mark, and what must hold between them.
 
-use tfrc::{BrokenPromise, Config, ConfigError, Guarantee, PacketSize, SegmentSize, Settings, Target};
+use tfrc::config::{BrokenPromise, Guarantee, PacketSize, SegmentSize, Target};
+use tfrc::{Config, ConfigError, Settings};
 use tfrc_units::{Dscp, NotADscp, text};
 
 use super::axis;
@@ -19,7 +20,7 @@ pub(super) fn config(
 ) -> Checked<(Config, Dscp)> {
     let packet_size = match packet_size {
         // What is charged is what is on the wire.
-        PacketSize::TfrcSp(sp) => PacketSize::TfrcSp(tfrc::TfrcSp { header, ..sp }),
+        PacketSize::TfrcSp(sp) => PacketSize::TfrcSp(tfrc::config::TfrcSp { header, ..sp }),
         other => other,
     };
     let segment = SegmentSize::Mean { initial: segment };

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tfrc::{PacketSize, Revision, TfrcSp};
+use tfrc::config::{PacketSize, TfrcSp};
+use tfrc::study::Revision;
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{FlowId, Limit, NoAgent, Precedence, Queue, Seed};

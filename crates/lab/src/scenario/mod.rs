@@ -233,7 +233,7 @@ pub struct TfrcFlow {
     /// The rate control.
     pub config: tfrc::Config,
     /// The revision that `config` began with, before single keys changed it.
-    pub revision: tfrc::Revision,
+    pub revision: tfrc::study::Revision,
     /// What its packets are marked with.
     pub dscp: Dscp,
     /// The ECN bits of its packets.

@@ -2,13 +2,15 @@
 //!
 //! `docs/models/tfrc.md` says what each means and where it comes from.
 
-use tfrc::{
-    AfterExpiration, AfterStop, BreakerLimits, BurstCredit, CircuitBreaker, EmptyReport, EquationForm,
-    Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth, HighLoss, HistoryDiscounting,
-    HistoryWindow, InitialRate, LossEventTiming, MinInterval, MinimumRate, NoFeedbackCut, NominalSegment,
-    OpenInterval, PacketSize, RateCap, RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule,
-    Revision, RtoPolicy, SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing, StopRule,
-    TfrcSp, Weights,
+use tfrc::Settings;
+use tfrc::config::{BurstCredit, MinInterval, NominalSegment, PacketSize, RateCap, SegmentSize, TfrcSp};
+use tfrc::equation::{EquationForm, HighLoss, RtoPolicy};
+use tfrc::guard::{AfterStop, BreakerLimits, CircuitBreaker, MinimumRate, StopRule};
+use tfrc::study::{
+    AfterExpiration, Choices, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth,
+    HistoryDiscounting, HistoryWindow, InitialRate, LossEventTiming, NoFeedbackCut, OpenInterval, RateFloor,
+    RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, Revision, ShortIntervals, SizeCorrection,
+    SlowStart, Spacing, Weights,
 };
 use tfrc_units::{Duration, Rate};
 
@@ -26,7 +28,7 @@ const fn compared(correction: SizeCorrection) -> PacketSize {
 fn revise(settings: &mut Settings, revision: Revision) {
     let packet_size = match settings.packet_size {
         PacketSize::TfrcSp(sp) => {
-            let short_intervals = TfrcSp::for_revision(revision).short_intervals;
+            let short_intervals = revision.tfrc_sp().short_intervals;
             PacketSize::TfrcSp(TfrcSp { short_intervals, ..sp })
         }
         other => other,
@@ -37,6 +39,11 @@ fn revise(settings: &mut Settings, revision: Revision) {
         guarantee: settings.guarantee,
         ..Settings::for_revision(revision)
     };
+}
+
+/// The algorithm's choices, to deviate.
+const fn study(settings: &mut Settings) -> &mut Choices {
+    settings.algorithm.choices_mut()
 }
 
 const BREAKER: fn() -> BreakerLimits = BreakerLimits::default;
@@ -65,26 +72,26 @@ pub const AXES: &[Axis] = &[
             Ok(())
         },
     },
-    quantity!("lost_after", [], "a number of packets from 1 to 8", |s, w| s.lost_after = count(w)?),
-    words!("loss_event_timing", |s| s.loss_event_timing, {
+    quantity!("lost_after", [], "a number of packets from 1 to 8", |s, w| study(s).lost_after = count(w)?),
+    words!("loss_event_timing", |s| study(s).loss_event_timing, {
         "arrival-time" => LossEventTiming::ArrivalTime,
         "sender-time" => LossEventTiming::SenderTime,
         "sender-time-and-round" => LossEventTiming::SenderTimeAndRound,
     }),
-    words!("estimator", |s| s.estimator, {
+    words!("estimator", |s| study(s).estimator, {
         "average-loss-interval" => Estimator::default(),
         "ewma-loss-interval" => Estimator::EwmaLossInterval { weight: 0.75, open: OpenInterval::WhenLonger },
         "dynamic-history-window" => Estimator::DynamicHistoryWindow { events: 4, window: HistoryWindow::ByRate },
     }),
     parameter!("intervals", "a number of loss intervals from 1 to 32", count,
-        |s| &mut s.estimator, Estimator::AverageLossInterval { intervals, .. } => *intervals,
+        |s| &mut study(s).estimator, Estimator::AverageLossInterval { intervals, .. } => *intervals,
         needs "estimator = \"average-loss-interval\""),
     Axis {
         key: "weights",
         words: &["decreasing", "constant"],
         quantity: None,
         set: |s, written| {
-            let Estimator::AverageLossInterval { weights, .. } = &mut s.estimator else {
+            let Estimator::AverageLossInterval { weights, .. } = &mut study(s).estimator else {
                 return Err(Wrong::Idle("estimator = \"average-loss-interval\""));
             };
             *weights = match written {
@@ -101,7 +108,7 @@ pub const AXES: &[Axis] = &[
         quantity: None,
         set: |s, written| {
             let (Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. }) =
-                &mut s.estimator
+                &mut study(s).estimator
             else {
                 return Err(Wrong::Idle("an estimator of loss intervals"));
             };
@@ -116,17 +123,17 @@ pub const AXES: &[Axis] = &[
         },
     },
     parameter!("ewma_weight", "a weight from 0 to below 1, such as 0.75", number,
-        |s| &mut s.estimator, Estimator::EwmaLossInterval { weight, .. } => *weight,
+        |s| &mut study(s).estimator, Estimator::EwmaLossInterval { weight, .. } => *weight,
         needs "estimator = \"ewma-loss-interval\""),
     parameter!("window_events", "a number of loss events from 1 to 32", count,
-        |s| &mut s.estimator, Estimator::DynamicHistoryWindow { events, .. } => *events,
+        |s| &mut study(s).estimator, Estimator::DynamicHistoryWindow { events, .. } => *events,
         needs "estimator = \"dynamic-history-window\""),
     Axis {
         key: "window",
         words: &["by-rate", "by-events"],
         quantity: None,
         set: |s, written| {
-            let Estimator::DynamicHistoryWindow { window, .. } = &mut s.estimator else {
+            let Estimator::DynamicHistoryWindow { window, .. } = &mut study(s).estimator else {
                 return Err(Wrong::Idle("estimator = \"dynamic-history-window\""));
             };
             *window = match written {
@@ -138,46 +145,48 @@ pub const AXES: &[Axis] = &[
         },
     },
     quantity!("discounting", ["off"], "a floor above 0 and at most 1, such as 0.25", |s, w| {
-        s.discounting =
+        study(s).discounting =
             if w == "off" { HistoryDiscounting::Off } else { HistoryDiscounting::Floor(number(w)?) };
     }),
-    words!("first_interval", |s| s.first_interval, {
+    words!("first_interval", |s| study(s).first_interval, {
         "at-maximum-receive-rate" => FirstInterval::AtMaximumReceiveRate,
         "at-receive-rate" => FirstInterval::AtReceiveRate,
         "at-half-receive-rate" => FirstInterval::AtHalfReceiveRate,
     }),
-    words!("feedback", |s| s.feedback, {
+    words!("feedback", |s| study(s).feedback, {
         "timer" => FeedbackTrigger::Timer,
         "arrival" => FeedbackTrigger::Arrival,
     }),
-    words!("receive_rate", |s| s.receive_rate, {
+    words!("receive_rate", |s| study(s).receive_rate, {
         "round-trip" => ReceiveRateWindow::RoundTrip,
         "since-report" => ReceiveRateWindow::SinceReport,
     }),
-    words!("empty_report", |s| s.empty_report, {
+    words!("empty_report", |s| study(s).empty_report, {
         "never" => EmptyReport::Never,
         "once-after-arrival" => EmptyReport::OnceAfterArrival,
     }),
-    words!("first_losses", |s| s.first_losses, {
+    words!("first_losses", |s| study(s).first_losses, {
         "counted" => FirstLosses::Counted,
         "unknown" => FirstLosses::Unknown,
     }),
     quantity!("receiver_rtt_before_sample", [], "a time, such as 500ms", |s, w| s
         .receiver_rtt_before_sample =
         time(w)?),
-    words!("equation", |s| s.equation.form, {
+    words!("equation", |s| study(s).equation.form, {
         "tfrc" => EquationForm::Tfrc,
         "timeout-term-capped" => EquationForm::TimeoutTermCapped,
         "square-root" => EquationForm::SquareRoot,
     }),
-    words!("high_loss", |s| s.equation.high_loss, {
+    words!("high_loss", |s| study(s).equation.high_loss, {
         "as-equation" => HighLoss::AsEquation,
         "moderate" => HighLoss::Moderate,
     }),
-    quantity!("packets_per_ack", [], "a number of packets from 1 on", |s, w| s.equation.packets_per_ack =
+    quantity!("packets_per_ack", [], "a number of packets from 1 on", |s, w| study(s)
+        .equation
+        .packets_per_ack =
         count(w)?),
-    quantity!("rate_scale", [], "a factor above 0, such as 1.0", |s, w| s.equation.scale = number(w)?),
-    words!("rto", |s| s.equation.rto, {
+    quantity!("rate_scale", [], "a factor above 0, such as 1.0", |s, w| study(s).equation.scale = number(w)?),
+    words!("rto", |s| study(s).equation.rto, {
         "four-rtt" => RtoPolicy::FourRtt,
         "four-rtt-at-least" => RtoPolicy::FourRttAtLeast(Duration::from_secs(1)),
         "fixed" => RtoPolicy::Fixed(Duration::from_secs(1)),
@@ -187,12 +196,12 @@ pub const AXES: &[Axis] = &[
         },
         "ticks" => RtoPolicy::Ticks { tick: Duration::from_millis(100), least: Duration::ZERO },
     }),
-    parameter!("rto_time", "a time, such as 1s", time, |s| &mut s.equation.rto, RtoPolicy::Fixed(t) => *t,
+    parameter!("rto_time", "a time, such as 1s", time, |s| &mut study(s).equation.rto, RtoPolicy::Fixed(t) => *t,
         needs "rto = \"fixed\""),
-    parameter!("rto_least", "a time, such as 1s", time, |s| &mut s.equation.rto,
+    parameter!("rto_least", "a time, such as 1s", time, |s| &mut study(s).equation.rto,
         RtoPolicy::FourRttAtLeast(least) | RtoPolicy::Rfc6298 { least, .. } | RtoPolicy::Ticks { least, .. } => *least,
         needs "rto = \"four-rtt-at-least\", \"rfc6298\" or \"ticks\""),
-    parameter!("rto_tick", "a time, such as 100ms", time, |s| &mut s.equation.rto,
+    parameter!("rto_tick", "a time, such as 100ms", time, |s| &mut study(s).equation.rto,
         RtoPolicy::Rfc6298 { granularity: tick, .. } | RtoPolicy::Ticks { tick, .. } => *tick,
         needs "rto = \"rfc6298\" or \"ticks\""),
     words!("segment_size", |s| s.segment, {
@@ -254,22 +263,23 @@ pub const AXES: &[Axis] = &[
             Ok(())
         },
     },
-    quantity!("rtt_weight", [], "a weight from 0 to below 1, such as 0.9", |s, w| s.rtt_weight = number(w)?),
-    words!("initial_rate", |s| s.initial_rate, {
+    quantity!("rtt_weight", [], "a weight from 0 to below 1, such as 0.9", |s, w| study(s).rtt_weight =
+        number(w)?),
+    words!("initial_rate", |s| study(s).initial_rate, {
         "rfc3390" => InitialRate::Rfc3390,
         "packet-per-rtt" => InitialRate::PacketPerRtt,
         "ns2" => InitialRate::Ns2,
     }),
-    words!("slow_start", |s| s.slow_start, {
+    words!("slow_start", |s| study(s).slow_start, {
         "keep-initial-rate" => SlowStart::KeepInitialRate,
         "keep-packet-per-rtt" => SlowStart::KeepPacketPerRtt,
         "ns2" => SlowStart::Ns2,
     }),
-    words!("growth", |s| s.growth, {
+    words!("growth", |s| study(s).growth, {
         "to-equation" => Growth::ToEquation,
         "packet-per-rtt" => Growth::PacketPerRtt,
     }),
-    words!("receive_limit", |s| s.receive_limit, {
+    words!("receive_limit", |s| study(s).receive_limit, {
         "recent-maximum" => ReceiveLimit::RecentMaximum,
         "latest" => ReceiveLimit::Latest,
         "latest-or-packet-per-rtt" => ReceiveLimit::LatestOrPacketPerRtt,
@@ -277,40 +287,40 @@ pub const AXES: &[Axis] = &[
         "ns2-conservative" => ReceiveLimit::Ns2Conservative,
         "unlimited" => ReceiveLimit::Unlimited,
     }),
-    words!("floor", |s| s.floor, {
+    words!("floor", |s| study(s).floor, {
         "packet-per-64-seconds" => RateFloor::PacketPer64Seconds,
         "packet-per-rtt" => RateFloor::PacketPerRtt,
         "none" => RateFloor::None,
     }),
-    quantity!("no_feedback_round_trips", [], "a number from 1 on", |s, w| s.no_feedback.round_trips =
+    quantity!("no_feedback_round_trips", [], "a number from 1 on", |s, w| study(s).no_feedback.round_trips =
         count(w)?),
-    quantity!("no_feedback_factor", [], "a share between 0 and 1, such as 0.5", |s, w| s
+    quantity!("no_feedback_factor", [], "a share between 0 and 1, such as 0.5", |s, w| study(s)
         .no_feedback
         .factor =
         number(w)?),
-    words!("no_feedback_cut", |s| s.no_feedback.cut, {
+    words!("no_feedback_cut", |s| study(s).no_feedback.cut, {
         "update-limits" => NoFeedbackCut::UpdateLimits,
         "receive-rate" => NoFeedbackCut::ReceiveRate,
         "rate" => NoFeedbackCut::Rate,
         "rate-unless-data-limited" => NoFeedbackCut::RateUnlessDataLimited,
     }),
-    words!("no_feedback_ask", |s| s.no_feedback.ask, {
+    words!("no_feedback_ask", |s| study(s).no_feedback.ask, {
         "nothing" => AfterExpiration::Nothing,
         "report-at-once" => AfterExpiration::ReportAtOnce,
     }),
     quantity!("no_feedback_floor", [], "a time, such as 20ms", |s, w| s.no_feedback_floor = time(w)?),
     quantity!("feedback_floor", [], "a time, such as 2ms", |s, w| s.feedback_floor = time(w)?),
-    words!("spacing", |s| s.spacing, {
+    words!("spacing", |s| study(s).spacing, {
         "nominal" => Spacing::Nominal,
         "damped" => Spacing::Damped { weight: 0.9 },
     }),
     parameter!("damping_weight", "a weight from 0 to below 1, such as 0.9", number,
-        |s| &mut s.spacing, Spacing::Damped { weight } => *weight, needs "spacing = \"damped\""),
-    words!("rate_step", |s| s.rate_step, {
+        |s| &mut study(s).spacing, Spacing::Damped { weight } => *weight, needs "spacing = \"damped\""),
+    words!("rate_step", |s| study(s).rate_step, {
         "at-once" => RateStep::AtOnce,
         "per-packet" => RateStep::PerPacket,
     }),
-    words!("reschedule", |s| s.reschedule, {
+    words!("reschedule", |s| study(s).reschedule, {
         "always" => Reschedule::Always,
         "in-slow-start" => Reschedule::InSlowStart,
     }),
@@ -428,7 +438,7 @@ mod tests {
     fn parameters_reach_their_place() {
         let s = with(&[("rto", "rfc6298"), ("rto_least", "200ms"), ("rto_tick", "1ms")]);
         let (granularity, least) = (Duration::from_millis(1), Duration::from_millis(200));
-        assert_eq!(s.equation.rto, RtoPolicy::Rfc6298 { granularity, least });
+        assert_eq!(s.algorithm.choices().equation.rto, RtoPolicy::Rfc6298 { granularity, least });
         let s = with(&[("packet_size", "unbiasing"), ("reference_segment", "1000B")]);
         let correction = SizeCorrection::Unbiasing;
         assert_eq!(s.packet_size, PacketSize::Reference { segment: 1000, correction });
@@ -448,7 +458,10 @@ mod tests {
         assert_eq!(s.packet_size, PacketSize::TfrcSp(sp));
         let s =
             with(&[("estimator", "ewma-loss-interval"), ("ewma_weight", "0.5"), ("open_interval", "never")]);
-        assert_eq!(s.estimator, Estimator::EwmaLossInterval { weight: 0.5, open: OpenInterval::Never });
+        assert_eq!(
+            s.algorithm.choices().estimator,
+            Estimator::EwmaLossInterval { weight: 0.5, open: OpenInterval::Never }
+        );
     }
 
     #[test]

@@ -15,9 +15,11 @@ mod theory;
 use std::error::Error;
 
 use path::{Path, run};
-use tfrc::{
-    Estimator, HistoryDiscounting, HistoryWindow, MinInterval, OpenInterval, PacketSize, SegmentSize,
-    Settings, ShortIntervals, SizeCorrection, TfrcSp, Weights,
+use tfrc::Settings;
+use tfrc::config::{MinInterval, PacketSize, SegmentSize, TfrcSp};
+use tfrc::study::{
+    Algorithm, Estimator, HistoryDiscounting, HistoryWindow, OpenInterval, ShortIntervals, SizeCorrection,
+    Weights,
 };
 use tfrc_units::{Duration, u64_from_f64};
 use theory::fixed_point;
@@ -36,7 +38,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let most: u64 = std::env::args().nth(1).map_or(Ok(2_000_000), |text| text.parse())?;
     println!("kind,name,segment_bytes,rtt_ms,p,fixed_point,measured,ratio,ci95,p_e,reported_p_e");
     for (name, estimator, discounting) in estimators() {
-        let settings = Settings { estimator, discounting, ..Settings::default() };
+        let algorithm = Algorithm::default().with(|choices| {
+            choices.estimator = estimator;
+            choices.discounting = discounting;
+        });
+        let settings = Settings { algorithm, ..Settings::default() };
         // An estimator knows no bytes: the largest and the smallest packets show it.
         sweep("estimator", name, settings, &[14, LARGE], most)?;
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use tfrc::study::Stamp;
 use tfrc::{
     Arrival, Config, Feedback, LossReport, PacketKind, Receiver, Report, SendDecision, Sender, Settings,
 };
@@ -44,9 +45,8 @@ impl Lcg {
 struct OnWay {
     due: Instant,
     seq: u64,
-    sent_at: Instant,
     rtt: Option<Duration>,
-    round: u64,
+    stamp: Stamp,
 }
 
 struct Run {
@@ -142,10 +142,10 @@ impl Run {
         let seq = self.sent;
         self.sent += 1;
         self.sent_at.push_back(now);
-        let (rtt, round) = (self.sender.rtt(), self.sender.round());
+        let (rtt, stamp) = (self.sender.rtt(), self.sender.stamp(now));
         self.sender.on_sent(now, self.path.segment);
         if self.random.uniform() >= self.path.loss {
-            self.data.push_back(OnWay { due: now + self.path.rtt / 2, seq, sent_at: now, rtt, round });
+            self.data.push_back(OnWay { due: now + self.path.rtt / 2, seq, rtt, stamp });
         }
     }
 
@@ -173,8 +173,7 @@ fn arrival(packet: &OnWay, size: u32) -> Arrival {
         ecn: Ecn::NotEct,
         rtt: packet.rtt,
         window_counter: 0,
-        sent_at: Some(packet.sent_at),
-        round: packet.round,
+        stamp: packet.stamp,
         kind: PacketKind::Data,
         non_data_before: 0,
     }

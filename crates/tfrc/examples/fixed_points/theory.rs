@@ -1,6 +1,8 @@
 //! Where a flow should come to rest: its rate causes a loss event rate at which the equation gives this very rate.
 
-use tfrc::{Config, PacketSize, ShortIntervals, SizeCorrection};
+use tfrc::Config;
+use tfrc::config::PacketSize;
+use tfrc::study::{ShortIntervals, SizeCorrection};
 use tfrc_units::Probability;
 
 use crate::path::Path;
@@ -18,7 +20,7 @@ pub(crate) fn fixed_point(config: &Config, path: Path) -> FixedPoint {
     let own = f64::from(path.segment);
     let allowed = |l: f64| {
         let p = Probability::saturating(loss_event_rate(&settings.packet_size, path, l));
-        let rate = settings.packet_size.rate(&settings.equation, own, path.rtt, p);
+        let rate = settings.packet_size.rate(&settings.algorithm.choices().equation, own, path.rtt, p);
         rate.bytes_per_sec() * path.rtt.as_secs_f64() / own
     };
     let (mut low, mut high) = (1e-9, 1e9);

@@ -10,10 +10,11 @@ pub use timeline::Hold;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, EmptyReport, FeedbackTrigger, LossEventTiming, Settings};
+use crate::config::{Config, Settings};
 use crate::decision::{RateChange, SendDecision, Wake};
 use crate::receiver::{Arrival, PacketKind, Receiver};
 use crate::sender::{Coverage, Feedback, LossReport, Sender};
+use crate::study::{EmptyReport, FeedbackTrigger, LossEventTiming, Stamp};
 use sent::{Fate, SentPacket, SentPackets};
 use timeline::{Moment, Timeline};
 
@@ -288,8 +289,7 @@ impl<const N: usize> Advisor<N> {
             size: packet.size,
             ecn,
             rtt,
-            sent_at: Some(packet.sent_at),
-            round: self.sender.round(),
+            stamp: Stamp { wants_report: false, ..self.sender.stamp(packet.sent_at) },
             window_counter: 0,
             kind,
             // Those of which nothing will be known are, like packets without data, in no loss interval.
@@ -356,14 +356,15 @@ const fn moment(packet: &SentPacket) -> Moment {
 /// round-trip times four of their intervals are waited for instead of four of those.
 fn adapt(config: &Config, report_interval: Duration) -> Config {
     let settings = *config.settings();
-    let loss_event_timing = match settings.loss_event_timing {
-        LossEventTiming::WindowCounter => LossEventTiming::ArrivalTime,
-        timing => timing,
-    };
+    let algorithm = settings.algorithm.with(|choices| {
+        if choices.loss_event_timing == LossEventTiming::WindowCounter {
+            choices.loss_event_timing = LossEventTiming::ArrivalTime;
+        }
+        choices.feedback = FeedbackTrigger::Timer;
+        choices.empty_report = EmptyReport::Never;
+    });
     let adapted = Settings {
-        loss_event_timing,
-        feedback: FeedbackTrigger::Timer,
-        empty_report: EmptyReport::Never,
+        algorithm,
         no_feedback_floor: settings.no_feedback_floor.max(report_interval * 4),
         ..settings
     };

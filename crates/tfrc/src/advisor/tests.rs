@@ -1,6 +1,6 @@
 use super::*;
-use crate::config::Settings;
 use crate::decision::RateReason;
+use crate::equation::Equation;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::vec::Vec;
@@ -106,7 +106,7 @@ fn periodic_loss_gives_its_rate() {
     assert!((p - 0.01).abs() < 2e-4, "{p}");
     let rtt = host.advisor.rtt().expect("there was feedback");
     assert!(rtt >= MS(100) && rtt <= MS(106), "{rtt:?}");
-    let equation = Settings::default().equation.rate(f64::from(SIZE), rtt, host.advisor.loss_event_rate());
+    let equation = Equation::default().rate(f64::from(SIZE), rtt, host.advisor.loss_event_rate());
     assert!((host.rate() / equation.bytes_per_sec() - 1.0).abs() < 0.01);
     assert_eq!(host.advisor.sender().rate_reason(), RateReason::Equation);
     assert_eq!(host.advisor.forgotten(), 0);

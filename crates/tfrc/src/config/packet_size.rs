@@ -3,7 +3,7 @@
 use tfrc_units::{Duration, Probability, Rate};
 
 use crate::equation::Equation;
-use crate::revision::Revision;
+use crate::study::{ShortIntervals, SizeCorrection};
 
 /// How packets smaller than those of TCP are dealt with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,18 +35,6 @@ pub struct TfrcSp {
     pub min_interval: MinInterval,
     /// How losses in short loss intervals count.
     pub short_intervals: ShortIntervals,
-}
-
-impl TfrcSp {
-    /// The parameters of a revision: RFC 4828's, and for ns-2 its own rule for short intervals and 32 bytes of headers
-    /// (`headersize_`).
-    #[must_use]
-    pub fn for_revision(revision: Revision) -> Self {
-        match revision {
-            Revision::Ns2 => Self { header: 32, short_intervals: ShortIntervals::Ns2, ..Self::default() },
-            Revision::Rfc5348 | Revision::Rfc3448 | Revision::Sigcomm2000 => Self::default(),
-        }
-    }
 }
 
 impl Default for TfrcSp {
@@ -94,49 +82,6 @@ pub enum MinInterval {
     ThreePackets(Duration),
 }
 
-/// The length of a loss interval of TFRC-SP with N packets, K of them lost or marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ShortIntervals {
-    /// N/K if it lasted at most two round-trip times, else N (RFC 4828 §3).
-    TwoRoundTrips,
-    /// N/K up to one round-trip time, N/(2K/3) up to two, N/(K/3) up to three, else N; never more than N (RFC 4828 appendix C).
-    Graded,
-    /// As ns-2.35 does with `ShortIntervals_` 1: N/K cut to a whole number, even to 0; the hole that ends an interval is counted in it
-    /// as a whole, for one loss in the next; the open interval is always in the mean, divided while it is short; short is below two
-    /// round-trip times, by the times of sending or at the latest report (`docs/models/tfrc.md`).
-    Ns2,
-}
-
-/// How a flow of packets of size s comes to the loss event rate that a flow of size S at its rate in bytes would see.
-///
-/// The two papers were not at hand in full: what is here follows their abstracts, RFC 4828 §4.4 and appendix A, and a renewal
-/// argument. `docs/models/tfrc.md` has the derivation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SizeCorrection {
-    /// None: the small packets' own loss event rate, which is too low where losses are many.
-    Uncorrected,
-    /// Widmer et al., unbiasing: the packets inside the loss-insensitive period are taken out of each interval, and as many of
-    /// size S put in.
-    Unbiasing,
-    /// Widmer et al., virtual packets, for paths that drop whatever the size: every S received bytes are a packet received,
-    /// every S lost bytes one lost.
-    VirtualPackets,
-    /// Their variant for paths that drop by the byte: all bytes in order are cut into packets of S, lost if a part is.
-    VirtualPacketsByteMode,
-    /// Widmer et al., random sampling: a packet counts with probability s/S, decided by a hash of its sequence number.
-    RandomSampling {
-        /// The key of the hash.
-        seed: u64,
-    },
-    /// Widmer et al., scaling of the loss-insensitive period to R·s/S.
-    LipScaling,
-    /// Vasallo 2000: received and dropped bytes in units of S as with virtual packets, and each lost unit counts: a drop rate, no
-    /// loss-insensitive period.
-    DropRate,
-}
-
 impl PacketSize {
     /// s of the equation for a flow whose packets carry `own` bytes on average.
     #[must_use]
@@ -158,11 +103,10 @@ impl PacketSize {
     }
 
     /// The rate of the equation at which `rate` of data is allowed: the inverse of
-    /// [`PacketSize::data_share`]. ns-2's TFRC-SP leaves out the headers where it inverts the
-    /// equation.
+    /// [`PacketSize::data_share`].
     pub(crate) fn with_headers(&self, own: f64, rate: Rate) -> Rate {
         match self {
-            Self::TfrcSp(TfrcSp { short_intervals: ShortIntervals::Ns2, .. }) => rate,
+            Self::TfrcSp(sp) if sp.short_intervals.leaves_headers_out() => rate,
             _ => rate / self.data_share(own),
         }
     }

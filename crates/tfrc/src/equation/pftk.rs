@@ -1,4 +1,4 @@
-//! The full model of Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998, "PFTK", its equations 29 to 32): a Reno TCP with fast
+//! The full model of Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998, "PFTK", its equations (29) to (32)): a Reno TCP with fast
 //! retransmit, timeouts with backoff and a receive window, of which the equation of TFRC is an approximation.
 
 use tfrc_units::Duration;

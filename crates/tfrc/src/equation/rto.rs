@@ -1,6 +1,8 @@
 //! t_RTO, what stands for TCP's retransmission timeout in the equation (RFC 5348 §3.1).
 
-use tfrc_units::{Duration, f64_from_u64, u64_from_f64};
+use tfrc_units::Duration;
+
+use crate::study::ticks::{self, Scaled};
 
 /// The t_RTO of the equation.
 ///
@@ -23,9 +25,9 @@ pub enum RtoPolicy {
         /// The least: RFC 6298 §2.4 says 1 s; Linux has 200 ms.
         least: Duration,
     },
-    /// The same in whole ticks, as ns-2 computes it (`tcp_tick_` 0.1 s, `minrto_` 0). Rounding leaves RTTVAR at three
-    /// quarters of a tick, so that on a steady path the timeout is the rounded round-trip time and three ticks (two if that
-    /// is a single tick).
+    /// A timeout in whole ticks, as simulators have it. Rounding leaves RTTVAR at three quarters of a
+    /// tick, so that on a steady path the timeout is the rounded round-trip time and three ticks (two
+    /// if that is a single tick).
     Ticks {
         /// The tick.
         tick: Duration,
@@ -43,10 +45,7 @@ impl RtoPolicy {
             Self::FourRttAtLeast(least) => (rtt * 4).max(least),
             Self::Fixed(timeout) => timeout,
             Self::Rfc6298 { granularity, least } => (rtt + granularity).max(least),
-            Self::Ticks { tick, least } => {
-                let rtt = ticks(rtt, tick);
-                (tick * rtt.saturating_add(rtt.saturating_mul(2).min(3))).max(least)
-            }
+            Self::Ticks { tick, least } => (tick * ticks::steady(ticks::ticks(rtt, tick))).max(least),
         }
     }
 
@@ -55,11 +54,6 @@ impl RtoPolicy {
     pub const fn estimate(self) -> RtoEstimate {
         RtoEstimate { policy: self, state: State::Empty }
     }
-}
-
-/// `rtt` in whole ticks, rounded, at least one.
-fn ticks(rtt: Duration, tick: Duration) -> u64 {
-    u64_from_f64(f64_from_u64(rtt.as_nanos()) / f64_from_u64(tick.as_nanos()) + 0.5).max(1)
 }
 
 /// t_RTO as it follows round-trip time samples.
@@ -77,11 +71,7 @@ enum State {
         srtt: f64,
         rttvar: f64,
     },
-    /// SRTT in eighths of a tick, RTTVAR in quarters.
-    Ticks {
-        srtt_8: u64,
-        rttvar_4: u64,
-    },
+    Ticks(Scaled),
 }
 
 impl RtoEstimate {
@@ -95,7 +85,7 @@ impl RtoEstimate {
         self.state = match self.policy {
             RtoPolicy::FourRtt | RtoPolicy::FourRttAtLeast(_) | RtoPolicy::Fixed(_) => State::Empty,
             RtoPolicy::Rfc6298 { .. } => self.seconds(sample.as_secs_f64()),
-            RtoPolicy::Ticks { tick, .. } => self.whole_ticks(ticks(sample, tick)),
+            RtoPolicy::Ticks { tick, .. } => self.whole_ticks(ticks::ticks(sample, tick)),
         };
     }
 
@@ -107,10 +97,7 @@ impl RtoEstimate {
                 let margin = Duration::from_secs_f64(4.0 * rttvar).max(granularity);
                 (Duration::from_secs_f64(srtt) + margin).max(least)
             }
-            (RtoPolicy::Ticks { tick, least }, State::Ticks { srtt_8, rttvar_4 }) => {
-                // Four times RTTVAR is its quarters, taken whole.
-                (tick * (srtt_8 / 8 + rttvar_4)).max(least)
-            }
+            (RtoPolicy::Ticks { tick, least }, State::Ticks(scaled)) => (tick * scaled.timeout()).max(least),
             _ => self.policy.timeout(rtt),
         }
     }
@@ -126,18 +113,11 @@ impl RtoEstimate {
         }
     }
 
-    /// The same gains on scaled integers, every division cut.
     fn whole_ticks(self, sample: u64) -> State {
-        match self.state {
-            State::Ticks { srtt_8, rttvar_4 } => {
-                let old = srtt_8 / 8;
-                State::Ticks {
-                    srtt_8: (srtt_8 + sample).saturating_sub(old).max(1),
-                    rttvar_4: (rttvar_4 + sample.abs_diff(old)).saturating_sub(rttvar_4 / 4).max(1),
-                }
-            }
-            _ => State::Ticks { srtt_8: sample.saturating_mul(8), rttvar_4: sample.saturating_mul(2) },
-        }
+        State::Ticks(match self.state {
+            State::Ticks(scaled) => scaled.after(sample),
+            _ => Scaled::first(sample),
+        })
     }
 }
 
@@ -146,7 +126,6 @@ mod tests {
     use super::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
-    const NS2: RtoPolicy = RtoPolicy::Ticks { tick: Duration::from_millis(100), least: Duration::ZERO };
 
     fn after(policy: RtoPolicy, samples: &[u64]) -> Duration {
         let mut estimate = policy.estimate();
@@ -183,29 +162,5 @@ mod tests {
         let settled = steady.timeout(MS(300)).as_secs_f64();
         assert!((settled - 0.31).abs() < 1e-6, "{settled}");
         assert_eq!(policy.timeout(MS(300)), MS(310));
-    }
-
-    /// A steady path of 240 ms has 0.5 s in ns-2, 2.1 round-trip times: two ticks, and the three that rounding leaves.
-    #[test]
-    fn ns2_on_a_steady_path() {
-        for (rtt, settled) in [(240, 500), (40, 300), (149, 300), (150, 500), (500, 800)] {
-            let mut estimate = NS2.estimate();
-            estimate.on_sample(MS(rtt));
-            assert_eq!(estimate.timeout(MS(rtt)), MS(300) * ticks(MS(rtt), MS(100)), "the first sample");
-            for _ in 0..40 {
-                estimate.on_sample(MS(rtt));
-            }
-            assert_eq!(estimate.timeout(MS(rtt)), MS(settled), "{rtt}");
-            assert_eq!(NS2.timeout(MS(rtt)), MS(settled), "{rtt}");
-        }
-    }
-
-    /// By hand: 2 ticks first (SRTT 16/8, RTTVAR 4/4), then 6: SRTT 20/8, RTTVAR 4 + 4 - 1 = 7/4; so 2 + 7 ticks.
-    #[test]
-    fn ns2_by_hand() {
-        assert_eq!(after(NS2, &[200]), MS(600));
-        assert_eq!(after(NS2, &[200, 600]), MS(900));
-        let floored = RtoPolicy::Ticks { tick: MS(100), least: MS(1000) };
-        assert_eq!(after(floored, &[200, 600]), MS(1000));
     }
 }

@@ -3,11 +3,12 @@
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::PacketCount;
-use crate::config::{BrokenPromise, Guarantee, SegmentSize, Settings, Spacing, Target};
+use crate::config::{BrokenPromise, ConfigError, Guarantee, SegmentSize, Settings, Target};
 use crate::decision::{BlockReason, RateReason, SendDecision, WakeReason};
+use crate::equation::EquationForm;
 use crate::guard::{AfterStop, BreakerLimits, CircuitBreaker, MinimumRate, ResumeError, StopRule, Trip};
 use crate::sender::{Feedback, LossReport, Sender};
-use crate::{ConfigError, EquationForm};
+use crate::study::Spacing;
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -30,9 +31,8 @@ fn sender_with(guarantee: f64, change: impl FnOnce(&mut Settings)) -> Sender {
     let target = Target { rate: Rate::from_bytes_per_sec(guarantee), broken: BrokenPromise::Ignore };
     let mut settings = Settings {
         segment: SegmentSize::Fixed(1000),
-        spacing: Spacing::Nominal,
         guarantee: if guarantee > 0.0 { Guarantee::FromFirstRtt(target) } else { Guarantee::None },
-        ..Settings::default()
+        ..Settings::of_study(|c| c.spacing = Spacing::Nominal)
     };
     change(&mut settings);
     let Ok(config) = settings.validate() else { panic!("sound settings") };

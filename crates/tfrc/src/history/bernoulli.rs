@@ -6,7 +6,8 @@ use std::vec::Vec;
 use tfrc_units::{Duration, Ecn, Instant, f64_from_u64};
 
 use super::{LossHistory, Seen};
-use crate::config::{PacketSize, Settings, SizeCorrection, TfrcSp};
+use crate::config::{PacketSize, Settings, TfrcSp};
+use crate::study::{SizeCorrection, Stamp};
 
 const RTT: Duration = Duration::from_millis(100);
 const LARGE: u32 = 1500;
@@ -40,8 +41,7 @@ fn mean_interval(packet_size: PacketSize, size: u32, large: f64, p: f64, packets
             non_data_before: 0,
             window_counter: 0,
             size,
-            sent_at: None,
-            round: 0,
+            stamp: Stamp::NONE,
             rtt: RTT,
         };
         history.on_packet(now, &seen, |_| 100.0);

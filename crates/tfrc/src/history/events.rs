@@ -2,12 +2,12 @@
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
-use crate::config::{LossEventTiming, MAX_INTERVALS, OpenInterval, PacketSize, Settings, SizeCorrection};
+use crate::config::{PacketSize, Settings};
 use crate::history::intervals::{ClosedInterval, Intervals};
 use crate::history::length::{LengthRule, Measured};
 use crate::history::losses::{Cause, Congestion, Mark};
 use crate::history::units::Units;
-use crate::ns2::short_intervals::OpenCount;
+use crate::study::{LossEventTiming, MAX_INTERVALS, Moment, OpenRecord, SizeCorrection};
 
 /// The loss event that began the current interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,11 +15,9 @@ pub(crate) struct LossEvent {
     /// S_A, the packet that started it.
     pub(crate) first: u64,
     /// When that packet arrived or would have, or when it was sent, as the timing says.
-    at: Instant,
+    at: Moment,
     /// The window counter just before it.
     counter_before: u64,
-    /// The sender's round counter when it was found.
-    round: u64,
     /// S_C when it was found.
     found_at: u64,
     /// The last lost or marked packet in it.
@@ -30,8 +28,8 @@ pub(crate) struct LossEvent {
     pub(crate) non_data_below: u64,
     /// Units before it, where those are counted.
     pub(crate) position: f64,
-    /// The same losses as ns-2's TFRC-SP counts them.
-    pub(crate) ns2: OpenCount,
+    /// Record of the interval that it began, for rules of a study.
+    pub(crate) record: OpenRecord,
 }
 
 /// All loss events so far.
@@ -89,7 +87,7 @@ impl Events {
             intervals: Intervals::new(settings),
             current: None,
             count: 0,
-            timing: settings.loss_event_timing,
+            timing: settings.algorithm.choices().loss_event_timing,
             length: LengthRule::new(&settings.packet_size),
             insensitive,
             units: Units::new(&settings.packet_size),
@@ -109,15 +107,15 @@ impl Events {
             (Cause::Missing { before, after }, _) => {
                 self.add_missing_by_time(run, before, after, first_interval);
             }
-            (Cause::Marked { at, counter_before, round }, _) => {
-                self.add_whole(run, Loss { seq: run.first, at, counter_before, round }, first_interval);
+            (Cause::Marked { at, counter_before }, _) => {
+                self.add_whole(run, Loss { seq: run.first, at, counter_before }, first_interval);
             }
         }
     }
 
     /// How long ago the current loss event began, in round-trip times; infinite if there is none or R is zero.
     pub(crate) fn open_round_trips(&self, now: Mark, rtt: Duration) -> f64 {
-        self.current.map_or(f64::INFINITY, |e| self.round_trips(&e, now.at, now.counter, rtt))
+        self.current.map_or(f64::INFINITY, |e| self.round_trips(&e, now.at.at, now.counter, rtt))
     }
 
     /// The length of the open interval, `None` if it must not count.
@@ -125,21 +123,21 @@ impl Events {
         self.length.open_counts(open.round_trips).then(|| self.length.length(open))
     }
 
-    /// Whether short intervals are those of ns-2.
-    pub(crate) fn counts_as_ns2(&self) -> bool {
-        self.length.is_ns2()
+    /// Returns true if intervals are short or long as the latest report found them.
+    pub(crate) fn counts_by_reports(&self) -> bool {
+        self.length == LengthRule::ByReports
     }
 
     /// Returns true if discounts carried over go by the open interval at the latest report.
-    pub(crate) fn discounts_as_ns2(&self) -> bool {
-        self.intervals.open_policy() == OpenInterval::WhenLongerLessFirst || self.counts_as_ns2()
+    pub(crate) fn discounts_by_reports(&self) -> bool {
+        self.intervals.open_policy().discounts_by_reports() || self.counts_by_reports()
     }
 
     fn round_trips(&self, since: &LossEvent, at: Instant, counter: u64, rtt: Duration) -> f64 {
         if self.timing == LossEventTiming::WindowCounter {
             return f64_from_u64(counter.saturating_sub(since.counter_before)) / QUARTERS;
         }
-        let lasted = f64_from_u64(at.saturating_since(since.at).as_nanos());
+        let lasted = f64_from_u64(at.saturating_since(since.at.at).as_nanos());
         if rtt.is_zero() { f64::INFINITY } else { lasted / f64_from_u64(rtt.as_nanos()) }
     }
 
@@ -157,8 +155,8 @@ impl Events {
                 };
                 f64_from_u64(loss.counter_before.saturating_sub(event.counter_before)) > QUARTERS * scale
             }
-            LossEventTiming::SenderTimeAndRound if loss.round <= event.round => false,
-            _ => event.at + self.period(run) < loss.at,
+            timing if timing.is_in_round_of(loss.at, event.at) => false,
+            _ => event.at.at + self.period(run) < loss.at.at,
         }
     }
 
@@ -179,7 +177,7 @@ impl Events {
         } else if let Some(event) = &mut self.current {
             event.last = run.last;
             event.lost += lost;
-            event.ns2.add(lost);
+            event.record.add(lost);
         }
     }
 
@@ -192,12 +190,12 @@ impl Events {
             let packets = stride.min(run.last - seq + 1);
             let loss = match run.cause {
                 Cause::Missing { before, after } => {
-                    let span = after.at.saturating_since(before.at);
+                    let span = after.at.at.saturating_since(before.at.at);
                     let steps = after.seq - before.seq;
-                    let at = before.at + Duration::from_nanos(interpolate(span, seq - before.seq, steps));
-                    Loss { at, round: after.round, ..Loss::at(seq, before) }
+                    let at = before.at.at + Duration::from_nanos(interpolate(span, seq - before.seq, steps));
+                    Loss { at: after.at.moved_to(at), ..Loss::at(seq, before) }
                 }
-                Cause::Marked { at, counter_before, round } => Loss { seq, at, counter_before, round },
+                Cause::Marked { at, counter_before } => Loss { seq, at, counter_before },
             };
             let size = run.size * f64_from_u64(packets);
             let position = self.units.as_mut().and_then(|units| units.lose(seq, size, run.units));
@@ -211,7 +209,7 @@ impl Events {
                     if let Some(event) = &mut self.current {
                         event.last = last;
                         event.lost += packets;
-                        event.ns2.add(packets);
+                        event.record.add(packets);
                     }
                 }
             }
@@ -228,7 +226,7 @@ impl Events {
         after: Mark,
         first_interval: FirstInterval,
     ) {
-        let span = after.at.saturating_since(before.at);
+        let span = after.at.at.saturating_since(before.at.at);
         let steps = after.seq - before.seq;
         // Packets k (counted from S_before) whose nominal time is at most `limit` after T_before: k ≤ limit·steps/span.
         let within = |limit: Duration| -> u64 {
@@ -240,11 +238,10 @@ impl Events {
             k.map_or(u64::MAX, |k| u64::try_from(k).unwrap_or(u64::MAX))
         };
         let (first_k, last_k) = (run.first - before.seq, run.last - before.seq);
-        let once_per_round = self.timing == LossEventTiming::SenderTimeAndRound;
         let start_k = match self.current {
             None => first_k,
-            Some(event) if once_per_round && after.round <= event.round => u64::MAX,
-            Some(event) => match (event.at + self.period(run)).checked_since(before.at) {
+            Some(event) if self.timing.is_in_round_of(after.at, event.at) => u64::MAX,
+            Some(event) => match (event.at.at + self.period(run)).checked_since(before.at.at) {
                 None => first_k,
                 Some(limit) => within(limit).saturating_add(1).max(first_k),
             },
@@ -255,13 +252,16 @@ impl Events {
             let last = before.seq + (start_k - 1).min(last_k);
             event.last = last;
             event.lost += last - run.first + 1;
-            event.ns2.add(last - run.first + 1);
+            event.record.add(last - run.first + 1);
         }
         if start_k > last_k {
             return;
         }
-        // The whole hole is found by one packet, in one round of the sender.
-        let step = if once_per_round { u64::MAX } else { within(self.period(run)).saturating_add(1) };
+        let step = if self.timing.is_hole_one_event() {
+            u64::MAX
+        } else {
+            within(self.period(run)).saturating_add(1)
+        };
         let events = (last_k - start_k) / step + 1;
         // All but the outermost of the intervals inside the hole are alike: past what the history holds they are only counted.
         let few = u64::try_from(2 * MAX_INTERVALS).unwrap_or(u64::MAX);
@@ -270,12 +270,14 @@ impl Events {
         for j in 0..skip_from {
             let j = if j + 1 == skip_from { events - 1 } else { j };
             let k = start_k + j * step;
-            let nominal = |k| before.at + Duration::from_nanos(interpolate(span, k, steps));
+            let nominal =
+                |k| after.at.moved_to(before.at.at + Duration::from_nanos(interpolate(span, k, steps)));
             let last = before.seq + k.saturating_add(step - 1).min(last_k);
-            let loss = Loss { at: nominal(k), round: after.round, ..Loss::at(before.seq + k, before) };
+            let loss = Loss { at: nominal(k), ..Loss::at(before.seq + k, before) };
             let event = LossEvent { last, lost: last - loss.seq + 1, ..loss.event(run) };
             if skipped > 0 && j + 1 == events {
-                // Pretend the last of the skipped ones was the current event, so that the interval closed now has its length.
+                // The last of the skipped events takes the place of the current one: the interval
+                // that is closed now has its length.
                 if let Some(current) = &mut self.current {
                     current.first = event.first - step;
                     current.last = event.first - 1;
@@ -308,10 +310,10 @@ impl Events {
                     None => f64_from_u64(sequence.saturating_sub(non_data).max(1)),
                     Some(_) => (event.position - current.position).max(1.0),
                 };
-                let round_trips = self.round_trips(&current, event.at, event.counter_before, run.rtt);
+                let round_trips = self.round_trips(&current, event.at.at, event.counter_before, run.rtt);
                 let measured = Measured { packets, lost: current.lost, round_trips, size: run.size };
-                let measured = if self.length.is_ns2() {
-                    current.ns2.closed(measured, (run.last + 1).saturating_sub(event.first))
+                let measured = if self.counts_by_reports() {
+                    current.record.closed(measured, (run.last + 1).saturating_sub(event.first))
                 } else {
                     measured
                 };
@@ -327,8 +329,8 @@ impl Events {
                 };
                 // No packet has arrived between two events that were found together, and a short interval of TFRC-SP never was in
                 // the mean: DF is still at 1 (§5.5).
-                let grown_to = if self.discounts_as_ns2() {
-                    current.ns2.grown_to()
+                let grown_to = if self.discounts_by_reports() {
+                    current.record.grown_to()
                 } else if event.found_at == current.found_at || !self.length.open_counts(round_trips) {
                     0.0
                 } else {
@@ -346,15 +348,14 @@ impl Events {
 #[derive(Debug, Clone, Copy)]
 struct Loss {
     seq: u64,
-    at: Instant,
+    at: Moment,
     counter_before: u64,
-    round: u64,
 }
 
 impl Loss {
     /// A missing packet with what is known of the one before the hole.
     const fn at(seq: u64, before: Mark) -> Self {
-        Self { seq, at: before.at, counter_before: before.counter, round: before.round }
+        Self { seq, at: before.at, counter_before: before.counter }
     }
 
     /// The event that it starts, alone in it.
@@ -363,13 +364,12 @@ impl Loss {
             first: self.seq,
             at: self.at,
             counter_before: self.counter_before,
-            round: self.round,
             found_at: run.found_at,
             last: self.seq,
             lost: 1,
             non_data_below: run.non_data_below,
             position: 0.0,
-            ns2: OpenCount::NEW,
+            record: OpenRecord::NEW,
         }
     }
 }

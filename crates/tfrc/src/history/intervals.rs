@@ -2,10 +2,11 @@
 
 use tfrc_units::Probability;
 
-use crate::config::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval, Settings};
+use crate::config::Settings;
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
 use crate::history::window;
 use crate::ring::{Queue, Ring};
+use crate::study::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval};
 
 /// A loss interval that a later loss event has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +40,8 @@ pub(crate) struct Intervals<List = Ring<ClosedInterval, MAX_INTERVALS>> {
 
 impl<List: Queue<ClosedInterval>> Intervals<List> {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let keep = match settings.estimator {
+        let choices = settings.algorithm.choices();
+        let keep = match choices.estimator {
             Estimator::AverageLossInterval { intervals, .. } => usize::from(intervals),
             // What the wire wants: nine with the open one (RFC 4342 §8.6.1).
             Estimator::EwmaLossInterval { .. } => 8,
@@ -50,8 +52,8 @@ impl<List: Queue<ClosedInterval>> Intervals<List> {
             keep,
             mean: None,
             ewma: None,
-            estimator: settings.estimator,
-            discounting: settings.discounting,
+            estimator: choices.estimator,
+            discounting: choices.discounting,
         }
     }
 
@@ -97,11 +99,9 @@ impl<List: Queue<ClosedInterval>> Intervals<List> {
             }
             Estimator::EwmaLossInterval { weight, open: policy } => {
                 self.ewma.map(|mean| match (policy, open) {
-                    (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
-                        mean.max(weight * mean + (1.0 - weight) * open)
-                    }
-                    (OpenInterval::Always, Some(open)) => weight * mean + (1.0 - weight) * open,
                     (OpenInterval::Never, _) | (_, None) => mean,
+                    (OpenInterval::Always, Some(open)) => weight * mean + (1.0 - weight) * open,
+                    (_, Some(open)) => mean.max(weight * mean + (1.0 - weight) * open),
                 })
             }
             Estimator::DynamicHistoryWindow { events, .. } => self.closed.oldest().and_then(|oldest| {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn after(lengths: &[f64], discounting: HistoryDiscounting) -> Intervals {
-        let mut intervals: Intervals = Intervals::new(&Settings { discounting, ..Settings::default() });
+        let mut intervals: Intervals = Intervals::new(&Settings::of_study(|c| c.discounting = discounting));
         for length in lengths {
             intervals.close(closed(*length), *length);
         }
@@ -207,14 +207,14 @@ mod tests {
     }
 
     fn estimated(estimator: Estimator, lengths: &[f64], open: Option<f64>, window: f64) -> f64 {
-        let mut intervals: Intervals = Intervals::new(&Settings { estimator, ..Settings::default() });
+        let mut intervals: Intervals = Intervals::new(&Settings::of_study(|c| c.estimator = estimator));
         for length in lengths {
             intervals.close(closed(*length), *length);
         }
         1.0 / intervals.loss_event_rate(open, window).get()
     }
 
-    /// A ← hA + (1 − h)I at each interval, A of the first; the open one when it makes the mean longer (ns-2).
+    /// A ← hA + (1 − h)I at each interval, A of the first; the open one when it makes the mean longer.
     #[test]
     fn exponentially_weighted_intervals() {
         let ewma = |open| Estimator::EwmaLossInterval { weight: 0.75, open };
@@ -229,7 +229,8 @@ mod tests {
     /// With four events: the open interval and three before it; before the first interval lies more of the same.
     #[test]
     fn a_window_of_events() {
-        let window = Estimator::DynamicHistoryWindow { events: 4, window: crate::HistoryWindow::ByEvents };
+        let window =
+            Estimator::DynamicHistoryWindow { events: 4, window: crate::study::HistoryWindow::ByEvents };
         assert_eq!(estimated(window, &[500.0, 10.0, 20.0, 30.0], Some(40.0), 0.0), 25.0);
         assert_eq!(estimated(window, &[50.0], Some(10.0), 0.0), 40.0);
         assert_eq!(estimated(window, &[500.0, 10.0, 20.0, 30.0], Some(40.0), 1000.0), 1000.0 / 5.0);

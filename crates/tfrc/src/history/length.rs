@@ -2,8 +2,8 @@
 
 use tfrc_units::f64_from_u64;
 
-use crate::config::{PacketSize, ShortIntervals, SizeCorrection};
-use crate::ns2::short_intervals;
+use crate::config::PacketSize;
+use crate::study::{ShortIntervals, SizeCorrection};
 
 /// A loss interval as it was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +25,8 @@ pub(crate) enum LengthRule {
     Packets,
     /// RFC 4828.
     Short(ShortIntervals),
+    /// A study's, which goes by reports.
+    ByReports,
     /// Unbiasing to packets of this size.
     Unbiased(f64),
 }
@@ -32,6 +34,7 @@ pub(crate) enum LengthRule {
 impl LengthRule {
     pub(crate) fn new(packet_size: &PacketSize) -> Self {
         match *packet_size {
+            PacketSize::TfrcSp(sp) if sp.short_intervals.goes_by_reports() => Self::ByReports,
             PacketSize::TfrcSp(sp) => Self::Short(sp.short_intervals),
             PacketSize::Reference { segment, correction: SizeCorrection::Unbiasing } => {
                 Self::Unbiased(f64::from(segment))
@@ -40,15 +43,16 @@ impl LengthRule {
         }
     }
 
-    /// The length that counts, at least 1 but in ns-2.
+    /// The length that counts, at least 1 but by a study's rule.
     pub(crate) fn length(self, interval: &Measured) -> f64 {
         let n = interval.packets;
         let k = f64_from_u64(interval.lost);
         let length = match self {
             Self::Packets => n,
-            Self::Short(ShortIntervals::Ns2) if interval.round_trips < short_intervals::SHORT => {
-                return libm::floor(n / k.max(1.0));
-            }
+            Self::ByReports => match ShortIntervals::length_by_reports(interval) {
+                Some(length) => return length,
+                None => n,
+            },
             Self::Short(rule) => n / (k * counted_part(rule, interval.round_trips)).max(1.0),
             // 1/p_e = 1/p + L with L packets of size s in a round-trip time; 1/p + L·s/S is wanted instead.
             Self::Unbiased(reference) => {
@@ -59,17 +63,12 @@ impl LengthRule {
         length.max(1.0)
     }
 
-    /// Whether intervals are told apart and their losses counted as in ns-2's TFRC-SP.
-    pub(crate) fn is_ns2(self) -> bool {
-        self == Self::Short(ShortIntervals::Ns2)
-    }
-
     /// Whether the open interval may be taken into the mean: in TFRC-SP only when it is no longer short (RFC 4828 §3, §4.6).
     pub(crate) fn open_counts(self, round_trips: f64) -> bool {
         match self {
             Self::Short(ShortIntervals::TwoRoundTrips) => round_trips > 2.0,
             Self::Short(ShortIntervals::Graded) => round_trips > 3.0,
-            Self::Short(ShortIntervals::Ns2) | Self::Packets | Self::Unbiased(_) => true,
+            Self::Short(_) | Self::ByReports | Self::Packets | Self::Unbiased(_) => true,
         }
     }
 }
@@ -81,7 +80,7 @@ fn counted_part(rule: ShortIntervals, round_trips: f64) -> f64 {
         ShortIntervals::Graded if round_trips <= 1.0 => 1.0,
         ShortIntervals::Graded if round_trips <= 2.0 => 2.0 / 3.0,
         ShortIntervals::Graded if round_trips <= 3.0 => 1.0 / 3.0,
-        ShortIntervals::TwoRoundTrips | ShortIntervals::Graded | ShortIntervals::Ns2 => 0.0,
+        _ => 0.0,
     }
 }
 

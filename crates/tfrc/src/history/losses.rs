@@ -1,8 +1,9 @@
 //! Lost and marked packets: the holes in the sequence space (RFC 5348 §5.1), repaired when a packet comes late.
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::Duration;
 
 use crate::ring::Ring;
+use crate::study::Moment;
 
 /// How many separate runs of lost or marked packets stay open to repair by a late packet.
 const REPAIRABLE: usize = 32;
@@ -11,12 +12,10 @@ const REPAIRABLE: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) seq: u64,
-    /// The time that loss events go by: of arrival, or of sending.
-    pub(crate) at: Instant,
+    /// The time that loss events go by.
+    pub(crate) at: Moment,
     /// The window counter, counted on without wrapping.
     pub(crate) counter: u64,
-    /// The sender's round counter.
-    pub(crate) round: u64,
 }
 
 /// What happened to the packets of a [`Congestion`].
@@ -25,7 +24,7 @@ pub(crate) enum Cause {
     /// They are missing between two that arrived: S_before and S_after of RFC 5348 §5.2.
     Missing { before: Mark, after: Mark },
     /// A router marked one packet; `counter_before` is the window counter of the packet before it.
-    Marked { at: Instant, counter_before: u64, round: u64 },
+    Marked { at: Moment, counter_before: u64 },
 }
 
 /// A run of consecutive packets that are missing, or one that is marked.

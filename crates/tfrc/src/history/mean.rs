@@ -1,6 +1,6 @@
 //! From loss intervals to the loss event rate: the weighted mean of RFC 5348 §5.4 and §5.5.
 
-use crate::config::{Estimator, OpenInterval, Weights};
+use crate::study::{Estimator, OpenInterval, Weights};
 
 /// w_i, the weight of the i-th newest of `n` intervals (RFC 5348 §5.4).
 pub(crate) fn weight(weights: Weights, i: u8, n: u8) -> f64 {
@@ -32,8 +32,7 @@ pub(crate) fn mean_of_closed(closed: impl Iterator<Item = Weighed>, weights: Wei
 }
 
 /// The mean with the open interval I_0 in it: the `count` closed ones move down by one weight, the oldest drops out, and the general
-/// discount factor `df` applies to them (RFC 5348 §5.5, I_tot0/W_tot0). ns-2 leaves the oldest in as long as there are fewer
-/// than `n` (ns2-facts.md §2: the open one and seven closed).
+/// discount factor `df` applies to them (RFC 5348 §5.5, I_tot0/W_tot0). A study may leave the oldest in.
 fn mean_with_open(
     open: f64,
     closed: impl Iterator<Item = Weighed>,
@@ -52,11 +51,8 @@ fn mean_with_open(
         total_weight += w;
         i += 1;
     };
-    let beside = match policy {
-        OpenInterval::WhenLongerLessFirst => count,
-        // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest closed one (§5.4).
-        OpenInterval::WhenLonger | OpenInterval::Always | OpenInterval::Never => count.saturating_sub(1),
-    };
+    // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest closed one (§5.4).
+    let beside = if policy.takes_no_place() { count } else { count.saturating_sub(1) };
     closed.take(beside.min(usize::from(n.saturating_sub(1)))).for_each(add);
     total / total_weight
 }
@@ -75,11 +71,9 @@ pub(crate) fn mean_interval(
         return None;
     };
     Some(match (use_open, open) {
-        (OpenInterval::WhenLonger | OpenInterval::WhenLongerLessFirst, Some(open)) => {
-            without.max(mean_with_open(open, closed, count, df, weights, n, use_open))
-        }
-        (OpenInterval::Always, Some(open)) => mean_with_open(open, closed, count, df, weights, n, use_open),
         (OpenInterval::Never, _) | (_, None) => without,
+        (OpenInterval::Always, Some(open)) => mean_with_open(open, closed, count, df, weights, n, use_open),
+        (_, Some(open)) => without.max(mean_with_open(open, closed, count, df, weights, n, use_open)),
     })
 }
 
@@ -102,9 +96,9 @@ mod tests {
         open: OpenInterval::WhenLonger,
     };
 
-    /// One closed interval of 100 beside an open one of 400: only ns-2's mean has both.
+    /// One closed interval of 100 beside an open one of 400: only a study's mean has both.
     #[test]
-    fn ns2_keeps_the_oldest_of_a_short_history() {
+    fn the_oldest_of_a_short_history_may_be_kept() {
         let less_first = Estimator::AverageLossInterval {
             intervals: 8,
             weights: Weights::Decreasing,

@@ -18,9 +18,10 @@ mod window;
 pub use reported::{ReportedInterval, loss_event_rate, loss_event_rate_of};
 use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 
-use crate::config::{LossEventTiming, OpenInterval, Settings};
+use crate::config::Settings;
+use crate::study::{Moment, SenderClock, Stamp};
 use events::{Events, FirstInterval, LossEvent};
-use length::Measured;
+pub(crate) use length::Measured;
 use losses::{Cause, Congestion, Fill, Losses, Mark};
 
 /// A loss interval as RFC 4342 §8.6 reports it.
@@ -49,10 +50,8 @@ pub(crate) struct Seen {
     pub(crate) window_counter: u8,
     /// Bytes of data.
     pub(crate) size: u32,
-    /// When it was sent by the sender's clock, if the packet says so.
-    pub(crate) sent_at: Option<Instant>,
-    /// The sender's round counter.
-    pub(crate) round: u64,
+    /// The sender's facts, for studies.
+    pub(crate) stamp: Stamp,
     /// R as the sender last reported it.
     pub(crate) rtt: Duration,
 }
@@ -79,9 +78,8 @@ pub(crate) struct LossHistory {
     late: Option<Mark>,
     /// When the packet with the highest sequence number came.
     highest_arrived: Instant,
-    timing: LossEventTiming,
-    /// The sender's time of the packet before, and when that came.
-    sender_clock: Option<(Instant, Instant)>,
+    /// The time of packets as loss events go by it.
+    clock: SenderClock,
     non_data: u64,
     /// Data packets that came with a mark.
     marked: u64,
@@ -103,20 +101,20 @@ pub(crate) struct LossHistory {
 
 impl LossHistory {
     pub(crate) fn new(settings: &Settings) -> Self {
+        let choices = settings.algorithm.choices();
         Self {
             origin: None,
             highest: None,
             late: None,
             highest_arrived: Instant::ZERO,
-            timing: settings.loss_event_timing,
-            sender_clock: None,
+            clock: SenderClock::new(choices.loss_event_timing),
             non_data: 0,
             marked: 0,
             size: 0.0,
             units: 0.0,
             rtt: Duration::ZERO,
             window: 0.0,
-            losses: Losses::new(settings.lost_after),
+            losses: Losses::new(choices.lost_after),
             settled: Events::new(settings),
             events: Events::new(settings),
             first_length: None,
@@ -126,7 +124,7 @@ impl LossHistory {
     /// Says which packet will be the first, so that its loss is noticed too.
     pub(crate) fn expect(&mut self, now: Instant, first: u64) {
         if self.highest.is_none() {
-            let mark = Mark { seq: first.saturating_sub(1), at: now, counter: 0, round: 0 };
+            let mark = Mark { seq: first.saturating_sub(1), at: Moment::arrival(now), counter: 0 };
             self.origin = Some(first);
             self.highest = Some(mark);
             self.highest_arrived = now;
@@ -164,28 +162,28 @@ impl LossHistory {
 
     /// p (RFC 5348 §5.4, §5.5); zero before the first loss event (§5).
     pub(crate) fn loss_event_rate(&self) -> Probability {
-        if self.events.counts_as_ns2()
+        if self.events.counts_by_reports()
             && let (Some(event), Some(highest)) = (self.events.current, self.highest)
         {
             let packets = self.open_packets(&event, self.open_end(highest));
             let open = Measured { packets, lost: event.lost, round_trips: 0.0, size: self.size };
-            let length = self.events.open_length(&event.ns2.open(open));
+            let length = self.events.open_length(&event.record.open(open));
             return self.events.intervals.discounted_rate(length, packets, self.window);
         }
         self.events.intervals.loss_event_rate(self.open_length(), self.window)
     }
 
-    /// A report is about to be made: ns-2 looks then whether the open interval is still short.
+    /// A report is about to be made: rules of a study may go by the open interval at that time.
     pub(crate) fn on_report(&mut self, now: Instant) {
         let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return };
-        if !self.events.discounts_as_ns2() || self.rtt.is_zero() {
+        if !self.events.discounts_by_reports() || self.rtt.is_zero() {
             return;
         }
         let packets = self.open_packets(&event, self.open_end(highest));
         let round_trips = self.events.open_round_trips(highest, self.rtt);
         let held = now.saturating_since(self.highest_arrived).as_secs_f64() / self.rtt.as_secs_f64();
         if let Some(event) = &mut self.events.current {
-            event.ns2.on_report(packets, round_trips, held);
+            event.record.on_report(packets, round_trips, held);
         }
     }
 
@@ -205,7 +203,8 @@ impl LossHistory {
         if self.append(now, seen) { Change::None } else { self.take(now, seen, first_interval) }
     }
 
-    /// Nearly every packet is the next one, unmarked, while nothing is missing: then there is little to do. Says whether it is so.
+    /// Fast path for the next expected packet without a mark while no packet is missing. Returns
+    /// true if it applied.
     #[inline]
     pub(crate) fn append(&mut self, now: Instant, seen: &Seen) -> bool {
         let Some(highest) = self.highest else { return false };
@@ -214,9 +213,9 @@ impl LossHistory {
             && seen.ecn != Ecn::Ce
             && !self.losses.is_any_pending()
             && self.events.units.is_none()
-            && !self.goes_by_sender();
+            && !self.clock.is_in_use();
         if ordinary {
-            self.rise(now, now, seen);
+            self.rise(now, Moment::arrival(now), seen);
             self.rtt = seen.rtt;
             self.add_size(seen, false);
         }
@@ -224,11 +223,11 @@ impl LossHistory {
     }
 
     /// The packet is the highest from now on; `at` is its time for loss events.
-    fn rise(&mut self, now: Instant, at: Instant, seen: &Seen) -> Mark {
+    fn rise(&mut self, now: Instant, at: Moment, seen: &Seen) -> Mark {
         let counter = self
             .highest
             .map_or(u64::from(seen.window_counter & 15), |h| advance(h.counter, seen.window_counter));
-        let mark = Mark { seq: seen.seq, at, counter, round: seen.round };
+        let mark = Mark { seq: seen.seq, at, counter };
         self.highest = Some(mark);
         self.late = None;
         self.highest_arrived = now;
@@ -247,7 +246,7 @@ impl LossHistory {
         let origin = *self.origin.get_or_insert(seen.seq);
         let marked = seen.ecn == Ecn::Ce && seen.is_data;
         let last_arrival = self.last_arrival();
-        let at = self.event_time(now, seen);
+        let at = self.clock.moment(now, &seen.stamp);
         let events_before = self.events.count;
         let mut replay = false;
         let mark = match self.highest {
@@ -263,7 +262,7 @@ impl LossHistory {
                     }
                 };
                 let counter = advance(before.counter, seen.window_counter);
-                let mark = Mark { seq: seen.seq, at, counter, round: seen.round };
+                let mark = Mark { seq: seen.seq, at, counter };
                 self.late = Some(mark);
                 mark
             }
@@ -286,7 +285,7 @@ impl LossHistory {
         if marked {
             self.marked += 1;
             let counter_before = last_arrival.map_or(mark.counter, |m| m.counter);
-            let cause = Cause::Marked { at, counter_before, round: seen.round };
+            let cause = Cause::Marked { at, counter_before };
             let declared_before = self.losses.declared().count();
             let run = Congestion {
                 found_at: highest,
@@ -370,10 +369,7 @@ impl LossHistory {
 
     /// S_C + 1, or S_C where the first packet does not count.
     fn open_end(&self, highest: Mark) -> u64 {
-        match self.events.intervals.open_policy() {
-            OpenInterval::WhenLongerLessFirst => highest.seq,
-            OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => highest.seq + 1,
-        }
+        (highest.seq + 1).saturating_sub(self.events.intervals.open_policy().uncounted())
     }
 
     /// I_0 = S_C − S_A + 1 (RFC 5348 §5.3) with `end` = S_C + 1, packets without data left out (RFC 4342 §6.1.1).
@@ -386,22 +382,6 @@ impl LossHistory {
             }
             Some(units) => (units.total(self.units) - event.position).max(1.0),
         }
-    }
-
-    fn goes_by_sender(&self) -> bool {
-        matches!(self.timing, LossEventTiming::SenderTime | LossEventTiming::SenderTimeAndRound)
-    }
-
-    /// The time that loss events go by. A packet that does not say when it was sent is taken to have come as fast as the last that
-    /// did.
-    fn event_time(&mut self, now: Instant, seen: &Seen) -> Instant {
-        if !self.goes_by_sender() {
-            return now;
-        }
-        let since = |(sent, arrived): (Instant, Instant)| sent + now.saturating_since(arrived);
-        let sent = seen.sent_at.or_else(|| self.sender_clock.map(since)).unwrap_or(now);
-        self.sender_clock = Some((sent, now));
-        sent
     }
 
     /// A data packet's size goes into the mean and, unless it is marked, into the units received.
@@ -421,7 +401,7 @@ impl LossHistory {
     /// 5348 §5.2 is the last to arrive, not the highest.
     fn add_hole(&mut self, origin: u64, highest: Mark, last_arrival: Mark, mark: Mark, seen: &Seen) {
         // Times of sending follow the sequence, times of arrival need not.
-        let before = if self.goes_by_sender() { highest } else { last_arrival };
+        let before = if self.clock.is_in_use() { highest } else { last_arrival };
         let missing = mark.seq - highest.seq - 1;
         let non_data = u64::from(seen.non_data_before).min(missing);
         if missing > non_data {

@@ -1,11 +1,12 @@
 //! p from loss intervals that somebody else reports.
 
-use tfrc_units::Probability;
+use tfrc_units::{Probability, f64_from_u64};
 
-use crate::config::{Config, MAX_INTERVALS, OpenInterval};
+use crate::config::Config;
 use crate::history::intervals::{ClosedInterval, Intervals, open_policy};
 use crate::history::length::{LengthRule, Measured};
 use crate::ring::Inline;
+use crate::study::{MAX_INTERVALS, ShortIntervals};
 
 /// A loss interval as a report gives it, with what TFRC-SP wants to know besides its length (RFC 5622 §8.6, §8.7).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,10 +41,7 @@ pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
 
 /// How many packets of the open interval do not count.
 fn uncounted_in_open(config: &Config) -> f64 {
-    match open_policy(&config.settings().estimator) {
-        OpenInterval::WhenLongerLessFirst => 1.0,
-        OpenInterval::Always | OpenInterval::Never | OpenInterval::WhenLonger => 0.0,
-    }
+    f64_from_u64(open_policy(&config.settings().algorithm.choices().estimator).uncounted())
 }
 
 /// The same with the losses and the duration of each interval: what a CCID 4 sender computes from Loss Intervals and Dropped Packets
@@ -55,10 +53,11 @@ pub fn loss_event_rate_of(intervals: &[ReportedInterval], config: &Config) -> Pr
     let (newest, uncounted) = (0, uncounted_in_open(config));
     let oldest_first = intervals.iter().enumerate().rev().map(|(age, i)| {
         let packets = if age == newest { i.length - uncounted } else { i.length }.max(1.0);
-        // ns-2 counts the hole that ends an interval and one loss of the hole that began it. No report tells holes apart; the mean is
-        // one more than was lost.
-        let ended_by_loss = rule.is_ns2() && age > newest && i.lost > 0;
-        let lost = if ended_by_loss { i.lost.saturating_add(1) } else { i.lost };
+        let lost = if rule == LengthRule::ByReports && age > newest {
+            ShortIntervals::lost_in_ended(i.lost)
+        } else {
+            i.lost
+        };
         let measured = Measured {
             packets,
             lost,
@@ -91,7 +90,7 @@ fn from_oldest(lengths: impl ExactSizeIterator<Item = (f64, Standing)>, config: 
         if i == closed {
             open = counts.then_some(length);
         } else {
-            let found_after = f64::from(settings.lost_after) + 1.0;
+            let found_after = f64::from(settings.algorithm.choices().lost_after) + 1.0;
             let interval =
                 ClosedInterval { packets: length, length, discount: 1.0, lossy: 0, lossless: 0, lost: 0 };
             intervals.close(interval, if counts { length + found_after } else { 0.0 });
@@ -103,7 +102,8 @@ fn from_oldest(lengths: impl ExactSizeIterator<Item = (f64, Standing)>, config: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{HistoryDiscounting, PacketSize, Settings, TfrcSp};
+    use crate::config::{PacketSize, Settings, TfrcSp};
+    use crate::study::HistoryDiscounting;
 
     #[test]
     fn nothing_lost_no_rate() {
@@ -132,7 +132,7 @@ mod tests {
             *open = 400.0;
         }
         assert!((loss_event_rate(&lengths, &Config::default()).get() - 3.5 / 650.0).abs() < 1e-15);
-        let off = Settings { discounting: HistoryDiscounting::Off, ..Settings::default() }.validate();
+        let off = Settings::of_study(|c| c.discounting = HistoryDiscounting::Off).validate();
         assert!(off.is_ok_and(|c| (loss_event_rate(&lengths, &c).get() - 6.0 / 900.0).abs() < 1e-15));
     }
 
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn short_intervals_of_tfrc_sp() {
         let rate = |intervals: &[ReportedInterval], packet_size, discounting| {
-            let settings = Settings { packet_size, discounting, ..Settings::default() };
+            let settings = Settings { packet_size, ..Settings::of_study(|c| c.discounting = discounting) };
             settings.validate().map_or(0.0, |config| 1.0 / loss_event_rate_of(intervals, &config).get())
         };
         let sp = PacketSize::TfrcSp(TfrcSp::default());

@@ -7,8 +7,9 @@ use tfrc_units::{Duration, Ecn, f64_from_u64};
 
 use super::tests::{SEED, at, plain};
 use super::{LossHistory, Seen};
-use crate::config::{LossEventTiming, PacketSize, Settings, ShortIntervals, TfrcSp};
+use crate::config::{PacketSize, Settings, TfrcSp};
 use crate::history::{ReportedInterval, loss_event_rate_of};
+use crate::study::{HistoryDiscounting, LossEventTiming, ShortIntervals, Stamp};
 
 fn history(change: impl FnOnce(&mut Settings)) -> LossHistory {
     let mut settings = Settings::default();
@@ -19,13 +20,14 @@ fn history(change: impl FnOnce(&mut Settings)) -> LossHistory {
 /// Loss events when packets (sent at ms, arrived at ms, sequence number, round) come in.
 fn events(timing: LossEventTiming, packets: &[(u64, u64, u64, u64)]) -> u64 {
     let mut history = history(|s| {
-        s.loss_event_timing = timing;
-        s.lost_after = 1;
+        s.algorithm.choices_mut().loss_event_timing = timing;
+        s.algorithm.choices_mut().lost_after = 1;
     });
     for (sent, arrived, seq, round) in packets {
         // The sender's clock is an hour ahead.
         let sent_at = Some(at(*sent) + Duration::from_secs(3600));
-        let seen = Seen { sent_at, round: *round, ..plain(*seq) };
+        let stamp = Stamp { sent_at, round: *round, ..Stamp::NONE };
+        let seen = Seen { stamp, ..plain(*seq) };
         history.on_packet(at(*arrived), &seen, |_| SEED);
     }
     history.loss_events()
@@ -56,7 +58,7 @@ fn the_time_of_sending_or_of_arrival() {
     assert_eq!(events(LossEventTiming::ArrivalTime, &drains), 1);
 }
 
-/// ns-2 since December 2002: later than a round-trip time is not enough, the sender must have taken in a report.
+/// Later than a round-trip time is not enough where the sender must have taken in a report.
 #[test]
 fn a_loss_event_needs_a_new_round() {
     let packets =
@@ -73,9 +75,9 @@ fn a_loss_event_needs_a_new_round() {
 /// A packet without a timestamp is taken to have come as fast as the one before it.
 #[test]
 fn a_missing_timestamp_is_made_up_for() {
-    let mut history = history(|s| s.loss_event_timing = LossEventTiming::SenderTime);
-    let sent_at = Some(at(1_000_000));
-    history.on_packet(at(0), &Seen { sent_at, ..plain(0) }, |_| SEED);
+    let mut history = history(|s| s.algorithm.choices_mut().loss_event_timing = LossEventTiming::SenderTime);
+    let stamp = Stamp::sent_at(at(1_000_000));
+    history.on_packet(at(0), &Seen { stamp, ..plain(0) }, |_| SEED);
     for (ms, seq) in [(20, 2), (90, 9), (110, 11), (111, 12), (112, 13), (113, 14)] {
         history.on_packet(at(ms), &plain(seq), |_| SEED);
     }
@@ -87,7 +89,7 @@ fn a_missing_timestamp_is_made_up_for() {
 #[test]
 fn losses_of_the_example_of_rfc_5622() {
     let lost = [10, 19, 20, 21, 23, 32, 43];
-    let mut history = history(|s| s.lost_after = 3);
+    let mut history = history(|s| s.algorithm.choices_mut().lost_after = 3);
     for seq in (0..45).filter(|seq| !lost.contains(seq)) {
         // Six packets in each round-trip time.
         history.on_packet(at(seq * 16), &plain(seq), |_| SEED);
@@ -150,9 +152,10 @@ proptest! {
         let packet_size = PacketSize::TfrcSp(TfrcSp { short_intervals, ..TfrcSp::default() });
         let settings = Settings {
             packet_size,
-            lost_after: 1,
-            discounting: crate::HistoryDiscounting::Off,
-            ..Settings::default()
+            ..Settings::of_study(|c| {
+                c.lost_after = 1;
+                c.discounting = HistoryDiscounting::Off;
+            })
         };
         let config = settings.validate().map_err(|e| TestCaseError::fail(std::format!("{e}")))?;
         let mut history = LossHistory::new(&settings);

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::{Change, FirstLoss, LossHistory, Seen};
-use crate::config::{HistoryDiscounting, LossEventTiming, Settings};
+use crate::config::Settings;
 use crate::history::loss_event_rate;
+use crate::study::{HistoryDiscounting, LossEventTiming, Stamp};
 
 pub(super) const RTT: Duration = Duration::from_millis(100);
 pub(super) const SEED: f64 = 50.0;
@@ -24,7 +25,7 @@ struct Packet {
 }
 
 fn settings() -> Settings {
-    Settings { discounting: HistoryDiscounting::Off, ..Settings::default() }
+    Settings::of_study(|c| c.discounting = HistoryDiscounting::Off)
 }
 
 fn history() -> LossHistory {
@@ -40,8 +41,7 @@ pub(super) fn plain(seq: u64) -> Seen {
         non_data_before: 0,
         window_counter: 0,
         size: 1000,
-        sent_at: None,
-        round: 0,
+        stamp: Stamp::NONE,
         rtt: RTT,
     }
 }
@@ -320,7 +320,7 @@ fn a_huge_outage_takes_bounded_work() {
 #[test]
 fn loss_events_by_the_window_counter() {
     let events = |counters: &[u8]| {
-        let settings = Settings { loss_event_timing: LossEventTiming::WindowCounter, ..Settings::default() };
+        let settings = Settings::of_study(|c| c.loss_event_timing = LossEventTiming::WindowCounter);
         let mut h = LossHistory::new(&settings);
         for (i, counter) in counters.iter().enumerate() {
             // Every second packet is lost.

@@ -1,7 +1,8 @@
 //! Losses and lengths in packets of the size compared with: virtual packets and random sampling (Widmer et al. 2004), drop rate
 //! (Vasallo 2000).
 
-use crate::config::{PacketSize, SizeCorrection};
+use crate::config::PacketSize;
+use crate::study::SizeCorrection;
 
 /// How packets become units.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,8 +2,8 @@
 
 use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
 
-use crate::config::ReceiveRateWindow;
 use crate::ring::Ring;
+use crate::study::ReceiveRateWindow;
 
 /// A time, and what was received by then.
 #[derive(Debug, Clone, Copy)]
@@ -111,8 +111,8 @@ impl ReceiveRate {
 
     /// X_recv over the last `rtt`, or since the last report.
     pub(crate) fn measure(&mut self, now: Instant, rtt: Duration) -> Rate {
-        let rate = match (self.window, self.reported) {
-            (ReceiveRateWindow::SinceReport, Some(report)) if now.saturating_since(report.at) >= rtt => {
+        let rate = match self.reported {
+            Some(report) if self.window.reaches_back_to(report.at, now, rtt) => {
                 Rate::of(f64_from_u64(self.bytes - report.bytes), now.saturating_since(report.at))
             }
             _ => self.current(now, rtt),

@@ -3,19 +3,18 @@
 mod counter_rtt;
 mod meter;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{
-    Config, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, HistoryWindow, PacketSize,
-    Settings,
-};
+use crate::config::{Config, PacketSize, Settings};
 use crate::count::PacketCount;
 use crate::decision::{Wake, WakeReason};
 use crate::equation::{Equation, InverseError};
 use crate::history::{Change, FirstLoss, LossHistory, LossInterval, Seen};
-use crate::ns2::empty_report;
+use crate::study::{
+    EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, HistoryWindow, Stamp,
+};
 use counter_rtt::CounterRtt;
 use meter::ReceiveRate;
 
@@ -41,10 +40,8 @@ pub struct Arrival {
     pub rtt: Option<Duration>,
     /// The low four bits of a counter of quarter round-trip times; 0 if the protocol has none (RFC 4342 §8.1).
     pub window_counter: u8,
-    /// When it was sent by the sender's clock, which need not agree with the receiver's; for loss events by the times of sending.
-    pub sent_at: Option<Instant>,
-    /// [`crate::Sender::round`] when it was sent; 0 if the protocol does not carry it.
-    pub round: u64,
+    /// The sender's facts for a study; [`Stamp::NONE`] over a real network.
+    pub stamp: Stamp,
     /// Whether it carries data.
     pub kind: PacketKind,
     /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7). Missing ones among them are
@@ -93,7 +90,7 @@ pub enum FeedbackReason {
     LossEventRemoved,
     /// The feedback timer (§6.2) or the window counter (RFC 4342 §10.3).
     Regular,
-    /// The sender asked for it ([`Receiver::report_now`]).
+    /// The sender asked for it, by the [`Stamp`] of a packet.
     Asked,
 }
 
@@ -103,7 +100,7 @@ pub enum FeedbackReason {
 /// 16 arrivals.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    choices: Choices,
+    rules: Measuring,
     history: LossHistory,
     meter: ReceiveRate,
     told_rtt: Option<Duration>,
@@ -127,7 +124,7 @@ pub struct Receiver {
 
 /// The settings that a receiver goes by: all of them take three times the room.
 #[derive(Debug, Clone, Copy)]
-struct Choices {
+struct Measuring {
     equation: Equation,
     packet_size: PacketSize,
     first_interval: FirstInterval,
@@ -138,16 +135,17 @@ struct Choices {
     rtt_before_sample: Duration,
 }
 
-impl Choices {
+impl Measuring {
     const fn of(settings: &Settings) -> Self {
+        let choices = settings.algorithm.choices();
         Self {
-            equation: settings.equation,
+            equation: choices.equation,
             packet_size: settings.packet_size,
-            first_interval: settings.first_interval,
-            estimator: settings.estimator,
-            feedback: settings.feedback,
-            empty_report: settings.empty_report,
-            first_losses: settings.first_losses,
+            first_interval: choices.first_interval,
+            estimator: choices.estimator,
+            feedback: choices.feedback,
+            empty_report: choices.empty_report,
+            first_losses: choices.first_losses,
             rtt_before_sample: settings.receiver_rtt_before_sample,
         }
     }
@@ -159,9 +157,9 @@ impl Receiver {
     pub fn new(config: &Config) -> Self {
         let settings = config.settings();
         Self {
-            choices: Choices::of(settings),
+            rules: Measuring::of(settings),
             history: LossHistory::new(settings),
-            meter: ReceiveRate::new(settings.receive_rate),
+            meter: ReceiveRate::new(settings.algorithm.choices().receive_rate),
             told_rtt: None,
             counter_rtt: CounterRtt::new(),
             timer: None,
@@ -186,7 +184,7 @@ impl Receiver {
     /// it the first packet that arrives is taken for the first sent. `first_seq` is at least 1. Too late once a packet has arrived.
     /// Without effect with [`FirstLosses::Unknown`].
     pub fn expect(&mut self, now: Instant, first_seq: u64) {
-        match self.choices.first_losses {
+        match self.rules.first_losses {
             FirstLosses::Counted => self.history.expect(now, first_seq),
             FirstLosses::Unknown => {}
         }
@@ -201,6 +199,14 @@ impl Receiver {
 
     /// Takes in a packet (RFC 5348 §6.1).
     pub fn on_packet(&mut self, now: Instant, arrival: Arrival) {
+        self.on_arrival(now, &arrival);
+        if arrival.stamp.wants_report && self.data_since_feedback {
+            self.due = self.due.or(Some(FeedbackReason::Asked));
+        }
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, arrival: &Arrival) {
         // §5.2, §6.2: R is what the sender told last, in the packet with the highest number.
         if arrival.rtt != self.told_rtt
             && let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero())
@@ -211,10 +217,10 @@ impl Receiver {
         let rtt = self.rtt();
         let counter_before = self.history.window_counter();
         // §6.1 step 1, and §5 as far as a new packet changes it.
-        let change = if self.history.append(now, &seen(&arrival, rtt)) {
+        let change = if self.history.append(now, &seen(arrival, rtt)) {
             Change::None
         } else {
-            self.take(now, &arrival, rtt)
+            self.take(now, arrival, rtt)
         };
         if change == Change::Duplicate {
             return;
@@ -247,16 +253,9 @@ impl Receiver {
     #[inline(never)]
     fn take(&mut self, now: Instant, arrival: &Arrival, rtt: Duration) -> Change {
         let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
-        let (meter, choices) = (&self.meter, &self.choices);
+        let (meter, rules) = (&self.meter, &self.rules);
         self.history
-            .take(now, &seen(arrival, rtt), |first| first_interval(choices, meter, now, rtt, first, arriving))
-    }
-
-    /// The packet that has just been taken in asks for a report at once ([`crate::AfterExpiration::ReportAtOnce`]).
-    pub fn report_now(&mut self) {
-        if self.data_since_feedback {
-            self.due = self.due.or(Some(FeedbackReason::Asked));
-        }
+            .take(now, &seen(arrival, rtt), |first| first_interval(rules, meter, now, rtt, first, arriving))
     }
 
     /// Lets time pass: the feedback timer may expire (RFC 5348 §6.2). Early, late and repeated calls do no harm.
@@ -279,20 +278,17 @@ impl Receiver {
 
     /// Returns true if the timer makes a report though no data has come since the last one.
     fn reports_without_data(&self) -> bool {
-        match (self.choices.empty_report, self.history.highest()) {
-            (EmptyReport::OnceAfterArrival, Some((_, arrived))) => {
-                empty_report::is_due(arrived, self.last_report)
-            }
-            (EmptyReport::Never | EmptyReport::OnceAfterArrival, _) => false,
-        }
+        self.history
+            .highest()
+            .is_some_and(|(_, arrived)| self.rules.empty_report.is_due(arrived, self.last_report))
     }
 
     /// Missing packets up to this one are lost at somebody else's word, however few later ones have come.
     pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
         let rtt = self.rtt();
-        let (meter, choices) = (&self.meter, &self.choices);
+        let (meter, rules) = (&self.meter, &self.rules);
         let change =
-            self.history.declare_lost(up_to, |first| first_interval(choices, meter, now, rtt, first, 0));
+            self.history.declare_lost(up_to, |first| first_interval(rules, meter, now, rtt, first, 0));
         if change == Change::NewLossEvent
             && let Some(reason) = self.reason_to_report(now, change, self.history.window_counter())
         {
@@ -334,12 +330,12 @@ impl Receiver {
         let p = self.history.loss_event_rate();
         self.previous_p = p;
         // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to ignore that.
-        let receive_rate = match self.choices.empty_report {
-            _ if self.reports == 0 => Rate::ZERO,
-            EmptyReport::OnceAfterArrival if !self.data_since_feedback => {
-                empty_report::receive_rate(self.meter.mean_size())
-            }
-            EmptyReport::Never | EmptyReport::OnceAfterArrival => self.meter.measure(now, self.timer_rtt),
+        let receive_rate = if self.reports == 0 {
+            Rate::ZERO
+        } else if self.data_since_feedback {
+            self.meter.measure(now, self.timer_rtt)
+        } else {
+            self.rules.empty_report.receive_rate(self.meter.mean_size())
         };
         self.reports += 1;
         self.last_report = now;
@@ -377,7 +373,7 @@ impl Receiver {
     /// The round-trip time in use: the sender's word, else what the window counter shows, else the configured guess.
     #[must_use]
     pub fn rtt(&self) -> Duration {
-        self.told_rtt.or_else(|| self.counter_rtt.estimate()).unwrap_or(self.choices.rtt_before_sample)
+        self.told_rtt.or_else(|| self.counter_rtt.estimate()).unwrap_or(self.rules.rtt_before_sample)
     }
 
     /// The loss intervals, newest first, the open one included (RFC 4342 §8.6). As many as the estimator keeps, and one.
@@ -399,7 +395,7 @@ impl Receiver {
             let p = self.history.loss_event_rate();
             let risen = p > self.previous_p;
             self.previous_p = p;
-            if risen || self.choices.feedback == FeedbackTrigger::Arrival {
+            if risen || self.rules.feedback.reports_every_loss_event() {
                 return Some(FeedbackReason::NewLossEvent);
             }
         }
@@ -414,34 +410,27 @@ impl Receiver {
         if self.reports == 0 && self.due.is_none() {
             return Some(FeedbackReason::First);
         }
-        match self.choices.feedback {
+        let is_due = match self.rules.feedback {
+            FeedbackTrigger::WindowCounter => counter >= self.last_counter + 4,
             // §6.3: without a round-trip time to set the timer by, every packet is reported.
-            FeedbackTrigger::Timer | FeedbackTrigger::Arrival if self.timer.is_none() => {
-                Some(FeedbackReason::First)
-            }
-            FeedbackTrigger::Timer if self.overdue => Some(FeedbackReason::Regular),
-            FeedbackTrigger::Arrival if now.saturating_since(self.last_report) > self.rtt() => {
-                Some(FeedbackReason::Regular)
-            }
-            FeedbackTrigger::WindowCounter if counter >= self.last_counter + 4 => {
-                Some(FeedbackReason::Regular)
-            }
-            FeedbackTrigger::Timer | FeedbackTrigger::Arrival | FeedbackTrigger::WindowCounter => None,
-        }
+            _ if self.timer.is_none() => return Some(FeedbackReason::First),
+            FeedbackTrigger::Timer => self.overdue,
+            other => other.is_due(now.saturating_since(self.last_report), self.rtt()),
+        };
+        is_due.then_some(FeedbackReason::Regular)
     }
 
     /// The window of packets in which the equation, giving the present receive rate, expects as many loss events as a dynamic
     /// history window must hold.
     #[inline(never)]
     fn set_window(&mut self, now: Instant) {
-        let Estimator::DynamicHistoryWindow { events, window: HistoryWindow::ByRate } =
-            self.choices.estimator
+        let Estimator::DynamicHistoryWindow { events, window: HistoryWindow::ByRate } = self.rules.estimator
         else {
             return;
         };
         let (rtt, rate) = (self.rtt(), self.meter.current(now, self.rtt()));
-        let segment = self.choices.packet_size.equation_segment(self.meter.mean_size());
-        let p = match self.choices.equation.loss_event_rate(segment, rtt, rate) {
+        let segment = self.rules.packet_size.equation_segment(self.meter.mean_size());
+        let p = match self.rules.equation.loss_event_rate(segment, rtt, rate) {
             Ok(p) => p.get(),
             Err(InverseError::RateTooHigh) => 0.0,
             Err(_) => 1.0,
@@ -456,10 +445,9 @@ impl Receiver {
     fn restart(&mut self, now: Instant) {
         self.meter.on_expiration(now);
         self.timer_rtt = self.rtt().max(self.least_period);
-        let after = match self.choices.feedback {
+        let after = match self.rules.feedback {
             FeedbackTrigger::Timer => Some(self.timer_rtt),
-            FeedbackTrigger::Arrival => Some(self.timer_rtt + self.timer_rtt / 2),
-            FeedbackTrigger::WindowCounter => None,
+            other => other.timer(self.timer_rtt),
         };
         self.timer = after.filter(|_| self.knows_rtt()).map(|after| now + after);
     }
@@ -475,8 +463,7 @@ const fn seen(arrival: &Arrival, rtt: Duration) -> Seen {
         non_data_before: arrival.non_data_before,
         window_counter: arrival.window_counter,
         size: arrival.size,
-        sent_at: arrival.sent_at,
-        round: arrival.round,
+        stamp: arrival.stamp,
         rtt,
     }
 }
@@ -484,14 +471,14 @@ const fn seen(arrival: &Arrival, rtt: Duration) -> Seen {
 /// The synthetic interval before the first loss event (RFC 5348 §6.3.1): where the equation gives the highest receive rate
 /// so far, or what else is set, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
 fn first_interval(
-    choices: &Choices,
+    rules: &Measuring,
     meter: &ReceiveRate,
     now: Instant,
     rtt: Duration,
     first: FirstLoss,
     arriving: u32,
 ) -> f64 {
-    let size = choices.packet_size.equation_segment(meter.mean_size());
+    let size = rules.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
     // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in the meter yet.
     let present = || {
@@ -499,13 +486,13 @@ fn first_interval(
         meter.on_data(now, arriving, rtt);
         meter.current(now, rtt)
     };
-    let received = match (first, choices.first_interval) {
+    let received = match (first, rules.first_interval) {
         (FirstLoss::FirstPacket, _) => Rate::ZERO,
         (FirstLoss::Later, FirstInterval::AtMaximumReceiveRate) => meter.maximum(now, rtt),
         (FirstLoss::Later, FirstInterval::AtReceiveRate) => present(),
         (FirstLoss::Later, FirstInterval::AtHalfReceiveRate) => present() / 2.0,
     };
     // RFC 4828 §3: the sender takes the headers off.
-    let target = choices.packet_size.with_headers(meter.mean_size(), received);
-    choices.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
+    let target = rules.packet_size.with_headers(meter.mean_size(), received);
+    rules.equation.loss_event_rate(size, rtt, target.max(least)).map_or(1.0, |p| 1.0 / p.get())
 }

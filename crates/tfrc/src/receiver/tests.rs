@@ -3,32 +3,31 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::config::{EmptyReport, FirstLosses, LossEventTiming, PacketSize, TfrcSp};
+use crate::config::{PacketSize, TfrcSp};
 use crate::equation::Equation;
-use crate::revision::Revision;
+use crate::study::{HistoryDiscounting, LossEventTiming};
 
 const RTT: Duration = Duration::from_millis(100);
 
-fn at(ms: u64) -> Instant {
+pub(crate) fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-fn packet(seq: u64) -> Arrival {
+pub(crate) fn packet(seq: u64) -> Arrival {
     Arrival {
         seq,
         size: 1000,
         ecn: Ecn::NotEct,
         rtt: Some(RTT),
         window_counter: 0,
-        sent_at: None,
-        round: 0,
+        stamp: Stamp::NONE,
         kind: PacketKind::Data,
         non_data_before: 0,
     }
 }
 
 /// Feeds packets (ms, seq), letting the timer run, and gives back when which report was due.
-fn reports(
+pub(crate) fn reports(
     receiver: &mut Receiver,
     packets: &[(u64, Arrival)],
     until: u64,
@@ -47,7 +46,7 @@ fn reports(
     reports
 }
 
-fn every_10_ms(from: u64, to: u64) -> Vec<(u64, Arrival)> {
+pub(crate) fn every_10_ms(from: u64, to: u64) -> Vec<(u64, Arrival)> {
     (from..to).map(|i| (10 * i, packet(i))).collect()
 }
 
@@ -195,7 +194,7 @@ fn the_first_report_says_zero_however_late() {
 /// §6.1 step 3: p_prev is the p worked out last, in a report or not.
 #[test]
 fn the_previous_p_need_not_have_been_sent() {
-    let settings = Settings { discounting: crate::HistoryDiscounting::Off, ..Settings::default() };
+    let settings = Settings::of_study(|c| c.discounting = HistoryDiscounting::Off);
     let Ok(config) = settings.validate() else { panic!("sound settings") };
 
     // The p of a report: an interval of 305 packets lets p fall below 1/300, and with the seed of 82 packets beside it in the
@@ -242,27 +241,6 @@ fn p_must_have_risen_for_an_early_report() {
     assert_eq!(receiver.loss_events(), 11);
 }
 
-/// ns-2: a report with the first packet more than a round-trip time after the last, or 1.5 of them after it; a loss event that does not raise p is
-/// reported too.
-#[test]
-fn feedback_by_arrivals() {
-    let settings = Settings { feedback: FeedbackTrigger::Arrival, ..Settings::default() };
-    let Ok(config) = settings.validate() else { panic!("sound settings") };
-    let times = |packets: &[(u64, Arrival)], until| -> Vec<u64> {
-        reports(&mut Receiver::new(&config), packets, until).iter().map(|(ms, ..)| *ms).collect()
-    };
-    assert_eq!(times(&every_10_ms(0, 30), 260), [0, 110, 220]);
-    let apart: Vec<_> = (0..6).map(|i| (70 * i, packet(i))).collect();
-    assert_eq!(times(&apart, 400), [0, 140, 280]);
-    assert_eq!(times(&[(0, packet(0)), (50, packet(1)), (500, packet(2))], 600), [0, 150, 500]);
-
-    let lost = [50u64, 150, 250, 350, 450, 550, 650, 750, 850, 1155, 1460];
-    let mut packets = every_10_ms(0, 1500);
-    packets.retain(|(_, p)| !lost.contains(&p.seq));
-    let got = reports(&mut Receiver::new(&config), &packets, 14_900);
-    assert_eq!(got.iter().filter(|r| r.1 == FeedbackReason::NewLossEvent).count(), 11);
-}
-
 /// §6: a late packet that takes a loss event back is reported at once.
 #[test]
 fn a_repaired_loss_event_is_reported() {
@@ -307,13 +285,13 @@ fn the_first_interval_inverts_the_equation() {
     assert!(p.is_ok_and(|p| seeded.is_some_and(|i| (i * p - 1.0).abs() < 1e-9)));
 }
 
-/// The first interval by the receive rate at the loss, one of its ten packets missing (ns-2), and
+/// The first interval by the receive rate at the loss, one of its ten packets missing, and
 /// by half of it (SIGCOMM 2000). With TFRC-SP the equation is inverted for 1460 bytes, and for 40
 /// bytes of headers besides the 1000 of data.
 #[test]
 fn other_first_intervals() {
     let seeded = |first_interval, packet_size| {
-        let settings = Settings { first_interval, packet_size, ..Settings::default() };
+        let settings = Settings { packet_size, ..Settings::of_study(|c| c.first_interval = first_interval) };
         let Ok(config) = settings.validate() else { panic!("sound settings") };
         let mut receiver = Receiver::new(&config);
         let mut packets = every_10_ms(0, 100);
@@ -340,10 +318,9 @@ fn other_first_intervals() {
 /// of four events is 323 packets. Every 50th packet lost puts six or seven events into it.
 #[test]
 fn a_history_window_by_the_receive_rate() {
-    let settings = Settings {
-        estimator: Estimator::DynamicHistoryWindow { events: 4, window: HistoryWindow::ByRate },
-        ..Settings::default()
-    };
+    let settings = Settings::of_study(|c| {
+        c.estimator = Estimator::DynamicHistoryWindow { events: 4, window: HistoryWindow::ByRate };
+    });
     let Ok(config) = settings.validate() else { panic!("sound settings") };
     let mut receiver = Receiver::new(&config);
     let mut packets = every_10_ms(0, 1000);
@@ -369,25 +346,28 @@ fn the_first_interval_goes_by_the_highest_rate() {
 }
 
 /// RFC 4828 §3, RFC 5348 §6.3.1: 200 bytes each 10 ms, a loss, and the sender may go on at that
-/// rate, headers or not. ns-2 leaves out the headers.
+/// rate, headers or not.
 #[test]
 fn the_first_interval_allows_for_headers() {
-    for (revision, share) in [(Revision::Rfc5348, 1.0), (Revision::Ns2, 200.0 / 232.0)] {
-        let sp = TfrcSp::for_revision(revision);
-        let settings = Settings { packet_size: PacketSize::TfrcSp(sp), ..Settings::default() };
-        let Ok(config) = settings.validate() else { panic!("sound settings") };
-        let mut receiver = Receiver::new(&config);
-        let mut packets = every_10_ms(0, 100);
-        packets.retain(|(_, p)| p.seq != 90);
-        for (_, packet) in &mut packets {
-            packet.size = 200;
-        }
-        reports(&mut receiver, &packets, 940);
-        let seeded = receiver.loss_intervals().nth(1).map_or(0.0, |i| i.data_length);
-        let p = Probability::saturating(1.0 / seeded);
-        let x = settings.packet_size.rate(&settings.equation, 200.0, RTT, p);
-        assert!((x.bytes_per_sec() / 20_000.0 - share).abs() < 1e-6, "{revision:?}: {x}");
+    assert_share_after_first_loss(TfrcSp::default(), 1.0);
+}
+
+/// Asserts the `share` of its rate that a TFRC-SP sender of 200 bytes each 10 ms keeps at its first
+/// loss.
+pub(crate) fn assert_share_after_first_loss(sp: TfrcSp, share: f64) {
+    let settings = Settings { packet_size: PacketSize::TfrcSp(sp), ..Settings::default() };
+    let Ok(config) = settings.validate() else { panic!("sound settings") };
+    let mut receiver = Receiver::new(&config);
+    let mut packets = every_10_ms(0, 100);
+    packets.retain(|(_, p)| p.seq != 90);
+    for (_, packet) in &mut packets {
+        packet.size = 200;
     }
+    reports(&mut receiver, &packets, 940);
+    let seeded = receiver.loss_intervals().nth(1).map_or(0.0, |i| i.data_length);
+    let p = Probability::saturating(1.0 / seeded);
+    let x = settings.packet_size.rate(&Equation::default(), 200.0, RTT, p);
+    assert!((x.bytes_per_sec() / 20_000.0 - share).abs() < 1e-6, "{x}, not {share}");
 }
 
 /// §6.3.1: the target is at least half a packet per round-trip time; nothing is measured yet when the second packet is marked.
@@ -418,41 +398,6 @@ fn the_first_interval_when_the_first_packet_is_lost() {
     assert!((seeded - 4.844).abs() < 0.001, "{seeded}");
 }
 
-/// ns-2: losses before the first packet that arrives are none.
-#[test]
-fn a_flow_that_begins_in_a_hole() {
-    let events = [FirstLosses::Counted, FirstLosses::Unknown].map(|first_losses| {
-        let settings = Settings { first_losses, ..Settings::default() };
-        let mut receiver = Receiver::new(&settings.validate().expect("sound"));
-        receiver.expect(at(0), 1);
-        reports(&mut receiver, &every_10_ms(4, 12), 120);
-        (receiver.loss_events(), receiver.loss_event_rate().is_zero())
-    });
-    assert_eq!(events, [(1, false), (0, true)]);
-}
-
-/// ns-2: the timer of 1.5 round-trip times makes one more report without data after a report that a
-/// packet has set off, with X_recv = 1 packet/s, and none after its own.
-#[test]
-fn one_report_more_without_data() {
-    let packets = [(0, packet(0)), (50, packet(1)), (400, packet(2)), (850, packet(3))];
-    let got = [EmptyReport::Never, EmptyReport::OnceAfterArrival].map(|empty_report| {
-        let settings = Settings { empty_report, ..Settings::for_revision(Revision::Ns2) };
-        let mut receiver = Receiver::new(&settings.validate().expect("sound"));
-        let got = reports(&mut receiver, &packets, 1400);
-        got.iter().map(|(ms, _, rate)| (*ms, *rate)).collect::<Vec<_>>()
-    });
-    // At 150 ms the timer finds the packet of 50 ms; what it reports then it does not repeat.
-    let [never, once] = got;
-    let (since_150, since_400) = (1000.0 / 0.25, 1000.0 / 0.45);
-    assert_eq!(never, [(0, 0.0), (150, 1000.0 / 0.15), (400, since_150), (850, since_400)]);
-    let since_550 = 1000.0 / 0.3;
-    assert_eq!(
-        once,
-        [(0, 0.0), (150, 1000.0 / 0.15), (400, since_150), (550, 1000.0), (850, since_550), (1000, 1000.0)]
-    );
-}
-
 /// Duplicates change nothing, packets without data bring no report of their own.
 #[test]
 fn duplicates_and_non_data() {
@@ -466,11 +411,10 @@ fn duplicates_and_non_data() {
 /// RFC 4342 §10.3 and §8.1: feedback when the counter has gone on by four; the round-trip time is read off it.
 #[test]
 fn feedback_by_the_window_counter() {
-    let settings = Settings {
-        feedback: FeedbackTrigger::WindowCounter,
-        loss_event_timing: LossEventTiming::WindowCounter,
-        ..Settings::default()
-    };
+    let settings = Settings::of_study(|c| {
+        c.feedback = FeedbackTrigger::WindowCounter;
+        c.loss_event_timing = LossEventTiming::WindowCounter;
+    });
     let Ok(config) = settings.validate() else { panic!("sound settings") };
     let mut receiver = Receiver::new(&config);
     let packets: Vec<_> = (0u8..40)

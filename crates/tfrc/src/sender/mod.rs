@@ -7,10 +7,7 @@ mod limits;
 mod nofeedback;
 mod pacing;
 mod packet_size;
-mod ramp;
 mod rate;
-#[cfg(test)]
-mod revision_tests;
 mod rtt;
 mod segment;
 #[cfg(test)]
@@ -18,25 +15,23 @@ mod tests;
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{
-    AfterExpiration, Config, InitialRate, NominalSegment, PacketSize, RateCap, ReceiveLimit, Reschedule,
-    Settings,
-};
+use crate::config::{Config, NominalSegment, PacketSize, RateCap, Settings};
 use crate::count::PacketCount;
 use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::equation::HighLoss;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
+use crate::study::{SenderStudy, Stamp, Supply};
 use drop_rate::DropRate;
 use guarantee::Promise;
 pub(crate) use limited::Coverage;
 use limited::DataLimited;
 use limits::ReceiveLimits;
-use nofeedback::{Activity, Supply};
+use nofeedback::Activity;
 use pacing::Pacing;
 use packet_size::PacketInterval;
-use ramp::Ramp;
-use rate::{AllowedRate, Path, Reported, Rules};
+pub(crate) use rate::Path;
+use rate::{AllowedRate, Reported, Rules};
 use rtt::{Origin, RoundTrip};
 use segment::{Mean, Segment};
 
@@ -84,18 +79,13 @@ pub struct Sender {
     drop_rate: DropRate,
     pacing: Pacing,
     interval: PacketInterval,
-    ramp: Ramp,
     limited: DataLimited,
-    /// When the sender last had nothing to send though it might have.
-    short_of_data: Option<Instant>,
     segment: Segment,
     /// The nofeedback timer; it runs from the first packet on.
     timer: Option<Instant>,
     activity: Activity,
     feedback_packets: u64,
-    rounds: u64,
-    /// The nofeedback timer has expired since the last report.
-    unanswered: bool,
+    study: SenderStudy,
     latest_feedback: Option<Feedback>,
     loss_events: u64,
     latest: Instant,
@@ -107,24 +97,22 @@ impl Sender {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let settings = *config.settings();
+        let choices = settings.algorithm.choices();
         let segment = Segment::new(settings.segment);
         let mut sender = Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
             promise: Promise::new(settings.guarantee),
             guard: Guard::new(&settings),
-            rtt: RoundTrip::new(settings.rtt_weight, settings.spacing, settings.equation.rto),
+            rtt: RoundTrip::new(choices.rtt_weight, choices.spacing, choices.equation.rto),
             drop_rate: DropRate::default(),
-            pacing: Pacing::new(settings.credit, settings.timer_granularity, settings.reschedule),
-            ramp: Ramp::new(settings.rate_step),
+            pacing: Pacing::new(settings.credit, settings.timer_granularity, choices.reschedule),
             interval: PacketInterval::new(&settings.packet_size),
             limited: DataLimited::default(),
-            short_of_data: None,
             segment,
             timer: None,
             activity: Activity::Idle,
             feedback_packets: 0,
-            rounds: 0,
-            unanswered: false,
+            study: SenderStudy::new(choices),
             latest_feedback: None,
             loss_events: 0,
             latest: Instant::ZERO,
@@ -173,12 +161,11 @@ impl Sender {
     /// A packet with `size` bytes of data has gone (§4.6, §8.2.1). The first one starts the nofeedback timer (§4.2).
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
-        if self.settings.receive_limit == ReceiveLimit::Ns2 {
-            self.note_supply(now);
-        }
-        if self.ramp.rate().is_some() {
-            self.ramp.on_sent();
-            self.settle();
+        if self.study.watches_packets() {
+            let supply = self.supply(now);
+            if self.study.on_sent(now, supply) {
+                self.settle();
+            }
         }
         if self.guard.watches() {
             self.with_rate_change(now, |sender| {
@@ -208,9 +195,10 @@ impl Sender {
     fn start(&mut self, now: Instant) {
         // X_recv_set = {Infinity} holds for two round-trip times from here on (§4.3).
         self.allowed.limits = ReceiveLimits::new(now);
-        let timeout = match self.settings.initial_rate {
-            InitialRate::Rfc3390 | InitialRate::PacketPerRtt if self.rtt.mean().is_none() => INITIAL_TIMEOUT,
-            _ => self.timeout(),
+        let timeout = if self.rtt.mean().is_none() && self.allowed.rules.initial.follows_segment() {
+            INITIAL_TIMEOUT
+        } else {
+            self.timeout()
         };
         self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
     }
@@ -262,12 +250,10 @@ impl Sender {
 
     /// The nofeedback timer has expired (§4.4).
     fn expire(&mut self, now: Instant) {
-        self.rounds += 1;
-        self.unanswered = true;
-        let supply = self.note_supply(now);
+        let supply = self.supply(now);
+        self.study.on_expiration(now, supply);
         self.with_rate_change(now, |sender| {
             let segment = sender.segment.bytes();
-            sender.ramp.cancel();
             match sender.path() {
                 None => sender.allowed.on_no_feedback_without_rtt(segment, sender.activity),
                 Some(path) => sender.allowed.on_no_feedback(now, path, sender.activity, supply),
@@ -379,18 +365,10 @@ impl Sender {
         self.feedback_packets
     }
 
-    /// Reports taken in and expirations of the nofeedback timer: the round counter that ns-2's sender puts on packets
-    /// ([`crate::LossEventTiming::SenderTimeAndRound`]).
+    /// Facts for a study's receiver on a packet that goes now; a real network carries none of them.
     #[must_use]
-    pub const fn round(&self) -> u64 {
-        self.rounds
-    }
-
-    /// Whether a packet sent now should ask the receiver for a report at once ([`crate::AfterExpiration::ReportAtOnce`]; how it
-    /// asks is the transport's).
-    #[must_use]
-    pub fn wants_report(&self) -> bool {
-        self.unanswered && self.settings.no_feedback.ask == AfterExpiration::ReportAtOnce
+    pub fn stamp(&self, now: Instant) -> Stamp {
+        self.study.stamp(now)
     }
 
     /// The feedback taken in last.
@@ -415,12 +393,11 @@ impl Sender {
 
     fn take_feedback(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
         self.feedback_packets += 1;
-        self.rounds += 1;
-        self.unanswered = false;
+        self.study.on_feedback();
         self.latest_feedback = Some(feedback);
         // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
-        if self.settings.equation.high_loss == HighLoss::Moderate {
+        if self.allowed.rules.equation.high_loss == HighLoss::Moderate {
             self.drop_rate.on_feedback(feedback.count, feedback.loss_event_rate);
         }
         let new_loss_event = feedback.losses == LossReport::NewLossEvent;
@@ -450,11 +427,7 @@ impl Sender {
             p: feedback.loss_event_rate,
             new_loss_event,
             coverage,
-            lately: if self.settings.receive_limit == ReceiveLimit::Ns2 {
-                self.supplied_lately(now, path)
-            } else {
-                Coverage::NotDataLimited
-            },
+            supply: self.supply_lately(now, path),
         };
         let from = self.allowed.x;
         self.allowed.on_feedback(now, path, reported);
@@ -468,14 +441,14 @@ impl Sender {
         if let Some(path) = self.path() {
             self.promise.on_first_rtt();
             self.allowed.start(now, path);
-            self.ramp.cancel();
+            self.study.on_rate();
             self.release(now);
         }
     }
 
     /// A report in slow start or the nofeedback timer lets the next packet go, where the settings say so.
     fn release(&mut self, now: Instant) {
-        if self.settings.reschedule == Reschedule::InSlowStart {
+        if !self.settings.algorithm.choices().reschedule.moves_waiting() {
             self.pacing.release(now);
             self.interval.release();
         }
@@ -484,10 +457,10 @@ impl Sender {
     /// The spacing follows a report's rate: over a ramp in slow start where the settings say so.
     fn follow(&mut self, now: Instant, from: Rate, path: Path) {
         if self.allowed.p.is_zero() {
-            self.ramp.start(from, self.allowed.x, path);
+            self.study.on_rate_in_slow_start(from, self.allowed.x, path);
             self.release(now);
         } else {
-            self.ramp.cancel();
+            self.study.on_rate();
         }
     }
 
@@ -517,29 +490,30 @@ impl Sender {
 
     /// X_inst (§4.5), at least the floor and the rate promised.
     fn instantaneous_rate(&self) -> Rate {
-        let inst = self.ramp.rate().unwrap_or_else(|| self.rtt.instantaneous(self.allowed.x));
+        let inst = self.study.rate_on_its_way().unwrap_or_else(|| self.rtt.instantaneous(self.allowed.x));
         inst.max(self.allowed.rules.floor(self.segment.bytes(), self.rtt.mean()))
             .max(self.promise.least(self.allowed.x))
     }
 
-    /// Remembers whether a packet could have gone before `now` and has not. A host that is late with its packets by more than its
-    /// timer granularity looks the same.
-    fn note_supply(&mut self, now: Instant) -> Supply {
+    /// The supply of data: short if a packet could have gone before `now` and has not. A host that is
+    /// late with its packets by more than its timer granularity looks so too.
+    fn supply(&self, now: Instant) -> Supply {
         if self.timer.is_some() && self.due() + self.settings.timer_granularity < now {
-            self.short_of_data = Some(now);
             Supply::Short
         } else {
             Supply::Enough
         }
     }
 
-    /// Was the sender short of data within the last 1.5 round-trip times (ns-2)?
-    fn supplied_lately(&mut self, now: Instant, path: Path) -> Coverage {
+    /// The supply of the last 1.5 round-trip times, where a study asks for it.
+    fn supply_lately(&mut self, now: Instant, path: Path) -> Supply {
+        if !self.study.watches_supply() {
+            return Supply::Enough;
+        }
         // With the new R and the old X.
         self.settle();
-        self.note_supply(now);
-        let recent = |then: Instant| now.saturating_since(then) < path.rtt.mul_f64(1.5);
-        if self.short_of_data.is_some_and(recent) { Coverage::DataLimited } else { Coverage::NotDataLimited }
+        let supply = self.supply(now);
+        self.study.supply_lately(now, supply, path)
     }
 
     fn path(&self) -> Option<Path> {
@@ -552,7 +526,7 @@ impl Sender {
     /// the second packet, not a nanosecond after it.
     fn timeout(&self) -> Duration {
         let two_packets = self.granted().time_for(self.segment.bytes()) * 2;
-        self.settings.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)
+        self.allowed.rules.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)
     }
 
     fn restart_timer(&mut self, now: Instant, timeout: Duration) {

@@ -2,9 +2,9 @@
 
 use tfrc_units::{Instant, Rate};
 
-use crate::config::NoFeedbackCut;
 use crate::decision::RateReason;
 use crate::sender::rate::{AllowedRate, MAXIMUM_BACKOFF, Path};
+use crate::study::{NoFeedbackCut, Quiet, Supply};
 
 /// What the sender did since the timer was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,22 +15,10 @@ pub(crate) enum Activity {
     Active,
 }
 
-/// Whether packets are held back by a want of data at the moment of the expiration, as ns-2 asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Supply {
-    /// A packet could have gone but there was none.
-    Short,
-    /// The rate is the limit.
-    Enough,
-}
-
 impl AllowedRate {
     /// Step 1 of §4.4 before there is a round-trip time: no X_Bps and no recover_rate yet.
     pub(crate) fn on_no_feedback_without_rtt(&mut self, segment: f64, activity: Activity) {
-        let spared = match self.rules.no_feedback.cut {
-            NoFeedbackCut::UpdateLimits => activity == Activity::Idle,
-            NoFeedbackCut::ReceiveRate | NoFeedbackCut::Rate | NoFeedbackCut::RateUnlessDataLimited => false,
-        };
+        let spared = self.rules.no_feedback.cut == NoFeedbackCut::UpdateLimits && activity == Activity::Idle;
         if !spared {
             self.cut(self.rules.floor(segment, None));
         }
@@ -47,11 +35,14 @@ impl AllowedRate {
                     if slow_start { self.x < recover_rate * 2.0 } else { receive_rate < recover_rate };
                 activity == Activity::Idle && low_already
             }
-            NoFeedbackCut::ReceiveRate => {
-                activity == Activity::Idle && receive_rate < path.packet_per_rtt() * 4.0
-            }
-            NoFeedbackCut::Rate => false,
-            NoFeedbackCut::RateUnlessDataLimited => supply == Supply::Short && self.x < recover_rate * 2.0,
+            other => other.spares(&Quiet {
+                x: self.x,
+                receive_rate,
+                packet_per_rtt: path.packet_per_rtt(),
+                initial_rate: recover_rate,
+                idle: activity == Activity::Idle,
+                supply,
+            }),
         };
         if spared {
             return;
@@ -73,10 +64,7 @@ impl AllowedRate {
                 self.reason = RateReason::NoFeedback;
             }
             // In slow start there is no X_calc: RFC 3448's erratum 1458, RFC 5348 §4.4.
-            NoFeedbackCut::UpdateLimits
-            | NoFeedbackCut::ReceiveRate
-            | NoFeedbackCut::Rate
-            | NoFeedbackCut::RateUnlessDataLimited => {
+            _ => {
                 self.cut(self.rules.floor(path.segment, Some(path.rtt)));
             }
         }

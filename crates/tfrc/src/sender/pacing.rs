@@ -2,7 +2,8 @@
 
 use tfrc_units::{Duration, Instant, Rate};
 
-use crate::config::{BurstCredit, Reschedule};
+use crate::config::BurstCredit;
+use crate::study::Reschedule;
 
 /// The nominal send time of the packet sent last, from which that of the next one follows at the rate in force then.
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +40,12 @@ impl Pacing {
         }
     }
 
-    /// The rate and the round-trip time from now on. A packet that waits follows them, but not with [`Reschedule::InSlowStart`].
+    /// The rate and the round-trip time from now on. A packet that waits follows them (§4.6), unless a
+    /// study says otherwise.
     pub(crate) fn set_pace(&mut self, rate: Rate, rtt: Option<Duration>) {
         let round_trip = rtt.unwrap_or(Duration::ZERO);
         (self.rate, self.rtt) = (rate, round_trip);
-        if self.reschedule == Reschedule::Always {
+        if self.reschedule.moves_waiting() {
             self.gap = rate.time_for(f64::from(self.size));
         }
         self.settle();
@@ -59,9 +61,11 @@ impl Pacing {
         self.last.map_or(Instant::ZERO, |last| last + self.wait)
     }
 
-    /// A report in slow start has come, or the nofeedback timer has expired: with [`Reschedule::InSlowStart`] the next packet may go now.
+    /// The next packet may go now, if a study says that one which waits does not follow the rate.
     pub(crate) fn release(&mut self, now: Instant) {
-        if let (Some(last), Reschedule::InSlowStart) = (self.last, self.reschedule) {
+        if let Some(last) = self.last
+            && !self.reschedule.moves_waiting()
+        {
             self.gap = self.gap.min(now.saturating_since(last));
             self.settle();
         }
@@ -72,7 +76,7 @@ impl Pacing {
         let due = self.last.map_or(now, |last| last + self.gap);
         self.last = Some(due.max(now - self.credit));
         let size = size.max(1);
-        if size != self.size || self.reschedule == Reschedule::InSlowStart {
+        if size != self.size || !self.reschedule.moves_waiting() {
             self.size = size;
             self.gap = self.rate.time_for(f64::from(size));
             self.settle();
@@ -193,7 +197,7 @@ mod tests {
         assert_eq!(next_at(&pacing, slow, None), at(1000));
     }
 
-    /// ns-2: a new rate does not move a packet that waits; a report in slow start lets it go.
+    /// A new rate does not move a packet that waits; a report in slow start lets it go.
     #[test]
     fn a_fixed_gap() {
         let mut pacing = paced(BurstCredit::Time(Duration::ZERO), Duration::ZERO, Reschedule::InSlowStart);

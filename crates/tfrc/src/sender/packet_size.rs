@@ -51,8 +51,7 @@ impl PacketInterval {
         }
     }
 
-    /// The next packet may go whenever the latest went: ns-2's Min Interval is one of its timer only, which a report in slow start
-    /// passes over.
+    /// The next packet may go whenever the latest went, as a study may have it.
     pub(crate) fn release(&mut self) {
         self.sent.clear();
     }

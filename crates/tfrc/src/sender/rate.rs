@@ -2,21 +2,17 @@
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{
-    Growth, InitialRate, NoFeedback, PacketSize, RateFloor, ReceiveLimit, Settings, SlowStart,
-};
+use crate::config::{PacketSize, Settings};
 use crate::decision::RateReason;
 use crate::equation::Equation;
 use crate::sender::limited::Coverage;
 use crate::sender::limits::ReceiveLimits;
+use crate::study::{
+    Growth, InitialRate, LatestReport, NoFeedback, RateFloor, ReceiveLimit, Rise, SlowStart, Supply,
+};
 
 /// t_mbi: however bad things are, one packet may go in this time (§4.3).
 pub(crate) const MAXIMUM_BACKOFF: Duration = Duration::from_secs(64);
-
-/// ns-2's `InitRate_`, bytes per second before the first report.
-const NS2_FIRST_RATE: f64 = 300.0;
-/// Reports that leave the initial rate in ns-2.
-const NS2_REPORTS_AT_INITIAL_RATE: u64 = 2;
 
 /// X and everything it is made of.
 #[derive(Debug, Clone)]
@@ -53,22 +49,23 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) const fn of(settings: &Settings) -> Self {
+        let choices = settings.algorithm.choices();
         Self {
-            equation: settings.equation,
-            initial: settings.initial_rate,
-            slow_start: settings.slow_start,
-            growth: settings.growth,
-            receive_limit: settings.receive_limit,
-            floor: settings.floor,
-            no_feedback: settings.no_feedback,
+            equation: choices.equation,
+            initial: choices.initial_rate,
+            slow_start: choices.slow_start,
+            growth: choices.growth,
+            receive_limit: choices.receive_limit,
+            floor: choices.floor,
+            no_feedback: choices.no_feedback,
         }
     }
 
     /// X until there is a round-trip time (§4.2).
     pub(crate) fn first_rate(&self, segment: f64) -> Rate {
         Rate::from_bytes_per_sec(match self.initial {
-            InitialRate::Rfc3390 | InitialRate::PacketPerRtt => segment,
-            InitialRate::Ns2 => NS2_FIRST_RATE,
+            InitialRate::Rfc3390 => segment,
+            other => other.first_rate(segment),
         })
     }
 
@@ -115,8 +112,8 @@ pub(crate) struct Reported {
     pub(crate) new_loss_event: bool,
     /// RFC 5348's view of the interval that the report covers.
     pub(crate) coverage: Coverage,
-    /// ns-2's view: was the sender short of data within the last 1.5 round-trip times?
-    pub(crate) lately: Coverage,
+    /// The sender's data in the last 1.5 round-trip times, for limits of a study.
+    pub(crate) supply: Supply,
 }
 
 impl AllowedRate {
@@ -140,10 +137,7 @@ impl AllowedRate {
         let mss = path.segment;
         let window = match self.rules.initial {
             InitialRate::Rfc3390 => (4.0 * mss).min((2.0 * mss).max(4380.0)),
-            InitialRate::PacketPerRtt => mss,
-            InitialRate::Ns2 if mss <= 1095.0 => 4.0 * mss,
-            InitialRate::Ns2 if mss < 2190.0 => 3.0 * mss,
-            InitialRate::Ns2 => 2.0 * mss,
+            other => other.window(mss),
         };
         Rate::of(window, path.rtt)
     }
@@ -151,9 +145,8 @@ impl AllowedRate {
     /// s is not what it was before there is a round-trip time: X, a packet a second or a half of
     /// that and so on, follows (§4.2).
     pub(crate) fn resize(&mut self, from: f64, segment: f64) {
-        match self.rules.initial {
-            InitialRate::Rfc3390 | InitialRate::PacketPerRtt => self.x = self.x * (segment / from),
-            InitialRate::Ns2 => {}
+        if self.rules.initial.follows_segment() {
+            self.x = self.x * (segment / from);
         }
     }
 
@@ -172,8 +165,7 @@ impl AllowedRate {
         let was_slow_start = self.p.is_zero();
         self.reports = self.reports.saturating_add(1);
         self.p = reported.p;
-        if self.rules.growth == Growth::PacketPerRtt && was_slow_start && !self.p.is_zero() {
-            // ns-2 leaves slow start for the equation's rate, whatever the receive rate.
+        if was_slow_start && !self.p.is_zero() && self.rules.growth.starts_at_equation() {
             self.recalculate(now, path, Rate::INFINITY);
             self.x = self.x_bps.max(self.rules.floor(path.segment, Some(path.rtt)));
             self.reason = RateReason::Equation;
@@ -191,18 +183,13 @@ impl AllowedRate {
             return self.recent_maximum(now, path, reported, new_loss);
         }
         self.limits.replace(now, latest);
-        let packet = path.packet_per_rtt();
-        match self.rules.receive_limit {
-            ReceiveLimit::RecentMaximum | ReceiveLimit::Latest => latest * 2.0,
-            ReceiveLimit::LatestOrPacketPerRtt => (latest * 2.0).max(packet),
-            ReceiveLimit::Ns2 if reported.lately == Coverage::DataLimited => {
-                (latest * 2.0).max(self.initial_rate(path))
-            }
-            ReceiveLimit::Ns2 => (latest * 2.0).max(packet),
-            ReceiveLimit::Ns2Conservative if new_loss => latest.max(packet),
-            ReceiveLimit::Ns2Conservative => (latest * 1.5).max(packet),
-            ReceiveLimit::Unlimited => Rate::INFINITY,
-        }
+        self.rules.receive_limit.of_latest(&LatestReport {
+            receive_rate: latest,
+            packet_per_rtt: path.packet_per_rtt(),
+            initial_rate: self.initial_rate(path),
+            new_loss,
+            supply: reported.supply,
+        })
     }
 
     /// The rules of RFC 5348 for X_recv_set.
@@ -237,7 +224,10 @@ impl AllowedRate {
         self.x_bps = path.packet_size.rate_with_timeout(&equation, path.segment, path.rtt, path.rto, self.p);
         let goal = match self.rules.growth {
             Growth::ToEquation => self.x_bps,
-            Growth::PacketPerRtt => self.x_bps.min(self.x + self.damped_step(now, path)),
+            other => {
+                let since_report = now.saturating_since(self.last_report);
+                other.goal(&Rise { x: self.x, equation: self.x_bps, since_report }, path)
+            }
         };
         let floor = self.rules.floor(path.segment, Some(path.rtt));
         let x = goal.min(receive_limit);
@@ -251,14 +241,8 @@ impl AllowedRate {
         };
     }
 
-    /// A packet per round-trip time for each of them since the last report, two at most (ns-2).
-    fn damped_step(&self, now: Instant, path: Path) -> Rate {
-        let elapsed = now.saturating_since(self.last_report).as_secs_f64() / path.rtt.as_secs_f64();
-        path.packet_per_rtt() * elapsed.min(2.0)
-    }
-
     fn slow_start(&mut self, now: Instant, path: Path, receive_limit: Rate) {
-        if self.rules.slow_start == SlowStart::Ns2 && self.reports <= NS2_REPORTS_AT_INITIAL_RATE {
+        if self.rules.slow_start.keeps_first_rate(self.reports) {
             self.last_doubled = Some(now);
             return;
         }
@@ -269,10 +253,7 @@ impl AllowedRate {
         let doubled = self.x * 2.0;
         let (goal, least) = match self.rules.slow_start {
             SlowStart::KeepInitialRate => (doubled.min(receive_limit), self.initial_rate(path)),
-            SlowStart::Ns2 if self.x > receive_limit => (receive_limit / 2.0, path.packet_per_rtt()),
-            SlowStart::KeepPacketPerRtt | SlowStart::Ns2 => {
-                (doubled.min(receive_limit), path.packet_per_rtt())
-            }
+            other => (other.grown(self.x, receive_limit), path.packet_per_rtt()),
         };
         self.x = goal.max(least);
         self.reason = if receive_limit < doubled { RateReason::ReceiveLimit } else { RateReason::SlowStart };

@@ -2,8 +2,8 @@
 
 use tfrc_units::{Duration, Rate};
 
-use crate::config::Spacing;
 use crate::equation::{RtoEstimate, RtoPolicy};
+use crate::study::Spacing;
 
 #[derive(Debug, Clone, Copy)]
 struct Estimate {

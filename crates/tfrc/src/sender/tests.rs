@@ -1,8 +1,9 @@
 //! RFC 5348 §4 and §8, step by step.
 
 use super::*;
-use crate::config::{BurstCredit, PacketSize, SegmentSize, Spacing, TfrcSp};
+use crate::config::{BurstCredit, PacketSize, SegmentSize, TfrcSp};
 use crate::equation::{Equation, HighLoss};
+use crate::study::Spacing;
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -15,8 +16,10 @@ fn rate(bytes_per_sec: f64) -> Rate {
 }
 
 fn sender_with(change: impl FnOnce(&mut Settings)) -> Sender {
-    let mut settings =
-        Settings { segment: SegmentSize::Fixed(1000), spacing: Spacing::Nominal, ..Settings::default() };
+    let mut settings = Settings {
+        segment: SegmentSize::Fixed(1000),
+        ..Settings::of_study(|c| c.spacing = Spacing::Nominal)
+    };
     change(&mut settings);
     let Ok(config) = settings.validate() else { panic!("sound settings") };
     Sender::new(&config)
@@ -226,7 +229,7 @@ fn the_timeout_uses_the_old_rate() {
 #[test]
 fn the_moderate_form_goes_by_packets() {
     let x = |high_loss, count| {
-        let mut sender = sender_with(|s| s.equation.high_loss = high_loss);
+        let mut sender = sender_with(|s| s.algorithm.choices_mut().equation.high_loss = high_loss);
         sender.on_rtt_sample(at(0), RTT);
         send_all(&mut sender, 0, 100);
         let feedback = Feedback {
@@ -288,7 +291,7 @@ fn round_trip_filter() {
 /// then what §4.2 gives for 100 ms, and doubles once in each of those.
 #[test]
 fn the_first_feedback_replaces_the_round_trip_time_of_the_handshake() {
-    let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
+    let mut sender = sender_with(|s| s.algorithm.choices_mut().spacing = Spacing::Damped { weight: 0.9 });
     sender.on_rtt_sample(at(0), Duration::from_secs(1));
     assert_eq!((sender.rtt(), sender.allowed_rate()), (Some(Duration::from_secs(1)), rate(4000.0)));
     for (ms, x) in [(100, 40_000.0), (200, 80_000.0), (300, 160_000.0)] {
@@ -530,7 +533,7 @@ fn recovery_after_no_feedback() {
 /// §4.5 changes the spacing, never X; §4.6: credit is at most what was configured.
 #[test]
 fn damping_changes_only_the_spacing() {
-    let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
+    let mut sender = sender_with(|s| s.algorithm.choices_mut().spacing = Spacing::Damped { weight: 0.9 });
     sender.on_rtt_sample(at(0), RTT);
     drive(&mut sender, 0, &[(100, 0.0, 0.0)]);
     send_all(&mut sender, 100, 600);
@@ -554,7 +557,7 @@ fn damping_changes_only_the_spacing() {
 #[test]
 fn packets_are_spaced_by_the_damped_rate() {
     let mut sender = sender_with(|s| {
-        s.spacing = Spacing::Damped { weight: 0.9 };
+        s.algorithm.choices_mut().spacing = Spacing::Damped { weight: 0.9 };
         s.credit = BurstCredit::Time(Duration::ZERO);
     });
     sender.on_rtt_sample(at(0), RTT);
@@ -570,7 +573,7 @@ fn packets_are_spaced_by_the_damped_rate() {
         now += interval;
     }
     // Asked late, the packets still follow their own times as far as there is credit for it.
-    let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
+    let mut sender = sender_with(|s| s.algorithm.choices_mut().spacing = Spacing::Damped { weight: 0.9 });
     sender.on_rtt_sample(at(0), RTT);
     feedback(&mut sender, 100, 1e6, 0.0);
     feedback_after(&mut sender, 400, RTT * 4, 0.01);
@@ -586,7 +589,7 @@ fn packets_are_spaced_by_the_damped_rate() {
 /// §4.5: X_inst keeps to one packet in 64 s.
 #[test]
 fn damping_stops_at_the_floor() {
-    let mut sender = sender_with(|s| s.spacing = Spacing::Damped { weight: 0.9 });
+    let mut sender = sender_with(|s| s.algorithm.choices_mut().spacing = Spacing::Damped { weight: 0.9 });
     // The first sample of feedback is the estimate (§4.3 step 2) and damps nothing; the second one is ten times as long.
     feedback_after(&mut sender, 500, RTT * 5, 0.0);
     feedback_after(&mut sender, 6000, RTT * 50, 1.0);

@@ -6,15 +6,8 @@ use std::collections::BinaryHeap;
 use tfrc::*;
 use tfrc_units::{Duration, Ecn, Instant};
 
-/// Rule by which a packet asks for a report at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asks {
-    Nothing,
-    Report,
-}
-
 enum Event {
-    Data(Arrival, Asks),
+    Data(Arrival),
     Feedback(Feedback),
 }
 
@@ -55,17 +48,15 @@ pub(crate) fn run(
                 ecn: Ecn::NotEct,
                 rtt: sender.rtt(),
                 window_counter: 0,
-                sent_at: Some(now),
-                round: sender.round(),
+                stamp: sender.stamp(now),
                 kind: PacketKind::Data,
                 non_data_before: 0,
             };
-            let asks = if sender.wants_report() { Asks::Report } else { Asks::Nothing };
             sent_at.push(now);
             sender.on_sent(now, size);
             if !drops(now.as_secs_f64()) {
                 in_flight.push(Reverse((now + rtt / 2, events.len())));
-                events.push(Some(Event::Data(arrival, asks)));
+                events.push(Some(Event::Data(arrival)));
             }
         }
         let made = made_at(sent_at.len());
@@ -83,12 +74,7 @@ pub(crate) fn run(
         while let Some(Reverse((_, i))) = in_flight.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             in_flight.pop();
             match events.get_mut(i).and_then(Option::take) {
-                Some(Event::Data(arrival, asks)) => {
-                    receiver.on_packet(now, arrival);
-                    if asks == Asks::Report {
-                        receiver.report_now();
-                    }
-                }
+                Some(Event::Data(arrival)) => receiver.on_packet(now, arrival),
                 Some(Event::Feedback(feedback)) => {
                     sender.on_feedback(now, feedback);
                     watch(now.as_secs_f64(), &sender);

@@ -1,6 +1,6 @@
 //! RFC 4828: the closed forms of its first tables, and the numbers worked out in its text.
 
-use tfrc::{Equation, RtoPolicy};
+use tfrc::equation::{Equation, RtoPolicy};
 use tfrc_units::{Duration, Probability, Rate};
 
 use super::{Context, Settings, Values};

@@ -1,6 +1,6 @@
 //! Rhee and Xu, ToN 15(4), 2007: what the equation alone says.
 
-use tfrc::{Equation, EquationForm};
+use tfrc::equation::{Equation, EquationForm};
 use tfrc_units::{Duration, Probability};
 
 use super::{Context, Values};

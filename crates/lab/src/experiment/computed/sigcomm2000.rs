@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tfrc::Equation;
+use tfrc::equation::Equation;
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, Probability};
 

@@ -1,26 +1,32 @@
-//! Habits of ns-2.35 that no text on TFRC has, each in a file of its own, and the settings that
-//! make ns-2 of the algorithm.
+//! Habits of ns-2.35 that no text on TFRC has, each in a file of its own, and the choices that make
+//! ns-2 of the algorithm. A study chooses them once, by
+//! [`Revision::Ns2`](crate::study::Revision::Ns2) or one by one; nothing else meets them.
 
-pub(crate) mod empty_report;
+pub(crate) mod ramp;
+pub(crate) mod rates;
+#[cfg(test)]
+mod receiver_tests;
+pub(crate) mod reports;
 pub(crate) mod short_intervals;
 #[cfg(test)]
 mod tests;
+pub(crate) mod ticks;
 #[cfg(test)]
 mod trace;
 
 use tfrc_units::Duration;
 
-use crate::config::{
-    AfterExpiration, BurstCredit, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses,
-    Growth, HistoryDiscounting, InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval,
-    RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SegmentSize, Settings, SlowStart,
-    Spacing, Weights,
-};
+use crate::config::{BurstCredit, SegmentSize, Settings, TfrcSp};
 use crate::equation::{Equation, EquationForm, RtoPolicy};
+use crate::study::{
+    AfterExpiration, Choices, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth,
+    HistoryDiscounting, InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, RateFloor,
+    RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, ShortIntervals, SlowStart, Spacing, Weights,
+};
 
-/// The settings of ns-2.35 as it comes.
-pub(crate) fn settings() -> Settings {
-    Settings {
+/// The choices of ns-2.35 as it comes.
+pub(crate) fn choices() -> Choices {
+    Choices {
         equation: Equation {
             form: EquationForm::TimeoutTermCapped,
             rto: RtoPolicy::Ticks { tick: Duration::from_millis(100), least: Duration::ZERO },
@@ -39,7 +45,6 @@ pub(crate) fn settings() -> Settings {
         receive_rate: ReceiveRateWindow::SinceReport,
         empty_report: EmptyReport::OnceAfterArrival,
         first_losses: FirstLosses::Unknown,
-        segment: SegmentSize::Mean { initial: 1000 },
         initial_rate: InitialRate::Ns2,
         slow_start: SlowStart::Ns2,
         growth: Growth::PacketPerRtt,
@@ -55,7 +60,19 @@ pub(crate) fn settings() -> Settings {
         spacing: Spacing::Damped { weight: 0.95 },
         rate_step: RateStep::PerPacket,
         reschedule: Reschedule::InSlowStart,
-        credit: BurstCredit::Time(Duration::ZERO),
-        ..Settings::default()
     }
+}
+
+/// Its packets of 1000 bytes, without bursts.
+pub(crate) fn settings(others: Settings) -> Settings {
+    Settings {
+        segment: SegmentSize::Mean { initial: 1000 },
+        credit: BurstCredit::Time(Duration::ZERO),
+        ..others
+    }
+}
+
+/// Its TFRC-SP: 32 bytes of headers (`headersize_`) and a rule of its own for short intervals.
+pub(crate) fn tfrc_sp() -> TfrcSp {
+    TfrcSp { header: 32, short_intervals: ShortIntervals::Ns2, ..TfrcSp::default() }
 }

@@ -1,8 +1,11 @@
-//! The choices of the sending side that differ between revisions of TFRC.
+//! Choices of the sender: how fast to begin, how the rate grows, what limits it and how packets are
+//! spaced.
 
 use tfrc_units::{Duration, Rate};
 
 use crate::config::ConfigError;
+use crate::sender::Path;
+use crate::study::ns2::rates;
 
 /// How fast to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +72,19 @@ pub enum RateFloor {
     None,
 }
 
+/// Spacing of packets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Spacing {
+    /// s/X apart.
+    Nominal,
+    /// Wider while the newest round-trip time lies above its mean, narrower below (RFC 5348 §4.5).
+    Damped {
+        /// q2, the weight of the old mean of √RTT, in [0, 1).
+        weight: f64,
+    },
+}
+
 /// The nofeedback timer (RFC 5348 §4.4): it runs for max(`round_trips`·R, 2s/X).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoFeedback {
@@ -128,60 +144,6 @@ pub enum Reschedule {
     InSlowStart,
 }
 
-/// gTFRC (draft-lochin-ietf-tsvwg-gtfrc-02): a rate that the network has promised, G = max(g, X).
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum Guarantee {
-    /// g = 0: plain TFRC.
-    None,
-    /// From the first round-trip time sample on.
-    FromFirstRtt(Target),
-    /// From the first report with a loss event on, slow start being as usual: what the draft's figures show.
-    FromFirstLossReport(Target),
-}
-
-/// What has been promised.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Target {
-    /// g, in bytes of data per second; above zero.
-    pub rate: Rate,
-    /// What to do when the promise is not kept.
-    pub broken: BrokenPromise,
-}
-
-/// An under-provisioned network (§3.4.2 of the draft): much of the promised traffic is lost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum BrokenPromise {
-    /// Keep sending g: the provider's problem, as the draft prefers.
-    Ignore,
-    /// Send X while X < g/y. The field is y, above 1.
-    GiveWayBelow(f64),
-}
-
-impl Guarantee {
-    /// The promise, if there is one.
-    #[must_use]
-    pub const fn target(self) -> Option<Target> {
-        match self {
-            Self::None => None,
-            Self::FromFirstRtt(target) | Self::FromFirstLossReport(target) => Some(target),
-        }
-    }
-
-    pub(crate) fn validate(self) -> Result<(), ConfigError> {
-        let Some(target) = self.target() else { return Ok(()) };
-        let threshold_ok = match target.broken {
-            BrokenPromise::Ignore => true,
-            BrokenPromise::GiveWayBelow(y) => y > 1.0 && y.is_finite(),
-        };
-        if target.rate.is_zero() || target.rate.is_infinite() || !threshold_ok {
-            return Err(ConfigError::Guarantee);
-        }
-        Ok(())
-    }
-}
-
 impl NoFeedback {
     pub(crate) fn validate(self) -> Result<(), ConfigError> {
         if self.round_trips >= 1 && self.factor > 0.0 && self.factor < 1.0 {
@@ -204,38 +166,135 @@ impl Default for NoFeedback {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Settings;
-
-    #[test]
-    fn ranges_of_a_guarantee() {
-        let check = |rate: f64, broken| {
-            let target = Target { rate: Rate::from_bytes_per_sec(rate), broken };
-            Settings { guarantee: Guarantee::FromFirstRtt(target), ..Settings::default() }.validate().err()
-        };
-        assert_eq!(check(1e5, BrokenPromise::Ignore), None);
-        assert_eq!(check(1e5, BrokenPromise::GiveWayBelow(1.01)), None);
-        for (rate, broken) in [
-            (0.0, BrokenPromise::Ignore),
-            (f64::INFINITY, BrokenPromise::Ignore),
-            (1e5, BrokenPromise::GiveWayBelow(1.0)),
-            (1e5, BrokenPromise::GiveWayBelow(f64::NAN)),
-        ] {
-            assert_eq!(check(rate, broken), Some(ConfigError::Guarantee));
+impl InitialRate {
+    /// X until there is a round-trip time, in bytes per second, with packets of `segment` bytes.
+    pub(crate) const fn first_rate(self, segment: f64) -> f64 {
+        match self {
+            Self::Rfc3390 | Self::PacketPerRtt => segment,
+            Self::Ns2 => rates::FIRST,
         }
     }
 
-    #[test]
-    fn ranges_of_the_nofeedback_rule() {
-        let check = |round_trips, factor| {
-            let no_feedback = NoFeedback { round_trips, factor, ..NoFeedback::default() };
-            Settings { no_feedback, ..Settings::default() }.validate().err()
-        };
-        assert_eq!(check(2, 0.9), None);
-        for (round_trips, factor) in [(0, 0.5), (4, 0.0), (4, 1.0), (4, f64::NAN)] {
-            assert_eq!(check(round_trips, factor), Some(ConfigError::NoFeedback));
+    /// Bytes in the first round-trip time, of segments of `mss` bytes; RFC 5348's are the sender's.
+    pub(crate) fn window(self, mss: f64) -> f64 {
+        match self {
+            Self::Rfc3390 | Self::PacketPerRtt => mss,
+            Self::Ns2 => rates::initial_window(mss),
         }
+    }
+
+    /// Returns true if X is a number of packets a second until there is a round-trip time, and the
+    /// nofeedback timer waits for two seconds (RFC 5348 §4.2).
+    pub(crate) const fn follows_segment(self) -> bool {
+        !matches!(self, Self::Ns2)
+    }
+}
+
+impl SlowStart {
+    /// Returns true if X does not grow yet after so many reports.
+    pub(crate) fn keeps_first_rate(self, reports: u64) -> bool {
+        self == Self::Ns2 && reports <= rates::REPORTS_AT_INITIAL_RATE
+    }
+
+    /// X after a round-trip time of growth within `limit`, before its lower bound.
+    pub(crate) fn grown(self, x: Rate, limit: Rate) -> Rate {
+        match self {
+            Self::Ns2 if x > limit => limit / 2.0,
+            Self::KeepInitialRate | Self::KeepPacketPerRtt | Self::Ns2 => (x * 2.0).min(limit),
+        }
+    }
+}
+
+/// State that a [`Growth`] goes by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rise {
+    /// X.
+    pub(crate) x: Rate,
+    /// X_Bps.
+    pub(crate) equation: Rate,
+    pub(crate) since_report: Duration,
+}
+
+impl Growth {
+    /// Returns true if the first report of a loss event sets X to the equation's rate whatever the
+    /// receive rate.
+    pub(crate) fn starts_at_equation(self) -> bool {
+        self == Self::PacketPerRtt
+    }
+
+    /// X as far as the equation and the way to its rate go.
+    pub(crate) fn goal(self, rise: &Rise, path: Path) -> Rate {
+        match self {
+            Self::ToEquation => rise.equation,
+            Self::PacketPerRtt => rise.equation.min(rise.x + rates::step(rise.since_report, path)),
+        }
+    }
+}
+
+/// A report and what it is measured by, for a [`ReceiveLimit`] other than RFC 5348's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LatestReport {
+    /// X_recv.
+    pub(crate) receive_rate: Rate,
+    pub(crate) packet_per_rtt: Rate,
+    pub(crate) initial_rate: Rate,
+    /// It tells of a new loss event.
+    pub(crate) new_loss: bool,
+    /// The sender was short of data within the last 1.5 round-trip times.
+    pub(crate) supply: Supply,
+}
+
+impl ReceiveLimit {
+    /// recv_limit from the latest report alone.
+    pub(crate) fn of_latest(self, report: &LatestReport) -> Rate {
+        let (latest, packet) = (report.receive_rate, report.packet_per_rtt);
+        match self {
+            Self::RecentMaximum | Self::Latest => latest * 2.0,
+            Self::LatestOrPacketPerRtt => (latest * 2.0).max(packet),
+            Self::Ns2 => rates::limit(report),
+            Self::Ns2Conservative => rates::conservative_limit(report),
+            Self::Unlimited => Rate::INFINITY,
+        }
+    }
+}
+
+/// Data at the sender, as far as a [`ReceiveLimit`] or a [`NoFeedbackCut`] goes by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Supply {
+    /// A packet could have gone but there was none.
+    Short,
+    /// The rate is the limit.
+    Enough,
+}
+
+/// State at an expiration of the nofeedback timer, for a [`NoFeedbackCut`] other than RFC 5348's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quiet {
+    /// X.
+    pub(crate) x: Rate,
+    /// X_recv.
+    pub(crate) receive_rate: Rate,
+    pub(crate) packet_per_rtt: Rate,
+    pub(crate) initial_rate: Rate,
+    /// Nothing was sent since the timer was set.
+    pub(crate) idle: bool,
+    pub(crate) supply: Supply,
+}
+
+impl NoFeedbackCut {
+    /// Returns true if the expiration cuts nothing.
+    pub(crate) fn spares(self, quiet: &Quiet) -> bool {
+        match self {
+            Self::ReceiveRate => quiet.idle && quiet.receive_rate < quiet.packet_per_rtt * 4.0,
+            Self::RateUnlessDataLimited => rates::spares(quiet),
+            Self::Rate | Self::UpdateLimits => false,
+        }
+    }
+}
+
+impl Reschedule {
+    /// Returns true if the packet that waits follows a new rate.
+    pub(crate) const fn moves_waiting(self) -> bool {
+        matches!(self, Self::Always)
     }
 }

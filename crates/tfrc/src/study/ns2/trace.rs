@@ -3,6 +3,7 @@
 use tfrc_units::{Duration, Ecn, Instant};
 
 use crate::history::{LossHistory, Seen};
+use crate::study::Stamp;
 
 /// Packets and reports of one run, with `printLoss_` 1. Times are in microseconds.
 pub(super) struct Trace<'a> {
@@ -39,8 +40,7 @@ impl Trace<'_> {
                     non_data_before: 0,
                     window_counter: 0,
                     size: self.size,
-                    sent_at: Some(at(*sent)),
-                    round: *round,
+                    stamp: Stamp { sent_at: Some(at(*sent)), round: *round, ..Stamp::NONE },
                     rtt: Duration::from_micros(self.rtt),
                 };
                 history.on_packet(at(sent + self.way), &seen, |_| self.first_interval);

@@ -4,7 +4,7 @@
 use super::trace::Trace;
 use crate::config::Settings;
 use crate::history::LossHistory;
-use crate::revision::Revision;
+use crate::study::Revision;
 
 /// Sequence numbers that arrived, when they were sent in microseconds, and the sender's rounds.
 #[rustfmt::skip]

@@ -1,12 +1,11 @@
 //! The sending side of each revision, rule by rule, with numbers worked out by hand.
 
+use tfrc_units::{Duration, Instant, Probability, Rate};
+
 use super::*;
-use crate::config::{
-    BrokenPromise, Growth, Guarantee, NoFeedback, RateFloor, ReceiveLimit, SegmentSize, SlowStart, Spacing,
-    Target,
-};
-use crate::equation::{Equation, RtoPolicy};
-use crate::revision::Revision;
+use crate::config::{BrokenPromise, Guarantee, SegmentSize, Settings, Target};
+use crate::equation::RtoPolicy;
+use crate::{Feedback, LossReport, PacketCount, RateReason, SendDecision, Sender};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -22,7 +21,7 @@ fn rate(bytes_per_sec: f64) -> Rate {
 fn sender_with(revision: Revision, change: impl FnOnce(&mut Settings)) -> Sender {
     let mut settings = Settings {
         segment: SegmentSize::Fixed(1000),
-        spacing: Spacing::Nominal,
+        algorithm: Algorithm::of(revision).with(|c| c.spacing = Spacing::Nominal),
         ..Settings::for_revision(revision)
     };
     change(&mut settings);
@@ -73,7 +72,7 @@ fn x(sender: &Sender) -> f64 {
 
 /// What the equation of `revision` gives at R = 100 ms and s = 1000 on a steady path.
 fn equation(revision: Revision, p: f64) -> f64 {
-    let equation = Settings::for_revision(revision).equation;
+    let equation = Algorithm::of(revision).choices().equation;
     equation.rate(1000.0, RTT, Probability::saturating(p)).bytes_per_sec()
 }
 
@@ -225,7 +224,7 @@ fn ns2_grows_a_packet_per_round_trip() {
     feedback(&mut sender, 950, 90_000.0, 0.1);
     assert!((x(&sender) / equation(Revision::Ns2, 0.1) - 1.0).abs() < 1e-12, "down at once");
     // The same reports with straight growth.
-    let mut straight = sender_with(Revision::Ns2, |s| s.growth = Growth::ToEquation);
+    let mut straight = sender_with(Revision::Ns2, |s| s.algorithm.choices_mut().growth = Growth::ToEquation);
     straight.on_rtt_sample(at(0), RTT);
     send_all(&mut straight, 0, 100);
     feedback(&mut straight, 100, 40_000.0, 0.04);
@@ -242,7 +241,9 @@ fn ns2_conservative() {
         (30_000.0, LossReport::NewLossEvent, 30_000.0),
         (1_000.0, LossReport::NewLossEvent, 10_000.0),
     ] {
-        let mut sender = sender_with(Revision::Ns2, |s| s.receive_limit = ReceiveLimit::Ns2Conservative);
+        let mut sender = sender_with(Revision::Ns2, |s| {
+            s.algorithm.choices_mut().receive_limit = ReceiveLimit::Ns2Conservative
+        });
         sender.on_rtt_sample(at(0), RTT);
         send_all(&mut sender, 0, 100);
         feedback(&mut sender, 100, 40_000.0, 0.001);
@@ -378,7 +379,7 @@ fn floors() {
         (RateFloor::PacketPer64Seconds, 15.625),
         (RateFloor::PacketPerRtt, 10_000.0),
     ] {
-        let mut sender = sender_with(Revision::Sigcomm2000, |s| s.floor = floor);
+        let mut sender = sender_with(Revision::Sigcomm2000, |s| s.algorithm.choices_mut().floor = floor);
         sender.on_rtt_sample(at(0), RTT);
         sender.on_sent(at(0), 1000);
         for _ in 0..10 {
@@ -388,7 +389,7 @@ fn floors() {
         }
         assert_eq!(x(&sender), expected);
     }
-    let refused = Settings { floor: RateFloor::None, ..Settings::default() };
+    let refused = Settings::of_study(|c| c.floor = RateFloor::None);
     assert_eq!(refused.validate().err(), Some(crate::ConfigError::Floor));
 }
 
@@ -396,7 +397,8 @@ fn floors() {
 #[test]
 fn another_nofeedback_rule() {
     let mut sender = sender_with(Revision::Rfc5348, |s| {
-        s.no_feedback = NoFeedback { round_trips: 3, factor: 0.8, ..NoFeedback::default() };
+        s.algorithm.choices_mut().no_feedback =
+            NoFeedback { round_trips: 3, factor: 0.8, ..NoFeedback::default() };
     });
     sender.on_rtt_sample(at(0), RTT);
     send_all(&mut sender, 0, 100);
@@ -417,7 +419,7 @@ fn the_timeout_of_the_equation_follows_samples() {
         (RtoPolicy::Ticks { tick: RTT, least: Duration::ZERO }, Duration::from_millis(500)),
         (RtoPolicy::FourRtt, Duration::from_millis(800)),
     ] {
-        let mut sender = sender_with(Revision::Rfc5348, |s| s.equation.rto = rto);
+        let mut sender = sender_with(Revision::Rfc5348, |s| s.algorithm.choices_mut().equation.rto = rto);
         sender.on_rtt_sample(at(0), rtt);
         for ms in [200, 400, 600] {
             send_all(&mut sender, ms - 200, ms);
@@ -463,7 +465,8 @@ fn ns2_spacing() {
 /// SlowStart::Ns2 with the limit of RFC 5348 keeps what makes it different: above the limit X falls to half of it.
 #[test]
 fn slow_start_of_ns2_with_another_limit() {
-    let mut sender = sender_with(Revision::Rfc3448, |s| s.slow_start = SlowStart::Ns2);
+    let mut sender =
+        sender_with(Revision::Rfc3448, |s| s.algorithm.choices_mut().slow_start = SlowStart::Ns2);
     sender.on_rtt_sample(at(0), RTT);
     for (ms, receive_rate) in [(100, 1e6), (200, 1e6), (300, 1e6), (400, 1e6)] {
         send_all(&mut sender, ms - 100, ms);
@@ -553,7 +556,7 @@ fn the_guarantee_holds_for_the_spacing() {
     let guarantee = Guarantee::FromFirstRtt(promised(BrokenPromise::Ignore));
     let mut sender = sender_with(Revision::Rfc5348, |s| {
         s.guarantee = guarantee;
-        s.spacing = Spacing::Damped { weight: 0.9 };
+        s.algorithm.choices_mut().spacing = Spacing::Damped { weight: 0.9 };
     });
     sender.on_rtt_sample(at(0), RTT);
     let late = Feedback {
@@ -583,12 +586,12 @@ fn an_expiration_asks_for_a_report() {
         sender.on_rtt_sample(at(0), RTT);
         send_all(&mut sender, 0, 100);
         feedback(&mut sender, 100, 0.0, 0.01);
-        assert!(!sender.wants_report(), "{revision:?}");
+        assert!(!sender.stamp(at(0)).wants_report, "{revision:?}");
         let expires = timer(&sender);
         sender.on_sent(at(150), 1000);
         sender.handle_timeout(at(expires));
-        assert_eq!(sender.wants_report(), asks, "{revision:?}");
+        assert_eq!(sender.stamp(at(0)).wants_report, asks, "{revision:?}");
         feedback(&mut sender, expires + 1, 0.0, 0.01);
-        assert!(!sender.wants_report(), "{revision:?}");
+        assert!(!sender.stamp(at(0)).wants_report, "{revision:?}");
     }
 }

@@ -2,8 +2,8 @@
 
 use tfrc_units::Rate;
 
-use crate::config::RateStep;
-use crate::sender::rate::Path;
+use crate::sender::Path;
+use crate::study::RateStep;
 
 /// The rate between the old X and the new one.
 #[derive(Debug, Clone, Copy)]

@@ -2,10 +2,12 @@
 
 use tfrc_units::Duration;
 
-use crate::config::{
-    AfterExpiration, BurstCredit, FirstInterval, HistoryDiscounting, InitialRate, LossEventTiming,
-    NoFeedback, NoFeedbackCut, RateFloor, ReceiveLimit, Settings, SlowStart, Spacing,
+use super::{
+    AfterExpiration, Algorithm, Choices, FirstInterval, HistoryDiscounting, InitialRate, LossEventTiming,
+    NoFeedback, NoFeedbackCut, RateFloor, ReceiveLimit, SlowStart, Spacing,
 };
+use crate::config::{BurstCredit, Settings};
+use crate::study::ns2;
 
 /// A published TFRC. `docs/models/` has the tables of where they differ, each value with its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,21 +46,31 @@ impl Revision {
     }
 }
 
-impl Settings {
-    /// The settings of a revision; what it leaves open is as in RFC 5348.
-    #[must_use]
-    pub fn for_revision(revision: Revision) -> Self {
-        match revision {
-            Revision::Rfc5348 => Self::default(),
-            Revision::Rfc3448 => rfc3448(),
-            Revision::Sigcomm2000 => sigcomm2000(),
-            Revision::Ns2 => crate::ns2::settings(),
+impl Revision {
+    /// The choices of the revision.
+    pub(super) fn choices(self) -> Choices {
+        match self {
+            Self::Rfc5348 => Choices::default(),
+            Self::Rfc3448 => rfc3448(),
+            Self::Sigcomm2000 => sigcomm2000(),
+            Self::Ns2 => ns2::choices(),
+        }
+    }
+
+    /// The settings of the revision.
+    pub(crate) fn settings(self) -> Settings {
+        let settings = Settings { algorithm: Algorithm::of(self), ..Settings::default() };
+        match self {
+            Self::Rfc5348 => settings,
+            Self::Rfc3448 => Settings { timer_granularity: Duration::from_millis(10), ..settings },
+            Self::Sigcomm2000 => Settings { credit: BurstCredit::Time(Duration::ZERO), ..settings },
+            Self::Ns2 => ns2::settings(settings),
         }
     }
 }
 
-fn rfc3448() -> Settings {
-    Settings {
+fn rfc3448() -> Choices {
+    Choices {
         discounting: HistoryDiscounting::Floor(0.5),
         first_interval: FirstInterval::AtReceiveRate,
         initial_rate: InitialRate::PacketPerRtt,
@@ -70,13 +82,12 @@ fn rfc3448() -> Settings {
             cut: NoFeedbackCut::ReceiveRate,
             ask: AfterExpiration::Nothing,
         },
-        timer_granularity: Duration::from_millis(10),
-        ..Settings::default()
+        ..Choices::default()
     }
 }
 
-fn sigcomm2000() -> Settings {
-    Settings {
+fn sigcomm2000() -> Choices {
+    Choices {
         lost_after: 1,
         loss_event_timing: LossEventTiming::SenderTime,
         discounting: HistoryDiscounting::Floor(0.5),
@@ -93,18 +104,17 @@ fn sigcomm2000() -> Settings {
         },
         rtt_weight: 0.95,
         spacing: Spacing::Damped { weight: 0.95 },
-        credit: BurstCredit::Time(Duration::ZERO),
-        ..Settings::default()
+        ..Choices::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{
+    use crate::equation::{EquationForm, RtoPolicy};
+    use crate::study::{
         EmptyReport, Estimator, FeedbackTrigger, FirstLosses, Growth, RateStep, ReceiveRateWindow, Reschedule,
     };
-    use crate::equation::{EquationForm, RtoPolicy};
 
     #[test]
     fn each_revision_is_sound_and_has_a_name() {
@@ -119,8 +129,8 @@ mod tests {
     /// The table of `docs/models/tfrc.md`.
     #[test]
     fn where_they_measure_differently() {
-        let column = |revision| {
-            let s = Settings::for_revision(revision);
+        let column = |revision: Revision| {
+            let s = revision.choices();
             let estimator = (s.estimator == Estimator::default(), s.discounting);
             (s.lost_after, s.loss_event_timing, s.first_interval, (s.feedback, s.receive_rate), estimator)
         };
@@ -138,7 +148,7 @@ mod tests {
         let by_round = LossEventTiming::SenderTimeAndRound;
         assert_eq!(column(Revision::Ns2), (1, by_round, at, ns2_reports, (false, half)));
         for revision in Revision::ALL {
-            let s = Settings::for_revision(revision);
+            let s = revision.choices();
             let habits = match revision {
                 Revision::Ns2 => (EmptyReport::OnceAfterArrival, FirstLosses::Unknown),
                 _ => (EmptyReport::Never, FirstLosses::Counted),
@@ -150,8 +160,8 @@ mod tests {
     /// The table of `docs/models/tfrc.md`, row by row.
     #[test]
     fn where_they_differ() {
-        let column = |revision| {
-            let s = Settings::for_revision(revision);
+        let column = |revision: Revision| {
+            let (s, host) = (revision.choices(), Settings::for_revision(revision));
             (
                 (
                     s.equation.form,
@@ -161,7 +171,7 @@ mod tests {
                     s.growth,
                 ),
                 (s.receive_limit, s.floor, s.no_feedback.round_trips, s.no_feedback.cut),
-                (s.rtt_weight, s.spacing, s.rate_step, s.reschedule, s.credit, s.timer_granularity),
+                (s.rtt_weight, s.spacing, s.rate_step, s.reschedule, host.credit, host.timer_granularity),
             )
         };
         let (tfrc, capped) = (EquationForm::Tfrc, EquationForm::TimeoutTermCapped);

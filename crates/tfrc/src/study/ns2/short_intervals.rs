@@ -1,14 +1,22 @@
 //! How TFRC-SP of ns-2.35 (`ShortIntervals_` 1) counts the losses of a loss interval and tells short ones from long, found out by
 //! runs of the program (`docs/models/tfrc.md`).
 
-use crate::history::length::Measured;
+use tfrc_units::f64_from_u64;
+
+use crate::history::Measured;
 
 /// Until this many round-trip times an interval is short.
-pub(crate) const SHORT: f64 = 2.0;
+const SHORT: f64 = 2.0;
 
 /// By how much the receiver sees an interval older than its packets are: the way of the newest of them, half a round-trip time,
 /// because it compares its own clock with the sender's timestamp.
 const WAY: f64 = 0.5;
+
+/// The length of a short interval: N/K cut to a whole number, even to 0. `None` of a long one.
+pub(crate) fn length(interval: &Measured) -> Option<f64> {
+    let k = f64_from_u64(interval.lost).max(1.0);
+    (interval.round_trips < SHORT).then(|| libm::floor(interval.packets / k))
+}
 
 /// What is remembered of the open interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,10 +78,10 @@ impl OpenCount {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{PacketSize, Settings, TfrcSp};
+    use crate::config::{PacketSize, Settings};
     use crate::history::LossHistory;
-    use crate::ns2::trace::Trace;
-    use crate::revision::Revision;
+    use crate::study::Revision;
+    use crate::study::ns2::trace::Trace;
 
     /// From the packet trace of ns-2.35, TFRC-SP with 14-byte packets over a path of 240 ms that drops 40 % of them: the sequence
     /// numbers that arrived, when they were sent in microseconds, and the sender's rounds.
@@ -217,7 +225,7 @@ mod tests {
     #[test]
     fn as_ns2_prints_it() {
         let settings = Settings {
-            packet_size: PacketSize::TfrcSp(TfrcSp::for_revision(Revision::Ns2)),
+            packet_size: PacketSize::TfrcSp(Revision::Ns2.tfrc_sp()),
             ..Settings::for_revision(Revision::Ns2)
         };
         let mut history = LossHistory::new(&settings);
