@@ -64,7 +64,7 @@ pub use config::{
     SegmentSize, Settings, ShortIntervals, SizeCorrection, SlowStart, Spacing, Target, TfrcSp, Weights,
 };
 pub use count::PacketCount;
-pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
+pub use decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use equation::{Equation, EquationForm, HighLoss, InverseError, ReceiveWindow, RtoEstimate, RtoPolicy};
 pub use guard::{
     Advice, AdviceError, AfterStop, BreakerLimits, CircuitBreaker, MAX_SIZES, MinimumRate, ResumeError,
