@@ -8,7 +8,29 @@
 //! * [`wire`]: packets and options, parsed and emitted.
 //! * [`feature`]: what the two ends agree on.
 //!
-//! Two ends, with the host's part played by hand:
+//! # The contract
+//!
+//! The program around an [`Endpoint`] or a [`Connection`], its *host*, has the sockets and the
+//! clock. Its whole duty is one loop:
+//!
+//! 1. Hand in what came: [`Endpoint::handle_datagram`] for each datagram, and
+//!    [`Endpoint::handle_timeout`] with the time.
+//! 2. Take transmissions until there is none: [`Endpoint::poll_transmit`].
+//! 3. Take events until there is none: [`Endpoint::poll_event`]. The application calls
+//!    [`Endpoint::send`], [`Endpoint::recv`] or [`Connection::close`] here, or at any other time.
+//! 4. Sleep until [`Endpoint::poll_timeout`], a datagram, or a call of the application.
+//!
+//! There is one clock. [`Endpoint::poll_timeout`] knows the time of every timer, and the time at
+//! which the rate control lets the next datagram of the send queue go; if a call of the application
+//! in step 3 has made something to send, it gives the present. The application hands over
+//! datagrams when it has them: [`LatePolicy`] says what becomes of those that the rate cannot
+//! carry in time, and [`Event::Dropped`], [`Event::Writable`] and [`Event::Flushed`] tell of it.
+//!
+//! Two rules hold for time. It never goes back: if it does, the latest time counts. And when a
+//! timeout has passed, [`Endpoint::handle_timeout`] comes before [`Endpoint::poll_transmit`]; early,
+//! late and repeated calls of it do no harm. Debug builds assert both rules.
+//!
+//! Two ends, with the part of the host played by hand:
 //!
 //! ```
 //! use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen};
@@ -18,28 +40,35 @@
 //! let mut server = Endpoint::new(listening, [1; 32]);
 //! let mut client = Endpoint::new(EndpointConfig::default(), [2; 32]);
 //! let (near, far) = ("192.0.2.1:40000".parse()?, "192.0.2.2:6511".parse()?);
-//!
-//! let mut now = Instant::ZERO;
 //! let config = ConnectConfig { port: 5001, connection: ConnectionConfig::default() };
-//! let id = client.connect(now, far, config)?;
-//! let mut packet = Vec::new();
-//! for _ in 0..4 {
-//!     while client.poll_transmit(now, &mut packet).is_some() {
-//!         server.handle_datagram(now + Duration::from_millis(10), near, Ecn::NotEct, &packet);
+//! let id = client.connect(Instant::ZERO, far, config)?;
+//! client.send(Instant::ZERO, id, b"hello")?;
+//!
+//! // Packets need no time here, so each turn begins where the last one has ended.
+//! let mut wire = Vec::new();
+//! let mut turn = |now, endpoint: &mut Endpoint, from, wire: &mut Vec<Vec<u8>>| {
+//!     for packet in wire.drain(..) {
+//!         endpoint.handle_datagram(now, from, Ecn::NotEct, &packet);
 //!     }
-//!     now += Duration::from_millis(10);
-//!     while server.poll_transmit(now, &mut packet).is_some() {
-//!         client.handle_datagram(now + Duration::from_millis(10), far, Ecn::NotEct, &packet);
+//!     endpoint.handle_timeout(now);
+//!     let mut packet = Vec::new();
+//!     while endpoint.poll_transmit(now, &mut packet).is_some() {
+//!         wire.push(packet.clone());
 //!     }
-//!     now += Duration::from_millis(10);
-//!     if let Some(connection) = client.connection_mut(id) {
-//!         let _ = connection.send(now, b"hello");
+//!     std::iter::from_fn(|| endpoint.poll_event()).collect::<Vec<_>>()
+//! };
+//! let mut now = Instant::ZERO;
+//! let received = loop {
+//!     turn(now, &mut client, far, &mut wire);
+//!     let events = turn(now, &mut server, near, &mut wire);
+//!     if let Some((id, _)) = events.into_iter().find(|(_, event)| *event == Event::Readable) {
+//!         break server.recv(id);
 //!     }
-//! }
-//! let (accepted, _) = std::iter::from_fn(|| server.poll_event())
-//!     .find(|(_, event)| matches!(event, Event::Incoming { .. }))
-//!     .ok_or("nobody came")?;
-//! let received = server.connection_mut(accepted).and_then(|connection| connection.recv());
+//!     if wire.is_empty() {
+//!         let wakes = [client.poll_timeout(), server.poll_timeout()];
+//!         now = wakes.into_iter().flatten().map(|wake| wake.at).min().ok_or("nothing is due")?;
+//!     }
+//! };
 //! assert_eq!(received.map(|datagram| datagram.bytes), Some(b"hello".to_vec()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -62,8 +91,9 @@ pub mod wire;
 
 pub use ccid::{Ccid, SkippedNumbers, Verification};
 pub use connection::{
-    Cause, Closed, ClosedBy, Connection, ConnectionConfig, EcnSending, Encapsulation, Event, FeedbackProfile,
-    PathError, PathMtuDiscovery, Received, SendError, Silence, State, Stats, Transmit, Wake, WakeReason,
+    Cause, Closed, ClosedBy, Connection, ConnectionConfig, DropReason, EcnSending, Encapsulation, Event,
+    FeedbackProfile, LatePolicy, PathError, PathMtuDiscovery, Received, SendError, Silence, State, Stats,
+    Transmit, Wake, WakeReason,
 };
 pub use endpoint::{
     Allow, Carrier, ConnectConfig, ConnectError, ConnectionId, Endpoint, EndpointConfig, EndpointStats,

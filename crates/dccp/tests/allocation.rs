@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use allocation_counter::measure;
+use tfrc::Settings;
 use tfrc::config::SegmentSize;
-use tfrc::{SendDecision, Settings};
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen};
 use tfrc_units::{Duration, Ecn, Instant};
 
@@ -73,13 +73,7 @@ impl Network {
             self.application();
             self.transmit(true);
             self.transmit(false);
-            let next_send = self.client.connection(self.id).map(|c| c.next_send(self.now));
-            let due = match next_send {
-                Some(SendDecision::At(at)) => Some(at),
-                _ => None,
-            };
             let times = [
-                due,
                 self.client.poll_timeout().map(|wake| wake.at),
                 self.server.poll_timeout().map(|wake| wake.at),
                 self.flights.front().map(|flight| flight.due),
@@ -109,12 +103,9 @@ impl Network {
                 connection.recycle(datagram.bytes);
             }
         }
-        while let Some(connection) = self.client.connection(self.id) {
-            if connection.next_send(self.now) != SendDecision::Now
-                || self.client.send(self.now, self.id, &[7; SIZE]).is_err()
-            {
-                break;
-            }
+        while self.client.connection(self.id).is_some_and(|connection| connection.queued() == 0)
+            && self.client.send(self.now, self.id, &[7; SIZE]).is_ok()
+        {
             self.sent += 1;
             self.transmit(true);
         }

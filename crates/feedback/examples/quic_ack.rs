@@ -44,7 +44,7 @@ fn main() {
         }
         let next_packet = match advisor.next_send(now) {
             SendDecision::At(at) => Some(at.max(next_data)),
-            SendDecision::Now | SendDecision::Blocked(_) => Some(next_data),
+            SendDecision::Now | SendDecision::Stopped(_) => Some(next_data),
         };
         let timer = advisor.poll_timeout().map(|wake| wake.at);
         let wake = [next_packet, timer, packets.next(), frames.next(), receiver.timer];

@@ -34,7 +34,7 @@ fn main() {
         }
         let next_packet = match advisor.next_send(now) {
             SendDecision::At(at) => Some(at),
-            SendDecision::Now | SendDecision::Blocked(_) => None,
+            SendDecision::Now | SendDecision::Stopped(_) => None,
         };
         let timer = advisor.poll_timeout().map(|wake| wake.at);
         let wake = [next_packet, timer, packets.next(), reports.next(), Some(next_report)];

@@ -43,7 +43,7 @@ fn main() {
         // Sleep until the next packet, timer or report, whichever is first.
         let next_packet = match advisor.next_send(now) {
             SendDecision::At(at) => Some(at),
-            SendDecision::Now | SendDecision::Blocked(_) => None,
+            SendDecision::Now | SendDecision::Stopped(_) => None,
         };
         let timer = advisor.poll_timeout().map(|wake| wake.at);
         let wake = [next_packet, timer, packets.next(), reports.next(), Some(receiver.next_report)];

@@ -141,7 +141,7 @@ fn receiver_feedback(setting: Setting) -> Outcome {
 fn next_send(decision: SendDecision) -> Option<Instant> {
     match decision {
         SendDecision::At(at) => Some(at),
-        SendDecision::Now | SendDecision::Blocked(_) => None,
+        SendDecision::Now | SendDecision::Stopped(_) => None,
     }
 }
 

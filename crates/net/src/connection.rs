@@ -1,3 +1,5 @@
+//! The handle of a connection.
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -57,6 +59,15 @@ pub enum SendError {
     Closed,
 }
 
+impl From<tfrc_dccp::SendError> for SendError {
+    fn from(error: tfrc_dccp::SendError) -> Self {
+        match error {
+            tfrc_dccp::SendError::TooLong { length, limit } => Self::TooLong { length, limit },
+            _ => Self::Closed,
+        }
+    }
+}
+
 /// Time for an answer to Close in [`Connection::close_now`]: on a short path six attempts. At 30 %
 /// loss in each direction half of the attempts fail, and all six in one session of 57.
 const LEAST_PATIENCE: Duration = Duration::from_secs(3);
@@ -76,9 +87,10 @@ impl Connection {
         self.shared.state().machine.remote(self.id)
     }
 
-    /// Chooses what happens to data that the rate cannot carry at once. What waits now stays under the old policy's clock.
+    /// Chooses what happens to data that the rate cannot carry at once, from now on and for what waits
+    /// already.
     pub fn set_late_policy(&self, policy: LatePolicy) {
-        self.with_slot(|slot| slot.queue.set_policy(policy));
+        self.shared.state().machine.set_late_policy(self.shared.clock.now(), self.id, policy);
     }
 
     /// Hands over a datagram. It waits in a queue for the rate control; with [`LatePolicy::Wait`] this call waits while the
@@ -91,29 +103,18 @@ impl Connection {
         let mut wake = false;
         let outcome = self
             .until(|state, id| {
-                let limit = state.machine.connection(id).map_or(0, tfrc_dccp::Connection::max_datagram);
-                let Some(slot) = state.slots.get_mut(&id) else { return Some(Err(SendError::Closed)) };
-                if !matches!(slot.standing, Standing::Open | Standing::Connecting) {
+                let Some(connection) = state.machine.connection(id) else {
                     return Some(Err(SendError::Closed));
+                };
+                match connection.check_send(datagram.as_ref()?.len()) {
+                    Ok(()) => {}
+                    Err(tfrc_dccp::SendError::Full) => return None,
+                    Err(error) => return Some(Err(error.into())),
                 }
-                let data = datagram.take()?;
-                if data.len() > limit {
-                    return Some(Err(SendError::TooLong { length: data.len(), limit }));
-                }
-                // Who has something waiting is seen to already.
-                wake = slot.queue.is_empty();
-                match slot.queue.push(self.shared.clock.now(), data) {
-                    Ok(()) => {
-                        if wake {
-                            state.touch(id);
-                        }
-                        Some(Ok(()))
-                    }
-                    Err(data) => {
-                        datagram = Some(data);
-                        None
-                    }
-                }
+                // A connection with a queue that is not empty has its time in the driver's timer.
+                wake = connection.queued() == 0;
+                let now = self.shared.clock.now();
+                Some(state.machine.send(now, id, datagram.take()?).map_err(SendError::from))
             })
             .await
             .unwrap_or(Err(SendError::Closed));
@@ -132,8 +133,8 @@ impl Connection {
     /// Waits until everything handed over has gone out, or the connection is over.
     pub async fn flushed(&self) {
         self.until(|state, id| {
-            let slot = state.slots.get(&id)?;
-            (slot.queue.is_empty() || matches!(slot.standing, Standing::Over(_))).then_some(())
+            let connection = state.machine.connection(id);
+            connection.is_none_or(|connection| connection.queued() == 0).then_some(())
         })
         .await;
     }
@@ -141,15 +142,13 @@ impl Connection {
     /// The next datagram received, in order of arrival; `None` when the peer has asked for the end, or the connection is over,
     /// and all has been read. Cancel-safe.
     pub async fn recv(&self) -> Option<Received> {
+        use tfrc_dccp::State::{CloseReceived, Closed};
         self.until(|state, id| {
             if let Some(received) = state.machine.recv(id) {
                 return Some(Some(received));
             }
-            let slot = state.slots.get_mut(&id)?;
-            if let Some(received) = slot.leftover.pop_front() {
-                return Some(Some(received));
-            }
-            matches!(slot.standing, Standing::PeerCloses | Standing::Over(_)).then_some(None)
+            let state = state.machine.connection(id).map(tfrc_dccp::Connection::state);
+            matches!(state, None | Some(CloseReceived | Closed)).then_some(None)
         })
         .await
         .flatten()
@@ -160,11 +159,12 @@ impl Connection {
     pub fn status(&self) -> Status {
         let now = self.shared.clock.now();
         let state = self.shared.state();
-        let Some(slot) = state.slots.get(&self.id) else { return Status::default() };
-        match (&slot.last_status, state.machine.connection(self.id)) {
-            (Some(status), _) => *status,
-            (None, Some(connection)) => Status::of(connection, slot, now),
-            (None, None) => Status::default(),
+        match (state.slots.get(&self.id), state.machine.connection(self.id)) {
+            (Some(slot), Some(connection)) => {
+                let at = if let Standing::Over { at, .. } = slot.standing { at } else { now };
+                Status::of(connection, slot, at)
+            }
+            _ => Status::default(),
         }
     }
 
@@ -177,15 +177,7 @@ impl Connection {
     /// Closes the connection once what was handed over has gone out, and waits for the peer to agree. How it ended; `None` if the
     /// endpoint ended first.
     pub async fn close(&self) -> Option<Closed> {
-        {
-            let mut state = self.shared.state();
-            if let Some(slot) = state.slots.get_mut(&self.id)
-                && matches!(slot.standing, Standing::Open | Standing::Connecting)
-            {
-                slot.standing = Standing::Finishing;
-            }
-            state.touch(self.id);
-        }
+        self.shared.state().close(self.shared.clock.now(), self.id);
         self.shared.wake.notify_one();
         self.over().await
     }
@@ -197,20 +189,18 @@ impl Connection {
     /// called while [`Connection::close`] waits, which then ends too. Without effect on a
     /// connection that is over, or that the peer has asked to close.
     pub async fn close_now(&self) -> Option<Closed> {
+        use tfrc_dccp::State::{CloseReceived, Closed};
         let patience = {
             let now = self.shared.clock.now();
             let mut state = self.shared.state();
-            let slot = state.slots.get_mut(&self.id)?;
-            let rtt = match slot.standing {
-                Standing::Open | Standing::Connecting | Standing::Finishing => {
-                    slot.standing = Standing::Finishing;
-                    slot.discard();
-                    slot.changed.notify_waiters();
+            let connection = state.machine.connection(self.id)?;
+            let rtt = connection.rtt();
+            let rtt = match connection.state() {
+                CloseReceived | Closed => None,
+                _ => {
                     state.machine.close_now(now, self.id);
-                    state.touch(self.id);
-                    state.machine.connection(self.id).and_then(|open| open.rate_sender().rtt())
+                    rtt
                 }
-                Standing::PeerCloses | Standing::Over(_) => None,
             };
             (rtt.unwrap_or(Duration::ZERO) * 4).clamp(LEAST_PATIENCE, MOST_PATIENCE)
         };
@@ -233,35 +223,26 @@ impl Connection {
     /// [`Connection::close_now`], and its text is not sent. How the connection ended; `None` if the
     /// endpoint ended first.
     pub async fn request_close(&self, text: &str) -> Option<Closed> {
-        {
-            let now = self.shared.clock.now();
-            let mut state = self.shared.state();
-            let slot = state.slots.get_mut(&self.id)?;
-            if matches!(slot.standing, Standing::Open | Standing::Connecting | Standing::Finishing) {
-                slot.standing = Standing::Finishing;
-                slot.discard();
-                slot.changed.notify_waiters();
-            }
-            state.machine.request_close(now, self.id, text);
-            state.touch(self.id);
-        }
+        self.shared.state().machine.request_close(self.shared.clock.now(), self.id, text);
         self.shared.wake.notify_one();
         self.over().await
     }
 
     async fn over(&self) -> Option<Closed> {
         self.until(|state, id| match &state.slots.get(&id)?.standing {
-            Standing::Over(closed) => Some(closed.clone()),
+            Standing::Over { closed, .. } => Some(closed.clone()),
             _ => None,
         })
         .await
     }
 
     pub(crate) async fn established(&self) -> Result<(), ConnectError> {
-        self.until(|state, id| match &state.slots.get(&id)?.standing {
-            Standing::Connecting => None,
-            Standing::Over(closed) => Some(Err(ConnectError::Refused(closed.clone()))),
-            _ => Some(Ok(())),
+        self.until(|state, id| {
+            if let Standing::Over { closed, .. } = &state.slots.get(&id)?.standing {
+                return Some(Err(ConnectError::Refused(closed.clone())));
+            }
+            let stands = state.machine.connection(id)?.state().is_established();
+            stands.then_some(Ok(()))
         })
         .await
         .unwrap_or(Err(ConnectError::EndpointEnded))

@@ -1,3 +1,5 @@
+//! The handle of an endpoint, and what it shares with its driver.
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +16,7 @@ use crate::journal::{Setup, Writer};
 use crate::machine::Machine;
 use crate::options::Unmarked;
 use crate::pcap::Capture;
-use crate::state::{Standing, State};
+use crate::state::State;
 use crate::{Options, driver};
 
 /// What the application's handles and the driver share.
@@ -171,7 +173,7 @@ impl Endpoint {
         let capture = recordings.capture.map(|out| Capture::new(out, local, options.dscp, clock)).transpose();
         let machine = Machine::new(options, seed, journal)?.captured(capture.map_err(system("capture"))?);
         let shared = Arc::new(Shared {
-            state: Mutex::new(State::new(machine, options.send_queue)),
+            state: Mutex::new(State::new(machine)),
             clock,
             wake: Notify::new(),
             accepted: Notify::new(),
@@ -211,7 +213,7 @@ impl Endpoint {
         let connection = {
             let mut state = self.shared.state();
             let id = state.machine.connect(self.shared.clock.now(), to)?;
-            state.add_slot(id, Standing::Connecting);
+            state.add_slot(id);
             Connection::new(&self.shared, id, &state)
         };
         self.shared.wake.notify_one();
@@ -288,15 +290,8 @@ impl Shared {
     pub(crate) fn forget(&self, id: ConnectionId) {
         let now = self.clock.now();
         let mut state = self.state();
-        let Some(slot) = state.slots.get_mut(&id) else { return };
-        if matches!(slot.standing, Standing::Over(_)) {
-            state.slots.remove(&id);
-            state.machine.release(now, id);
-        } else {
-            slot.orphan = true;
-            slot.standing = Standing::Finishing;
-            state.touch(id);
-        }
+        state.forget(now, id);
+        drop(state);
         self.wake.notify_one();
     }
 }

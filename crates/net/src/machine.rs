@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
-use tfrc_dccp::{ConnectConfig, Connection, ConnectionId, Endpoint, Event, Listen, PathError, Received};
+use tfrc_dccp::{
+    ConnectConfig, Connection, ConnectionId, Endpoint, Event, LatePolicy, Listen, PathError, Received,
+};
 use tfrc_units::{Ecn, Instant};
 
 use crate::Options;
@@ -138,7 +140,15 @@ impl Machine {
         }
     }
 
-    /// Closes a connection; a datagram of it that still waits is not sent.
+    pub(crate) fn set_late_policy(&mut self, now: Instant, id: ConnectionId, policy: LatePolicy) {
+        let connection = self.number(id);
+        self.record(now, || Record::LatePolicy { connection, policy });
+        if let Some(connection) = self.endpoint.connection_mut(id) {
+            connection.set_late_policy(policy);
+        }
+    }
+
+    /// Closes a connection; the datagrams of it that wait are not sent.
     pub(crate) fn close_now(&mut self, now: Instant, id: ConnectionId) {
         let connection = self.number(id);
         let now = self.record(now, || Record::CloseNow { connection });

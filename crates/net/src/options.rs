@@ -290,6 +290,7 @@ impl Options {
                 OptimisticAcks::FindOut => SkippedNumbers::USUAL,
                 OptimisticAcks::Trust => SkippedNumbers::Never,
             },
+            send_queue: self.send_queue,
             receive_queue: self.receive_queue,
             accept_close_within: match self.accept {
                 Accept::Nobody => ConnectionConfig::default().accept_close_within,

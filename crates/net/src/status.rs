@@ -1,3 +1,5 @@
+//! A snapshot of a connection at one moment.
+
 use tfrc::RateReason;
 use tfrc::guard::Trip;
 use tfrc_dccp::{Connection, Stats};
@@ -59,12 +61,7 @@ pub struct Status {
 impl Status {
     pub(crate) fn of(connection: &Connection, slot: &Slot, now: Instant) -> Self {
         let (sender, receiver) = (connection.rate_sender(), connection.rate_receiver());
-        let (stats, unsent) = (connection.stats(), slot.unsent);
-        // The machine holds one datagram at most; once it is over, that was not sent either.
-        let held_bytes = match stats.unsent_packets {
-            0 => 0,
-            _ => slot.taken_bytes.saturating_sub(stats.sent_data_bytes),
-        };
+        let stats = connection.stats();
         Self {
             at: now,
             sending: connection.sending_ccid().and_then(Variant::of),
@@ -83,10 +80,10 @@ impl Status {
             peer_sent_packets: connection.peer_sent_data_packets(),
             max_datagram: connection.max_datagram(),
             stats,
-            queued: slot.queue.len(),
-            late_dropped: slot.queue.dropped(),
-            unsent_packets: unsent.0.saturating_add(stats.unsent_packets),
-            unsent_bytes: unsent.1.saturating_add(held_bytes),
+            queued: connection.queued(),
+            late_dropped: stats.late_packets,
+            unsent_packets: stats.unsent_packets,
+            unsent_bytes: stats.unsent_bytes,
         }
     }
 }

@@ -11,22 +11,9 @@ pub enum SendDecision {
     Now,
     /// Not before this time. It may come sooner if the allowed rate rises: ask again after every input.
     At(Instant),
-    /// No time can be named; an input must come first.
-    Blocked(BlockReason),
-}
-
-/// Why no packet may be sent and no time can be named. The rate control itself always allows one packet in 64 s; these
-/// are the reasons of the protocol that hosts it, and of the guard beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BlockReason {
-    /// The connection is not yet established.
-    Connecting,
-    /// The connection is being closed or is closed.
-    Closed,
-    /// A packet handed over earlier has not been taken for transmission yet.
-    Pending,
-    /// A circuit breaker or the stop rule has struck; [`Sender::resume`](crate::Sender::resume) begins again.
+    /// Never again by itself: a circuit breaker or the stop rule has struck.
+    /// [`Sender::resume`](crate::Sender::resume) begins again. Rate control alone always allows one
+    /// packet in 64 s.
     Stopped(Trip),
 }
 

@@ -58,6 +58,6 @@ pub mod study;
 pub use advisor::Advisor;
 pub use config::{Config, ConfigError, Settings};
 pub use count::PacketCount;
-pub use decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
+pub use decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
 pub use sender::{Feedback, LossReport, Sender};

@@ -3,96 +3,13 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tfrc::{BlockReason, SendDecision};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
 
-use super::{Connection, Event, PathError, PathMtu, Received, State, Stats};
+use super::{Connection, Event, Notice, PathError, PathMtu, Received, State, Stats};
 use crate::ccid::Ccid;
 use crate::feature::{Feature, Location, Role};
 
-/// Why a datagram was not accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SendError {
-    /// It does not fit into a packet.
-    #[error("a datagram of {length} bytes is too long: at most {limit} fit into a packet")]
-    TooLong {
-        /// Its length.
-        length: usize,
-        /// The longest possible.
-        limit: usize,
-    },
-    /// The rate control does not allow it yet.
-    #[error("too early: the rate control allows the next datagram at {at:?}")]
-    TooEarly {
-        /// When it will, as it looks now.
-        at: Instant,
-    },
-    /// The connection does not take datagrams.
-    #[error("the connection takes no datagram: {0:?}")]
-    Blocked(
-        /// Why.
-        BlockReason,
-    ),
-}
-
 impl Connection {
-    /// When the next datagram may be handed over.
-    #[must_use]
-    pub fn next_send(&self, now: Instant) -> SendDecision {
-        match self.state {
-            State::Request | State::Respond => SendDecision::Blocked(BlockReason::Connecting),
-            State::PartOpen | State::Open if self.pending.is_some() => {
-                SendDecision::Blocked(BlockReason::Pending)
-            }
-            State::PartOpen | State::Open => self.sender.next_send(now),
-            _ => SendDecision::Blocked(BlockReason::Closed),
-        }
-    }
-
-    /// Hands over a datagram; the next [`Connection::poll_transmit`] calls send it.
-    ///
-    /// # Errors
-    /// [`SendError`] if [`Connection::next_send`] does not say `Now` or the datagram is too long; nothing is sent then.
-    pub fn send(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SendError> {
-        self.send_in(now, datagram, &mut Vec::new())
-    }
-
-    /// The same in a buffer of those that have gone, if there is one.
-    pub(crate) fn send_in(
-        &mut self,
-        now: Instant,
-        datagram: &[u8],
-        spare: &mut Vec<Vec<u8>>,
-    ) -> Result<(), SendError> {
-        self.may_send(now, datagram.len())?;
-        let mut bytes = spare.pop().unwrap_or_default();
-        bytes.clear();
-        bytes.extend_from_slice(datagram);
-        self.pending = Some(bytes);
-        Ok(())
-    }
-
-    /// The same with a datagram that need not be copied.
-    pub(crate) fn send_owned(&mut self, now: Instant, datagram: Vec<u8>) -> Result<(), SendError> {
-        self.may_send(now, datagram.len())?;
-        self.pending = Some(datagram);
-        Ok(())
-    }
-
-    fn may_send(&mut self, now: Instant, length: usize) -> Result<(), SendError> {
-        let now = self.advance(now);
-        let limit = self.max_datagram();
-        if length > limit {
-            return Err(SendError::TooLong { length, limit });
-        }
-        match self.next_send(now) {
-            SendDecision::Now => Ok(()),
-            SendDecision::At(at) => Err(SendError::TooEarly { at }),
-            SendDecision::Blocked(reason) => Err(SendError::Blocked(reason)),
-        }
-    }
-
     /// The oldest datagram that waits to be read.
     pub fn recv(&mut self) -> Option<Received> {
         let received = self.queue.pop()?;
@@ -113,8 +30,22 @@ impl Connection {
             Some(change) => Some(Event::RateChanged(change)),
             None => match self.notices.pop_front() {
                 Some(notice) => Some(notice.into()),
-                None => self.closed.take().map(|closed| Event::Closed(*closed)),
+                None => self.poll_last_events(),
             },
+        }
+    }
+
+    fn poll_last_events(&mut self) -> Option<Event> {
+        match self.outgoing.take_dropped() {
+            Some((reason, packets, bytes)) => Some(Event::Dropped { reason, packets, bytes }),
+            None => self.closed.take().map(|closed| Event::Closed(*closed)),
+        }
+    }
+
+    /// Notes an event. Of each kind one at most waits to be told.
+    pub(super) fn tell(&mut self, notice: Notice) {
+        if !self.notices.contains(&notice) {
+            self.notices.push_back(notice);
         }
     }
 

@@ -8,7 +8,7 @@ use tfrc_units::{Duration, Instant};
 
 use super::text::{cut, visible};
 use super::timers::expired;
-use super::{Cause, Closed, ClosedBy, Connection, Due, DueReset, MAX_TEXT, Notice, Outcome, State};
+use super::{Cause, Closed, ClosedBy, Connection, Due, DueReset, Ending, MAX_TEXT, Notice, Outcome, State};
 use crate::feature::Role;
 use crate::wire::{Reset, ResetCode};
 
@@ -22,47 +22,48 @@ const LONGEST_CLOSE_WAIT: Duration = Duration::from_secs(64);
 const CLOSES_BEFORE_BACKOFF: u8 = 3;
 
 impl Connection {
-    /// Closes: a datagram handed over is still sent, then Close, and what the peer answers ends the connection. Before the
-    /// handshake is complete this breaks off. Without effect if the connection is closing already.
+    /// Closes: the datagrams handed over are still sent, then Close, and the peer's answer ends the
+    /// connection. No more datagrams are taken. Before the handshake is complete this breaks off.
+    /// Without effect if the connection is closing already.
     pub fn close(&mut self, now: Instant) {
         let now = self.advance(now);
         match self.state {
             State::Request | State::Respond => {
                 self.break_off(Reset::new(ResetCode::Aborted), Cause::Application, "");
             }
-            State::PartOpen | State::Open => self.start_closing(now, State::Closing),
+            State::PartOpen | State::Open => {
+                self.ending = Ending::AfterQueue;
+                self.close_when_flushed(now);
+            }
             State::CloseReceived => self.accept_close(now),
             State::CloseReq | State::Closing | State::Closed => {}
         }
     }
 
-    /// Closes at once: the datagram handed over and not yet sent is discarded, and Close goes now
+    /// Closes at once: the datagrams that wait to be sent are discarded, and Close goes now
     /// (RFC 4340 §8.3). Returns how many datagrams this discarded;
     /// [`Stats::unsent_packets`](crate::Stats::unsent_packets) counts them too. Close is repeated
     /// three times every two round-trip times (at least 250 ms), then less and less often, and
     /// given up after [`close_timeout`](crate::ConnectionConfig::close_timeout). In other states
-    /// than OPEN and PARTOPEN as [`Connection::close`]; on a connection that is closing already it
-    /// discards what was still to go before Close.
+    /// than OPEN and PARTOPEN as [`Connection::close`].
     pub fn close_now(&mut self, now: Instant) -> u64 {
-        let discarded = self.discard_pending();
+        let discarded = self.discard_queue();
         self.close(now);
         discarded
     }
 
-    /// Drops the datagram that waits to be sent, if there is one; returns how many that were.
-    fn discard_pending(&mut self) -> u64 {
-        let discarded = u64::from(self.pending.take().is_some());
-        self.stats.unsent_packets += discarded;
-        discarded
-    }
-
-    /// As a server, asks the client to close, so that the client holds TIMEWAIT; a client closes as with
-    /// [`Connection::close`].
+    /// As a server, asks the client to close, so that the client holds TIMEWAIT; a client closes as
+    /// with [`Connection::close_now`]. The datagrams that wait to be sent are discarded.
     pub fn request_close(&mut self, now: Instant) {
         let now = self.advance(now);
         match (self.role, self.state) {
-            (Role::Server, State::Open) => self.start_closing(now, State::CloseReq),
-            _ => self.close(now),
+            (Role::Server, State::Open) => {
+                self.discard_queue();
+                self.start_closing(now, State::CloseReq);
+            }
+            _ => {
+                self.close_now(now);
+            }
         }
     }
 
@@ -86,7 +87,7 @@ impl Connection {
         self.closing_text = cut(text, MAX_TEXT).to_owned();
     }
 
-    fn start_closing(&mut self, now: Instant, state: State) {
+    pub(super) fn start_closing(&mut self, now: Instant, state: State) {
         self.state = state;
         self.due.close = true;
         self.timers.handshake = None;
@@ -112,8 +113,8 @@ impl Connection {
                 self.timers.accept_close = Some(now + self.config.accept_close_within);
                 self.timers.handshake = None;
                 self.timers.handshake_limit = None;
-                self.discard_pending();
-                self.notices.push_back(Notice::CloseReceived);
+                self.discard_queue();
+                self.tell(Notice::CloseReceived);
             }
             // It repeats itself while the application takes its time.
             State::CloseReceived => {}
@@ -162,7 +163,7 @@ impl Connection {
 
     fn finish_with_reset(&mut self, reset: Reset, text: String, by: ClosedBy, cause: Cause) {
         self.finish(by, reset.code, cause, None, Outcome::SentReset { reset, text: text.clone() });
-        self.due = Due { reset: Some(DueReset { reset, ack: None, text }), ..Due::default() };
+        self.due = Due { reset: Some(Box::new(DueReset { reset, ack: None, text })), ..Due::default() };
     }
 
     /// Step 9: the peer has reset the connection.
@@ -197,7 +198,7 @@ impl Connection {
         outcome: Outcome,
     ) {
         self.state = State::Closed;
-        self.discard_pending();
+        self.discard_queue();
         self.report = None;
         self.outcome = Some(outcome);
         let peer_sent_data_packets = self.ledger.data_sent();

@@ -1,8 +1,10 @@
+//! The settings of a connection.
+
 use core::net::IpAddr;
 
 use tfrc_units::Duration;
 
-use super::PathMtuDiscovery;
+use super::{LatePolicy, PathMtuDiscovery};
 use crate::ccid::{Ccid, DataSender, SkippedNumbers, Verification};
 use crate::feature::{Location, Wishes};
 use crate::wire::ServiceCode;
@@ -31,6 +33,11 @@ pub struct ConnectionConfig {
     pub max_packet: usize,
     /// How it is found out that the path carries less.
     pub path_mtu: PathMtuDiscovery,
+    /// Datagrams that wait to be sent, at most; at least one.
+    pub send_queue: usize,
+    /// What becomes of datagrams that the allowed rate cannot carry at once.
+    /// [`Connection::set_late_policy`](crate::Connection::set_late_policy) changes it.
+    pub late: LatePolicy,
     /// Received datagrams kept for the application. When there are so many, those that come are
     /// refused and the peer is told (Data Dropped, RFC 4340 §11.7); from half of it on the peer is
     /// asked not to go faster (Slow Receiver, §11.6).
@@ -124,6 +131,8 @@ impl Default for ConnectionConfig {
             skipped_numbers: SkippedNumbers::Never,
             max_packet: 1472,
             path_mtu: PathMtuDiscovery::Probe,
+            send_queue: 64,
+            late: LatePolicy::Wait,
             receive_queue: 1024,
             connect_timeout: Duration::from_secs(60),
             respond_timeout: Duration::from_secs(480),

@@ -1,8 +1,11 @@
+//! Events of a connection, and how it ended.
+
 use alloc::string::String;
 
 use tfrc::RateChange;
 use tfrc_units::Duration;
 
+use super::DropReason;
 use crate::wire::{ResetCode, ServiceCode};
 
 /// Something the application should know.
@@ -18,6 +21,19 @@ pub enum Event {
     Connected,
     /// Datagrams wait to be received, where none did before.
     Readable,
+    /// The send queue was full and has room again.
+    Writable,
+    /// The send queue has become empty: all that was handed over has been sent or dropped.
+    Flushed,
+    /// Datagrams left the send queue and were not sent.
+    Dropped {
+        /// Why.
+        reason: DropReason,
+        /// How many since this was last told of this reason.
+        packets: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
     /// The allowed sending rate has changed.
     RateChanged(RateChange),
     /// The peer wants to close: read what is left, set a closing text, accept.
@@ -32,6 +48,8 @@ pub(super) enum Notice {
     Incoming(ServiceCode),
     Connected,
     Readable,
+    Writable,
+    Flushed,
     CloseReceived,
 }
 
@@ -41,6 +59,8 @@ impl From<Notice> for Event {
             Notice::Incoming(service) => Self::Incoming { service },
             Notice::Connected => Self::Connected,
             Notice::Readable => Self::Readable,
+            Notice::Writable => Self::Writable,
+            Notice::Flushed => Self::Flushed,
             Notice::CloseReceived => Self::CloseReceived,
         }
     }

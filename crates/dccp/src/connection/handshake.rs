@@ -84,7 +84,7 @@ impl Connection {
         self.due.ack = true;
         self.backoff = PART_OPEN_WAIT;
         self.timers.handshake_limit = Some(now + PART_OPEN_LIMIT);
-        self.notices.push_back(Notice::Connected);
+        self.tell(Notice::Connected);
     }
 
     /// A packet goes out in PARTOPEN: if nothing comes back, an Ack follows.
@@ -107,7 +107,7 @@ impl Connection {
             // So that the client leaves PARTOPEN.
             self.due.ack = true;
             self.last_nudge = Some(now);
-            self.notices.push_back(Notice::Incoming(self.config.service));
+            self.tell(Notice::Incoming(self.config.service));
         }
     }
 

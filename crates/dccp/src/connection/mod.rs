@@ -1,8 +1,6 @@
 //! One connection: handshake, data, acknowledgements, close (RFC 4340 §7, 8).
 //!
-//! The order of use is that of every machine here: after each input ([`Connection::handle_datagram`],
-//! [`Connection::handle_timeout`], a call of the application) poll [`Connection::poll_transmit`] until it gives none, then
-//! [`Connection::poll_timeout`], then [`Connection::poll_event`].
+//! A host uses it by the [contract](crate#the-contract) of this crate.
 
 mod api;
 pub(crate) mod build;
@@ -12,6 +10,7 @@ mod event;
 mod handshake;
 mod ledger;
 mod options;
+mod outgoing;
 mod pace;
 mod pmtu;
 mod progress;
@@ -37,9 +36,9 @@ use alloc::vec::Vec;
 use tfrc::Report;
 use tfrc_units::{Duration, Instant, SeqNo48};
 
-pub use api::SendError;
 pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
+pub use outgoing::{DropReason, LatePolicy, SendError};
 pub use pmtu::PathMtuDiscovery;
 pub use queue::Received;
 pub(crate) use standing::Standing;
@@ -54,6 +53,7 @@ use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
 use event::Notice;
 use ledger::Ledger;
+use outgoing::SendQueue;
 use pace::ReadPace;
 use pmtu::PathMtu;
 use progress::Progress;
@@ -82,6 +82,8 @@ pub struct Connection {
     timers: Timers,
     path: PathMtu,
     now: Instant,
+    /// The latest call of `handle_timeout`.
+    served: Instant,
     /// When the packet with number GSR arrived.
     gsr_arrived: Instant,
     /// When something valid was last heard.
@@ -98,7 +100,9 @@ pub struct Connection {
     echo: Option<(u32, Instant)>,
     due: Due,
     report: Option<Report>,
-    pending: Option<Vec<u8>>,
+    /// Datagrams that wait to be sent.
+    outgoing: SendQueue,
+    ending: Ending,
     init_cookies: Vec<Vec<u8>>,
     /// The number of our first packet that is no Response; a client that acknowledges less is in PARTOPEN.
     first_since_response: Option<SeqNo48>,
@@ -141,7 +145,7 @@ struct Due {
     /// A Close or a CloseReq, as the state has it.
     close: bool,
     /// A Reset that ends the connection, or, with a number to acknowledge, one in REQUEST that does not.
-    reset: Option<DueReset>,
+    reset: Option<Box<DueReset>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,6 +153,15 @@ struct DueReset {
     reset: Reset,
     ack: Option<SeqNo48>,
     text: String,
+}
+
+/// The application's wish for the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// None, or it is being carried out.
+    None,
+    /// Close goes when the send queue is empty.
+    AfterQueue,
 }
 
 /// How it ended on the wire: what an endpoint needs to answer stragglers.
@@ -187,6 +200,7 @@ impl Connection {
             timers: Timers::default(),
             path: PathMtu::new(config.path_mtu, config.max_packet),
             now,
+            served: now,
             gsr_arrived: now,
             last_heard: now,
             established: false,
@@ -197,7 +211,8 @@ impl Connection {
             echo: None,
             due: Due::default(),
             report: None,
-            pending: None,
+            outgoing: SendQueue::new(config.late),
+            ending: Ending::None,
             init_cookies: Vec::new(),
             first_since_response: None,
             last_nudge: None,
@@ -222,8 +237,9 @@ impl Connection {
         self.skipper = Skipper::new(self.config.skipped_numbers, secret);
     }
 
-    /// Time never goes back.
+    /// Time never goes back; if it does, the latest time counts.
     fn advance(&mut self, now: Instant) -> Instant {
+        debug_assert!(now >= self.now, "time goes back from {:?} to {now:?}", self.now);
         self.now = self.now.max(now);
         self.now
     }

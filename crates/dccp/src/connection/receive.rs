@@ -105,7 +105,8 @@ impl Connection {
             self.ledger = Ledger::new(self.seq.extend(seq));
         } else if kind != PacketType::Reset && self.sync_limiter.allow(now) {
             let text = alloc::string::String::new();
-            self.due.reset = Some(DueReset { reset: Reset::packet_error(kind), ack: Some(seq), text });
+            self.due.reset =
+                Some(Box::new(DueReset { reset: Reset::packet_error(kind), ack: Some(seq), text }));
         }
         fits
     }
@@ -373,8 +374,8 @@ impl Connection {
             self.refused.get_or_insert_default().record(now, number);
             return;
         }
-        if self.queue.is_empty() && !self.notices.contains(&Notice::Readable) {
-            self.notices.push_back(Notice::Readable);
+        if self.queue.is_empty() {
+            self.tell(Notice::Readable);
         }
         let data_index = self.ledger.data_before(number).unwrap_or_default();
         let bytes = self.queue.copy(packet.payload);

@@ -1,3 +1,5 @@
+//! Counts of a connection.
+
 /// What a connection has sent and received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -21,9 +23,15 @@ pub struct Stats {
     /// Drop Code 0, 1 or 2 (RFC 4340 §11.7): mostly for want of room in its receive queue. Each
     /// counts once. At most `sent_data_packets`.
     pub peer_dropped_packets: u64,
-    /// Datagrams taken from the application and never sent, because the connection ended first or
-    /// [`Connection::close_now`](crate::Connection::close_now) discarded them.
+    /// Datagrams taken from the application and dropped by its [`LatePolicy`](crate::LatePolicy).
+    pub late_packets: u64,
+    /// Datagrams taken from the application that were not sent and will not be, dropped by no
+    /// policy: discarded by [`Connection::close_now`](crate::Connection::close_now), waiting when
+    /// the connection ended, or too long since the path became narrow. Complete once the connection
+    /// is over.
     pub unsent_packets: u64,
+    /// Their bytes.
+    pub unsent_bytes: u64,
     /// What was no packet of this connection: malformed, or for other ports.
     pub malformed_packets: u64,
     /// Sequence-invalid packets, or of a type that does not fit the state.

@@ -43,6 +43,7 @@ fn bytes(header: Header, options: &[Opt<'_>], ccval: u8, payload: &[u8]) -> Vec<
 fn sent(connection: &mut Connection, now: Instant) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     let mut out = Vec::new();
+    connection.handle_timeout(now);
     while connection.poll_transmit(now, &mut out).is_some() {
         all.push(out.clone());
     }
@@ -272,7 +273,7 @@ fn slow_receiver_and_data_dropped_hold_the_rate_down() {
         for round in 1..8 {
             now += RTT;
             let data = match client.next_send(now) {
-                tfrc::SendDecision::Now => send(&mut client, now),
+                Some(tfrc::SendDecision::Now) => send(&mut client, now),
                 other => panic!("{other:?}"),
             };
             let mut space = Vec::new();

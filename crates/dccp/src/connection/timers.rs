@@ -1,3 +1,5 @@
+//! Timers of a connection.
+
 use tfrc_units::Instant;
 
 use super::{Cause, Connection, Silence, State};
@@ -32,10 +34,14 @@ pub enum WakeReason {
     FirstData,
     /// The peer has been silent for long, or is asked if it is still there.
     Silence,
+    /// The rate control lets the next datagram go (RFC 5348 §4.6).
+    Pacing,
     /// The path MTU is to be probed or checked (RFC 8899).
     PathMtu,
     /// An endpoint forgets a connection that is over.
     TimeWait,
+    /// An endpoint may have something to send at once.
+    Transmit,
 }
 
 /// The connection's own timers; features and congestion control keep theirs.
@@ -55,8 +61,8 @@ pub(super) struct Timers {
 }
 
 impl Connection {
-    /// When [`Connection::handle_timeout`] wants to be called next; `None` if nothing is waited for. (The time of the next
-    /// datagram is [`Connection::next_send`]'s.)
+    /// When [`Connection::handle_timeout`] wants to be called next; `None` if nothing is waited for.
+    /// The time of the next datagram in the send queue is one of these times.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wake> {
         if self.state == State::Closed {
@@ -79,6 +85,7 @@ impl Connection {
             (self.timers.silence.filter(|_| flows), WakeReason::Silence),
             (self.timers.first_data.filter(|_| flows), WakeReason::FirstData),
             (self.path.poll_timeout(self.round_trip()).filter(|_| flows), WakeReason::PathMtu),
+            (self.datagram_due(), WakeReason::Pacing),
         ]
         .into_iter()
         .filter_map(|(at, reason)| at.map(|at| Wake { at, reason }))
@@ -88,6 +95,7 @@ impl Connection {
     /// Lets time pass. Early, late and repeated calls do no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
+        self.served = now;
         if self.state == State::Closed {
             return;
         }
@@ -106,6 +114,26 @@ impl Connection {
         self.question_timeout(now);
         self.handshake_timeout(now);
         self.close_timeout(now);
+    }
+
+    /// A connection that was made from a record at this time: what its timers missed before is no
+    /// mistake of the host.
+    pub(crate) fn revived(&mut self, now: Instant) {
+        self.served = self.advance(now);
+    }
+
+    /// A host that lets a time of `poll_timeout` pass without `handle_timeout` has a mistake in its
+    /// loop. A timer that is set again in the past, after a long sleep, is none.
+    pub(super) fn assert_timeouts_served(&self) {
+        debug_assert!(
+            self.poll_timeout().is_none_or(|wake| {
+                wake.reason == WakeReason::Pacing || wake.at >= self.now || wake.at <= self.served
+            }),
+            "poll_transmit at {:?}, but handle_timeout was last called at {:?}: {:?} has passed",
+            self.now,
+            self.served,
+            self.poll_timeout()
+        );
     }
 
     /// Something valid has been heard.

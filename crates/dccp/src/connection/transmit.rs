@@ -50,6 +50,7 @@ impl Connection {
         scratch: &mut Scratch,
     ) -> Option<Transmit> {
         let now = self.advance(now);
+        self.assert_timeouts_served();
         out.clear();
         let plan = self.plan(now)?;
         self.build(now, plan, out, scratch)
@@ -57,7 +58,7 @@ impl Connection {
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {
         if let Some(reset) = self.due.reset.take() {
-            return Some(Plan::Reset(reset));
+            return Some(Plan::Reset(*reset));
         }
         match self.state {
             State::Closed => return None,
@@ -88,11 +89,12 @@ impl Connection {
         {
             return Some(Plan::Probe(probe));
         }
-        if self.cookies_leave_room()
-            && let Some(datagram) = self.pending.take()
+        if let Some(length) = self.ready_datagram(now)
+            && self.cookies_leave_room(length)
         {
-            return Some(self.plan_data(datagram));
+            return self.plan_data(length);
         }
+        self.close_when_flushed(now);
         if core::mem::take(&mut self.due.close) {
             return match (self.state, self.role) {
                 (State::CloseReq, Role::Server) => Some(Plan::CloseReq),
@@ -106,26 +108,23 @@ impl Connection {
     }
 
     /// In PARTOPEN every packet carries the Init Cookies (RFC 4340 §8.1.4): a datagram that leaves no room for them waits.
-    fn cookies_leave_room(&self) -> bool {
+    fn cookies_leave_room(&self, datagram: usize) -> bool {
         let cookies: usize = self.init_cookies.iter().map(|cookie| cookie.len() + 2).sum();
-        let datagram = self.pending.as_ref().map_or(0, Vec::len);
         self.state != State::PartOpen || cookies == 0 || datagram + cookies <= self.max_datagram()
     }
 
     /// Data goes with an acknowledgement where there is something to say; if that makes it too long, that goes first.
-    fn plan_data(&mut self, datagram: Vec<u8>) -> Plan {
+    fn plan_data(&mut self, length: usize) -> Option<Plan> {
         let part_open = self.state == State::PartOpen;
         let negotiates = self.features.owes_answer() || self.features.owes_question();
         if !(part_open || self.due.ack || self.report.is_some() || negotiates) {
-            return Plan::Data(datagram);
-        }
-        if self.report.is_some() && !self.report_fits(datagram.len()) {
-            self.pending = Some(datagram);
-            self.due.ack = false;
-            return Plan::Ack;
+            return self.take_datagram().map(Plan::Data);
         }
         self.due.ack = false;
-        Plan::DataAck(datagram)
+        if self.report.is_some() && !self.report_fits(length) {
+            return Some(Plan::Ack);
+        }
+        self.take_datagram().map(Plan::DataAck)
     }
 
     /// Feature options wait about a round-trip time for a packet that goes anyway (RFC 4340 §6.6.1).

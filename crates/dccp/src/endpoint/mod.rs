@@ -39,8 +39,8 @@ use tombs::Tombs;
 /// What identifies a connection: the peer's address, our DCCP port and the peer's (RFC 6773 §3.8).
 type Key = (SocketAddr, u16, u16);
 
-/// Owns connections, sans-IO. Use it as a [`Connection`]: after each input poll [`Endpoint::poll_transmit`] until it gives none,
-/// then [`Endpoint::poll_timeout`], then [`Endpoint::poll_event`]. Work is proportional to the connections touched.
+/// Owns connections, sans-IO, by the [contract](crate#the-contract) of this crate. Work is
+/// proportional to the connections touched.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     config: EndpointConfig,
@@ -180,8 +180,7 @@ impl Endpoint {
         Ok(self.adopt(remote, ports, client))
     }
 
-    /// Takes in a datagram from a peer. The connection it was for, if there was one before: its [`Connection::next_send`] may have
-    /// changed.
+    /// Takes in a datagram from a peer; returns the connection it was for, if there was one before.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -257,9 +256,13 @@ impl Endpoint {
         }
     }
 
-    /// When [`Endpoint::handle_timeout`] wants to be called next.
+    /// The time at which [`Endpoint::handle_timeout`] wants to be called next: the latest time
+    /// it was told if there may be something to send that [`Endpoint::poll_transmit`] was not asked for.
     pub fn poll_timeout(&mut self) -> Option<Wake> {
         self.settle();
+        if !(self.outbox.is_empty() && self.may_respond.is_empty() && self.may_transmit.is_empty()) {
+            return Some(Wake { at: self.now, reason: WakeReason::Transmit });
+        }
         let first = self.timers.first(|at, id| self.slots.is_current_timer(at, id));
         let connection = first.and_then(|(at, id)| {
             let reason = self.slots.get(id)?.connection.poll_timeout()?.reason;
@@ -302,7 +305,7 @@ impl Endpoint {
         None
     }
 
-    /// Gives a connection a datagram to send, as [`Connection::send`] does, but nothing is allocated for it.
+    /// Hands over a datagram as [`Connection::send`] does, in a buffer of one that has gone.
     ///
     /// # Errors
     /// [`SendError`], also for a connection that is not known.
@@ -310,11 +313,11 @@ impl Endpoint {
         self.touch(id);
         match self.slots.get_mut(id) {
             Some(live) => live.connection.send_in(now, datagram, &mut self.scratch.spare),
-            None => Err(SendError::Blocked(tfrc::BlockReason::Closed)),
+            None => Err(SendError::Closed),
         }
     }
 
-    /// The same, taking the datagram as it is: no byte of it is copied until its packet is built.
+    /// Hands over a datagram as [`Connection::send_owned`] does.
     ///
     /// # Errors
     /// As [`Endpoint::send`].
@@ -322,7 +325,7 @@ impl Endpoint {
         self.touch(id);
         match self.slots.get_mut(id) {
             Some(live) => live.connection.send_owned(now, datagram),
-            None => Err(SendError::Blocked(tfrc::BlockReason::Closed)),
+            None => Err(SendError::Closed),
         }
     }
 
@@ -404,7 +407,9 @@ impl Endpoint {
         self.stats
     }
 
+    /// Time never goes back; if it does, the latest time counts.
     fn advance(&mut self, now: Instant) -> Instant {
+        debug_assert!(now >= self.now, "time goes back from {:?} to {now:?}", self.now);
         self.now = self.now.max(now);
         self.now
     }
@@ -437,6 +442,7 @@ impl Endpoint {
     }
 
     fn adopt(&mut self, remote: SocketAddr, ports: Ports, mut connection: Connection) -> ConnectionId {
+        connection.revived(self.now);
         let number = connection.last_numbers().0.get();
         connection.set_secret(secret::keyed_hash(&self.seed, Purpose::SkippedNumbers, Some(remote), number));
         let key = (remote, ports.local, ports.remote);

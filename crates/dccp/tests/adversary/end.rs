@@ -26,6 +26,8 @@ pub(crate) struct End {
     pub(crate) numbers: BTreeMap<u64, u64>,
     /// It wants no more of any connection.
     pub(crate) leaving: bool,
+    /// The latest time that the endpoint was told.
+    latest: Instant,
     meter: Meter,
     /// Heap used by the endpoint.
     heap: i64,
@@ -103,14 +105,17 @@ impl End {
             closed: None,
             numbers: BTreeMap::new(),
             leaving: false,
+            latest: Instant::ZERO,
             meter: Meter::default(),
             heap: 0,
         }
     }
 
-    /// The time as this end has it.
-    pub(crate) fn clock(&self, now: Instant) -> Instant {
-        now + self.offset
+    /// The time as this end has it. Its clock may be set back; its host then waits for the latest
+    /// time told.
+    pub(crate) fn clock(&mut self, now: Instant) -> Instant {
+        self.latest = self.latest.max(now + self.offset);
+        self.latest
     }
 
     fn counted<T>(&mut self, work: impl FnOnce(&mut Endpoint) -> T) -> T {
@@ -151,6 +156,7 @@ impl End {
         peer: Option<&BTreeMap<u64, u64>>,
         mut post: impl FnMut(Flight),
     ) -> bool {
+        self.handle_timeout(now);
         let clock = self.clock(now);
         let mut busy = false;
         while let Some((id, event)) = self.counted(Endpoint::poll_event) {
@@ -179,19 +185,13 @@ impl End {
         if self.sends
             && let Some(id) = self.id
         {
-            let ready = self
-                .endpoint
-                .connection(id)
-                .is_some_and(|connection| connection.next_send(clock) == tfrc::SendDecision::Now);
-            if ready {
-                let mut datagram = self.sent.to_be_bytes().to_vec();
-                datagram.resize(self.size.max(8), 0xA5);
-                self.counted(|endpoint| {
-                    let connection = endpoint.connection_mut(id).expect("it is there");
-                    connection.send(clock, &datagram).expect("it said now");
-                });
-                self.sent += 1;
-            }
+            let mut datagram = self.sent.to_be_bytes().to_vec();
+            datagram.resize(self.size.max(8), 0xA5);
+            let taken = self.counted(|endpoint| {
+                endpoint.connection(id).is_some_and(|connection| connection.queued() == 0)
+                    && endpoint.send(clock, id, &datagram).is_ok()
+            });
+            self.sent += u64::from(taken);
         }
         let mut bytes = Vec::with_capacity(1500);
         while let Some(sent) = self.counted(|endpoint| endpoint.poll_transmit(clock, &mut bytes)) {
@@ -241,17 +241,8 @@ impl End {
     }
 
     pub(crate) fn next(&mut self, now: Instant) -> Option<Instant> {
-        let clock = self.clock(now);
-        let timer = self.counted(Endpoint::poll_timeout).map(|wake| wake.at);
-        let send = self.connection().filter(|_| self.sends).and_then(|connection| {
-            match connection.next_send(clock) {
-                tfrc::SendDecision::Now => Some(clock),
-                tfrc::SendDecision::At(at) => Some(at),
-                tfrc::SendDecision::Blocked(_) => None,
-            }
-        });
-        let at = timer.into_iter().chain(send).min()?;
-        Some(now + at.saturating_since(clock))
+        let timer = self.counted(Endpoint::poll_timeout)?.at;
+        Some(now + timer.saturating_since(now + self.offset))
     }
 
     pub(crate) fn close(&mut self, now: Instant) {

@@ -25,8 +25,8 @@ fn come_and_go(server: &mut Endpoint, now: &mut Instant, from: SocketAddr) -> Op
     let (mut sent, id) = (0, caller.id);
     for _ in 0..600 {
         if let Some(connection) = caller.endpoint.connection_mut(id) {
-            if sent < 200 && connection.next_send(*now) == tfrc::SendDecision::Now {
-                connection.send(*now, &[0; 1000]).expect("it said now");
+            if sent < 200 && connection.queued() == 0 {
+                connection.send(*now, &[0; 1000]).expect("there is room");
                 sent += 1;
             } else if sent == 200 && connection.state() == State::Open {
                 connection.close(*now);
@@ -68,7 +68,8 @@ fn a_stalled_application_bounds_what_waits_for_it() {
             }
         }
         assert_eq!(taken, limit, "the application finds those that had a place");
-        server.handle_timeout(now + Duration::from_secs(1));
+        now += Duration::from_secs(1);
+        server.handle_timeout(now);
         let closed = come_and_go(&mut server, &mut now, address(2, 40_000));
         assert!(closed.is_some_and(|closed| closed.code == tfrc_dccp::wire::ResetCode::Closed));
     }
@@ -132,11 +133,12 @@ fn strangers_that_are_not_allowed_get_no_answer() {
         let allow = Allow::Only(vec!["192.0.2.0/28".parse().expect("a prefix")]);
         let listen = Listen::Many { limit: 10 };
         let mut server = server(EndpointConfig { listen, allow, half_open, ..EndpointConfig::default() });
-        let start = Instant::ZERO + ms(1);
+        let mut now = Instant::ZERO + ms(1);
         for (host, connects) in [(1, true), (16, false), (15, true)] {
-            let mut caller = Caller::new(start);
-            for step in 0..20 {
-                caller.exchange(start + ms(5 * step), &mut server, address(host, 40_000));
+            let mut caller = Caller::new(now);
+            for _ in 0..20 {
+                caller.exchange(now, &mut server, address(host, 40_000));
+                now += ms(5);
             }
             assert_eq!(caller.state() == State::Open, connects, "{host}");
         }
@@ -153,8 +155,8 @@ fn strangers_that_are_not_allowed_get_no_answer() {
             &[],
             &[],
         );
-        server.handle_datagram(start, stranger, tfrc_units::Ecn::NotEct, &ack);
-        assert!(super::flood::sent(&mut server, start).is_empty());
+        server.handle_datagram(now, stranger, tfrc_units::Ecn::NotEct, &ack);
+        assert!(super::flood::sent(&mut server, now).is_empty());
         let after = server.stats();
         assert_eq!((after.not_allowed, after.resets), (before.not_allowed + 1, before.resets));
         assert!(after.not_allowed >= 2, "the Request of the one outside, and this");

@@ -245,7 +245,7 @@ impl Soak {
                 } else if connection.state() == State::Open && client.end != End::Squatter {
                     match connection.send(now, &[0; 300]) {
                         Ok(()) => client.left -= 1,
-                        Err(SendError::TooEarly { .. } | SendError::Blocked(_)) => {}
+                        Err(SendError::Full) => {}
                         Err(error) => panic!("{error}"),
                     }
                 }

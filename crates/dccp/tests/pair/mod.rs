@@ -142,7 +142,7 @@ impl End {
         use_it(self.endpoint.connection_mut(id).expect("there is a connection"))
     }
 
-    /// The application: takes events, reads, sends what it may.
+    /// The application: takes events, reads, and keeps a datagram in the queue while it has one.
     fn run(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             if matches!(event, Event::Incoming { .. })
@@ -169,12 +169,13 @@ impl End {
         let Some(id) = self.id else { return };
         if self.to_send > 0 {
             let Some(connection) = self.endpoint.connection_mut(id) else { return };
-            if connection.next_send(now) == tfrc::SendDecision::Now {
+            if connection.state().is_established() && connection.queued() == 0 {
                 let mut datagram = self.sent.to_be_bytes().to_vec();
                 datagram.resize(self.size.max(8), 0x5A);
-                connection.send(now, &datagram).expect("it said now");
-                self.to_send -= 1;
-                self.sent += 1;
+                if connection.send(now, &datagram).is_ok() {
+                    self.to_send -= 1;
+                    self.sent += 1;
+                }
             }
         } else if self.close_after && !self.closing && self.state().is_some_and(State::is_established) {
             self.closing = true;
@@ -195,19 +196,13 @@ impl End {
         }
     }
 
-    fn next_wake(&mut self, now: Instant) -> Option<Instant> {
+    fn next_wake(&mut self) -> Option<Instant> {
         let timer = self.endpoint.poll_timeout().map(|wake| wake.at);
-        let send = self.id.and_then(|id| self.endpoint.connection(id)).filter(|_| self.to_send > 0);
-        let send = send.and_then(|connection| match connection.next_send(now) {
-            tfrc::SendDecision::Now => Some(now),
-            tfrc::SendDecision::At(at) => Some(at),
-            tfrc::SendDecision::Blocked(_) => None,
-        });
         let read = match self.reading {
             Reading::AtOnce => None,
             Reading::Every { next, .. } => self.id.map(|_| next),
         };
-        timer.into_iter().chain(send).chain(read).min()
+        timer.into_iter().chain(read).min()
     }
 
     /// The numbers of the datagrams received, in the order of arrival.
@@ -335,7 +330,7 @@ impl Pair {
             assert!(wake.is_none_or(|wake| wake.at > now), "at {now:?} the {side:?} waits for {wake:?}");
         }
         let flight = self.in_flight.keys().next().map(|(at, _)| *at);
-        let wakes = [flight, self.client.next_wake(now), self.server.next_wake(now)];
+        let wakes = [flight, self.client.next_wake(), self.server.next_wake()];
         let next = wakes.into_iter().flatten().min()?.max(now);
         if next > end {
             self.now = end;

@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use tfrc::SendDecision;
 use tfrc_dccp::feature::{CcidPreference, Wishes};
 use tfrc_dccp::{
     Carrier, Ccid, ConnectConfig, Connection, ConnectionConfig, ConnectionId, EcnSending, Endpoint,
-    EndpointConfig, Listen, Stats,
+    EndpointConfig, Event, Listen, Stats,
 };
 use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, Stream, TimerKey};
 use tfrc_units::Instant;
@@ -14,10 +15,8 @@ use super::{Payload, Source};
 use crate::capture::Captured;
 use crate::metric::Mean;
 
-/// The next packet may go, or the application has one.
-const SEND: TimerKey = super::START;
-/// The endpoint's timers.
-const PROTOCOL: TimerKey = TimerKey::Second;
+/// The endpoint's timeout, or the application has its next datagram.
+const WAKE: TimerKey = super::START;
 
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: u32 = 20;
@@ -162,35 +161,37 @@ impl DccpHost {
         self.go_on(now, context);
     }
 
+    /// The rest of a turn: transmissions, events, the application, the next timeout.
     fn go_on(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
-        while let Some((id, _)) = self.endpoint.poll_event() {
-            self.connection = Some(id);
-        }
         self.flush(now, context);
-        let next = self.feed(now, context);
-        if let Some(connection) = self.connection.and_then(|id| self.endpoint.connection_mut(id)) {
-            while connection.recv().is_some() {}
-            let seen = connection.stats().received_feedback;
-            if seen > self.feedback_seen {
-                self.feedback_seen = seen;
-                if let Some(rtt) = connection.rtt() {
-                    self.rtt.add(rtt.as_secs_f64());
-                }
-            }
+        self.take_events();
+        let data = self.feed(now, context);
+        let timeout = self.endpoint.poll_timeout().map(|wake| wake.at);
+        match timeout.into_iter().chain(data).min() {
+            Some(at) => context.set_timer(WAKE, at),
+            None => context.cancel_timer(WAKE),
         }
-        self.flush(now, context);
-        match next {
-            Some(at) => context.set_timer(SEND, at),
-            None => context.cancel_timer(SEND),
-        }
-        match self.endpoint.poll_timeout() {
-            Some(wake) => context.set_timer(PROTOCOL, wake.at),
-            None => context.cancel_timer(PROTOCOL),
-        }
-        while self.endpoint.poll_event().is_some() {}
     }
 
-    /// Hands over what the application has and the rate control lets go; when it may be more.
+    fn take_events(&mut self) {
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            self.connection = Some(id);
+            if event == Event::Readable {
+                while self.endpoint.recv(id).is_some() {}
+            }
+        }
+        let Some(connection) = self.connection.and_then(|id| self.endpoint.connection(id)) else { return };
+        let seen = connection.stats().received_feedback;
+        if seen > self.feedback_seen
+            && let Some(rtt) = connection.rtt()
+        {
+            self.rtt.add(rtt.as_secs_f64());
+        }
+        self.feedback_seen = seen;
+    }
+
+    /// Hands over what the application has. It makes each datagram at the last moment, so it asks
+    /// when that is. Returns when there may be more.
     fn feed(&mut self, now: Instant, context: &mut Context<'_, Payload>) -> Option<Instant> {
         loop {
             if self.setup.stop.is_some_and(|stop| now >= stop) {
@@ -198,17 +199,16 @@ impl DccpHost {
             }
             let Role::Client { source } = &mut self.role else { return None };
             let data = source.next(now);
-            let connection = self.endpoint.connection_mut(self.connection?)?;
-            match connection.next_send(now) {
-                tfrc::SendDecision::Blocked(_) => return None,
-                tfrc::SendDecision::At(at) => return Some(at.max(data)),
-                tfrc::SendDecision::Now if now < data => return Some(data),
-                tfrc::SendDecision::Now => {
+            let id = self.connection?;
+            let connection = self.endpoint.connection(id)?;
+            match connection.next_send(now)? {
+                SendDecision::Stopped(_) => return None,
+                SendDecision::At(at) => return Some(at.max(data)),
+                SendDecision::Now if now < data => return Some(data),
+                SendDecision::Now => {
                     let size = usize::try_from(source.take(now)).unwrap_or(0).min(connection.max_datagram());
                     self.datagram.resize(size, 0);
-                    if connection.send(now, &self.datagram).is_err() {
-                        return None;
-                    }
+                    self.endpoint.send(now, id, &self.datagram).ok()?;
                 }
             }
             self.flush(now, context);

@@ -155,7 +155,7 @@ impl TfrcSender {
             match self.machine.next_send(now) {
                 SendDecision::Now => self.send(now, context),
                 SendDecision::At(at) => break Some(at),
-                SendDecision::Blocked(_) => break None,
+                SendDecision::Stopped(_) => break None,
             }
         };
         match next {

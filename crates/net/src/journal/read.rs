@@ -1,8 +1,10 @@
+//! Reading a journal, with a check of every block.
+
 use std::io::{self, Read};
 
 use tfrc_units::Instant;
 
-use super::block::{Chain, HEAD, MAGIC, MAX_BODY, parse_head};
+use super::block::{Chain, HEAD, MAGIC, MAX_BODY, VERSION, parse_head};
 use super::record::{END, Record, SETUP, Setup, Timed};
 
 /// Why a journal cannot be read, and where.
@@ -10,8 +12,14 @@ use super::record::{END, Record, SETUP, Setup, Timed};
 #[non_exhaustive]
 pub enum JournalError {
     /// The file does not begin like a journal.
-    #[error("this is no tfrc journal (or one of another version): it does not begin with \"tfrc journal 1\"")]
+    #[error("this is not a tfrc journal: it does not begin with \"{MAGIC}\" and a version")]
     NotAJournal,
+    /// A program of another version wrote it.
+    #[error("this is a journal of version {found}; this program reads version {VERSION}")]
+    Version {
+        /// The version of the journal.
+        found: u32,
+    },
     /// A byte was changed, lost or added.
     #[error(
         "block {block} at byte {offset} does not match its check value: the journal was changed there or just before"
@@ -68,12 +76,11 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// [`JournalError`] if it is none or its first block is not right.
     pub fn new(mut input: R) -> Result<Self, JournalError> {
-        let mut magic = vec![0; MAGIC.len()];
-        input.read_exact(&mut magic).map_err(|_| JournalError::NotAJournal)?;
-        if magic != MAGIC {
-            return Err(JournalError::NotAJournal);
+        let (found, length) = read_version(&mut input).ok_or(JournalError::NotAJournal)?;
+        if found != VERSION {
+            return Err(JournalError::Version { found });
         }
-        let offset = u64::try_from(MAGIC.len()).unwrap_or(0);
+        let offset = u64::try_from(length).unwrap_or(0);
         let empty = Setup { version: String::new(), options: crate::Options::default(), seed: [0; 32] };
         let mut reader = Self { input, chain: Chain::new(), block: 0, offset, ended: false, setup: empty };
         let (kind, _, body) = reader.next_block()?;
@@ -152,4 +159,17 @@ impl<R: Read> Reader<R> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// The version that the first line names, and the length of that line.
+fn read_version(input: &mut impl Read) -> Option<(u32, usize)> {
+    const LONGEST: usize = MAGIC.len() + 11;
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') && line.len() < LONGEST {
+        let mut byte = [0];
+        input.read_exact(&mut byte).ok()?;
+        line.extend(byte);
+    }
+    let version = line.strip_prefix(MAGIC.as_bytes())?.strip_suffix(b"\n")?;
+    Some((std::str::from_utf8(version).ok()?.parse().ok()?, line.len()))
 }

@@ -1,10 +1,10 @@
-//! What a journal says.
+//! The records of a journal, and their form as bytes.
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
-use tfrc_dccp::PathError;
-use tfrc_units::{Ecn, Instant};
+use tfrc_dccp::{LatePolicy, PathError};
+use tfrc_units::{Duration, Ecn, Instant};
 
 use crate::Options;
 
@@ -35,12 +35,19 @@ pub enum Record {
     },
     /// In: time has passed.
     Timeout,
-    /// In: the application sends a datagram on a connection.
+    /// In: the application hands over a datagram on a connection.
     Send {
         /// Which.
         connection: u64,
         /// The data.
         bytes: Vec<u8>,
+    },
+    /// In: the application chooses what becomes of late datagrams.
+    LatePolicy {
+        /// Of which connection.
+        connection: u64,
+        /// The policy.
+        policy: LatePolicy,
     },
     /// In: the application reads the oldest datagram of a connection, which makes room for another.
     Read {
@@ -109,6 +116,8 @@ pub enum Record {
 
 /// Stands for a limit where it is not about one.
 const UNREACHABLE: u64 = u64::MAX;
+/// Stands for a deadline where datagrams wait for ever.
+const NO_DEADLINE: u64 = u64::MAX;
 /// The kind byte of the block that holds the [`Setup`].
 pub(super) const SETUP: u8 = b'0';
 /// The kind byte of the last block.
@@ -121,6 +130,7 @@ impl Record {
             Self::Datagram { .. } => b'i',
             Self::Timeout => b't',
             Self::Send { .. } => b's',
+            Self::LatePolicy { .. } => b'l',
             Self::Close { .. } => b'c',
             Self::CloseNow { .. } => b'k',
             Self::Read { .. } => b'g',
@@ -160,6 +170,14 @@ impl Record {
             Self::Send { connection, bytes } => {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(bytes);
+            }
+            Self::LatePolicy { connection, policy } => {
+                body.extend_from_slice(&connection.to_le_bytes());
+                let deadline = match policy {
+                    LatePolicy::Wait => NO_DEADLINE,
+                    LatePolicy::DropAfter(deadline) => deadline.as_nanos(),
+                };
+                body.extend_from_slice(&deadline.to_le_bytes());
             }
             Self::Close { connection }
             | Self::CloseNow { connection }
@@ -206,6 +224,14 @@ impl Record {
             b'd' if body.is_empty() => Self::Drained,
             b's' => {
                 take_u64(body).map(|(connection, rest)| Self::Send { connection, bytes: rest.to_vec() })?
+            }
+            b'l' => {
+                let (connection, rest) = take_u64(body)?;
+                let policy = match take_u64(rest)?.0 {
+                    NO_DEADLINE => LatePolicy::Wait,
+                    deadline => LatePolicy::DropAfter(Duration::from_nanos(deadline)),
+                };
+                Self::LatePolicy { connection, policy }
             }
             b'c' => take_u64(body).map(|(connection, _)| Self::Close { connection })?,
             b'g' => take_u64(body).map(|(connection, _)| Self::Read { connection })?,

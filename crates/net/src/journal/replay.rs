@@ -1,3 +1,5 @@
+//! Feeding a journal into a fresh machine.
+
 use std::io::Read;
 
 use tfrc_units::Instant;
@@ -110,6 +112,10 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             let id = known(machine, connection)?;
             // A refusal is part of the session and happens again.
             let _ = machine.send(at, id, bytes);
+        }
+        Record::LatePolicy { connection, policy } => {
+            let id = known(machine, connection)?;
+            machine.set_late_policy(at, id, policy);
         }
         Record::Close { connection } => {
             let id = known(machine, connection)?;

@@ -1,8 +1,10 @@
+//! Writing a journal.
+
 use std::io::{self, Write};
 
 use tfrc_units::Instant;
 
-use super::block::{Chain, MAGIC, head};
+use super::block::{Chain, MAGIC, VERSION, head};
 use super::record::{END, Record, SETUP, Setup};
 
 /// Writes a journal. A failed write is remembered and told by [`Writer::finish`]: the session goes on.
@@ -23,7 +25,7 @@ impl Writer {
     pub fn new(out: Box<dyn Write + Send>, setup: &Setup) -> io::Result<Self> {
         let mut writer =
             Self { out, chain: Chain::new(), blocks: 0, last: Instant::ZERO, body: Vec::new(), failed: None };
-        writer.out.write_all(MAGIC)?;
+        writeln!(writer.out, "{MAGIC}{VERSION}")?;
         writer.body = serde_json::to_vec(setup)?;
         writer.block(SETUP, Instant::ZERO)?;
         Ok(writer)

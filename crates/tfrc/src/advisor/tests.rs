@@ -427,7 +427,7 @@ proptest! {
             }
             let rate = advisor.allowed_rate().bytes_per_sec();
             prop_assert!(rate.is_finite() && rate >= 1.0 / 64.0, "{}", rate);
-            prop_assert!(!matches!(advisor.next_send(now), SendDecision::Blocked(_)));
+            prop_assert!(!matches!(advisor.next_send(now), SendDecision::Stopped(_)));
             prop_assert!(advisor.loss_event_rate().get() <= 1.0);
         }
     }

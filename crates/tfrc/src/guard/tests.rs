@@ -4,7 +4,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::PacketCount;
 use crate::config::{BrokenPromise, ConfigError, Guarantee, SegmentSize, Settings, Target};
-use crate::decision::{BlockReason, RateReason, SendDecision, WakeReason};
+use crate::decision::{RateReason, SendDecision, WakeReason};
 use crate::equation::EquationForm;
 use crate::guard::{AfterStop, BreakerLimits, CircuitBreaker, MinimumRate, ResumeError, StopRule, Trip};
 use crate::sender::{Feedback, LossReport, Sender};
@@ -90,10 +90,7 @@ fn feedback_timeout() {
     let mut sender = sender_with(1e5, |_| ());
     assert_eq!(run(&mut sender, 0, 10_000, 10, FINE), None);
     assert_eq!(run(&mut sender, 10_000, 100_000, 10, SILENT), Some(25_000));
-    assert_eq!(
-        sender.next_send(at(25_000)),
-        SendDecision::Blocked(BlockReason::Stopped(Trip::FeedbackTimeout))
-    );
+    assert_eq!(sender.next_send(at(25_000)), SendDecision::Stopped(Trip::FeedbackTimeout));
     assert_eq!((sender.allowed_rate(), sender.sending_rate()), (Rate::ZERO, Rate::ZERO));
     let mut last = None;
     while let Some(event) = sender.poll_event() {
@@ -267,7 +264,7 @@ fn resuming() {
     run(&mut sender, 10_000, 100_000, 10, SILENT);
     assert_eq!(sender.resume(at(39_999)), Err(ResumeError::TooEarly(at(40_000))));
     sender.handle_timeout(at(90_000));
-    assert!(matches!(sender.next_send(at(90_000)), SendDecision::Blocked(_)));
+    assert!(matches!(sender.next_send(at(90_000)), SendDecision::Stopped(_)));
     while sender.poll_event().is_some() {}
     assert_eq!(sender.resume(at(90_000)), Ok(()));
     assert_eq!(sender.next_send(at(90_000)), SendDecision::Now);
@@ -385,7 +382,7 @@ fn the_pause_ends_by_itself() {
     assert_eq!(sender.stopped(), None);
     let (mut sender, _) = stop_at(0.285, AfterStop::Terminate);
     sender.handle_timeout(at(1_000_000));
-    assert_eq!(sender.next_send(at(1_000_000)), SendDecision::Blocked(BlockReason::Stopped(Trip::DropRate)));
+    assert_eq!(sender.next_send(at(1_000_000)), SendDecision::Stopped(Trip::DropRate));
     assert_eq!(sender.resume(at(1_000_000)), Ok(()));
 }
 

@@ -17,7 +17,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::config::{Config, NominalSegment, PacketSize, RateCap, Settings};
 use crate::count::PacketCount;
-use crate::decision::{BlockReason, RateChange, RateReason, SendDecision, Wake, WakeReason};
+use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::equation::HighLoss;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
@@ -142,7 +142,7 @@ impl Sender {
         }
     }
 
-    /// When the next packet may go (§4.6, §8.3). `Blocked` only after a circuit breaker or the stop rule has struck (never with
+    /// When the next packet may go (§4.6, §8.3). `Stopped` only after a circuit breaker or the stop rule has struck (never with
     /// the default settings): the floor of one packet in 64 s always stands.
     #[must_use]
     #[inline]
@@ -150,7 +150,7 @@ impl Sender {
         let now = now.max(self.latest);
         let at = match self.guard.stopped() {
             Some(stopped) if stopped.after == AfterStop::Terminate => {
-                return SendDecision::Blocked(BlockReason::Stopped(stopped.trip));
+                return SendDecision::Stopped(stopped.trip);
             }
             Some(stopped) => self.due().max(stopped.resume_at),
             None => self.due(),

@@ -57,7 +57,7 @@ fn send_all(sender: &mut Sender, from: u64, to: u64) {
         match sender.next_send(now) {
             SendDecision::Now => sender.on_sent(now, 1000),
             SendDecision::At(time) => now = time,
-            SendDecision::Blocked(_) => break,
+            SendDecision::Stopped(_) => break,
         }
     }
 }

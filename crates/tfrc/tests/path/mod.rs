@@ -64,7 +64,7 @@ pub(crate) fn run(
             SendDecision::Now => made,
             SendDecision::At(next) => next.max(made),
             // It has stopped for good.
-            SendDecision::Blocked(_) => return,
+            SendDecision::Stopped(_) => return,
         };
         let timers = [sender.poll_timeout(), receiver.poll_timeout()].map(|wake| wake.map(|w| w.at));
         let arrival = in_flight.peek().map(|Reverse((at, _))| *at);
