@@ -98,7 +98,7 @@ impl<const N: usize> Advisor<N> {
         self.sender.on_rtt_sample(now, rtt);
     }
 
-    /// When the next packet may go. Never `Blocked`.
+    /// The time of the next packet. Never `Stopped`.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
         self.sender.next_send(now)
