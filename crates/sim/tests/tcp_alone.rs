@@ -7,7 +7,8 @@ mod sawtooth;
 
 use bottleneck::{Figures, Length, Path, Run, run};
 use sawtooth::Teeth;
-use tfrc_sim::tcp::{Acks, Settings, Shrink, Variant};
+use tfrc_sim::tcp::study::Shrink;
+use tfrc_sim::tcp::{Acks, Settings, Variant};
 use tfrc_sim::{Adaptation, CoDel, Limit, Loss, Pie, Queue, Red, Thresholds, Weight};
 use tfrc_units::{Duration, Instant, Probability};
 
@@ -70,11 +71,10 @@ fn half_of_flight_size_to_the_letter_collapses() {
     // The case for `Shrink::InUse`. NewReno mends slow start's losses one in a round trip; its
     // timer expires first, half of what is then outstanding is several times the path, and slow
     // start begins anew.
-    let settings = Settings {
-        shrink: Shrink::Flight,
-        receive_buffer: tfrc_sim::tcp::ReceiveBuffer::Fixed,
-        ..Settings::rfc(Variant::NewReno)
-    };
+    let settings = Settings::rfc(Variant::NewReno).with(|c| {
+        c.shrink = Shrink::Flight;
+        c.receive_buffer = tfrc_sim::tcp::study::ReceiveBuffer::Fixed;
+    });
     let (figures, utilisation, loss) = alone(Queue::DropTail(Limit::Packets(66)), &settings);
     assert!(utilisation < 0.7 && loss > 50.0 && figures.timeouts > 10, "{figures:?}");
 }

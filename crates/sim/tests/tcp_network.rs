@@ -1,6 +1,7 @@
 //! TCP flows in a network: what is carried is whole, and how fast it is carried.
 
-use tfrc_sim::tcp::{Acks, FastConvergence, Increase, Settings, SinkStats, Transfer, Variant};
+use tfrc_sim::tcp::study::{FastConvergence, Increase};
+use tfrc_sim::tcp::{Acks, Settings, SinkStats, Transfer, Variant};
 use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
 use tfrc_sim::{AgentId, Engine, FlowId, Limit, LinkSpec, Loss, Network, Queue, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
@@ -142,11 +143,12 @@ fn delayed_acknowledgements_cost_the_square_root_of_two() {
     // Growth by the acknowledgement, two segments for each: sqrt(3/4p). Counting segments gives the whole of it back.
     let path = Path { loss: bernoulli(0.002), ..Path::clean(50) };
     let delayed = Acks::Delayed(Duration::from_millis(100));
-    let per_ack = Settings { increase: Increase::PerAck, acks: delayed, ..Settings::rfc(Variant::Sack) };
+    let per_ack =
+        Settings { acks: delayed, ..Settings::rfc(Variant::Sack) }.with(|c| c.increase = Increase::PerAck);
     let counted = Settings { acks: delayed, ..Settings::rfc(Variant::Sack) };
     for (settings, factor) in [(per_ack, libm::sqrt(0.5)), (counted, 1.0)] {
         let ratio = mean_window(&path, &settings, 100, 5100) / square_root_law(0.002) / factor;
-        assert!(0.93 < ratio && ratio < 1.05, "{:?}: {ratio}", settings.increase);
+        assert!(0.93 < ratio && ratio < 1.05, "{:?}: {ratio}", settings.algorithm.choices().increase);
     }
 }
 
@@ -163,7 +165,8 @@ fn periodic_loss() {
         (Variant::Cubic, 187.4, 0.98, 1.07),
     ] {
         let base = Settings::rfc(variant);
-        let settings = Settings { acks: Acks::Each, fast_convergence: FastConvergence::Off, ..base };
+        let settings =
+            Settings { acks: Acks::Each, ..base }.with(|c| c.fast_convergence = FastConvergence::Off);
         let ratio = mean_window(&path, &settings, 200, 1700) / expected;
         assert!((low..high).contains(&ratio), "{variant:?}: {ratio}");
     }

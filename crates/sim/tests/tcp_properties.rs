@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use tfrc_sim::tcp::study::{
+    Duplicates, EcnAtOne, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, PartialAck,
+    PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout,
+    Shrink, TimestampBackoff,
+};
 use tfrc_sim::tcp::{
-    Ack, AckKind, Acks, Block, Connection, Data, Duplicates, EcnAtOne, EcnEcho, EcnMode, FastConvergence,
-    Increase, InitialWindow, LimitedTransmit, LostSyn, PartialAck, PartialAckTimer, Pipe, Precision,
-    ReceiveBuffer, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout, Sender, Settings, Shrink, Sink,
-    SynMode, TimestampBackoff, Timestamps, Transfer, Variant,
+    Ack, AckKind, Acks, Block, Connection, Data, EcnEcho, EcnMode, Sender, Settings, Sink, SynMode,
+    Timestamps, Transfer, Variant,
 };
 use tfrc_sim::{Ecn, Seed, Stream};
 use tfrc_units::{Duration, Instant};
@@ -19,31 +22,33 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
     }
     Settings {
         window,
-        max_burst,
-        increase: pick(bits, 0, Increase::PerAck, Increase::Counted { limit: 2 }),
-        initial_window: pick(bits, 1, InitialWindow::Rfc3390, InitialWindow::Segments(10)),
-        limited_transmit: pick(bits, 2, LimitedTransmit::Off, LimitedTransmit::On),
-        shrink: pick(bits, 3, Shrink::InUse, Shrink::Window),
-        precision: pick(bits, 4, Precision::Fraction, Precision::Whole),
-        repeat: pick(bits, 5, Repeat::Avoided, Repeat::Allowed),
-        partial_ack: pick(bits, 6, PartialAck::Deflate, PartialAck::Collapse),
-        partial_ack_timer: pick(bits, 7, PartialAckTimer::First, PartialAckTimer::Each),
-        recovery_exit: pick(bits, 8, RecoveryExit::Outstanding, RecoveryExit::Threshold),
-        pipe: pick(bits, 9, Pipe::Scoreboard, Pipe::Counter),
-        sack_at_timeout: pick(bits, 10, SackAtTimeout::Expunge, SackAtTimeout::Keep),
         ecn: pick(bits, 11, EcnMode::Off, EcnMode::On),
         timestamps: pick(bits, 12, Timestamps::Off, Timestamps::On),
         syn: pick(bits, 13, SynMode::Off, SynMode::On),
         acks: pick(bits, 14, Acks::Each, Acks::Delayed(Duration::from_millis(200))),
-        fast_convergence: pick(bits, 16, FastConvergence::On, FastConvergence::Off),
-        rtt_arithmetic: pick(bits, 15, RttArithmetic::Exact, RttArithmetic::FixedPoint),
-        timestamp_backoff: pick(bits, 19, TimestampBackoff::AnySample, TimestampBackoff::NewData),
-        ecn_at_one: pick(bits, 17, EcnAtOne::Wait, EcnAtOne::BackOff),
-        lost_syn: pick(bits, 18, LostSyn::Forgotten, LostSyn::AsSegment),
-        duplicates: pick(bits, 20, Duplicates::All, Duplicates::NewlyReporting),
-        receive_buffer: pick(bits, 21, ReceiveBuffer::Fixed, ReceiveBuffer::Tuned),
         ..Settings::rfc(variant)
     }
+    .with(|c| {
+        c.max_burst = max_burst;
+        c.increase = pick(bits, 0, Increase::PerAck, Increase::Counted { limit: 2 });
+        c.initial_window = pick(bits, 1, InitialWindow::Rfc3390, InitialWindow::Segments(10));
+        c.limited_transmit = pick(bits, 2, LimitedTransmit::Off, LimitedTransmit::On);
+        c.shrink = pick(bits, 3, Shrink::InUse, Shrink::Window);
+        c.precision = pick(bits, 4, Precision::Fraction, Precision::Whole);
+        c.repeat = pick(bits, 5, Repeat::Avoided, Repeat::Allowed);
+        c.partial_ack = pick(bits, 6, PartialAck::Deflate, PartialAck::Collapse);
+        c.partial_ack_timer = pick(bits, 7, PartialAckTimer::First, PartialAckTimer::Each);
+        c.recovery_exit = pick(bits, 8, RecoveryExit::Outstanding, RecoveryExit::Threshold);
+        c.pipe = pick(bits, 9, Pipe::Scoreboard, Pipe::Counter);
+        c.sack_at_timeout = pick(bits, 10, SackAtTimeout::Expunge, SackAtTimeout::Keep);
+        c.fast_convergence = pick(bits, 16, FastConvergence::On, FastConvergence::Off);
+        c.rtt_arithmetic = pick(bits, 15, RttArithmetic::Exact, RttArithmetic::FixedPoint);
+        c.timestamp_backoff = pick(bits, 19, TimestampBackoff::AnySample, TimestampBackoff::NewData);
+        c.ecn_at_one = pick(bits, 17, EcnAtOne::Wait, EcnAtOne::BackOff);
+        c.lost_syn = pick(bits, 18, LostSyn::Forgotten, LostSyn::AsSegment);
+        c.duplicates = pick(bits, 20, Duplicates::All, Duplicates::NewlyReporting);
+        c.receive_buffer = pick(bits, 21, ReceiveBuffer::Fixed, ReceiveBuffer::Tuned);
+    })
 }
 
 /// The window before an input, and how often it had been cut.
@@ -67,7 +72,7 @@ impl Watch {
         let (top, cwnd) = (self.cwnd.max(2.0), sender.cwnd());
         // Fast recovery adds the duplicate acknowledgements that began it (RFC 5681 §3.2 step 3).
         let inflation = match settings.variant {
-            Variant::NewReno | Variant::Reno => f64::from(settings.dup_threshold),
+            Variant::NewReno | Variant::Reno => f64::from(settings.algorithm.choices().dup_threshold),
             _ => 0.0,
         };
         if sender.stats().window_cuts > self.cuts {
@@ -80,7 +85,7 @@ impl Watch {
         }
         prop_assert!(sender.ssthresh() <= self.ssthresh, "ssthresh {} without a cut", sender.ssthresh());
         // Two segments in slow start with a limit of two; CUBIC half of its window (RFC 9438 §4.4).
-        let step = match (settings.variant, settings.increase) {
+        let step = match (settings.variant, settings.algorithm.choices().increase) {
             (Variant::Cubic, Increase::PerAck) => f64::INFINITY,
             (Variant::Cubic, _) => 2.0_f64.max(0.5 * self.cwnd),
             _ => 2.0_f64.max(inflation),
@@ -94,7 +99,7 @@ impl Watch {
 
 /// The least window, in segments.
 fn least(settings: &Settings) -> f64 {
-    match settings.ecn_at_one {
+    match settings.algorithm.choices().ecn_at_one {
         EcnAtOne::BackOff => 0.5,
         _ => 1.0,
     }

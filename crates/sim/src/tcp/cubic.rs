@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Instant};
 
-use super::settings::FastConvergence;
+use super::study::FastConvergence;
 
 /// The window after a loss over the window before (RFC 9438 §4.6).
 pub(crate) const BETA: f64 = 0.7;

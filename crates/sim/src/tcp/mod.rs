@@ -17,16 +17,13 @@ mod sender;
 mod settings;
 mod sink;
 mod stats;
+pub mod study;
 #[cfg(test)]
 mod tests;
 mod window;
 
 pub use segment::{Ack, AckKind, Block, Connection, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
 pub use sender::{Sender, Transfer};
-pub use settings::{
-    Acks, Duplicates, EcnAtOne, EcnMode, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn,
-    OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat,
-    RttArithmetic, SackAtTimeout, Settings, Shrink, SynMode, TimestampBackoff, Timestamps, Variant,
-};
+pub use settings::{Acks, EcnMode, Settings, SynMode, Timestamps, Variant};
 pub use sink::{Sink, SinkStats};
 pub use stats::{SenderStats, WindowSample};

@@ -2,7 +2,8 @@
 
 use tfrc_units::{Duration, Instant, f64_from_u64, u64_from_f64};
 
-use super::settings::{RttArithmetic, Settings};
+use super::settings::Settings;
+use super::study::RttArithmetic;
 
 /// Doublings beyond this change nothing: any timeout is at its maximum long before.
 const MOST_DOUBLINGS: u32 = 30;
@@ -12,7 +13,7 @@ const MOST_DOUBLINGS: u32 = 30;
 pub(crate) struct Rto {
     estimate: Estimate,
     doublings: u32,
-    /// After the fourth doubling in a row BSD and ns-2 take the next sample for the first (RFC 6298 §5 permits it).
+    /// After the fourth doubling in a row BSD takes the next sample for the first (RFC 6298 §5 permits it).
     doubtful: bool,
     /// What [`Rto::timeout`] says.
     timeout: Duration,
@@ -64,7 +65,7 @@ impl RoundTrip {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backoff {
     End,
-    /// It came with a congestion echo ([`super::settings::EcnAtOne::BackOff`]).
+    /// It came with a congestion echo ([`super::study::EcnAtOne::BackOff`]).
     Keep,
 }
 
@@ -81,10 +82,12 @@ impl Rto {
         if backoff == Backoff::End {
             self.doublings = 0;
         }
-        if core::mem::take(&mut self.doubtful) && settings.rtt_arithmetic == RttArithmetic::FixedPoint {
+        if core::mem::take(&mut self.doubtful)
+            && settings.algorithm.choices().rtt_arithmetic == RttArithmetic::FixedPoint
+        {
             self.estimate = Estimate::None;
         }
-        self.estimate = match settings.rtt_arithmetic {
+        self.estimate = match settings.algorithm.choices().rtt_arithmetic {
             RttArithmetic::Exact => self.exact(trip.time().as_secs_f64()),
             RttArithmetic::FixedPoint => self.fixed(trip.ticks(settings.tick)),
             RttArithmetic::WholeTicks => {
@@ -139,11 +142,11 @@ impl Rto {
             Estimate::Exact { srtt, var } => {
                 Duration::from_secs_f64(srtt + settings.tick.as_secs_f64().max(4.0 * var))
             }
-            // 8·(srtt + 4·var) is the one plus eight times the other's quarters; ns-2 cuts the eighths off.
+            // 8·(srtt + 4·var) is the one plus eight times the other's quarters; BSD cuts the eighths off.
             Estimate::Fixed { srtt, var } => eighths((srtt + (var << 3)) >> 3 << 3, settings.tick),
             Estimate::None => settings.initial_rto,
         };
-        // RFC 6298 §2.4: the minimum counts before the backoff (in ns-2 too, with `rfc2988_` true).
+        // RFC 6298 §2.4: the minimum counts before the backoff.
         let base = base.max(settings.min_rto);
         let backed_off = u64_from_f64(f64_from_u64(base.as_nanos()) * f64_from_u64(1 << self.doublings));
         self.timeout = Duration::from_nanos(backed_off).min(settings.max_rto);
@@ -156,7 +159,7 @@ impl Rto {
         self.compute(settings);
     }
 
-    /// Ends the backoff without a sample, as ns-2 does when acknowledgements arrive in SACK recovery.
+    /// Ends the backoff without a sample.
     pub(crate) fn end_backoff(&mut self, settings: &Settings) {
         self.doublings = 0;
         self.compute(settings);
@@ -183,12 +186,8 @@ mod tests {
     }
 
     fn settings(arithmetic: RttArithmetic) -> Settings {
-        Settings {
-            min_rto: Duration::ZERO,
-            tick: ms(10),
-            rtt_arithmetic: arithmetic,
-            ..Settings::rfc(Variant::Sack)
-        }
+        Settings { min_rto: Duration::ZERO, tick: ms(10), ..Settings::rfc(Variant::Sack) }
+            .with(|c| c.rtt_arithmetic = arithmetic)
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use tfrc_units::{Duration, Instant};
 
 use super::cubic::{BETA, Cubic};
-use super::settings::{EcnAtOne, Increase, Precision, Settings, Shrink, Variant};
+use super::settings::{Settings, Variant};
+use super::study::{EcnAtOne, Increase, Precision, Shrink};
 
 /// Half a segment: what echoes leave at least.
 const LEAST: f64 = 0.5;
@@ -52,7 +53,7 @@ impl Window {
             Variant::NewReno | Variant::Reno | Variant::Sack | Variant::Tahoe => Law::Aimd,
         };
         Self {
-            cwnd: f64::from(settings.initial_window.segments(settings.segment)),
+            cwnd: f64::from(settings.algorithm.choices().initial_window.segments(settings.segment)),
             ssthresh: f64::from(settings.window.max(2)),
             law,
         }
@@ -76,7 +77,7 @@ impl Window {
         // was one round trip all the same: no more than a window of them counts, so that the step
         // is at most a segment (RFC 5681 §3.1), or to CUBIC's target (RFC 9438 §4.4).
         let window = self.cwnd.max(1.0);
-        let (slow_start_step, counted, counted_by_cubic) = match settings.increase {
+        let (slow_start_step, counted, counted_by_cubic) = match settings.algorithm.choices().increase {
             Increase::Counted { limit } => {
                 let counted = f64::from(acked).min(window);
                 match slow_start {
@@ -103,7 +104,7 @@ impl Window {
     /// Makes ssthresh, and the window with it, what a congestion event leaves. `flight` is RFC 5681's FlightSize.
     pub(crate) fn cut(&mut self, why: Cut, flight: u32, settings: &Settings) {
         let used = self.cwnd.min(f64::from(settings.window.max(1)));
-        let base = match settings.shrink {
+        let base = match settings.algorithm.choices().shrink {
             Shrink::Flight => f64::from(flight),
             Shrink::InUse => used.min(f64::from(flight)),
             Shrink::Window => used,
@@ -112,28 +113,30 @@ impl Window {
             Law::Aimd => base / 2.0,
             Law::Cubic(cubic) => {
                 match why {
-                    Cut::Echo | Cut::Loss => cubic.reduce(used, settings.fast_convergence),
+                    Cut::Echo | Cut::Loss => {
+                        cubic.reduce(used, settings.algorithm.choices().fast_convergence)
+                    }
                     Cut::Timeout | Cut::TimeoutAgain => cubic.time_out(used),
                 }
                 base * BETA
             }
         };
-        if settings.precision == Precision::Whole {
+        if settings.algorithm.choices().precision == Precision::Whole {
             left = libm::floor(left);
         }
-        match (why, settings.shrink) {
+        match (why, settings.algorithm.choices().shrink) {
             (Cut::TimeoutAgain, Shrink::Flight | Shrink::InUse) => {}
-            _ if settings.precision == Precision::WholeThreshold => {
+            _ if settings.algorithm.choices().precision == Precision::WholeThreshold => {
                 self.ssthresh = libm::floor(left).max(2.0)
             }
             _ => self.ssthresh = left.max(2.0),
         }
         self.cwnd = match why {
-            Cut::Echo => match settings.ecn_at_one {
+            Cut::Echo => match settings.algorithm.choices().ecn_at_one {
                 EcnAtOne::BackOff => left.max(LEAST),
                 EcnAtOne::Wait => left.max(1.0),
             },
-            Cut::Loss if settings.precision == Precision::WholeThreshold => left.max(1.0),
+            Cut::Loss if settings.algorithm.choices().precision == Precision::WholeThreshold => left.max(1.0),
             Cut::Loss => self.ssthresh,
             Cut::Timeout | Cut::TimeoutAgain => 1.0,
         };

@@ -1,6 +1,7 @@
 //! Random early detection: Floyd and Jacobson 1993, gentle (Floyd 2000), adaptive (Floyd, Gummadi, Shenker 2001),
-//! with ECN (RFC 3168 §7). ns-2's habits are settings that cite `ns2-facts.md` §4; none is on in [`Red::new`].
+//! with ECN (RFC 3168 §7). Habits of ns-2 are choices too: `ns2.rs` has them, and none is on in [`Red::new`].
 
+mod ns2;
 mod process;
 
 use tfrc_units::{Duration, Probability, Rate};
@@ -202,20 +203,6 @@ impl Adaptation {
             top: Probability::saturating(0.5),
         }
     }
-
-    /// The same with ns-2's lower bound.
-    #[must_use]
-    pub const fn ns2() -> Self {
-        Self::Aimd {
-            interval: Duration::from_millis(500),
-            alpha: 0.01,
-            beta: 0.9,
-            low: 0.4,
-            high: 0.6,
-            bottom: Bottom::AutomaticNs2,
-            top: Probability::saturating(0.5),
-        }
-    }
 }
 
 impl Red {
@@ -239,29 +226,6 @@ impl Red {
             early_drop: EarlyDrop::Always,
             forced: Forced::Drop,
             idle_decay: IdleDecay::Exact,
-        }
-    }
-
-    /// The defaults of ns-2.35, all its habits on (ns2-facts.md §4). With `limit_` N the limit is
-    /// [`Limit::Ns2RedBytes`] of 500 N, or [`Limit::Packets`] of N once `measure` is set to packets.
-    #[must_use]
-    pub const fn ns2(limit: Limit) -> Self {
-        Self {
-            limit,
-            measure: Measure::Bytes,
-            mode: DropMode::Byte,
-            mean_packet: 500,
-            thresholds: Thresholds::Automatic { target_delay: Duration::from_millis(5) },
-            max_p: Probability::saturating(0.1),
-            weight: Weight::AutomaticNs2,
-            above_max: AboveMax::GentleFromStart,
-            spacing: Spacing::Wait,
-            adaptation: Adaptation::Off,
-            marking: Marking::Off,
-            byte_count: ByteCount::WholePackets,
-            early_drop: EarlyDrop::TwoWaiting,
-            forced: Forced::ByProbability,
-            idle_decay: IdleDecay::WholePackets,
         }
     }
 

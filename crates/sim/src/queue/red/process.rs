@@ -1,5 +1,6 @@
 use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
 
+use super::ns2;
 use super::{
     AboveMax, Adaptation, Bottom, ByteCount, DropMode, EarlyDrop, Forced, IdleDecay, Measure, Red, Spacing,
     Thresholds, Weight,
@@ -45,16 +46,11 @@ impl RedProcess {
         };
         let weight = match red.weight {
             Weight::Automatic => 1.0 - libm::exp(-1.0 / packets_per_sec),
-            Weight::AutomaticNs2 => {
-                let rtt = (3.0 * (delay.as_secs_f64() + 1.0 / packets_per_sec)).max(0.1);
-                1.0 - libm::exp(-1.0 / (10.0 * rtt * packets_per_sec))
-            }
+            Weight::AutomaticNs2 => ns2::weight(packets_per_sec, delay),
             Weight::Fixed(w) => w,
         };
         let bottom = match red.adaptation {
-            Adaptation::Aimd { bottom: Bottom::AutomaticNs2, .. } => {
-                (80_000.0 / rate.bits_per_sec()).min(0.01)
-            }
+            Adaptation::Aimd { bottom: Bottom::AutomaticNs2, .. } => ns2::bottom(rate),
             Adaptation::Aimd { bottom: Bottom::Fixed(p), .. } => p.get(),
             Adaptation::Off => 0.0,
         };

@@ -5,9 +5,9 @@ use tfrc_units::Instant;
 use super::{Phase, Recovery, Sender};
 use crate::tcp::rto::{Backoff, Measure, RoundTrip};
 use crate::tcp::segment::{Ack, EcnEcho};
-use crate::tcp::settings::{
-    EcnAtOne, EcnMode, LimitedTransmit, PartialAck, PartialAckTimer, Pipe, RecoveryExit, Repeat,
-    TimestampBackoff, Variant,
+use crate::tcp::settings::{EcnMode, Variant};
+use crate::tcp::study::{
+    EcnAtOne, LimitedTransmit, PartialAck, PartialAckTimer, Pipe, RecoveryExit, Repeat, TimestampBackoff,
 };
 use crate::tcp::window::Cut;
 
@@ -67,12 +67,13 @@ impl Sender {
     }
 
     fn take_sample(&mut self, now: Instant, ack: &Ack, echo: EcnEcho) {
-        let mut backoff = match (self.settings.ecn_at_one, echo) {
+        let mut backoff = match (self.settings.algorithm.choices().ecn_at_one, echo) {
             (EcnAtOne::BackOff, EcnEcho::Congestion) => Backoff::Keep,
             _ => Backoff::End,
         };
         let (sent, by) = if let Some(stamp) = ack.echo {
-            if self.settings.timestamp_backoff == TimestampBackoff::NewData && ack.next <= self.timeout_point
+            if self.settings.algorithm.choices().timestamp_backoff == TimestampBackoff::NewData
+                && ack.next <= self.timeout_point
             {
                 backoff = Backoff::Keep;
             }
@@ -98,25 +99,25 @@ impl Sender {
                 self.recovery = Recovery::Fast { point, partial_acks: seen, deflated };
                 // RFC 6582 §3.2 step 3.
                 self.resend = Some(self.una);
-                self.window.cwnd = match self.settings.partial_ack {
+                self.window.cwnd = match self.settings.algorithm.choices().partial_ack {
                     PartialAck::Collapse => deflated,
                     PartialAck::Deflate => (self.window.cwnd - f64::from(acked) + 1.0).max(1.0),
                 };
-                return match self.settings.partial_ack_timer {
+                return match self.settings.algorithm.choices().partial_ack_timer {
                     PartialAckTimer::First if partial_acks > 0 => Timer::Keep,
                     PartialAckTimer::Each | PartialAckTimer::First => Timer::Restart,
                 };
             }
             Recovery::Fast { deflated, .. } => {
                 self.recovery = Recovery::None;
-                self.window.cwnd = match self.settings.recovery_exit {
+                self.window.cwnd = match self.settings.algorithm.choices().recovery_exit {
                     RecoveryExit::Outstanding if self.settings.variant == Variant::NewReno => {
                         let outstanding = (self.next - self.una).max(1).saturating_add(1);
                         deflated.min(f64::from(outstanding))
                     }
                     RecoveryExit::Grown | RecoveryExit::Outstanding | RecoveryExit::Threshold => deflated,
                 };
-                if self.settings.recovery_exit == RecoveryExit::Grown {
+                if self.settings.algorithm.choices().recovery_exit == RecoveryExit::Grown {
                     self.grow(now, acked, echo);
                 }
             }
@@ -143,15 +144,15 @@ impl Sender {
         self.duplicates = self.duplicates.saturating_add(1);
         if let Recovery::Fast { .. } = self.recovery {
             self.window.cwnd += 1.0;
-        } else if self.duplicates == self.settings.dup_threshold && self.may_recover() {
+        } else if self.duplicates == self.settings.algorithm.choices().dup_threshold && self.may_recover() {
             self.recover_fast();
-        } else if self.duplicates < self.settings.dup_threshold {
+        } else if self.duplicates < self.settings.algorithm.choices().dup_threshold {
             self.allow_limited();
         }
     }
 
     pub(super) fn allow_limited(&mut self) {
-        let allowed = match self.settings.limited_transmit {
+        let allowed = match self.settings.algorithm.choices().limited_transmit {
             LimitedTransmit::AlsoOld => true,
             LimitedTransmit::Off => false,
             // After going back, what would be sent is not new.
@@ -169,7 +170,11 @@ impl Sender {
     /// What is outstanding now causes no further recovery.
     pub(super) fn forbid_recovery(&mut self) {
         let selective = self.settings.variant.selective();
-        self.recover_from = match (selective, self.settings.pipe, self.settings.repeat) {
+        self.recover_from = match (
+            selective,
+            self.settings.algorithm.choices().pipe,
+            self.settings.algorithm.choices().repeat,
+        ) {
             // RFC 6675 §5.1: until the recovery point is acknowledged.
             (true, Pipe::Scoreboard, _) => self.high,
             (false, _, Repeat::Allowed) => 0,
@@ -193,7 +198,7 @@ impl Sender {
         } else {
             let deflated = self.window.cwnd;
             self.recovery = Recovery::Fast { point: self.high, partial_acks: 0, deflated };
-            self.window.cwnd += f64::from(self.settings.dup_threshold);
+            self.window.cwnd += f64::from(self.settings.algorithm.choices().dup_threshold);
             self.resend = Some(self.una);
         }
     }
@@ -227,9 +232,8 @@ impl Sender {
         }
         self.ecn.reduced_at = self.high;
         self.ecn.tell = true;
-        match self.settings.ecn_at_one {
-            EcnAtOne::BackOff if smallest && self.ecn.at_one => self.rto.back_off(&self.settings),
-            EcnAtOne::BackOff => self.ecn.at_one = smallest,
+        match self.settings.algorithm.choices().ecn_at_one {
+            EcnAtOne::BackOff => self.on_echo_at_one(smallest),
             EcnAtOne::Wait => self.ecn.held = smallest,
         }
     }

@@ -3,6 +3,7 @@
 //! This file: state, opening and end, and what goes out. `acks.rs`: what acknowledgements do. `selective.rs`: SACK recovery.
 
 mod acks;
+mod ns2;
 mod selective;
 
 use tfrc_units::{Duration, Ecn, Instant};
@@ -11,11 +12,9 @@ use self::selective::Selective;
 use super::rto::{Backoff, Measure, RoundTrip, Rto};
 use super::scoreboard::Scoreboard;
 use super::segment::{Ack, AckKind, Connection, Data, DataKind, Fin, Reduced, Stamp};
-use super::settings::{
-    EcnMode, LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Settings, Shrink, SynMode,
-    Timestamps,
-};
+use super::settings::{EcnMode, Settings, SynMode, Timestamps};
 use super::stats::{SenderStats, WindowSample};
+use super::study::{LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink};
 use super::window::{Cut, SlowStart, Window};
 use crate::Tracing;
 
@@ -147,7 +146,8 @@ impl Sender {
             Transfer::Unlimited => (MOST_SEGMENTS, segment),
         };
         Self {
-            settings: Settings { segment, dup_threshold: settings.dup_threshold.max(1), ..*settings },
+            settings: Settings { segment, ..*settings }
+                .with(|c| c.dup_threshold = settings.algorithm.choices().dup_threshold.max(1)),
             connection,
             phase: Phase::Closed,
             syn: Syn::None,
@@ -171,7 +171,7 @@ impl Sender {
             deadline: None,
             timed: None,
             ecn: EcnState::default(),
-            burst_left: settings.max_burst.unwrap_or(u32::MAX),
+            burst_left: settings.algorithm.choices().max_burst.unwrap_or(u32::MAX),
             stats: SenderStats::default(),
             trace: Vec::new(),
         }
@@ -199,7 +199,7 @@ impl Sender {
         if ack.connection != self.connection {
             return;
         }
-        self.burst_left = self.settings.max_burst.unwrap_or(u32::MAX);
+        self.burst_left = self.settings.algorithm.choices().max_burst.unwrap_or(u32::MAX);
         match (self.phase, ack.kind) {
             (Phase::Open, AckKind::Ack) => {
                 self.on_open_ack(now, ack);
@@ -220,7 +220,7 @@ impl Sender {
 
     /// The SYN or its answer was lost: one segment (RFC 5681 §3.1).
     fn open_late(&mut self) {
-        match self.settings.lost_syn {
+        match self.settings.algorithm.choices().lost_syn {
             LostSyn::AsSegment => self.window.cut(Cut::Timeout, 0, &self.settings),
             LostSyn::Forgotten => {
                 self.window.cwnd = 1.0;
@@ -237,7 +237,7 @@ impl Sender {
             return;
         }
         self.deadline = None;
-        self.burst_left = self.settings.max_burst.unwrap_or(u32::MAX);
+        self.burst_left = self.settings.algorithm.choices().max_burst.unwrap_or(u32::MAX);
         match self.phase {
             Phase::SynSent => {
                 self.stats.timeouts += 1;
@@ -263,7 +263,7 @@ impl Sender {
         let why = if self.timed_out == Some(self.una) { Cut::TimeoutAgain } else { Cut::Timeout };
         // What duplicates add is not part of the window in use.
         if let (Recovery::Fast { deflated, .. }, Shrink::InUse | Shrink::Window) =
-            (self.recovery, self.settings.shrink)
+            (self.recovery, self.settings.algorithm.choices().shrink)
         {
             self.window.cwnd = deflated;
         }
@@ -278,7 +278,7 @@ impl Sender {
         self.resend = None;
         self.timed = None;
         self.next = self.una;
-        if self.settings.sack_at_timeout == SackAtTimeout::Expunge {
+        if self.settings.algorithm.choices().sack_at_timeout == SackAtTimeout::Expunge {
             self.scoreboard.clear();
         }
     }
@@ -291,7 +291,7 @@ impl Sender {
     /// How many segments from the first missing one on the receiver has room for.
     fn room(&self) -> u32 {
         let window = self.settings.window.max(1);
-        match (self.settings.receive_buffer, self.recovery) {
+        match (self.settings.algorithm.choices().receive_buffer, self.recovery) {
             (ReceiveBuffer::Fixed, _) | (ReceiveBuffer::Tuned, Recovery::None) => window,
             (ReceiveBuffer::Tuned, Recovery::Fast { .. } | Recovery::Selective(_)) => {
                 window.min(self.widest.max(1).saturating_mul(2))
@@ -356,19 +356,20 @@ impl Sender {
     /// The next segment that both windows allow, new or, after going back, old.
     #[inline]
     fn next_in_window(&mut self) -> Option<u32> {
-        let reported = if self.scoreboard.end() == 0 || self.settings.pipe == Pipe::Counter {
-            0
-        } else {
-            if self.next < self.high {
-                self.next = self.scoreboard.next_hole(self.next);
-            }
-            match self.settings.limited_transmit {
-                LimitedTransmit::Off if self.una >= self.timeout_point => 0,
-                LimitedTransmit::AlsoOld | LimitedTransmit::Off | LimitedTransmit::On => {
-                    self.scoreboard.below(self.next)
+        let reported =
+            if self.scoreboard.end() == 0 || self.settings.algorithm.choices().pipe == Pipe::Counter {
+                0
+            } else {
+                if self.next < self.high {
+                    self.next = self.scoreboard.next_hole(self.next);
                 }
-            }
-        };
+                match self.settings.algorithm.choices().limited_transmit {
+                    LimitedTransmit::Off if self.una >= self.timeout_point => 0,
+                    LimitedTransmit::AlsoOld | LimitedTransmit::Off | LimitedTransmit::On => {
+                        self.scoreboard.below(self.next)
+                    }
+                }
+            };
         let flight = self.next - self.una;
         let full = self.window.cwnd + f64::from(self.allowance) < f64::from(flight - reported) + 1.0;
         if full || self.next >= self.total || flight >= self.room() {

@@ -5,13 +5,13 @@ use tfrc_units::Instant;
 use super::acks::Timer;
 use super::{Recovery, Sender};
 use crate::tcp::segment::{Ack, EcnEcho};
-use crate::tcp::settings::{Duplicates, Pipe, Repeat};
+use crate::tcp::study::{Duplicates, Pipe, Repeat};
 
 /// A loss recovery under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Selective {
     /// One past RecoveryPoint.
-    point: u32,
+    pub(super) point: u32,
     /// One past HighRxt.
     retransmitted: u32,
     /// One past RescueRxt.
@@ -23,18 +23,8 @@ pub(super) struct Selective {
 impl Sender {
     /// Update() of RFC 6675 §4. Says how many segments are newly reported.
     pub(super) fn take_report(&mut self, ack: &Ack, acked: u32) -> u32 {
-        if (self.settings.pipe, self.settings.duplicates) == (Pipe::Counter, Duplicates::NewlyReporting) {
-            let over = match self.recovery {
-                Recovery::Selective(state) => ack.next >= state.point,
-                Recovery::Fast { .. } | Recovery::None => acked > 0,
-            };
-            if over {
-                self.scoreboard.clear();
-                return 0;
-            }
-            if self.recovery == Recovery::None && self.timed_out == Some(self.una) {
-                return 0;
-            }
+        if self.passes_over_report(ack, acked) {
+            return 0;
         }
         self.scoreboard.update(&ack.sack, ack.next, self.high)
     }
@@ -53,19 +43,19 @@ impl Sender {
             }
             self.recovery = Recovery::None;
             self.leave_duplicates();
-            if self.settings.repeat == Repeat::AfterRecovery {
+            if self.settings.algorithm.choices().repeat == Repeat::AfterRecovery {
                 self.recover_from = 0;
             }
         } else if acked > 0 {
             self.grow(now, acked, echo);
             self.leave_duplicates();
         }
-        let duplicate = match self.settings.pipe {
+        let duplicate = match self.settings.algorithm.choices().pipe {
             // RFC 6675 §2: it reports something new, also if it acknowledges something.
             Pipe::Scoreboard => reported > 0,
-            // ns-2's Sack1 does not count duplicates between a timeout and the next new acknowledgement.
+            // Duplicates between a timeout and the next new acknowledgement do not count.
             Pipe::Counter => {
-                let counts = match self.settings.duplicates {
+                let counts = match self.settings.algorithm.choices().duplicates {
                     Duplicates::All => true,
                     Duplicates::NewlyReporting => reported > 0,
                 };
@@ -81,8 +71,8 @@ impl Sender {
     /// RFC 6675 §5 (1) to (3).
     fn on_selective_duplicate(&mut self) {
         self.duplicates = self.duplicates.saturating_add(1);
-        let threshold = self.settings.dup_threshold;
-        let enough = match self.settings.pipe {
+        let threshold = self.settings.algorithm.choices().dup_threshold;
+        let enough = match self.settings.algorithm.choices().pipe {
             Pipe::Scoreboard => {
                 self.duplicates >= threshold
                     || self.scoreboard.lost_below(threshold).is_some_and(|below| self.una < below)
@@ -91,7 +81,7 @@ impl Sender {
         };
         if enough && self.may_recover() {
             self.recover_selectively();
-        } else if self.settings.pipe == Pipe::Counter && self.duplicates < threshold {
+        } else if self.settings.algorithm.choices().pipe == Pipe::Counter && self.duplicates < threshold {
             self.allow_limited();
         }
     }
@@ -110,9 +100,9 @@ impl Sender {
         self.next = self.high;
         let after = self.una.saturating_add(1);
         let mut state = Selective { point: self.high, retransmitted: after, rescued: after, pipe: 0 };
-        state.pipe = match self.settings.pipe {
+        state.pipe = match self.settings.algorithm.choices().pipe {
             Pipe::Scoreboard => self.pipe(&state),
-            Pipe::Counter => flight.saturating_sub(self.settings.dup_threshold),
+            Pipe::Counter => flight.saturating_sub(self.settings.algorithm.choices().dup_threshold),
         };
         self.recovery = Recovery::Selective(state);
     }
@@ -120,7 +110,7 @@ impl Sender {
     /// RFC 6675 §5 (B).
     fn go_on_recovering(&mut self, mut state: Selective, acked: u32) {
         state.retransmitted = state.retransmitted.max(self.una);
-        state.pipe = match self.settings.pipe {
+        state.pipe = match self.settings.algorithm.choices().pipe {
             Pipe::Scoreboard => self.pipe(&state),
             Pipe::Counter => {
                 if acked > 0 {
@@ -133,7 +123,12 @@ impl Sender {
     }
 
     fn pipe(&self, state: &Selective) -> u32 {
-        self.scoreboard.pipe(self.una, self.high, state.retransmitted, self.settings.dup_threshold)
+        self.scoreboard.pipe(
+            self.una,
+            self.high,
+            state.retransmitted,
+            self.settings.algorithm.choices().dup_threshold,
+        )
     }
 
     /// RFC 6675 §5 (C): the next segment if the pipe has room.
@@ -152,10 +147,11 @@ impl Sender {
         let reported_end = self.scoreboard.end();
         let hole = self.scoreboard.next_hole(state.retransmitted.max(self.una));
         let below_report = hole < reported_end;
-        let lost = match self.settings.pipe {
-            Pipe::Scoreboard => {
-                self.scoreboard.lost_below(self.settings.dup_threshold).is_some_and(|below| hole < below)
-            }
+        let lost = match self.settings.algorithm.choices().pipe {
+            Pipe::Scoreboard => self
+                .scoreboard
+                .lost_below(self.settings.algorithm.choices().dup_threshold)
+                .is_some_and(|below| hole < below),
             Pipe::Counter => below_report,
         };
         // (1)
@@ -167,7 +163,7 @@ impl Sender {
         if self.high < self.total && self.high - self.una < self.room() {
             return Some(self.high);
         }
-        if self.settings.pipe == Pipe::Counter {
+        if self.settings.algorithm.choices().pipe == Pipe::Counter {
             return None;
         }
         // (3)

@@ -88,7 +88,7 @@ fn a_loss_in_the_window_of_a_mark_is_repaired_without_another_reduction() {
 #[test]
 fn at_a_window_of_one_the_timer_sends() {
     // §6.1.2: an echo at a window of one segment stops the sender until the retransmission timer expires.
-    let settings = Settings { initial_window: InitialWindow::Segments(1), ..plain_ecn(Variant::Sack) };
+    let settings = plain_ecn(Variant::Sack).with(|c| c.initial_window = InitialWindow::Segments(1));
     let mut ladder = marked(settings, &[1], &[], 1300);
     assert_eq!(ladder.sender.stats().timeouts, 0);
     assert_steps(

@@ -104,7 +104,7 @@ fn reno_leaves_a_second_loss_to_the_timer() {
 fn reno_of_the_early_1990s_halves_twice() {
     // FlightSize 12, then 13 with the window at 6: half of the smaller. Four duplicates of 5 are
     // enough.
-    let settings = Settings { repeat: Repeat::Allowed, ..plain(Variant::Reno) };
+    let settings = plain(Variant::Reno).with(|c| c.repeat = Repeat::Allowed);
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 6], 400);
     assert_steps(
         &mut ladder,
@@ -172,7 +172,7 @@ fn newreno_goes_on_at_a_partial_acknowledgement() {
 
 #[test]
 fn newreno_of_ns2_drops_the_inflation_at_a_partial_acknowledgement() {
-    let settings = Settings { partial_ack: PartialAck::Collapse, ..plain(Variant::NewReno) };
+    let settings = plain(Variant::NewReno).with(|c| c.partial_ack = PartialAck::Collapse);
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 6], 300);
     assert_steps(
         &mut ladder,
@@ -204,7 +204,7 @@ fn newreno_of_ns2_drops_the_inflation_at_a_partial_acknowledgement() {
 fn newreno_ends_at_what_is_in_flight_or_at_the_threshold() {
     // The acknowledgements of the end are lost: little is in flight when the last hole is filled.
     let ended = |recovery_exit| {
-        let settings = Settings { recovery_exit, ..plain(Variant::NewReno) };
+        let settings = plain(Variant::NewReno).with(|c| c.recovery_exit = recovery_exit);
         let mut ladder = Ladder::new(&settings, Transfer::Segments(14), &[3]);
         ladder.run(250);
         (ladder.sender.cwnd(), ladder.sender.ssthresh())
@@ -217,7 +217,7 @@ fn newreno_ends_at_what_is_in_flight_or_at_the_threshold() {
 #[test]
 fn limited_transmit_sends_two_new_segments() {
     // RFC 3042: 14 and 15 at the first two duplicates, not counted in FlightSize: ssthresh is 6, not 7.
-    let settings = Settings { limited_transmit: LimitedTransmit::On, ..plain(Variant::NewReno) };
+    let settings = plain(Variant::NewReno).with(|c| c.limited_transmit = LimitedTransmit::On);
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3], 300);
     assert_steps(
         &mut ladder,
@@ -252,10 +252,10 @@ fn limited_transmit_sends_two_new_segments() {
 #[test]
 fn limited_transmit_makes_fast_recovery_of_a_window_of_three() {
     // Without it the timer has to repair this: two duplicates are all there can be.
-    let base = Settings { initial_window: InitialWindow::Segments(3), ..plain(Variant::Reno) };
+    let base = plain(Variant::Reno).with(|c| c.initial_window = InitialWindow::Segments(3));
     let mut without = Ladder::ran(base, Transfer::Unlimited, &[1], 1200);
     assert_eq!(without.sender.stats().timeouts, 1);
-    let with = Settings { limited_transmit: LimitedTransmit::On, ..base };
+    let with = base.with(|c| c.limited_transmit = LimitedTransmit::On);
     let mut with = Ladder::ran(with, Transfer::Unlimited, &[1], 1200);
     assert_eq!(with.sender.stats().timeouts, 0);
     assert_ne!(without.steps(), with.steps());
@@ -267,8 +267,10 @@ fn no_recovery_from_duplicates_of_what_a_timeout_sent_again() {
     // have arrived: five duplicates of 12.
     let cuts = |repeat| {
         let lost = [1, 2, 3, 4, 5, 6, 7, 13];
-        let settings =
-            Settings { repeat, initial_window: InitialWindow::Segments(20), ..plain(Variant::Reno) };
+        let settings = plain(Variant::Reno).with(|c| {
+            c.repeat = repeat;
+            c.initial_window = InitialWindow::Segments(20);
+        });
         let mut ladder = Ladder::ran(settings, Transfer::Segments(20), &lost, 4000);
         assert!(ladder.sender.is_done());
         (ladder.sender.stats().timeouts, ladder.sender.stats().window_cuts, ladder.steps())

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn slow_start_one_for_each_acknowledgement() {
-    let settings = Settings { initial_window: InitialWindow::Segments(1), ..plain(Variant::Reno) };
+    let settings = plain(Variant::Reno).with(|c| c.initial_window = InitialWindow::Segments(1));
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[], 300);
     assert_steps(
         &mut ladder,
@@ -27,8 +27,10 @@ fn slow_start_with_delayed_acknowledgements() {
     // the odd one waits 200 ms.
     let delayed = |increase| {
         let acks = Acks::Delayed(Duration::from_millis(200));
-        let settings =
-            Settings { acks, increase, initial_window: InitialWindow::Segments(3), ..plain(Variant::Reno) };
+        let settings = Settings { acks, ..plain(Variant::Reno) }.with(|c| {
+            c.increase = increase;
+            c.initial_window = InitialWindow::Segments(3);
+        });
         Ladder::ran(settings, Transfer::Unlimited, &[], 310)
     };
     assert_steps(
@@ -68,7 +70,10 @@ fn congestion_avoidance_adds_one_in_a_round_trip() {
         (Acks::Delayed(Duration::from_millis(200)), Increase::Counted { limit: 1 }, 0.9, 1.0),
     ] {
         let initial_window = InitialWindow::Segments(16);
-        let settings = Settings { acks, increase, initial_window, ..plain(Variant::Sack) };
+        let settings = Settings { acks, ..plain(Variant::Sack) }.with(|c| {
+            c.increase = increase;
+            c.initial_window = initial_window;
+        });
         let mut window = super::super::window::Window::new(&settings);
         window.cut(super::super::window::Cut::Loss, 16, &settings);
         assert!((window.cwnd - 8.0).abs() < 1e-12);
@@ -87,7 +92,7 @@ fn an_acknowledgement_of_many_windows_counts_as_one() {
     // a round trip; RFC 9438 §4.4: no more than half of the window. Counted in full it was 1000
     // segments and more.
     for variant in [Variant::Reno, Variant::Sack, Variant::Cubic] {
-        let settings = Settings { initial_window: InitialWindow::Segments(16), ..plain(variant) };
+        let settings = plain(variant).with(|c| c.initial_window = InitialWindow::Segments(16));
         let mut window = super::super::window::Window::new(&settings);
         window.cut(super::super::window::Cut::Loss, 16, &settings);
         let before = window.cwnd;
@@ -153,7 +158,7 @@ fn out_of_order_and_filling_segments_are_acknowledged_at_once() {
 
 #[test]
 fn a_burst_limit() {
-    let settings = Settings { max_burst: Some(3), ..plain(Variant::Sack) };
+    let settings = plain(Variant::Sack).with(|c| c.max_burst = Some(3));
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[], 100);
     assert_steps(
         &mut ladder,

@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 
 use tfrc_units::{Duration, Ecn, Instant};
 
+use super::study::*;
 use super::*;
 
 /// One way.
@@ -44,13 +45,10 @@ enum Way {
 
 /// What the ladders start from: 10 segments in the first window, no SYN, each segment acknowledged.
 fn plain(variant: Variant) -> Settings {
-    Settings {
-        initial_window: InitialWindow::Segments(10),
-        acks: Acks::Each,
-        syn: SynMode::Off,
-        limited_transmit: LimitedTransmit::Off,
-        ..Settings::rfc(variant)
-    }
+    Settings { acks: Acks::Each, syn: SynMode::Off, ..Settings::rfc(variant) }.with(|c| {
+        c.initial_window = InitialWindow::Segments(10);
+        c.limited_transmit = LimitedTransmit::Off;
+    })
 }
 
 impl Ladder {

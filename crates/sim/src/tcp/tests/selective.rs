@@ -144,7 +144,7 @@ fn a_rescue_repairs_the_loss_of_the_last_segment() {
 #[test]
 fn limited_transmit_by_the_pipe() {
     // §5 (3): each report takes one out of the pipe. The two are not counted in FlightSize.
-    let settings = Settings { limited_transmit: LimitedTransmit::On, ..plain(Variant::Sack) };
+    let settings = plain(Variant::Sack).with(|c| c.limited_transmit = LimitedTransmit::On);
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3], 300);
     assert_steps(
         &mut ladder,
@@ -233,7 +233,7 @@ fn a_scoreboard_kept_over_a_timeout_saves_retransmissions() {
     // Five holes and five blocks, of which an acknowledgement reports three; all retransmissions are lost once.
     let lost: Vec<u64> = [3, 5, 7, 9, 11].into_iter().chain(15..=20).collect();
     let again = |sack_at_timeout| {
-        let settings = Settings { sack_at_timeout, ..plain(Variant::Sack) };
+        let settings = plain(Variant::Sack).with(|c| c.sack_at_timeout = sack_at_timeout);
         let ladder = Ladder::ran(settings, Transfer::Segments(14), &lost, 9000);
         assert!(ladder.sender.is_done());
         ladder.sender.stats().retransmitted_segments
@@ -245,7 +245,7 @@ fn a_scoreboard_kept_over_a_timeout_saves_retransmissions() {
 fn the_counter_of_fall_and_floyd() {
     // 12 − 3 in the pipe; one less for each duplicate, two for the partial acknowledgement 5; hole 5 goes though it may
     // not be lost.
-    let settings = Settings { pipe: Pipe::Counter, ..plain(Variant::Sack) };
+    let settings = plain(Variant::Sack).with(|c| c.pipe = Pipe::Counter);
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 6], 300);
     assert_steps(
         &mut ladder,
@@ -279,7 +279,10 @@ fn a_duplicate_that_reports_nothing_new_does_not_count_in_ns2() {
     // ns-2.35's Sack1 asks its scoreboard whether an acknowledgement has changed it. Four that
     // report segment 3 are one duplicate, not a loss; reports of 4, 5 and 6 are.
     let cuts = |duplicates| {
-        let settings = Settings { pipe: Pipe::Counter, duplicates, ..plain(Variant::Sack) };
+        let settings = plain(Variant::Sack).with(|c| {
+            c.pipe = Pipe::Counter;
+            c.duplicates = duplicates;
+        });
         let mut sender = Sender::new(&settings, Connection::default(), Transfer::Unlimited);
         sender.start(Instant::ZERO);
         while sender.poll_transmit(Instant::ZERO).is_some() {}

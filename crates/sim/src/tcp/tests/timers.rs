@@ -6,7 +6,7 @@ use super::*;
 fn backoff_doubles_until_data_sent_once_is_acknowledged() {
     // RFC 6298 §5 (5.5) and Karn: 0 goes at 0, 1, 3 and 7 s. Its acknowledgement is no sample, so the timeout of 1 is 8 s
     // still: sent at 7.1, it goes again at 15.1 s.
-    let settings = Settings { initial_window: InitialWindow::Segments(1), ..plain(Variant::Sack) };
+    let settings = plain(Variant::Sack).with(|c| c.initial_window = InitialWindow::Segments(1));
     let mut ladder = Ladder::ran(settings, Transfer::Segments(8), &[1, 2, 3, 5], 17_000);
     assert_steps(
         &mut ladder,
@@ -34,7 +34,7 @@ fn ssthresh_is_halved_at_the_first_timeout_of_a_segment_only() {
     let all: Vec<u64> = (1..=11).collect();
     let ladder = Ladder::ran(plain(Variant::Reno), Transfer::Unlimited, &all, 3500);
     assert_eq!((ladder.sender.stats().timeouts, ladder.sender.ssthresh()), (2, 5.0));
-    let settings = Settings { shrink: Shrink::Window, ..plain(Variant::Reno) };
+    let settings = plain(Variant::Reno).with(|c| c.shrink = Shrink::Window);
     let ladder = Ladder::ran(settings, Transfer::Unlimited, &all, 3500);
     assert_eq!((ladder.sender.stats().timeouts, ladder.sender.ssthresh()), (2, 2.0));
 }
@@ -45,7 +45,10 @@ fn a_timeout_in_a_long_recovery_takes_from_the_window_in_use() {
     // full of new segments. FlightSize is then 63, the window 6: half of the former would be a
     // rise.
     let run = |shrink, receive_buffer| {
-        let settings = Settings { shrink, receive_buffer, ..plain(Variant::Sack) };
+        let settings = plain(Variant::Sack).with(|c| {
+            c.shrink = shrink;
+            c.receive_buffer = receive_buffer;
+        });
         let ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 15], 1150);
         assert_eq!(ladder.sender.stats().timeouts, 1);
         (ladder.sender.ssthresh(), ladder.transmissions)
@@ -60,7 +63,7 @@ fn a_timeout_in_a_long_recovery_takes_from_the_window_in_use() {
 fn cubic_keeps_seven_tenths() {
     // cubic.md: a timeout at FlightSize 40 leaves ssthresh 28.
     let all: Vec<u64> = (1..=40).collect();
-    let settings = Settings { initial_window: InitialWindow::Segments(40), ..plain(Variant::Cubic) };
+    let settings = plain(Variant::Cubic).with(|c| c.initial_window = InitialWindow::Segments(40));
     let ladder = Ladder::ran(settings, Transfer::Unlimited, &all, 1000);
     assert!((ladder.sender.ssthresh() - 28.0).abs() < 1e-9);
     let ladder = Ladder::ran(plain(Variant::Cubic), Transfer::Unlimited, &[3], 100);
@@ -142,7 +145,7 @@ fn sizes_on_the_wire() {
     assert_eq!((settings.data_size(1460), settings.ack_size(&ack)), (1512, 52));
     ack.sack = [Block::one(3), Block::one(5), Block::default()];
     assert_eq!(settings.ack_size(&ack), 72);
-    let settings = Settings { option_bytes: OptionBytes::Ignored, ..settings };
+    let settings = settings.with(|c| c.option_bytes = OptionBytes::Ignored);
     assert_eq!((settings.data_size(1460), settings.ack_size(&ack)), (1500, 40));
 }
 
@@ -178,13 +181,13 @@ fn with_timestamps_ns2_keeps_its_timer_doubled_until_new_data_is_acknowledged() 
     for (timestamp_backoff, doubled) in
         [(TimestampBackoff::NewData, true), (TimestampBackoff::AnySample, false)]
     {
-        let settings = Settings {
-            syn: SynMode::Off,
-            initial_window: InitialWindow::Segments(1),
-            timestamps: Timestamps::On,
-            timestamp_backoff,
-            ..Settings::ns2(Variant::Sack)
-        };
+        let settings =
+            Settings { syn: SynMode::Off, timestamps: Timestamps::On, ..Settings::ns2(Variant::Sack) }.with(
+                |c| {
+                    c.initial_window = InitialWindow::Segments(1);
+                    c.timestamp_backoff = timestamp_backoff;
+                },
+            );
         let mut ladder = Ladder::ran(settings, Transfer::Segments(40), &[2, 3, 4, 6, 7], 4000);
         let times: Vec<u64> = ladder
             .steps()
