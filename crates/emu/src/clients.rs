@@ -1,13 +1,14 @@
+//! The clients of a relay.
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
+use tfrc_net::io::Sender;
 use tfrc_units::{Duration, Instant};
 use tokio::task::AbortHandle;
 
-use crate::socket::Socket;
-
-/// Who talks through the relay: each client has a socket of its own towards the server, so that answers find back.
+/// The clients by number and by address. Each has a socket of its own towards the server, so that
+/// answers find back.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     by_id: BTreeMap<u64, Client>,
@@ -20,7 +21,7 @@ pub(crate) struct Client {
     pub(crate) address: SocketAddr,
     /// The address of ours that the client speaks to.
     pub(crate) local: Option<IpAddr>,
-    pub(crate) upstream: Arc<Socket>,
+    pub(crate) upstream: Sender,
     standing: Standing,
     last_active: Instant,
     reader: AbortHandle,
@@ -101,7 +102,7 @@ impl Clients {
         now: Instant,
         address: SocketAddr,
         local: Option<IpAddr>,
-        upstream: Arc<Socket>,
+        upstream: Sender,
         reader: AbortHandle,
     ) -> u64 {
         let id = self.next;
@@ -125,7 +126,8 @@ impl Clients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::socket;
+    use crate::reader;
+    use tfrc_net::io::{Clock, Socket};
 
     #[tokio::test]
     async fn silent_clients_are_forgotten_and_numbers_not_reused() {
@@ -133,7 +135,8 @@ mod tests {
         let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let mut clients = Clients::default();
         let add = |clients: &mut Clients, now, port| {
-            let upstream = Arc::new(Socket::new(socket::bind_towards(address(1)).unwrap()).unwrap());
+            let bound = reader::bind_towards(address(1)).unwrap();
+            let upstream = Socket::from_std(bound, Clock::start()).unwrap().sender().unwrap();
             let reader = tokio::spawn(std::future::pending::<()>()).abort_handle();
             clients.add(now, address(port), None, upstream, reader)
         };

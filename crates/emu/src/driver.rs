@@ -2,16 +2,15 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-use tfrc_net::io::Clock;
-use tfrc_sim::{Address, Ecn, FlowId, LinkId, LinkStats, Outgoing, Precedence, Tally};
+use tfrc_net::io::{Clock, Outgoing, Sender, Socket};
+use tfrc_sim::{Address, Ecn, FlowId, LinkId, LinkStats, Precedence, Tally};
 use tfrc_units::Instant;
 use tokio::sync::mpsc;
 
 use crate::clients::Clients;
 use crate::payload::{Datagram, HEADER_BYTES, Payload};
-use crate::socket::{self, Received, Socket};
+use crate::reader::{self, Received};
 use crate::{Direction, Limits, Snapshot, World};
 
 /// What the readers of the sockets say.
@@ -26,7 +25,7 @@ pub(crate) struct Driver {
     paths: Paths,
     server: SocketAddr,
     limits: Limits,
-    listener: Arc<Socket>,
+    listener: Sender,
     clients: Clients,
     input: mpsc::Sender<Input>,
     there: Flow,
@@ -62,7 +61,7 @@ impl Driver {
         world: World,
         server: SocketAddr,
         limits: Limits,
-        listener: Arc<Socket>,
+        listener: Sender,
         input: mpsc::Sender<Input>,
     ) -> Self {
         Self {
@@ -125,7 +124,7 @@ impl Driver {
         self.world.engine.inject(
             at,
             from,
-            Outgoing { to, flow, size, ecn, precedence: Precedence::Low, payload },
+            tfrc_sim::Outgoing { to, flow, size, ecn, precedence: Precedence::Low, payload },
         );
     }
 
@@ -134,13 +133,14 @@ impl Driver {
         if self.clients.len() >= self.limits.clients && !self.clients.make_room(received.at) {
             return None;
         }
-        let upstream = Arc::new(socket::bind_towards(self.server).and_then(Socket::new).ok()?);
-        let (reading, clock, input) = (Arc::clone(&upstream), self.clock, self.input.clone());
+        let bound = reader::bind_towards(self.server).ok()?;
+        let mut reading = Socket::from_std(bound, self.clock).ok()?;
+        let upstream = reading.sender().ok()?;
+        let input = self.input.clone();
         let client = self.clients.next_id();
         let reader = tokio::spawn(async move {
-            let mut buffer = Vec::new();
             // A broken upstream socket is silent from then on; the client expires in time.
-            while let Ok(batch) = reading.receive(clock, &mut buffer).await
+            while let Ok(batch) = reader::read(&mut reading).await
                 && input.send(Input::FromServer { client, batch }).await.is_ok()
             {}
         });
@@ -169,16 +169,16 @@ impl Driver {
     }
 
     fn send_to_server(&mut self, ecn: Ecn, datagram: &Datagram) {
-        let sent = self
-            .clients
-            .get(datagram.client)
-            .map(|c| c.upstream.send(self.server, None, ecn, &datagram.bytes));
+        let datagram_to = |to| Outgoing { to, ecn, bytes: &datagram.bytes, segment: None };
+        let client = self.clients.get(datagram.client);
+        let sent = client.map(|c| c.upstream.send(None, datagram_to(self.server)));
         self.unsent += u64::from(!matches!(sent, Some(Ok(()))));
     }
 
     fn send_to_client(&mut self, ecn: Ecn, datagram: &Datagram) {
+        let datagram_to = |to| Outgoing { to, ecn, bytes: &datagram.bytes, segment: None };
         let client = self.clients.get(datagram.client);
-        let sent = client.map(|c| self.listener.send(c.address, c.local, ecn, &datagram.bytes));
+        let sent = client.map(|c| self.listener.send(c.local, datagram_to(c.address)));
         self.unsent += u64::from(!matches!(sent, Some(Ok(()))));
     }
 

@@ -19,9 +19,8 @@ mod clients;
 mod driver;
 mod monitor;
 mod payload;
+mod reader;
 mod relay;
-mod socket;
-mod stamp;
 mod world;
 
 pub use background::FlowState;

@@ -1,3 +1,5 @@
+//! The state of a running relay, as others see it.
+
 use std::sync::Arc;
 
 use tfrc_sim::{LinkId, LinkStats, Tally};

@@ -1,3 +1,5 @@
+//! Content of the packets in a relay's network.
+
 use tfrc_sim::traffic::Segment;
 
 /// Bytes that a datagram has on a link besides its payload: an IPv4 header (20) and a UDP header (8). They count whatever

@@ -1,18 +1,19 @@
+//! The relay: its limits, its start, its loop and its end.
+
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use tfrc_net::io::{Clock, Timer};
+use tfrc_net::io::{Clock, Socket, Timer};
 use tfrc_units::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
 use crate::driver::{Driver, Input};
-use crate::socket::{self, Socket};
-use crate::{Monitor, Snapshot, World};
+use crate::{Monitor, Snapshot, World, reader};
 
 /// How much a relay may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,9 +80,9 @@ impl Relay {
     /// [`BindError`].
     pub fn bind(listen: SocketAddr, to: SocketAddr, world: World, limits: Limits) -> Result<Self, BindError> {
         let listen_error = |source| BindError::Listen { address: listen, source };
-        let socket = socket::bind(listen).map_err(listen_error)?;
+        let socket = std::net::UdpSocket::bind(listen).map_err(listen_error)?;
         let address = socket.local_addr().map_err(listen_error)?;
-        socket::bind_towards(to).map_err(|source| BindError::Server { address: to, source })?;
+        reader::bind_towards(to).map_err(|source| BindError::Server { address: to, source })?;
         let (publisher, monitor) = watch::channel(Arc::default());
         Ok(Self { socket, address, server: to, world, limits, monitor, publisher })
     }
@@ -107,13 +108,13 @@ impl Relay {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Arc<Snapshot>> {
         let clock = Clock::start();
         let mut alarm = Timer::new(clock)?;
-        let listener = Arc::new(Socket::new(self.socket)?);
+        let mut reading = Socket::from_std(self.socket, clock)?;
+        let listener = reading.sender()?;
         let (input, mut inbox) = mpsc::channel(INBOX);
-        let (reading, readings) = (Arc::clone(&listener), input.clone());
+        let readings = input.clone();
         let reader = tokio::spawn(async move {
-            let mut buffer = Vec::new();
             loop {
-                let read = reading.receive(clock, &mut buffer).await;
+                let read = reader::read(&mut reading).await;
                 let failed = read.is_err();
                 if readings.send(Input::FromClients(read)).await.is_err() || failed {
                     break;

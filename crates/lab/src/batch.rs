@@ -9,6 +9,7 @@ use std::fmt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tfrc_sim::Seed;
+use tfrc_units::hash::fnv1a;
 
 use crate::record::FlowSummary;
 use crate::scenario::{Document, Plan};
@@ -356,12 +357,9 @@ fn student_95(freedom: usize) -> f64 {
         .unwrap_or_else(|| 1.96 + 2.4 / freedom.max(1) as f64)
 }
 
-/// Fowler-Noll-Vo 1a, 64 bits, in hexadecimal.
+/// A hash of the text, in hexadecimal.
 fn fingerprint(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    format!("{:016x}", fnv1a(text.as_bytes()))
 }
 
 #[cfg(test)]

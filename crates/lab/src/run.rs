@@ -84,8 +84,8 @@ pub fn run_with(scenario: &Scenario, every: Duration, watch: impl FnMut(Interval
     Run::new(scenario).execute(every, watch)
 }
 
-/// Runs a scenario as [`run_with`] does, and gives what the first DCCP flow's sender sent and received, as IPv4 packets
-/// for [`crate::capture::write_pcap`].
+/// Runs a scenario as [`run_with`] does, and gives the packets that the first DCCP flow's sender
+/// sent and received, as IPv4 packets with their times.
 ///
 /// # Errors
 /// [`NoDccpFlow`] if there is none.

@@ -12,7 +12,7 @@ pub mod journal;
 mod machine;
 mod options;
 mod order;
-mod pcap;
+pub mod pcap;
 mod revision;
 mod state;
 mod status;

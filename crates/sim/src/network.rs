@@ -1,6 +1,7 @@
 use core::fmt;
 use std::collections::BTreeSet;
 
+use tfrc_units::hash::fnv1a;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::routing::Routes;
@@ -166,7 +167,7 @@ impl Network {
     /// # Errors
     /// [`NetworkError::Duplicate`] if another node has the name, [`NetworkError::TooMany`].
     pub fn node(&mut self, name: &str) -> Result<NodeId, NetworkError> {
-        let hash = hash(name);
+        let hash = fnv1a(name.as_bytes());
         if self.node_names.contains(&hash) && self.nodes.iter().any(|n| n == name) {
             return Err(NetworkError::Duplicate(name.to_owned()));
         }
@@ -181,7 +182,7 @@ impl Network {
     /// # Errors
     /// [`NetworkError`] says what is wrong with it.
     pub fn link(&mut self, spec: LinkSpec) -> Result<LinkId, NetworkError> {
-        let hash = hash(&spec.name);
+        let hash = fnv1a(spec.name.as_bytes());
         if self.link_names.contains(&hash) && self.links.iter().any(|l| l.name == spec.name) {
             return Err(NetworkError::Duplicate(spec.name));
         }
@@ -246,13 +247,6 @@ impl Network {
         let routes = Routes::shortest(self.nodes.len(), &self.links);
         Engine::new(self.nodes.len(), &self.links, routes, seed)
     }
-}
-
-/// Fowler-Noll-Vo 1a.
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 impl NodeId {

@@ -12,6 +12,7 @@ extern crate std;
 mod cast;
 mod dscp;
 mod ecn;
+pub mod hash;
 mod probability;
 mod rate;
 mod seq;

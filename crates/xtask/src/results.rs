@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use tfrc_units::hash::fnv1a;
+
 use crate::{Outcome, cargo, root};
 
 /// How many experiments a check runs again.
@@ -99,9 +101,7 @@ fn is_small(line: &str) -> bool {
 
 /// Three different ids by the hash of the commit.
 fn chosen(ids: &mut Vec<String>, commit: &str) -> Vec<String> {
-    let mut state = commit.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut state = fnv1a(commit.as_bytes());
     let mut list = Vec::new();
     while list.len() < CHECKED && !ids.is_empty() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

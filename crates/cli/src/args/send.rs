@@ -33,14 +33,14 @@ pub struct SendArgs {
     /// Stop after this much data
     #[arg(short = 'n', long = "bytes", value_name = "BYTES", value_parser = values::positive_size)]
     pub bytes: Option<u64>,
-    /// Rate control: tfrc, or tfrc-sp for small packets, at most 100 a second (RFC 4828)
-    #[arg(long, value_name = "tfrc|tfrc-sp", default_value = "tfrc", value_parser = values::variant)]
+    /// Rate control: tfrc-sp is for small packets, at most 100 a second (RFC 4828)
+    #[arg(long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
     /// A rate the network has promised, below which the flow does not go (gTFRC); usually with --dscp
     #[arg(long, value_name = "RATE", value_parser = values::positive_rate)]
     pub guarantee: Option<Rate>,
-    /// From when on the guarantee counts: first-rtt or first-loss-report
-    #[arg(long, value_name = "WHEN", requires = "guarantee", default_value = "first-rtt", value_parser = values::promise_start)]
+    /// From when on the guarantee counts
+    #[arg(long, value_name = "WHEN", requires = "guarantee", default_value = "first-rtt", value_parser = values::one_of(values::PROMISE_STARTS))]
     pub guarantee_start: PromiseStart,
     /// Give way below the guarantee divided by this, above 1; without it never
     #[arg(long, value_name = "Y", requires = "guarantee", value_parser = values::threshold)]
@@ -48,11 +48,11 @@ pub struct SendArgs {
     /// Mark everything sent: af11 to af43, cs0 to cs7, ef, or a number
     #[arg(long, value_name = "DSCP", default_value = "cs0", value_parser = values::dscp)]
     pub dscp: Dscp,
-    /// Stop on a path that looks broken or badly congested (RFC 8083): with-guarantee, always or off
-    #[arg(long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::breaker)]
+    /// Stop on a path that looks broken or badly congested (RFC 8083)
+    #[arg(long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::one_of(values::BREAKERS))]
     pub circuit_breaker: Breaker,
-    /// Leave out a number now and then to find out a receiver that acknowledges what it has not got: find-out or trust
-    #[arg(long, value_name = "WHAT", default_value = "trust", value_parser = values::optimistic_acks)]
+    /// Leave out a number now and then to find out a receiver that acknowledges what it has not got
+    #[arg(long, value_name = "WHAT", default_value = "trust", value_parser = values::one_of(values::OPTIMISTIC_ACKS))]
     pub optimistic_acks: OptimisticAcks,
     /// RFC whose rules the sender follows: rfc5348 or rfc3448
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tfrc_net::{Breaker, Dscp, OptimisticAcks, Prefix, PromiseStart, Revision, Variant};
 use tfrc_units::{Duration, Probability, Rate, text};
 
@@ -209,17 +210,6 @@ pub fn service_code(written: &str) -> Result<u32, String> {
     Ok(text.bytes().chain(std::iter::repeat(b' ')).take(4).fold(0, |code, b| (code << 8) | u32::from(b)))
 }
 
-/// Reads a [`Variant`] by its name.
-///
-/// # Errors
-/// A sentence for the reader.
-pub fn variant(written: &str) -> Result<Variant, String> {
-    [Variant::Tfrc, Variant::TfrcSp]
-        .into_iter()
-        .find(|variant| variant.to_string() == written)
-        .ok_or_else(|| "expected tfrc, or tfrc-sp for small packets".to_owned())
-}
-
 /// Reads a [`Dscp`] by name or number.
 ///
 /// # Errors
@@ -242,42 +232,31 @@ pub fn threshold(written: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a [`PromiseStart`] by its name.
-///
-/// # Errors
-/// A sentence for the reader.
-pub fn promise_start(written: &str) -> Result<PromiseStart, String> {
-    match written {
-        "first-rtt" => Ok(PromiseStart::FirstRtt),
-        "first-loss-report" => Ok(PromiseStart::FirstLossReport),
-        _ => Err("expected first-rtt or first-loss-report".to_owned()),
-    }
+/// Reads one of a few names. Completions, help and mistakes show all of them.
+pub fn one_of<T, const N: usize>(named: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(named.map(|(name, _)| name)).try_map(move |written| {
+        let found = named.iter().find(|(name, _)| *name == written);
+        found.map(|(_, value)| *value).ok_or("is not one of the names")
+    })
 }
 
-/// Reads a [`Breaker`] by its name.
-///
-/// # Errors
-/// A sentence for the reader.
-pub fn breaker(written: &str) -> Result<Breaker, String> {
-    match written {
-        "with-guarantee" => Ok(Breaker::WithGuarantee),
-        "always" => Ok(Breaker::Always),
-        "off" => Ok(Breaker::Off),
-        _ => Err("expected with-guarantee, always or off".to_owned()),
-    }
-}
+/// Names of [`Variant`].
+pub const VARIANTS: [(&str, Variant); 2] = [("tfrc", Variant::Tfrc), ("tfrc-sp", Variant::TfrcSp)];
 
-/// Reads an [`OptimisticAcks`] by its name.
-///
-/// # Errors
-/// A sentence for the reader.
-pub fn optimistic_acks(written: &str) -> Result<OptimisticAcks, String> {
-    match written {
-        "find-out" => Ok(OptimisticAcks::FindOut),
-        "trust" => Ok(OptimisticAcks::Trust),
-        _ => Err("expected find-out or trust".to_owned()),
-    }
-}
+/// Names of [`PromiseStart`].
+pub const PROMISE_STARTS: [(&str, PromiseStart); 2] =
+    [("first-rtt", PromiseStart::FirstRtt), ("first-loss-report", PromiseStart::FirstLossReport)];
+
+/// Names of [`Breaker`].
+pub const BREAKERS: [(&str, Breaker); 3] =
+    [("with-guarantee", Breaker::WithGuarantee), ("always", Breaker::Always), ("off", Breaker::Off)];
+
+/// Names of [`OptimisticAcks`].
+pub const OPTIMISTIC_ACKS: [(&str, OptimisticAcks); 2] =
+    [("find-out", OptimisticAcks::FindOut), ("trust", OptimisticAcks::Trust)];
 
 /// Reads a [`Revision`] by its name.
 ///
@@ -329,9 +308,17 @@ mod tests {
     }
 
     #[test]
-    fn variants() {
-        assert_eq!((variant("tfrc"), variant("tfrc-sp")), (Ok(Variant::Tfrc), Ok(Variant::TfrcSp)));
-        assert!(variant("sp").is_err_and(|e| e.contains("expected")));
+    fn named_values() {
+        let command = clap::Command::new("x");
+        let parse = |written: &str| {
+            let parser = one_of(VARIANTS);
+            parser.parse_ref(&command, None, written.as_ref()).map_err(|error| error.to_string())
+        };
+        assert_eq!((parse("tfrc"), parse("tfrc-sp")), (Ok(Variant::Tfrc), Ok(Variant::TfrcSp)));
+        assert!(parse("sp").is_err_and(|e| e.contains("tfrc-sp")), "a mistake shows the names");
+        for (name, variant) in VARIANTS {
+            assert_eq!(variant.to_string(), name);
+        }
     }
 
     #[test]
@@ -342,12 +329,6 @@ mod tests {
         for bad in ["1", "nan", "inf", "two"] {
             assert!(threshold(bad).is_err_and(|e| e.contains("above 1")), "{bad}");
         }
-        assert_eq!(promise_start("first-loss-report"), Ok(PromiseStart::FirstLossReport));
-        assert!(promise_start("now").is_err());
-        assert_eq!(breaker("off"), Ok(Breaker::Off));
-        assert_eq!(optimistic_acks("find-out"), Ok(OptimisticAcks::FindOut));
-        assert!(optimistic_acks("maybe").is_err());
-        assert!(breaker("on").is_err());
     }
 
     #[test]

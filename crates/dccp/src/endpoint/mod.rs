@@ -10,6 +10,7 @@ mod slots;
 mod timers;
 mod tombs;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -32,7 +33,7 @@ use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Quoted, Reset, Sequence};
 use half_open::HalfOpenTable;
-use slots::{Live, Slots};
+use slots::{Live, Slots, is_current_timer};
 use timers::Timers;
 use tombs::Tombs;
 
@@ -245,7 +246,7 @@ impl Endpoint {
         self.settle();
         self.tombs.expire(now);
         self.expire_half_open(now);
-        while let Some((at, id)) = self.timers.first(|at, id| self.slots.is_current_timer(at, id))
+        while let Some((at, id)) = self.timers.first(|at, id| is_current_timer(&self.slots, at, id))
             && at <= now
         {
             if let Some(live) = self.slots.get_mut(id) {
@@ -263,7 +264,7 @@ impl Endpoint {
         if !(self.outbox.is_empty() && self.may_respond.is_empty() && self.may_transmit.is_empty()) {
             return Some(Wake { at: self.now, reason: WakeReason::Transmit });
         }
-        let first = self.timers.first(|at, id| self.slots.is_current_timer(at, id));
+        let first = self.timers.first(|at, id| is_current_timer(&self.slots, at, id));
         let connection = first.and_then(|(at, id)| {
             let reason = self.slots.get(id)?.connection.poll_timeout()?.reason;
             Some(Wake { at, reason })
@@ -447,7 +448,7 @@ impl Endpoint {
         connection.set_secret(secret::keyed_hash(&self.seed, Purpose::SkippedNumbers, Some(remote), number));
         let key = (remote, ports.local, ports.remote);
         self.tombs.remove(&key);
-        let id = self.slots.insert(Live::new(connection, remote, key, self.now));
+        let id = self.slots.insert(Box::new(Live::new(connection, remote, key, self.now)));
         self.by_key.insert(key, id);
         if let Some(live) = self.slots.get_mut(id) {
             live.serves = live.connection.role() == Role::Server && live.connection.was_established();
@@ -488,7 +489,7 @@ impl Endpoint {
             }
             live.timer = at;
             if let Some(at) = at {
-                self.timers.set(at, id, self.slots.len(), |at, id| self.slots.is_current_timer(at, id));
+                self.timers.set(at, id, self.slots.len(), |at, id| is_current_timer(&self.slots, at, id));
             }
         }
     }

@@ -1,26 +1,29 @@
+//! The connections of an endpoint.
+
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use slotmap::{SlotMap, new_key_type};
 use tfrc_units::Instant;
 
 use super::Key;
 use crate::connection::Connection;
 use crate::feature::Role;
 
-/// Names a connection of an endpoint; never used again for another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId {
-    slot: usize,
-    generation: u32,
+new_key_type! {
+    /// Names a connection of an endpoint; never used again for another one.
+    pub struct ConnectionId;
 }
 
 #[cfg(test)]
 impl ConnectionId {
     pub(super) fn numbered(n: u64) -> Self {
-        Self { slot: usize::try_from(n).unwrap_or_default(), generation: 0 }
+        slotmap::KeyData::from_ffi(n).into()
     }
 }
+
+/// Connections by their id. Boxed: an empty slot costs little, and the map grows by doubling.
+pub(super) type Slots = SlotMap<ConnectionId, Box<Live>>;
 
 /// A connection and what the endpoint knows of it.
 #[derive(Debug, Clone)]
@@ -70,62 +73,7 @@ impl Live {
     }
 }
 
-/// Connections by their id.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Slots {
-    slots: Vec<Slot>,
-    free: Vec<usize>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Slot {
-    generation: u32,
-    /// Boxed: an empty slot costs little, and the vector grows by doubling.
-    live: Option<Box<Live>>,
-}
-
-impl Slots {
-    pub(super) fn insert(&mut self, live: Live) -> ConnectionId {
-        let slot = self.free.pop().unwrap_or(self.slots.len());
-        if slot == self.slots.len() {
-            self.slots.push(Slot::default());
-        }
-        let Some(place) = self.slots.get_mut(slot) else { return ConnectionId { slot, generation: 0 } };
-        place.live = Some(Box::new(live));
-        ConnectionId { slot, generation: place.generation }
-    }
-
-    pub(super) fn get(&self, id: ConnectionId) -> Option<&Live> {
-        self.slots.get(id.slot).filter(|slot| slot.generation == id.generation)?.live.as_deref()
-    }
-
-    pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Live> {
-        self.slots.get_mut(id.slot).filter(|slot| slot.generation == id.generation)?.live.as_deref_mut()
-    }
-
-    pub(super) fn remove(&mut self, id: ConnectionId) {
-        let slot = self.slots.get_mut(id.slot).filter(|slot| slot.generation == id.generation);
-        if let Some(slot) = slot
-            && slot.live.take().is_some()
-        {
-            slot.generation = slot.generation.wrapping_add(1);
-            self.free.push(id.slot);
-        }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    /// Whether this is what a connection has said last of when it wants to be woken.
-    pub(super) fn is_current_timer(&self, at: Instant, id: ConnectionId) -> bool {
-        self.get(id).is_some_and(|live| live.timer == Some(at))
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Live)> {
-        self.slots.iter().enumerate().filter_map(|(slot, entry)| {
-            let id = ConnectionId { slot, generation: entry.generation };
-            entry.live.as_deref().map(|live| (id, live))
-        })
-    }
+/// Returns true for the time that a connection asked last to be woken at.
+pub(super) fn is_current_timer(slots: &Slots, at: Instant, id: ConnectionId) -> bool {
+    slots.get(id).is_some_and(|live| live.timer == Some(at))
 }

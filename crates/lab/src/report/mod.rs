@@ -10,7 +10,7 @@ mod html;
 pub mod human;
 mod words;
 
-pub(crate) use html::{UPLOT_SCRIPT, UPLOT_STYLE, escape, head, json_in_script};
+pub(crate) use html::{document, heads};
 
 use crate::record::{Event, Interval, Record, Role, Start, Summary};
 

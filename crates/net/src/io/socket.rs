@@ -1,5 +1,8 @@
+//! The UDP socket of every host: ECN both ways, receive times of the kernel, batches.
+
 use std::io::{self, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
@@ -36,7 +39,7 @@ const LONGEST: usize = 65_507;
 #[derive(Debug)]
 pub struct Socket {
     socket: Watched,
-    state: UdpSocketState,
+    state: Arc<UdpSocketState>,
     clock: Clock,
     dscp: Dscp,
     offload: Offload,
@@ -76,6 +79,8 @@ pub struct Incoming<'a> {
     pub at: Instant,
     /// Who sent it.
     pub from: SocketAddr,
+    /// The address of ours that it was sent to; known on sockets of [`Socket::from_std`] alone.
+    pub to: Option<IpAddr>,
     /// The ECN bits of its IP header.
     pub ecn: Ecn,
     /// Its payload.
@@ -101,26 +106,37 @@ impl Socket {
     /// # Errors
     /// What the system says, such as an address in use.
     pub fn bind(address: SocketAddr, clock: Clock) -> io::Result<Self> {
-        let socket = std::net::UdpSocket::bind(address)?;
+        let bound = Self::from_std(UdpSocket::bind(address)?, clock)?;
+        let socket = bound.socket.get();
+        #[cfg(target_os = "linux")]
+        super::linux::without_destinations(socket);
+        // ICMP messages are a help, not a need.
+        let _ = bound.state.enable_transport_errors(socket.into());
+        Ok(bound)
+    }
+
+    /// Takes a socket that is bound. It shows the address that each datagram was sent to, and no
+    /// messages of the network. Must be called inside a tokio runtime with I/O.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn from_std(socket: UdpSocket, clock: Clock) -> io::Result<Self> {
         let state = UdpSocketState::new((&socket).into())?;
         socket.set_nonblocking(true)?;
-        #[cfg(target_os = "linux")]
-        super::linux::without_destinations(&socket);
-        // ICMP messages are a help, not a need.
-        let _ = state.enable_transport_errors((&socket).into());
         // Larger buffers are a wish: systems cap them.
         let _ = state.set_recv_buffer_size((&socket).into(), 4 << 20);
         let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
         let mut bound = Self {
             socket: Watched::new(socket)?,
-            state,
+            state: Arc::new(state),
             clock,
             dscp: Dscp::DEFAULT,
             offload: Offload::default(),
             peer: None,
             #[cfg(target_os = "linux")]
             marks: None,
-            buffers: vec![vec![0; BUFFER]; BATCH],
+            // Each made anew, so that the system gives memory only to those that are used.
+            buffers: (0..BATCH).map(|_| vec![0; BUFFER]).collect(),
             metas: [RecvMeta::default(); BATCH],
             received: 0,
             batch_time: (clock.now(), SystemTime::now()),
@@ -131,6 +147,14 @@ impl Socket {
         };
         bound.set_dscp(Dscp::DEFAULT)?;
         Ok(bound)
+    }
+
+    /// A handle for another task that sends while this one receives.
+    ///
+    /// # Errors
+    /// What the system says when it has no more descriptors.
+    pub fn sender(&self) -> io::Result<Sender> {
+        Ok(Sender { socket: self.socket.get().try_clone()?, state: Arc::clone(&self.state) })
     }
 
     /// Has the system send to this address only, which it can do with less work, and take in nothing from others.
@@ -341,17 +365,14 @@ impl Socket {
     pub fn incoming(&self) -> impl Iterator<Item = Incoming<'_>> {
         let (now, wall) = self.batch_time;
         self.metas.iter().take(self.received).zip(&self.buffers).flat_map(move |(meta, buffer)| {
-            let age = meta
-                .timestamp
-                .and_then(|then| wall.duration_since(SystemTime::UNIX_EPOCH + then).ok())
-                .map_or(Duration::ZERO, Duration::from);
-            let at = now - if age > MAX_AGE { Duration::ZERO } else { age };
+            let at = received_at(now, wall, meta.timestamp);
             let data = buffer.get(..meta.len).unwrap_or_default();
             // An empty datagram is one too.
             let empty = data.is_empty().then_some(data);
             empty.into_iter().chain(data.chunks(meta.stride.max(1))).map(move |bytes| Incoming {
                 at,
                 from: meta.addr,
+                to: meta.dst_ip,
                 ecn: meta.ecn.map_or(Ecn::NotEct, from_codepoint),
                 bytes,
             })
@@ -387,14 +408,7 @@ impl Socket {
         if self.dscp != Dscp::DEFAULT {
             return self.try_send_marked(datagram);
         }
-        let transmit = Transmit {
-            destination: datagram.to,
-            ecn: to_codepoint(datagram.ecn),
-            contents: datagram.bytes,
-            segment_size: datagram.segment,
-            src_ip: None,
-        };
-        self.state.try_send(self.socket.get().into(), &transmit)
+        self.state.try_send(self.socket.get().into(), &transmit(None, datagram))
     }
 
     /// Returns true if it was this system that refused a datagram as too long, and not a message of
@@ -434,9 +448,80 @@ impl Socket {
     }
 }
 
+/// The sending side of a [`Socket`].
+#[derive(Debug)]
+pub struct Sender {
+    socket: UdpSocket,
+    state: Arc<UdpSocketState>,
+}
+
+impl Sender {
+    /// Sends now or not at all, from this address of ours if one is given.
+    ///
+    /// # Errors
+    /// What the system says, `WouldBlock` if it has no room.
+    pub fn send(&self, from: Option<IpAddr>, datagram: Outgoing<'_>) -> io::Result<()> {
+        self.state.try_send((&self.socket).into(), &transmit(from, datagram))
+    }
+}
+
+/// The time of a kernel stamp (since the Unix epoch) for a batch read at `now`, which is `wall` on
+/// the wall clock; without a credible stamp, the time of reading.
+fn received_at(now: Instant, wall: SystemTime, stamp: Option<std::time::Duration>) -> Instant {
+    let age = stamp
+        .and_then(|then| wall.duration_since(SystemTime::UNIX_EPOCH + then).ok())
+        .map_or(Duration::ZERO, Duration::from);
+    now - if age > MAX_AGE { Duration::ZERO } else { age }
+}
+
+fn transmit(from: Option<IpAddr>, datagram: Outgoing<'_>) -> Transmit<'_> {
+    Transmit {
+        destination: datagram.to,
+        ecn: to_codepoint(datagram.ecn),
+        contents: datagram.bytes,
+        segment_size: datagram.segment,
+        src_ip: from,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernel_stamps_are_ages() {
+        let second = std::time::Duration::from_secs(1);
+        let now = Instant::ZERO + Duration::from_secs(10);
+        let at = |stamp| received_at(now, SystemTime::UNIX_EPOCH + 1000 * second, stamp);
+        assert_eq!(at(Some(1000 * second - second / 100)), now - Duration::from_millis(10));
+        assert_eq!(at(Some(1001 * second)), now, "from the future");
+        assert_eq!(at(Some(second)), now, "the wall clock was set");
+        assert_eq!(at(None), now);
+    }
+
+    /// Another task sends while this one receives, and answers leave from the address asked.
+    #[tokio::test]
+    async fn a_sender_beside_its_socket() -> io::Result<()> {
+        let clock = Clock::start();
+        let any = SocketAddr::from(([0, 0, 0, 0], 0));
+        let mut a = Socket::from_std(UdpSocket::bind(any)?, clock)?;
+        let mut b = Socket::bind(SocketAddr::from(([127, 0, 0, 1], 0)), clock)?;
+        let host = IpAddr::from([127, 0, 0, 1]);
+        let to = SocketAddr::new(host, a.local_addr()?.port());
+        b.send(Outgoing { to, ecn: Ecn::Ect0, bytes: b"there", segment: None }).await?;
+        while a.receive()? == 0 {
+            a.readable().await?;
+        }
+        let (from, ours) = a.incoming().map(|d| (d.from, d.to)).next().ok_or(io::ErrorKind::NotFound)?;
+        assert_eq!((from, ours), (b.local_addr()?, Some(host)));
+        a.sender()?.send(ours, Outgoing { to: from, ecn: Ecn::Ce, bytes: b"back", segment: None })?;
+        while b.receive()? == 0 {
+            b.readable().await?;
+        }
+        let back: Vec<_> = b.incoming().map(|d| (d.from, d.to, d.ecn, d.bytes.len())).collect();
+        assert_eq!(back, [(to, None, Ecn::Ce, 4)]);
+        Ok(())
+    }
 
     #[tokio::test]
     async fn datagrams_and_marks_go_through() -> io::Result<()> {

@@ -5,7 +5,7 @@ use tfrc_units::Probability;
 use crate::config::Settings;
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
 use crate::history::window;
-use crate::ring::{Queue, Ring};
+use crate::ring::{Memory, Queue, Store};
 use crate::study::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval};
 
 /// A loss interval that a later loss event has ended.
@@ -27,8 +27,8 @@ pub(crate) struct ClosedInterval {
 
 /// I_1 … I_n, newest last.
 #[derive(Debug, Clone)]
-pub(crate) struct Intervals<List = Ring<ClosedInterval, MAX_INTERVALS>> {
-    closed: List,
+pub(crate) struct Intervals<Room = Memory<ClosedInterval, MAX_INTERVALS>> {
+    closed: Queue<ClosedInterval, Room>,
     keep: usize,
     /// The weighted mean of `closed` (§5.4), which only a new loss event changes.
     mean: Option<f64>,
@@ -38,7 +38,7 @@ pub(crate) struct Intervals<List = Ring<ClosedInterval, MAX_INTERVALS>> {
     discounting: HistoryDiscounting,
 }
 
-impl<List: Queue<ClosedInterval>> Intervals<List> {
+impl<Room: Store<ClosedInterval>> Intervals<Room> {
     pub(crate) fn new(settings: &Settings) -> Self {
         let choices = settings.algorithm.choices();
         let keep = match choices.estimator {
@@ -48,7 +48,7 @@ impl<List: Queue<ClosedInterval>> Intervals<List> {
             Estimator::DynamicHistoryWindow { .. } => MAX_INTERVALS,
         };
         Self {
-            closed: List::EMPTY,
+            closed: Queue::new(),
             keep,
             mean: None,
             ewma: None,
@@ -104,7 +104,7 @@ impl<List: Queue<ClosedInterval>> Intervals<List> {
                     (_, Some(open)) => mean.max(weight * mean + (1.0 - weight) * open),
                 })
             }
-            Estimator::DynamicHistoryWindow { events, .. } => self.closed.oldest().and_then(|oldest| {
+            Estimator::DynamicHistoryWindow { events, .. } => self.closed.get(0).and_then(|oldest| {
                 // The synthetic first interval stands for all that came before it.
                 let lengths = self.newest_first().map(|i| i.length).chain(core::iter::repeat(oldest.length));
                 window::mean_interval(open.into_iter().chain(lengths.take(MAX_INTERVALS)), *events, window)

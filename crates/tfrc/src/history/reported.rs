@@ -5,7 +5,7 @@ use tfrc_units::{Probability, f64_from_u64};
 use crate::config::Config;
 use crate::history::intervals::{ClosedInterval, Intervals, open_policy};
 use crate::history::length::{LengthRule, Measured};
-use crate::ring::Inline;
+use crate::ring::InPlace;
 use crate::study::{MAX_INTERVALS, ShortIntervals};
 
 /// A loss interval as a report gives it, with what TFRC-SP wants to know besides its length (RFC 5622 §8.6, §8.7).
@@ -82,7 +82,7 @@ enum Standing {
 fn from_oldest(lengths: impl ExactSizeIterator<Item = (f64, Standing)>, config: &Config) -> Probability {
     let settings = config.settings();
     // Nothing of it outlives the call: no heap for it.
-    let mut intervals: Intervals<Inline<ClosedInterval, MAX_INTERVALS>> = Intervals::new(settings);
+    let mut intervals: Intervals<InPlace<ClosedInterval, MAX_INTERVALS>> = Intervals::new(settings);
     let closed = lengths.len().saturating_sub(1);
     let mut open = None;
     for (i, (length, standing)) in lengths.enumerate() {

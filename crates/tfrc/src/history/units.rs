@@ -1,6 +1,8 @@
 //! Losses and lengths in packets of the size compared with: virtual packets and random sampling (Widmer et al. 2004), drop rate
 //! (Vasallo 2000).
 
+use tfrc_units::hash::{GOLDEN_STEP, finalise};
+
 use crate::config::PacketSize;
 use crate::study::SizeCorrection;
 
@@ -91,11 +93,7 @@ impl Units {
 
 /// Whether a packet is in the sample: its sequence number alone decides, so that nothing need be remembered.
 fn keeps(seed: u64, seq: u64, chance: f64) -> bool {
-    // The finaliser of SplitMix64: every bit of the input moves every bit of the output.
-    let mut x = seq.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^= x >> 31;
+    let x = finalise(seq.wrapping_mul(GOLDEN_STEP).wrapping_add(seed));
     tfrc_units::f64_from_u64(x >> 11) < chance * 9_007_199_254_740_992.0
 }
 

@@ -1,86 +1,52 @@
-//! A ring on the heap, as large as what it has held: for hosts with many connections, of which few fill their rings.
+//! Memory on the heap, as large as what it has held: for hosts with many connections, of which few
+//! fill their queues.
 
 use alloc::collections::VecDeque;
 
-/// At most `N` items, oldest first.
+use super::Store;
+
+/// Room for `N` items at most.
 #[derive(Debug, Clone)]
-pub(crate) struct Ring<T, const N: usize> {
-    items: VecDeque<T>,
-}
+pub(crate) struct Heap<T, const N: usize>(VecDeque<T>);
 
-impl<T: Copy, const N: usize> Ring<T, N> {
-    pub(crate) const fn new() -> Self {
-        Self { items: VecDeque::new() }
+impl<T: Copy, const N: usize> Store<T> for Heap<T, N> {
+    const EMPTY: Self = Self(VecDeque::new());
+    const CAPACITY: usize = N;
+
+    fn len(&self) -> usize {
+        self.0.len()
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
+    fn get(&self, i: usize) -> Option<T> {
+        self.0.get(i).copied()
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.items.len() == N
+    fn get_mut(&mut self, i: usize) -> Option<&mut T> {
+        self.0.get_mut(i)
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.items.clear();
-    }
-
-    /// The `i`-th item, oldest first.
-    pub(crate) fn get(&self, i: usize) -> Option<T> {
-        self.items.get(i).copied()
-    }
-
-    pub(crate) fn get_mut(&mut self, i: usize) -> Option<&mut T> {
-        self.items.get_mut(i)
-    }
-
-    /// The newest item.
-    pub(crate) fn last(&self) -> Option<T> {
-        self.items.back().copied()
-    }
-
-    /// Adds a newest item; a full ring gives back its oldest.
-    pub(crate) fn push(&mut self, item: T) -> Option<T> {
-        let pushed_out = if self.is_full() { self.items.pop_front() } else { None };
-        self.make_room();
-        self.items.push_back(item);
-        pushed_out
-    }
-
-    pub(crate) fn pop_front(&mut self) -> Option<T> {
-        self.items.pop_front()
-    }
-
-    /// Puts an item before the `i`-th; a full ring gives back its oldest.
-    pub(crate) fn insert(&mut self, i: usize, item: T) -> Option<T> {
-        let mut at = i.min(self.len());
-        let mut pushed_out = None;
-        if self.is_full() {
-            if at == 0 {
-                return Some(item);
-            }
-            pushed_out = self.pop_front();
-            at -= 1;
-        }
-        self.make_room();
-        self.items.insert(at, item);
-        pushed_out
-    }
-
-    fn make_room(&mut self) {
-        if self.items.len() == self.items.capacity() {
+    fn push_back(&mut self, item: T) {
+        if self.0.len() == self.0.capacity() {
             // Doubling would waste more than it saves here.
-            let more = (self.items.len() / 2).max(4).min(N - self.items.len());
-            self.items.reserve_exact(more);
+            let more = (self.0.len() / 2).max(4).min(N.saturating_sub(self.0.len()));
+            self.0.reserve_exact(more);
         }
+        self.0.push_back(item);
     }
 
-    pub(crate) fn remove(&mut self, i: usize) {
-        self.items.remove(i);
+    fn pop_front(&mut self) -> Option<T> {
+        self.0.pop_front()
     }
 
-    /// Oldest first.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
-        self.items.iter().copied()
+    fn pop_back(&mut self) {
+        self.0.pop_back();
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = T> {
+        self.0.iter().copied()
     }
 }

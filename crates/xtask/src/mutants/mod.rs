@@ -6,6 +6,8 @@ mod workspace;
 use std::path::Path;
 use std::time::Instant;
 
+use tfrc_units::hash::splitmix64 as mixed;
+
 use crate::compliance::lists::{self, Lists, State};
 use crate::{Outcome, root};
 use workspace::{Run, Workspace};
@@ -203,14 +205,6 @@ fn pick(mutants: Vec<Mutant>, n: u64, seed: u64) -> Vec<Mutant> {
         ranked.into_iter().take(usize::try_from(n).unwrap_or(usize::MAX)).map(|(_, i)| i).collect();
     kept.sort_unstable();
     kept.into_iter().filter_map(|i| mutants.get(i).cloned()).collect()
-}
-
-/// The finaliser of SplitMix64.
-fn mixed(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 /// The first 64 bits of the commit's hash.

@@ -4,17 +4,19 @@ mod tables;
 mod timing;
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde::Serialize;
 use tfrc_lab::batch::{self, Order, Results, Shard};
+use tfrc_lab::capture::Captured;
 use tfrc_lab::compare::{Comparison, compare};
 use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::scenario::{Document, Plan, schema};
-use tfrc_lab::{Outcome, capture, run_captured, run_with};
+use tfrc_lab::{Outcome, run_captured, run_with};
+use tfrc_net::pcap;
 use tfrc_sim::Seed;
-use tfrc_units::Duration;
+use tfrc_units::{Duration, Instant};
 
 use super::link::told;
 use crate::Failure;
@@ -113,9 +115,7 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
         Some(path) => {
             let (outcome, packets) = run_captured(&scenario, every, &mut watch)
                 .map_err(|error| Failure::usage(error.to_string(), "see `[[flow]]` in docs/scenarios.md"))?;
-            let file = File::create(path).map_err(|error| Failure::io(&path.display(), &error))?;
-            capture::write_pcap(&mut BufWriter::new(file), &packets)
-                .map_err(|error| Failure::io(&path.display(), &error))?;
+            write_capture(path, &packets).map_err(|error| Failure::io(&path.display(), &error))?;
             outcome
         }
     };
@@ -174,6 +174,15 @@ fn merged(files: &[std::path::PathBuf]) -> Result<Results, Failure> {
     };
     let shards = files.iter().map(read).collect::<Result<_, _>>()?;
     batch::merge(shards).map_err(|error| Failure::usage(error.to_string(), "see docs/scenarios.md, `shards`"))
+}
+
+/// Writes simulated packets as a capture; virtual time zero is 1970.
+fn write_capture(path: &Path, packets: &[Captured]) -> io::Result<()> {
+    let mut file = pcap::Writer::new(BufWriter::new(File::create(path)?), pcap::LinkType::Raw)?;
+    for (at, bytes) in packets {
+        file.packet(at.saturating_since(Instant::ZERO).into(), bytes)?;
+    }
+    file.flush()
 }
 
 fn say(text: &str) -> Result<(), Failure> {

@@ -1,6 +1,8 @@
-//! The little Markdown that READMEs use, as HTML.
+//! Markdown of the READMEs: its parts, and as HTML.
 
-use crate::report::escape;
+use maud::{Markup, PreEscaped};
+use pulldown_cmark::html::push_html;
+use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 /// The first heading and what follows it.
 pub(super) fn title(text: &str) -> (&str, &str) {
@@ -39,61 +41,19 @@ pub(super) fn part(text: &str, name: &str) -> String {
     paragraphs.join("\n\n")
 }
 
-/// Paragraphs, headings, lists, code blocks and tables, which stay as they are written.
-pub(super) fn html(text: &str) -> String {
+/// HTML of a README: every heading is small, and HTML in it stays text.
+pub(super) fn html(text: &str) -> Markup {
+    let events = Parser::new(text).map(|event| match event {
+        Event::Start(Tag::Heading { id, classes, attrs, .. }) => {
+            Event::Start(Tag::Heading { level: HeadingLevel::H4, id, classes, attrs })
+        }
+        Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Heading(HeadingLevel::H4)),
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        event => event,
+    });
     let mut out = String::new();
-    let blocks = text.split("\n\n").filter(|block| !block.trim().is_empty());
-    for block in blocks {
-        let block = block.trim_matches('\n');
-        let first = block.lines().next().unwrap_or_default();
-        if first.starts_with("    ") || first.starts_with("```") || first.starts_with('|') {
-            let code = block.lines().filter(|line| !line.starts_with("```"));
-            let code: Vec<&str> = code.map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
-            out += &format!("<pre><code>{}</code></pre>\n", escape(&code.join("\n")));
-        } else if first.starts_with('#') {
-            let (heading, rest) = block.split_once('\n').unwrap_or((block, ""));
-            out += &format!("<h4>{}</h4>\n", inline(heading.trim_start_matches('#').trim()));
-            if !rest.trim().is_empty() {
-                out += &format!("<p>{}</p>\n", inline(rest));
-            }
-        } else if is_item(first) {
-            out += "<ul>\n";
-            let mut items: Vec<String> = Vec::new();
-            for line in block.lines() {
-                match (is_item(line), items.last_mut()) {
-                    (false, Some(last)) => *last += &format!(" {}", line.trim()),
-                    _ => items.push(line.get(2..).unwrap_or_default().to_owned()),
-                }
-            }
-            for item in items {
-                out += &format!("<li>{}</li>\n", inline(&item));
-            }
-            out += "</ul>\n";
-        } else {
-            out += &format!("<p>{}</p>\n", inline(block));
-        }
-    }
-    out
-}
-
-fn is_item(line: &str) -> bool {
-    line.starts_with("* ") || line.starts_with("- ")
-}
-
-/// `code` and **bold**; all else is text.
-fn inline(text: &str) -> String {
-    let mut out = String::new();
-    for (i, part) in text.split('`').enumerate() {
-        if i % 2 == 1 {
-            out += &format!("<code>{}</code>", escape(part));
-            continue;
-        }
-        for (j, part) in part.split("**").enumerate() {
-            let part = escape(part);
-            out += &if j % 2 == 1 { format!("<b>{part}</b>") } else { part };
-        }
-    }
-    out
+    push_html(&mut out, events);
+    PreEscaped(out)
 }
 
 #[cfg(test)]
@@ -108,11 +68,12 @@ mod tests {
         assert_eq!(part(text, "What was learnt"), "One thing.\n\nAnother.");
         assert_eq!(part(text, "Missing"), "First paragraph.");
         assert_eq!(part("", "Missing"), "");
-        let shown = html("**Bold** `a<b` <i>\n\n* one\n  more\n* two\n\n    code **x**\n\n## Head\ntext");
+        let shown =
+            html("**Bold** `a<b` <i>\n\n* one\n  more\n* two\n\n```\ncode **x**\n```\n\n## Head\ntext");
         assert_eq!(
-            shown,
-            "<p><b>Bold</b> <code>a&lt;b</code> &lt;i&gt;</p>\n<ul>\n<li>one more</li>\n<li>two</li>\n</ul>\n\
-             <pre><code>code **x**</code></pre>\n<h4>Head</h4>\n<p>text</p>\n"
+            shown.into_string(),
+            "<p><strong>Bold</strong> <code>a&lt;b</code> &lt;i&gt;</p>\n<ul>\n<li>one\nmore</li>\n\
+             <li>two</li>\n</ul>\n<pre><code>code **x**\n</code></pre>\n<h4>Head</h4>\n<p>text</p>\n"
         );
     }
 }

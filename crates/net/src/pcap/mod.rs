@@ -1,29 +1,29 @@
-//! Captures: what an endpoint sends and receives, as a pcap file of Ethernet frames that Wireshark reads.
+//! Captures: the datagrams of an endpoint as a pcap file of Ethernet frames that Wireshark reads.
 //!
-//! A datagram is all that a socket shows. The headers around it are made up as a host on the same wire would see them: MAC
-//! addresses zero as on a loopback interface, TTL 64, checksums right; addresses, ports, lengths, ECN bits and times are real.
+//! A socket shows datagrams alone. The headers around them are made up as a host on the same wire
+//! would see them: MAC addresses zero as on a loopback interface, TTL 64, checksums right;
+//! addresses, ports, lengths, ECN bits and times are real.
 
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::SystemTime;
 
+use etherparse::{
+    IpHeaders, IpNumber, Ipv4Extensions, Ipv4Header, Ipv6Extensions, Ipv6Header, PacketBuilder,
+};
 use tfrc_units::{Dscp, Ecn, Instant};
 
 use crate::io::Clock;
 
-/// pcap with times in nanoseconds, version 2.4.
-const MAGIC: u32 = 0xA1B2_3C4D;
-const VERSION: (u16, u16) = (2, 4);
-/// The longest frame.
-const SNAP_LENGTH: u32 = 0x1_0000;
-const LINK_TYPE_ETHERNET: u32 = 1;
-const UDP: u8 = 17;
+mod file;
+
+pub use file::{LinkType, Writer};
+
 const TTL: u8 = 64;
-const DO_NOT_FRAGMENT: u16 = 0x4000;
 
 /// Writes a capture. A failed write is remembered and told by [`Capture::finish`]: the session goes on.
 pub(crate) struct Capture {
-    out: Box<dyn Write + Send>,
+    out: Writer<Box<dyn Write + Send>>,
     local: SocketAddr,
     /// What the socket marks everything sent with.
     dscp: Dscp,
@@ -47,16 +47,8 @@ impl Capture {
     ) -> io::Result<Self> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let epoch = since_epoch.saturating_sub(clock.now().saturating_since(Instant::ZERO).into());
-        let mut capture = Self { out, local, dscp, seen: None, epoch, failed: None };
-        let mut head = Vec::new();
-        head.extend_from_slice(&MAGIC.to_le_bytes());
-        head.extend_from_slice(&VERSION.0.to_le_bytes());
-        head.extend_from_slice(&VERSION.1.to_le_bytes());
-        head.extend_from_slice(&[0; 8]); // UTC; accuracy not stated
-        head.extend_from_slice(&SNAP_LENGTH.to_le_bytes());
-        head.extend_from_slice(&LINK_TYPE_ETHERNET.to_le_bytes());
-        capture.out.write_all(&head)?;
-        Ok(capture)
+        let out = Writer::new(out, LinkType::Ethernet)?;
+        Ok(Self { out, local, dscp, seen: None, epoch, failed: None })
     }
 
     /// A datagram has come from `peer`.
@@ -84,14 +76,8 @@ impl Capture {
 
     fn write(&mut self, at: Instant, frame: &[u8]) {
         let time = self.epoch + at.saturating_since(Instant::ZERO).into();
-        let length = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-        let seconds = u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
-        let mut head = [0; 16];
-        for (field, value) in head.chunks_exact_mut(4).zip([seconds, time.subsec_nanos(), length, length]) {
-            field.copy_from_slice(&value.to_le_bytes());
-        }
         if self.failed.is_none() {
-            self.failed = self.out.write_all(&head).and_then(|()| self.out.write_all(frame)).err();
+            self.failed = self.out.packet(time, frame).err();
         }
     }
 
@@ -127,66 +113,53 @@ impl std::fmt::Debug for Capture {
     }
 }
 
-/// The TOS byte of IPv4, the Traffic Class of IPv6. What a peer marked with does not come through the socket: it is shown as
-/// best effort.
+/// The TOS byte of IPv4, the Traffic Class of IPv6. The socket does not show the codepoint of a
+/// peer: it is written as best effort.
 const fn traffic_class(dscp: Dscp, ecn: Ecn) -> u8 {
     dscp.number() << 2 | ecn.bits()
 }
 
-/// An Ethernet frame with a UDP datagram in it.
+/// An Ethernet frame with a UDP datagram in it; empty for a payload that no datagram can have.
 fn frame(from: SocketAddr, to: SocketAddr, class: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(payload.len() + 8).unwrap_or(u16::MAX);
-    let mut frame = vec![0; 12];
-    // On a socket for both versions IPv4 addresses are mapped ones.
-    let pseudo = match (from.ip().to_canonical(), to.ip().to_canonical()) {
-        (IpAddr::V4(from), IpAddr::V4(to)) => ipv4(&mut frame, from, to, class, length),
-        (from, to) => ipv6(&mut frame, as_v6(from), as_v6(to), class, length),
-    };
-    let udp = frame.len();
-    for word in [from.port(), to.port(), length, 0] {
-        frame.extend_from_slice(&word.to_be_bytes());
+    let frame = PacketBuilder::ethernet2([0; 6], [0; 6]).ip(ip(from, to, class));
+    let frame = frame.udp(from.port(), to.port());
+    let mut bytes = Vec::with_capacity(frame.size(payload.len()));
+    // Writing to a Vec fails for a payload of more than 65 507 bytes alone.
+    if frame.write(&mut bytes, payload).is_err() {
+        bytes.clear();
     }
-    frame.extend_from_slice(payload);
-    // Zero would mean that there is none (RFC 768).
-    let checksum = match checksum(&[&pseudo, &frame[udp..]]) {
-        0 => 0xFFFF,
-        sum => sum,
-    };
-    frame[udp + 6..udp + 8].copy_from_slice(&checksum.to_be_bytes());
-    frame
+    bytes
 }
 
-/// Adds EtherType and IPv4 header (RFC 791 §3.1) for so many bytes of UDP; the pseudo-header of its checksum.
-fn ipv4(frame: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, class: u8, udp: u16) -> Vec<u8> {
-    frame.extend_from_slice(&[0x08, 0x00]);
-    let start = frame.len();
-    frame.extend_from_slice(&[0x45, class]);
-    for word in [udp.saturating_add(20), 0, DO_NOT_FRAGMENT] {
-        frame.extend_from_slice(&word.to_be_bytes());
+/// The IP header of UDP between two addresses, without lengths and checksum. On a socket for both
+/// versions IPv4 addresses are mapped ones.
+fn ip(from: SocketAddr, to: SocketAddr, class: u8) -> IpHeaders {
+    match (from.ip().to_canonical(), to.ip().to_canonical()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            let header = Ipv4Header {
+                dscp: (class >> 2).try_into().unwrap_or_default(),
+                ecn: (class & 0b11).try_into().unwrap_or_default(),
+                dont_fragment: true,
+                time_to_live: TTL,
+                protocol: IpNumber::UDP,
+                source: from.octets(),
+                destination: to.octets(),
+                ..Ipv4Header::default()
+            };
+            IpHeaders::Ipv4(header, Ipv4Extensions::default())
+        }
+        (from, to) => {
+            let header = Ipv6Header {
+                traffic_class: class,
+                next_header: IpNumber::UDP,
+                hop_limit: TTL,
+                source: as_v6(from).octets(),
+                destination: as_v6(to).octets(),
+                ..Ipv6Header::default()
+            };
+            IpHeaders::Ipv6(header, Ipv6Extensions::default())
+        }
     }
-    frame.extend_from_slice(&[TTL, UDP, 0, 0]);
-    frame.extend_from_slice(&from.octets());
-    frame.extend_from_slice(&to.octets());
-    let sum = checksum(&[&frame[start..]]);
-    frame[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
-    let mut pseudo = [from.octets(), to.octets()].concat();
-    pseudo.extend_from_slice(&[0, UDP]);
-    pseudo.extend_from_slice(&udp.to_be_bytes());
-    pseudo
-}
-
-/// Adds EtherType and IPv6 header (RFC 8200 §3); the pseudo-header.
-fn ipv6(frame: &mut Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, class: u8, udp: u16) -> Vec<u8> {
-    frame.extend_from_slice(&[0x86, 0xDD]);
-    // Version 6; the traffic class, whose lowest bits are ECN, is in bits 20 to 27.
-    frame.extend_from_slice(&((6_u32 << 28) | (u32::from(class) << 20)).to_be_bytes());
-    frame.extend_from_slice(&udp.to_be_bytes());
-    frame.extend_from_slice(&[UDP, TTL]);
-    let mut pseudo = [from.octets(), to.octets()].concat();
-    frame.extend_from_slice(&pseudo);
-    pseudo.extend_from_slice(&u32::from(udp).to_be_bytes());
-    pseudo.extend_from_slice(&u32::from(UDP).to_be_bytes());
-    pseudo
 }
 
 const fn as_v6(ip: IpAddr) -> Ipv6Addr {
@@ -196,20 +169,20 @@ const fn as_v6(ip: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// The Internet checksum (RFC 1071) over parts of which all but the last have an even length.
-fn checksum(parts: &[&[u8]]) -> u16 {
-    let words = parts.iter().flat_map(|part| part.chunks(2));
-    let mut sum: u64 =
-        words.map(|word| u64::from(word[0]) << 8 | word.get(1).map_or(0, |low| u64::from(*low))).sum();
-    while sum > 0xFFFF {
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    }
-    !u16::try_from(sum).unwrap_or(u16::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The Internet checksum (RFC 1071) over two parts, the first of an even length.
+    fn checksum(parts: &[&[u8]]) -> u16 {
+        let words = parts.iter().flat_map(|part| part.chunks(2));
+        let mut sum: u32 =
+            words.map(|word| u32::from(word[0]) << 8 | word.get(1).map_or(0, |low| u32::from(*low))).sum();
+        while sum > 0xFFFF {
+            sum = (sum & 0xFFFF) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
 
     #[test]
     fn headers_of_both_versions() {
@@ -219,6 +192,9 @@ mod tests {
         assert_eq!(v4[12..14], [0x08, 0x00]);
         assert_eq!(v4[14..20], [0x45, 0b10, 0, 31, 0, 0]);
         assert_eq!(checksum(&[&v4[14..34]]), 0, "a right header sums to zero");
+        let mut pseudo = v4[26..34].to_vec();
+        pseudo.extend_from_slice(&[0, 17, 0, 11]);
+        assert_eq!(checksum(&[&pseudo, &v4[34..]]), 0);
         assert_eq!(v4[34..40], [0x03, 0xE8, 0x19, 0x6F, 0, 11]);
         assert_eq!(v4[42..], *b"abc");
 
@@ -245,11 +221,6 @@ mod tests {
         let at = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 1000);
         assert_eq!(frame(at, at, class, b"abc")[14..18], [0x62, 0xA0, 0, 0]);
         Ok(())
-    }
-
-    #[test]
-    fn the_worked_example_of_rfc_1071() {
-        assert_eq!(!checksum(&[&[0x00, 0x01, 0xF2, 0x03], &[0xF4, 0xF5, 0xF6, 0xF7]]), 0xDDF2);
     }
 
     #[test]
