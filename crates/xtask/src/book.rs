@@ -1,10 +1,10 @@
 //! Rules on the book: every page is in the summary, every link resolves, prose is at most 100 columns
-//! wide, and every `cargo xtask` command that a page names exists.
+//! wide, and every source file and `cargo xtask` command that a page names exists.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::{Outcome, USAGE, root};
+use crate::{Outcome, USAGE, files, root};
 
 /// Columns of a line of prose. Tables, headings and code may be wider.
 const WIDTH: usize = 100;
@@ -21,10 +21,12 @@ pub(crate) fn check() -> Outcome {
         collect(Path::new(folder), &mut pages)?;
     }
     let summary = read(Path::new("docs/SUMMARY.md"))?;
+    let sources = files::tracked()?;
     let mut complaints = Vec::new();
     for page in &pages {
         let text = read(page)?;
         let mut found = faults(&text);
+        found.extend(missing(&text, &sources));
         found.extend(links(&text).filter_map(|(line, link)| Some((line, resolve(page, &text, link).err()?))));
         if let Ok(inside) = page.strip_prefix("docs")
             && inside != Path::new("SUMMARY.md")
@@ -96,6 +98,21 @@ fn faults(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
+/// Source files in backticks that do not exist. A page may leave out the first folders of a path.
+fn missing(text: &str, sources: &[String]) -> Vec<(usize, String)> {
+    let mut missing = Vec::new();
+    for (number, line) in prose(text) {
+        let code = line.split('`').skip(1).step_by(2);
+        for path in code.filter(|path| path.ends_with(".rs") && !path.contains([' ', '*'])) {
+            let ending = format!("/{path}");
+            if !sources.iter().any(|source| source == path || source.ends_with(&ending)) {
+                missing.push((number, format!("there is no file `{path}`")));
+            }
+        }
+    }
+    missing
+}
+
 /// The targets of links inside the repository, with the numbers of their lines.
 fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
     prose(text).flat_map(|(number, line)| {
@@ -145,6 +162,13 @@ mod tests {
         assert_eq!(faults(&format!("```\n{wide}```\n    {wide}| {wide}# {wide}")), []);
         assert_eq!(faults(&format!("Written here, do not edit by hand.\n{wide}")), []);
         assert_eq!(faults("Run `cargo xtask ci` or `cargo xtask nothing`.\n").len(), 1);
+    }
+
+    #[test]
+    fn source_files_are_looked_for() {
+        let sources = ["crates/tfrc/src/ring.rs".to_owned()];
+        assert_eq!(missing("`ring.rs`, `src/ring.rs`, `tests/*.rs`, `a.toml`\n", &sources), []);
+        assert_eq!(missing("`ring.rs` and\n`other/ring.rs`\n", &sources).len(), 1);
     }
 
     #[test]

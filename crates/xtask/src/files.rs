@@ -14,17 +14,9 @@ const VENDORED: &str = "/vendor/";
 const TEXT: [&str; 7] = [".rs", ".toml", ".md", ".css", ".js", ".sh", "/run"];
 
 pub(crate) fn check() -> Outcome {
-    let output = Command::new("git")
-        .args(["ls-files", "-z"])
-        .current_dir(root())
-        .output()
-        .map_err(|e| format!("git did not start: {e}"))?;
-    if !output.status.success() {
-        return Err("git ls-files failed; is this a clone?".to_owned());
-    }
-    let list = String::from_utf8(output.stdout).map_err(|e| format!("a file's name is not UTF-8: {e}"))?;
-    let names: Vec<&str> =
-        list.split('\0').filter(|n| !n.contains(VENDORED) && TEXT.iter().any(|t| n.ends_with(t))).collect();
+    let list = tracked()?;
+    let names: Vec<&String> =
+        list.iter().filter(|n| !n.contains(VENDORED) && TEXT.iter().any(|t| n.ends_with(t))).collect();
     let mut complaints = Vec::new();
     for name in &names {
         match std::fs::read_to_string(root().join(name)) {
@@ -42,6 +34,20 @@ pub(crate) fn check() -> Outcome {
     } else {
         Err(complaints.join("\n  "))
     }
+}
+
+/// The paths of all files under version control, from the root of the repository.
+pub(crate) fn tracked() -> Result<Vec<String>, String> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root())
+        .output()
+        .map_err(|e| format!("git did not start: {e}"))?;
+    if !output.status.success() {
+        return Err("git ls-files failed; is this a clone?".to_owned());
+    }
+    let list = String::from_utf8(output.stdout).map_err(|e| format!("a file's name is not UTF-8: {e}"))?;
+    Ok(list.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
 fn faults(name: &str, text: &str) -> Vec<String> {

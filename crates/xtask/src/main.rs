@@ -34,7 +34,7 @@ Usage: cargo xtask COMMAND
 
   adversary [--packets N] [--seed S]
                 two endpoints over the worst of networks (1,000,000 packets)
-  book          rules on the book: summary, links, width of prose, commands that exist
+  book          rules on the book: summary, links, width of prose, commands and files that exist
   ci            every check, in the order of their cost
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences, sources and duplicate versions by cargo-deny; security advisories of a dated snapshot
