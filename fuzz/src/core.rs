@@ -83,7 +83,7 @@ pub fn check(data: &[u8]) {
                         } else {
                             Stamp::NONE
                         }
-                        .in_round(u64::from(operation)),
+                        .in_round(u32::from(operation)),
                         kind: if operation < 200 { PacketKind::Data } else { PacketKind::NonData },
                         non_data_before: u32::from(operation % 3),
                     },

@@ -18,7 +18,7 @@ fn history(change: impl FnOnce(&mut Settings)) -> LossHistory {
 }
 
 /// Loss events when packets (sent at ms, arrived at ms, sequence number, round) come in.
-fn events(timing: LossEventTiming, packets: &[(u64, u64, u64, u64)]) -> u64 {
+fn events(timing: LossEventTiming, packets: &[(u64, u64, u64, u32)]) -> u64 {
     let mut history = history(|s| {
         s.algorithm.choices_mut().loss_event_timing = timing;
         s.algorithm.choices_mut().lost_after = 1;
@@ -38,7 +38,7 @@ fn events(timing: LossEventTiming, packets: &[(u64, u64, u64, u64)]) -> u64 {
 fn the_time_of_sending_or_of_arrival() {
     let queue_grows = [(0, 50, 0, 0), (20, 70, 2, 0), (90, 160, 9, 0), (110, 180, 11, 0)];
     // Losses at sequence numbers 1 and 10 among those between.
-    let fill = |packets: &[(u64, u64, u64, u64)]| {
+    let fill = |packets: &[(u64, u64, u64, u32)]| {
         let mut all = Vec::new();
         for pair in packets.windows(2) {
             let [a, b] = pair else { continue };

@@ -12,12 +12,14 @@ pub(crate) struct SenderStudy {
     receive_limit: ReceiveLimit,
     ask: AfterExpiration,
     /// Reports taken in and expirations of the nofeedback timer.
-    rounds: u64,
+    rounds: u32,
     /// The nofeedback timer has expired since the last report.
     unanswered: bool,
     /// When the sender last had nothing to send though it might have.
     short_of_data: Option<Instant>,
     ramp: Ramp,
+    /// [`SenderStudy::on_sent`] has to see packets.
+    watches_packets: bool,
 }
 
 impl SenderStudy {
@@ -29,6 +31,7 @@ impl SenderStudy {
             unanswered: false,
             short_of_data: None,
             ramp: Ramp::new(choices.rate_step),
+            watches_packets: matches!(choices.receive_limit, ReceiveLimit::Ns2),
         }
     }
 
@@ -42,8 +45,9 @@ impl SenderStudy {
     }
 
     /// Returns true if [`SenderStudy::on_sent`] has to see packets.
-    pub(crate) fn watches_packets(&self) -> bool {
-        self.watches_supply() || self.ramp.rate().is_some()
+    #[inline]
+    pub(crate) const fn watches_packets(&self) -> bool {
+        self.watches_packets
     }
 
     /// Returns true if the limit of the receive rate goes by the want of data.
@@ -65,7 +69,7 @@ impl SenderStudy {
 
     /// The nofeedback timer has expired.
     pub(crate) fn on_expiration(&mut self, now: Instant, supply: Supply) {
-        self.rounds += 1;
+        self.rounds = self.rounds.saturating_add(1);
         self.unanswered = true;
         self.note(now, supply);
         self.ramp.cancel();
@@ -73,7 +77,7 @@ impl SenderStudy {
 
     /// A report has come.
     pub(crate) const fn on_feedback(&mut self) {
-        self.rounds += 1;
+        self.rounds = self.rounds.saturating_add(1);
         self.unanswered = false;
     }
 
@@ -93,6 +97,7 @@ impl SenderStudy {
     /// A report in slow start has changed X.
     pub(crate) fn on_rate_in_slow_start(&mut self, from: Rate, to: Rate, path: Path) {
         self.ramp.start(from, to, path);
+        self.watches_packets = self.watches_supply() || self.ramp.rate().is_some();
     }
 
     /// X has changed in another way.

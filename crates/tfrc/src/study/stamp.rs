@@ -10,7 +10,7 @@ use super::LossEventTiming;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     pub(crate) sent_at: Option<Instant>,
-    pub(crate) round: u64,
+    pub(crate) round: u32,
     pub(crate) wants_report: bool,
 }
 
@@ -27,7 +27,7 @@ impl Stamp {
     /// This stamp in a round of the sender: one more at each report and at each expiration of its
     /// nofeedback timer.
     #[must_use]
-    pub const fn in_round(self, round: u64) -> Self {
+    pub const fn in_round(self, round: u32) -> Self {
         Self { round, ..self }
     }
 }
@@ -38,7 +38,7 @@ pub(crate) struct Moment {
     /// When the packet arrived, or when it was sent, as the timing says.
     pub(crate) at: Instant,
     /// The sender's round; 0 where no rule goes by it.
-    pub(crate) round: u64,
+    pub(crate) round: u32,
 }
 
 impl Moment {

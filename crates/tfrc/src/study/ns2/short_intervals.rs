@@ -85,7 +85,7 @@ mod tests {
 
     /// From the packet trace of ns-2.35, TFRC-SP with 14-byte packets over a path of 240 ms that drops 40 % of them: the sequence
     /// numbers that arrived, when they were sent in microseconds, and the sender's rounds.
-    const ARRIVED: [(u64, u64, u64); 80] = [
+    const ARRIVED: [(u64, u64, u32); 80] = [
         (0, 1_963_354, 0),
         (1, 2_010_020, 0),
         (2, 2_056_687, 0),

@@ -8,7 +8,7 @@ use crate::study::Revision;
 
 /// Sequence numbers that arrived, when they were sent in microseconds, and the sender's rounds.
 #[rustfmt::skip]
-const ARRIVED: [(u64, u64, u64); 47] = [
+const ARRIVED: [(u64, u64, u32); 47] = [
     (0, 0, 0), (1, 240_368, 1), (2, 320_490, 1), (3, 400_613, 1), (4, 480_735, 2), (5, 560_858, 2),
     (6, 640_980, 2), (8, 801_226, 3), (9, 801_226, 3), (10, 869_902, 3), (11, 929_994, 3),
     (13, 1_031_483, 3), (15, 1_154_018, 4), (16, 1_232_850, 4), (20, 1_564_746, 5),

@@ -8,7 +8,7 @@ use crate::study::Stamp;
 /// Packets and reports of one run, with `printLoss_` 1. Times are in microseconds.
 pub(super) struct Trace<'a> {
     /// Sequence numbers that arrived, when they were sent, and the sender's rounds.
-    pub(super) arrived: &'a [(u64, u64, u64)],
+    pub(super) arrived: &'a [(u64, u64, u32)],
     /// Reports: when, and p as printed, to five digits.
     pub(super) reported: &'a [(u64, f64)],
     /// From sending to arrival.
