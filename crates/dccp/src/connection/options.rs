@@ -7,7 +7,9 @@ use tfrc_units::{Instant, SeqNo48};
 use super::{Connection, State};
 use crate::ccid::FeedbackOptions;
 use crate::feature::{Failure, Feature, Location};
-use crate::wire::{self, FeatureOption, Item, Opt, PacketType, Refusal, Reset, ResetCode, RttEstimate};
+use crate::wire::{
+    self, FeatureOption, Item, Opt, PacketType, Refusal, Reset, ResetCode, RttEstimate, option_kind,
+};
 
 /// What the options of a packet say beyond what has taken effect.
 #[derive(Debug, Clone, Copy, Default)]
@@ -105,13 +107,12 @@ impl Connection {
 
     /// An option that is not processed: harmless unless it was mandatory, or is an RTT Estimate that we have asked for.
     fn refuse(&self, item: &Item<'_>, refusal: Refusal) -> Result<(), Reset> {
-        const RTT_ESTIMATE: u8 = 128;
         let (kind, data) = (item.raw.kind, item.raw.data);
         if item.mandatory {
             return Err(Reset::about_option(ResetCode::MandatoryError, kind, data));
         }
         let reports = self.features.is_on(Feature::SendRttEstimate, Location::Remote);
-        if kind == RTT_ESTIMATE && refusal == Refusal::Invalid && reports {
+        if kind == option_kind::RTT_ESTIMATE && refusal == Refusal::Invalid && reports {
             // RFC 6323 §3.3: the option's first three bytes are named.
             let length = u8::try_from(data.len() + 2).unwrap_or(u8::MAX);
             let first = data.first().copied().unwrap_or(0);
