@@ -4,16 +4,19 @@
 //! document, merged with those of all other shards, is the document of the whole, byte for byte.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tfrc_sim::Seed;
 use tfrc_units::hash::fnv1a;
 
-use crate::record::FlowSummary;
+pub use crate::jobs::Shard;
+use crate::jobs::Workers;
+use crate::quantities::{self, Quantity};
 use crate::scenario::{Document, Plan};
-use crate::{LinkOutcome, Outcome, run};
+use crate::statistics::{Estimate, estimate, mean};
+use crate::{Outcome, run};
 
 /// What of a plan is to be run, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,20 +29,6 @@ pub struct Order {
     pub jobs: usize,
     /// Which runs.
     pub shard: Shard,
-}
-
-/// Every `of`-th run, from the `index`-th on, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shard {
-    /// Which one, from 1 to `of`.
-    pub index: u32,
-    /// How many there are.
-    pub of: u32,
-}
-
-impl Shard {
-    /// Everything.
-    pub const WHOLE: Self = Self { index: 1, of: 1 };
 }
 
 impl Default for Order {
@@ -119,15 +108,6 @@ pub struct Row {
     pub values: BTreeMap<String, Estimate>,
 }
 
-/// A mean over runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The mean; `None` if no run has the value.
-    pub mean: Option<f64>,
-    /// Half the width of its 95 % interval, by Student's t; `None` for fewer than two runs.
-    pub ci95: Option<f64>,
-}
-
 /// Why documents of shards cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -182,23 +162,14 @@ pub fn seed_of(seed: u64, run: u32) -> u64 {
 #[must_use]
 pub fn run_plan(document: &Document, plan: &Plan, order: Order) -> Results {
     let runs = order.runs.unwrap_or(plan.runs).max(1);
-    let Shard { index, of } = order.shard;
-    let jobs: Vec<(usize, u32)> = (0..plan.points.len())
-        .flat_map(|point| (1..=runs).map(move |run| (point, run)))
-        .zip(0u64..)
-        .filter(|(_, number)| number % u64::from(of.max(1)) == u64::from(index.max(1) - 1))
-        .map(|(job, _)| job)
-        .collect();
+    let all = (0..plan.points.len()).flat_map(|point| (1..=runs).map(move |run| (point, run)));
+    let jobs: Vec<(usize, u32)> = order.shard.share(all).collect();
     let one = |&(point, number): &(usize, u32)| {
         let mut scenario = plan.points[point].scenario.clone();
         scenario.seed = Seed(seed_of(order.seed.unwrap_or(scenario.seed.0), number));
-        RunOutcome { run: number, outcome: run(&scenario) }
+        Ok::<_, Infallible>(RunOutcome { run: number, outcome: run(&scenario) })
     };
-    let outcomes: Vec<RunOutcome> = match rayon::ThreadPoolBuilder::new().num_threads(order.jobs).build() {
-        Ok(pool) if order.jobs != 1 => pool.install(|| jobs.par_iter().map(one).collect()),
-        // One thread, or none to be had.
-        _ => jobs.iter().map(one).collect(),
-    };
+    let Ok(outcomes) = Workers::new(order.jobs).run(&jobs, one);
     let mut points: Vec<PointResult> = plan
         .points
         .iter()
@@ -219,7 +190,7 @@ pub fn run_plan(document: &Document, plan: &Plan, order: Order) -> Results {
         shard: Some(order.shard),
         points,
     };
-    if of <= 1 { completed(results) } else { results }
+    if order.shard.of <= 1 { completed(results) } else { results }
 }
 
 /// Joins the documents of all shards into that of the whole.
@@ -268,24 +239,9 @@ fn groups(scenario: &crate::scenario::Scenario) -> Vec<GroupOf> {
     scenario.flows.iter().map(of).collect()
 }
 
-/// The quantities of a flow, by their keys.
-fn of_flow(flow: &FlowSummary) -> [(&'static str, Option<f64>); 6] {
-    [
-        ("send_rate_bps", flow.send_rate_bps),
-        ("goodput_bps", flow.goodput_bps),
-        ("packet_loss_rate", flow.packet_loss_rate),
-        ("loss_event_rate", flow.loss_event_rate),
-        ("rtt_s", flow.rtt_s),
-        ("cov", flow.cov),
-    ]
-}
-
-fn of_link(link: &LinkOutcome) -> [(&'static str, Option<f64>); 3] {
-    [
-        ("utilization", Some(link.utilization)),
-        ("drop_rate", Some(link.drop_rate)),
-        ("mean_queue_packets", Some(link.mean_queue_packets)),
-    ]
+/// The quantities of a flow or link, by their keys.
+fn values<T>(list: &[Quantity<T>], of: &T) -> Values {
+    list.iter().map(|quantity| (quantity.key, (quantity.of)(of))).collect()
 }
 
 fn means(point: &PointResult) -> Means {
@@ -293,21 +249,20 @@ fn means(point: &PointResult) -> Means {
         return Means { flows: Vec::new(), groups: Vec::new(), links: Vec::new() };
     };
     let outcomes: Vec<&Outcome> = point.runs.iter().map(|run| &run.outcome).collect();
-    let rows = |names: &mut dyn Iterator<Item = (usize, &str)>,
-                values: &dyn Fn(&Outcome, usize) -> Values| {
-        names.map(|(i, id)| row(id, outcomes.iter().map(|outcome| values(outcome, i)).collect())).collect()
+    let rows = |names: &mut dyn Iterator<Item = (usize, &str)>, of: &dyn Fn(&Outcome, usize) -> Values| {
+        names.map(|(i, id)| row(id, outcomes.iter().map(|outcome| of(outcome, i)).collect())).collect()
     };
     let flows = &mut first.outcome.flows.iter().map(|flow| flow.id.as_str()).enumerate();
     let links = &mut first.outcome.links.iter().map(|link| link.id.as_str()).enumerate();
     let groups = &mut point.groups.iter().map(|group| group.id.as_str()).enumerate();
     Means {
-        flows: rows(flows, &|outcome, i| of_flow(&outcome.flows[i]).to_vec()),
+        flows: rows(flows, &|outcome, i| values(&quantities::FLOW, &outcome.flows[i])),
         groups: rows(groups, &|outcome, i| {
             let group = &point.groups[i];
             let members = outcome.flows.iter().skip(group.first).take(group.count);
-            mean_of_each(members.map(|flow| of_flow(flow).to_vec()).collect())
+            mean_of_each(members.map(|flow| values(&quantities::FLOW, flow)).collect())
         }),
-        links: rows(links, &|outcome, i| of_link(&outcome.links[i]).to_vec()),
+        links: rows(links, &|outcome, i| values(&quantities::LINK, &outcome.links[i])),
     }
 }
 
@@ -327,36 +282,6 @@ fn row(id: &str, runs: Vec<Values>) -> Row {
     Row { id: id.to_owned(), values: values.collect() }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The mean of a sample and half the width of its 95 % interval.
-#[must_use]
-pub fn estimate(values: &[f64]) -> Estimate {
-    let Some(middle) = mean(values) else { return Estimate { mean: None, ci95: None } };
-    let n = values.len();
-    let ci95 = (n > 1).then(|| {
-        let squares: f64 = values.iter().map(|x| (x - middle) * (x - middle)).sum();
-        student_95(n - 1) * (squares / (n - 1) as f64 / n as f64).sqrt()
-    });
-    Estimate { mean: Some(middle), ci95 }
-}
-
-/// The 97.5 % point of Student's distribution; within 0.3 % beyond thirty degrees of freedom.
-fn student_95(freedom: usize) -> f64 {
-    const POINTS: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-        2.045, 2.042,
-    ];
-    freedom
-        .checked_sub(1)
-        .and_then(|i| POINTS.get(i))
-        .copied()
-        .unwrap_or_else(|| 1.96 + 2.4 / freedom.max(1) as f64)
-}
-
 /// A hash of the text, in hexadecimal.
 fn fingerprint(text: &str) -> String {
     format!("{:016x}", fnv1a(text.as_bytes()))
@@ -365,18 +290,6 @@ fn fingerprint(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn intervals_of_a_mean() {
-        // Sample deviation 1, n = 3: 4.303/√3.
-        let three = estimate(&[1.0, 2.0, 3.0]);
-        assert_eq!(three.mean, Some(2.0));
-        assert!(three.ci95.is_some_and(|half| (half - 4.303 / 3f64.sqrt()).abs() < 1e-12));
-        assert_eq!(estimate(&[5.0]), Estimate { mean: Some(5.0), ci95: None });
-        assert_eq!(estimate(&[]).mean, None);
-        // Tables have 2.021 for 40 and 1.980 for 120 degrees of freedom.
-        assert!((student_95(40) - 2.021).abs() < 0.006 && (student_95(120) - 1.980).abs() < 0.006);
-    }
 
     #[test]
     fn the_first_run_has_the_scenario_s_own_seed() {

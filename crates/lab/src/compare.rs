@@ -107,7 +107,7 @@ pub fn compare(csv: &str, results: &Results) -> Result<Vec<Comparison>, CompareE
     Ok(rows)
 }
 
-fn find(means: &Means, quantity: &str) -> Option<crate::batch::Estimate> {
+fn find(means: &Means, quantity: &str) -> Option<crate::statistics::Estimate> {
     let (what, rest) = quantity.split_once('.')?;
     let (id, key) = rest.rsplit_once('.')?;
     let rows: Vec<_> = match what {
@@ -118,22 +118,12 @@ fn find(means: &Means, quantity: &str) -> Option<crate::batch::Estimate> {
     rows.into_iter().find(|row| row.id == id)?.values.get(key).copied()
 }
 
-/// The fields of a line; one in quotes may have commas.
+/// The fields of a line; one in quotes may have commas and doubled quotes.
 pub(crate) fn fields(line: &str) -> Vec<String> {
-    let mut list = vec![String::new()];
-    let mut quoted = false;
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => list.push(String::new()),
-            other => {
-                if let Some(last) = list.last_mut() {
-                    last.push(other);
-                }
-            }
-        }
-    }
-    list.into_iter().map(|field| field.trim().to_owned()).collect()
+    let mut options = csv::ReaderBuilder::new();
+    let reader = options.has_headers(false).trim(csv::Trim::All).from_reader(line.as_bytes());
+    let record = reader.into_records().next().and_then(Result::ok);
+    record.iter().flatten().map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -142,6 +132,6 @@ mod tests {
 
     #[test]
     fn fields_with_and_without_quotes() {
-        assert_eq!(fields("a, b ,\"c,d\","), ["a", "b", "c,d", ""]);
+        assert_eq!(fields("a, b ,\"c,\"\"d\"\"\","), ["a", "b", "c,\"d\"", ""]);
     }
 }

@@ -13,14 +13,17 @@ pub mod batch;
 pub mod capture;
 pub mod compare;
 pub mod experiment;
+mod jobs;
 #[cfg(feature = "emu")]
 pub mod link;
 pub mod metric;
 mod progress;
+pub mod quantities;
 pub mod record;
 mod recording;
 pub mod report;
 mod run;
 pub mod scenario;
+pub mod statistics;
 
 pub use run::{COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_with};

@@ -2,6 +2,8 @@
 
 use tfrc_units::{Duration, Instant};
 
+use crate::statistics::variation;
+
 /// A mean in the making.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Mean {
@@ -65,14 +67,7 @@ impl Series {
     #[must_use]
     pub fn cov(&self, from: Instant, to: Instant, scale: Duration) -> Option<f64> {
         let sums = self.stretches(from, to, scale);
-        let stretches = sums.len();
-        if stretches < 2 {
-            return None;
-        }
-        let sums: Vec<f64> = sums.iter().map(|bytes| *bytes as f64).collect();
-        let mean = sums.iter().sum::<f64>() / stretches as f64;
-        let variance = sums.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / stretches as f64;
-        (mean > 0.0).then(|| variance.sqrt() / mean)
+        variation(&sums.iter().map(|bytes| *bytes as f64).collect::<Vec<f64>>())
     }
 
     /// When the last bin with any bytes ends, in seconds from the start.

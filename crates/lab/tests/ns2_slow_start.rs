@@ -24,7 +24,7 @@ const SENT: [f64; 100] = [
 
 #[test]
 fn sends_as_many_as_ns2_at_any_time() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/ns2/bernoulli-tfrc.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/ns2/bernoulli/tfrc.toml");
     let mut document = Document::load(&file).expect("the peers' scenario");
     let sets = [
         "flow.flow.count=1",

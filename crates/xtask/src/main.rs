@@ -18,7 +18,6 @@ mod instructions;
 mod lines;
 mod measure;
 mod mutants;
-mod peers;
 mod references;
 mod release;
 mod results;
@@ -55,12 +54,11 @@ Usage: cargo xtask COMMAND
   measure tcp [--figures FILE]
                 every TCP alone and in fours through one bottleneck, in virtual time; writes the page, of the figures
                 that the example of crates/sim has printed before, if they are given
-  peers         ns-2 and ours on the same scenarios; writes docs/peers.md [--quick] [--page] [NAME...]
   references    the values of ns-2 that experiments are compared with: writes their ns2.csv; with names of
                 peers/ns2/references.toml it runs ns-2 [--minutes N] [--seeds N] [--where KEY=VALUE]... [NAME...]
   release       the release build, and its bill of materials beside it
   speed         processor time of a packet-hop: ns-2, ours and a floor in turn [--rounds N] [small] [large]
-  results       every experiment; writes docs/results.md [--check-three COMMIT: runs three again and compares]
+  results       every experiment; writes docs/results.md and docs/peers.md [--check-three COMMIT: runs three again and compares]
   test          the daily loop: lints and the tests of every crate, without those that drive browsers and media
   tools         the system's programs that the tests use; installs what is missing where it may
   unchanged BEFORE.json AFTER.json
@@ -100,7 +98,6 @@ fn main() -> ExitCode {
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
         ["measure", "tcp"] => measure::tcp_alone(None),
         ["measure", "tcp", "--figures", file] => measure::tcp_alone(Some(file)),
-        ["peers", arguments @ ..] => peers::run(arguments),
         ["references", arguments @ ..] => references::run(arguments),
         ["release"] => release::run(),
         ["test"] => test::run(),

@@ -1,4 +1,4 @@
-//! `docs/results.md`: written from a run of all experiments, and checked by running some of them again.
+//! `docs/results.md` and `docs/peers.md`: written from a run of all experiments, and checked by running some of them again.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -36,9 +36,13 @@ pub(crate) fn check_head() -> Outcome {
 fn write() -> Outcome {
     let report = root().join("target/report");
     reproduce(&["all".to_owned()], &report, &[])?;
-    let page = read(&report.join("results.md"))?;
-    std::fs::write(page_path(), page).map_err(|error| format!("docs/results.md: {error}"))?;
-    println!("docs/results.md is written; the report is {}", report.join("index.html").display());
+    for name in ["results.md", "peers.md"] {
+        let page = read(&report.join(name))?;
+        std::fs::write(root().join("docs").join(name), page)
+            .map_err(|error| format!("docs/{name}: {error}"))?;
+        println!("docs/{name} is written");
+    }
+    println!("the report is {}", report.join("index.html").display());
     Ok(())
 }
 

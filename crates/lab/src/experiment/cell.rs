@@ -3,13 +3,13 @@
 use super::expression::{Given, Scope};
 use super::file::{Cell, Experiment};
 use super::judge::{Cap, Sample};
-use super::raw::Against;
+use super::raw::{Against, VerdictRule};
 use super::results::{CellResult, Over};
 use super::verdict::{
     Band, CellVerdict, Comparison, FEWEST_RUNS, Reference, Support, Verdict, compare, is_vague,
     width_over_band,
 };
-use crate::batch::{Estimate, estimate};
+use crate::statistics::{Estimate, estimate};
 
 /// The values that a cell is compared with.
 struct References {
@@ -24,7 +24,9 @@ fn references(experiment: &Experiment, row: &str, cell: &Cell) -> References {
     // A column that the source does not have is a probe, unless it is there to be compared with
     // ns-2.
     let is_probe = !experiment.published.columns.contains(&cell.column) && cell.against != Against::Ns2;
-    let has_ns2 = !is_probe && cell.against != Against::Published && cell.band != Band::Digits;
+    // Welch's test needs all cells at once.
+    let is_alone = experiment.verdicts == VerdictRule::Bands;
+    let has_ns2 = is_alone && !is_probe && cell.against != Against::Published && cell.band != Band::Digits;
     References {
         print: printed.map(|printed| Reference::Published { printed, read_off: cell.read_off }),
         ns2: of_ns2(experiment, row, cell).filter(|_| has_ns2),
@@ -35,9 +37,11 @@ fn references(experiment: &Experiment, row: &str, cell: &Cell) -> References {
 fn of_ns2(experiment: &Experiment, row: &str, cell: &Cell) -> Option<Reference> {
     let table = experiment.ns2.as_ref()?;
     let mean = table.get(row, &cell.column)?.value;
-    let ci95 = match &cell.ns2_exact {
-        Some(_) => Some(0.0),
-        None => table.get(row, &format!("{}_ci95", cell.column)).map(|printed| printed.value),
+    let told = || table.get(row, &format!("{}_ci95", cell.column)).map(|printed| printed.value);
+    let ci95 = match (&cell.ns2_exact, experiment.ns2_runs.get(&(row.to_owned(), cell.column.clone()))) {
+        (Some(_), _) => Some(0.0),
+        (None, Some(runs)) => estimate(runs).ci95,
+        (None, None) => told(),
     };
     Some(Reference::Ns2 { mean, ci95 })
 }
@@ -143,6 +147,7 @@ pub(super) fn cell_result(
         verdict_print,
         verdict_ns2,
         verdict,
+        difference: None,
         note,
     }
 }

@@ -3,6 +3,7 @@
 use super::expression::{Expression, Function, Given, Kind, Scope, Wrong};
 use super::table::{Table, number};
 use crate::scenario::hint;
+use crate::statistics::{mean, median};
 
 const ROW: Kind = Kind::Text("a row");
 const COLUMN: Kind = Kind::Text("a column");
@@ -63,20 +64,11 @@ impl Scope for Values<'_> {
             "max" => greatest.map(|x| x.1),
             "argmin" => least.and_then(|x| key(x.0)),
             "argmax" => greatest.and_then(|x| key(x.0)),
-            "mean" => {
-                (!column.is_empty()).then(|| column.iter().map(|x| x.1).sum::<f64>() / column.len() as f64)
-            }
+            "mean" => mean(&column.iter().map(|x| x.1).collect::<Vec<f64>>()),
             "median" => median(column.iter().map(|x| x.1).collect()),
             _ => None,
         })
     }
-}
-
-/// The middle value, or the mean of the two in the middle.
-pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    (n > 0).then(|| (values[(n - 1) / 2] + values[n / 2]) / 2.0)
 }
 
 /// Whether the rows and columns in a claim are there.

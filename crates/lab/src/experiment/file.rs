@@ -10,9 +10,9 @@ use super::expression::{Expression, Wrong};
 use super::formulas;
 use super::mutation::Mutation;
 use super::paper::{Paper, SeedRule};
-use super::raw::{self, Against, Profile, World};
+use super::raw::{self, Against, Profile, VerdictRule, World};
 use super::reading::Reading;
-use super::table::Table;
+use super::table::{self, SEED, SeedValues, Table};
 use super::undecided::Undecided;
 use super::verdict::Band;
 use crate::scenario::{Document, Provenance, Scenario, explain};
@@ -32,6 +32,7 @@ pub struct Experiment {
     pub(crate) rule: Option<SeedRule>,
     pub(crate) paper: Paper,
     pub(crate) deterministic: bool,
+    pub(crate) verdicts: VerdictRule,
     pub(crate) quick: raw::Quick,
     pub(crate) profiles: BTreeMap<Profile, raw::ProfileTable>,
     pub(crate) sims: Vec<Sim>,
@@ -46,7 +47,10 @@ pub struct Experiment {
     /// The profiles that are run.
     pub(crate) run_profiles: &'static [Profile],
     pub(crate) published: Table,
+    /// Values of ns-2: means, if `ns2_runs` has the runs.
     pub(crate) ns2: Option<Table>,
+    /// The runs of ns-2, if verdicts need them.
+    pub(crate) ns2_runs: SeedValues,
     pub(crate) readme: String,
     pub(crate) file: Source,
 }
@@ -71,8 +75,8 @@ pub(crate) struct Sim {
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     pub(crate) column: String,
-    /// Which simulation; meaningless for computed columns.
-    pub(crate) sim: usize,
+    /// The simulations that measure it, each in its own rows; meaningless for computed columns.
+    pub(crate) sims: Range<usize>,
     /// `None` for computed columns.
     pub(crate) value: Option<(Expression, Range<usize>)>,
     pub(crate) band: Band,
@@ -113,6 +117,7 @@ const RFC_RUNS: u32 = 5;
 /// Seeds where all must give the same.
 const DETERMINISTIC_RUNS: u32 = 2;
 
+const RUNS_NEEDED: &str = "Welch's test takes the values of each seed of ns-2, in ns2.csv";
 const TABLE_NEEDED: &str = "every experiment has the values it is compared with in published.csv";
 
 impl Experiment {
@@ -135,7 +140,14 @@ impl Experiment {
         let keys: Vec<&str> = raw.keys.keys().map(String::as_str).collect();
         let mut published = Table::load(&directory.join("published.csv"), &keys, TABLE_NEEDED)?;
         let beside = directory.join("ns2.csv");
-        let mut ns2 = beside.exists().then(|| Table::load(&beside, &keys, TABLE_NEEDED)).transpose()?;
+        let (mut ns2, mut ns2_runs) = (None, SeedValues::new());
+        if raw.verdicts == VerdictRule::Welch || table::has_seeds(&beside) {
+            let with_seed: Vec<&str> = keys.iter().copied().chain([SEED]).collect();
+            let (means, runs) = Table::load(&beside, &with_seed, RUNS_NEEDED)?.over_seeds();
+            (ns2, ns2_runs) = (Some(means), runs);
+        } else if beside.exists() {
+            ns2 = Some(Table::load(&beside, &keys, TABLE_NEEDED)?);
+        }
         for cell in &raw.cells {
             let Some(less) = &cell.less else { continue };
             for table in std::iter::once(&mut published).chain(&mut ns2) {
@@ -155,12 +167,16 @@ impl Experiment {
             reading.settings(computed, paper)?;
         }
         reading.rows(raw.quick.rows.as_deref())?;
-        if cells.iter().all(|cell| !published.columns.contains(&cell.column)) && claims.len() < 2 {
+        let is_compared = |cell: &Cell| {
+            let has = |table: &Table| table.columns.contains(&cell.column);
+            has(&published) || (cell.against == Against::Ns2 && ns2.as_ref().is_some_and(has))
+        };
+        if !cells.iter().any(is_compared) && claims.len() < 2 {
             return Err(file.invalid(
                 0..0,
                 "nothing is compared and there are fewer than two claims",
                 "in this file",
-                "give columns of published.csv as [[cells]], or at least two [[claim]]",
+                "give columns of published.csv or of ns2.csv as [[cells]], or at least two [[claim]]",
             ));
         }
         let profiles = [
@@ -182,6 +198,7 @@ impl Experiment {
             rule,
             paper: paper.clone(),
             deterministic: raw.deterministic,
+            verdicts: raw.verdicts,
             quick: raw.quick,
             profiles: profiles.into(),
             sims,
@@ -192,9 +209,13 @@ impl Experiment {
             undecided,
             mutations,
             mutated: None,
-            run_profiles: &[Profile::AsPublished, Profile::Rfc],
+            run_profiles: match raw.verdicts {
+                VerdictRule::Bands => &[Profile::AsPublished, Profile::Rfc],
+                VerdictRule::Welch => &[Profile::AsPublished],
+            },
             published,
             ns2,
+            ns2_runs,
             readme: std::fs::read_to_string(directory.join("README.md")).unwrap_or_default(),
             file,
         })
@@ -228,6 +249,11 @@ impl Experiment {
     #[must_use]
     pub fn must_agree(&self) -> bool {
         self.must_agree
+    }
+
+    /// Returns true if runs of ns-2 are all that it is compared with: nothing is published.
+    pub(crate) fn is_beside_ns2(&self) -> bool {
+        self.published.columns.is_empty() && self.claims.is_empty()
     }
 
     /// Where the values of the tables are from, as their `#` lines say.
@@ -313,7 +339,7 @@ impl Experiment {
 
     /// Whether every name in the formulas of a simulation's cells is in its scenario.
     pub(crate) fn check_names(&self, sim: usize, scenario: &Scenario) -> Result<(), ExperimentError> {
-        for cell in self.cells.iter().filter(|cell| cell.sim == sim) {
+        for cell in self.cells.iter().filter(|cell| cell.sims.contains(&sim)) {
             if let Some((value, place)) = &cell.value {
                 formulas::check(value, scenario, &self.published.keys)
                     .map_err(|wrong| at(&self.file, place, wrong))?;

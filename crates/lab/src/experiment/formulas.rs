@@ -1,15 +1,17 @@
 //! What formulas of cells can ask of one run.
 
-use tfrc_sim::FlowStats;
+use tfrc_sim::{FlowStats, Tally};
 use tfrc_units::{Duration, Instant};
 
 use super::expression::{Expression, Function, Given, Kind, Scope, Wrong};
 use super::table::number;
 use super::theta;
 use crate::metric::Series;
+use crate::quantities::{self, keys};
 use crate::record::FlowSummary;
 use crate::recording::{self, FlowRecord, Keep, LinkFlows, Looks, Recording, Samples};
 use crate::scenario::{Scenario, hint};
+use crate::statistics;
 
 const FLOW: Kind = Kind::Text("a flow or group");
 const LINK: Kind = Kind::Text("a link");
@@ -50,64 +52,6 @@ const LOOKING: [&str; 7] =
 /// The keys of a state.
 const STATE_KEYS: [&str; 3] = ["allowed_bps", "p", "rtt_s"];
 
-/// The keys of `theta`.
-const THETA_KEYS: [&str; 7] = ["events", "mean", "cv", "mean_hat", "cv_hat", "cov", "normalized_cov"];
-
-/// The keys of `at_link`.
-const AT_LINK_KEYS: [&str; 12] = [
-    "arrived_packets",
-    "arrived_bytes",
-    "dropped_packets",
-    "dropped_bytes",
-    "marked_packets",
-    "drop_rate",
-    "in_profile_packets",
-    "in_profile_bytes",
-    "in_profile_dropped_packets",
-    "in_profile_share",
-    "in_profile_drop_rate",
-    "out_profile_drop_rate",
-];
-
-/// The keys of `link` that need states to be looked at.
-const QUEUE_KEYS: [&str; 3] = ["queue_stddev", "queue_max", "queue_min"];
-
-/// The keys of a flow.
-const FLOW_KEYS: [&str; 14] = [
-    "send_rate_bps",
-    "goodput_bps",
-    "packet_loss_rate",
-    "loss_event_rate",
-    "rtt_s",
-    "cov",
-    "cov_200ms",
-    "sent_packets",
-    "sent_bytes",
-    "received_packets",
-    "received_bytes",
-    "acknowledged_packets",
-    "loss_events",
-    "mean_packet_bytes",
-];
-
-/// The keys of a link.
-const LINK_KEYS: [&str; 14] = [
-    "utilization",
-    "drop_rate",
-    "byte_drop_rate",
-    "mean_queue_packets",
-    "arrived_packets",
-    "arrived_bytes",
-    "dropped_packets",
-    "dropped_bytes",
-    "early_drops",
-    "marked_packets",
-    "departed_bytes",
-    "queue_stddev",
-    "queue_max",
-    "queue_min",
-];
-
 /// One run and the row it belongs to.
 pub(crate) struct OfRun<'a> {
     pub(crate) recording: &'a Recording,
@@ -125,7 +69,9 @@ impl Scope for OfRun<'_> {
         Ok(match name {
             "flow" => mean(&self.of_flows(text(0), |summary, record| of_flow(text(1), summary, record))?),
             "total" => sum(&self.of_flows(text(0), |summary, record| of_flow(text(1), summary, record))?),
-            "spread" => spread(&self.of_flows(text(0), |summary, record| of_flow(text(1), summary, record))?),
+            "spread" => statistics::variation(&known(
+                &self.of_flows(text(0), |summary, record| of_flow(text(1), summary, record))?,
+            )),
             "link" => self.of_link(text(0), text(1))?,
             "rate" => mean(&self.of_flows(text(0), |_, record| recording::rate(&record.sent, at(1), at(2)))?),
             "goodput" => {
@@ -155,7 +101,9 @@ impl Scope for OfRun<'_> {
             "end" => mean(&self.of_flows(text(0), |_, record| record.received.end())?),
             "p" => mean(&self.of_flows(text(0), |_, record| Some(1.0 / theta::of(record, run.from)?.mean))?),
             "p_hat" => mean(&self.of_flows(text(0), |_, record| theta::of(record, run.from)?.p_hat)?),
-            "theta" => mean(&self.of_flows(text(0), |_, record| theta::of(record, run.from)?.get(text(1)))?),
+            "theta" => mean(&self.of_flows(text(0), |_, record| {
+                quantities::value(&theta::QUANTITIES, text(1), &theta::of(record, run.from)?)
+            })?),
             "state" => mean(&self.of_flows(text(0), |_, record| state(record, text(1))?.at(at(2)))?),
             "mean_state" | "min_state" | "max_state" => {
                 let of = |_: &FlowSummary, record: &FlowRecord| {
@@ -164,7 +112,7 @@ impl Scope for OfRun<'_> {
                     match name {
                         "min_state" => values.into_iter().reduce(f64::min),
                         "max_state" => values.into_iter().reduce(f64::max),
-                        _ => mean_of(&values),
+                        _ => statistics::mean(&values),
                     }
                 };
                 mean(&self.of_flows(text(0), of)?)
@@ -180,7 +128,7 @@ impl Scope for OfRun<'_> {
             "mean_queue" => {
                 let link = self.link(text(0))?;
                 let values: Vec<f64> = run.links[link].queue.between(at(1), at(2)).map(|(_, n)| n).collect();
-                mean_of(&values)
+                statistics::mean(&values)
             }
             "duration" => Some(run.to.as_secs_f64()),
             "measured" => Some(run.to.saturating_since(run.from).as_secs_f64()),
@@ -201,12 +149,12 @@ impl OfRun<'_> {
             let names: Vec<&str> = run.groups.iter().map(|(name, ..)| name.as_str()).collect();
             return Err((format!("there is no flow `{name}`"), hint(name, &names)));
         };
-        Ok(members.map(|i| value(&run.outcome.flows[i], &run.flows[i])).collect())
+        Ok(members.into_iter().map(|i| value(&run.outcome.flows[i], &run.flows[i])).collect())
     }
 
     fn first(&self, name: &str) -> Result<&Series, (String, String)> {
         self.of_flows(name, |_, _| None)?;
-        let first = self.recording.members(name).map_or(0, |members| members.start);
+        let first = self.recording.members(name).and_then(|members| members.first().copied()).unwrap_or(0);
         Ok(&self.recording.flows[first].sent)
     }
 
@@ -224,83 +172,43 @@ impl OfRun<'_> {
         self.of_flows(name, |_, _| None)?;
         let members = self.recording.members(name).unwrap_or_default();
         let stats = &self.recording.links[self.link(link)?].flows;
-        let sum = |of: fn(&FlowStats) -> u64| {
-            stats.get(members.clone()).unwrap_or_default().iter().map(of).sum::<u64>() as f64
+        let of_members = || members.iter().filter_map(|flow| stats.get(*flow));
+        let sum = |of: fn(&FlowStats) -> Tally| {
+            of_members().map(of).fold(Tally::default(), |all, one| Tally {
+                packets: all.packets + one.packets,
+                bytes: all.bytes + one.bytes,
+            })
         };
-        let arrived = sum(|s| s.arrivals.packets);
-        let (inside, inside_dropped) = (sum(|s| s.in_profile.packets), sum(|s| s.in_profile_dropped.packets));
-        let dropped = sum(|s| s.dropped.packets);
-        Ok(Some(match key {
-            "arrived_packets" => arrived,
-            "arrived_bytes" => sum(|s| s.arrivals.bytes),
-            "dropped_packets" => dropped,
-            "dropped_bytes" => sum(|s| s.dropped.bytes),
-            "marked_packets" => sum(|s| s.marked.packets),
-            "drop_rate" => dropped / arrived,
-            "in_profile_packets" => inside,
-            "in_profile_bytes" => sum(|s| s.in_profile.bytes),
-            "in_profile_dropped_packets" => inside_dropped,
-            "in_profile_share" => inside / arrived,
-            "in_profile_drop_rate" => inside_dropped / inside,
-            "out_profile_drop_rate" => (dropped - inside_dropped) / (arrived - inside),
-            _ => return Ok(None),
-        }))
+        let all = FlowStats {
+            arrivals: sum(|flow| flow.arrivals),
+            dropped: sum(|flow| flow.dropped),
+            marked: sum(|flow| flow.marked),
+            in_profile: sum(|flow| flow.in_profile),
+            in_profile_dropped: sum(|flow| flow.in_profile_dropped),
+        };
+        Ok(quantities::value(&quantities::AT_LINK, key, &all))
     }
 
     fn of_link(&self, name: &str, key: &str) -> Result<Option<f64>, (String, String)> {
         let run = self.recording;
         let at = self.link(name)?;
-        let (link, stats) = (&run.outcome.links[at], &run.links[at].stats);
-        if QUEUE_KEYS.contains(&key) {
-            let queue: Vec<f64> = run.links[at].queue.between(run.from, run.to).map(|(_, n)| n).collect();
-            return Ok(match key {
-                "queue_max" => queue.into_iter().reduce(f64::max),
-                "queue_min" => queue.into_iter().reduce(f64::min),
-                _ => deviation(&queue),
-            });
-        }
-        let dropped_packets = stats.lost.packets + stats.overflowed.packets + stats.corrupted.packets;
-        let dropped_bytes = stats.lost.bytes + stats.overflowed.bytes + stats.corrupted.bytes;
-        let count = |n: u64| n as f64;
-        Ok(Some(match key {
-            "utilization" => link.utilization,
-            "drop_rate" => link.drop_rate,
-            "byte_drop_rate" => count(dropped_bytes) / count(stats.arrivals.bytes),
-            "mean_queue_packets" => link.mean_queue_packets,
-            "arrived_packets" => count(stats.arrivals.packets),
-            "arrived_bytes" => count(stats.arrivals.bytes),
-            "dropped_packets" => count(dropped_packets),
-            "dropped_bytes" => count(dropped_bytes),
-            "early_drops" => count(stats.early.packets),
-            "marked_packets" => count(stats.marked.packets),
-            "departed_bytes" => count(stats.departures.bytes),
-            _ => return Ok(None),
-        }))
+        let link = &run.links[at];
+        let queue = || link.queue.between(run.from, run.to).map(|(_, n)| n).collect::<Vec<f64>>();
+        let of_queue = || is_of_queue(key).then(|| quantities::value(&quantities::QUEUE, key, &queue()))?;
+        Ok(quantities::value(&quantities::LINK, key, &run.outcome.links[at])
+            .or_else(|| quantities::value(&quantities::LINK_COUNTS, key, &link.stats))
+            .or_else(of_queue))
     }
 }
 
 fn of_flow(key: &str, summary: &FlowSummary, record: &FlowRecord) -> Option<f64> {
-    let counts = &record.counts;
-    let count = |n: u64| n as f64;
-    match key {
-        "send_rate_bps" => summary.send_rate_bps,
-        "goodput_bps" => summary.goodput_bps,
-        "packet_loss_rate" => summary.packet_loss_rate,
-        "loss_event_rate" => summary.loss_event_rate,
-        "rtt_s" => summary.rtt_s,
-        "cov" => summary.cov,
-        "cov_200ms" => summary.cov_200ms,
-        "sent_packets" => Some(count(counts.sent_packets)),
-        "sent_bytes" => Some(count(counts.sent_bytes)),
-        "received_packets" => Some(count(counts.received_packets)),
-        "received_bytes" => Some(count(counts.received_bytes)),
-        "acknowledged_packets" => counts.acknowledged_packets.map(count),
-        "loss_events" => counts.loss_events.map(count),
-        "mean_packet_bytes" => {
-            (counts.sent_packets > 0).then(|| count(counts.sent_bytes) / count(counts.sent_packets))
-        }
-        _ => None,
-    }
+    quantities::value(&quantities::FLOW, key, summary)
+        .or_else(|| quantities::value(&quantities::FLOW_COUNTS, key, &record.counts))
+}
+
+/// Returns true for the keys of `link` that need the queue to be looked at.
+fn is_of_queue(key: &str) -> bool {
+    quantities::keys(&quantities::QUEUE).any(|one| one == key)
 }
 
 /// A state of a flow over time.
@@ -318,7 +226,7 @@ pub(crate) fn needs<'e>(formulas: impl IntoIterator<Item = &'e Expression>) -> K
     let mut keep = Keep::default();
     for formula in formulas {
         let looks = LOOKING.iter().any(|name| formula.calls(name))
-            || formula.texts("link", 1).iter().any(|(_, key)| QUEUE_KEYS.contains(&key.as_str()));
+            || formula.texts("link", 1).iter().any(|(_, key)| is_of_queue(key));
         if looks {
             keep.looks = Looks::Taken;
         }
@@ -331,33 +239,23 @@ pub(crate) fn needs<'e>(formulas: impl IntoIterator<Item = &'e Expression>) -> K
 
 /// The mean of those that have a value.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
-    mean_of(&values.iter().flatten().copied().collect::<Vec<f64>>())
+    statistics::mean(&known(values))
 }
 
-fn mean_of(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// Standard deviation of the values themselves, not of a population that they are drawn from.
-fn deviation(values: &[f64]) -> Option<f64> {
-    let middle = mean_of(values)?;
-    mean_of(&values.iter().map(|x| (x - middle) * (x - middle)).collect::<Vec<f64>>()).map(f64::sqrt)
+fn known(values: &[Option<f64>]) -> Vec<f64> {
+    values.iter().flatten().copied().collect()
 }
 
 fn sum(values: &[Option<f64>]) -> Option<f64> {
     values.iter().copied().sum()
 }
 
-/// Standard deviation over mean.
-fn spread(values: &[Option<f64>]) -> Option<f64> {
-    let middle = mean(values)?;
-    let known: Vec<f64> = values.iter().flatten().copied().collect();
-    let deviation = deviation(&known)?;
-    (middle > 0.0 && known.len() > 1).then(|| deviation / middle)
-}
-
 /// Whether the names in an expression are there, before anything is run.
-pub(crate) fn check(expression: &Expression, scenario: &Scenario, keys: &[String]) -> Result<(), Wrong> {
+pub(crate) fn check(
+    expression: &Expression,
+    scenario: &Scenario,
+    key_columns: &[String],
+) -> Result<(), Wrong> {
     let groups = || scenario.flows.iter().map(|flow| &flow.group);
     let flows: Vec<String> = groups().map(|group| group.name.clone()).chain(scenario.flow_names()).collect();
     let links: Vec<String> = scenario.network.links().map(|(_, spec)| spec.name.clone()).collect();
@@ -367,17 +265,24 @@ pub(crate) fn check(expression: &Expression, scenario: &Scenario, keys: &[String
                 Kind::Text(what) if *kind == FLOW => (what, flows.iter().map(String::as_str).collect()),
                 Kind::Text(what) if *kind == LINK => (what, links.iter().map(String::as_str).collect()),
                 Kind::Text(_) if *kind == KEY => match function.name {
-                    "link" => ("a key of links", LINK_KEYS.into()),
-                    "at_link" => ("a key of `at_link`", AT_LINK_KEYS.into()),
-                    "theta" => ("a key of `theta`", THETA_KEYS.into()),
-                    "flow" | "total" | "spread" => ("a key of flows", FLOW_KEYS.into()),
+                    "link" => ("a key of links", {
+                        let of_run = keys(&quantities::LINK).chain(keys(&quantities::LINK_COUNTS));
+                        of_run.chain(keys(&quantities::QUEUE)).collect()
+                    }),
+                    "at_link" => ("a key of `at_link`", keys(&quantities::AT_LINK).collect()),
+                    "theta" => ("a key of `theta`", keys(&theta::QUANTITIES).collect()),
+                    "flow" | "total" | "spread" => {
+                        let all = keys(&quantities::FLOW).chain(keys(&quantities::FLOW_COUNTS));
+                        ("a key of flows", all.collect())
+                    }
                     _ => ("a state", STATE_KEYS.into()),
                 },
-                Kind::Text(what) => (what, keys.iter().map(String::as_str).collect()),
+                Kind::Text(what) => (what, key_columns.iter().map(String::as_str).collect()),
                 Kind::Number => continue,
             };
             for (place, text) in expression.texts(function.name, index) {
-                if !known.contains(&text.as_str()) {
+                if !known.iter().any(|one| text == *one || (*kind == FLOW && recording::is_meant(&text, one)))
+                {
                     let message = format!("`{text}` is not {what}");
                     return Err(Wrong { place, message, hint: hint(&text, &known) });
                 }

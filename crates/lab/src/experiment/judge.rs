@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::cell::{cell_result, ns2_mean};
-use super::claims::{Values, median};
+use super::claims::Values;
 use super::file::{Claim, Experiment};
-use super::raw::Profile;
+use super::raw::{Profile, VerdictRule};
 use super::results::{
     CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Tally,
     UndecidedResult, VariantCell, VariantResult, is_informative,
 };
-use super::undecided;
 use super::verdict::{CellVerdict, FEWEST_RUNS, Verdict};
-use crate::batch::{Estimate, estimate};
+use super::{undecided, welch};
+use crate::statistics::{Estimate, estimate, median};
 
 /// The values of one cell in one row: those of the runs that have one, and how many runs there were.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -249,13 +249,17 @@ fn cells(experiment: &Experiment, measured: &Measured) -> Vec<CellResult> {
     let none = Samples::new();
     let of = |profile| measured.profiles.get(&profile).unwrap_or(&none);
     let (published, rfc) = (of(Profile::AsPublished), of(Profile::Rfc));
-    published
+    let mut cells: Vec<CellResult> = published
         .iter()
         .map(|((row, column), sample)| {
             let rfc = rfc.get(&(*row, *column)).map(|sample| estimate(&sample.values));
             cell_result(experiment, *row, &experiment.cells[*column], sample, rfc.and_then(|e| e.mean))
         })
-        .collect()
+        .collect();
+    if experiment.verdicts == VerdictRule::Welch {
+        welch::judge(&experiment.ns2_runs, published, &mut cells);
+    }
+    cells
 }
 
 /// A claim on these samples, on the published table and on ns-2's.

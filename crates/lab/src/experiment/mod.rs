@@ -25,6 +25,7 @@ mod table;
 mod theta;
 mod undecided;
 mod verdict;
+mod welch;
 
 pub use cache::Cache;
 pub use error::{ExperimentError, InvalidExperiment};
@@ -37,6 +38,8 @@ pub use results::{
     SideClaim, Tally, UndecidedResult, VariantCell, VariantResult,
 };
 pub use runner::{Hooks, Prepared, Wanted};
+#[cfg(test)]
+pub(crate) use theta::QUANTITIES as THETA;
 pub use verdict::{Band, CellVerdict, FEWEST_RUNS, Verdict};
 
 /// The version of the code that measures: a hash of its sources.

@@ -120,9 +120,11 @@ impl Experiment {
     fn is_measured(&self, claim: &Claim, mutation: &Mutation) -> bool {
         let has_run = |column: &str| {
             let cell = self.cells.iter().find(|cell| cell.column == column);
-            let sim = cell.and_then(|cell| self.sims.get(cell.sim));
-            let name = sim.map(|sim| &sim.name);
-            mutation.only.as_ref().is_none_or(|only| only.iter().any(|one| Some(one) == name))
+            let sims = cell.and_then(|cell| self.sims.get(cell.sims.clone()));
+            mutation
+                .only
+                .as_ref()
+                .is_none_or(|only| sims.is_some_and(|sims| sims.iter().all(|sim| only.contains(&sim.name))))
         };
         let has_row = |row: &String| mutation.rows.as_ref().is_none_or(|rows| rows.contains(row));
         let of = |function: &str, index| claim.value.texts(function, index);

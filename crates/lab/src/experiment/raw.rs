@@ -21,6 +21,8 @@ pub(crate) struct Experiment {
     pub(crate) runs_reason: Option<String>,
     #[serde(default)]
     pub(crate) deterministic: bool,
+    #[serde(default)]
+    pub(crate) verdicts: VerdictRule,
     pub(crate) keys: BTreeMap<String, Spanned<Vec<String>>>,
     #[serde(default)]
     pub(crate) ignored: BTreeMap<String, String>,
@@ -41,6 +43,17 @@ pub(crate) struct Experiment {
     pub(crate) undecided: Vec<Undecided>,
     #[serde(default)]
     pub(crate) mutation: Vec<Mutation>,
+}
+
+/// How cells are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum VerdictRule {
+    /// Each by its band about the print and about ns-2's mean.
+    #[default]
+    Bands,
+    /// All together against the runs of ns-2, by Welch's test.
+    Welch,
 }
 
 /// Where an experiment happens.

@@ -1,5 +1,6 @@
 //! The parts of `experiment.toml`, read and checked against each other.
 
+use std::ops::Range;
 use std::path::Path;
 
 use toml::Spanned;
@@ -206,7 +207,7 @@ impl Reading<'_> {
                 }
             };
             cells.push(Cell {
-                sim: self.sim_of(raw, sims)?,
+                sims: self.sims_of(raw, sims)?,
                 column,
                 value,
                 band: raw.band.unwrap_or(if computed { Band::Digits } else { Band::Rate }),
@@ -232,19 +233,25 @@ impl Reading<'_> {
         Ok(cells)
     }
 
-    fn sim_of(&self, raw: &raw::Cell, sims: &[Sim]) -> Result<usize, ExperimentError> {
+    /// The simulations that measure a column: the one that it names, the only one, or all if each
+    /// row belongs to one of them.
+    fn sims_of(&self, raw: &raw::Cell, sims: &[Sim]) -> Result<Range<usize>, ExperimentError> {
         let Some(run) = &raw.run else {
+            let has = |sim: &&Sim, row: &String| sim.rows.as_ref().is_none_or(|rows| rows.contains(row));
+            let rows = self.published.rows.iter().map(|row| &row.name);
             return match sims.len() {
-                0 | 1 => Ok(0),
+                0 | 1 => Ok(0..1),
+                n if rows.clone().all(|row| sims.iter().filter(|sim| has(sim, row)).count() <= 1) => Ok(0..n),
                 _ => Err(self.file.invalid(
                     raw.column.span(),
                     "`run` is missing: there are several",
                     "of this column",
-                    "give run = \"NAME\" of a [run.NAME]",
+                    "give run = \"NAME\" of a [run.NAME], or give each [run.NAME] rows of its own",
                 )),
             };
         };
-        sims.iter().position(|sim| sim.name == *run.get_ref()).ok_or_else(|| {
+        let place = sims.iter().position(|sim| sim.name == *run.get_ref());
+        place.map(|place| place..place + 1).ok_or_else(|| {
             let known: Vec<&str> = sims.iter().map(|sim| sim.name.as_str()).collect();
             let message = format!("there is no run `{}`", run.get_ref());
             self.file.invalid(run.span(), message, "here", hint(run.get_ref(), &known))

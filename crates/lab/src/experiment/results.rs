@@ -215,6 +215,10 @@ pub struct CellResult {
     pub verdict_ns2: Option<Verdict>,
     /// Both in one word; `None` if there is nothing to compare with.
     pub verdict: Option<CellVerdict>,
+    /// Half the width of the 99 % interval of the difference from ns-2's mean, as a share of that
+    /// mean, where Welch's test judges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<f64>,
     /// Why it is not counted, if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

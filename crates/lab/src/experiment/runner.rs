@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use rayon::prelude::*;
 use tfrc_sim::Seed;
 use tfrc_units::u64_from_f64;
 
@@ -18,6 +17,7 @@ use super::paper::SeedRule;
 use super::raw::{Profile, World};
 use super::results::Results;
 use crate::batch::{Shard, seed_of};
+use crate::jobs::Workers;
 use crate::recording::Keep;
 use crate::run::record;
 use crate::scenario::Scenario;
@@ -241,7 +241,7 @@ impl<'a> Prepared<'a> {
     fn cells(&self, experiment: usize, sim: usize, row: usize) -> Vec<usize> {
         let experiment = &self.experiments[experiment];
         let row = &experiment.published.rows[row];
-        let of_sim = experiment.cells.iter().enumerate().filter(|(_, cell)| cell.sim == sim);
+        let of_sim = experiment.cells.iter().enumerate().filter(|(_, cell)| cell.sims.contains(&sim));
         of_sim.filter(|(_, cell)| self.has_row(experiment, cell, &row.name)).map(|(i, _)| i).collect()
     }
 
@@ -271,10 +271,7 @@ impl<'a> Prepared<'a> {
     fn jobs<'s>(&'s self, done: &'s [u32], seeds: &'s [u32]) -> impl Iterator<Item = (usize, u32)> + 's {
         let all = done.iter().zip(seeds).enumerate();
         let all = all.flat_map(|(point, (done, seeds))| (done + 1..=*seeds).map(move |run| (point, run)));
-        let Shard { index, of } = self.wanted.shard;
-        all.zip(0u64..)
-            .filter(move |(_, number)| number % u64::from(of.max(1)) == u64::from(index.max(1) - 1))
-            .map(|(job, _)| job)
+        self.wanted.shard.share(all)
     }
 
     /// Runs everything that the cache does not have, in steps as long as rules of seeds ask for
@@ -290,11 +287,7 @@ impl<'a> Prepared<'a> {
             seeds: self.points.iter().map(|point| point.runs).collect(),
             caps: vec![None; self.points.len()],
         };
-        let pool = match self.wanted.jobs {
-            1 => None,
-            // None to be had is one thread.
-            jobs => rayon::ThreadPoolBuilder::new().num_threads(jobs).build().ok(),
-        };
+        let workers = Workers::new(self.wanted.jobs);
         loop {
             let jobs: Vec<(usize, u32)> = self.jobs(&done, &course.seeds).collect();
             let one = |&(point, run): &(usize, u32)| {
@@ -306,12 +299,7 @@ impl<'a> Prepared<'a> {
                 (hooks.done)(&self.experiments[point.experiment].id);
                 Ok(Some(given))
             };
-            let outcomes: Vec<Option<Given>> = match &pool {
-                Some(pool) => {
-                    pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect::<Result<_, _>>())
-                }
-                None => jobs.iter().map(one).collect::<Result<_, _>>(),
-            }?;
+            let outcomes = workers.run(&jobs, one)?;
             course
                 .given
                 .extend(jobs.into_iter().zip(outcomes).filter_map(|(job, given)| Some((job, given?))));

@@ -1,11 +1,13 @@
 //! Tables of published and of reference values: CSV with `#` lines that say where it comes from, a line of names, rows.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use tfrc_units::text;
 
 use super::error::{ExperimentError, Source};
 use crate::compare::fields;
+use crate::statistics::mean;
 
 /// A table: the key columns tell the rows apart, the others hold values.
 #[derive(Debug, Clone)]
@@ -27,6 +29,12 @@ pub(crate) struct Row {
     /// A value for each column; `None` if the field is empty.
     pub(crate) values: Vec<Option<Printed>>,
 }
+
+/// The column that tells the runs of one row apart.
+pub(crate) const SEED: &str = "seed";
+
+/// Values of runs by row and column.
+pub(crate) type SeedValues = BTreeMap<(String, String), Vec<f64>>;
 
 /// A number as it was printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +76,13 @@ pub(crate) fn number(key: &str) -> Option<f64> {
         return packets.trim().parse().ok();
     }
     text::size(key).ok().map(|bytes| bytes as f64)
+}
+
+/// Returns true if a file of ns-2's values has a line for each run.
+pub(crate) fn has_seeds(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let names = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
+    fields(names).iter().any(|name| name == SEED)
 }
 
 impl Table {
@@ -152,6 +167,34 @@ impl Table {
         Ok(table)
     }
 
+    /// The means over the seeds of each row, and the values that they are made of.
+    pub(crate) fn over_seeds(self) -> (Self, SeedValues) {
+        let at = self.keys.iter().position(|key| key == SEED).unwrap_or(self.keys.len());
+        let without = |keys: &[String]| -> Vec<String> {
+            keys.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, text)| text.clone()).collect()
+        };
+        let mut rows: Vec<Row> = Vec::new();
+        let mut runs = SeedValues::new();
+        for row in &self.rows {
+            let keys = without(&row.keys);
+            let name = keys.join("/");
+            for (column, value) in self.columns.iter().zip(&row.values) {
+                let values = runs.entry((name.clone(), column.clone())).or_default();
+                values.extend(value.map(|printed| printed.value));
+            }
+            if rows.iter().all(|row| row.name != name) {
+                rows.push(Row { name, keys, values: Vec::new() });
+            }
+        }
+        for row in &mut rows {
+            let mean = |column: &String| mean(&runs[&(row.name.clone(), column.clone())]);
+            let values =
+                self.columns.iter().map(|column| Some(Printed { value: mean(column)?, half_unit: 0.0 }));
+            row.values = values.collect();
+        }
+        (Self { keys: without(&self.keys), rows, ..self }, runs)
+    }
+
     /// Subtracts a number from all values of a column, if it is there; what rounding hides stays.
     pub(crate) fn subtract(&mut self, column: &str, less: f64) {
         let Some(at) = self.columns.iter().position(|name| name == column) else { return };
@@ -212,6 +255,20 @@ mod tests {
         assert_eq!(table.get("24/5", "y").map(|p| p.value), Some(3.0));
         assert_eq!(table.get("12/5", "y"), None);
         assert_eq!(table.get("5/12", "x"), None);
+    }
+
+    #[test]
+    fn means_over_seeds() {
+        let text = "n,seed,x,y\n1,1,2,\n1,2,4,5\n2,1,7,\n".to_owned();
+        let source = Source { name: "ns2.csv".to_owned(), text };
+        let (means, runs) = Table::parse(&source, &["n", SEED]).expect("right").over_seeds();
+        let of = |row: &str, column: &str| means.get(row, column).map(|printed| printed.value);
+        assert_eq!(
+            (of("1", "x"), of("1", "y"), of("2", "x"), of("2", "y")),
+            (Some(3.0), Some(5.0), Some(7.0), None)
+        );
+        assert_eq!(runs[&("1".to_owned(), "x".to_owned())], [2.0, 4.0]);
+        assert_eq!(means.keys, ["n"]);
     }
 
     #[test]

@@ -95,10 +95,9 @@ pub(super) fn judge(experiment: &Experiment, measured: &Measured) -> Vec<Undecid
             (experiment.variants.get(part.variant)?, measured.variants.get(part.variant)?);
         // Runs that the variant leaves alone are as published.
         let untouched = |(_, column): &(usize, usize)| {
-            let sim = experiment.sims.get(experiment.cells[*column].sim);
-            sim.is_some_and(|sim| {
-                variant.only.as_ref().is_some_and(|only| only.iter().all(|name| *name != sim.name))
-            })
+            let sims = experiment.sims.get(experiment.cells[*column].sims.clone());
+            let Some((sims, only)) = sims.zip(variant.only.as_ref()) else { return false };
+            sims.iter().all(|sim| !only.contains(&sim.name))
         };
         let mut other = samples.clone();
         other.extend(main.iter().filter(|(key, _)| untouched(key)).map(|(key, one)| (*key, one.clone())));

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::table::Printed;
-use crate::batch::{Estimate, estimate};
+use crate::statistics::{Estimate, estimate};
 
 /// Runs below which a cell has no verdict.
 pub const FEWEST_RUNS: usize = 10;
@@ -22,6 +22,8 @@ pub enum Band {
     Rate,
     /// A share of a whole: ± 0.015.
     Share,
+    /// A count that grows with time in a run without randomness: a factor of 1.05 either way.
+    Trace,
     /// A utilisation: ± 0.03.
     Utilization,
 }
@@ -130,6 +132,8 @@ pub(crate) enum Support {
 const PUBLISHED_FACTOR: f64 = 1.25;
 /// The factor within which it may differ from ns-2.
 const NS2_FACTOR: f64 = 1.10;
+/// The factor within which a trace may differ.
+const TRACE_FACTOR: f64 = 1.05;
 
 /// Compares the runs of a cell with a reference.
 pub(crate) fn compare(
@@ -207,6 +211,7 @@ fn edges(reference: Reference, band: Band) -> (f64, f64) {
             (false, true) => ((low * factor).min(0.0), high * factor),
             (false, false) => (low * factor, high / factor),
         },
+        Band::Trace => (low / TRACE_FACTOR, high * TRACE_FACTOR),
         Band::Share => (low - 0.015, high + 0.015),
         Band::Utilization => (low - 0.03, high + 0.03),
     }

@@ -72,13 +72,23 @@ pub(crate) struct FlowCounts {
     pub(crate) loss_events: Option<u64>,
 }
 
+/// Returns true if a name in a formula, which may end in `*`, means the flow of this name.
+pub(crate) fn is_meant(name: &str, flow: &str) -> bool {
+    name.strip_suffix('*').map_or(name == flow, |beginning| flow.starts_with(beginning))
+}
+
 impl Recording {
-    /// The flows of a group, or the one flow of this name.
-    pub(crate) fn members(&self, name: &str) -> Option<std::ops::Range<usize>> {
+    /// The flows of a group, the one flow of this name, or for `NAME*` all whose names begin so.
+    /// `None` if there is no such flow.
+    pub(crate) fn members(&self, name: &str) -> Option<Vec<usize>> {
         let group = self.groups.iter().find(|(group, ..)| group == name);
-        group.map(|(_, first, count)| *first..first + count).or_else(|| {
-            let at = self.outcome.flows.iter().position(|flow| flow.id == name)?;
-            Some(at..at + 1)
-        })
+        let members: Vec<usize> = match group {
+            Some((_, first, count)) => (*first..first + count).collect(),
+            None => {
+                let flows = self.outcome.flows.iter().enumerate();
+                flows.filter(|(_, flow)| is_meant(name, &flow.id)).map(|(at, _)| at).collect()
+            }
+        };
+        (group.is_some() || !members.is_empty()).then_some(members)
     }
 }

@@ -4,6 +4,7 @@ use tfrc_units::{Duration, Instant};
 
 use super::LOOK;
 use crate::metric::{BIN, Series};
+use crate::statistics;
 
 /// A state at every look; a look without a value holds none.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,8 +34,7 @@ impl Samples {
     }
 }
 
-/// The equivalence ratio of two flows at a time scale: the mean, over the stretches in which either sent, of the smaller
-/// rate over the larger. `None` if neither ever did. (Floyd, Handley, Padhye, Widmer 2000, §4.1.1.)
+/// The equivalence ratio of two flows at a time scale; `None` if neither ever sent.
 pub(crate) fn equivalence(
     a: &Series,
     b: &Series,
@@ -43,13 +43,7 @@ pub(crate) fn equivalence(
     scale: Duration,
 ) -> Option<f64> {
     let (a, b) = (a.stretches(from, to, scale), b.stretches(from, to, scale));
-    let ratios: Vec<f64> = a
-        .iter()
-        .zip(&b)
-        .filter(|(a, b)| **a > 0 || **b > 0)
-        .map(|(a, b)| *a.min(b) as f64 / *a.max(b) as f64)
-        .collect();
-    (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
+    statistics::equivalence(a.iter().zip(&b).map(|(a, b)| (*a as f64, *b as f64)))
 }
 
 /// The mean rate in bit/s between two times of the run, to the tenth of a second. `None` over no time.

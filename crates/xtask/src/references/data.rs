@@ -1,7 +1,6 @@
 //! The lines of a set of runs: keys, seed, values.
 
 use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::plan::{Keys, Runs};
@@ -40,19 +39,19 @@ impl Data {
             std::fs::write(&data.path, head).map_err(|e| format!("{}: {e}", runs.file))?;
             return Ok(data);
         };
-        let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+        let mut lines = rows(&text);
         match lines.next() {
-            Some(line) if line == names => {}
+            Some(line) if line.iter().eq(names.split(',')) => {}
             other => return Err(format!("{}: has the columns {other:?}, the plan {names}", runs.file)),
         }
         for line in lines {
-            data.take(line).ok_or(format!("{}: {line}: not a run", runs.file))?;
+            data.take(&line).ok_or(format!("{}: {line:?}: not a run", runs.file))?;
         }
         Ok(data)
     }
 
-    fn take(&mut self, line: &str) -> Option<()> {
-        let mut fields = line.split(',').map(str::to_owned);
+    fn take(&mut self, line: &[String]) -> Option<()> {
+        let mut fields = line.iter().cloned();
         let keys: Keys =
             self.keys.iter().map(|key| Some((key.clone(), fields.next()?))).collect::<Option<_>>()?;
         let seed = fields.next()?.parse().ok()?;
@@ -68,12 +67,14 @@ impl Data {
     /// Adds a run, in the file as well.
     pub(super) fn add(&mut self, keys: &Keys, seed: u32, values: Vec<String>) -> Result<(), String> {
         let texts: Vec<&str> = self.keys.iter().filter_map(|key| keys.get(key).map(String::as_str)).collect();
-        let line = format!("{},{seed},{}\n", texts.join(","), values.join(","));
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .append(true)
             .open(&self.path)
             .map_err(|e| format!("{}: {e}", self.path.display()))?;
-        file.write_all(line.as_bytes()).map_err(|e| format!("{}: {e}", self.path.display()))?;
+        let number = seed.to_string();
+        let fields = texts.into_iter().chain([number.as_str()]).chain(values.iter().map(String::as_str));
+        let mut writer = csv::Writer::from_writer(file);
+        writer.write_record(fields).map_err(|e| format!("{}: {e}", self.path.display()))?;
         self.rows.push(Row { keys: keys.clone(), seed, values });
         Ok(())
     }
@@ -92,4 +93,11 @@ impl Data {
     pub(super) fn keys(&self) -> &[String] {
         &self.keys
     }
+}
+
+/// The lines of a CSV file but for its comments, each as its fields.
+pub(super) fn rows(text: &str) -> impl Iterator<Item = Vec<String>> + '_ {
+    let mut options = csv::ReaderBuilder::new();
+    let reader = options.has_headers(false).flexible(true).comment(Some(b'#')).from_reader(text.as_bytes());
+    reader.into_records().filter_map(Result::ok).map(|line| line.iter().map(str::to_owned).collect())
 }

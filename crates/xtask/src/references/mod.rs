@@ -96,7 +96,7 @@ fn ns2(runs: &Runs, words: &[String]) -> Result<Vec<String>, String> {
     let mut printed: Vec<(String, String)> = text
         .lines()
         .filter_map(|line| line.strip_prefix("R ")?.split_once(' '))
-        .map(|(name, value)| (name.to_owned(), short(value.trim())))
+        .flat_map(|(name, value)| numbered(name, value.trim()))
         .collect();
     if let Some(from) = runs.losses_from {
         let losses = losses::of_a_flow(&String::from_utf8_lossy(&output.stdout), from);
@@ -111,6 +111,14 @@ fn ns2(runs: &Runs, words: &[String]) -> Result<Vec<String>, String> {
         return Err(format!("ns {} {}: {}", runs.script, words.join(" "), text.trim()));
     }
     Ok(values.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// The values of a result: a list `NAME A,B,…` is `NAME_1`, `NAME_2` and so on.
+fn numbered(name: &str, value: &str) -> Vec<(String, String)> {
+    if !value.contains(',') {
+        return vec![(name.to_owned(), short(value))];
+    }
+    (1..).zip(value.split(',')).map(|(number, value)| (format!("{name}_{number}"), short(value))).collect()
 }
 
 /// A number with six digits at most; any other text as it is.

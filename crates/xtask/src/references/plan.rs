@@ -35,6 +35,9 @@ pub(super) struct Runs {
     pub(super) keys: Vec<String>,
     /// The values of the keys: each entry stands for all combinations of its lists.
     pub(super) points: Vec<Points>,
+    /// Words of the script for texts of keys that it does not take.
+    #[serde(default)]
+    pub(super) words: BTreeMap<String, String>,
     /// Names of the file's columns after keys and seed; `NAME=FROM` where the script prints another
     /// name.
     pub(super) columns: Vec<String>,
@@ -119,8 +122,10 @@ impl Runs {
 
     /// The arguments of the script for one run.
     pub(super) fn command(&self, keys: &Keys, seed: u32) -> Vec<String> {
+        let word = |text: &String| self.words.get(text).unwrap_or(text).clone();
+        let keys: Keys = keys.iter().map(|(key, text)| (key.clone(), word(text))).collect();
         let mut words: Vec<String> =
-            self.arguments.split_whitespace().map(|word| filled(word, keys)).collect();
+            filled(&self.arguments, &keys).split_whitespace().map(str::to_owned).collect();
         words.push(format!("seed={seed}"));
         words
     }
@@ -145,11 +150,12 @@ mod tests {
             keys = ["flows", "l"]
             points = [{ flows = ["4", "8"], l = ["8", "16"], seeds = 3 }, { flows = ["64"], l = ["8"], seeds = 1 }]
             columns = ["rate"]
+            words = { "16" = "sixteen more=1" }
         "#;
         let runs: Runs = toml::from_str(text).expect("a set of runs");
         let rows = runs.rows();
         assert_eq!(rows.len(), 5);
-        assert_eq!(runs.command(&rows[1].0, 2), ["n=4", "q=red", "L=16", "seed=2"]);
+        assert_eq!(runs.command(&rows[1].0, 2), ["n=4", "q=red", "L=sixteen", "more=1", "seed=2"]);
         assert_eq!(rows[4].1, 1);
     }
 

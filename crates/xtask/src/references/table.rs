@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::data::Data;
+use tfrc_lab::statistics::{half_width, mean};
+
+use super::data::{self, Data};
 use super::plan::{Column, Keys, Plan, Table, filled};
-use crate::peers::student_quantile;
 use crate::{Outcome, root};
 
 /// Writes the table of one experiment. A value of one seed alone is left out: it has no interval.
@@ -25,8 +26,9 @@ pub(super) fn write(plan: &Plan, table: &Table) -> Outcome {
             let Some(data) = sets.get(column.runs.as_str()) else { continue };
             let values = values(column, data, &row, texts.first())?;
             most = most.max(values.len());
-            let (mean, half) = interval(&values)
-                .map_or_else(Default::default, |(mean, half)| (digits(mean, 4), digits(half, 3)));
+            let interval = mean(&values).zip(half_width(&values, 0.05));
+            let (mean, half) =
+                interval.map_or_else(Default::default, |(mean, half)| (digits(mean, 4), digits(half, 3)));
             fields.extend([mean, half]);
         }
         if fields.iter().any(|field| !field.is_empty()) {
@@ -79,23 +81,11 @@ fn values(column: &Column, data: &Data, row: &Keys, first: Option<&String>) -> R
 /// The rows of a `published.csv` by the names of their keys.
 fn rows(path: &std::path::Path, keys: &[String]) -> Result<Vec<Keys>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-    let names: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
-    if names.iter().zip(keys).any(|(name, key)| name != key) {
+    let mut lines = data::rows(&text);
+    if !lines.next().is_some_and(|names| names.starts_with(keys)) {
         return Err(format!("{}: does not begin with {}", path.display(), keys.join(",")));
     }
-    Ok(lines.map(|line| keys.iter().cloned().zip(line.split(',').map(str::to_owned)).collect()).collect())
-}
-
-/// The mean and half the width of its 95 % interval by Student's t; none for fewer than two values.
-fn interval(values: &[f64]) -> Option<(f64, f64)> {
-    let n = values.len() as f64;
-    if values.len() < 2 {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    Some((mean, student_quantile(0.05, n - 1.0) * (variance / n).sqrt()))
+    Ok(lines.map(|line| keys.iter().cloned().zip(line).collect()).collect())
 }
 
 /// A number rounded to so many digits, without zeros at the end.
@@ -137,13 +127,6 @@ fn told(seeds: &[(String, usize)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn intervals_are_students() {
-        let (mean, half) = interval(&[1.0, 2.0, 3.0]).expect("three values");
-        assert!((mean - 2.0).abs() < 1e-12 && (half - 4.3027 / 3.0_f64.sqrt()).abs() < 1e-4);
-        assert_eq!(interval(&[1.0]), None);
-    }
 
     #[test]
     fn seeds_are_told_by_row_where_they_differ() {

@@ -5,6 +5,7 @@
 //! their rates add up to the link's, so that they deviate alike.)
 
 use tfrc_emu::Snapshot;
+use tfrc_lab::statistics;
 use tfrc_units::Duration;
 
 use crate::session::as_f64;
@@ -41,15 +42,13 @@ impl Contest {
 
     /// The coefficient of variation of a flow's rate: standard deviation over mean. The TFRC flow is 0.
     pub(super) fn variation(&self, flow: usize) -> Option<f64> {
-        let rates = self.rates(flow);
-        let mean = mean(rates.iter().copied())?;
-        let variance = mean_of_two(rates.iter().map(|rate| (rate - mean) * (rate - mean)))?;
-        (mean > 0.0).then(|| variance.sqrt() / mean)
+        statistics::variation(&self.rates(flow))
     }
 
     /// The TFRC flow's coefficient of variation over the mean of the others'.
     pub(super) fn variation_ratio(&self) -> Option<f64> {
-        let others = mean(self.others().filter_map(|flow| self.variation(flow)))?;
+        let others: Vec<f64> = self.others().filter_map(|flow| self.variation(flow)).collect();
+        let others = statistics::mean(&others)?;
         self.variation(0).map(|own| own / others).filter(|ratio| ratio.is_finite())
     }
 
@@ -57,11 +56,9 @@ impl Contest {
     /// sent, and over the others.
     pub(super) fn equivalence(&self) -> Option<f64> {
         let own = self.rates(0);
-        mean(self.others().filter_map(|flow| {
-            let pairs = own.iter().zip(self.rates(flow));
-            let sent = pairs.filter(|(a, b)| a.max(*b) > 0.0);
-            mean(sent.map(|(a, b)| a.min(b) / a.max(b)))
-        }))
+        let others = self.others();
+        let with = |flow| statistics::equivalence(own.iter().copied().zip(self.rates(flow)));
+        statistics::mean(&others.filter_map(with).collect::<Vec<f64>>())
     }
 
     fn others(&self) -> std::ops::Range<usize> {
@@ -79,16 +76,6 @@ impl Contest {
             })
             .collect()
     }
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    (count > 0.0).then(|| sum / count)
-}
-
-/// The mean of at least two.
-fn mean_of_two(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
-    (values.clone().count() > 1).then(|| mean(values)).flatten()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Results as tables for a person.
 
 use tfrc_lab::Outcome;
-use tfrc_lab::batch::{Estimate, PointResult, Results, Row};
+use tfrc_lab::batch::{PointResult, Results, Row};
 use tfrc_lab::compare::Comparison;
 use tfrc_lab::report::human;
+use tfrc_lab::statistics::Estimate;
 
 use super::Timing;
 

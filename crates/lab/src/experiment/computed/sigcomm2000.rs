@@ -13,6 +13,7 @@ use crate::experiment::table::number;
 use crate::record::Interval;
 use crate::run::run_with;
 use crate::scenario::Document;
+use crate::statistics::{deviation, mean};
 
 macro_rules! scenario {
     ($name:literal) => {
@@ -113,21 +114,14 @@ fn one_stops(context: &Context<'_>, text: &str, set: &[String]) -> Values {
         let sent = |from: f64, to: f64| -> Vec<f64> {
             course.between(from, to).filter_map(|i| Some(i.sent_packets? as f64)).collect()
         };
-        let mean = |sent: &[f64]| sent.iter().sum::<f64>() / sent.len() as f64;
         let first_loss = course.between(30.5, 40.0).find(|i| i.lost_packets.is_some_and(|lost| lost > 0));
         for (row, _) in &context.rows {
             for column in &context.columns {
                 let value = match *column {
-                    "before" => Some(mean(&sent(25.0, 30.0))),
-                    "after" => Some(mean(&sent(32.0, 40.0))),
+                    "before" => mean(&sent(25.0, 30.0)),
+                    "after" => mean(&sent(32.0, 40.0)),
                     "peak" => sent(30.0, 40.0).into_iter().reduce(f64::max),
-                    "deviation" => {
-                        let sent = sent(32.0, 40.0);
-                        let mean = mean(&sent);
-                        Some(
-                            (sent.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / sent.len() as f64).sqrt(),
-                        )
-                    }
+                    "deviation" => deviation(&sent(32.0, 40.0)),
                     // Seconds after the stop until three quarters of the line are reached.
                     "rise_s" => {
                         let tenths: Vec<&Interval> = course.between(30.0, 40.0).collect();
@@ -188,22 +182,21 @@ pub(super) fn fig_28(context: &Context<'_>) -> Values {
                 .between(10.0, 30.0)
                 .filter_map(|i| Some(((i.rtt_s? - 0.045) * 1875.0).max(0.0)))
                 .collect();
-            let mean = waiting.iter().sum::<f64>() / waiting.len().max(1) as f64;
-            let variance =
-                waiting.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / waiting.len().max(1) as f64;
+            let (Some(mean), Some(deviation)) = (mean(&waiting), deviation(&waiting)) else { continue };
             let covariance = |lag: usize| {
                 let pairs = waiting.iter().zip(waiting.iter().skip(lag));
-                pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / waiting.len().max(1) as f64
+                pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / waiting.len() as f64
             };
             // The highest return of the autocorrelation after its first fall below zero: 1 for a standing wave, 0 for none.
+            let variance = covariance(0);
             let correlation: Vec<f64> = (1..300).map(|lag| covariance(lag) / variance).collect();
             let fall = correlation.iter().position(|c| *c < 0.0);
             let regular = fall.and_then(|fall| correlation.iter().skip(fall).copied().reduce(f64::max));
             for column in &context.columns {
                 let value = match *column {
                     "mean_queue" => Some(mean),
-                    "deviation" => Some(variance.sqrt()),
-                    "variation" => Some(variance.sqrt() / mean),
+                    "deviation" => Some(deviation),
+                    "variation" => Some(deviation / mean),
                     "regularity" => Some(regular.unwrap_or(0.0)),
                     _ => None,
                 };
@@ -237,13 +230,10 @@ pub(super) fn fig_18(context: &Context<'_>) -> Values {
             let [weights, intervals] = keys else { continue };
             let Some(n) = number(intervals).map(|n| n as usize) else { continue };
             let errors: Vec<f64> = traces.iter().flat_map(|trace| errors(trace, weights, n)).collect();
-            let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
-            let deviation =
-                (errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / errors.len().max(1) as f64).sqrt();
             for column in &context.columns {
                 let value = match *column {
-                    "error_avg" => Some(mean),
-                    "error_stddev" => Some(deviation),
+                    "error_avg" => mean(&errors),
+                    "error_stddev" => deviation(&errors),
                     "loss_events" => Some(traces.iter().map(Vec::len).sum::<usize>() as f64),
                     _ => None,
                 };

@@ -31,7 +31,7 @@ words. A star marks those that must agree with the print or with ns-2.
 pub(super) fn page(publication: &Publication<'_>) -> String {
     let mut text = HEAD.to_owned();
     tally(&mut text, publication);
-    for (paper, numbers) in publication.papers() {
+    for (paper, numbers) in publication.published() {
         let (title, about) = publication.paper(paper);
         let _ = write!(text, "\n## {title}\n\n");
         let learnt = prose::part(&about, "What was learnt");
@@ -86,10 +86,11 @@ fn tally(text: &mut String, publication: &Publication<'_>) {
         let (print, ns2) = (against(|e| e.verdict_print), against(|e| e.verdict_ns2));
         let _ = writeln!(text, "| {} | {print} | {ns2} | {counts} |", plain(name));
     };
-    for (paper, numbers) in publication.papers() {
-        add(paper, &numbers);
+    let papers = publication.published();
+    for (paper, numbers) in &papers {
+        add(paper, numbers);
     }
-    add("all", &(0..all.len()).collect::<Vec<_>>());
+    add("all", &papers.into_iter().flat_map(|(_, numbers)| numbers).collect::<Vec<_>>());
     text.push_str(
         "\n`print` and `ns-2`: experiments that agree with it, of those that are compared with it.\n",
     );

@@ -1,5 +1,7 @@
-//! Results written into a directory: the page, `results.json`, a CSV file for each experiment, and `results.md`.
+//! Results written into a directory: the page, `results.json`, a CSV file for each experiment, `results.md`,
+//! and `peers.md` for the experiments beside ns-2 alone.
 
+mod beside_ns2;
 mod chart;
 mod markdown;
 mod page;
@@ -43,10 +45,22 @@ impl Publication<'_> {
         write("index.html", page::page(self))?;
         write("results.json", format!("{:#}\n", serde_json::json!(self.results)))?;
         write("results.md", self.markdown())?;
+        if let Some(page) = beside_ns2::page(self) {
+            write("peers.md", page)?;
+        }
         for experiment in &self.results.experiments {
             write(&format!("{}.csv", experiment.id), table::csv(experiment))?;
         }
         Ok(())
+    }
+
+    /// The numbers of the experiments that something published is compared in, by their papers.
+    fn published(&self) -> Vec<(&str, Vec<usize>)> {
+        let is_published = |number: &usize| !self.experiments[*number].is_beside_ns2();
+        let papers = self.papers().into_iter().map(|(paper, numbers)| {
+            (paper, numbers.into_iter().filter(is_published).collect::<Vec<usize>>())
+        });
+        papers.filter(|(_, numbers)| !numbers.is_empty()).collect()
     }
 
     /// The page of `docs/results.md`. The line of an experiment depends on that experiment alone.

@@ -41,6 +41,12 @@ pub(super) fn part(text: &str, name: &str) -> String {
     paragraphs.join("\n\n")
 }
 
+/// The part under a heading `## name`, in paragraphs of one line; nothing without the heading.
+pub(super) fn section(text: &str, name: &str) -> String {
+    let has_heading = text.lines().any(|line| line.trim() == format!("## {name}"));
+    if has_heading { part(text, name) } else { String::new() }
+}
+
 /// HTML of a README: every heading is small, and HTML in it stays text.
 pub(super) fn html(text: &str) -> Markup {
     let events = Parser::new(text).map(|event| match event {
@@ -67,7 +73,8 @@ mod tests {
         assert_eq!(title(text).0, "A paper");
         assert_eq!(part(text, "What was learnt"), "One thing.\n\nAnother.");
         assert_eq!(part(text, "Missing"), "First paragraph.");
-        assert_eq!(part("", "Missing"), "");
+        assert_eq!((part("", "Missing"), section(text, "Missing")), (String::new(), String::new()));
+        assert_eq!(section(text, "Else"), "x");
         let shown =
             html("**Bold** `a<b` <i>\n\n* one\n  more\n* two\n\n```\ncode **x**\n```\n\n## Head\ntext");
         assert_eq!(

@@ -3,19 +3,29 @@
 use crate::experiment::results::{ExperimentResult, Over};
 use crate::experiment::verdict::{CellVerdict, Verdict};
 
+const COLUMNS: [&str; 13] = [
+    "row",
+    "column",
+    "published",
+    "ns2",
+    "measured",
+    "ci95",
+    "rfc_profile",
+    "ratio",
+    "ratio_over",
+    "runs",
+    "verdict_print",
+    "verdict_ns2",
+    "verdict",
+];
+
 /// A line for each cell, with all digits.
 pub(super) fn csv(experiment: &ExperimentResult) -> String {
-    let mut text = format!("# {}: {}\n", experiment.id, experiment.source.replace('\n', " "));
-    text += "row,column,published,ns2,measured,ci95,rfc_profile,ratio,ratio_over,runs,verdict_print,verdict_ns2,verdict\n";
-    for cell in &experiment.cells {
-        let quoted = |name: &str| match name.contains([',', '"', '\n']) {
-            true => format!("\"{}\"", name.replace('"', "\"\"")),
-            false => name.to_owned(),
-        };
-        let number = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
-        let fields = [
-            quoted(&cell.row),
-            quoted(&cell.column),
+    let number = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+    let lines = experiment.cells.iter().map(|cell| {
+        [
+            cell.row.clone(),
+            cell.column.clone(),
             number(cell.published),
             number(cell.ns2),
             number(cell.measured),
@@ -27,9 +37,13 @@ pub(super) fn csv(experiment: &ExperimentResult) -> String {
             cell.verdict_print.map_or("", Verdict::word).to_owned(),
             cell.verdict_ns2.map_or("", Verdict::word).to_owned(),
             cell.verdict.map_or("", CellVerdict::word).to_owned(),
-        ];
-        text += &fields.join(",");
-        text.push('\n');
+        ]
+    });
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for line in std::iter::once(COLUMNS.map(str::to_owned)).chain(lines) {
+        writer.write_record(line).expect("memory takes every line, and all have as many fields");
     }
-    text
+    let table = writer.into_inner().expect("memory takes every line");
+    let source = experiment.source.replace('\n', " ");
+    format!("# {}: {source}\n{}", experiment.id, String::from_utf8_lossy(&table))
 }

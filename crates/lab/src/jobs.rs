@@ -1,0 +1,72 @@
+//! Many runs: on several threads, or a share of them on each of several machines.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Every `of`-th run, from the `index`-th on, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// The number of this shard, from 1 to `of`.
+    pub index: u32,
+    /// The number of shards.
+    pub of: u32,
+}
+
+impl Shard {
+    /// All runs.
+    pub const WHOLE: Self = Self { index: 1, of: 1 };
+
+    /// The jobs of this shard among all jobs.
+    pub(crate) fn share<T>(self, jobs: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        let (index, of) = (u64::from(self.index.max(1) - 1), u64::from(self.of.max(1)));
+        jobs.zip(0u64..).filter(move |(_, number)| number % of == index).map(|(job, _)| job)
+    }
+}
+
+/// Threads that runs are done on.
+#[derive(Debug)]
+pub(crate) struct Workers(Option<rayon::ThreadPool>);
+
+impl Workers {
+    /// As many threads as this; 0 is one for each processor. Where there are no threads to be had
+    /// the caller's does the work.
+    pub(crate) fn new(threads: usize) -> Self {
+        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
+        Self(if threads == 1 { None } else { pool() })
+    }
+
+    /// The results of all jobs, in their order, or an error of one of them.
+    pub(crate) fn run<J: Sync, R: Send, E: Send>(
+        &self,
+        jobs: &[J],
+        one: impl Fn(&J) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        match &self.0 {
+            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map(&one).collect()),
+            None => jobs.iter().map(one).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_share_all_jobs() {
+        let share = |index, of| Shard { index, of }.share(0..7).collect::<Vec<u32>>();
+        assert_eq!((share(1, 3), share(2, 3), share(3, 3)), (vec![0, 3, 6], vec![1, 4], vec![2, 5]));
+        assert_eq!(share(1, 1).len(), 7);
+    }
+
+    #[test]
+    fn results_keep_their_order_whatever_the_threads() {
+        let jobs: Vec<u32> = (0..100).collect();
+        for threads in [1, 3] {
+            let doubled = Workers::new(threads).run(&jobs, |job| Ok::<_, u32>(job * 2));
+            assert_eq!(doubled, Ok((0..100).map(|job| job * 2).collect()));
+            let failed = Workers::new(threads).run(&jobs, |job| if *job == 7 { Err(*job) } else { Ok(()) });
+            assert_eq!(failed, Err(7));
+        }
+    }
+}

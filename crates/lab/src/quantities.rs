@@ -1,0 +1,163 @@
+//! The quantities of flows and links: their keys, meanings and where they are found, for results,
+//! means, formulas and the documentation.
+
+use tfrc_sim::{FlowStats, LinkStats};
+
+use crate::LinkOutcome;
+use crate::record::FlowSummary;
+use crate::recording::FlowCounts;
+
+/// A quantity of a `T`, such as a flow or a link.
+#[derive(Debug)]
+pub struct Quantity<T: ?Sized> {
+    /// The word in results and in formulas; it ends in the unit, if there is one.
+    pub key: &'static str,
+    /// The meaning, for the documentation.
+    pub meaning: &'static str,
+    /// The value; `None` where it is not known.
+    pub of: fn(&T) -> Option<f64>,
+}
+
+const fn quantity<T: ?Sized>(
+    key: &'static str,
+    meaning: &'static str,
+    of: fn(&T) -> Option<f64>,
+) -> Quantity<T> {
+    Quantity { key, meaning, of }
+}
+
+/// The quantities of a flow in the results of a run, over its measured time.
+pub const FLOW: [Quantity<FlowSummary>; 7] = [
+    quantity("send_rate_bps", "application data sent, bit/s", |flow| flow.send_rate_bps),
+    quantity("goodput_bps", "application data that arrived, bit/s", |flow| flow.goodput_bps),
+    quantity("packet_loss_rate", "lost packets per packet sent", |flow| flow.packet_loss_rate),
+    quantity("loss_event_rate", "loss events per packet; of a TCP, window reductions", |flow| {
+        flow.loss_event_rate
+    }),
+    quantity("rtt_s", "mean round-trip time, seconds", |flow| flow.rtt_s),
+    quantity("cov", "coefficient of variation of the sending rate at 1 s", |flow| flow.cov),
+    quantity("cov_200ms", "coefficient of variation of the sending rate at 0.2 s", |flow| flow.cov_200ms),
+];
+
+/// The quantities of a link in the results of a run, over its measured time.
+pub const LINK: [Quantity<LinkOutcome>; 3] = [
+    quantity("utilization", "share of the time in transmission", |link| Some(link.utilization)),
+    quantity("drop_rate", "share of the arriving packets that were dropped", |link| Some(link.drop_rate)),
+    quantity("mean_queue_packets", "mean number of waiting packets", |link| Some(link.mean_queue_packets)),
+];
+
+/// The quantities of a flow that only formulas ask for.
+pub(crate) const FLOW_COUNTS: [Quantity<FlowCounts>; 7] = [
+    quantity("sent_packets", "packets sent", |flow| Some(flow.sent_packets as f64)),
+    quantity("sent_bytes", "bytes of data sent", |flow| Some(flow.sent_bytes as f64)),
+    quantity("received_packets", "packets received", |flow| Some(flow.received_packets as f64)),
+    quantity("received_bytes", "bytes of data received", |flow| Some(flow.received_bytes as f64)),
+    quantity(
+        "acknowledged_packets",
+        "segments that a TCP sender has seen acknowledged in sequence",
+        |flow| flow.acknowledged_packets.map(|n| n as f64),
+    ),
+    quantity("loss_events", "loss events; of a TCP, window reductions", |flow| {
+        flow.loss_events.map(|n| n as f64)
+    }),
+    quantity("mean_packet_bytes", "data in a packet on average, bytes", |flow| {
+        (flow.sent_packets > 0).then(|| flow.sent_bytes as f64 / flow.sent_packets as f64)
+    }),
+];
+
+/// The quantities of a link that only formulas ask for.
+pub(crate) const LINK_COUNTS: [Quantity<LinkStats>; 8] = [
+    quantity("byte_drop_rate", "share of the arriving bytes that were dropped", |link| {
+        let dropped = link.lost.bytes + link.overflowed.bytes + link.corrupted.bytes;
+        Some(dropped as f64 / link.arrivals.bytes as f64)
+    }),
+    quantity("arrived_packets", "packets that arrived", |link| Some(link.arrivals.packets as f64)),
+    quantity("arrived_bytes", "bytes that arrived", |link| Some(link.arrivals.bytes as f64)),
+    quantity("dropped_packets", "packets dropped", |link| {
+        Some((link.lost.packets + link.overflowed.packets + link.corrupted.packets) as f64)
+    }),
+    quantity("dropped_bytes", "bytes dropped", |link| {
+        Some((link.lost.bytes + link.overflowed.bytes + link.corrupted.bytes) as f64)
+    }),
+    quantity("early_drops", "packets that the queue dropped before it was full", |link| {
+        Some(link.early.packets as f64)
+    }),
+    quantity("marked_packets", "packets marked", |link| Some(link.marked.packets as f64)),
+    quantity("departed_bytes", "bytes that left", |link| Some(link.departures.bytes as f64)),
+];
+
+/// The quantities of the packets that wait at a link, looked at every 10 ms.
+pub(crate) const QUEUE: [Quantity<[f64]>; 3] = [
+    quantity("queue_stddev", "standard deviation of the number of waiting packets", |queue| {
+        crate::statistics::deviation(queue)
+    }),
+    quantity("queue_max", "most waiting packets", |queue| queue.iter().copied().reduce(f64::max)),
+    quantity("queue_min", "fewest waiting packets", |queue| queue.iter().copied().reduce(f64::min)),
+];
+
+/// The quantities of the packets of one group of flows at one link.
+pub(crate) const AT_LINK: [Quantity<FlowStats>; 12] = [
+    quantity("arrived_packets", "packets that arrived", |flow| Some(flow.arrivals.packets as f64)),
+    quantity("arrived_bytes", "bytes that arrived", |flow| Some(flow.arrivals.bytes as f64)),
+    quantity("dropped_packets", "packets dropped", |flow| Some(flow.dropped.packets as f64)),
+    quantity("dropped_bytes", "bytes dropped", |flow| Some(flow.dropped.bytes as f64)),
+    quantity("marked_packets", "packets marked", |flow| Some(flow.marked.packets as f64)),
+    quantity("drop_rate", "share of the arriving packets that were dropped", |flow| {
+        Some(flow.dropped.packets as f64 / flow.arrivals.packets as f64)
+    }),
+    quantity("in_profile_packets", "packets of low drop precedence", |flow| {
+        Some(flow.in_profile.packets as f64)
+    }),
+    quantity("in_profile_bytes", "bytes of low drop precedence", |flow| Some(flow.in_profile.bytes as f64)),
+    quantity("in_profile_dropped_packets", "packets of low drop precedence that were dropped", |flow| {
+        Some(flow.in_profile_dropped.packets as f64)
+    }),
+    quantity("in_profile_share", "share of the arriving packets with low drop precedence", |flow| {
+        Some(flow.in_profile.packets as f64 / flow.arrivals.packets as f64)
+    }),
+    quantity(
+        "in_profile_drop_rate",
+        "share of the packets of low drop precedence that were dropped",
+        |flow| Some(flow.in_profile_dropped.packets as f64 / flow.in_profile.packets as f64),
+    ),
+    quantity("out_profile_drop_rate", "share of the other packets that were dropped", |flow| {
+        let dropped = flow.dropped.packets - flow.in_profile_dropped.packets;
+        Some(dropped as f64 / (flow.arrivals.packets - flow.in_profile.packets) as f64)
+    }),
+];
+
+/// The value of the quantity with a key; `None` if the list has no such key.
+pub(crate) fn value<T: ?Sized>(list: &[Quantity<T>], key: &str, of: &T) -> Option<f64> {
+    list.iter().find(|quantity| quantity.key == key).and_then(|quantity| (quantity.of)(of))
+}
+
+/// The keys of a list.
+pub(crate) fn keys<T: ?Sized>(list: &[Quantity<T>]) -> impl Iterator<Item = &'static str> + '_ {
+    list.iter().map(|quantity| quantity.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of a list in `docs/experiments.md`.
+    fn rows<T: ?Sized>(function: &str, list: &[Quantity<T>]) -> String {
+        list.iter().map(|one| format!("| `{function}` | `{}` | {} |\n", one.key, one.meaning)).collect()
+    }
+
+    #[test]
+    fn the_documentation_has_every_key() {
+        let wanted = [
+            rows("flow", &FLOW),
+            rows("flow", &FLOW_COUNTS),
+            rows("link", &LINK),
+            rows("link", &LINK_COUNTS),
+            rows("link", &QUEUE),
+            rows("at_link", &AT_LINK),
+            rows("theta", &crate::experiment::THETA),
+        ]
+        .concat();
+        let page = include_str!("../../../docs/experiments.md");
+        assert!(page.contains(&wanted), "docs/experiments.md has to have these rows:\n{wanted}");
+    }
+}
