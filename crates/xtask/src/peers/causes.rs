@@ -5,7 +5,7 @@ const CAUSES: &[(&str, &str, &str, &str)] = &[(
     "scripted",
     "TFRC-SP 14 B",
     "",
-    "With 14 bytes ns-2's rate before the first report, 300 B/s (ns2-facts.md §1, `InitRate_`), is above the four packets per \
+    "With 14 bytes ns-2's rate before the first report, 300 B/s (docs/ns2-facts.md §1, `InitRate_`), is above the four packets per \
          round-trip time that follow, and its gaps become two round-trip times for seconds; what the application gives meanwhile is \
          kept (`maxqueue_`). Not closed: only so small a packet on so long a path begins above its initial rate.",
 )];
