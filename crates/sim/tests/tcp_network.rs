@@ -154,9 +154,10 @@ fn delayed_acknowledgements_cost_the_square_root_of_two() {
 
 #[test]
 fn periodic_loss() {
-    // One packet in 10,000, at a round trip of 0.1 s. cubic.md: Reno 1.2/sqrt(p) = 120 (exactly 122), CUBIC 187, for a window
-    // that is on the curve; it aims at where the curve is a round trip later, where it is 2 % of W_max higher at first: a
-    // few per cent more.
+    // One packet in 10,000, at a round trip of 0.1 s. RFC 5681 and RFC 9438 §5.1: Reno
+    // 1.2/sqrt(p) = 120 (exactly 122), CUBIC 187, for a window that is on the curve; it aims at
+    // where the curve is a round trip later, where it is 2 % of W_max higher at first: a few per
+    // cent more.
     let every = (1..500).map(|n| n * 10_000).collect();
     let path = Path { loss: Loss::Scripted(every), rate: Rate::INFINITY, ..Path::clean(50) };
     for (variant, expected, low, high) in [

@@ -113,7 +113,7 @@ fn a_published_table_is_printed_beside() {
     assert_eq!(rows.len(), 3);
     for row in rows {
         let ratio = row["ratio"].as_f64().expect("a ratio");
-        // design.md §7: within 7 %; shorter runs than there, hence twice that.
+        // Within 7 % over the whole scenario; these runs are shorter, so twice that.
         assert!((0.86..1.14).contains(&ratio), "{row}");
     }
 }

@@ -51,9 +51,10 @@ pub(crate) fn measures_as_receivers_do(config: &tfrc::Config) -> bool {
     ours.estimator == theirs.estimator && ours.discounting == theirs.discounting && !by_reports
 }
 
-/// The p to go by when a receiver sends both options. Its own p is the better one, since it knows all of its history, but comes
-/// rounded: 1/p up to a whole number. So p from the intervals is moved into what rounds to the number reported, by no more than a
-/// factor of two: the intervals can be checked, the rate cannot.
+/// The loss event rate to use when a receiver sends both options. The receiver's own rate is the
+/// better one, because it goes by all of the history, but it is rounded: 1/p up to a whole number.
+/// Clamps the p computed from the intervals to the range of values that round to the reported loss
+/// event rate, by at most a factor of two: the sender can check the intervals, not the rate.
 pub(crate) fn combine(from_intervals: Probability, reported: Option<u32>) -> Probability {
     let Some(reported) = reported else { return from_intervals };
     if from_intervals.is_zero() || reported == 0 {

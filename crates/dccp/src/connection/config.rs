@@ -16,8 +16,9 @@ pub struct ConnectionConfig {
     pub service: ServiceCode,
     /// What goes around a packet.
     pub encapsulation: Encapsulation,
-    /// The rate control: estimator, timers, the application's cap. The CCID agreed on decides between TFRC and TFRC-SP, with the
-    /// nominal segment and the header size of RFC 5622; of a `packet_size` of TFRC-SP the rest counts.
+    /// The rate control: estimator, timers, the application's cap. The CCID agreed on decides between
+    /// TFRC and TFRC-SP, with the nominal segment and the header size of RFC 5622. A `packet_size` of
+    /// TFRC-SP gives only its other two fields, `min_interval` and `short_intervals`.
     pub tfrc: tfrc::Config,
     /// What is asked for in feature negotiation.
     pub wishes: Wishes,

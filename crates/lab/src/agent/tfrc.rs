@@ -19,7 +19,7 @@ const PROTOCOL: TimerKey = TimerKey::Second;
 /// header 24, Elapsed Time, Receive Rate and Loss Intervals with a few intervals.
 const FEEDBACK_BYTES: u32 = 100;
 
-/// The same of ns-2 (ns2-facts.md §2).
+/// The same of ns-2 (docs/ns2-facts.md §2).
 const NS2_FEEDBACK_BYTES: u32 = 40;
 
 /// The first sequence number of a flow.
@@ -100,8 +100,9 @@ impl TfrcSender {
         &self.machine
     }
 
-    /// Where the nofeedback timer expires just when a packet is due, the rate is halved first, as in ns-2: otherwise the packet
-    /// and the one of the expiry would both go.
+    /// Handles the timer before the packet when both are due at one time, so that an expiration halves
+    /// the rate first, as in ns-2. Otherwise two packets would be sent: the one that is due and the one
+    /// that the timer's expiration releases.
     pub(super) fn on_timer(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
         self.machine.handle_timeout(now);
         self.go_on(now, context);

@@ -361,7 +361,7 @@ pub struct Application {
 pub enum Backlog {
     /// They are left out, as media applications do.
     LeftOut,
-    /// They all wait (ns-2: ns2-facts.md §1, `maxqueue_`).
+    /// They all wait (ns-2: docs/ns2-facts.md §1, `maxqueue_`).
     Kept,
 }
 

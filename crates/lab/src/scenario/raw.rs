@@ -1,4 +1,5 @@
-//! The text as it is written: shape and types only, every value with its place. The JSON Schema comes from here.
+//! Syntax tree of a scenario file: shape and types only; each value keeps its byte range for error
+//! messages. The JSON Schema comes from here.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! What few links have. Everything here is off the path of plain links.
+//! Optional impairments of a link: losses, markers, reordering, copies, CoDel, counts of flows. Links
+//! without them do not pay for them.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

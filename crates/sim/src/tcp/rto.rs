@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn integers_of_ticks() {
-        // ns2-facts.md §1: on a steady path the timeout becomes (round(R/tick) + 3) ticks; here R = 243 ms.
+        // docs/ns2-facts.md §1: on a steady path the timeout becomes (round(R/tick) + 3) ticks;
+        // here R = 243 ms.
         let s = settings(RttArithmetic::FixedPoint);
         let mut rto = Rto::new(&s);
         rto.sample(stamped(243), Backoff::End, &s);

@@ -22,7 +22,7 @@ pub enum Distribution {
         /// The exponent of its tail, above 1.
         shape: f64,
     },
-    /// Pareto of the second kind, from 0 on (ns-2's `ParetoII`, ns2-facts.md §5).
+    /// Pareto of the second kind, from 0 on (ns-2's `ParetoII`, docs/ns2-facts.md §5).
     ParetoII {
         /// Its mean.
         mean: f64,

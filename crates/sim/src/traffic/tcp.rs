@@ -22,8 +22,9 @@ pub struct TcpSetup {
     pub peer: Peer,
     /// From when on it sends nothing new; what is outstanding is still repaired.
     pub stop: Option<Instant>,
-    /// Sending is put off by a random time, uniform from zero to this, drawn whenever the sender may send after it could
-    /// not (as ns-2's `overhead_`, ns2-facts.md §3): it breaks up phase effects. Zero: none.
+    /// Sending is put off by a random time, uniform from zero to this, drawn whenever the sender
+    /// may send after it could not (as ns-2's `overhead_`, docs/ns2-facts.md §3): it breaks up
+    /// phase effects. Zero: none.
     pub overhead: Duration,
     /// Draws the overhead: a stream with the flow's name.
     pub stream: Stream,

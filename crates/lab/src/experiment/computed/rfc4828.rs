@@ -206,7 +206,7 @@ mod tests {
         let voice = |profile| {
             drop_percent(profile, 1500.0, Duration::from_millis(100), 64e3).expect("a rate in range")
         };
-        // RFC 3714 takes t_RTO = 2R; spec/tfrc-sp.md has both, worked out apart from the code.
+        // RFC 3714 takes t_RTO = 2R; both values are worked out apart from the code.
         assert!((voice(Profile::AsPublished) - 25.5).abs() < 0.05);
         assert!((voice(Profile::Rfc) - 20.0).abs() < 0.1);
     }

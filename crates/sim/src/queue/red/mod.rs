@@ -98,8 +98,8 @@ pub enum AboveMax {
     Drop,
     /// From max_p to 1, where the average is twice the threshold.
     Gentle,
-    /// The same with the max_p of the start, which adaptation leaves behind (ns2-facts.md §4: coefficients computed
-    /// once at reset).
+    /// The same with the max_p of the start, which adaptation leaves behind (docs/ns2-facts.md §4:
+    /// coefficients computed once at reset).
     GentleFromStart,
 }
 
@@ -155,7 +155,7 @@ pub enum Bottom {
 pub enum ByteCount {
     /// Exactly.
     Exact,
-    /// In whole mean packets, cut (ns2-facts.md §4: integer division).
+    /// In whole mean packets, cut (docs/ns2-facts.md §4: integer division).
     WholePackets,
 }
 
@@ -164,15 +164,16 @@ pub enum ByteCount {
 pub enum EarlyDrop {
     /// Any, an empty one included: only the average counts.
     Always,
-    /// More than one packet (more than one byte, if measured in bytes) must wait (ns2-facts.md §4).
+    /// More than one packet (more than one byte, if measured in bytes) must wait (docs/ns2-facts.md
+    /// §4).
     TwoWaiting,
 }
 
 /// What a probability of 1 by the average means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forced {
-    /// The spacing applies and, in byte mode, may let a packet pass; ECN-capable ones are treated by the marking rule
-    /// (ns2-facts.md §4: the forced branch is skipped with `use_mark_p_`).
+    /// The spacing applies and, in byte mode, may let a packet pass; ECN-capable ones are treated
+    /// by the marking rule (docs/ns2-facts.md §4: the forced branch is skipped with `use_mark_p_`).
     ByProbability,
     /// Each packet is dropped, ECN-capable or not (RFC 3168 §7).
     Drop,

@@ -26,8 +26,9 @@ impl Adaptation {
 }
 
 impl Red {
-    /// The defaults of ns-2.35, all its habits on (ns2-facts.md §4). With `limit_` N the limit is
-    /// [`Limit::Ns2RedBytes`] of 500 N, or [`Limit::Packets`] of N once `measure` is set to packets.
+    /// The defaults of ns-2.35, all its habits on (docs/ns2-facts.md §4). With `limit_` N the limit
+    /// is [`Limit::Ns2RedBytes`] of 500 N, or [`Limit::Packets`] of N once `measure` is set to
+    /// packets.
     #[must_use]
     pub const fn ns2(limit: Limit) -> Self {
         Self {

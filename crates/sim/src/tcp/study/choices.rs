@@ -149,7 +149,7 @@ pub enum Precision {
     /// It may not: the fraction is cut off.
     Whole,
     /// The window may, and is at least 1; the fraction of ssthresh is cut off, and it is at least 2 (ns-2 with
-    /// `precisionReduce_` true, ns2-facts.md §3).
+    /// `precisionReduce_` true, docs/ns2-facts.md §3).
     WholeThreshold,
 }
 
@@ -169,7 +169,8 @@ pub enum ReceiveBuffer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryExit {
-    /// ssthresh, and the acknowledgement that ends recovery makes the window grow as any other (ns-2's Reno and NewReno).
+    /// The window becomes ssthresh. The acknowledgement that ends the recovery then grows the window,
+    /// as any other acknowledgement does (ns-2's Reno and NewReno).
     Grown,
     /// No more than what is in flight and one segment (RFC 6582 §3.2 step 3, first way).
     Outstanding,
@@ -198,8 +199,8 @@ pub enum Repeat {
 pub enum RttArithmetic {
     /// Real numbers; the tick is RFC 6298's G.
     Exact,
-    /// Integers of ticks, with three and two bits of fraction, as in BSD and in ns-2 (ns2-facts.md §1: the variation stays
-    /// at three quarters of a tick on a steady path).
+    /// Integers of ticks, with three and two bits of fraction, as in BSD and in ns-2
+    /// (docs/ns2-facts.md §1: the variation stays at three quarters of a tick on a steady path).
     FixedPoint,
     /// Samples are rounded to ticks, the rest is real.
     WholeTicks,

@@ -61,7 +61,7 @@ fn a_timeout_in_a_long_recovery_takes_from_the_window_in_use() {
 
 #[test]
 fn cubic_keeps_seven_tenths() {
-    // cubic.md: a timeout at FlightSize 40 leaves ssthresh 28.
+    // RFC 9438 §4.6, §4.8: a timeout at FlightSize 40 leaves ssthresh 28.
     let all: Vec<u64> = (1..=40).collect();
     let settings = plain(Variant::Cubic).with(|c| c.initial_window = InitialWindow::Segments(40));
     let ladder = Ladder::ran(settings, Transfer::Unlimited, &all, 1000);

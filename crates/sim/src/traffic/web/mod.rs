@@ -1,4 +1,5 @@
-//! Web sessions between one client and one server (the model of ns-2's `WebTraf`, ns2-facts.md §5).
+//! Web sessions between one client and one server (the model of ns-2's `WebTraf`, docs/ns2-facts.md
+//! §5).
 //!
 //! A session loads pages one after another; it pauses from the end of a page to the next. A page has objects, started at
 //! intervals whatever becomes of the others, and ends when all have arrived. For an object the client sends a request of
