@@ -4,12 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 
 use tfrc_net::io::{Clock, Outgoing, Sender, Socket};
-use tfrc_sim::{Address, Ecn, FlowId, LinkId, LinkStats, Precedence, Tally};
+use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, Precedence, Tally};
 use tfrc_units::Instant;
 use tokio::sync::mpsc;
 
 use crate::clients::Clients;
-use crate::payload::{Datagram, HEADER_BYTES, Payload};
+use crate::payload::{Datagram, HEADER_BYTES};
 use crate::reader::{self, Received};
 use crate::{Direction, Limits, Snapshot, World};
 
@@ -19,9 +19,9 @@ pub(crate) enum Input {
     FromServer { client: u64, batch: Vec<Received> },
 }
 
-pub(crate) struct Driver {
+pub(crate) struct Driver<A: Agent, F> {
     clock: Clock,
-    world: World,
+    world: World<A, F>,
     paths: Paths,
     server: SocketAddr,
     limits: Limits,
@@ -48,17 +48,20 @@ struct Paths {
 }
 
 impl Paths {
-    fn of(world: &World) -> Self {
+    fn of<A: Agent, F>(world: &World<A, F>) -> Self {
         let (near, far) = (world.near.node(), world.far.node());
         Self { there: world.engine.route(near, far), back: world.engine.route(far, near) }
     }
 }
 
-impl Driver {
+impl<A, F> Driver<A, F>
+where
+    A: Agent<Payload: From<Datagram> + TryInto<Datagram>>,
+{
     /// `input` is what the readers of clients' sockets write to.
     pub(crate) fn new(
         clock: Clock,
-        world: World,
+        world: World<A, F>,
         server: SocketAddr,
         limits: Limits,
         listener: Sender,
@@ -118,7 +121,7 @@ impl Driver {
         let size = wire_size(&bytes);
         let flow = if from == self.world.near { &mut self.there } else { &mut self.back };
         count(&mut flow.entered, size);
-        let payload = Payload::Datagram(Datagram { client, bytes });
+        let payload = Datagram { client, bytes }.into();
         // Numbers of the relay's flows come after those that agents use: 2^31 and up, by client.
         let flow = FlowId((client as u32) | (1 << 31));
         self.world.engine.inject(
@@ -153,14 +156,14 @@ impl Driver {
         self.world.engine.run_until(now);
         while let Some(delivery) = self.world.engine.poll_delivery(self.world.far) {
             let packet = delivery.packet;
-            if let Payload::Datagram(datagram) = packet.payload {
+            if let Ok(datagram) = packet.payload.try_into() {
                 count(&mut self.there.delivered, packet.header.size);
                 self.send_to_server(packet.header.ecn, &datagram);
             }
         }
         while let Some(delivery) = self.world.engine.poll_delivery(self.world.near) {
             let packet = delivery.packet;
-            if let Payload::Datagram(datagram) = packet.payload {
+            if let Ok(datagram) = packet.payload.try_into() {
                 count(&mut self.back.delivered, packet.header.size);
                 self.send_to_client(packet.header.ecn, &datagram);
             }
@@ -183,13 +186,13 @@ impl Driver {
     }
 
     /// The state now. Forgets clients that were silent for too long.
-    pub(crate) fn sample(&mut self) -> Snapshot {
+    pub(crate) fn sample(&mut self) -> Snapshot<F> {
         let now = self.advance();
         self.clients.expire(now, self.limits.idle);
         self.snapshot(now)
     }
 
-    fn snapshot(&self, now: Instant) -> Snapshot {
+    fn snapshot(&self, now: Instant) -> Snapshot<F> {
         let engine = &self.world.engine;
         let links: Vec<(LinkId, LinkStats)> =
             engine.link_ids().filter_map(|id| Some((id, engine.link_stats(id)?))).collect();

@@ -2,7 +2,7 @@
 //!
 //! A [`Relay`] drives a `tfrc-sim` engine against the wall clock. Datagrams that clients send to its address enter the
 //! engine's network at one gateway node, come out at another when their simulated time has come, and go on to a server;
-//! the server's answers take the way back. Flows that run inside the engine ([`World::add_tcp`]) compete with them for the same
+//! the server's answers take the way back. Agents that run inside the engine compete with them for the same
 //! links, in real time.
 //!
 //! The engine's time is the monotonic clock, so a late wake-up delivers late but never changes the order of events, the
@@ -14,7 +14,6 @@
 #![allow(clippy::disallowed_methods, reason = "the emulator's business is the real clock")]
 #![forbid(unsafe_code)]
 
-mod background;
 mod clients;
 mod driver;
 mod monitor;
@@ -23,8 +22,7 @@ mod reader;
 mod relay;
 mod world;
 
-pub use background::FlowState;
 pub use monitor::{Direction, Monitor, Snapshot};
-pub use payload::HEADER_BYTES;
+pub use payload::{Datagram, HEADER_BYTES};
 pub use relay::{BindError, Limits, Relay, Running};
-pub use world::{TcpFlow, World};
+pub use world::World;

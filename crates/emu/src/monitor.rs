@@ -6,11 +6,9 @@ use tfrc_sim::{LinkId, LinkStats, Tally};
 use tfrc_units::Duration;
 use tokio::sync::watch;
 
-use crate::FlowState;
-
 /// The state of a relay at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Snapshot {
+pub struct Snapshot<F> {
     /// Time since the relay was started.
     pub elapsed: Duration,
     /// From the clients to the server.
@@ -23,8 +21,8 @@ pub struct Snapshot {
     pub refused: u64,
     /// Datagrams that came out of the network but could not be sent: the client was gone, or the socket would not take it.
     pub unsent: u64,
-    /// The flows inside the network, in the order in which they were added.
-    pub flows: Vec<FlowState>,
+    /// The state of the network's own flows.
+    pub flows: F,
     /// Every link of the network with its counters, in the order of the scenario.
     pub links: Vec<(LinkId, LinkStats)>,
 }
@@ -46,17 +44,17 @@ pub struct Direction {
 
 /// A view of a running relay, cheap to copy and to read.
 #[derive(Debug, Clone)]
-pub struct Monitor(pub(crate) watch::Receiver<Arc<Snapshot>>);
+pub struct Monitor<F>(pub(crate) watch::Receiver<Arc<Snapshot<F>>>);
 
-impl Monitor {
+impl<F> Monitor<F> {
     /// The latest snapshot; a new one is taken every [`crate::Limits::sample`].
     #[must_use]
-    pub fn latest(&self) -> Arc<Snapshot> {
+    pub fn latest(&self) -> Arc<Snapshot<F>> {
         Arc::clone(&self.0.borrow())
     }
 
     /// Waits for the next snapshot; `None` when the relay has ended.
-    pub async fn next(&mut self) -> Option<Arc<Snapshot>> {
+    pub async fn next(&mut self) -> Option<Arc<Snapshot<F>>> {
         self.0.changed().await.ok()?;
         Some(Arc::clone(&self.0.borrow_and_update()))
     }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tfrc_net::io::{Clock, Socket, Timer};
+use tfrc_sim::Agent;
 use tfrc_units::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
 use crate::driver::{Driver, Input};
-use crate::{Monitor, Snapshot, World, reader};
+use crate::{Datagram, Monitor, Snapshot, World, reader};
 
 /// How much a relay may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,22 +64,31 @@ pub enum BindError {
 }
 
 /// A relay: bound, not yet running. Time in its network begins when it runs.
-pub struct Relay {
+pub struct Relay<A: Agent, F> {
     socket: std::net::UdpSocket,
     address: SocketAddr,
     server: SocketAddr,
-    world: World,
+    world: World<A, F>,
     limits: Limits,
-    monitor: watch::Receiver<Arc<Snapshot>>,
-    publisher: watch::Sender<Arc<Snapshot>>,
+    monitor: watch::Receiver<Arc<Snapshot<F>>>,
+    publisher: watch::Sender<Arc<Snapshot<F>>>,
 }
 
-impl Relay {
+impl<A, F> Relay<A, F>
+where
+    A: Agent<Payload: From<Datagram> + TryInto<Datagram> + Send> + Send + 'static,
+    F: Default + Send + Sync + 'static,
+{
     /// Listens for clients at `listen` (port 0: any) and speaks to the server at `to`. Needs no runtime yet.
     ///
     /// # Errors
     /// [`BindError`].
-    pub fn bind(listen: SocketAddr, to: SocketAddr, world: World, limits: Limits) -> Result<Self, BindError> {
+    pub fn bind(
+        listen: SocketAddr,
+        to: SocketAddr,
+        world: World<A, F>,
+        limits: Limits,
+    ) -> Result<Self, BindError> {
         let listen_error = |source| BindError::Listen { address: listen, source };
         let socket = std::net::UdpSocket::bind(listen).map_err(listen_error)?;
         let address = socket.local_addr().map_err(listen_error)?;
@@ -95,7 +105,7 @@ impl Relay {
 
     /// A view of its statistics while it runs.
     #[must_use]
-    pub fn monitor(&self) -> Monitor {
+    pub fn monitor(&self) -> Monitor<F> {
         Monitor(self.monitor.clone())
     }
 
@@ -105,7 +115,7 @@ impl Relay {
     ///
     /// # Errors
     /// If the listening socket or the timer fails.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Arc<Snapshot>> {
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Arc<Snapshot<F>>> {
         let clock = Clock::start();
         let mut alarm = Timer::new(clock)?;
         let mut reading = Socket::from_std(self.socket, clock)?;
@@ -153,7 +163,7 @@ impl Relay {
     ///
     /// # Errors
     /// If the system gives no thread or no runtime.
-    pub fn start(self) -> io::Result<Running> {
+    pub fn start(self) -> io::Result<Running<F>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let (address, monitor) = (self.address, self.monitor());
@@ -167,14 +177,14 @@ impl Relay {
 
 /// A relay on a thread of its own. Dropping this stops it.
 #[derive(Debug)]
-pub struct Running {
+pub struct Running<F> {
     address: SocketAddr,
-    monitor: Monitor,
+    monitor: Monitor<F>,
     stop: oneshot::Sender<()>,
-    thread: JoinHandle<io::Result<Arc<Snapshot>>>,
+    thread: JoinHandle<io::Result<Arc<Snapshot<F>>>>,
 }
 
-impl Running {
+impl<F: Clone> Running<F> {
     /// Where clients reach it.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
@@ -183,7 +193,7 @@ impl Running {
 
     /// A view of its statistics.
     #[must_use]
-    pub fn monitor(&self) -> Monitor {
+    pub fn monitor(&self) -> Monitor<F> {
         self.monitor.clone()
     }
 
@@ -191,7 +201,7 @@ impl Running {
     ///
     /// # Errors
     /// What [`Relay::run`] failed with, if it did.
-    pub fn stop(self) -> io::Result<Arc<Snapshot>> {
+    pub fn stop(self) -> io::Result<Arc<Snapshot<F>>> {
         // If it has ended by itself, its result says why.
         let _ = self.stop.send(());
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the relay's thread has panicked")))

@@ -2,11 +2,16 @@
 
 use std::net::SocketAddr;
 
-use tfrc_emu::{BindError, Limits, Relay, TcpFlow, World};
-use tfrc_sim::Seed;
-use tfrc_units::Duration;
+use tfrc_emu::{BindError, Datagram, Limits, Relay, Snapshot, World};
+use tfrc_sim::traffic::Amount;
+use tfrc_sim::{Engine, Seed};
+use tfrc_units::{Duration, Instant};
 
-use crate::scenario::Scenario;
+use crate::agent::{Any, Payload};
+use crate::progress::{Ends, Progress, attach, progress};
+use crate::record::{FlowSummary, Interval};
+use crate::run;
+use crate::scenario::{Member, Scenario};
 
 /// A queue of some tens of packets at some Mbit/s fills and drains within this.
 const SAMPLE: Duration = Duration::from_millis(10);
@@ -38,27 +43,93 @@ pub fn relay(
     seed: Seed,
     listen: SocketAddr,
     to: SocketAddr,
-) -> Result<Relay, BindError> {
-    relay_with(scenario, seed, &[], listen, to)
+) -> Result<Relay<Any, Flows>, BindError> {
+    let engine = scenario.network.build(seed);
+    open(engine, scenario, Vec::new(), listen, to)
 }
 
-/// A [`relay`] with TCP flows of its own, from the gateway `listen` to the gateway `to`: at most some ten thousand.
+/// A [`relay`] in whose network the flows of the scenario run as well, at most some ten thousand.
 ///
 /// # Errors
 /// [`BindError`] if an address cannot be had.
-pub fn relay_with(
+pub fn relay_with_flows(
     scenario: &Scenario,
     seed: Seed,
-    competitors: &[TcpFlow],
     listen: SocketAddr,
     to: SocketAddr,
-) -> Result<Relay, BindError> {
+) -> Result<Relay<Any, Flows>, BindError> {
+    let (network, members) = scenario.lay_out(seed);
+    let mut engine = network.build(seed);
+    let ends = members.iter().map(|member| attach(&mut engine, member, seed)).collect();
+    open(engine, scenario, ends, listen, to)
+}
+
+fn open(
+    engine: Engine<Any>,
+    scenario: &Scenario,
+    ends: Vec<Ends>,
+    listen: SocketAddr,
+    to: SocketAddr,
+) -> Result<Relay<Any, Flows>, BindError> {
     let gateways = scenario.gateways;
-    let world = World::new(&scenario.network, seed, gateways.listen, gateways.to).and_then(|mut world| {
-        competitors.iter().try_for_each(|flow| world.add_tcp(flow))?;
-        Ok(world)
-    });
+    let look = move |engine: &Engine<Any>| Flows(ends.iter().map(|ends| progress(engine, *ends)).collect());
+    let world = World::new(engine, gateways.listen, gateways.to, look);
     let world =
         world.unwrap_or_else(|error| unreachable!("a scenario's gateways are nodes of its network: {error}"));
     Relay::bind(listen, to, world, Limits { sample: SAMPLE, ..Limits::default() })
+}
+
+/// The flows of a scenario inside a relay at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Flows(Vec<Progress>);
+
+impl Flows {
+    /// The data that each flow has sent, retransmissions included, in the order of the scenario.
+    pub fn sent(&self) -> impl Iterator<Item = Amount> + '_ {
+        self.0.iter().map(|flow| Amount { packets: flow.sent_packets, bytes: flow.sent_bytes })
+    }
+}
+
+/// The interval of each flow between two snapshots of a [`relay_with_flows`], timed by the relay.
+#[must_use]
+pub fn intervals(scenario: &Scenario, before: &Snapshot<Flows>, after: &Snapshot<Flows>) -> Vec<Interval> {
+    let (from, to) = (Instant::ZERO + before.elapsed, Instant::ZERO + after.elapsed);
+    flows(scenario, before, after, |member, a, b| run::interval(from, to, member.name.clone(), a, b))
+}
+
+/// The figures of each flow between two snapshots of a [`relay_with_flows`], but for its
+/// coefficient of variation.
+#[must_use]
+pub fn summaries(scenario: &Scenario, before: &Snapshot<Flows>, after: &Snapshot<Flows>) -> Vec<FlowSummary> {
+    let time = after.elapsed.saturating_sub(before.elapsed);
+    flows(scenario, before, after, |member, a, b| run::summary(member, a, b, time))
+}
+
+fn flows<T>(
+    scenario: &Scenario,
+    before: &Snapshot<Flows>,
+    after: &Snapshot<Flows>,
+    figures: impl Fn(&Member<'_>, &Progress, &Progress) -> T,
+) -> Vec<T> {
+    let (_, members) = scenario.lay_out(scenario.seed);
+    let at = |snapshot: &Snapshot<Flows>, n: usize| snapshot.flows.0.get(n).copied().unwrap_or_default();
+    let numbered = members.iter().enumerate();
+    numbered.map(|(n, member)| figures(member, &at(before, n), &at(after, n))).collect()
+}
+
+impl From<Datagram> for Payload {
+    fn from(datagram: Datagram) -> Self {
+        Self::Datagram(datagram)
+    }
+}
+
+impl TryFrom<Payload> for Datagram {
+    type Error = Payload;
+
+    fn try_from(payload: Payload) -> Result<Self, Payload> {
+        match payload {
+            Payload::Datagram(datagram) => Ok(datagram),
+            other => Err(other),
+        }
+    }
 }

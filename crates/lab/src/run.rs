@@ -301,7 +301,12 @@ impl<'a> Run<'a> {
 }
 
 /// What a flow did between two states, but for its coefficient of variation.
-fn summary(member: &Member<'_>, before: &Progress, after: &Progress, time: Duration) -> FlowSummary {
+pub(crate) fn summary(
+    member: &Member<'_>,
+    before: &Progress,
+    after: &Progress,
+    time: Duration,
+) -> FlowSummary {
     let during = Passed::between(before, after);
     FlowSummary {
         id: member.name.clone(),
@@ -338,7 +343,14 @@ fn kind(kind: &FlowKind) -> &'static str {
     }
 }
 
-fn interval(from: Instant, to: Instant, flow: String, before: &Progress, after: &Progress) -> Interval {
+/// What a flow did between two states, as a record.
+pub(crate) fn interval(
+    from: Instant,
+    to: Instant,
+    flow: String,
+    before: &Progress,
+    after: &Progress,
+) -> Interval {
     let time = to.saturating_since(from);
     let during = Passed::between(before, after);
     Interval {

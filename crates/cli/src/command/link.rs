@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use tfrc_emu::{Direction, Running, Snapshot};
-use tfrc_lab::link::relay;
+use tfrc_lab::link::{Flows, relay};
 use tfrc_lab::scenario::{Scenario, ScenarioError};
 
 use crate::Failure;
@@ -49,7 +49,10 @@ pub(super) fn told(error: ScenarioError) -> Failure {
 }
 
 /// A line a second until the user has had enough.
-async fn watch(running: Running, mut interrupt: Interrupt) -> Result<std::sync::Arc<Snapshot>, Failure> {
+async fn watch(
+    running: Running<Flows>,
+    mut interrupt: Interrupt,
+) -> Result<std::sync::Arc<Snapshot<Flows>>, Failure> {
     let monitor = running.monitor();
     let mut tick = tokio::time::interval(std::time::Duration::from_secs(1));
     tick.tick().await;
@@ -69,7 +72,7 @@ async fn watch(running: Running, mut interrupt: Interrupt) -> Result<std::sync::
     running.stop().map_err(|error| Failure::io(&"relay", &error))
 }
 
-fn line(before: &Snapshot, now: &Snapshot) -> String {
+fn line(before: &Snapshot<Flows>, now: &Snapshot<Flows>) -> String {
     let there = way("there", &before.there, &now.there);
     let back = way("back", &before.back, &now.back);
     format!("{:6.1} s  {there}; {back}", now.elapsed.as_secs_f64())
@@ -87,7 +90,7 @@ fn way(name: &str, before: &Direction, now: &Direction) -> String {
     )
 }
 
-fn words(last: &Snapshot, names: &[&str]) -> String {
+fn words(last: &Snapshot<Flows>, names: &[&str]) -> String {
     let mut text = "link              packets      lost  overflowed  utilization  mean queue\n".to_owned();
     for (name, (_, stats)) in names.iter().zip(&last.links) {
         text.push_str(&format!(
@@ -107,7 +110,7 @@ fn words(last: &Snapshot, names: &[&str]) -> String {
     text.trim_end().to_owned()
 }
 
-fn document(last: &Snapshot, names: &[&str]) -> serde_json::Value {
+fn document(last: &Snapshot<Flows>, names: &[&str]) -> serde_json::Value {
     let links: Vec<_> = names
         .iter()
         .zip(&last.links)

@@ -35,6 +35,9 @@ pub enum Any {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Payload {
+    /// A real datagram, which a relay takes through the network.
+    #[cfg(feature = "emu")]
+    Datagram(tfrc_emu::Datagram),
     /// A DCCP packet, byte for byte.
     Dccp(Frame),
     /// A data packet of a TFRC flow.

@@ -54,6 +54,12 @@ enum Members {
 }
 
 impl Group {
+    /// A flow alone.
+    #[must_use]
+    pub const fn one(name: String, number: u32) -> Self {
+        Self { name, first: number, count: 1, members: Members::One }
+    }
+
     /// The numbers of its flows.
     pub fn ids(&self) -> impl Iterator<Item = FlowId> + use<> {
         (self.first..self.first + self.count).map(FlowId)

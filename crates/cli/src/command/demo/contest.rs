@@ -5,9 +5,12 @@
 //! their rates add up to the link's, so that they deviate alike.)
 
 use tfrc_emu::Snapshot;
+use tfrc_lab::link::Flows;
 use tfrc_lab::statistics;
+use tfrc_sim::traffic::Amount;
 use tfrc_units::Duration;
 
+use super::tcp_settings;
 use crate::session::as_f64;
 
 /// Samples (of 0.1 s) in a stretch.
@@ -28,9 +31,11 @@ struct Sample {
 
 impl Contest {
     /// Adds what the relay has seen so far.
-    pub(super) fn look(&mut self, snapshot: &Snapshot) {
+    pub(super) fn look(&mut self, snapshot: &Snapshot<Flows>) {
         let own = std::iter::once(snapshot.there.entered.bytes);
-        let bytes = own.chain(snapshot.flows.iter().map(|flow| flow.sent.bytes)).collect();
+        let header = u64::from(tcp_settings().data_size(0));
+        let on_wire = |sent: Amount| sent.bytes + sent.packets * header;
+        let bytes = own.chain(snapshot.flows.sent().map(on_wire)).collect();
         self.add(snapshot.elapsed, bytes);
     }
 

@@ -8,13 +8,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tfrc_emu::TcpFlow;
-use tfrc_lab::link::relay_with;
+use tfrc_lab::link::relay_with_flows;
 use tfrc_lab::record::{EventKind, Record, Role, Start};
-use tfrc_lab::scenario::Scenario;
+use tfrc_lab::scenario::{Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
 use tfrc_net::{Accept, Connection, Endpoint, Options};
 use tfrc_sim::tcp;
-use tfrc_units::{Duration, Instant, Rate};
+use tfrc_sim::traffic::Distribution;
+use tfrc_units::{Duration, Rate};
 
 use self::watch::Watch;
 use crate::Failure;
@@ -52,7 +52,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         duration: Some(args.duration),
         report: args.report.clone().map(|path| Page { path, existing: ExistingPage::Replace }),
     });
-    let scenario = Scenario::parse("bottleneck.toml", BOTTLENECK)
+    let mut scenario = Scenario::parse("bottleneck.toml", BOTTLENECK)
         .map_err(|error| Failure::Run(format!("the built-in scenario is not right: {error}")))?;
     let link_rate = scenario.network.links().next().map_or(Rate::ZERO, |(_, link)| link.rate);
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -60,8 +60,10 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         |options: &Options| Endpoint::bind(any, options).map_err(|error| Failure::Run(error.to_string()));
     let receiver = bind(&Options { accept: Accept::One, ..Options::default() })?;
     let sender = bind(&Options::default())?;
-    let competitors = competitors(args, link_rate);
-    let network = relay_with(&scenario, scenario.seed, &competitors, any, receiver.local_addr())
+    let starts = starts(args);
+    // The TFRC flow is the real one from outside.
+    scenario.flows = competitors(&scenario, &starts, link_rate);
+    let network = relay_with_flows(&scenario, scenario.seed, any, receiver.local_addr())
         .map_err(|error| Failure::Run(super::link::with_source(&error)))?;
     let network = network.start().map_err(|error| Failure::io(&"relay", &error))?;
     let monitor = network.monitor();
@@ -88,13 +90,11 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         .connect(network.local_addr())
         .await
         .map_err(|error| Failure::Run(format!("cannot connect over loopback: {error}")))?;
-    let last_start = competitors.iter().map(|flow| flow.start).max();
-    let measured_from = last_start.map_or(Duration::ZERO, |start| {
+    let measured_from = starts.into_iter().max().map_or(Duration::ZERO, |alone| {
         // The first quarter of what all flows run together is not measured.
-        let alone = start.saturating_since(Instant::ZERO);
         alone + args.duration.saturating_sub(alone).mul_f64(0.25)
     });
-    let mut watch = Watch::new(began, &connection, monitor, link_rate, received, measured_from);
+    let mut watch = Watch::new(began, &connection, monitor, scenario, link_rate, received, measured_from);
     let connected_at = sender.now();
     reporter.record(&watch.event(connected_at, EventKind::Connected))?;
     transfer(args, &connection, &mut watch, &mut reporter, &mut interrupt).await?;
@@ -116,17 +116,37 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The TCP flows that compete, in the time of the relay.
-fn competitors(args: &DemoArgs, link_rate: Rate) -> Vec<TcpFlow> {
-    let settings = tcp::Settings::rfc(tcp::Variant::Sack);
-    // Without it the phases of drop-tail queues favour the flow whose packets come evenly (docs/decisions/0005).
-    let overhead = link_rate.time_for(f64::from(settings.data_size(settings.segment)));
+/// The TCP that competes.
+fn tcp_settings() -> tcp::Settings {
+    tcp::Settings::rfc(tcp::Variant::Sack)
+}
+
+/// When the TCP flows begin, in the time of the relay.
+fn starts(args: &DemoArgs) -> Vec<Duration> {
     let spread = |n: u16| STARTS.mul_f64(f64::from(n) / f64::from(args.tcp));
     let start = |n| match args.tcp_start {
         Some(late) if n + 1 == args.tcp => late,
         _ => spread(n),
     };
-    (0..args.tcp).map(|n| TcpFlow { settings, start: Instant::ZERO + start(n), overhead }).collect()
+    (0..args.tcp).map(start).collect()
+}
+
+/// The TCP flows that compete, each from the gateway of the sender to that of the receiver.
+fn competitors(scenario: &Scenario, starts: &[Duration], link_rate: Rate) -> Vec<Flow> {
+    let settings = tcp_settings();
+    // Without it the phases of drop-tail queues favour the flow whose packets come evenly (docs/decisions/0005).
+    let overhead = link_rate.time_for(f64::from(settings.data_size(settings.segment)));
+    let tcp = TcpFlow { settings, transfer: tcp::Transfer::Unlimited, overhead };
+    let flow = |(start, number): (&Duration, u32)| Flow {
+        group: Group::one(format!("tcp-{}", number + 1), number),
+        from: scenario.gateways.listen,
+        to: scenario.gateways.to,
+        start: Distribution::Constant(start.as_secs_f64()),
+        stop: None,
+        lines: Lines::default(),
+        kind: FlowKind::Tcp(Box::new(tcp.clone())),
+    };
+    starts.iter().zip(0..).map(flow).collect()
 }
 
 /// Counts what arrives until the sender wants the end.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tfrc_emu::{FlowState, Monitor, Snapshot};
+use tfrc_emu::{Monitor, Snapshot};
+use tfrc_lab::link::{Flows, intervals, summaries};
 use tfrc_lab::record::{EventKind, FlowSummary, Interval, Record, Summary};
+use tfrc_lab::scenario::Scenario;
 use tfrc_net::Connection;
 use tfrc_units::{Duration, Instant, Rate};
 
@@ -14,7 +16,8 @@ use crate::session::{Sampler, Tally, as_f64};
 /// Everything that is seen of the run while it lasts.
 pub(super) struct Watch {
     sampler: Sampler,
-    monitor: Monitor,
+    monitor: Monitor<Flows>,
+    scenario: Scenario,
     link_rate: Rate,
     longest_queue: u64,
     /// Bytes of data that the receiver has.
@@ -38,7 +41,7 @@ enum SlowStart {
 #[derive(Debug, Clone, Default)]
 struct Moment {
     received: u64,
-    snapshot: Arc<Snapshot>,
+    snapshot: Arc<Snapshot<Flows>>,
 }
 
 impl Watch {
@@ -46,7 +49,8 @@ impl Watch {
     pub(super) fn new(
         began: Instant,
         connection: &Connection,
-        monitor: Monitor,
+        monitor: Monitor<Flows>,
+        scenario: Scenario,
         link_rate: Rate,
         received: Arc<AtomicU64>,
         not_before: Duration,
@@ -54,6 +58,7 @@ impl Watch {
         Self {
             sampler: Sampler::new(began, connection.status()),
             monitor,
+            scenario,
             link_rate,
             longest_queue: 0,
             received,
@@ -90,7 +95,7 @@ impl Watch {
             match record {
                 Record::Interval(interval) => {
                     self.complete(interval, &now);
-                    others = competitors(interval.t_s, &self.last.snapshot, &now.snapshot);
+                    others = self.competitors(interval.t_s, &now.snapshot);
                 }
                 Record::Event(event) if event.event == EventKind::SlowStartEnd => {
                     self.slow_start = SlowStart::Over;
@@ -140,8 +145,7 @@ impl Watch {
             ..Summary::default()
         };
         tally.complete(status.stats.sent_data_packets, &mut summary);
-        let measured =
-            self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| Measured::new(from, to));
+        let measured = self.measured();
         summary.wire_goodput_bps = measured.map(|m| m.rate(|moment| moment.snapshot.there.delivered.bytes));
         summary.flows = vec![FlowSummary {
             id: "tfrc".to_owned(),
@@ -155,8 +159,8 @@ impl Watch {
             cov_200ms: None,
             loss_intervals: None,
         }];
-        let competitors = self.last.snapshot.flows.len();
-        summary.flows.extend((0..competitors).map(|n| self.competitor(n, measured)));
+        let competitors = self.scenario.flows.len();
+        summary.flows.extend(self.competitor_summaries());
         if competitors > 0 && self.link_rate > Rate::ZERO {
             let fair = self.link_rate.bits_per_sec() / (as_f64(competitors as u64) + 1.0);
             summary.share = summary.wire_goodput_bps.map(|rate| rate / fair);
@@ -164,60 +168,39 @@ impl Watch {
         summary
     }
 
-    fn competitor(&self, n: usize, measured: Option<Measured<'_>>) -> FlowSummary {
-        let mut summary = FlowSummary { id: name(n), kind: KIND.to_owned(), ..FlowSummary::default() };
-        let Some(measured) = measured else { return summary };
-        let flow = |moment: &Moment| moment.snapshot.flows.get(n).copied().unwrap_or_default();
-        let (from, to) = (flow(measured.from), flow(measured.to));
-        let during = |count: fn(&FlowState) -> u64| as_f64(count(&to).saturating_sub(count(&from)));
-        let (sent, arrived) = (during(|f| f.sender.sent_segments), during(|f| f.sink.received_segments));
-        summary.send_rate_bps = Some(measured.rate(|moment| flow(moment).sender.sent_bytes));
-        summary.goodput_bps = Some(measured.rate(|moment| flow(moment).sink.delivered_bytes));
-        if sent > 0.0 {
-            summary.packet_loss_rate = Some((1.0 - arrived / sent).max(0.0));
-            summary.loss_event_rate = Some(during(|f| f.sender.window_cuts) / sent);
+    /// The figures of the competitors; only their names if nothing was measured.
+    fn competitor_summaries(&self) -> Vec<FlowSummary> {
+        let nothing = Moment::default();
+        let measured = self.measured();
+        let (from, to) = measured.map_or((&nothing, &nothing), |measured| (measured.from, measured.to));
+        let all = summaries(&self.scenario, &from.snapshot, &to.snapshot).into_iter().enumerate();
+        let known = |(n, flow): (usize, FlowSummary)| match measured {
+            Some(_) => FlowSummary { cov: self.contest.variation(n + 1), ..flow },
+            None => FlowSummary { id: flow.id, kind: flow.kind, ..FlowSummary::default() },
+        };
+        all.map(known).collect()
+    }
+
+    fn measured(&self) -> Option<Measured<'_>> {
+        self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| Measured::new(from, to))
+    }
+
+    /// The packets and rates of the competitors since the last sample, of the interval that ends at `t_s`.
+    fn competitors(&self, t_s: f64, now: &Snapshot<Flows>) -> Vec<Record> {
+        if now.elapsed <= self.last.snapshot.elapsed {
+            return Vec::new();
         }
-        let samples = during(|f| f.sender.rtt_samples);
-        let sum = to.sender.rtt_sum.saturating_sub(from.sender.rtt_sum).as_secs_f64();
-        summary.rtt_s = (samples > 0.0).then(|| sum / samples);
-        summary.cov = self.contest.variation(n + 1);
-        summary
+        let all = intervals(&self.scenario, &self.last.snapshot, now).into_iter();
+        let shown = |interval: Interval| Interval {
+            t_s,
+            // Not among the records of the demo: an interval holds too few packets for them.
+            lost_packets: None,
+            packet_loss_rate: None,
+            rtt_s: None,
+            ..interval
+        };
+        all.map(|interval| Record::Interval(shown(interval))).collect()
     }
-}
-
-/// The word for a competitor in [`FlowSummary::kind`].
-const KIND: &str = "tcp-sack";
-
-/// The name of a competitor in the records.
-fn name(n: usize) -> String {
-    format!("tcp-{}", n + 1)
-}
-
-/// What the competitors did between two snapshots, said of the interval that ends at `t_s`.
-fn competitors(t_s: f64, before: &Snapshot, now: &Snapshot) -> Vec<Record> {
-    let time = now.elapsed.saturating_sub(before.elapsed);
-    if time.is_zero() {
-        return Vec::new();
-    }
-    let rate = |before: u64, now: u64| Rate::of(as_f64(now.saturating_sub(before)), time).bits_per_sec();
-    let pairs = now.flows.iter().enumerate();
-    pairs
-        .map(|(n, flow)| {
-            let old = before.flows.get(n).copied().unwrap_or_default();
-            Record::Interval(Interval {
-                t_s,
-                interval_s: time.as_secs_f64(),
-                flow: Some(name(n)),
-                sent_packets: Some(flow.sender.sent_segments.saturating_sub(old.sender.sent_segments)),
-                received_packets: Some(
-                    flow.sink.received_segments.saturating_sub(old.sink.received_segments),
-                ),
-                send_rate_bps: Some(rate(old.sender.sent_bytes, flow.sender.sent_bytes)),
-                goodput_bps: Some(rate(old.sink.delivered_bytes, flow.sink.delivered_bytes)),
-                ..Interval::default()
-            })
-        })
-        .collect()
 }
 
 /// The part of the run that is measured.
