@@ -7,7 +7,7 @@ mod path;
 
 use path::{Path, Wire};
 use tfrc::study::Stamp;
-use tfrc::{Advisor, Arrival, Config, Feedback, LossReport, PacketKind, Receiver, SendDecision, Sender};
+use tfrc::{Advisor, Arrival, Config, PacketKind, Receiver, SendDecision, Sender, SentRecord};
 use tfrc_feedback::{quic, rfc8888, twcc};
 use tfrc_units::{Duration, Ecn, Instant, Rate};
 
@@ -81,13 +81,12 @@ fn receiver_feedback(setting: Setting) -> Outcome {
     let mut path = Path::new(setting.rtt / 2, setting.loss, setting.bottleneck, setting.seed);
     let mut meter = Meter::new(setting);
     let (mut out, mut back) = (Wire::default(), Wire::default());
-    let (mut now, mut sent_at, mut told) = (Instant::ZERO, Vec::new(), 0);
+    let (mut now, mut record) = (Instant::ZERO, SentRecord::<16_384>::starting_at(0));
     while now < meter.end {
         while sender.next_send(now) == SendDecision::Now {
             let rtt = sender.rtt();
-            let seq = sent_at.len() as u64;
+            let seq = record.on_sent(now);
             meter.on_sent(now, receiver.loss_events());
-            sent_at.push(now);
             sender.on_sent(now, SIZE);
             if let Some(at) = path.send(now, SIZE) {
                 let (ecn, kind) = (Ecn::NotEct, PacketKind::Data);
@@ -121,18 +120,7 @@ fn receiver_feedback(setting: Setting) -> Outcome {
             back.push(now + setting.rtt / 2, report);
         }
         while let Some((_, report)) = back.pop(now) {
-            let losses =
-                if report.loss_events > told { LossReport::NewLossEvent } else { LossReport::NoNewLoss };
-            told = report.loss_events;
-            let feedback = Feedback {
-                newest_sent_at: sent_at[report.newest_seq as usize],
-                elapsed: report.elapsed,
-                receive_rate: report.receive_rate,
-                loss_event_rate: report.loss_event_rate,
-                losses,
-                count: report.count(),
-            };
-            sender.on_feedback(now, feedback);
+            sender.on_feedback(now, record.feedback(&report).expect("it was sent"));
         }
     }
     meter.outcome(receiver.loss_events())

@@ -5,33 +5,48 @@
 //!
 //! * [`Receiver`] takes in packets as they arrive and says when to send which [`Report`].
 //! * [`Sender`] takes in those reports and says how fast, and when the next packet may go.
+//! * [`SentRecord`] stands between the two: it knows when the packet that a report names was sent.
 //! * [`Advisor`] is both in one, at the sender, for transports whose receivers report packets one by one (RFC 5348 §7).
 //!
 //! [`Settings`] hold what somebody who sends would set; the default is RFC 5348. The algorithm that a
 //! paper studied is one of them, and its choices are in [`study`].
 //!
+//! A packet and its report, 50 ms each way:
+//!
 //! ```
-//! use tfrc::{Config, Feedback, LossReport, PacketCount, SendDecision, Sender};
-//! use tfrc_units::{Duration, Instant, Probability, Rate};
+//! use tfrc::study::Stamp;
+//! use tfrc::{Arrival, Config, PacketKind, Receiver, SendDecision, Sender, SentRecord};
+//! use tfrc_units::{Duration, Ecn, Instant, Rate};
 //!
-//! let mut sender = Sender::new(&Config::default());
-//! let start = Instant::ZERO;
-//! assert_eq!(sender.next_send(start), SendDecision::Now);
-//! sender.on_sent(start, 1460);
+//! let config = Config::default();
+//! let (mut sender, mut record) = (Sender::new(&config), SentRecord::new());
+//! let mut receiver = Receiver::new(&config);
+//! let mut now = Instant::ZERO;
+//! assert_eq!(sender.next_send(now), SendDecision::Now);
+//! sender.on_sent(now, 1460);
+//! let seq = record.on_sent(now);
 //! // Before the first feedback: one packet a second.
-//! assert_eq!(sender.next_send(start), SendDecision::At(start + Duration::from_secs(1)));
+//! assert_eq!(sender.next_send(now), SendDecision::At(now + Duration::from_secs(1)));
 //!
-//! let now = start + Duration::from_millis(100);
-//! sender.on_feedback(now, Feedback {
-//!     newest_sent_at: start,
-//!     elapsed: Duration::ZERO,
-//!     receive_rate: Rate::ZERO,
-//!     loss_event_rate: Probability::ZERO,
-//!     losses: LossReport::NoNewLoss,
-//!     count: PacketCount::Unknown,
+//! now += Duration::from_millis(50);
+//! receiver.on_packet(now, Arrival {
+//!     seq,
+//!     size: 1460,
+//!     ecn: Ecn::NotEct,
+//!     rtt: sender.rtt(),
+//!     window_counter: 0,
+//!     stamp: Stamp::NONE,
+//!     kind: PacketKind::Data,
+//!     non_data_before: 0,
 //! });
+//! let report = receiver.poll_feedback(now).ok_or("the first packet is reported at once")?;
+//!
+//! now += Duration::from_millis(50);
+//! let feedback = record.feedback(&report).ok_or("the packet was sent")?;
+//! sender.on_feedback(now, feedback);
 //! // Then 4380 bytes per round-trip time.
 //! assert_eq!(sender.allowed_rate(), Rate::of(4380.0, Duration::from_millis(100)));
+//! # Ok::<(), &'static str>(())
 //! ```
 
 #![no_std]
@@ -53,6 +68,7 @@ pub mod history;
 mod receiver;
 mod ring;
 mod sender;
+mod sent_record;
 pub mod study;
 
 pub use advisor::Advisor;
@@ -61,3 +77,4 @@ pub use count::PacketCount;
 pub use decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
 pub use sender::{Feedback, LossReport, Sender};
+pub use sent_record::SentRecord;

@@ -1,12 +1,11 @@
 //! The core alone, in virtual time: a sender and a receiver over a path that loses packets independently.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
 use tfrc::equation::Equation;
 use tfrc::study::Stamp;
 use tfrc::*;
-use tfrc_units::{Duration, Ecn, Instant, Rate};
+use tfrc_units::{Duration, Ecn, Instant};
 
 struct Lcg(u64);
 
@@ -15,12 +14,6 @@ impl Lcg {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
-}
-
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    Data { seq: u64, rtt_ns: Option<u64> },
-    Feedback { newest: u64, elapsed_ns: u64, rate_bits: u64, p_bits: u64, new_loss: bool },
 }
 
 struct Outcome {
@@ -33,26 +26,33 @@ fn run(settings: Settings, p: f64, rtt: Duration, seconds: u64, seed: u64) -> Ou
     let config = settings.validate().expect("sound");
     let (mut sender, mut receiver) = (Sender::new(&config), Receiver::new(&config));
     let mut random = Lcg(seed);
-    let mut queue: BinaryHeap<Reverse<(Instant, u64, Event)>> = BinaryHeap::new();
-    let (mut now, mut serial) = (Instant::ZERO, 0);
-    let mut sent_at = Vec::new();
-    let mut losses_told = 0;
+    // Both ways take the same time for all: what goes first arrives first.
+    let (mut data, mut reports) = (VecDeque::new(), VecDeque::new());
+    let mut record = SentRecord::<4096>::starting_at(0);
+    let mut now = Instant::ZERO;
     let warmup = Instant::ZERO + Duration::from_secs(seconds / 10);
     let end = Instant::ZERO + Duration::from_secs(seconds);
     let (mut counted, mut events_at_warmup) = (0u64, None);
     while now < end {
         while sender.next_send(now) == SendDecision::Now {
-            let seq = sent_at.len() as u64;
-            sent_at.push(now);
+            let seq = record.on_sent(now);
             sender.on_sent(now, SIZE);
             if now >= warmup {
                 events_at_warmup.get_or_insert(receiver.loss_events());
                 counted += 1;
             }
             if random.uniform() >= p {
-                serial += 1;
-                let rtt_ns = sender.rtt().map(|r| r.as_nanos());
-                queue.push(Reverse((now + rtt / 2, serial, Event::Data { seq, rtt_ns })));
+                let arrival = Arrival {
+                    seq,
+                    size: SIZE,
+                    ecn: Ecn::NotEct,
+                    rtt: sender.rtt(),
+                    window_counter: 0,
+                    stamp: Stamp::NONE,
+                    kind: PacketKind::Data,
+                    non_data_before: 0,
+                };
+                data.push_back((now + rtt / 2, arrival));
             }
         }
         let SendDecision::At(next) = sender.next_send(now) else { panic!("the sender always names a time") };
@@ -60,57 +60,20 @@ fn run(settings: Settings, p: f64, rtt: Duration, seconds: u64, seed: u64) -> Ou
             Some(next),
             sender.poll_timeout().map(|w| w.at),
             receiver.poll_timeout().map(|w| w.at),
-            queue.peek().map(|Reverse((at, _, _))| *at),
+            data.front().map(|(at, _)| *at),
+            reports.front().map(|(at, _)| *at),
         ];
         now = times.into_iter().flatten().min().expect("there is always a next time");
         sender.handle_timeout(now);
         receiver.handle_timeout(now);
-        while let Some(Reverse((at, _, _))) = queue.peek() {
-            if *at > now {
-                break;
-            }
-            match queue.pop().expect("just seen").0.2 {
-                Event::Data { seq, rtt_ns } => receiver.on_packet(
-                    now,
-                    Arrival {
-                        seq,
-                        size: SIZE,
-                        ecn: Ecn::NotEct,
-                        rtt: rtt_ns.map(Duration::from_nanos),
-                        window_counter: 0,
-                        stamp: Stamp::NONE,
-                        kind: PacketKind::Data,
-                        non_data_before: 0,
-                    },
-                ),
-                Event::Feedback { newest, elapsed_ns, rate_bits, p_bits, new_loss } => sender.on_feedback(
-                    now,
-                    Feedback {
-                        newest_sent_at: sent_at[newest as usize],
-                        elapsed: Duration::from_nanos(elapsed_ns),
-                        receive_rate: Rate::from_bytes_per_sec(f64::from_bits(rate_bits)),
-                        loss_event_rate: tfrc_units::Probability::saturating(f64::from_bits(p_bits)),
-                        losses: if new_loss { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
-                        count: PacketCount::Unknown,
-                    },
-                ),
-            }
+        while let Some((_, arrival)) = data.pop_front_if(|(at, _)| *at <= now) {
+            receiver.on_packet(now, arrival);
+        }
+        while let Some((_, report)) = reports.pop_front_if(|(at, _)| *at <= now) {
+            sender.on_feedback(now, record.feedback(&report).expect("it was sent"));
         }
         while let Some(report) = receiver.poll_feedback(now) {
-            serial += 1;
-            let new_loss = report.loss_events > losses_told;
-            losses_told = report.loss_events;
-            queue.push(Reverse((
-                now + rtt / 2,
-                serial,
-                Event::Feedback {
-                    newest: report.newest_seq,
-                    elapsed_ns: report.elapsed.as_nanos(),
-                    rate_bits: report.receive_rate.bytes_per_sec().to_bits(),
-                    p_bits: report.loss_event_rate.get().to_bits(),
-                    new_loss,
-                },
-            )));
+            reports.push_back((now + rtt / 2, report));
         }
     }
     let measured = (seconds - seconds / 10) as f64;

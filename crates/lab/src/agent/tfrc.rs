@@ -1,9 +1,7 @@
 //! TFRC with receiver feedback (RFC 5348): the core's two machines in the simulator.
 
-use std::collections::VecDeque;
-
 use tfrc::study::{FeedbackTrigger, Stamp};
-use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, Report, SendDecision, Sender};
+use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
 use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, TimerKey};
 use tfrc_units::{Duration, Instant};
 
@@ -24,6 +22,9 @@ const NS2_FEEDBACK_BYTES: u32 = 40;
 
 /// The first sequence number of a flow.
 const FIRST_SEQ: u64 = 1;
+
+/// Packets in a round-trip time of 10 s at 1 Gbit/s and 1200 bytes each.
+const MOST_IN_FLIGHT: usize = 1 << 20;
 
 /// What a data packet carries (RFC 5348 §3.2.1), and what ns-2's rules for loss events need besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,10 +56,7 @@ pub(crate) struct SenderSetup {
 pub struct TfrcSender {
     machine: Sender,
     setup: SenderSetup,
-    next_seq: u64,
-    /// When the latest packets were sent, those that no feedback has covered yet.
-    sent_at: VecDeque<Instant>,
-    loss_events_told: u64,
+    record: SentRecord<MOST_IN_FLIGHT>,
     sent_bytes: u64,
     rtt: Mean,
 }
@@ -68,9 +66,7 @@ impl TfrcSender {
         Self {
             machine: Sender::new(config),
             setup,
-            next_seq: FIRST_SEQ,
-            sent_at: VecDeque::new(),
-            loss_events_told: 0,
+            record: SentRecord::starting_at(FIRST_SEQ),
             sent_bytes: 0,
             rtt: Mean::default(),
         }
@@ -79,7 +75,7 @@ impl TfrcSender {
     /// Packets sent.
     #[must_use]
     pub fn sent_packets(&self) -> u64 {
-        self.next_seq - FIRST_SEQ
+        self.record.next_seq() - FIRST_SEQ
     }
 
     /// Bytes of payload sent.
@@ -114,30 +110,10 @@ impl TfrcSender {
     }
 
     fn take_feedback(&mut self, now: Instant, report: &Report) {
-        // An acknowledgement of a packet older than one acknowledged before comes out of order and says nothing new.
-        let oldest = self.next_seq - self.sent_at.len() as u64;
-        let Some(covered) = report.newest_seq.checked_sub(oldest) else { return };
-        let covered = usize::try_from(covered).unwrap_or(usize::MAX).min(self.sent_at.len());
-        self.sent_at.drain(..covered);
-        let Some(sent_at) = self.sent_at.front().copied() else { return };
-        let losses = if report.loss_events > self.loss_events_told {
-            LossReport::NewLossEvent
-        } else {
-            LossReport::NoNewLoss
-        };
-        self.loss_events_told = report.loss_events;
-        self.rtt.add(now.saturating_since(sent_at).saturating_sub(report.elapsed).as_secs_f64());
-        self.machine.on_feedback(
-            now,
-            Feedback {
-                newest_sent_at: sent_at,
-                elapsed: report.elapsed,
-                receive_rate: report.receive_rate,
-                loss_event_rate: report.loss_event_rate,
-                losses,
-                count: report.count(),
-            },
-        );
+        let Some(feedback) = self.record.feedback(report) else { return };
+        let rtt = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
+        self.rtt.add(rtt.as_secs_f64());
+        self.machine.on_feedback(now, feedback);
         while self.machine.poll_event().is_some() {}
     }
 
@@ -172,9 +148,7 @@ impl TfrcSender {
     fn send(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
         let size = self.setup.source.take(now);
         let SenderSetup { peer, flow, header, ecn, precedence, .. } = self.setup;
-        let seq = self.next_seq;
-        self.next_seq += 1;
-        self.sent_at.push_back(now);
+        let seq = self.record.on_sent(now);
         self.sent_bytes += u64::from(size);
         let payload = Payload::TfrcData(TfrcData {
             seq,

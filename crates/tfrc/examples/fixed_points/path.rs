@@ -3,10 +3,8 @@
 use std::collections::VecDeque;
 
 use tfrc::study::Stamp;
-use tfrc::{
-    Arrival, Config, Feedback, LossReport, PacketKind, Receiver, Report, SendDecision, Sender, Settings,
-};
-use tfrc_units::{Duration, Ecn, Instant, Probability};
+use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord, Settings};
+use tfrc_units::{Duration, Ecn, Instant};
 
 /// One path and what is sent over it.
 #[derive(Clone, Copy)]
@@ -29,6 +27,8 @@ pub(crate) struct Measured {
 }
 
 const PARTS: u32 = 10;
+/// More than the sender has in flight at the lowest loss rate looked at.
+const MOST_IN_FLIGHT: usize = 1 << 14;
 /// Student's t for nine degrees of freedom, two-sided 95 %.
 const T_95: f64 = 2.262;
 
@@ -56,11 +56,9 @@ struct Run {
     random: Lcg,
     /// Both directions take the same time for all, so what was sent first arrives first.
     data: VecDeque<OnWay>,
-    reports: VecDeque<(Instant, Report, bool)>,
-    sent_at: VecDeque<Instant>,
-    first_kept: u64,
+    reports: VecDeque<(Instant, Report)>,
+    record: SentRecord<MOST_IN_FLIGHT>,
     sent: u64,
-    losses_told: u64,
     reported: (f64, f64),
 }
 
@@ -74,10 +72,8 @@ pub(crate) fn run(settings: Settings, path: Path, packets: u64, seed: u64) -> Re
         random: Lcg(seed),
         data: VecDeque::new(),
         reports: VecDeque::new(),
-        sent_at: VecDeque::new(),
-        first_kept: 0,
+        record: SentRecord::starting_at(0),
         sent: 0,
-        losses_told: 0,
         reported: (0.0, 0.0),
     };
     let mut now = run.until(Instant::ZERO, packets / 10)?;
@@ -117,7 +113,7 @@ impl Run {
                 self.sender.poll_timeout().map(|wake| wake.at),
                 self.receiver.poll_timeout().map(|wake| wake.at),
                 self.data.front().map(|packet| packet.due),
-                self.reports.front().map(|(due, ..)| *due),
+                self.reports.front().map(|(due, _)| *due),
             ];
             now = times.into_iter().flatten().min().unwrap_or(next);
             self.sender.handle_timeout(now);
@@ -125,23 +121,20 @@ impl Run {
             while let Some(packet) = self.data.pop_front_if(|packet| packet.due <= now) {
                 self.receiver.on_packet(now, arrival(&packet, self.path.segment));
             }
-            while let Some((_, report, new_loss)) = self.reports.pop_front_if(|(due, ..)| *due <= now) {
-                self.take_in(now, &report, new_loss);
+            while let Some((_, report)) = self.reports.pop_front_if(|(due, _)| *due <= now) {
+                self.take_in(now, &report);
             }
             while let Some(report) = self.receiver.poll_feedback(now) {
-                let new_loss = report.loss_events > self.losses_told;
-                self.losses_told = report.loss_events;
                 self.reported.0 += report.loss_event_rate.get();
                 self.reported.1 += 1.0;
-                self.reports.push_back((now + self.path.rtt / 2, report, new_loss));
+                self.reports.push_back((now + self.path.rtt / 2, report));
             }
         }
     }
 
     fn send(&mut self, now: Instant) {
-        let seq = self.sent;
+        let seq = self.record.on_sent(now);
         self.sent += 1;
-        self.sent_at.push_back(now);
         let (rtt, stamp) = (self.sender.rtt(), self.sender.stamp(now));
         self.sender.on_sent(now, self.path.segment);
         if self.random.uniform() >= self.path.loss {
@@ -149,20 +142,10 @@ impl Run {
         }
     }
 
-    fn take_in(&mut self, now: Instant, report: &Report, new_loss: bool) {
-        while self.first_kept < report.newest_seq && self.sent_at.len() > 1 {
-            self.sent_at.pop_front();
-            self.first_kept += 1;
+    fn take_in(&mut self, now: Instant, report: &Report) {
+        if let Some(feedback) = self.record.feedback(report) {
+            self.sender.on_feedback(now, feedback);
         }
-        let feedback = Feedback {
-            newest_sent_at: self.sent_at.front().copied().unwrap_or(now),
-            elapsed: report.elapsed,
-            receive_rate: report.receive_rate,
-            loss_event_rate: Probability::saturating(report.loss_event_rate.get()),
-            losses: if new_loss { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
-            count: report.count(),
-        };
-        self.sender.on_feedback(now, feedback);
     }
 }
 

@@ -13,7 +13,8 @@ use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 use crate::config::{Config, Settings};
 use crate::decision::{RateChange, SendDecision, Wake};
 use crate::receiver::{Arrival, PacketKind, Receiver};
-use crate::sender::{Coverage, Feedback, LossReport, Sender};
+use crate::sender::{Coverage, Feedback, Sender};
+use crate::sent_record::LossEventsTold;
 use crate::study::{EmptyReport, FeedbackTrigger, LossEventTiming, Stamp};
 use sent::{Fate, SentPacket, SentPackets};
 use timeline::{Moment, Timeline};
@@ -57,7 +58,7 @@ pub struct Advisor<const N: usize = 1024> {
     fed_up_to: Option<Instant>,
     /// Packets up to this ordinal that have not come are lost.
     lost_up_to: u64,
-    loss_events_told: u64,
+    loss_events_told: LossEventsTold,
     forgotten: u64,
     latest: Instant,
 }
@@ -87,7 +88,7 @@ impl<const N: usize> Advisor<N> {
             newest: None,
             fed_up_to: None,
             lost_up_to: 0,
-            loss_events_told: 0,
+            loss_events_told: LossEventsTold::default(),
             forgotten: 0,
             latest: Instant::ZERO,
         }
@@ -302,22 +303,10 @@ impl<const N: usize> Advisor<N> {
     fn feed(&mut self, now: Instant, end: Instant, elapsed: Duration) {
         let Some((newest, newest_sent_at)) = self.newest else { return };
         let Some(report) = self.receiver.poll_feedback(end) else { return };
-        let losses = if report.loss_events > self.loss_events_told {
-            LossReport::NewLossEvent
-        } else {
-            LossReport::NoNewLoss
-        };
-        self.loss_events_told = report.loss_events;
+        let losses = self.loss_events_told.take(&report);
         let coverage = self.coverage(newest, newest_sent_at);
         self.fed_up_to = Some(newest_sent_at);
-        let feedback = Feedback {
-            newest_sent_at,
-            elapsed,
-            receive_rate: report.receive_rate,
-            loss_event_rate: report.loss_event_rate,
-            losses,
-            count: report.count(),
-        };
+        let feedback = Feedback { elapsed, ..report.feedback(newest_sent_at, losses) };
         self.sender.on_feedback_covering(now, feedback, coverage);
     }
 

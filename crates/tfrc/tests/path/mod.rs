@@ -36,14 +36,13 @@ pub(crate) fn run(
     let (mut sender, mut receiver) = (Sender::new(config), Receiver::new(config));
     let mut in_flight: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
     let mut events = Vec::new();
-    let mut sent_at: Vec<Instant> = Vec::new();
-    let mut losses_told = 0;
+    let mut record = SentRecord::<4096>::starting_at(0);
     let mut now = Instant::ZERO;
     while now.as_secs_f64() < end {
-        let made_at = |sent: usize| Instant::ZERO + application.every * u64::try_from(sent).expect("fits");
-        while sender.next_send(now) == SendDecision::Now && made_at(sent_at.len()) <= now {
+        let made_at = |sent: u64| Instant::ZERO + application.every * sent;
+        while sender.next_send(now) == SendDecision::Now && made_at(record.next_seq()) <= now {
             let arrival = Arrival {
-                seq: u64::try_from(sent_at.len()).expect("fits"),
+                seq: record.on_sent(now),
                 size,
                 ecn: Ecn::NotEct,
                 rtt: sender.rtt(),
@@ -52,14 +51,13 @@ pub(crate) fn run(
                 kind: PacketKind::Data,
                 non_data_before: 0,
             };
-            sent_at.push(now);
             sender.on_sent(now, size);
             if !drops(now.as_secs_f64()) {
                 in_flight.push(Reverse((now + rtt / 2, events.len())));
                 events.push(Some(Event::Data(arrival)));
             }
         }
-        let made = made_at(sent_at.len());
+        let made = made_at(record.next_seq());
         let next = match sender.next_send(now) {
             SendDecision::Now => made,
             SendDecision::At(next) => next.max(made),
@@ -83,18 +81,9 @@ pub(crate) fn run(
             }
         }
         while let Some(report) = receiver.poll_feedback(now) {
-            let new_loss = report.loss_events > losses_told;
-            losses_told = report.loss_events;
-            let newest = usize::try_from(report.newest_seq).expect("fits");
+            let feedback = record.feedback(&report).expect("it was sent");
             in_flight.push(Reverse((now + rtt / 2, events.len())));
-            events.push(Some(Event::Feedback(tells(Feedback {
-                newest_sent_at: *sent_at.get(newest).expect("was sent"),
-                elapsed: report.elapsed,
-                receive_rate: report.receive_rate,
-                loss_event_rate: report.loss_event_rate,
-                losses: if new_loss { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
-                count: report.count(),
-            }))));
+            events.push(Some(Event::Feedback(tells(feedback))));
         }
     }
 }
