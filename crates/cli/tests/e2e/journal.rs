@@ -38,7 +38,7 @@ fn what_is_no_journal_is_a_usage_error() {
         let refused = run(["replay", &place.write(name, content)]);
         assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
         assert!(
-            refused.stderr.contains("no tfrc journal") && refused.stdout.is_empty(),
+            refused.stderr.contains("not a tfrc journal") && refused.stdout.is_empty(),
             "{}",
             refused.stderr
         );
