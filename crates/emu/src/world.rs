@@ -10,8 +10,11 @@ pub struct World<A: Agent, F> {
     pub(crate) near: Address,
     /// The gateway of the server.
     pub(crate) far: Address,
-    look: Box<dyn Fn(&Engine<A>) -> F + Send>,
+    look: Look<A, F>,
 }
+
+/// Gives the state of an engine's own flows.
+type Look<A, F> = Box<dyn Fn(&Engine<A>) -> F + Send>;
 
 impl<A: Agent, F> World<A, F> {
     /// Opens an engine to datagrams at the nodes `near` and `far`. `look` gives the state of the

@@ -134,7 +134,8 @@ fn starts(args: &DemoArgs) -> Vec<Duration> {
 /// The TCP flows that compete, each from the gateway of the sender to that of the receiver.
 fn competitors(scenario: &Scenario, starts: &[Duration], link_rate: Rate) -> Vec<Flow> {
     let settings = tcp_settings();
-    // Without it the phases of drop-tail queues favour the flow whose packets come evenly (docs/decisions/0005).
+    // Without it the phases of drop-tail queues favour the flow whose packets come evenly
+    // (docs/decisions/0005).
     let overhead = link_rate.time_for(f64::from(settings.data_size(settings.segment)));
     let tcp = TcpFlow { settings, transfer: tcp::Transfer::Unlimited, overhead };
     let flow = |(start, number): (&Duration, u32)| Flow {

@@ -185,7 +185,8 @@ impl Watch {
         self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| Measured::new(from, to))
     }
 
-    /// The packets and rates of the competitors since the last sample, of the interval that ends at `t_s`.
+    /// The packets and rates of the competitors since the last sample, for the interval that ends
+    /// at `t_s`.
     fn competitors(&self, t_s: f64, now: &Snapshot<Flows>) -> Vec<Record> {
         if now.elapsed <= self.last.snapshot.elapsed {
             return Vec::new();
