@@ -4,7 +4,6 @@
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::{Ipv4Addr, UdpSocket};
-use std::thread;
 use std::time::Instant as Clock;
 
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen};
@@ -67,7 +66,7 @@ pub(crate) fn main() -> Result<()> {
     for n in 0..DATAGRAMS {
         client.endpoint.send(Instant::ZERO, id, format!("datagram {n}").as_bytes()).map_err(Error::other)?;
     }
-    let sender = thread::spawn(move || {
+    let sender = std::thread::spawn(move || {
         client.run(|endpoint, now, id, event| {
             let connection = endpoint.connection_mut(id).filter(|_| *event == Event::Connected);
             connection.into_iter().for_each(|connection| connection.close(now));
@@ -77,5 +76,5 @@ pub(crate) fn main() -> Result<()> {
     server.run(|end, _, id, _| received += std::iter::from_fn(|| end.recv(id)).count())?;
     sender.join().map_err(|_| Error::other("the sender panicked"))??;
     println!("{received} of {DATAGRAMS} datagrams arrived");
-    if received == 0 { Err(Error::other("nothing arrived")) } else { Ok(()) }
+    (received > 0).then_some(()).ok_or_else(|| Error::other("nothing arrived"))
 }

@@ -10,6 +10,7 @@ use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 use super::cookie::{Cookie, Freshness, LONGEST_LIFE, Seal};
 use super::half_open::HalfOpen;
 use super::place::Place;
+use super::slots::Owner;
 use super::{ConnectionId, Endpoint, Key, Listen, Pressure};
 use crate::connection::{Connection, ConnectionConfig, Ports, State};
 use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode};
@@ -162,7 +163,7 @@ impl Endpoint {
         }
         let id = self.adopt(remote, Ports { local, remote: remote_port }, server);
         if rejected && let Some(live) = self.slots.get_mut(id) {
-            live.rejected = true;
+            live.owner = Owner::Rejected;
             self.serving -= usize::from(core::mem::take(&mut live.serves));
         }
     }

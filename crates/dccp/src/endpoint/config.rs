@@ -1,3 +1,5 @@
+//! The settings of an endpoint.
+
 use core::net::IpAddr;
 
 use tfrc_units::Duration;

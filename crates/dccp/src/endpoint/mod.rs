@@ -33,7 +33,7 @@ use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Quoted, Reset, Sequence};
 use half_open::HalfOpenTable;
-use slots::{Live, Slots, is_current_timer};
+use slots::{Live, Owner, Slots, is_current_timer};
 use timers::Timers;
 use tombs::Tombs;
 
@@ -350,8 +350,10 @@ impl Endpoint {
                     self.may_tell.pop_front();
                 }
                 Some(event) => {
-                    live.known |= matches!(event, Event::Incoming { .. });
-                    if live.known && !live.released && !live.rejected {
+                    if live.owner == Owner::NotTold && matches!(event, Event::Incoming { .. }) {
+                        live.owner = Owner::Application;
+                    }
+                    if live.owner == Owner::Application {
                         return Some((id, event));
                     }
                 }
@@ -380,7 +382,10 @@ impl Endpoint {
 
     /// All connections that are not released.
     pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
-        self.slots.iter().filter(|(_, live)| live.known).map(|(id, live)| (id, &live.connection))
+        self.slots
+            .iter()
+            .filter(|(_, live)| live.owner == Owner::Application)
+            .map(|(id, live)| (id, &live.connection))
     }
 
     /// Forgets a connection; one that is not over is broken off first. Stragglers are still answered.
@@ -388,7 +393,7 @@ impl Endpoint {
         let now = self.advance(now);
         let Some(live) = self.slots.get_mut(id) else { return };
         live.connection.abort(now, crate::wire::ResetCode::Aborted);
-        live.released = true;
+        live.owner = Owner::Released;
         if live.buried {
             self.remove(id);
             return;
@@ -499,8 +504,11 @@ impl Endpoint {
         let Some(live) = self.slots.get_mut(id) else { return };
         let Some(outcome) = live.connection.outcome() else { return };
         let established = live.connection.was_established();
-        let unknown = live.rejected || !live.known && !established;
-        let gone = live.released || unknown;
+        let gone = match live.owner {
+            Owner::Application => false,
+            Owner::NotTold => !established,
+            Owner::Rejected | Owner::Released => true,
+        };
         if !live.buried {
             live.buried = true;
             let last_word = match outcome {

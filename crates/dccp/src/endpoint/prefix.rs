@@ -1,3 +1,5 @@
+//! Prefixes of addresses, and the peers that may begin connections.
+
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::{AddrParseError, IpAddr, Ipv6Addr};

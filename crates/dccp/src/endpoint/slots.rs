@@ -35,19 +35,27 @@ pub(super) struct Live {
     /// Its entry in the endpoint's timers.
     pub(super) timer: Option<Instant>,
     pub(super) marks: Marks,
-    /// The application knows of it.
-    pub(super) known: bool,
-    /// The application is done with it.
-    pub(super) released: bool,
-    /// It came when as many were served as are to be; the application never hears of it.
-    pub(super) rejected: bool,
+    pub(super) owner: Owner,
     /// Its key has become a tomb.
     pub(super) buried: bool,
     /// It counts among the connections served.
     pub(super) serves: bool,
 }
 
-/// In which of the endpoint's lists it stands.
+/// The application's hold on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The application has not been told of it yet.
+    NotTold,
+    /// The application has it.
+    Application,
+    /// It came when as many were served as are to be; the application never hears of it.
+    Rejected,
+    /// The application is done with it.
+    Released,
+}
+
+/// The endpoint's lists in which it stands.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Marks {
     pub(super) transmit: bool,
@@ -58,7 +66,10 @@ pub(super) struct Marks {
 impl Live {
     pub(super) fn new(connection: Connection, remote: SocketAddr, key: Key, began: Instant) -> Self {
         Self {
-            known: connection.role() == Role::Client,
+            owner: match connection.role() {
+                Role::Client => Owner::Application,
+                Role::Server => Owner::NotTold,
+            },
             serves: false,
             connection,
             remote,
@@ -66,8 +77,6 @@ impl Live {
             began,
             timer: None,
             marks: Marks::default(),
-            released: false,
-            rejected: false,
             buried: false,
         }
     }
