@@ -44,7 +44,8 @@ impl Reading<'_> {
     }
 }
 
-/// Experiments as they are and with each of their mutations, with the seeds of the first step.
+/// Experiments as they are, with the seeds that the rule gives them, and with each of their mutations,
+/// with the seeds of the first step.
 #[derive(Debug)]
 pub struct Mutants {
     /// Each experiment, followed by its mutants.
@@ -97,14 +98,15 @@ impl Mutants {
 }
 
 impl Experiment {
-    /// The experiment as published alone, without variants and rules, perhaps broken.
+    /// The experiment as published alone, without variants, perhaps broken. Broken it has the seeds of
+    /// the first step: red needs no more.
     fn alone(&self, mutation: Option<Mutation>) -> Self {
         let can_tell = |claim: &&Claim| {
             claim.profile == Profile::AsPublished
                 && mutation.as_ref().is_none_or(|mutation| self.is_measured(claim, mutation))
         };
         Self {
-            rule: None,
+            rule: self.rule.filter(|_| mutation.is_none()),
             claims: self.claims.iter().filter(can_tell).cloned().collect(),
             variants: Vec::new(),
             undecided: Vec::new(),
@@ -154,7 +156,7 @@ pub struct MutatedExperiment {
     pub id: String,
     /// True if it belongs to those that must agree.
     pub must_agree: bool,
-    /// Without a mutation, with as many seeds.
+    /// Without a mutation, with the seeds of the rule.
     pub unchanged: Outcome,
     /// With each mutation.
     pub mutations: Vec<MutationResult>,
@@ -211,8 +213,8 @@ const HEAD: &str = "\
 # Mutations of the experiments
 
 Each experiment that must agree, unchanged and with the algorithm broken, written by `cargo xtask results --mutations`.
-A row without a mutation has to agree with the print or with ns-2, and at least one below it has to disagree. All rows
-have the seeds of the first step.
+A row without a mutation has to agree with the print or with ns-2, with the seeds of results.md, and at least one below
+it has to disagree, with the seeds of the first step.
 
 ";
 
