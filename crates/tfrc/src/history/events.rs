@@ -271,7 +271,7 @@ impl Events {
             let j = if j + 1 == skip_from { events - 1 } else { j };
             let k = start_k + j * step;
             let nominal =
-                |k| after.at.moved_to(before.at.at + Duration::from_nanos(interpolate(span, k, steps)));
+                |k: u64| after.at.moved_to(before.at.at + Duration::from_nanos(interpolate(span, k, steps)));
             let last = before.seq + k.saturating_add(step - 1).min(last_k);
             let loss = Loss { at: nominal(k), ..Loss::at(before.seq + k, before) };
             let event = LossEvent { last, lost: last - loss.seq + 1, ..loss.event(run) };
