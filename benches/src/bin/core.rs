@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use tfrc::study::Stamp;
-use tfrc::{Arrival, Config, PacketKind, Receiver, SendDecision, Sender, SentRecord};
+use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, SendDecision, Sender};
 use tfrc_benches::{Controller, RTT_NS, SIZE, drive};
 use tfrc_units::{Duration, Ecn, Instant};
 
@@ -53,7 +53,10 @@ impl Controller for Nothing {
 struct Ours {
     sender: Sender,
     receiver: Receiver,
-    record: SentRecord<64>,
+    loss_events: u64,
+    /// Send times by number. The record of sent packets is the host's, so that an array stands for it:
+    /// sender and receiver alone are counted.
+    sent_at: [Instant; 64],
     decisions: u64,
 }
 
@@ -63,18 +66,19 @@ impl Ours {
         Self {
             sender: Sender::new(&config),
             receiver: Receiver::new(&config),
-            record: SentRecord::starting_at(0),
+            loss_events: 0,
+            sent_at: [Instant::ZERO; 64],
             decisions: 0,
         }
     }
 }
 
 impl Controller for Ours {
-    fn sent(&mut self, now: u64, _: u64) {
+    fn sent(&mut self, now: u64, number: u64) {
         let now = Instant::from_nanos(now);
         self.sender.handle_timeout(now);
         self.decisions += u64::from(self.sender.next_send(now) == SendDecision::Now);
-        self.record.on_sent(now);
+        self.sent_at[number as usize % 64] = now;
         self.sender.on_sent(now, SIZE);
     }
 
@@ -83,16 +87,24 @@ impl Controller for Ours {
         let now = Instant::from_nanos(now);
         arrive(&mut self.receiver, now, number);
         if let Some(report) = self.receiver.poll_feedback(now) {
-            if let Some(feedback) = self.record.feedback(&report) {
-                self.sender.on_feedback(now, feedback);
-            }
+            let new = report.loss_events > self.loss_events;
+            self.loss_events = report.loss_events;
+            let feedback = Feedback {
+                newest_sent_at: self.sent_at[report.newest_seq as usize % 64],
+                elapsed: report.elapsed,
+                receive_rate: report.receive_rate,
+                loss_event_rate: report.loss_event_rate,
+                losses: if new { LossReport::NewLossEvent } else { LossReport::NoNewLoss },
+                count: report.count(),
+            };
+            self.sender.on_feedback(now, feedback);
         }
     }
 
     fn lost(&mut self, _: u64, _: u64, _: u64) {}
 
     fn state(&self) -> u64 {
-        self.sender.allowed_rate().bytes_per_sec().to_bits() ^ self.receiver.loss_events() ^ self.decisions
+        self.sender.allowed_rate().bytes_per_sec().to_bits() ^ self.loss_events ^ self.decisions
     }
 }
 
