@@ -66,7 +66,7 @@ pub enum Advice {
     /// Packets with this much data, in bytes.
     Size(u32),
     /// Even the smallest, this one, needs more than the allowed rate, and has done so for `patience_down`: send fewer
-    /// packets, or stop ([`StopRule`](crate::StopRule)).
+    /// packets, or stop ([`StopRule`](crate::guard::StopRule)).
     TooFast(u32),
 }
 

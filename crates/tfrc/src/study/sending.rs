@@ -104,7 +104,7 @@ pub struct NoFeedback {
 pub enum AfterExpiration {
     /// Nothing: reports come when they are due.
     Nothing,
-    /// A report at once (ns-2's urgent flag): see [`crate::Sender::wants_report`] and [`crate::Receiver::report_now`].
+    /// A report at once (ns-2's urgent flag), asked for by the stamp of the packet ([`crate::Sender::stamp`]).
     ReportAtOnce,
 }
 

@@ -232,7 +232,7 @@ pub enum Shrink {
     Window,
 }
 
-/// What ends the doubling of the timeout where every acknowledgement is a sample ([`Timestamps::On`]).
+/// What ends the doubling of the timeout where every acknowledgement is a sample ([`Timestamps::On`](crate::tcp::Timestamps::On)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimestampBackoff {
