@@ -23,6 +23,10 @@ const BUFFER: usize = 65_536;
 /// Datagrams taken in with one system call, at most.
 const BATCH: usize = if BATCH_SIZE < 16 { BATCH_SIZE } else { 16 };
 
+/// Datagrams taken in at once by a socket of [`Socket::from_std`], of which a program may have
+/// hundreds: each has room for [`BUFFER`] bytes.
+const SMALL_BATCH: usize = if BATCH < 4 { BATCH } else { 4 };
+
 /// Pending errors that one call goes through, at most. Each is one ICMP message: a flood of 100,000
 /// a second leaves one before one call in four at the very most.
 const LEFT_BEHIND: usize = 32;
@@ -106,7 +110,7 @@ impl Socket {
     /// # Errors
     /// What the system says, such as an address in use.
     pub fn bind(address: SocketAddr, clock: Clock) -> io::Result<Self> {
-        let bound = Self::from_std(UdpSocket::bind(address)?, clock)?;
+        let bound = Self::with_batch(UdpSocket::bind(address)?, clock, BATCH)?;
         let socket = bound.socket.get();
         #[cfg(target_os = "linux")]
         super::linux::without_destinations(socket);
@@ -121,6 +125,10 @@ impl Socket {
     /// # Errors
     /// What the system says.
     pub fn from_std(socket: UdpSocket, clock: Clock) -> io::Result<Self> {
+        Self::with_batch(socket, clock, SMALL_BATCH)
+    }
+
+    fn with_batch(socket: UdpSocket, clock: Clock, batch: usize) -> io::Result<Self> {
         let state = UdpSocketState::new((&socket).into())?;
         socket.set_nonblocking(true)?;
         // Larger buffers are a wish: systems cap them.
@@ -135,8 +143,8 @@ impl Socket {
             peer: None,
             #[cfg(target_os = "linux")]
             marks: None,
-            // Each made anew, so that the system gives memory only to those that are used.
-            buffers: (0..BATCH).map(|_| vec![0; BUFFER]).collect(),
+            // Copied, so that the system gives the memory now: what a socket takes does not grow.
+            buffers: vec![vec![0; BUFFER]; batch],
             metas: [RecvMeta::default(); BATCH],
             received: 0,
             batch_time: (clock.now(), SystemTime::now()),
@@ -319,13 +327,16 @@ impl Socket {
     /// If the socket cannot be used any more; no message of the network is an error here.
     pub fn receive(&mut self) -> io::Result<usize> {
         let (state, metas) = (&self.state, &mut self.metas);
+        let batch = self.buffers.len();
+        let metas = metas.get_mut(..batch).unwrap_or_default();
         let mut buffers = self.buffers.iter_mut();
         let mut slices: [IoSliceMut<'_>; BATCH] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().map_or(&mut [], Vec::as_mut_slice)));
+        let slices = slices.get_mut(..batch).unwrap_or_default();
         let mut interrupted = false;
         let mut receive = |socket: &UdpSocket| {
             for _ in 0..LEFT_BEHIND {
-                match state.recv(socket.into(), &mut slices, metas) {
+                match state.recv(socket.into(), slices, metas) {
                     Err(error) if !matches!(Fault::of(&error), Fault::WouldBlock | Fault::Unusable) => {}
                     done => return done,
                 }
@@ -340,7 +351,7 @@ impl Socket {
         } else {
             self.socket.try_read(|socket| {
                 count = receive(socket)?;
-                if count < BATCH { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+                if count < batch { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             })
         };
         self.received = count;
@@ -358,7 +369,7 @@ impl Socket {
     /// Whether the last [`Socket::receive`] has left nothing behind.
     #[must_use]
     pub const fn is_drained(&self) -> bool {
-        self.received < BATCH
+        self.received < self.buffers.len()
     }
 
     /// The datagrams of the last [`Socket::receive`], in order of arrival.
