@@ -159,7 +159,7 @@ fn a_timeout_that_is_ignored_is_noticed() {
     pair.client.endpoint.poll_transmit(request_again, &mut Vec::new());
 }
 
-/// What the application does after the transmissions were taken is due at once.
+/// A call of the application after the transmissions were taken is due at once.
 #[test]
 fn a_call_after_the_transmissions_is_due_now() {
     let mut pair = connecting(ConnectionConfig::default());

@@ -343,7 +343,7 @@ fn kind(kind: &FlowKind) -> &'static str {
     }
 }
 
-/// What a flow did between two states, as a record.
+/// The record of a flow between two states.
 pub(crate) fn interval(
     from: Instant,
     to: Instant,

@@ -36,7 +36,7 @@ pub struct ConnectionConfig {
     pub path_mtu: PathMtuDiscovery,
     /// Datagrams that wait to be sent, at most; at least one.
     pub send_queue: usize,
-    /// What becomes of datagrams that the allowed rate cannot carry at once.
+    /// The rule for datagrams that the allowed rate cannot carry at once.
     /// [`Connection::set_late_policy`](crate::Connection::set_late_policy) changes it.
     pub late: LatePolicy,
     /// Received datagrams kept for the application. When there are so many, those that come are

@@ -17,7 +17,7 @@ const PROTOCOL: TimerKey = TimerKey::Second;
 /// header 24, Elapsed Time, Receive Rate and Loss Intervals with a few intervals.
 const FEEDBACK_BYTES: u32 = 100;
 
-/// The same of ns-2 (docs/ns2-facts.md §2).
+/// The size of a feedback packet of ns-2 in bytes (docs/ns2-facts.md §2).
 const NS2_FEEDBACK_BYTES: u32 = 40;
 
 /// The first sequence number of a flow.

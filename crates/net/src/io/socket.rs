@@ -123,7 +123,7 @@ impl Socket {
     /// messages of the network. Must be called inside a tokio runtime with I/O.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn from_std(socket: UdpSocket, clock: Clock) -> io::Result<Self> {
         Self::with_batch(socket, clock, SMALL_BATCH)
     }
@@ -160,7 +160,7 @@ impl Socket {
     /// A handle for another task that sends while this one receives.
     ///
     /// # Errors
-    /// What the system says when it has no more descriptors.
+    /// The error of the system when it has no more descriptors.
     pub fn sender(&self) -> io::Result<Sender> {
         Ok(Sender { socket: self.socket.get().try_clone()?, state: Arc::clone(&self.state) })
     }
@@ -178,7 +178,7 @@ impl Socket {
     /// The address bound to.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket.get().local_addr()
     }
@@ -470,7 +470,7 @@ impl Sender {
     /// Sends now or not at all, from this address of ours if one is given.
     ///
     /// # Errors
-    /// What the system says, `WouldBlock` if it has no room.
+    /// The error of the system, `WouldBlock` if it has no room.
     pub fn send(&self, from: Option<IpAddr>, datagram: Outgoing<'_>) -> io::Result<()> {
         self.state.try_send((&self.socket).into(), &transmit(from, datagram))
     }

@@ -14,7 +14,7 @@ pub enum Duplicates {
     NewlyReporting,
 }
 
-/// What an echo does to a window that cannot be halved.
+/// The effect of an echo on a window that cannot be halved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EcnAtOne {
