@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tfrc_lab::record::{Event, EventKind, Interval, Record, Summary};
-use tfrc_lab::report::{self, Run, human};
+use tfrc_lab::report::{self, RunRecords, human};
 use tfrc_units::Duration;
 
 use crate::Failure;
@@ -64,7 +64,7 @@ pub struct Reporter<O = io::Stdout, E = io::Stderr> {
     err: E,
     bar: Option<ProgressBar>,
     /// The run so far, kept only when a page is wanted.
-    run: Option<Run>,
+    run: Option<RunRecords>,
     /// Progress lines are due from here, seconds since the start.
     next_line_s: f64,
     /// The first failure of [`Reporter::say`].
@@ -107,7 +107,7 @@ impl<O: Write, E: Write> Reporter<O, E> {
         if self.config.report.is_some() {
             match (&mut self.run, record) {
                 (Some(run), record) => run.push(record.clone()),
-                (none, Record::Start(start)) => *none = Some(Run::new(start.clone())),
+                (none, Record::Start(start)) => *none = Some(RunRecords::new(start.clone())),
                 _ => {}
             }
         }

@@ -14,14 +14,14 @@ use clap::Parser;
 use tfrc_cli::args::Cli;
 
 /// A fenced block of a page.
-struct Block {
+struct Snippet {
     page: PathBuf,
     line: usize,
     language: String,
     text: String,
 }
 
-impl Block {
+impl Snippet {
     fn place(&self) -> String {
         format!("{}:{}", self.page.display(), self.line)
     }
@@ -43,8 +43,8 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The blocks in a language.
-fn blocks(language: &str) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn blocks(language: &str) -> Vec<Snippet> {
+    let mut blocks: Vec<Snippet> = Vec::new();
     for page in std::iter::once(root().join("README.md")).chain(pages(&root().join("docs"))) {
         let text = std::fs::read_to_string(&page).expect("text");
         let mut inside = false;
@@ -54,7 +54,12 @@ fn blocks(language: &str) -> Vec<Block> {
                 Some(word) => {
                     inside = true;
                     let page = page.clone();
-                    blocks.push(Block { page, line: number, language: word.to_owned(), text: String::new() });
+                    blocks.push(Snippet {
+                        page,
+                        line: number,
+                        language: word.to_owned(),
+                        text: String::new(),
+                    });
                 }
                 None if inside => {
                     let block = blocks.last_mut().expect("begun");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use tfrc_net::io::Sender;
+use tfrc_net::io::SocketSender;
 use tfrc_units::{Duration, Instant};
 use tokio::task::AbortHandle;
 
@@ -11,18 +11,18 @@ use tokio::task::AbortHandle;
 /// answers find back.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
-    by_id: BTreeMap<u64, Client>,
+    by_id: BTreeMap<u64, RelayClient>,
     by_address: BTreeMap<SocketAddr, u64>,
     next: u64,
 }
 
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct RelayClient {
     pub(crate) address: SocketAddr,
     /// The address of ours that the client speaks to.
     pub(crate) local: Option<IpAddr>,
-    pub(crate) upstream: Sender,
-    standing: Standing,
+    pub(crate) upstream: SocketSender,
+    standing: ClientState,
     last_active: Instant,
     reader: AbortHandle,
 }
@@ -35,7 +35,7 @@ const QUIET: Duration = Duration::from_secs(30);
 /// to a new client is the one longest silent of the least of these; an established one loses it
 /// after [`QUIET`] only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
+enum ClientState {
     /// The server has not answered.
     Unanswered,
     /// The server has answered, the client not gone on.
@@ -44,7 +44,7 @@ enum Standing {
     Established,
 }
 
-impl Drop for Client {
+impl Drop for RelayClient {
     fn drop(&mut self) {
         self.reader.abort();
     }
@@ -55,7 +55,7 @@ impl Clients {
         self.by_id.len()
     }
 
-    pub(crate) fn get(&self, id: u64) -> Option<&Client> {
+    pub(crate) fn get(&self, id: u64) -> Option<&RelayClient> {
         self.by_id.get(&id)
     }
 
@@ -64,8 +64,8 @@ impl Clients {
         let id = *self.by_address.get(&address)?;
         let client = self.by_id.get_mut(&id)?;
         client.last_active = now;
-        if client.standing == Standing::Answered {
-            client.standing = Standing::Established;
+        if client.standing == ClientState::Answered {
+            client.standing = ClientState::Established;
         }
         Some(id)
     }
@@ -74,7 +74,7 @@ impl Clients {
     pub(crate) fn answered(&mut self, now: Instant, id: u64) {
         if let Some(client) = self.by_id.get_mut(&id) {
             client.last_active = now;
-            client.standing = client.standing.max(Standing::Answered);
+            client.standing = client.standing.max(ClientState::Answered);
         }
     }
 
@@ -82,7 +82,7 @@ impl Clients {
     /// [`QUIET`]. Returns false if there is none.
     pub(crate) fn make_room(&mut self, now: Instant) -> bool {
         let open = self.by_id.iter().filter(|(_, client)| {
-            client.standing != Standing::Established || now.saturating_since(client.last_active) >= QUIET
+            client.standing != ClientState::Established || now.saturating_since(client.last_active) >= QUIET
         });
         let first = open.min_by_key(|(_, client)| (client.standing, client.last_active)).map(|(id, _)| *id);
         let gone = first.and_then(|id| self.by_id.remove(&id));
@@ -102,7 +102,7 @@ impl Clients {
         now: Instant,
         address: SocketAddr,
         local: Option<IpAddr>,
-        upstream: Sender,
+        upstream: SocketSender,
         reader: AbortHandle,
     ) -> u64 {
         let id = self.next;
@@ -110,7 +110,14 @@ impl Clients {
         self.by_address.insert(address, id);
         self.by_id.insert(
             id,
-            Client { address, local, upstream, standing: Standing::Unanswered, last_active: now, reader },
+            RelayClient {
+                address,
+                local,
+                upstream,
+                standing: ClientState::Unanswered,
+                last_active: now,
+                reader,
+            },
         );
         id
     }

@@ -3,42 +3,42 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tfrc_net::io::{Clock, Outgoing, Sender, Socket};
-use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, Precedence, Tally};
+use tfrc_net::io::{Clock, Outgoing, Socket, SocketSender};
+use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, PacketCount, Precedence};
 use tfrc_units::Instant;
 use tokio::sync::mpsc;
 
 use crate::clients::Clients;
 use crate::payload::{Datagram, HEADER_BYTES};
-use crate::reader::{self, Received};
-use crate::{Direction, Limits, Snapshot, World};
+use crate::reader::{self, ReadDatagram};
+use crate::{Direction, GatewayNetwork, Limits, Snapshot};
 
 /// What the readers of the sockets say.
 pub(crate) enum Input {
-    FromClients(io::Result<Vec<Received>>),
-    FromServer { client: u64, batch: Vec<Received> },
+    FromClients(io::Result<Vec<ReadDatagram>>),
+    FromServer { client: u64, batch: Vec<ReadDatagram> },
 }
 
 pub(crate) struct Driver<A: Agent, F> {
     clock: Clock,
-    world: World<A, F>,
+    world: GatewayNetwork<A, F>,
     paths: Paths,
     server: SocketAddr,
     limits: Limits,
-    listener: Sender,
+    listener: SocketSender,
     clients: Clients,
     input: mpsc::Sender<Input>,
-    there: Flow,
-    back: Flow,
+    there: DirectionFlow,
+    back: DirectionFlow,
     refused: u64,
     unsent: u64,
 }
 
 /// What entered and left the network in one direction.
 #[derive(Default)]
-struct Flow {
-    entered: Tally,
-    delivered: Tally,
+struct DirectionFlow {
+    entered: PacketCount,
+    delivered: PacketCount,
 }
 
 /// The links on the way there and on the way back.
@@ -48,7 +48,7 @@ struct Paths {
 }
 
 impl Paths {
-    fn of<A: Agent, F>(world: &World<A, F>) -> Self {
+    fn of<A: Agent, F>(world: &GatewayNetwork<A, F>) -> Self {
         let (near, far) = (world.near.node(), world.far.node());
         Self { there: world.engine.route(near, far), back: world.engine.route(far, near) }
     }
@@ -61,10 +61,10 @@ where
     /// `input` is what the readers of clients' sockets write to.
     pub(crate) fn new(
         clock: Clock,
-        world: World<A, F>,
+        world: GatewayNetwork<A, F>,
         server: SocketAddr,
         limits: Limits,
-        listener: Sender,
+        listener: SocketSender,
         input: mpsc::Sender<Input>,
     ) -> Self {
         Self {
@@ -76,8 +76,8 @@ where
             listener,
             clients: Clients::default(),
             input,
-            there: Flow::default(),
-            back: Flow::default(),
+            there: DirectionFlow::default(),
+            back: DirectionFlow::default(),
             refused: 0,
             unsent: 0,
         }
@@ -112,12 +112,12 @@ where
         Ok(())
     }
 
-    fn inject(&mut self, from: Address, to: Address, client: u64, received: Received) {
+    fn inject(&mut self, from: Address, to: Address, client: u64, received: ReadDatagram) {
         if self.world.engine.in_flight() >= self.limits.in_flight {
             self.refused += 1;
             return;
         }
-        let Received { at, ecn, bytes, .. } = received;
+        let ReadDatagram { at, ecn, bytes, .. } = received;
         let size = wire_size(&bytes);
         let flow = if from == self.world.near { &mut self.there } else { &mut self.back };
         count(&mut flow.entered, size);
@@ -132,7 +132,7 @@ where
     }
 
     /// A client not heard before, if there is room for one or another makes room.
-    fn admit(&mut self, received: &Received) -> Option<u64> {
+    fn admit(&mut self, received: &ReadDatagram) -> Option<u64> {
         if self.clients.len() >= self.limits.clients && !self.clients.make_room(received.at) {
             return None;
         }
@@ -196,7 +196,7 @@ where
         let engine = &self.world.engine;
         let links: Vec<(LinkId, LinkStats)> =
             engine.link_ids().filter_map(|id| Some((id, engine.link_stats(id)?))).collect();
-        let direction = |flow: &Flow, path: &[LinkId]| {
+        let direction = |flow: &DirectionFlow, path: &[LinkId]| {
             let mut total =
                 Direction { entered: flow.entered, delivered: flow.delivered, ..Direction::default() };
             for (_, stats) in links.iter().filter(|(id, _)| path.contains(id)) {
@@ -225,11 +225,11 @@ fn wire_size(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(HEADER_BYTES)
 }
 
-fn count(tally: &mut Tally, size: u32) {
-    add(tally, Tally { packets: 1, bytes: u64::from(size) });
+fn count(tally: &mut PacketCount, size: u32) {
+    add(tally, PacketCount { packets: 1, bytes: u64::from(size) });
 }
 
-fn add(tally: &mut Tally, more: Tally) {
+fn add(tally: &mut PacketCount, more: PacketCount) {
     tally.packets += more.packets;
     tally.bytes += more.bytes;
 }

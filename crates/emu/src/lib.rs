@@ -25,4 +25,4 @@ mod world;
 pub use monitor::{Direction, Monitor, Snapshot};
 pub use payload::{Datagram, HEADER_BYTES};
 pub use relay::{BindError, Limits, Relay, Running};
-pub use world::World;
+pub use world::GatewayNetwork;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tfrc_sim::{LinkId, LinkStats, Tally};
+use tfrc_sim::{LinkId, LinkStats, PacketCount};
 use tfrc_units::Duration;
 use tokio::sync::watch;
 
@@ -31,15 +31,15 @@ pub struct Snapshot<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Direction {
     /// Datagrams that entered the network.
-    pub entered: Tally,
+    pub entered: PacketCount,
     /// Datagrams that came out of it.
-    pub delivered: Tally,
+    pub delivered: PacketCount,
     /// Packets lost by the loss models of the links on the way, traffic of the engine's own included.
-    pub lost: Tally,
+    pub lost: PacketCount,
     /// Packets dropped by the queues of these links, likewise.
-    pub overflowed: Tally,
+    pub overflowed: PacketCount,
     /// Packets waiting or in transmission on these links now, likewise.
-    pub queued: Tally,
+    pub queued: PacketCount,
 }
 
 /// A view of a running relay, cheap to copy and to read.

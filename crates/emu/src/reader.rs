@@ -9,7 +9,7 @@ use tfrc_units::Instant;
 
 /// A datagram read from a socket.
 #[derive(Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReadDatagram {
     pub(crate) at: Instant,
     pub(crate) from: SocketAddr,
     /// The local address it was sent to, if known: answers come from there.
@@ -18,7 +18,7 @@ pub(crate) struct Received {
     pub(crate) bytes: Box<[u8]>,
 }
 
-impl From<Incoming<'_>> for Received {
+impl From<Incoming<'_>> for ReadDatagram {
     fn from(incoming: Incoming<'_>) -> Self {
         let Incoming { at, from, to, ecn, bytes } = incoming;
         Self { at, from, to_ip: to, ecn, bytes: bytes.into() }
@@ -36,13 +36,13 @@ pub(crate) fn bind_towards(peer: SocketAddr) -> io::Result<UdpSocket> {
 ///
 /// # Errors
 /// If the socket cannot be used any more.
-pub(crate) async fn read(socket: &mut Socket) -> io::Result<Vec<Received>> {
+pub(crate) async fn read(socket: &mut Socket) -> io::Result<Vec<ReadDatagram>> {
     loop {
         socket.readable().await?;
         // Messages of the network say nothing that a relay could use.
         socket.take_errors(|_, _, _| {})?;
         if socket.receive()? > 0 {
-            return Ok(socket.incoming().map(Received::from).collect());
+            return Ok(socket.incoming().map(ReadDatagram::from).collect());
         }
     }
 }

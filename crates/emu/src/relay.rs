@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
 use crate::driver::{Driver, Input};
-use crate::{Datagram, Monitor, Snapshot, World, reader};
+use crate::{Datagram, GatewayNetwork, Monitor, Snapshot, reader};
 
 /// How much a relay may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub struct Relay<A: Agent, F> {
     socket: std::net::UdpSocket,
     address: SocketAddr,
     server: SocketAddr,
-    world: World<A, F>,
+    world: GatewayNetwork<A, F>,
     limits: Limits,
     monitor: watch::Receiver<Arc<Snapshot<F>>>,
     publisher: watch::Sender<Arc<Snapshot<F>>>,
@@ -86,7 +86,7 @@ where
     pub fn bind(
         listen: SocketAddr,
         to: SocketAddr,
-        world: World<A, F>,
+        world: GatewayNetwork<A, F>,
         limits: Limits,
     ) -> Result<Self, BindError> {
         let listen_error = |source| BindError::Listen { address: listen, source };

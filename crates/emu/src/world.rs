@@ -4,7 +4,7 @@ use tfrc_sim::{Address, Agent, Engine, NodeId, UnknownNode};
 
 /// A network with two gateways for datagrams from outside. Agents of its own compete with them for
 /// the same links.
-pub struct World<A: Agent, F> {
+pub struct GatewayNetwork<A: Agent, F> {
     pub(crate) engine: Engine<A>,
     /// The gateway of the clients.
     pub(crate) near: Address,
@@ -16,7 +16,7 @@ pub struct World<A: Agent, F> {
 /// Gives the state of an engine's own flows.
 type Look<A, F> = Box<dyn Fn(&Engine<A>) -> F + Send>;
 
-impl<A: Agent, F> World<A, F> {
+impl<A: Agent, F> GatewayNetwork<A, F> {
     /// Opens an engine to datagrams at the nodes `near` and `far`. `look` gives the state of the
     /// engine's own flows, for each snapshot.
     ///

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
-use tfrc_emu::{Datagram, HEADER_BYTES, Limits, Monitor, Relay, Snapshot, World};
+use tfrc_emu::{Datagram, GatewayNetwork, HEADER_BYTES, Limits, Monitor, Relay, Snapshot};
 use tfrc_sim::tcp::{self, SenderStats, SinkStats};
 use tfrc_sim::traffic::{Peer, Segment, TcpSetup, TcpSink, TcpSource, Traffic};
 use tfrc_sim::{Agent, Context, Engine, FlowId, LinkSpec, Loss, Network, Packet, Seed, TimerKey};
@@ -70,12 +70,12 @@ impl Agent for Background {
 type Flows = Vec<(SenderStats, SinkStats)>;
 
 /// Two nodes with one link each way, as `change` leaves them.
-fn world(change: impl Fn(&mut LinkSpec)) -> World<Background, Flows> {
+fn world(change: impl Fn(&mut LinkSpec)) -> GatewayNetwork<Background, Flows> {
     world_with(&[], change)
 }
 
 /// A [`world`] with TCPs inside that begin at these times.
-fn world_with(starts: &[At], change: impl Fn(&mut LinkSpec)) -> World<Background, Flows> {
+fn world_with(starts: &[At], change: impl Fn(&mut LinkSpec)) -> GatewayNetwork<Background, Flows> {
     let mut network = Network::new();
     let a = network.node("a").unwrap();
     let b = network.node("b").unwrap();
@@ -111,7 +111,7 @@ fn world_with(starts: &[At], change: impl Fn(&mut LinkSpec)) -> World<Background
         });
         counts.collect()
     };
-    World::new(engine, a, b, look).unwrap()
+    GatewayNetwork::new(engine, a, b, look).unwrap()
 }
 
 fn limits() -> Limits {

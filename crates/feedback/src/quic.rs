@@ -4,7 +4,7 @@ use tfrc::Advisor;
 use tfrc::advisor::{Ack, Hold, Taken};
 use tfrc_units::{Duration, Ecn, Instant};
 
-use crate::reader::{Reader, push_varint};
+use crate::reader::{ByteReader, push_varint};
 use crate::{Counts, DecodeError, ErrorKind};
 
 /// The ECN counts of a frame of type 0x03 (§19.3.2): packets received so far with each mark.
@@ -28,7 +28,7 @@ pub struct AckFrame<'a> {
     /// The ECN counts, if the frame has them.
     pub ecn: Option<EcnCounts>,
     /// The first range and the others after it.
-    ranges: Reader<'a>,
+    ranges: ByteReader<'a>,
     count: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct AckFrame<'a> {
 /// # Errors
 /// [`DecodeError`] if it is another frame, is cut short, or acknowledges packets below 0.
 pub fn decode(bytes: &[u8]) -> Result<(AckFrame<'_>, &[u8]), DecodeError> {
-    let mut at = Reader::new(bytes, 0);
+    let mut at = ByteReader::new(bytes, 0);
     let frame_type = at.varint()?;
     if !matches!(frame_type, 2 | 3) {
         return Err(DecodeError { kind: ErrorKind::OtherFrame(frame_type), offset: 0 });
@@ -66,7 +66,7 @@ impl<'a> AckFrame<'a> {
 
 /// Walks over the ranges (§19.3.1).
 struct Ranges<'a> {
-    at: Reader<'a>,
+    at: ByteReader<'a>,
     /// Where the next range ends, or for one after a gap, the smallest number of the one above; `None` at the end.
     next_largest: Option<u64>,
     /// Ranges after the first still to come.

@@ -4,12 +4,12 @@ use crate::{DecodeError, ErrorKind};
 
 /// What is left of the input, and how far it has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct ByteReader<'a> {
     rest: &'a [u8],
     offset: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub(crate) const fn new(bytes: &'a [u8], offset: usize) -> Self {
         Self { rest: bytes, offset }
     }
@@ -98,10 +98,10 @@ mod tests {
             (&[0x25], 37),
             (&[0x40, 0x25], 37),
         ] {
-            assert_eq!(Reader::new(bytes, 0).varint(), Ok(value));
+            assert_eq!(ByteReader::new(bytes, 0).varint(), Ok(value));
             let cut = bytes.get(..bytes.len() - 1).unwrap_or_default();
             assert_eq!(
-                Reader::new(cut, 7).varint(),
+                ByteReader::new(cut, 7).varint(),
                 Err(DecodeError { kind: ErrorKind::Truncated, offset: 7 })
             );
         }

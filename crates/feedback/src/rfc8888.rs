@@ -6,7 +6,7 @@ use tfrc::Advisor;
 use tfrc::advisor::{Ack, Hold, Taken};
 use tfrc_units::{Duration, Ecn, Instant};
 
-use crate::reader::Reader;
+use crate::reader::ByteReader;
 use crate::rtcp::{self, RtcpPacket};
 use crate::unwrapping::{Clock, nearest_u16};
 use crate::{Counts, DecodeError, ErrorKind};
@@ -80,7 +80,7 @@ pub struct Report<'a> {
     pub sender_ssrc: u32,
     /// When it was made: the middle 32 bits of an NTP time, in 1/65536 s.
     pub timestamp: u32,
-    blocks: Reader<'a>,
+    blocks: ByteReader<'a>,
 }
 
 /// The part of a report about one stream.
@@ -90,7 +90,7 @@ pub struct Block<'a> {
     pub ssrc: u32,
     /// The RTP sequence number of the first packet.
     pub begin_seq: u16,
-    metrics: Reader<'a>,
+    metrics: ByteReader<'a>,
 }
 
 /// Reads one RTCP packet. `num_reports` is taken as the number of metrics, as the text around the range in §3.1 and everybody's code
@@ -103,7 +103,7 @@ pub fn decode(bytes: &[u8]) -> Result<Report<'_>, DecodeError> {
     let sender_ssrc = at.u32()?;
     let offset = at.offset();
     let length = at.rest().len().checked_sub(4).ok_or_else(|| at.error(ErrorKind::Truncated))?;
-    let blocks = Reader::new(at.take(length)?, offset);
+    let blocks = ByteReader::new(at.take(length)?, offset);
     let mut walk = blocks;
     while !walk.rest().is_empty() {
         next_block(&mut walk)?;
@@ -111,7 +111,7 @@ pub fn decode(bytes: &[u8]) -> Result<Report<'_>, DecodeError> {
     Ok(Report { sender_ssrc, timestamp: at.u32()?, blocks })
 }
 
-fn next_block<'a>(at: &mut Reader<'a>) -> Result<Block<'a>, DecodeError> {
+fn next_block<'a>(at: &mut ByteReader<'a>) -> Result<Block<'a>, DecodeError> {
     let (ssrc, begin_seq) = (at.u32()?, at.u16()?);
     let count_at = *at;
     let count = at.u16()?;
@@ -119,7 +119,7 @@ fn next_block<'a>(at: &mut Reader<'a>) -> Result<Block<'a>, DecodeError> {
         return Err(count_at.error(ErrorKind::TooManyPackets(count)));
     }
     let offset = at.offset();
-    let metrics = Reader::new(at.take(2 * usize::from(count))?, offset);
+    let metrics = ByteReader::new(at.take(2 * usize::from(count))?, offset);
     at.take(2 * usize::from(count % 2))?;
     Ok(Block { ssrc, begin_seq, metrics })
 }

@@ -1,6 +1,6 @@
 //! The frame around RTP's feedback messages (RFC 3550 §6.4, RFC 4585 §6.1).
 
-use crate::reader::Reader;
+use crate::reader::ByteReader;
 use crate::{DecodeError, ErrorKind};
 
 /// PT of transport-layer feedback, which all messages here are.
@@ -16,11 +16,11 @@ pub struct RtcpPacket<'a> {
     /// The whole packet, to be given to a decoder.
     pub bytes: &'a [u8],
     /// What follows its first four bytes, without padding.
-    body: Reader<'a>,
+    body: ByteReader<'a>,
 }
 
 impl<'a> RtcpPacket<'a> {
-    fn decode(at: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    fn decode(at: &mut ByteReader<'a>) -> Result<Self, DecodeError> {
         let start = *at;
         let first = at.u8()?;
         if first >> 6 != 2 {
@@ -43,13 +43,13 @@ impl<'a> RtcpPacket<'a> {
         let mut body = start;
         body.take(4)?;
         let offset = body.offset();
-        let body = Reader::new(body.take(body_length)?, offset);
+        let body = ByteReader::new(body.take(body_length)?, offset);
         Ok(Self { packet_type, format: first & 0x1F, bytes, body })
     }
 
     /// The body of a transport-layer feedback message of this format.
-    pub(crate) fn feedback(bytes: &'a [u8], format: u8) -> Result<Reader<'a>, DecodeError> {
-        let packet = Self::decode(&mut Reader::new(bytes, 0))?;
+    pub(crate) fn feedback(bytes: &'a [u8], format: u8) -> Result<ByteReader<'a>, DecodeError> {
+        let packet = Self::decode(&mut ByteReader::new(bytes, 0))?;
         if (packet.packet_type, packet.format) != (TRANSPORT_FEEDBACK, format) {
             let kind = ErrorKind::OtherMessage { packet_type: packet.packet_type, format: packet.format };
             return Err(DecodeError { kind, offset: 0 });
@@ -60,7 +60,7 @@ impl<'a> RtcpPacket<'a> {
 
 /// The RTCP packets of a compound, in order. The first error ends it.
 pub fn packets(datagram: &[u8]) -> impl Iterator<Item = Result<RtcpPacket<'_>, DecodeError>> {
-    let mut rest = Some(Reader::new(datagram, 0));
+    let mut rest = Some(ByteReader::new(datagram, 0));
     core::iter::from_fn(move || {
         let mut reader = rest.take().filter(|reader| !reader.rest().is_empty())?;
         let packet = RtcpPacket::decode(&mut reader);

@@ -91,16 +91,16 @@ pub struct RunOutcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Means {
     /// Of each flow.
-    pub flows: Vec<Row>,
+    pub flows: Vec<FlowRow>,
     /// Of each group of flows: the mean over its flows in a run, then over runs.
-    pub groups: Vec<Row>,
+    pub groups: Vec<FlowRow>,
     /// Of each link.
-    pub links: Vec<Row>,
+    pub links: Vec<FlowRow>,
 }
 
 /// The means of one flow, group or link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct FlowRow {
     /// Its name.
     pub id: String,
     /// Its quantities, by their keys.
@@ -275,11 +275,11 @@ fn mean_of_each(flows: Vec<Values>) -> Values {
     first.iter().enumerate().map(|(i, (key, _))| (*key, mean(&column(i)))).collect()
 }
 
-fn row(id: &str, runs: Vec<Values>) -> Row {
+fn row(id: &str, runs: Vec<Values>) -> FlowRow {
     let keys: Vec<&str> = runs.first().into_iter().flatten().map(|(key, _)| *key).collect();
     let column = |i: usize| runs.iter().filter_map(|run| run[i].1).collect::<Vec<f64>>();
     let values = keys.iter().enumerate().map(|(i, key)| ((*key).to_owned(), estimate(&column(i))));
-    Row { id: id.to_owned(), values: values.collect() }
+    FlowRow { id: id.to_owned(), values: values.collect() }
 }
 
 /// A hash of the text, in hexadecimal.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tfrc_emu::{BindError, Datagram, Limits, Relay, Snapshot, World};
+use tfrc_emu::{BindError, Datagram, GatewayNetwork, Limits, Relay, Snapshot};
 use tfrc_sim::traffic::Amount;
 use tfrc_sim::{Engine, Seed};
 use tfrc_units::{Duration, Instant};
@@ -73,7 +73,7 @@ fn open(
 ) -> Result<Relay<Any, Flows>, BindError> {
     let gateways = scenario.gateways;
     let look = move |engine: &Engine<Any>| Flows(ends.iter().map(|ends| progress(engine, *ends)).collect());
-    let world = World::new(engine, gateways.listen, gateways.to, look);
+    let world = GatewayNetwork::new(engine, gateways.listen, gateways.to, look);
     let world =
         world.unwrap_or_else(|error| unreachable!("a scenario's gateways are nodes of its network: {error}"));
     Relay::bind(listen, to, world, Limits { sample: SAMPLE, ..Limits::default() })

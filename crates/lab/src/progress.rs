@@ -8,7 +8,7 @@ use tfrc_sim::{AgentId, Engine, NodeId, Seed, Tracing};
 use tfrc_units::Duration;
 
 use crate::agent::{
-    Any, DccpHost, HostSetup, Losses, Role, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
+    Any, DccpHost, EndTask, FlowLosses, HostSetup, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
 };
 use crate::metric::Mean;
 use crate::scenario::{FlowKind, LossIntervals, Member};
@@ -32,9 +32,9 @@ pub(crate) struct Progress {
     /// Packets of which it is known what became of them, arrivals that are told apart from losses.
     pub(crate) passed: Option<u64>,
     /// Loss events, and the packets up to now.
-    pub(crate) losses: Option<Losses>,
+    pub(crate) losses: Option<FlowLosses>,
     /// The same at the end of slow start, where that is known.
-    pub(crate) first_event: Option<Losses>,
+    pub(crate) first_event: Option<FlowLosses>,
     pub(crate) rtt: Mean,
     pub(crate) smoothed_rtt: Option<Duration>,
     pub(crate) allowed_bps: Option<f64>,
@@ -79,10 +79,10 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
                 peer,
                 stop,
             };
-            let server = DccpHost::new(Role::Server, setup(None), stream("server"));
+            let server = DccpHost::new(EndTask::Server, setup(None), stream("server"));
             let (receiver, peer) = put(engine, *to, Any::Dccp(Box::new(server)));
             let source = Source::new(dccp.application, dccp.segment, start, stream("application"));
-            let client = DccpHost::new(Role::Client { source }, setup(Some(peer)), stream("client"));
+            let client = DccpHost::new(EndTask::Client { source }, setup(Some(peer)), stream("client"));
             (receiver, put(engine, *from, Any::Dccp(Box::new(client))).0)
         }
         FlowKind::Tcp(tcp) => {
@@ -192,7 +192,7 @@ fn dccp(sender: &DccpHost, receiver: &DccpHost) -> Progress {
         received_packets: received.received_data_packets,
         received_bytes: received.received_data_bytes,
         passed: Some(passed.unwrap_or(0)),
-        losses: Some(Losses { events: events.unwrap_or(0), packets: passed.unwrap_or(0) }),
+        losses: Some(FlowLosses { events: events.unwrap_or(0), packets: passed.unwrap_or(0) }),
         rtt: sender.rtt(),
         smoothed_rtt: sender.connection().and_then(tfrc_dccp::Connection::rtt),
         allowed_bps: sender.connection().map(|c| c.rate().bits_per_sec()),
@@ -218,7 +218,7 @@ fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
                 received_packets: sink.sink().stats().received_segments,
                 acknowledged_packets: Some(stats.acked_segments),
                 passed: Some(stats.sent_segments),
-                losses: Some(Losses { events: stats.window_cuts, packets: stats.sent_segments }),
+                losses: Some(FlowLosses { events: stats.window_cuts, packets: stats.sent_segments }),
                 rtt: seconds(stats.rtt_sum, stats.rtt_samples),
                 ..common
             }

@@ -81,7 +81,7 @@ pub fn run(scenario: &Scenario) -> Outcome {
 /// As [`run`].
 #[must_use]
 pub fn run_with(scenario: &Scenario, every: Duration, watch: impl FnMut(Interval)) -> Outcome {
-    Run::new(scenario).execute(every, watch)
+    ScenarioRun::new(scenario).execute(every, watch)
 }
 
 /// Runs a scenario as [`run_with`] does, and gives the packets that the first DCCP flow's sender
@@ -97,7 +97,7 @@ pub fn run_captured(
     every: Duration,
     watch: impl FnMut(Interval),
 ) -> Result<(Outcome, Vec<Captured>), NoDccpFlow> {
-    let mut run = Run::new(scenario);
+    let mut run = ScenarioRun::new(scenario);
     let captured = run.flows.iter().map(|ends| ends.sender).find(|id| host(&run.engine, *id).is_some());
     let captured = captured.ok_or(NoDccpFlow)?;
     run.engine.with_agent(captured, |agent| {
@@ -112,7 +112,7 @@ pub fn run_captured(
 
 /// Runs a scenario as [`run`] does and keeps its time series.
 pub(crate) fn record(scenario: &Scenario, keep: Keep) -> Recording {
-    let mut run = Run::keeping(scenario, keep);
+    let mut run = ScenarioRun::keeping(scenario, keep);
     let outcome = run.execute(scenario.duration, |_| {});
     let keeping = run.keeping.take().unwrap_or_default();
     keeping.recording(scenario, outcome, std::mem::take(&mut run.series))
@@ -142,7 +142,7 @@ fn host(engine: &Engine<Any>, id: tfrc_sim::AgentId) -> Option<&DccpHost> {
 }
 
 /// A scenario in motion.
-struct Run<'a> {
+struct ScenarioRun<'a> {
     scenario: &'a Scenario,
     engine: Engine<Any>,
     members: Vec<Member<'a>>,
@@ -154,7 +154,7 @@ struct Run<'a> {
     keeping: Option<Keeping>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ScenarioRun<'a> {
     fn new(scenario: &'a Scenario) -> Self {
         Self::of(scenario, None)
     }

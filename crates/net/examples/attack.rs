@@ -57,7 +57,7 @@ fn requests(to: SocketAddr, count: u32) -> Result<(), Failure> {
         socket.set_nonblocking(true)?;
     }
     let begin = Instant::now();
-    let mut noise = Noise(1);
+    let mut noise = NoiseSource(1);
     let (mut sent, mut answers, mut bytes_in) = (0, [0_u64; 3], 0);
     let mut buffer = [0; 2000];
     for (n, socket) in (0..count).zip(sockets.iter().cycle()) {
@@ -108,7 +108,7 @@ fn relay(listen: SocketAddr, to: SocketAddr, deed: Deed) -> Result<(), Failure> 
     far.set_nonblocking(true)?;
     let (mut client, mut last) = (None, Instant::now());
     let (mut passed, mut added) = (0_u64, 0_u64);
-    let mut noise = Noise(7);
+    let mut noise = NoiseSource(7);
     let mut buffer = [0; 4000];
     while last.elapsed() < Duration::from_secs(20) {
         let mut idle = true;
@@ -142,7 +142,7 @@ fn relay(listen: SocketAddr, to: SocketAddr, deed: Deed) -> Result<(), Failure> 
 }
 
 /// What goes on instead of a packet.
-fn tamper(bytes: &[u8], deed: Deed, noise: &mut Noise) -> Result<Vec<Vec<u8>>, Failure> {
+fn tamper(bytes: &[u8], deed: Deed, noise: &mut NoiseSource) -> Result<Vec<Vec<u8>>, Failure> {
     let Ok(packet) = Packet::parse(bytes, Integrity::Udp) else { return Ok(vec![bytes.to_vec()]) };
     let ports = (packet.source_port, packet.destination_port);
     match deed {
@@ -182,9 +182,9 @@ fn tamper(bytes: &[u8], deed: Deed, noise: &mut Noise) -> Result<Vec<Vec<u8>>, F
 }
 
 /// Numbers without a pattern.
-struct Noise(u64);
+struct NoiseSource(u64);
 
-impl Noise {
+impl NoiseSource {
     const fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

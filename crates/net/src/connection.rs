@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use crate::LatePolicy;
 use crate::endpoint::Shared;
-use crate::state::{Slot, Standing, State};
+use crate::state::{Slot, SlotStage, State};
 use crate::status::Status;
 
 /// One end of a connection. Dropping it closes the connection; to see how it ended, [`Connection::close`] it.
@@ -161,7 +161,7 @@ impl Connection {
         let state = self.shared.state();
         match (state.slots.get(&self.id), state.machine.connection(self.id)) {
             (Some(slot), Some(connection)) => {
-                let at = if let Standing::Over { at, .. } = slot.standing { at } else { now };
+                let at = if let SlotStage::Over { at, .. } = slot.standing { at } else { now };
                 Status::of(connection, slot, at)
             }
             _ => Status::default(),
@@ -230,7 +230,7 @@ impl Connection {
 
     async fn over(&self) -> Option<Closed> {
         self.until(|state, id| match &state.slots.get(&id)?.standing {
-            Standing::Over { closed, .. } => Some(closed.clone()),
+            SlotStage::Over { closed, .. } => Some(closed.clone()),
             _ => None,
         })
         .await
@@ -238,7 +238,7 @@ impl Connection {
 
     pub(crate) async fn established(&self) -> Result<(), ConnectError> {
         self.until(|state, id| {
-            if let Standing::Over { closed, .. } = &state.slots.get(&id)?.standing {
+            if let SlotStage::Over { closed, .. } = &state.slots.get(&id)?.standing {
                 return Some(Err(ConnectError::Refused(closed.clone())));
             }
             let stands = state.machine.connection(id)?.state().is_established();

@@ -21,13 +21,13 @@ pub(crate) struct Machine {
     journal: Option<Writer>,
     capture: Option<Capture>,
     latest: Instant,
-    names: Names,
+    names: JournalNames,
 }
 
 /// Numbers by which a journal names connections: 0, 1, 2 in the order in which they came to be.
 /// Only those that are not released are kept.
 #[derive(Debug)]
-enum Names {
+enum JournalNames {
     /// Neither is a journal written nor one replayed.
     None,
     Kept {
@@ -36,7 +36,7 @@ enum Names {
     },
 }
 
-impl Names {
+impl JournalNames {
     const fn kept() -> Self {
         Self::Kept { numbers: BTreeMap::new(), next: 0 }
     }
@@ -76,7 +76,7 @@ impl Machine {
         let endpoint = options.endpoint_config()?;
         let config = ConnectConfig { port: endpoint.port, connection: endpoint.connection.clone() };
         let endpoint = Endpoint::new(endpoint, seed);
-        let names = if journal.is_some() { Names::kept() } else { Names::None };
+        let names = if journal.is_some() { JournalNames::kept() } else { JournalNames::None };
         Ok(Self { endpoint, config, journal, capture: None, latest: Instant::ZERO, names })
     }
 
@@ -87,7 +87,7 @@ impl Machine {
 
     /// The machine that a journal begins with.
     pub(crate) fn from_setup(setup: &Setup) -> Result<Self, tfrc::ConfigError> {
-        Ok(Self { names: Names::kept(), ..Self::new(&setup.options, setup.seed, None)? })
+        Ok(Self { names: JournalNames::kept(), ..Self::new(&setup.options, setup.seed, None)? })
     }
 
     pub(crate) fn connect(
@@ -290,9 +290,9 @@ mod tests {
     fn names_of_released_connections_are_forgotten() {
         let to = SocketAddr::from(([127, 0, 0, 1], 9));
         let mut machine = Machine::new(&Options::default(), [7; 32], None).expect("in range");
-        for names in [Names::None, Names::kept()] {
+        for names in [JournalNames::None, JournalNames::kept()] {
             machine.names = names;
-            let kept = matches!(machine.names, Names::Kept { .. });
+            let kept = matches!(machine.names, JournalNames::Kept { .. });
             for n in 0..1000u64 {
                 let id = machine.connect(Instant::ZERO, to).expect("a port");
                 assert_eq!(machine.numbered(n), kept.then_some(id));
@@ -300,7 +300,7 @@ mod tests {
                 while machine.transmit(Instant::ZERO, &mut Vec::new()).is_some() {}
                 assert_eq!(machine.numbered(n), None);
             }
-            assert!(!matches!(&machine.names, Names::Kept { numbers, .. } if !numbers.is_empty()));
+            assert!(!matches!(&machine.names, JournalNames::Kept { numbers, .. } if !numbers.is_empty()));
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) changed: Arc<Notify>,
-    pub(crate) standing: Standing,
+    pub(crate) standing: SlotStage,
     pub(crate) rate_changes: VecDeque<RateChange>,
     /// How many of them are kept.
     pub(crate) rate_changes_kept: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Slot {
 
 /// The stage of a connection's life that the machine does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum SlotStage {
     /// The application has a handle.
     Held,
     /// Its handle is gone: it is forgotten as soon as it is over.
@@ -102,7 +102,7 @@ impl State {
     pub(crate) fn add_slot(&mut self, id: ConnectionId) {
         let slot = Slot {
             changed: Arc::new(Notify::new()),
-            standing: Standing::Held,
+            standing: SlotStage::Held,
             rate_changes: VecDeque::new(),
             rate_changes_kept: FEW_RATE_CHANGES,
             loss_measure: LossMeasure::default(),
@@ -177,8 +177,8 @@ impl State {
         }
         let Some(slot) = self.slots.get_mut(&id) else { return };
         match slot.standing {
-            Standing::Orphan => self.release(now, id),
-            _ => slot.standing = Standing::Over { at: now, closed },
+            SlotStage::Orphan => self.release(now, id),
+            _ => slot.standing = SlotStage::Over { at: now, closed },
         }
     }
 
@@ -186,9 +186,9 @@ impl State {
     pub(crate) fn forget(&mut self, now: Instant, id: ConnectionId) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         match slot.standing {
-            Standing::Over { .. } => self.release(now, id),
+            SlotStage::Over { .. } => self.release(now, id),
             _ => {
-                slot.standing = Standing::Orphan;
+                slot.standing = SlotStage::Orphan;
                 self.close(now, id);
             }
         }

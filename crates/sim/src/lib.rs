@@ -49,7 +49,7 @@ pub mod traffic;
 
 pub use agent::{Agent, AgentId, NoAgent, TimerKey};
 pub use engine::{Context, Delivery, Engine, UnknownNode};
-pub use link::{FlowStats, LinkStats, Tally};
+pub use link::{FlowStats, LinkStats, PacketCount};
 pub use loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
 pub use marker::{ColorMode, Marker, MarkerRule, MeterScope};
 pub use network::{FlowCounts, LinkId, LinkSpec, Network, NetworkError, NodeId, RateChange, Reorder};
@@ -61,4 +61,4 @@ pub use queue::{
 };
 pub use rng::{Seed, Stream};
 pub use tfrc_units::Ecn;
-pub use trace::{DropCause, Happening, Record, Tracing};
+pub use trace::{DropCause, Happening, TraceRecord, Tracing};

@@ -8,7 +8,7 @@ use crate::{LinkId, LinkSpec, NodeId};
 /// neighbour. All that concerns them goes through that neighbour, so the table has rows and columns for the others only.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    places: Vec<Place>,
+    places: Vec<NodePlace>,
     /// Nodes with rows and columns.
     inner: usize,
     /// Row by row: `next[from * inner + to]`.
@@ -17,7 +17,7 @@ pub(crate) struct Routes {
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum NodePlace {
     /// A row and a column.
     Inner(u32),
     /// On a line of its own to the node of this row.
@@ -29,9 +29,9 @@ const NONE: LinkId = LinkId(u32::MAX);
 impl Routes {
     pub(crate) fn shortest(nodes: usize, links: &[LinkSpec]) -> Self {
         let places = places(nodes, links);
-        let inner = places.iter().filter(|place| matches!(place, Place::Inner(_))).count();
+        let inner = places.iter().filter(|place| matches!(place, NodePlace::Inner(_))).count();
         let row = |node: NodeId| match places.get(node.index()) {
-            Some(Place::Inner(row)) => usize::try_from(*row).ok(),
+            Some(NodePlace::Inner(row)) => usize::try_from(*row).ok(),
             _ => None,
         };
         let mut inbound: Vec<Vec<(LinkId, usize)>> = vec![Vec::new(); inner];
@@ -73,14 +73,16 @@ impl Routes {
     #[inline]
     pub(crate) fn next(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
         let (target, last) = match *self.places.get(to.index())? {
-            Place::Inner(row) => (row, None),
-            Place::Leaf { at, down, .. } => (at, Some(down)),
+            NodePlace::Inner(row) => (row, None),
+            NodePlace::Leaf { at, down, .. } => (at, Some(down)),
         };
         match *self.places.get(from.index())? {
-            Place::Inner(row) if row == target => last,
-            Place::Inner(row) => self.inner(row, target),
-            Place::Leaf { .. } if from == to => None,
-            Place::Leaf { at, up, .. } => (at == target || self.inner(at, target).is_some()).then_some(up),
+            NodePlace::Inner(row) if row == target => last,
+            NodePlace::Inner(row) => self.inner(row, target),
+            NodePlace::Leaf { .. } if from == to => None,
+            NodePlace::Leaf { at, up, .. } => {
+                (at == target || self.inner(at, target).is_some()).then_some(up)
+            }
         }
     }
 
@@ -92,24 +94,24 @@ impl Routes {
 }
 
 /// Tells the hosts on lines of their own from the rest, and numbers the rest.
-fn places(nodes: usize, links: &[LinkSpec]) -> Vec<Place> {
+fn places(nodes: usize, links: &[LinkSpec]) -> Vec<NodePlace> {
     /// What is known of the links to a node, or of those from it.
     #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
+    enum NodeLinks {
         Nothing,
         One(LinkId, NodeId),
         More,
     }
-    let mut seen = vec![[Seen::Nothing; 2]; nodes];
+    let mut seen = vec![[NodeLinks::Nothing; 2]; nodes];
     for (id, link) in (0..).map(LinkId).zip(links) {
         for (side, node, other) in [(0, link.from, link.to), (1, link.to, link.from)] {
             if let Some(seen) = seen.get_mut(node.index()).and_then(|sides| sides.get_mut(side)) {
-                *seen = if *seen == Seen::Nothing { Seen::One(id, other) } else { Seen::More };
+                *seen = if *seen == NodeLinks::Nothing { NodeLinks::One(id, other) } else { NodeLinks::More };
             }
         }
     }
     let line = |node: usize| match seen.get(node) {
-        Some([Seen::One(up, a), Seen::One(down, b)]) if a == b => Some((*a, *up, *down)),
+        Some([NodeLinks::One(up, a), NodeLinks::One(down, b)]) if a == b => Some((*a, *up, *down)),
         _ => None,
     };
     // Of two nodes joined by one line only the second is a leaf.
@@ -123,9 +125,9 @@ fn places(nodes: usize, links: &[LinkSpec]) -> Vec<Place> {
         (0..nodes).map(|node| if leaf(node).is_some() { None } else { rows.next() }).collect();
     let place = |node: usize| match (row.get(node).copied().flatten(), leaf(node)) {
         (None, Some((other, up, down))) => {
-            Place::Leaf { at: row.get(other.index()).copied().flatten().unwrap_or(u32::MAX), up, down }
+            NodePlace::Leaf { at: row.get(other.index()).copied().flatten().unwrap_or(u32::MAX), up, down }
         }
-        (row, _) => Place::Inner(row.unwrap_or(u32::MAX)),
+        (row, _) => NodePlace::Inner(row.unwrap_or(u32::MAX)),
     };
     (0..nodes).map(place).collect()
 }

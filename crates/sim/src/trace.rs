@@ -16,7 +16,7 @@ pub enum Tracing {
 
 /// One thing that happened to one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
+pub struct TraceRecord {
     /// When.
     pub at: Instant,
     /// The packet.
@@ -54,7 +54,7 @@ pub enum DropCause {
 }
 
 /// One line of text: time in nanoseconds, what, packet, flow, size.
-impl fmt::Display for Record {
+impl fmt::Display for TraceRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.at.as_nanos())?;
         match self.what {

@@ -224,7 +224,7 @@ fn rio_protects_what_the_meter_calls_in_profile() {
     line.load(20_000_000, 800, 1000, Ecn::NotEct);
     let records = line.engine.take_records();
     let dropped = |precedence| {
-        let of = |r: &&tfrc_sim::Record| {
+        let of = |r: &&tfrc_sim::TraceRecord| {
             matches!(r.what, Happening::Dropped(..)) && r.header.precedence == precedence
         };
         records.iter().filter(of).count()
@@ -235,7 +235,7 @@ fn rio_protects_what_the_meter_calls_in_profile() {
     assert!(line.stats().utilization() > 0.99);
     assert_eq!(line.engine.queue_state(line.link).unwrap().waiting, {
         let queued = line.stats().queued;
-        tfrc_sim::Tally { packets: queued.packets - 1, bytes: queued.bytes - 1000 }
+        tfrc_sim::PacketCount { packets: queued.packets - 1, bytes: queued.bytes - 1000 }
     });
 }
 

@@ -18,13 +18,13 @@ fn secs(s: u64) -> Instant {
     Instant::ZERO + Duration::from_secs(s)
 }
 
-struct Run {
+struct LinkRun {
     engine: Engine<Traffic>,
     source: AgentId,
     sink: AgentId,
 }
 
-fn start(settings: Settings, transfer: Transfer, forth: impl FnOnce(LinkSpec) -> LinkSpec) -> Run {
+fn start(settings: Settings, transfer: Transfer, forth: impl FnOnce(LinkSpec) -> LinkSpec) -> LinkRun {
     let mut network = Network::new();
     let a = network.node("a").unwrap();
     let b = network.node("b").unwrap();
@@ -43,10 +43,10 @@ fn start(settings: Settings, transfer: Transfer, forth: impl FnOnce(LinkSpec) ->
     };
     let source = engine.attach(a, Traffic::TcpSource(Box::new(TcpSource::new(setup)))).unwrap();
     engine.set_timer(source, TimerKey::First, Instant::ZERO);
-    Run { engine, source, sink }
+    LinkRun { engine, source, sink }
 }
 
-impl Run {
+impl LinkRun {
     fn source(&self) -> &TcpSource {
         match self.engine.agent(self.source).unwrap() {
             Traffic::TcpSource(agent) => agent,

@@ -9,7 +9,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 const VARIANTS: [Variant; 5] =
     [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic];
 
-struct Path {
+struct NetworkPath {
     rate: Rate,
     delay: Duration,
     queue: Queue,
@@ -17,7 +17,7 @@ struct Path {
     back: Loss,
 }
 
-impl Path {
+impl NetworkPath {
     fn clean(delay_ms: u64) -> Self {
         Self {
             rate: Rate::from_bits_per_sec(100e6),
@@ -29,13 +29,13 @@ impl Path {
     }
 }
 
-struct Run {
+struct NetworkRun {
     engine: Engine<Traffic>,
     source: AgentId,
     sink: AgentId,
 }
 
-impl Run {
+impl NetworkRun {
     fn source(&self) -> &TcpSource {
         match self.engine.agent(self.source).unwrap() {
             Traffic::TcpSource(agent) => agent,
@@ -55,7 +55,7 @@ impl Run {
     }
 }
 
-fn start(path: &Path, settings: &Settings, transfer: Transfer, seed: u64) -> Run {
+fn start(path: &NetworkPath, settings: &Settings, transfer: Transfer, seed: u64) -> NetworkRun {
     let mut network = Network::new();
     let a = network.node("a").unwrap();
     let b = network.node("b").unwrap();
@@ -79,7 +79,7 @@ fn start(path: &Path, settings: &Settings, transfer: Transfer, seed: u64) -> Run
     };
     let source = engine.attach(a, Traffic::TcpSource(Box::new(TcpSource::new(setup)))).unwrap();
     engine.set_timer(source, TimerKey::First, Instant::ZERO);
-    Run { engine, source, sink }
+    NetworkRun { engine, source, sink }
 }
 
 fn secs(s: u64) -> Instant {
@@ -95,7 +95,8 @@ fn every_byte_arrives_whatever_is_lost() {
     for variant in VARIANTS {
         for (seed, p) in (0..).zip([0.0, 0.01, 0.05, 0.2, 0.4]) {
             for settings in [Settings::rfc(variant), Settings::ns2(variant)] {
-                let path = Path { loss: bernoulli(p), back: bernoulli(p / 2.0), ..Path::clean(20) };
+                let path =
+                    NetworkPath { loss: bernoulli(p), back: bernoulli(p / 2.0), ..NetworkPath::clean(20) };
                 let mut run = start(&path, &settings, Transfer::Bytes(200_123), seed);
                 run.engine.run_until(secs(20_000));
                 let what = format!("{variant:?} at {p}: {:?}", run.source().sender());
@@ -117,7 +118,7 @@ fn sack_under_random_loss_is_near_the_square_root_law() {
     // Above it a little for rare losses, since a few are repaired by one halving; below it where timeouts begin to count.
     for (p, low, high) in [(0.001, 0.97, 1.06), (0.003, 0.96, 1.04), (0.01, 0.91, 1.0)] {
         let settings = Settings { acks: Acks::Each, ..Settings::rfc(Variant::Sack) };
-        let path = Path { loss: bernoulli(p), ..Path::clean(50) };
+        let path = NetworkPath { loss: bernoulli(p), ..NetworkPath::clean(50) };
         let mut run = start(&path, &settings, Transfer::Unlimited, 7);
         run.engine.run_until(secs(500));
         let before = run.received().delivered_segments;
@@ -129,7 +130,7 @@ fn sack_under_random_loss_is_near_the_square_root_law() {
 }
 
 /// Mean window in segments over the measured interval.
-fn mean_window(path: &Path, settings: &Settings, from: u64, to: u64) -> f64 {
+fn mean_window(path: &NetworkPath, settings: &Settings, from: u64, to: u64) -> f64 {
     let mut run = start(path, settings, Transfer::Unlimited, 7);
     run.engine.run_until(secs(from));
     let before = run.received().delivered_segments;
@@ -141,7 +142,7 @@ fn mean_window(path: &Path, settings: &Settings, from: u64, to: u64) -> f64 {
 #[test]
 fn delayed_acknowledgements_cost_the_square_root_of_two() {
     // Growth by the acknowledgement, two segments for each: sqrt(3/4p). Counting segments gives the whole of it back.
-    let path = Path { loss: bernoulli(0.002), ..Path::clean(50) };
+    let path = NetworkPath { loss: bernoulli(0.002), ..NetworkPath::clean(50) };
     let delayed = Acks::Delayed(Duration::from_millis(100));
     let per_ack =
         Settings { acks: delayed, ..Settings::rfc(Variant::Sack) }.with(|c| c.increase = Increase::PerAck);
@@ -159,7 +160,7 @@ fn periodic_loss() {
     // where the curve is a round trip later, where it is 2 % of W_max higher at first: a few per
     // cent more.
     let every = (1..500).map(|n| n * 10_000).collect();
-    let path = Path { loss: Loss::Scripted(every), rate: Rate::INFINITY, ..Path::clean(50) };
+    let path = NetworkPath { loss: Loss::Scripted(every), rate: Rate::INFINITY, ..NetworkPath::clean(50) };
     for (variant, expected, low, high) in [
         (Variant::Sack, 122.5, 0.97, 1.03),
         (Variant::NewReno, 122.5, 0.97, 1.03),
@@ -256,7 +257,7 @@ fn equal_flows_share_a_link() {
 #[test]
 fn same_seed_same_flow() {
     let look = |seed| {
-        let path = Path { loss: bernoulli(0.02), back: bernoulli(0.01), ..Path::clean(10) };
+        let path = NetworkPath { loss: bernoulli(0.02), back: bernoulli(0.01), ..NetworkPath::clean(10) };
         let mut run = start(&path, &Settings::rfc(Variant::Cubic), Transfer::Unlimited, seed);
         run.engine.run_until(secs(60));
         (*run.source().sender().stats(), run.received())

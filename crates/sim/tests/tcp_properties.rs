@@ -9,7 +9,7 @@ use tfrc_sim::tcp::study::{
     Shrink, TimestampBackoff,
 };
 use tfrc_sim::tcp::{
-    Ack, AckKind, Acks, Block, Connection, Data, EcnEcho, EcnMode, Sender, Settings, Sink, SynMode,
+    Ack, AckKind, Acks, ConnectionId, Data, EcnEcho, EcnMode, SackBlock, Sender, Settings, Sink, SynMode,
     Timestamps, Transfer, Variant,
 };
 use tfrc_sim::{Ecn, Seed, Stream};
@@ -52,14 +52,14 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
 }
 
 /// The window before an input, and how often it had been cut.
-struct Watch {
+struct PropertyWatch {
     cuts: u64,
     timeouts: u64,
     cwnd: f64,
     ssthresh: f64,
 }
 
-impl Watch {
+impl PropertyWatch {
     fn new(sender: &Sender) -> Self {
         let stats = sender.stats();
         let (cuts, timeouts) = (stats.window_cuts, stats.timeouts);
@@ -109,25 +109,25 @@ fn any_variant() -> impl Strategy<Value = Variant> {
     prop::sample::select(vec![Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic])
 }
 
-enum Way {
+enum TransmissionWay {
     Forth(Data, Ecn),
     Back(Ack),
 }
 
-struct Path {
+struct PropertyPath {
     stream: Stream,
     loss: f64,
     repeat: f64,
     mark: f64,
     jitter: Duration,
-    under_way: BTreeMap<(Instant, u64), Way>,
+    under_way: BTreeMap<(Instant, u64), TransmissionWay>,
     order: u64,
     /// So many packets meet this fate, later ones none.
     left: u32,
 }
 
-impl Path {
-    fn put(&mut self, now: Instant, way: impl Fn() -> Way) {
+impl PropertyPath {
+    fn put(&mut self, now: Instant, way: impl Fn() -> TransmissionWay) {
         self.left = self.left.saturating_sub(1);
         let bad = self.left > 0;
         let copies = if !bad {
@@ -144,8 +144,8 @@ impl Path {
                 + if bad { self.jitter.mul_f64(self.stream.uniform()) } else { Duration::ZERO };
             self.order += 1;
             let way = match way() {
-                Way::Forth(data, Ecn::Ect0) if bad && self.stream.uniform() < self.mark => {
-                    Way::Forth(data, Ecn::Ce)
+                TransmissionWay::Forth(data, Ecn::Ect0) if bad && self.stream.uniform() < self.mark => {
+                    TransmissionWay::Forth(data, Ecn::Ce)
                 }
                 way => way,
             };
@@ -172,9 +172,9 @@ impl Case {
     fn run(self) -> Result<(), TestCaseError> {
         let Self { variant, bits, window, max_burst, bytes, seed, loss, repeat, mark, jitter_ms } = self;
         let settings = settings(variant, bits, window, max_burst);
-        let mut sender = Sender::new(&settings, Connection::default(), Transfer::Bytes(bytes));
-        let mut sink = Sink::new(&settings, Connection::default());
-        let mut path = Path {
+        let mut sender = Sender::new(&settings, ConnectionId::default(), Transfer::Bytes(bytes));
+        let mut sink = Sink::new(&settings, ConnectionId::default());
+        let mut path = PropertyPath {
             stream: Seed(seed).stream("path"),
             loss,
             repeat,
@@ -191,7 +191,7 @@ impl Case {
             while let Some((data, ecn)) = sender.poll_transmit(now) {
                 prop_assert!(data.seq < highest_ack + window, "beyond the receiver's window");
                 prop_assert!(data.len <= settings.segment);
-                path.put(now, || Way::Forth(data, ecn));
+                path.put(now, || TransmissionWay::Forth(data, ecn));
             }
             prop_assert!(sender.cwnd() >= least(&settings) && sender.ssthresh() >= 2.0);
             let packet = path.under_way.keys().next().copied();
@@ -199,23 +199,23 @@ impl Case {
             let Some(next) = next.into_iter().flatten().min() else { break };
             now = next;
             match packet.filter(|key| key.0 == now).and_then(|key| path.under_way.remove(&key)) {
-                Some(Way::Forth(data, ecn)) => {
+                Some(TransmissionWay::Forth(data, ecn)) => {
                     if let Some(ack) = sink.on_data(now, &data, ecn) {
-                        path.put(now, || Way::Back(ack));
+                        path.put(now, || TransmissionWay::Back(ack));
                     }
                 }
-                Some(Way::Back(ack)) => {
+                Some(TransmissionWay::Back(ack)) => {
                     highest_ack = highest_ack.max(ack.next);
-                    let watch = Watch::new(&sender);
+                    let watch = PropertyWatch::new(&sender);
                     sender.on_ack(now, &ack);
                     watch.check(&sender, &settings)?;
                 }
                 None => {
-                    let watch = Watch::new(&sender);
+                    let watch = PropertyWatch::new(&sender);
                     sender.handle_timeout(now);
                     watch.check(&sender, &settings)?;
                     if let Some(ack) = sink.handle_timeout(now) {
-                        path.put(now, || Way::Back(ack));
+                        path.put(now, || TransmissionWay::Back(ack));
                     }
                 }
             }
@@ -252,7 +252,7 @@ proptest! {
             (0_u32..40, prop::array::uniform6(0_u32..50), any::<bool>(), 0_u64..500, any::<bool>()), 0..60),
     ) {
         let settings = settings(variant, bits, 20, None);
-        let connection = Connection::default();
+        let connection = ConnectionId::default();
         let mut sender = Sender::new(&settings, connection, Transfer::Unlimited);
         let mut now = Instant::ZERO;
         sender.start(now);
@@ -266,7 +266,7 @@ proptest! {
             }
             now += Duration::from_millis(ms);
             sender.handle_timeout(now);
-            let block = |start, end| Block { start, end };
+            let block = |start, end| SackBlock { start, end };
             sender.on_ack(now, &Ack {
                 connection,
                 kind: if syn { AckKind::SynAck } else { AckKind::Ack },

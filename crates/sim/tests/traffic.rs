@@ -10,7 +10,7 @@ use tfrc_sim::{
 };
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-struct Run {
+struct TrafficRun {
     engine: Engine<Traffic>,
     source: AgentId,
     far: AgentId,
@@ -19,7 +19,7 @@ struct Run {
 const DELAY: Duration = Duration::from_millis(10);
 
 /// `far` at the other end, and what `near` makes of its address, started at 1 s.
-fn run(loss: f64, seed: u64, far: Traffic, near: impl FnOnce(Address) -> Traffic) -> Run {
+fn run(loss: f64, seed: u64, far: Traffic, near: impl FnOnce(Address) -> Traffic) -> TrafficRun {
     let mut network = Network::new();
     let a = network.node("a").unwrap();
     let b = network.node("b").unwrap();
@@ -36,14 +36,14 @@ fn run(loss: f64, seed: u64, far: Traffic, near: impl FnOnce(Address) -> Traffic
     let far = engine.attach(b, far).unwrap();
     let source = engine.attach(a, near(engine.address(far).unwrap())).unwrap();
     engine.set_timer(source, TimerKey::First, at(1.0));
-    Run { engine, source, far }
+    TrafficRun { engine, source, far }
 }
 
 fn at(s: f64) -> Instant {
     Instant::ZERO + Duration::from_secs_f64(s)
 }
 
-fn datagrams(pattern: Pattern, stop: f64, seed: u64) -> Run {
+fn datagrams(pattern: Pattern, stop: f64, seed: u64) -> TrafficRun {
     run(0.0, seed, Traffic::DatagramSink(DatagramSink::default()), |to| {
         Traffic::DatagramSource(Box::new(DatagramSource::new(DatagramSetup {
             pattern,
@@ -120,7 +120,7 @@ fn pings_measure_the_round_trip() {
     assert_eq!(pinger.samples().first(), Some(&(at(1.0), rtt)));
 }
 
-fn web(loss: f64, seed: u64, sessions: u32, pages: Option<f64>, stop: Option<Instant>) -> Run {
+fn web(loss: f64, seed: u64, sessions: u32, pages: Option<f64>, stop: Option<Instant>) -> TrafficRun {
     let settings = Settings { segment: 512, ..Settings::ns2(Variant::Sack) };
     let server = Traffic::WebServer(Box::new(WebServer::new(&settings, Duration::ZERO)));
     run(loss, seed, server, |to| {
@@ -141,14 +141,14 @@ fn web(loss: f64, seed: u64, sessions: u32, pages: Option<f64>, stop: Option<Ins
     })
 }
 
-fn client(run: &Run) -> &WebClient {
+fn client(run: &TrafficRun) -> &WebClient {
     match run.engine.agent(run.source).unwrap() {
         Traffic::WebClient(client) => client,
         other => panic!("{other:?}"),
     }
 }
 
-fn server(run: &Run) -> &WebServer {
+fn server(run: &TrafficRun) -> &WebServer {
     match run.engine.agent(run.far).unwrap() {
         Traffic::WebServer(server) => server,
         other => panic!("{other:?}"),

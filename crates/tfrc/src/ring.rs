@@ -34,15 +34,15 @@ pub(crate) trait Store<T: Copy> {
 
 /// At most as many items as its memory holds, oldest first.
 #[derive(Debug, Clone)]
-pub(crate) struct Queue<T, S> {
+pub(crate) struct BoundedQueue<T, S> {
     items: S,
     of: PhantomData<T>,
 }
 
 /// At most `N` items, oldest first, in the memory of the state machines.
-pub(crate) type Ring<T, const N: usize> = Queue<T, Memory<T, N>>;
+pub(crate) type Ring<T, const N: usize> = BoundedQueue<T, Memory<T, N>>;
 
-impl<T: Copy, S: Store<T>> Queue<T, S> {
+impl<T: Copy, S: Store<T>> BoundedQueue<T, S> {
     pub(crate) const fn new() -> Self {
         Self { items: S::EMPTY, of: PhantomData }
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    fn behaves_like_a_bounded_vec<S: Store<u32>>(mut ring: Queue<u32, S>) {
+    fn behaves_like_a_bounded_vec<S: Store<u32>>(mut ring: BoundedQueue<u32, S>) {
         for i in 0..4 {
             assert_eq!(ring.push(i), None);
         }
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn both_behave_like_a_bounded_vec() {
-        behaves_like_a_bounded_vec(Queue::<u32, InPlace<u32, 4>>::new());
+        behaves_like_a_bounded_vec(BoundedQueue::<u32, InPlace<u32, 4>>::new());
         behaves_like_a_bounded_vec(Ring::<u32, 4>::new());
     }
 }

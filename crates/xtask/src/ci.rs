@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// One check.
-struct Step {
+struct CiStep {
     title: &'static str,
     work: Work,
 }
@@ -21,43 +21,43 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [Step; 15] = [
-    Step { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
-    Step { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
-    Step { title: "files", work: Work::Own("files", files::check) },
-    Step { title: "pages of the book", work: Work::Own("book", book::check) },
-    Step {
+const STEPS: [CiStep; 15] = [
+    CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
+    CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
+    CiStep { title: "files", work: Work::Own("files", files::check) },
+    CiStep { title: "pages of the book", work: Work::Own("book", book::check) },
+    CiStep {
         title: "dependencies: licences, sources, duplicate versions, advisories",
         work: Work::Own("dependencies", dependencies::check),
     },
-    Step {
+    CiStep {
         title: "lints",
         work: Work::Cargo(
             &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"],
             &[],
         ),
     },
-    Step { title: "tests", work: Work::Cargo(&["test", "--locked", "--workspace"], &[]) },
-    Step {
+    CiStep { title: "tests", work: Work::Cargo(&["test", "--locked", "--workspace"], &[]) },
+    CiStep {
         title: "the lists of the specifications' rules",
         work: Work::Own("compliance", compliance::check),
     },
-    Step { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
-    Step {
+    CiStep { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
+    CiStep {
         title: "the corpora of the fuzz targets",
         work: Work::Cargo(&["test", "--manifest-path", "fuzz/Cargo.toml"], &[("CARGO_TARGET_DIR", "target")]),
     },
-    Step { title: "instructions for a packet", work: Work::Own("instructions", instructions::check) },
-    Step { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
-    Step {
+    CiStep { title: "instructions for a packet", work: Work::Own("instructions", instructions::check) },
+    CiStep { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
+    CiStep {
         title: "attacks and faults, the short form",
         work: Work::Own("hostile all --short", hostile::check),
     },
-    Step {
+    CiStep {
         title: "three experiments of docs/results.md, by the commit's hash",
         work: Work::Own("results --check-three HEAD", results::check_head),
     },
-    Step {
+    CiStep {
         title: "documentation",
         work: Work::Cargo(
             &["doc", "--locked", "--workspace", "--no-deps"],
@@ -68,7 +68,7 @@ const STEPS: [Step; 15] = [
 
 pub(crate) fn run() -> Outcome {
     let begin = Instant::now();
-    for (number, Step { title, work }) in STEPS.iter().enumerate() {
+    for (number, CiStep { title, work }) in STEPS.iter().enumerate() {
         println!("\n== {}/{} {title}\n   {}", number + 1, STEPS.len(), shown(work));
         let since = Instant::now();
         match work {

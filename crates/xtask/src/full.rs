@@ -5,9 +5,9 @@ use std::time::Instant;
 use crate::{Outcome, adversary, hostile, mutants};
 
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
-type Step = (&'static str, u32, fn() -> Outcome);
+type CiStep = (&'static str, u32, fn() -> Outcome);
 
-const STEPS: [Step; 6] = [
+const STEPS: [CiStep; 6] = [
     ("adversary", 1, || adversary::from_arguments(&["--packets", "10000000"])),
     ("attacks", 5, || hostile::from_arguments(&["attacks"])),
     ("faults", 4, || hostile::from_arguments(&["faults"])),

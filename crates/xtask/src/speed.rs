@@ -73,12 +73,12 @@ fn build() -> Outcome {
 }
 
 /// Nanoseconds for a hop, medians.
-struct Measured {
+struct HopCost {
     ours: f64,
     floor: f64,
 }
 
-fn measure(size: &Size, rounds: usize) -> Result<Measured, String> {
+fn measure(size: &Size, rounds: usize) -> Result<HopCost, String> {
     let seconds = size.seconds.to_string();
     let counted = timed(&ns2(size, &seconds, "1"))?.said;
     let ns2_hops = counted.lines().find_map(|line| line.strip_prefix("R hops ")?.trim().parse::<f64>().ok());
@@ -123,7 +123,7 @@ fn measure(size: &Size, rounds: usize) -> Result<Measured, String> {
         memory / f64::from(1 << 20)
     );
     let [_, ours, floor, ..] = medians;
-    Ok(Measured { ours, floor })
+    Ok(HopCost { ours, floor })
 }
 
 fn line(label: &str, [theirs, ours, floor, to_theirs, to_floor, setup]: [f64; 6]) {
@@ -176,14 +176,14 @@ fn floor(size: &Size) -> Vec<String> {
 }
 
 /// What a program took and printed.
-struct Run {
+struct ProgramCost {
     /// User and system time.
     cpu_s: f64,
     said: String,
 }
 
 /// Runs a program under the shell's `time`.
-fn timed(words: &[String]) -> Result<Run, String> {
+fn timed(words: &[String]) -> Result<ProgramCost, String> {
     let output = Command::new("bash")
         .args(["-c", "TIMEFORMAT='time %3U %3S'; time \"$@\"", "bash"])
         .args(words)
@@ -197,7 +197,7 @@ fn timed(words: &[String]) -> Result<Run, String> {
     let times: Vec<f64> = times.unwrap_or_default().split(' ').filter_map(|t| t.parse().ok()).collect();
     match times.as_slice() {
         [user, system] if output.status.success() => {
-            Ok(Run { cpu_s: user + system, said: said.into_owned() })
+            Ok(ProgramCost { cpu_s: user + system, said: said.into_owned() })
         }
         _ => Err(format!("{}: {}", words.join(" "), errors.trim())),
     }

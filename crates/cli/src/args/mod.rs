@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use clap::{Args, FromArgMatches};
     use tfrc_units::{Duration, Rate};
-    use values::{Place, Target};
+    use values::{FileOrStream, Target};
 
     /// Reads arguments by themselves, whether or not their subcommand is there, and has clap check their definition.
     fn read<A: Args + FromArgMatches>(line: &str) -> Result<A, String> {
@@ -131,7 +131,7 @@ mod tests {
         let args: SendArgs = read(line).expect("right");
         let Target { host, port } = args.to;
         assert_eq!((host.as_str(), port), ("::1", 7000));
-        assert_eq!(args.file, Some(Place::Standard));
+        assert_eq!(args.file, Some(FileOrStream::Standard));
         assert_eq!(args.cap, Some(Rate::from_bits_per_sec(10e6)));
         assert_eq!((args.length, args.pps, args.bytes), (1000, Some(50.0), Some(2_000_000)));
         assert_eq!(
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!((args.bind, args.port, args.output, args.one, args.service), (None, 6511, None, false, 0));
         let args: RecvArgs = read("--bind ::1 -p 7000 -o out.ts -1 --service SC:fdpz").expect("right");
         assert_eq!((args.bind.map(|a| a.is_ipv6()), args.port, args.one), (Some(true), 7000, true));
-        assert_eq!(args.output, Some(Place::File("out.ts".into())));
+        assert_eq!(args.output, Some(FileOrStream::File("out.ts".into())));
         assert_eq!((args.allow.len(), args.idle), (0, values::Limit::After(Duration::from_secs(30))));
         let args: RecvArgs =
             read("-o f --append --allow 192.0.2.7 --allow 2001:db8::/32 --idle off --service SC:fdpz")

@@ -6,7 +6,7 @@ use clap::Args;
 use tfrc_net::{Prefix, Revision};
 
 use super::output::StreamArgs;
-use super::values::{self, DEFAULT_PORT, Limit, Place};
+use super::values::{self, DEFAULT_PORT, FileOrStream, Limit};
 
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub struct RecvArgs {
     /// counted. A file is FILE.part until the sender has closed and all is written; FILEs that
     /// exist are refused, FIFOs and devices written directly
     #[arg(short = 'o', long, value_name = "FILE|-", value_parser = values::place)]
-    pub output: Option<Place>,
+    pub output: Option<FileOrStream>,
     /// Replace FILE if it exists, and a FILE.part that an earlier run left
     #[arg(long, requires = "output", conflicts_with = "append")]
     pub overwrite: bool,

@@ -7,7 +7,7 @@ use tfrc_net::{Breaker, Dscp, OptimisticAcks, PromiseStart, Revision, Variant};
 use tfrc_units::{Duration, Rate};
 
 use super::output::StreamArgs;
-use super::values::{self, Place, Target};
+use super::values::{self, FileOrStream, Target};
 
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub struct SendArgs {
     pub to: Target,
     /// Send a file, or standard input (-); without it made-up data
     #[arg(short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
-    pub file: Option<Place>,
+    pub file: Option<FileOrStream>,
     /// Never send faster than this; without it 50 Mbit/s to another host and no cap to this one
     #[arg(short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,

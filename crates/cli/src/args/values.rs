@@ -119,22 +119,22 @@ pub fn loss_event_rate(written: &str) -> Result<Probability, String> {
 /// A file, or `-` for a standard stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Place {
+pub enum FileOrStream {
     /// A file by its path.
     File(PathBuf),
     /// Standard input or standard output.
     Standard,
 }
 
-/// Reads a [`Place`].
+/// Reads a [`FileOrStream`].
 ///
 /// # Errors
 /// A sentence for the reader.
-pub fn place(written: &str) -> Result<Place, String> {
+pub fn place(written: &str) -> Result<FileOrStream, String> {
     match written {
         "" => Err("is empty; expected a file's name, or - for the standard stream".to_owned()),
-        "-" => Ok(Place::Standard),
-        name => Ok(Place::File(PathBuf::from(name))),
+        "-" => Ok(FileOrStream::Standard),
+        name => Ok(FileOrStream::File(PathBuf::from(name))),
     }
 }
 

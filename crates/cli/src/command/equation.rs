@@ -10,7 +10,7 @@ use crate::args::{EquationArgs, Format};
 
 /// The result, whichever way it was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Answer {
+struct EquationAnswer {
     rate_bps: f64,
     p: f64,
     rtt_s: f64,
@@ -30,7 +30,7 @@ pub fn run(args: &EquationArgs) -> Result<(), Failure> {
     })
 }
 
-fn solve(args: &EquationArgs) -> Result<Answer, Failure> {
+fn solve(args: &EquationArgs) -> Result<EquationAnswer, Failure> {
     let rto = args.rto.map_or(RtoPolicy::FourRtt, RtoPolicy::Fixed);
     let equation = Equation { rto, ..Equation::default() };
     let segment = f64_from_u64(args.segment);
@@ -42,7 +42,7 @@ fn solve(args: &EquationArgs) -> Result<Answer, Failure> {
         }
         (None, None) => return Err(Failure::usage("nothing to compute from", "give -p P or --rate RATE")),
     };
-    Ok(Answer {
+    Ok(EquationAnswer {
         rate_bps: rate.bits_per_sec(),
         p: p.get(),
         rtt_s: args.rtt.as_secs_f64(),
@@ -66,8 +66,8 @@ fn refusal(error: InverseError, asked: Rate) -> Failure {
     Failure::usage(format!("no loss event rate gives {asked}"), hint)
 }
 
-fn human(answer: &Answer, rto: Option<Duration>) -> String {
-    let Answer { rate_bps, p, rtt_s, rto_s, segment_bytes } = *answer;
+fn human(answer: &EquationAnswer, rto: Option<Duration>) -> String {
+    let EquationAnswer { rate_bps, p, rtt_s, rto_s, segment_bytes } = *answer;
     let packets = rate_bps / 8.0 / f64_from_u64(segment_bytes);
     let rows = [
         ("rate X", format!("{}  ({rate_bps:.3} bit/s)", human::rate(rate_bps))),
@@ -97,7 +97,7 @@ mod tests {
 
     use crate::args::{Cli, Command};
 
-    fn solve(line: &str) -> Result<Answer, Failure> {
+    fn solve(line: &str) -> Result<EquationAnswer, Failure> {
         match Cli::try_parse_from(line.split_whitespace()).expect("the line is right").command {
             Command::Equation(args) => super::solve(&args),
             other => panic!("{other:?}"),

@@ -65,7 +65,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
 fn results(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> Result<Results, Failure> {
     let prepared = Prepared::new(experiments, wanted).map_err(told)?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    let progress = Progress::new(prepared.total());
+    let progress = RunBar::new(prepared.total());
     let hooks = Hooks {
         done: &|id| progress.done(id),
         more: &|runs| progress.more(runs),
@@ -128,9 +128,9 @@ fn commit(experiments: &Path) -> Option<String> {
 }
 
 /// Runs done of all runs, on standard error if it is a terminal.
-struct Progress(Option<ProgressBar>);
+struct RunBar(Option<ProgressBar>);
 
-impl Progress {
+impl RunBar {
     fn new(runs: usize) -> Self {
         if !io::stderr().is_terminal() {
             return Self(None);

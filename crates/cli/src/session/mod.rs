@@ -15,11 +15,11 @@ pub(crate) use ending::{Ending, count, counted, is_proper, why, why_not_connecte
 pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;
 pub(crate) use log_limit::LogLimit;
-pub(crate) use output::{Output, Plan};
+pub(crate) use output::{Output, OutputPlan};
 pub(crate) use sampler::Sampler;
-pub(crate) use source::{Pace, Source};
+pub(crate) use source::{DatagramSource, Pace};
 pub(crate) use tally::{Tally, Trouble, as_f64};
-pub(crate) use writer::Writer;
+pub(crate) use writer::DatagramWriter;
 
 use std::future::Future;
 

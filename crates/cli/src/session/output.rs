@@ -1,6 +1,6 @@
 //! Where `recv` puts the data: a file by way of `FILE.part`, or directly (docs/decisions/0008).
 //!
-//! A [`Plan`] is made before the port is opened and touches nothing; [`Plan::open`] comes after the
+//! A [`OutputPlan`] is made before the port is opened and touches nothing; [`OutputPlan::open`] comes after the
 //! port is ours.
 
 use std::ffi::OsString;
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use super::ending::counted;
 use super::files::{self, Existing};
 use crate::Failure;
-use crate::args::values::Place;
+use crate::args::values::FileOrStream;
 
 /// The output that the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Plan {
+pub(crate) enum OutputPlan {
     /// Several connections, one after another, at the end of a file.
     Append(PathBuf),
     /// A FIFO or a device, as it is.
     Direct(PathBuf),
     /// A file that appears under its name when it is complete.
-    File(Names),
+    File(PartNames),
     /// No output: the data is counted.
     Nowhere,
     /// Standard output.
@@ -30,7 +30,7 @@ pub(crate) enum Plan {
 
 /// The names of a file in the making.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct PartNames {
     /// The file; symbolic links are resolved, so that they stay.
     real: PathBuf,
     /// The file in the making, beside it.
@@ -58,19 +58,19 @@ pub(crate) enum Output {
 #[derive(Debug)]
 pub(crate) struct Part {
     file: File,
-    names: Names,
+    names: PartNames,
 }
 
-impl Plan {
+impl OutputPlan {
     /// Looks at the place that the user named.
     ///
     /// # Errors
     /// [`Failure::Usage`] if a file is there that must not be touched, or none could be.
-    pub(crate) fn new(place: Option<&Place>, existing: Existing) -> Result<Self, Failure> {
+    pub(crate) fn new(place: Option<&FileOrStream>, existing: Existing) -> Result<Self, Failure> {
         let path = match place {
             None => return Ok(Self::Nowhere),
-            Some(Place::Standard) => return Ok(Self::Standard),
-            Some(Place::File(path)) => path,
+            Some(FileOrStream::Standard) => return Ok(Self::Standard),
+            Some(FileOrStream::File(path)) => path,
         };
         let unusable = |why: &dyn std::fmt::Display| {
             Failure::usage(
@@ -105,7 +105,7 @@ impl Plan {
         let shown = if path.is_symlink() { &real } else { path };
         let mut part = OsString::from(shown);
         part.push(".part");
-        Ok(Self::File(Names { real, part: part.into(), existing }))
+        Ok(Self::File(PartNames { real, part: part.into(), existing }))
     }
 
     /// Opens the output. Blocks on a FIFO until it has a reader.
@@ -202,7 +202,7 @@ impl Output {
 impl Part {
     /// Makes `FILE.part`, or takes over one that nobody writes to and that is empty or may be
     /// removed.
-    fn create(names: Names) -> Result<Self, Failure> {
+    fn create(names: PartNames) -> Result<Self, Failure> {
         let part = &names.part;
         let failed = |error: io::Error| {
             Failure::usage(format!("{}: {error}", part.display()), "name a file that can be written")
@@ -216,7 +216,7 @@ impl Part {
         Ok(Self { file, names })
     }
 
-    fn take_over(names: Names) -> Result<Self, Failure> {
+    fn take_over(names: PartNames) -> Result<Self, Failure> {
         let part = &names.part;
         let shown = part.display();
         let strange =
@@ -247,7 +247,7 @@ impl Part {
 
     /// Renames it. Without `--overwrite` a file that came to be meanwhile stays.
     fn keep(self) -> io::Result<PathBuf> {
-        let Names { real, part, existing } = self.names;
+        let PartNames { real, part, existing } = self.names;
         if existing == Existing::Overwrite {
             fs::rename(&part, &real)?;
             return Ok(real);
@@ -296,8 +296,8 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn plan(path: &Path, existing: Existing) -> Result<Plan, Failure> {
-        Plan::new(Some(&Place::File(path.to_owned())), existing)
+    fn plan(path: &Path, existing: Existing) -> Result<OutputPlan, Failure> {
+        OutputPlan::new(Some(&FileOrStream::File(path.to_owned())), existing)
     }
 
     fn part(path: &Path, existing: Existing) -> Result<Part, Failure> {
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn devices_are_written_directly_and_directories_not_at_all() {
         let null = PathBuf::from("/dev/null");
-        assert_eq!(plan(&null, Existing::Refuse), Ok(Plan::Direct(null)));
+        assert_eq!(plan(&null, Existing::Refuse), Ok(OutputPlan::Direct(null)));
         let dir = tempfile::tempdir().expect("a directory");
         assert!(plan(dir.path(), Existing::Overwrite).is_err_and(|f| f.status() == 2));
     }

@@ -13,18 +13,18 @@ pub(crate) struct Sampler {
     start: Instant,
     last: Status,
     slow_start_over: bool,
-    allowed: Mean,
-    rtt: Mean,
+    allowed: TimeMean,
+    rtt: TimeMean,
 }
 
 /// A mean over time.
 #[derive(Debug, Clone, Copy, Default)]
-struct Mean {
+struct TimeMean {
     sum: f64,
     time: f64,
 }
 
-impl Mean {
+impl TimeMean {
     fn add(&mut self, value: f64, time: Duration) {
         self.sum += value * time.as_secs_f64();
         self.time += time.as_secs_f64();
@@ -38,7 +38,13 @@ impl Mean {
 impl Sampler {
     /// Begins with the connection as it is now, at the beginning `start` of the run.
     pub(crate) fn new(start: Instant, first: Status) -> Self {
-        Self { start, last: first, slow_start_over: false, allowed: Mean::default(), rtt: Mean::default() }
+        Self {
+            start,
+            last: first,
+            slow_start_over: false,
+            allowed: TimeMean::default(),
+            rtt: TimeMean::default(),
+        }
     }
 
     /// Seconds since the beginning of the run.

@@ -16,7 +16,7 @@ pub(crate) enum Pace {
 }
 
 /// A stream of datagrams of at most `length` bytes.
-pub(crate) struct Source {
+pub(crate) struct DatagramSource {
     input: Input,
     length: usize,
     left: u64,
@@ -33,7 +33,7 @@ enum Input {
     Stream { reader: Box<dyn AsyncRead + Send + Unpin>, flush: Option<Duration> },
 }
 
-impl Source {
+impl DatagramSource {
     /// Data without meaning, numbered so that packets differ.
     pub(crate) fn made_up(length: usize) -> Self {
         Self::new(Input::MadeUp, length)
@@ -144,11 +144,11 @@ mod tests {
     use super::*;
     use tokio::io::AsyncWriteExt;
 
-    async fn lengths(mut source: Source) -> Vec<usize> {
+    async fn lengths(mut source: DatagramSource) -> Vec<usize> {
         all(&mut source).await
     }
 
-    async fn all(source: &mut Source) -> Vec<usize> {
+    async fn all(source: &mut DatagramSource) -> Vec<usize> {
         let mut lengths = Vec::new();
         while let Some(datagram) = source.next().await.expect("readable") {
             lengths.push(datagram.len());
@@ -158,12 +158,15 @@ mod tests {
 
     #[tokio::test]
     async fn limits_in_bytes_hold_exactly() {
-        assert_eq!(lengths(Source::made_up(1000).at_most(Some(2500))).await, [1000, 1000, 500]);
-        let text: &[u8] = &[7; 2500];
-        assert_eq!(lengths(Source::pipe(text, 1000, Duration::from_secs(1))).await, [1000, 1000, 500]);
+        assert_eq!(lengths(DatagramSource::made_up(1000).at_most(Some(2500))).await, [1000, 1000, 500]);
         let text: &[u8] = &[7; 2500];
         assert_eq!(
-            lengths(Source::pipe(text, 1000, Duration::from_secs(1)).at_most(Some(1200))).await,
+            lengths(DatagramSource::pipe(text, 1000, Duration::from_secs(1))).await,
+            [1000, 1000, 500]
+        );
+        let text: &[u8] = &[7; 2500];
+        assert_eq!(
+            lengths(DatagramSource::pipe(text, 1000, Duration::from_secs(1)).at_most(Some(1200))).await,
             [1000, 200]
         );
     }
@@ -182,7 +185,8 @@ mod tests {
             (Some(1_000_000), 200_000, Some(200_000), false),
         ] {
             std::fs::write(&path, vec![7; length]).expect("written");
-            let mut source = Source::file(std::fs::File::open(&path).expect("there"), 1000).at_most(limit);
+            let mut source =
+                DatagramSource::file(std::fs::File::open(&path).expect("there"), 1000).at_most(limit);
             let first = source.next().await.expect("readable").expect("data").len();
             let file = std::fs::OpenOptions::new().write(true).open(&path).expect("there");
             file.set_len(new_length).expect("ours");
@@ -202,6 +206,6 @@ mod tests {
                 there.write_all(b"abc").await.expect("open");
             }
         });
-        assert_eq!(lengths(Source::pipe(here, 1000, Duration::from_millis(20))).await, [9, 6]);
+        assert_eq!(lengths(DatagramSource::pipe(here, 1000, Duration::from_millis(20))).await, [9, 6]);
     }
 }

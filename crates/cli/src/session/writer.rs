@@ -23,7 +23,7 @@ const BATCH: usize = 1 << 16;
 
 /// Writes datagrams and counts those written.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct DatagramWriter {
     /// `None` once the last datagram has been handed over, or if nothing is written.
     queue: Option<mpsc::Sender<Vec<u8>>>,
     task: Task,
@@ -50,7 +50,7 @@ impl Written {
     }
 }
 
-impl Writer {
+impl DatagramWriter {
     /// Begins to write to a file; without one, datagrams are only counted.
     pub(crate) fn start(file: Option<File>) -> Self {
         let written = Arc::new(Written::default());
@@ -214,7 +214,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_told_once_and_again() {
         let full = File::options().write(true).open("/dev/full").expect("a device of Linux");
-        let mut writer = Writer::start(Some(full));
+        let mut writer = DatagramWriter::start(Some(full));
         writer.write(vec![1; 100]);
         assert_eq!(writer.failure().await.kind(), io::ErrorKind::StorageFull);
         assert!(writer.room().await.is_err());
@@ -224,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_file_datagrams_are_counted() {
-        let mut writer = Writer::start(None);
+        let mut writer = DatagramWriter::start(None);
         assert!(writer.has_room());
         writer.write(vec![1; 100]);
         assert!(writer.room().await.is_ok() && writer.finish().await.is_ok());
@@ -236,7 +236,7 @@ mod tests {
     async fn a_reader_that_reads_nothing_leaves_no_room() {
         use std::io::Read;
         let (mut reader, pipe) = std::io::pipe().expect("a pipe");
-        let mut writer = Writer::start(Some(std::os::fd::OwnedFd::from(pipe).into()));
+        let mut writer = DatagramWriter::start(Some(std::os::fd::OwnedFd::from(pipe).into()));
         // More than a pipe and the queue hold; however slowly the thread runs, some find no room.
         let mut handed_over = 0;
         for _ in 0..2000 {

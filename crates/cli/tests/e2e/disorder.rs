@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use crate::network::{LENGTH, Place, noise, session};
 
 /// Relays datagrams between a client and a server, each datagram of the client as `then` says, until it is told to stop.
-struct Path {
+struct DisorderedPath {
     ends: [Arc<UdpSocket>; 2],
     relays: [JoinHandle<()>; 2],
 }
@@ -15,7 +15,7 @@ struct Path {
 /// A datagram of this length stops a relay; DCCP has none so short.
 const STOP: usize = 1;
 
-impl Path {
+impl DisorderedPath {
     /// A path to `server`. `then` is given each datagram and says which to send on. It is numbered if it carries data, from 1;
     /// the others, of which a busy machine sends more or fewer, have 0.
     fn to(server: &str, mut then: impl FnMut(u64, Vec<u8>) -> Vec<Vec<u8>> + Send + 'static) -> Self {
@@ -77,7 +77,7 @@ fn late_packets_are_neither_received_nor_lost_and_copies_do_not_count() {
     let mut held = Vec::new();
     let mut path = None;
     let session = session(&["-o", &to], &["-f", &from, "-b", "2M"], |receiver| {
-        let opened = Path::to(receiver, move |number, datagram| {
+        let opened = DisorderedPath::to(receiver, move |number, datagram| {
             let mut now = vec![datagram];
             match number {
                 10 | 20 => held.append(&mut now),
@@ -111,7 +111,7 @@ fn garbage_between_the_packets_changes_nothing() {
     let (from, to) = (place.write("in", &content), place.file("out"));
     let mut path = None;
     let session = session(&["-o", &to], &["-f", &from, "-b", "5M"], |receiver| {
-        let opened = Path::to(receiver, |number, datagram| {
+        let opened = DisorderedPath::to(receiver, |number, datagram| {
             let cut = datagram.len() * usize::try_from(number % 13).unwrap_or(0) / 13;
             match number % 4 {
                 0 => vec![noise(cut), datagram],

@@ -18,8 +18,8 @@ mod verify;
 
 pub(crate) use ccid4::path_mss;
 pub use identifier::Ccid;
-pub(crate) use receiver::{DataReceiver, RttSource, Seen};
-pub(crate) use sender::{DataSender, FeedbackOptions, Verdict};
+pub(crate) use receiver::{ConnectionPacket, DataReceiver, RttSource};
+pub(crate) use sender::{DataSender, FeedbackOptions, FeedbackVerdict};
 pub(crate) use sent::SentKind;
 pub use skip::SkippedNumbers;
 pub(crate) use skip::Skipper;

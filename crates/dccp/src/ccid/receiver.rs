@@ -38,7 +38,7 @@ pub(crate) enum RttSource {
 
 /// A packet as the connection saw it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
+pub(crate) struct ConnectionPacket {
     /// Its number, extended.
     pub(crate) number: u64,
     /// The length of its datagram, `None` if it carries none.
@@ -83,7 +83,7 @@ impl DataReceiver {
     }
 
     /// Takes in a valid packet that is no duplicate.
-    pub(crate) fn on_packet(&mut self, now: Instant, seen: &Seen) {
+    pub(crate) fn on_packet(&mut self, now: Instant, seen: &ConnectionPacket) {
         if seen.datagram.is_some() {
             self.last_counter = seen.ccval;
         }
@@ -179,7 +179,7 @@ mod tests {
         let mut receiver = DataReceiver::new(Instant::ZERO, Ccid::Four, &config, source, 1);
         for number in (1..=140).filter(|n| !matches!(n, 81..=83 | 121..=123)) {
             let (ccval, at) = if number <= 100 { (0, number / 10) } else { (5, 1000 + number / 10) };
-            let seen = Seen {
+            let seen = ConnectionPacket {
                 number,
                 datagram: Some(14),
                 ecn: Ecn::NotEct,

@@ -74,7 +74,7 @@ impl<'a> FeedbackOptions<'a> {
 
 /// What became of a packet that might be feedback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum FeedbackVerdict {
     /// It lacks the options that RFC 4342 §6 requires.
     NotFeedback,
     /// It was taken in.
@@ -182,17 +182,17 @@ impl DataSender {
         ack: SeqNo48,
         options: &FeedbackOptions<'_>,
         lenient: bool,
-    ) -> Verdict {
-        let Some(receive_rate) = options.receive_rate else { return Verdict::NotFeedback };
+    ) -> FeedbackVerdict {
+        let Some(receive_rate) = options.receive_rate else { return FeedbackVerdict::NotFeedback };
         let timed = options.elapsed.is_some() || options.echo.is_some();
         let strict = timed && options.intervals.is_some();
         if !(strict || lenient && options.loss_event_rate.is_some()) {
-            return Verdict::NotFeedback;
+            return FeedbackVerdict::NotFeedback;
         }
         if self.acknowledged.is_some_and(|newest| newest.is_after(ack)) {
-            return Verdict::Refused;
+            return FeedbackVerdict::Refused;
         }
-        let Some(sent) = self.log.get(ack) else { return Verdict::Refused };
+        let Some(sent) = self.log.get(ack) else { return FeedbackVerdict::Refused };
         if let SentKind::Data(counter) = sent.kind {
             self.counter.on_acknowledged(counter);
         }
@@ -239,7 +239,7 @@ impl DataSender {
         );
         self.acknowledged = Some(ack);
         self.log.forget_before(ack.sub(KEPT));
-        Verdict::Taken
+        FeedbackVerdict::Taken
     }
 
     /// p from the intervals reported: in CCID 4 with what was lost in them and how long they lasted (RFC 5622 §5).

@@ -29,16 +29,16 @@ pub(crate) enum SentKind {
 pub(crate) struct SentLog {
     /// The number of the first entry.
     first: SeqNo48,
-    entries: VecDeque<Entry>,
+    entries: VecDeque<SentEntry>,
     /// How many of the entries carried data.
     data: usize,
 }
 
 /// A [`Sent`] in eight bytes: nanoseconds (9 years of them), then six bits of kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Entry(u64);
+struct SentEntry(u64);
 
-impl Entry {
+impl SentEntry {
     const KIND_BITS: u32 = 6;
     const NON_DATA: u64 = 16;
     const SKIPPED: u64 = 17;
@@ -85,7 +85,7 @@ impl SentLog {
         if self.entries.len() == self.entries.capacity() {
             self.entries.reserve_exact(GROWTH.max(self.entries.len() / 4));
         }
-        let entry = Entry::new(sent);
+        let entry = SentEntry::new(sent);
         self.entries.push_back(entry);
         self.data += usize::from(entry.is_data());
         let limit = if self.data == 0 { MAX_WITHOUT_DATA } else { MAX_ENTRIES };
@@ -105,9 +105,9 @@ impl SentLog {
     pub(crate) fn note_dropped(&mut self, seq: SeqNo48) -> bool {
         let at = usize::try_from(seq.distance_from(self.first)).ok();
         let entry = at.and_then(|at| self.entries.get_mut(at));
-        match entry.filter(|entry| entry.is_data() && entry.0 & Entry::DROPPED == 0) {
+        match entry.filter(|entry| entry.is_data() && entry.0 & SentEntry::DROPPED == 0) {
             Some(entry) => {
-                entry.0 |= Entry::DROPPED;
+                entry.0 |= SentEntry::DROPPED;
                 true
             }
             None => false,

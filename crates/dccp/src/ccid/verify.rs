@@ -32,9 +32,9 @@ pub enum Verification {
 pub(crate) struct Verifier {
     policy: Verification,
     first: Option<SeqNo48>,
-    total: Tally,
+    total: SentBy,
     /// Oldest first, about eight in a round-trip time.
-    tallies: VecDeque<Tally>,
+    tallies: VecDeque<SentBy>,
     /// The highest rate shown sent so far.
     fastest: Rate,
     /// The best of 1/p as believed in the last two stretches of two round-trip times each, the older first.
@@ -47,7 +47,7 @@ pub(crate) struct Verifier {
 
 /// What had been sent by a time, the packets then included.
 #[derive(Debug, Clone, Copy)]
-struct Tally {
+struct SentBy {
     at: Instant,
     bytes: u64,
     datagrams: u64,
@@ -75,7 +75,7 @@ impl Verifier {
         Self {
             policy,
             first: None,
-            total: Tally { at: Instant::ZERO, bytes: 0, datagrams: 0 },
+            total: SentBy { at: Instant::ZERO, bytes: 0, datagrams: 0 },
             tallies: VecDeque::new(),
             fastest: Rate::ZERO,
             believed: [None; 2],
@@ -286,7 +286,7 @@ impl Verifier {
     }
 
     /// At least what had been sent by then.
-    fn by_at_least(&self, at: Instant) -> Tally {
+    fn by_at_least(&self, at: Instant) -> SentBy {
         let from = self.tallies.partition_point(|tally| tally.at <= at);
         self.tallies.get(from).copied().unwrap_or(self.total)
     }

@@ -201,7 +201,7 @@ impl Connection {
     }
 
     /// How it ended, once it has.
-    pub(crate) const fn outcome(&self) -> Option<&super::Outcome> {
+    pub(crate) const fn outcome(&self) -> Option<&super::WireEnding> {
         self.outcome.as_ref()
     }
 

@@ -6,7 +6,7 @@ use tfrc_units::{Ecn, Instant, SeqNo48};
 
 use super::pmtu::ProbePacket;
 use super::refused::MAX_BLOCKS;
-use super::transmit::Plan;
+use super::transmit::PlannedPacket;
 use super::{Connection, EcnSending, Role, State, Transmit};
 use crate::ccid::SentKind;
 use crate::feature::{Feature, Location, Repeat};
@@ -48,7 +48,7 @@ impl Connection {
     pub(super) fn build(
         &mut self,
         now: Instant,
-        plan: Plan,
+        plan: PlannedPacket,
         out: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Option<Transmit> {
@@ -57,19 +57,19 @@ impl Connection {
         let gsr = self.seq.gsr().unwrap_or_default();
         let service = self.config.service;
         let numbers = SeqAck::Long { seq, ack: gsr };
-        let probe = if let Plan::Probe(probe) = plan { Some(probe) } else { None };
+        let probe = if let PlannedPacket::Probe(probe) = plan { Some(probe) } else { None };
         let (header, mut payload) = match plan {
-            Plan::Request => (Header::Request { seq, service }, Vec::new()),
-            Plan::Response => (Header::Response { seq, ack: gsr, service }, Vec::new()),
-            Plan::Data(datagram) => (Header::Data { seq: Sequence::Long(seq) }, datagram),
-            Plan::Ack => (Header::Ack { numbers }, Vec::new()),
-            Plan::DataAck(datagram) => (Header::DataAck { numbers }, datagram),
-            Plan::CloseReq => (Header::CloseReq { seq, ack: gsr }, Vec::new()),
-            Plan::Close => (Header::Close { seq, ack: gsr }, Vec::new()),
-            Plan::Sync(ack) => (Header::Sync { seq, ack }, Vec::new()),
-            Plan::Probe(_) => (Header::Sync { seq, ack: gsr }, Vec::new()),
-            Plan::SyncAck(ack) => (Header::SyncAck { seq, ack }, Vec::new()),
-            Plan::Reset(due) => {
+            PlannedPacket::Request => (Header::Request { seq, service }, Vec::new()),
+            PlannedPacket::Response => (Header::Response { seq, ack: gsr, service }, Vec::new()),
+            PlannedPacket::Data(datagram) => (Header::Data { seq: Sequence::Long(seq) }, datagram),
+            PlannedPacket::Ack => (Header::Ack { numbers }, Vec::new()),
+            PlannedPacket::DataAck(datagram) => (Header::DataAck { numbers }, datagram),
+            PlannedPacket::CloseReq => (Header::CloseReq { seq, ack: gsr }, Vec::new()),
+            PlannedPacket::Close => (Header::Close { seq, ack: gsr }, Vec::new()),
+            PlannedPacket::Sync(ack) => (Header::Sync { seq, ack }, Vec::new()),
+            PlannedPacket::Probe(_) => (Header::Sync { seq, ack: gsr }, Vec::new()),
+            PlannedPacket::SyncAck(ack) => (Header::SyncAck { seq, ack }, Vec::new()),
+            PlannedPacket::Reset(due) => {
                 let ack = due.ack.unwrap_or(gsr);
                 (Header::Reset { seq, ack, reset: due.reset }, due.text.into_bytes())
             }
@@ -111,8 +111,8 @@ impl Connection {
     }
 
     /// Now and then a number before a datagram stays unused; to the peer it looks like a lost packet without data.
-    fn skip_if_due(&mut self, now: Instant, plan: &Plan) {
-        let datagram = matches!(plan, Plan::Data(_) | Plan::DataAck(_));
+    fn skip_if_due(&mut self, now: Instant, plan: &PlannedPacket) {
+        let datagram = matches!(plan, PlannedPacket::Data(_) | PlannedPacket::DataAck(_));
         if datagram && self.state == State::Open && self.skipper.is_due() {
             let seq = self.seq.next();
             self.sender.on_skipped(now, seq);

@@ -8,7 +8,9 @@ use tfrc_units::{Duration, Instant};
 
 use super::text::{cut, visible};
 use super::timers::expired;
-use super::{Cause, Closed, ClosedBy, Connection, Due, DueReset, Ending, MAX_TEXT, Notice, Outcome, State};
+use super::{
+    Cause, Closed, ClosedBy, Connection, Due, DueReset, Ending, MAX_TEXT, Notice, State, WireEnding,
+};
 use crate::feature::Role;
 use crate::wire::{Reset, ResetCode};
 
@@ -162,7 +164,7 @@ impl Connection {
     }
 
     fn finish_with_reset(&mut self, reset: Reset, text: String, by: ClosedBy, cause: Cause) {
-        self.finish(by, reset.code, cause, None, Outcome::SentReset { reset, text: text.clone() });
+        self.finish(by, reset.code, cause, None, WireEnding::SentReset { reset, text: text.clone() });
         self.due = Due { reset: Some(Box::new(DueReset { reset, ack: None, text })), ..Due::default() };
     }
 
@@ -173,7 +175,7 @@ impl Connection {
             (State::Closing | State::CloseReq, ResetCode::Closed) => (ClosedBy::Us, Cause::Agreed),
             _ => (ClosedBy::PeerReset, Cause::PeerReset),
         };
-        self.finish(by, reset.code, cause, text, Outcome::ReceivedReset);
+        self.finish(by, reset.code, cause, text, WireEnding::ReceivedReset);
         self.due = Due::default();
     }
 
@@ -184,7 +186,7 @@ impl Connection {
             ResetCode::Aborted,
             Cause::PeerAbsent,
             None,
-            Outcome::ReceivedReset,
+            WireEnding::ReceivedReset,
         );
         self.due = Due::default();
     }
@@ -195,7 +197,7 @@ impl Connection {
         code: ResetCode,
         cause: Cause,
         text: Option<String>,
-        outcome: Outcome,
+        outcome: WireEnding,
     ) {
         self.state = State::Closed;
         self.discard_queue();

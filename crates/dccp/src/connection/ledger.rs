@@ -26,11 +26,11 @@ pub(crate) struct Ledger {
 struct Span {
     start: u64,
     end: u64,
-    fate: Fate,
+    fate: LedgerEntry,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum LedgerEntry {
     /// Not here; it may have carried data.
     Missing,
     /// Not here; it carried no data.
@@ -88,7 +88,7 @@ impl Ledger {
         if number <= self.base || number > self.highest {
             return number <= self.base;
         }
-        self.span_at(number).is_none_or(|span| span.fate == Fate::NonData)
+        self.span_at(number).is_none_or(|span| span.fate == LedgerEntry::NonData)
     }
 
     /// Takes in a packet that is no duplicate, before which `non_data_before` packets are known to have carried no data.
@@ -97,13 +97,13 @@ impl Ledger {
             return;
         }
         if number > self.highest {
-            self.append(self.highest + 1, number, Fate::Missing);
+            self.append(self.highest + 1, number, LedgerEntry::Missing);
             self.highest = number;
             if content == Content::NonData {
-                self.append(number, number + 1, Fate::NonData);
+                self.append(number, number + 1, LedgerEntry::NonData);
             }
         } else {
-            let fate = (content == Content::NonData).then_some(Fate::NonData);
+            let fate = (content == Content::NonData).then_some(LedgerEntry::NonData);
             self.rewrite(number, number + 1, fate);
         }
         if content == Content::Data {
@@ -112,9 +112,9 @@ impl Ledger {
         if self.presumed == Some(number) {
             self.presumed = None;
         }
-        self.rewrite(number.saturating_sub(non_data_before), number, Some(Fate::MissingNonData));
+        self.rewrite(number.saturating_sub(non_data_before), number, Some(LedgerEntry::MissingNonData));
         if let Some(first) = self.presumed.filter(|first| *first < number) {
-            self.rewrite(first, first + 1, Some(Fate::MissingNonData));
+            self.rewrite(first, first + 1, Some(LedgerEntry::MissingNonData));
             self.presumed = None;
         }
         self.forget();
@@ -138,7 +138,7 @@ impl Ledger {
         }
         let later = self.spans.iter().rev().take_while(|span| span.end > number);
         let non_data_from_here: u64 = later
-            .filter(|span| span.fate != Fate::Missing)
+            .filter(|span| span.fate != LedgerEntry::Missing)
             .map(|span| span.end - span.start.max(number))
             .sum();
         let non_data_before = self.non_data.saturating_sub(non_data_from_here);
@@ -147,7 +147,7 @@ impl Ledger {
 
     /// The oldest packet that is missing and may have carried data.
     pub(crate) fn oldest_missing(&self) -> Option<u64> {
-        self.spans.iter().find(|span| span.fate == Fate::Missing).map(|span| span.start)
+        self.spans.iter().find(|span| span.fate == LedgerEntry::Missing).map(|span| span.start)
     }
 
     fn span_at(&self, number: u64) -> Option<&Span> {
@@ -155,11 +155,11 @@ impl Ledger {
         self.spans.get(at).filter(|span| span.start <= number)
     }
 
-    fn append(&mut self, start: u64, end: u64, fate: Fate) {
+    fn append(&mut self, start: u64, end: u64, fate: LedgerEntry) {
         if start >= end {
             return;
         }
-        if fate != Fate::Missing {
+        if fate != LedgerEntry::Missing {
             self.non_data += end - start;
         }
         match self.spans.last_mut() {
@@ -169,7 +169,7 @@ impl Ledger {
     }
 
     /// Gives the packets of `from..to` that are not here yet a new fate; `None` is received data.
-    fn rewrite(&mut self, from: u64, to: u64, fate: Option<Fate>) {
+    fn rewrite(&mut self, from: u64, to: u64, fate: Option<LedgerEntry>) {
         let first = self.spans.partition_point(|span| span.end <= from);
         let after = self.spans.partition_point(|span| span.start < to);
         if first >= after {
@@ -180,7 +180,7 @@ impl Ledger {
         let (mut gained, mut given) = (0, 0);
         for i in first..after {
             let Some(span) = self.spans.get(i).copied() else { break };
-            let mut push = |start: u64, end: u64, fate: Fate| {
+            let mut push = |start: u64, end: u64, fate: LedgerEntry| {
                 if start >= end {
                     return;
                 }
@@ -190,7 +190,7 @@ impl Ledger {
                 }
             };
             let (start, end) = (span.start.max(from), span.end.min(to));
-            if span.fate == Fate::NonData {
+            if span.fate == LedgerEntry::NonData {
                 push(span.start, span.end, span.fate);
                 continue;
             }
@@ -199,9 +199,9 @@ impl Ledger {
                 push(start, end, fate);
             }
             push(end, span.end, span.fate);
-            let count = |fate: Option<Fate>| match fate {
-                None | Some(Fate::Missing) => 0,
-                Some(Fate::MissingNonData | Fate::NonData) => end - start,
+            let count = |fate: Option<LedgerEntry>| match fate {
+                None | Some(LedgerEntry::Missing) => 0,
+                Some(LedgerEntry::MissingNonData | LedgerEntry::NonData) => end - start,
             };
             gained += count(fate);
             given += count(Some(span.fate));

@@ -117,7 +117,7 @@ pub struct Connection {
     /// Datagrams that found no room there, once there are any.
     refused: Option<Box<Refused>>,
     closing_text: String,
-    outcome: Option<Outcome>,
+    outcome: Option<WireEnding>,
     notices: VecDeque<Notice>,
     /// How it ended, until that is told.
     closed: Option<Box<Closed>>,
@@ -166,7 +166,7 @@ enum Ending {
 
 /// How it ended on the wire: what an endpoint needs to answer stragglers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum WireEnding {
     /// We sent a Reset; a retransmitted Close is answered with it again, under the next number.
     SentReset { reset: Reset, text: String },
     /// The peer sent a Reset: we hold TIMEWAIT.

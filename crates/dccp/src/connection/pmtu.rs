@@ -323,14 +323,14 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     /// A path that carries packets up to `passes`, or nothing, for so many seconds; the datagrams are as long as may be.
-    struct Path {
+    struct SizedPath {
         mtu: PathMtu,
         now: Instant,
         seq: u64,
         probes: u32,
     }
 
-    impl Path {
+    impl SizedPath {
         fn new(limit: usize) -> Self {
             let mtu = PathMtu::new(PathMtuDiscovery::Probe, limit);
             Self { mtu, now: Instant::ZERO, seq: 0, probes: 0 }
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_path_that_carries_everything_is_not_probed() {
-        let mut path = Path::new(1472);
+        let mut path = SizedPath::new(1472);
         assert_eq!(path.run(2000, 1472), 1472);
         assert_eq!(path.probes, 0);
     }
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_black_hole_is_found_and_its_length_too() {
         for passes in [1372, 1252, 972] {
-            let mut path = Path::new(1472);
+            let mut path = SizedPath::new(1472);
             let found = path.run(120, passes);
             assert!((passes - NEAR_ENOUGH + 1..=passes).contains(&found), "{found} of {passes}");
             let before = path.probes;
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn an_outage_says_nothing_about_lengths() {
-        let mut path = Path::new(1472);
+        let mut path = SizedPath::new(1472);
         path.run(10, 1472);
         assert_eq!(path.run(120, 0), 1472);
         assert!((4..40).contains(&path.probes), "{} probes", path.probes);
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn reports_are_believed_within_reason() {
-        let mut path = Path::new(1472);
+        let mut path = SizedPath::new(1472);
         path.run(1, 1472);
         for lie in [0, 68, 1199, 1472, 9000] {
             path.mtu.on_report(path.now, lie);
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn what_the_system_refuses_is_not_sent_again() {
-        let mut path = Path::new(1472);
+        let mut path = SizedPath::new(1472);
         path.mtu.on_refused(path.now, 1472);
         assert_eq!(path.mtu.current(), 1200);
         let found = path.run(60, 1372);
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn without_discovery_only_reports_count() {
-        let mut path = Path::new(1472);
+        let mut path = SizedPath::new(1472);
         path.mtu.discovery = PathMtuDiscovery::Host;
         assert_eq!(path.run(100, 1252), 1472);
         path.mtu.on_report(path.now, 1252);

@@ -8,7 +8,7 @@ use super::options::Gathered;
 use super::pace::ReadPace;
 use super::seq::Activity;
 use super::{Cause, Connection, DueReset, Ledger, Notice, Received, State};
-use crate::ccid::{DataReceiver, RttSource, Seen, Verdict};
+use crate::ccid::{ConnectionPacket, DataReceiver, FeedbackVerdict, RttSource};
 use crate::connection::FeedbackProfile;
 use crate::connection::ledger::Content;
 use crate::feature::{Feature, Location, Role};
@@ -293,7 +293,7 @@ impl Connection {
         if let Some(receiver) = &mut self.receiver {
             receiver.on_packet(
                 now,
-                &Seen {
+                &ConnectionPacket {
                     number,
                     datagram,
                     ecn,
@@ -339,9 +339,9 @@ impl Connection {
         let lenient = self.config.feedback == FeedbackProfile::Lenient
             && self.features.is_on(Feature::SendLossEventRate, Location::Remote);
         match self.sender.on_acknowledgement(now, ack, &gathered.feedback, lenient) {
-            Verdict::NotFeedback => {}
-            Verdict::Taken => self.stats.received_feedback += 1,
-            Verdict::Refused => self.stats.refused_feedback += 1,
+            FeedbackVerdict::NotFeedback => {}
+            FeedbackVerdict::Taken => self.stats.received_feedback += 1,
+            FeedbackVerdict::Refused => self.stats.refused_feedback += 1,
         }
         self.stats.corrected_feedback = self.sender.corrections();
         self.stats.peer_dropped_packets = self.sender.peer_dropped();

@@ -11,7 +11,7 @@ use tfrc_units::{Duration, Instant};
 /// wrap).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refused {
-    runs: VecDeque<Run>,
+    runs: VecDeque<NumberRange>,
     /// Since when datagrams have been refused again and again, or since the last mark.
     since: Option<Instant>,
     /// When the last one was refused.
@@ -22,7 +22,7 @@ pub(super) struct Refused {
 
 /// Packets `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
+struct NumberRange {
     start: u64,
     end: u64,
     /// Reports that have told of it.
@@ -62,7 +62,7 @@ impl Refused {
             Some(run) if run.start <= number => return,
             _ => {}
         }
-        self.runs.insert(at, Run { start: number, end: number.saturating_add(1), told: 0 });
+        self.runs.insert(at, NumberRange { start: number, end: number.saturating_add(1), told: 0 });
         if self.runs.len() > MAX_RUNS {
             self.runs.pop_front();
         }

@@ -21,7 +21,7 @@ pub struct Transmit {
 
 /// A packet decided on but not built.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Plan {
+pub(super) enum PlannedPacket {
     Request,
     Response,
     Data(Vec<u8>),
@@ -56,28 +56,32 @@ impl Connection {
         self.build(now, plan, out, scratch)
     }
 
-    fn plan(&mut self, now: Instant) -> Option<Plan> {
+    fn plan(&mut self, now: Instant) -> Option<PlannedPacket> {
         if let Some(reset) = self.due.reset.take() {
-            return Some(Plan::Reset(*reset));
+            return Some(PlannedPacket::Reset(*reset));
         }
         match self.state {
             State::Closed => return None,
-            State::Request => return core::mem::take(&mut self.due.handshake).then_some(Plan::Request),
-            State::Respond if core::mem::take(&mut self.due.handshake) => return Some(Plan::Response),
+            State::Request => {
+                return core::mem::take(&mut self.due.handshake).then_some(PlannedPacket::Request);
+            }
+            State::Respond if core::mem::take(&mut self.due.handshake) => {
+                return Some(PlannedPacket::Response);
+            }
             _ => {}
         }
         if let Some(seq) = self.due.sync.take() {
-            return Some(Plan::Sync(seq));
+            return Some(PlannedPacket::Sync(seq));
         }
         if let Some(seq) = self.due.sync_ack.take() {
-            return Some(Plan::SyncAck(seq));
+            return Some(PlannedPacket::SyncAck(seq));
         }
         if !self.state.carries_data() {
             return None;
         }
         // A client's first word in PARTOPEN is a pure acknowledgement: the server counts on that.
         if self.state == State::PartOpen && core::mem::take(&mut self.due.ack) {
-            return Some(Plan::Ack);
+            return Some(PlannedPacket::Ack);
         }
         if self.report.is_none()
             && let Some(receiver) = &mut self.receiver
@@ -87,7 +91,7 @@ impl Connection {
         if self.state == State::Open
             && let Some(probe) = self.path.poll_probe()
         {
-            return Some(Plan::Probe(probe));
+            return Some(PlannedPacket::Probe(probe));
         }
         if let Some(length) = self.ready_datagram(now)
             && self.cookies_leave_room(length)
@@ -97,14 +101,14 @@ impl Connection {
         self.close_when_flushed(now);
         if core::mem::take(&mut self.due.close) {
             return match (self.state, self.role) {
-                (State::CloseReq, Role::Server) => Some(Plan::CloseReq),
-                (State::Closing, _) => Some(Plan::Close),
+                (State::CloseReq, Role::Server) => Some(PlannedPacket::CloseReq),
+                (State::Closing, _) => Some(PlannedPacket::Close),
                 _ => None,
             };
         }
         let rides_no_more = self.feature_ride_over(now);
         let owed = core::mem::take(&mut self.due.ack);
-        (self.report.is_some() || owed || rides_no_more).then_some(Plan::Ack)
+        (self.report.is_some() || owed || rides_no_more).then_some(PlannedPacket::Ack)
     }
 
     /// In PARTOPEN every packet carries the Init Cookies (RFC 4340 §8.1.4): a datagram that leaves no room for them waits.
@@ -114,17 +118,17 @@ impl Connection {
     }
 
     /// Data goes with an acknowledgement where there is something to say; if that makes it too long, that goes first.
-    fn plan_data(&mut self, length: usize) -> Option<Plan> {
+    fn plan_data(&mut self, length: usize) -> Option<PlannedPacket> {
         let part_open = self.state == State::PartOpen;
         let negotiates = self.features.owes_answer() || self.features.owes_question();
         if !(part_open || self.due.ack || self.report.is_some() || negotiates) {
-            return self.take_datagram().map(Plan::Data);
+            return self.take_datagram().map(PlannedPacket::Data);
         }
         self.due.ack = false;
         if self.report.is_some() && !self.report_fits(length) {
-            return Some(Plan::Ack);
+            return Some(PlannedPacket::Ack);
         }
-        self.take_datagram().map(Plan::DataAck)
+        self.take_datagram().map(PlannedPacket::DataAck)
     }
 
     /// Feature options wait about a round-trip time for a packet that goes anyway (RFC 4340 §6.6.1).

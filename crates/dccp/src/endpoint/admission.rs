@@ -19,7 +19,7 @@ use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Seque
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What becomes of a Request.
-enum Verdict {
+enum RequestVerdict {
     /// A half-open connection, as a record.
     Hold,
     /// A Response with a cookie, and nothing is remembered.
@@ -36,9 +36,9 @@ impl Endpoint {
         let ports = Ports { local: packet.destination_port, remote: packet.source_port };
         let verdict = self.judge(now, remote, ports.local, service);
         let made = match verdict {
-            Ok(Verdict::Hold) => self.hold(now, remote, ports, isr, packet),
-            Ok(Verdict::Cookie) => self.give_cookie(now, remote, ports, isr, packet),
-            Ok(Verdict::Wait) => return,
+            Ok(RequestVerdict::Hold) => self.hold(now, remote, ports, isr, packet),
+            Ok(RequestVerdict::Cookie) => self.give_cookie(now, remote, ports, isr, packet),
+            Ok(RequestVerdict::Wait) => return,
             Err(code) => {
                 self.refuse(now, (remote, ports.local, ports.remote), packet, code);
                 return;
@@ -207,7 +207,7 @@ impl Endpoint {
         remote: SocketAddr,
         port: u16,
         service: ServiceCode,
-    ) -> Result<Verdict, ResetCode> {
+    ) -> Result<RequestVerdict, ResetCode> {
         if port != self.config.port || self.config.listen == Listen::Refuse {
             return Err(ResetCode::ConnectionRefused);
         }
@@ -215,7 +215,7 @@ impl Endpoint {
             return Err(ResetCode::BadServiceCode);
         }
         match self.place(now, remote) {
-            Place::Undecided => return Ok(Verdict::Wait),
+            Place::Undecided => return Ok(RequestVerdict::Wait),
             Place::Taken if self.is_full() => return Err(ResetCode::TooBusy),
             _ => {}
         }
@@ -226,11 +226,11 @@ impl Endpoint {
             self.displace_half_open(now);
         }
         if !crowded(self) {
-            return Ok(Verdict::Hold);
+            return Ok(RequestVerdict::Hold);
         }
         match self.config.under_pressure {
             // Whoever answers with a cookie is not forged; its share is then looked at again.
-            Pressure::Cookies => Ok(Verdict::Cookie),
+            Pressure::Cookies => Ok(RequestVerdict::Cookie),
             Pressure::Refuse => Err(ResetCode::TooBusy),
         }
     }

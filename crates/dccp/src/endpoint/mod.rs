@@ -26,7 +26,8 @@ pub use slots::ConnectionId;
 use crate::connection::SendError;
 use crate::connection::build::Scratch;
 use crate::connection::{
-    Connection, ConnectionConfig, Encapsulation, Event, Outcome, PathError, Ports, Received, Wake, WakeReason,
+    Connection, ConnectionConfig, Encapsulation, Event, PathError, Ports, Received, Wake, WakeReason,
+    WireEnding,
 };
 use crate::feature::Role;
 use crate::limiter::RateLimiter;
@@ -34,7 +35,7 @@ use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Quoted, Reset, Sequence};
 use half_open::HalfOpenTable;
 use slots::{Live, Owner, Slots, is_current_timer};
-use timers::Timers;
+use timers::WakeTimes;
 use tombs::Tombs;
 
 /// What identifies a connection: the peer's address, our DCCP port and the peer's (RFC 6773 §3.8).
@@ -50,7 +51,7 @@ pub struct Endpoint {
     seed: [u8; 32],
     slots: Slots,
     by_key: BTreeMap<Key, ConnectionId>,
-    timers: Timers,
+    timers: WakeTimes,
     scratch: Scratch,
     /// Connections whose timers may have changed.
     touched: Vec<ConnectionId>,
@@ -65,7 +66,7 @@ pub struct Endpoint {
     /// How many connections each source has with us as a server; kept only if that is limited.
     sources: BTreeMap<IpAddr, usize>,
     tombs: Tombs,
-    outbox: VecDeque<Outgoing>,
+    outbox: VecDeque<EndpointPacket>,
     limiter: RateLimiter,
     clients: u64,
     now: Instant,
@@ -98,7 +99,7 @@ pub struct EndpointStats {
 
 /// A packet of the endpoint's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Outgoing {
+struct EndpointPacket {
     remote: SocketAddr,
     kind: PacketType,
     bytes: Vec<u8>,
@@ -145,7 +146,7 @@ impl Endpoint {
             seed,
             slots: Slots::default(),
             by_key: BTreeMap::new(),
-            timers: Timers::default(),
+            timers: WakeTimes::default(),
             scratch: Scratch::default(),
             touched: Vec::new(),
             may_transmit: VecDeque::new(),
@@ -280,7 +281,7 @@ impl Endpoint {
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmission> {
         let now = self.advance(now);
         out.clear();
-        if let Some(Outgoing { remote, kind, bytes }) = self.outbox.pop_front() {
+        if let Some(EndpointPacket { remote, kind, bytes }) = self.outbox.pop_front() {
             out.extend_from_slice(&bytes);
             return Some(Transmission { remote, ecn: Ecn::NotEct, kind });
         }
@@ -512,8 +513,8 @@ impl Endpoint {
         if !live.buried {
             live.buried = true;
             let last_word = match outcome {
-                Outcome::SentReset { reset, text } => Some((*reset, text.clone())),
-                Outcome::ReceivedReset => None,
+                WireEnding::SentReset { reset, text } => Some((*reset, text.clone())),
+                WireEnding::ReceivedReset => None,
             };
             let (key, numbers) = (live.key, live.connection.last_numbers());
             let times = (live.began, now + self.config.time_wait);
@@ -529,7 +530,7 @@ impl Endpoint {
     fn post(&mut self, remote: SocketAddr, kind: PacketType, bytes: Vec<u8>) -> bool {
         let room = self.outbox.len() < MAX_OUTBOX;
         if room {
-            self.outbox.push_back(Outgoing { remote, kind, bytes });
+            self.outbox.push_back(EndpointPacket { remote, kind, bytes });
         }
         room
     }
@@ -588,7 +589,7 @@ impl Endpoint {
         };
         let mut bytes = Vec::new();
         if packet.emit(&mut bytes, integrity).is_ok() {
-            self.outbox.push_back(Outgoing { remote, kind: PacketType::Reset, bytes });
+            self.outbox.push_back(EndpointPacket { remote, kind: PacketType::Reset, bytes });
             self.stats.resets += 1;
         }
     }

@@ -10,14 +10,14 @@ use super::ConnectionId;
 
 /// Times at which connections want to be woken, the earliest first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Timers {
+pub(super) struct WakeTimes {
     heap: BinaryHeap<Reverse<(Instant, ConnectionId)>>,
 }
 
 /// Entries that do no harm, however few connections there are.
 const FEW: usize = 8;
 
-impl Timers {
+impl WakeTimes {
     /// A connection wants to be woken at this time, and no more at what it said before. `connections` is how many there are.
     pub(super) fn set(
         &mut self,
@@ -55,7 +55,7 @@ mod tests {
     /// Against a map from connection to time, with times that move back and forth.
     #[test]
     fn the_first_is_the_earliest_of_what_holds() {
-        let mut timers = Timers::default();
+        let mut timers = WakeTimes::default();
         let mut now: BTreeMap<ConnectionId, Instant> = BTreeMap::new();
         let mut random = 1u64;
         for _ in 0..20_000 {

@@ -15,8 +15,8 @@ use crate::wire::{FeatureOp, FeatureOption, Opt, OptionList, OptionsFull, Packet
 pub(crate) struct Negotiation {
     role: Role,
     wishes: Wishes,
-    entries: Vec<Entry>,
-    answers: Vec<Answer>,
+    entries: Vec<FeatureEntry>,
+    answers: Vec<ConfirmAnswer>,
     /// FGSR and FGSS of §6.6.4; the first is unset until a packet has arrived.
     greatest_received: Option<SeqNo48>,
     greatest_sent: SeqNo48,
@@ -25,13 +25,13 @@ pub(crate) struct Negotiation {
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct FeatureEntry {
     feature: Feature,
     location: Location,
     value: u64,
     /// What our latest Change for a non-negotiable feature says, or will say.
     proposal: u64,
-    state: State,
+    state: FeatureState,
     /// A Change is to be sent with the next packet that may carry it.
     due: bool,
     weight: Weight,
@@ -39,7 +39,7 @@ struct Entry {
 
 /// §6.6.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FeatureState {
     /// Both ends agree as far as we know.
     Stable,
     /// We have asked and wait for the answer.
@@ -50,7 +50,7 @@ enum State {
 
 /// A Confirm to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Answer {
+struct ConfirmAnswer {
     /// Where the feature is located.
     location: Location,
     number: u8,
@@ -102,15 +102,15 @@ const MAX_REPEAT: Duration = Duration::from_secs(64);
 impl Negotiation {
     /// Everything at its initial value, nothing asked.
     pub(crate) fn new(role: Role, wishes: Wishes, initial_sent: SeqNo48) -> Self {
-        let mut entries: Vec<Entry> = Feature::ALL
+        let mut entries: Vec<FeatureEntry> = Feature::ALL
             .into_iter()
             .flat_map(|feature| [Location::Local, Location::Remote].map(|location| (feature, location)))
-            .map(|(feature, location)| Entry {
+            .map(|(feature, location)| FeatureEntry {
                 feature,
                 location,
                 value: feature.initial_value(),
                 proposal: feature.initial_value(),
-                state: State::Stable,
+                state: FeatureState::Stable,
                 due: false,
                 weight: Weight::Optional,
             })
@@ -131,7 +131,7 @@ impl Negotiation {
     /// Asks for whatever differs from our wishes and is not being settled already.
     pub(crate) fn ask_for_wishes(&mut self) {
         let wishes = self.wishes;
-        for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Stable) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.state == FeatureState::Stable) {
             if let Some((value, weight)) = wishes.wanted(entry.feature, entry.location, entry.value) {
                 entry.proposal = value;
                 entry.weight = weight;
@@ -150,8 +150,8 @@ impl Negotiation {
         entry.proposal = window;
         entry.due = true;
         // §6.6.5
-        if entry.state == State::Changing {
-            entry.state = State::Unstable;
+        if entry.state == FeatureState::Changing {
+            entry.state = FeatureState::Unstable;
         }
     }
 
@@ -179,7 +179,7 @@ impl Negotiation {
     /// Whether a question of ours is open.
     #[cfg(test)]
     pub(crate) fn is_settled(&self) -> bool {
-        self.entries.iter().all(|entry| entry.state == State::Stable && !entry.due)
+        self.entries.iter().all(|entry| entry.state == FeatureState::Stable && !entry.due)
     }
 
     /// Which feature options of a packet may be processed (§6.6.4): those not overtaken by newer ones.
@@ -215,13 +215,13 @@ impl Negotiation {
                 (false, _) => Ok(()),
             };
         };
-        let state = self.entry(feature, location).map_or(State::Stable, |entry| entry.state);
-        if state == State::Unstable {
+        let state = self.entry(feature, location).map_or(FeatureState::Stable, |entry| entry.state);
+        if state == FeatureState::Unstable {
             return Ok(());
         }
         if option.op.is_change() {
             if order.changes { self.on_change(feature, location, option.values, mandatory) } else { Ok(()) }
-        } else if order.confirms && state == State::Changing {
+        } else if order.confirms && state == FeatureState::Changing {
             self.on_confirm(feature, location, option.values)
         } else {
             Ok(())
@@ -286,13 +286,13 @@ impl Negotiation {
             }
         }
         for entry in &mut self.entries {
-            let again = entry.state == State::Changing && repeat == Repeat::Handshake;
+            let again = entry.state == FeatureState::Changing && repeat == Repeat::Handshake;
             if !(entry.due || again) || push_question(list, entry, &self.wishes).is_err() {
                 continue;
             }
             entry.due = false;
-            if entry.state != State::Changing {
-                entry.state = State::Changing;
+            if entry.state != FeatureState::Changing {
+                entry.state = FeatureState::Changing;
                 self.greatest_sent = seq;
                 self.backoff = (rtt * 3).max(MIN_REPEAT);
             }
@@ -320,14 +320,14 @@ impl Negotiation {
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
-        for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Changing) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.state == FeatureState::Changing) {
             entry.due = true;
         }
         self.backoff = (self.backoff * 2).min(MAX_REPEAT);
         self.timer = Some(now + self.backoff);
     }
 
-    fn entry(&mut self, feature: Feature, location: Location) -> Option<&mut Entry> {
+    fn entry(&mut self, feature: Feature, location: Location) -> Option<&mut FeatureEntry> {
         self.entries.iter_mut().find(|entry| entry.feature == feature && entry.location == location)
     }
 
@@ -357,7 +357,7 @@ impl Negotiation {
                 let wanted = self.wishes.wanted(feature, location, value);
                 if let Some(entry) = self.entry(feature, location) {
                     entry.value = value;
-                    entry.state = State::Stable;
+                    entry.state = FeatureState::Stable;
                     entry.due = entry.due && wanted.is_some();
                 }
                 self.answer(location, feature.number(), body);
@@ -379,7 +379,7 @@ impl Negotiation {
             return if feature.is_required() || entry.weight == Weight::Mandatory {
                 Err(Failure::Option)
             } else {
-                entry.state = State::Stable;
+                entry.state = FeatureState::Stable;
                 entry.due = false;
                 Ok(())
             };
@@ -392,7 +392,7 @@ impl Negotiation {
             }
         };
         entry.value = value.ok_or(Failure::Option)?;
-        entry.state = State::Stable;
+        entry.state = FeatureState::Stable;
         entry.due = false;
         let unusable =
             entry.weight == Weight::Mandatory && wishes.wanted(feature, location, entry.value).is_some();
@@ -402,12 +402,12 @@ impl Negotiation {
     fn answer(&mut self, location: Location, number: u8, body: Body) {
         self.answers.retain(|answer| (answer.location, answer.number) != (location, number));
         if self.answers.len() < MAX_ANSWERS {
-            self.answers.push(Answer { location, number, body, sent: false });
+            self.answers.push(ConfirmAnswer { location, number, body, sent: false });
         }
     }
 
     fn update_timer(&mut self) {
-        if self.entries.iter().all(|entry| entry.state == State::Stable) {
+        if self.entries.iter().all(|entry| entry.state == FeatureState::Stable) {
             self.timer = None;
         }
     }
@@ -431,7 +431,7 @@ fn confirmed(role: Role, ours: &[u8], old: u64, values: &[u8]) -> Option<u8> {
     }
 }
 
-fn push_answer(list: &mut OptionList, answer: &Answer, wishes: &Wishes) -> Result<(), OptionsFull> {
+fn push_answer(list: &mut OptionList, answer: &ConfirmAnswer, wishes: &Wishes) -> Result<(), OptionsFull> {
     let op = match answer.location {
         Location::Local => FeatureOp::ConfirmL,
         Location::Remote => FeatureOp::ConfirmR,
@@ -454,7 +454,7 @@ fn push_answer(list: &mut OptionList, answer: &Answer, wishes: &Wishes) -> Resul
     list.push(&Opt::Feature(FeatureOption { op, feature: answer.number, values }))
 }
 
-fn push_question(list: &mut OptionList, entry: &Entry, wishes: &Wishes) -> Result<(), OptionsFull> {
+fn push_question(list: &mut OptionList, entry: &FeatureEntry, wishes: &Wishes) -> Result<(), OptionsFull> {
     let op = match entry.location {
         Location::Local => FeatureOp::ChangeL,
         Location::Remote => FeatureOp::ChangeR,

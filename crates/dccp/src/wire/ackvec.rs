@@ -21,7 +21,7 @@ pub struct AckVector<'a> {
 
 /// A run of packets with one fate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cell {
+pub struct PacketRun {
     /// The fate.
     pub state: CellState,
     /// How many packets, 1..=64.
@@ -43,8 +43,8 @@ pub enum CellState {
 
 impl AckVector<'_> {
     /// The cells, from the packet with the Acknowledgement Number backwards.
-    pub fn iter(&self) -> impl Iterator<Item = Cell> + '_ {
-        self.cells.iter().map(|byte| Cell {
+    pub fn iter(&self) -> impl Iterator<Item = PacketRun> + '_ {
+        self.cells.iter().map(|byte| PacketRun {
             state: match byte >> 6 {
                 0 => CellState::Received,
                 1 => CellState::ReceivedMarked,

@@ -29,7 +29,7 @@ pub struct DataDropped<'a> {
 
 /// A run of packets treated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block {
+pub struct DropBlock {
     /// Why those of them that arrived were dropped, or `None` if they were not.
     pub code: Option<DropCode>,
     /// How many packets: 1..=128 normal ones, 1..=16 dropped ones.
@@ -38,10 +38,10 @@ pub struct Block {
 
 impl DataDropped<'_> {
     /// The blocks, from the packet with the Acknowledgement Number backwards.
-    pub fn iter(&self) -> impl Iterator<Item = Block> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = DropBlock> + '_ {
         self.blocks.iter().map(|byte| {
             if byte & 0x80 == 0 {
-                return Block { code: None, packets: byte + 1 };
+                return DropBlock { code: None, packets: byte + 1 };
             }
             let code = match (byte >> 4) & 7 {
                 0 => DropCode::ProtocolConstraints,
@@ -51,7 +51,7 @@ impl DataDropped<'_> {
                 7 => DropCode::DeliveredCorrupt,
                 code => DropCode::Reserved(code),
             };
-            Block { code: Some(code), packets: (byte & 0xF) + 1 }
+            DropBlock { code: Some(code), packets: (byte & 0xF) + 1 }
         })
     }
 }

@@ -25,9 +25,9 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use ackvec::{AckVector, Cell, CellState, Nonce};
+pub use ackvec::{AckVector, CellState, Nonce, PacketRun};
 pub use checksum::{Integrity, PseudoHeader};
-pub use dropped::{Block, DataDropped, DropCode};
+pub use dropped::{DataDropped, DropBlock, DropCode};
 pub use drops::DroppedPackets;
 pub use elapsed::Elapsed;
 pub use feature::{FeatureOp, FeatureOption};

@@ -89,12 +89,12 @@ impl<'a> Iterator for Walk<'a> {
                 mandatory = true;
             }
             let place = place(self.packet, raw.kind);
-            if raw.kind == kind::PADDING || place == Place::Ignored {
+            if raw.kind == kind::PADDING || place == OptionRule::Ignored {
                 continue;
             }
             let option = match Opt::parse(raw.kind, raw.data) {
                 None => Err(Refusal::Unknown),
-                Some(_) if place == Place::Misplaced => Err(Refusal::Misplaced),
+                Some(_) if place == OptionRule::Misplaced => Err(Refusal::Misplaced),
                 Some(None) => Err(Refusal::Invalid),
                 Some(Some(option)) => Ok(option),
             };
@@ -105,7 +105,7 @@ impl<'a> Iterator for Walk<'a> {
 
 /// Whether an option may stand on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum OptionRule {
     Right,
     Misplaced,
     /// As misplaced, but on a Data packet, where that has no consequence at all (RFC 4340 §7.5.5).
@@ -113,7 +113,7 @@ enum Place {
 }
 
 #[inline]
-fn place(packet: PacketType, option: u8) -> Place {
+fn place(packet: PacketType, option: u8) -> OptionRule {
     let needs_ack = matches!(
         option,
         33 | 35
@@ -133,10 +133,10 @@ fn place(packet: PacketType, option: u8) -> Place {
             | kind::TIMESTAMP
             | kind::TIMESTAMP_ECHO
             | kind::DATA_CHECKSUM
-            | kind::RTT_ESTIMATE => Place::Right,
-            _ => Place::Ignored,
+            | kind::RTT_ESTIMATE => OptionRule::Right,
+            _ => OptionRule::Ignored,
         },
-        PacketType::Request if needs_ack => Place::Misplaced,
-        _ => Place::Right,
+        PacketType::Request if needs_ack => OptionRule::Misplaced,
+        _ => OptionRule::Right,
     }
 }

@@ -11,7 +11,7 @@ mod tests;
 pub use adapter::Adapter;
 pub use encode::{EncodeError, Ssrcs, encode};
 
-use crate::reader::Reader;
+use crate::reader::ByteReader;
 use crate::rtcp::RtcpPacket;
 use crate::{DecodeError, ErrorKind};
 
@@ -31,7 +31,7 @@ pub struct PacketStatus {
 
 /// A report known to be whole.
 #[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
+pub struct TwccReport<'a> {
     /// SSRC of the sender of the report.
     pub sender_ssrc: u32,
     /// SSRC of the media source; any of those on the transport.
@@ -44,15 +44,15 @@ pub struct Report<'a> {
     pub reference_time: u32,
     /// Counts the reports.
     pub feedback_count: u8,
-    chunks: Reader<'a>,
-    deltas: Reader<'a>,
+    chunks: ByteReader<'a>,
+    deltas: ByteReader<'a>,
 }
 
 /// Reads one RTCP packet. No work or memory depends on a length that has not been checked; a report has at most 65535 packets.
 ///
 /// # Errors
 /// [`DecodeError`] if it is another message, is cut short, or uses the reserved symbol.
-pub fn decode(bytes: &[u8]) -> Result<Report<'_>, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<TwccReport<'_>, DecodeError> {
     let mut at = RtcpPacket::feedback(bytes, FORMAT)?;
     let (sender_ssrc, media_ssrc) = (at.u32()?, at.u32()?);
     let (base_seq, count) = (at.u16()?, at.u16()?);
@@ -65,10 +65,19 @@ pub fn decode(bytes: &[u8]) -> Result<Report<'_>, DecodeError> {
     }
     let deltas = symbols.at;
     symbols.at.take(delta_bytes)?;
-    Ok(Report { sender_ssrc, media_ssrc, base_seq, count, reference_time, feedback_count, chunks, deltas })
+    Ok(TwccReport {
+        sender_ssrc,
+        media_ssrc,
+        base_seq,
+        count,
+        reference_time,
+        feedback_count,
+        chunks,
+        deltas,
+    })
 }
 
-impl<'a> Report<'a> {
+impl<'a> TwccReport<'a> {
     /// The packets in order of sequence.
     pub fn packets(&self) -> impl Iterator<Item = PacketStatus> + use<'a> {
         let mut symbols = Symbols { at: self.chunks, left: self.count, chunk: Chunk::default() };
@@ -143,7 +152,7 @@ struct Chunk {
 /// of one bit or 7 of two.
 #[derive(Debug, Clone, Copy)]
 struct Symbols<'a> {
-    at: Reader<'a>,
+    at: ByteReader<'a>,
     left: u16,
     chunk: Chunk,
 }

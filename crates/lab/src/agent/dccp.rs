@@ -32,7 +32,7 @@ pub struct Frame(Box<[u8]>);
 pub struct DccpHost {
     endpoint: Endpoint,
     connection: Option<ConnectionId>,
-    role: Role,
+    role: EndTask,
     setup: HostSetup,
     /// Its address and the other end's.
     addresses: [Ipv4Addr; 2],
@@ -46,7 +46,7 @@ pub struct DccpHost {
 
 /// What an end does.
 #[derive(Debug)]
-pub(crate) enum Role {
+pub(crate) enum EndTask {
     /// It connects and sends what its application has.
     Client {
         /// The application.
@@ -71,13 +71,13 @@ pub(crate) struct HostSetup {
 
 impl DccpHost {
     /// `stream` gives the endpoint's secret; `number` tells the addresses of one flow from those of others.
-    pub(crate) fn new(role: Role, setup: HostSetup, mut stream: Stream) -> Self {
+    pub(crate) fn new(role: EndTask, setup: HostSetup, mut stream: Stream) -> Self {
         let [_, a, b, c] = setup.flow.0.to_be_bytes();
         let near = Ipv4Addr::new(10, a, b, c);
         let far = Ipv4Addr::new(11, a, b, c);
         let (own, other, listen) = match role {
-            Role::Client { .. } => (near, far, Listen::Refuse),
-            Role::Server => (far, near, Listen::One),
+            EndTask::Client { .. } => (near, far, Listen::Refuse),
+            EndTask::Server => (far, near, Listen::One),
         };
         let mut secret = [0; 32];
         for part in secret.chunks_exact_mut(8) {
@@ -151,7 +151,7 @@ impl DccpHost {
     }
 
     pub(super) fn on_timer(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
-        if self.connection.is_none() && matches!(self.role, Role::Client { .. }) {
+        if self.connection.is_none() && matches!(self.role, EndTask::Client { .. }) {
             let remote = SocketAddr::new(IpAddr::V4(self.addresses[1]), 0);
             let config = ConnectConfig { port: PORT, connection: connection(&self.setup) };
             // Both addresses are of one version and no port is in use: this cannot fail.
@@ -197,7 +197,7 @@ impl DccpHost {
             if self.setup.stop.is_some_and(|stop| now >= stop) {
                 return None;
             }
-            let Role::Client { source } = &mut self.role else { return None };
+            let EndTask::Client { source } = &mut self.role else { return None };
             let data = source.next(now);
             let id = self.connection?;
             let connection = self.endpoint.connection(id)?;

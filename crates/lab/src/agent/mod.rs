@@ -10,8 +10,8 @@ use tfrc_units::Instant;
 
 pub(crate) use self::application::Source;
 pub use self::dccp::{DccpHost, Frame};
-pub(crate) use self::dccp::{HostSetup, Role};
-pub(crate) use self::tfrc::{LossEvent, Losses, SenderSetup};
+pub(crate) use self::dccp::{EndTask, HostSetup};
+pub(crate) use self::tfrc::{FlowLosses, LossEvent, SenderSetup};
 pub use self::tfrc::{TfrcData, TfrcReceiver, TfrcSender};
 
 /// Starts any sender: its first timer.

@@ -173,7 +173,7 @@ pub struct TfrcReceiver {
     packets: u64,
     bytes: u64,
     /// Where the first loss event was found, which ends slow start.
-    first_event: Option<Losses>,
+    first_event: Option<FlowLosses>,
     /// The loss events, if they are logged.
     log: Option<Vec<LossEvent>>,
 }
@@ -190,7 +190,7 @@ pub(crate) struct LossEvent {
 
 /// How far a flow has come, and how many loss events it has met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Losses {
+pub(crate) struct FlowLosses {
     pub(crate) events: u64,
     /// Packets sent up to the newest that has arrived.
     pub(crate) packets: u64,
@@ -237,8 +237,8 @@ impl TfrcReceiver {
     }
 
     /// Loss events and packets up to now.
-    pub(crate) fn losses(&self) -> Losses {
-        Losses { events: self.machine.loss_events(), packets: self.highest_seq }
+    pub(crate) fn losses(&self) -> FlowLosses {
+        FlowLosses { events: self.machine.loss_events(), packets: self.highest_seq }
     }
 
     /// Logs every loss event from now on.
@@ -252,7 +252,7 @@ impl TfrcReceiver {
     }
 
     /// The same at the end of slow start.
-    pub(crate) fn first_event(&self) -> Option<Losses> {
+    pub(crate) fn first_event(&self) -> Option<FlowLosses> {
         self.first_event
     }
 

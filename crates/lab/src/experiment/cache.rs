@@ -21,7 +21,7 @@ pub struct Cache {
 
 /// One file.
 #[derive(Debug, Serialize, Deserialize)]
-struct Entry {
+struct CacheFile {
     /// Values by formula.
     values: BTreeMap<String, Option<f64>>,
     /// A hash of the values, to notice damage.
@@ -74,7 +74,7 @@ impl Cache {
         let path = place(&self.own, &name);
         let mut values = read(&path).ok().flatten().unwrap_or_default();
         values.extend(new.iter().map(|(formula, value)| ((*formula).to_owned(), *value)));
-        let entry = Entry { check: check(&values), values };
+        let entry = CacheFile { check: check(&values), values };
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
         }
@@ -99,7 +99,7 @@ fn read(path: &Path) -> Result<Option<BTreeMap<String, Option<f64>>>, String> {
         Err(error) => return Err(format!("{}: {error}", path.display())),
     };
     let damaged = || format!("{} is damaged; its run is done again", path.display());
-    let entry: Entry = serde_json::from_str(&text).map_err(|_| damaged())?;
+    let entry: CacheFile = serde_json::from_str(&text).map_err(|_| damaged())?;
     if entry.check != check(&entry.values) {
         return Err(damaged());
     }

@@ -3,8 +3,8 @@
 use super::expression::{Given, Scope};
 use super::file::{Cell, Experiment};
 use super::judge::{Cap, Sample};
-use super::raw::{Against, VerdictRule};
 use super::results::{CellResult, Over};
+use super::syntax::{Against, VerdictRule};
 use super::verdict::{
     Band, CellVerdict, Comparison, FEWEST_RUNS, Reference, Support, Verdict, compare, is_vague,
     width_over_band,

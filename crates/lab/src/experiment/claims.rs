@@ -93,13 +93,13 @@ pub(crate) fn check(claim: &Expression, rows: &[&str], columns: &[&str]) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::Source;
+    use super::super::error::NamedText;
     use super::*;
 
     #[test]
     fn formulas_over_a_table() {
         let text = "n,kind,x,y\n10%,a,3,\n20%,a,1,5\n30%,b,4,6\n".to_owned();
-        let table = Table::parse(&Source { name: "t".to_owned(), text }, &["n", "kind"]).expect("right");
+        let table = Table::parse(&NamedText { name: "t".to_owned(), text }, &["n", "kind"]).expect("right");
         let values = Values::of_table(&table);
         let of = |text: &str| {
             Expression::parse(text, &FUNCTIONS, &[]).expect(text).value(&values).expect("no error")

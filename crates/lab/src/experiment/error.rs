@@ -87,12 +87,12 @@ pub struct InvalidExperiment {
 
 /// A file's text with its name, to point at places in it.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) struct NamedText {
     pub(crate) name: String,
     pub(crate) text: String,
 }
 
-impl Source {
+impl NamedText {
     pub(super) fn invalid(
         &self,
         place: Range<usize>,

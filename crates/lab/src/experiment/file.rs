@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::computed::Computed;
-use super::error::{ExperimentError, Source};
+use super::error::{ExperimentError, NamedText};
 use super::expression::{Expression, Wrong};
 use super::formulas;
 use super::mutation::Mutation;
 use super::paper::{Paper, SeedRule};
-use super::raw::{self, Against, Profile, VerdictRule, World};
 use super::reading::Reading;
+use super::syntax::{self, Against, Profile, VerdictRule, World};
 use super::table::{self, SEED, SeedValues, Table};
 use super::undecided::Undecided;
 use super::verdict::Band;
@@ -33,13 +33,13 @@ pub struct Experiment {
     pub(crate) paper: Paper,
     pub(crate) deterministic: bool,
     pub(crate) verdicts: VerdictRule,
-    pub(crate) quick: raw::Quick,
-    pub(crate) profiles: BTreeMap<Profile, raw::ProfileTable>,
+    pub(crate) quick: syntax::Quick,
+    pub(crate) profiles: BTreeMap<Profile, syntax::ProfileTable>,
     pub(crate) sims: Vec<Sim>,
     pub(crate) computed: Option<&'static Computed>,
     pub(crate) cells: Vec<Cell>,
     pub(crate) claims: Vec<Claim>,
-    pub(crate) variants: Vec<Variant>,
+    pub(crate) variants: Vec<VariantRun>,
     pub(crate) undecided: Vec<Undecided>,
     pub(crate) mutations: Vec<Mutation>,
     /// The mutation that is in force, if one is.
@@ -52,7 +52,7 @@ pub struct Experiment {
     /// The runs of ns-2, if verdicts need them.
     pub(crate) ns2_runs: SeedValues,
     pub(crate) readme: String,
-    pub(crate) file: Source,
+    pub(crate) file: NamedText,
 }
 
 /// One simulation for each row.
@@ -100,7 +100,7 @@ pub(crate) struct Claim {
 
 /// The experiment once more with other settings.
 #[derive(Debug, Clone)]
-pub(crate) struct Variant {
+pub(crate) struct VariantRun {
     pub(crate) name: String,
     pub(crate) about: String,
     pub(crate) set: Vec<String>,
@@ -125,8 +125,8 @@ impl Experiment {
     pub(crate) fn load(id: &str, directory: &Path, paper: &Paper) -> Result<Self, ExperimentError> {
         let path = directory.join("experiment.toml");
         let text = read(&path, "a directory of experiments has <paper>/<name>/experiment.toml")?;
-        let file = Source { name: path.display().to_string(), text };
-        let raw: raw::Experiment =
+        let file = NamedText { name: path.display().to_string(), text };
+        let raw: syntax::Experiment =
             toml::from_str(&file.text).map_err(|error| file.mistaken(explain(&error)))?;
         let place_of_keys = raw.keys.values().map(|paths| paths.span().start).min().unwrap_or_default();
         if raw.keys.is_empty() {
@@ -366,7 +366,7 @@ pub(super) fn read(path: &Path, hint: &'static str) -> Result<String, Experiment
 }
 
 /// A mistake in an expression, at its place in the file: the text begins after the opening quote.
-pub(super) fn at(file: &Source, place: &Range<usize>, wrong: Wrong) -> ExperimentError {
+pub(super) fn at(file: &NamedText, place: &Range<usize>, wrong: Wrong) -> ExperimentError {
     let quotes = if file.text[place.clone()].starts_with("\"\"\"") { 3 } else { 1 };
     let start = place.start + quotes;
     let moved = start + wrong.place.start..(start + wrong.place.end).min(place.end);

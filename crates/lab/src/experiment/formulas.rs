@@ -1,6 +1,6 @@
 //! What formulas of cells can ask of one run.
 
-use tfrc_sim::{FlowStats, Tally};
+use tfrc_sim::{FlowStats, PacketCount};
 use tfrc_units::{Duration, Instant};
 
 use super::expression::{Expression, Function, Given, Kind, Scope, Wrong};
@@ -173,8 +173,8 @@ impl OfRun<'_> {
         let members = self.recording.members(name).unwrap_or_default();
         let stats = &self.recording.links[self.link(link)?].flows;
         let of_members = || members.iter().filter_map(|flow| stats.get(*flow));
-        let sum = |of: fn(&FlowStats) -> Tally| {
-            of_members().map(of).fold(Tally::default(), |all, one| Tally {
+        let sum = |of: fn(&FlowStats) -> PacketCount| {
+            of_members().map(of).fold(PacketCount::default(), |all, one| PacketCount {
                 packets: all.packets + one.packets,
                 bytes: all.bytes + one.bytes,
             })

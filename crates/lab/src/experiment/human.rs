@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::results::{CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, Results, Side};
+use super::results::{
+    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, Results, SetupTally,
+};
 use super::verdict::Verdict;
 
 /// All experiments, one after another, then a line for each and the tallies.
@@ -47,7 +49,7 @@ fn tallies(experiments: &[ExperimentResult]) -> String {
 }
 
 /// The undecided parts in one set-up.
-pub(crate) fn side(side: &Side) -> String {
+pub(crate) fn side(side: &SetupTally) -> String {
     let mut parts = Vec::new();
     if side.cells.total() > 0 {
         parts.push(format!("{} of {} cells", side.cells.agree, side.cells.total()));

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::cell::{cell_result, ns2_mean};
 use super::claims::Values;
 use super::file::{Claim, Experiment};
-use super::raw::{Profile, VerdictRule};
 use super::results::{
     CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Tally,
     UndecidedResult, VariantCell, VariantResult, is_informative,
 };
+use super::syntax::{Profile, VerdictRule};
 use super::verdict::{CellVerdict, FEWEST_RUNS, Verdict};
 use super::{undecided, welch};
 use crate::statistics::{Estimate, estimate, median};

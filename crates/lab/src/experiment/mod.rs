@@ -17,10 +17,10 @@ pub mod library;
 mod mutation;
 mod paper;
 mod publish;
-mod raw;
 mod reading;
 mod results;
 mod runner;
+mod syntax;
 mod table;
 mod theta;
 mod undecided;
@@ -30,14 +30,14 @@ mod welch;
 pub use cache::Cache;
 pub use error::{ExperimentError, InvalidExperiment};
 pub use file::Experiment;
-pub use mutation::{Mutants, MutatedExperiment, MutationResult, MutationResults, Outcome};
+pub use mutation::{Mutants, MutatedExperiment, MutationOutcome, MutationResult, MutationResults};
 pub use publish::Publication;
-pub use raw::{Profile, World};
 pub use results::{
-    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Results, Side,
+    CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Results, SetupTally,
     SideClaim, Tally, UndecidedResult, VariantCell, VariantResult,
 };
 pub use runner::{Hooks, Prepared, Wanted};
+pub use syntax::{Profile, World};
 #[cfg(test)]
 pub(crate) use theta::QUANTITIES as THETA;
 pub use verdict::{Band, CellVerdict, FEWEST_RUNS, Verdict};

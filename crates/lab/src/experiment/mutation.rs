@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::error::ExperimentError;
 use super::file::{Claim, Experiment, Sim};
 use super::human::word;
-use super::raw::{Profile, World};
 use super::reading::Reading;
 use super::results::{ExperimentResult, ExperimentVerdict, Results};
+use super::syntax::{Profile, World};
 use super::verdict::Verdict;
 
 /// A change that breaks the algorithm.
@@ -83,12 +83,12 @@ impl Mutants {
                     name: mutation.name.clone(),
                     set: mutation.set.clone(),
                     rows: mutation.rows.clone(),
-                    outcome: Outcome::of(&result),
+                    outcome: MutationOutcome::of(&result),
                 }),
                 _ => experiments.push(MutatedExperiment {
                     id: result.id.clone(),
                     must_agree: result.must_agree,
-                    unchanged: Outcome::of(&result),
+                    unchanged: MutationOutcome::of(&result),
                     mutations: Vec::new(),
                 }),
             }
@@ -157,7 +157,7 @@ pub struct MutatedExperiment {
     /// True if it belongs to those that must agree.
     pub must_agree: bool,
     /// Without a mutation, with the seeds of the rule.
-    pub unchanged: Outcome,
+    pub unchanged: MutationOutcome,
     /// With each mutation.
     pub mutations: Vec<MutationResult>,
 }
@@ -182,12 +182,12 @@ pub struct MutationResult {
     pub rows: Option<Vec<String>>,
     /// Verdict and its reason.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: MutationOutcome,
 }
 
 /// The verdicts of a run with or without a mutation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct MutationOutcome {
     /// Against the print.
     pub verdict_print: Option<Verdict>,
     /// Against ns-2.
@@ -198,7 +198,7 @@ pub struct Outcome {
     pub reason: String,
 }
 
-impl Outcome {
+impl MutationOutcome {
     fn of(result: &ExperimentResult) -> Self {
         Self {
             verdict_print: result.verdict_print,
@@ -233,7 +233,7 @@ impl MutationResults {
         let mut text = HEAD.to_owned();
         text += "| experiment | mutation | changes | print | ns-2 | verdict | why |\n\
                  | --- | --- | --- | --- | --- | --- | --- |\n";
-        let mut line = |id: &str, name: &str, set: &str, outcome: &Outcome| {
+        let mut line = |id: &str, name: &str, set: &str, outcome: &MutationOutcome| {
             let _ = writeln!(
                 text,
                 "| {id} | {name} | {set} | {} | {} | {} | {} |",

@@ -7,7 +7,7 @@ use tfrc::config::PacketSize;
 use tfrc::study::Revision;
 use toml::Spanned;
 
-use super::error::{ExperimentError, Source};
+use super::error::{ExperimentError, NamedText};
 use super::verdict::FEWEST_RUNS;
 use crate::scenario::{FlowKind, Scenario, explain, hint};
 
@@ -84,10 +84,10 @@ impl Paper {
             hint: "it holds the rules of the paper",
             source,
         })?;
-        Self::parse(&Source { name, text })
+        Self::parse(&NamedText { name, text })
     }
 
-    fn parse(file: &Source) -> Result<Self, ExperimentError> {
+    fn parse(file: &NamedText) -> Result<Self, ExperimentError> {
         let raw: Raw = toml::from_str(&file.text).map_err(|error| file.mistaken(explain(&error)))?;
         let seeds = raw.seeds.map(|seeds| {
             let wrong = |place, message: &str, hint: &str| Err(file.invalid(place, message, "here", hint));
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Paper, ExperimentError> {
-        Paper::parse(&Source { name: "paper.toml".to_owned(), text: text.to_owned() })
+        Paper::parse(&NamedText { name: "paper.toml".to_owned(), text: text.to_owned() })
     }
 
     #[test]

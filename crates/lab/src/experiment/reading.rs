@@ -6,11 +6,11 @@ use std::path::Path;
 use toml::Spanned;
 
 use super::computed::{self, Computed};
-use super::error::{ExperimentError, Source};
+use super::error::{ExperimentError, NamedText};
 use super::expression::Expression;
-use super::file::{Cell, Claim, Sim, Variant, at, read};
+use super::file::{Cell, Claim, Sim, VariantRun, at, read};
 use super::paper::{Paper, SeedRule};
-use super::raw::{self, Profile, World};
+use super::syntax::{self, Profile, World};
 use super::table::Table;
 use super::verdict::Band;
 use super::{claims, formulas};
@@ -21,8 +21,8 @@ const VARIANT_RUNS: u32 = 3;
 
 /// File that is read, and all that its parts are checked against.
 pub(super) struct Reading<'a> {
-    pub(super) file: &'a Source,
-    pub(super) raw: &'a raw::Experiment,
+    pub(super) file: &'a NamedText,
+    pub(super) raw: &'a syntax::Experiment,
     pub(super) published: &'a Table,
     pub(super) directory: &'a Path,
 }
@@ -235,7 +235,7 @@ impl Reading<'_> {
 
     /// The simulations that measure a column: the one that it names, the only one, or all if each
     /// row belongs to one of them.
-    fn sims_of(&self, raw: &raw::Cell, sims: &[Sim]) -> Result<Range<usize>, ExperimentError> {
+    fn sims_of(&self, raw: &syntax::CellEntry, sims: &[Sim]) -> Result<Range<usize>, ExperimentError> {
         let Some(run) = &raw.run else {
             let has = |sim: &&Sim, row: &String| sim.rows.as_ref().is_none_or(|rows| rows.contains(row));
             let rows = self.published.rows.iter().map(|row| &row.name);
@@ -286,8 +286,8 @@ impl Reading<'_> {
         Ok(list)
     }
 
-    pub(super) fn variants(&self, sims: &[Sim]) -> Result<Vec<Variant>, ExperimentError> {
-        let mut list: Vec<Variant> = Vec::new();
+    pub(super) fn variants(&self, sims: &[Sim]) -> Result<Vec<VariantRun>, ExperimentError> {
+        let mut list: Vec<VariantRun> = Vec::new();
         for raw in &self.raw.variant {
             let (name, about) = (raw.name.get_ref(), raw.about.get_ref());
             if list.iter().any(|one| one.name == *name) {
@@ -302,7 +302,7 @@ impl Reading<'_> {
                 let hint = "\"assumed: link.path.delay\" or \"explains: what it shows\"";
                 return Err(self.file.invalid(raw.about.span(), "what for?", "here", hint));
             }
-            list.push(Variant {
+            list.push(VariantRun {
                 name: name.clone(),
                 about: about.clone(),
                 set: raw.set.clone(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::raw::{Profile, World};
+use super::syntax::{Profile, World};
 use super::verdict::{Band, CellVerdict, Verdict};
 
 /// What came of several experiments.
@@ -310,9 +310,9 @@ pub struct UndecidedResult {
     /// The name of the other set-up.
     pub variant: String,
     /// The parts in the set-up as published.
-    pub as_published: Side,
+    pub as_published: SetupTally,
     /// The parts in the other.
-    pub otherwise: Side,
+    pub otherwise: SetupTally,
 }
 
 impl UndecidedResult {
@@ -330,7 +330,7 @@ impl UndecidedResult {
 
 /// Parts of an experiment in one set-up, against the print.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Side {
+pub struct SetupTally {
     /// The verdict of the parts; `None` if none is printed.
     pub verdict: Option<Verdict>,
     /// The informative cells.

@@ -14,8 +14,8 @@ use super::file::{Experiment, at};
 use super::formulas::{self, OfRun};
 use super::judge::{Cap, Measured, Sample, Samples, judge, not_run};
 use super::paper::SeedRule;
-use super::raw::{Profile, World};
 use super::results::Results;
+use super::syntax::{Profile, World};
 use crate::batch::{Shard, seed_of};
 use crate::jobs::Workers;
 use crate::recording::Keep;
@@ -40,19 +40,19 @@ pub struct Wanted {
 pub struct Prepared<'a> {
     experiments: &'a [Experiment],
     wanted: Wanted,
-    points: Vec<Point>,
+    points: Vec<SeededPoint>,
 }
 
 /// What a point belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Profile(Profile),
-    Variant(usize),
+    VariantRun(usize),
 }
 
 /// One scenario with several seeds.
 #[derive(Debug)]
-struct Point {
+struct SeededPoint {
     experiment: usize,
     part: Part,
     row: usize,
@@ -68,7 +68,7 @@ struct Point {
     rule: Option<SeedRule>,
 }
 
-impl Point {
+impl SeededPoint {
     /// All that determines one run.
     fn key(&self, run: u32) -> String {
         format!("{}\n{}\nrun {run}", super::code_version(), self.text)
@@ -137,7 +137,7 @@ impl<'a> Prepared<'a> {
                         true => experiment.runs_of(Profile::AsPublished),
                         false => variant.runs,
                     };
-                    prepared.add(index, Part::Variant(number), runs)?;
+                    prepared.add(index, Part::VariantRun(number), runs)?;
                 }
             }
         }
@@ -174,7 +174,7 @@ impl<'a> Prepared<'a> {
         let experiment = &self.experiments[index];
         let (profile, variant) = match part {
             Part::Profile(profile) => (profile, None),
-            Part::Variant(number) => {
+            Part::VariantRun(number) => {
                 let variant = &experiment.variants[number];
                 (variant.profile, Some(variant))
             }
@@ -218,10 +218,10 @@ impl<'a> Prepared<'a> {
                 };
                 let rule = match part {
                     Part::Profile(Profile::AsPublished) if !self.wanted.quick => experiment.rule,
-                    Part::Variant(number) if experiment.is_undecided(number) => experiment.rule,
+                    Part::VariantRun(number) if experiment.is_undecided(number) => experiment.rule,
                     _ => None,
                 };
-                self.points.push(Point {
+                self.points.push(SeededPoint {
                     experiment: index,
                     part,
                     row,
@@ -389,7 +389,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// The formulas of a point's cells, and last what a run cost.
-    fn formulas(&self, point: &Point) -> Vec<&str> {
+    fn formulas(&self, point: &SeededPoint) -> Vec<&str> {
         let cells = &self.experiments[point.experiment].cells;
         let formulas = point.cells.iter().filter_map(|cell| cells[*cell].value.as_ref());
         formulas.map(|(formula, _)| formula.text()).chain([HOPS]).collect()
@@ -397,7 +397,7 @@ impl<'a> Prepared<'a> {
 
     fn one(
         &self,
-        point: &Point,
+        point: &SeededPoint,
         run: u32,
         cache: Option<&Cache>,
         hooks: &Hooks<'_>,
@@ -423,7 +423,7 @@ impl<'a> Prepared<'a> {
         Ok(given)
     }
 
-    fn measure(&self, point: &Point, run: u32) -> Result<Given, ExperimentError> {
+    fn measure(&self, point: &SeededPoint, run: u32) -> Result<Given, ExperimentError> {
         let experiment = &self.experiments[point.experiment];
         let mut scenario = (*point.scenario).clone();
         scenario.seed = Seed(seed_of(scenario.seed.0, run));
@@ -446,7 +446,7 @@ impl<'a> Prepared<'a> {
             let (measured, missing) = &mut measured[point.experiment];
             let samples = match point.part {
                 Part::Profile(profile) => measured.profiles.entry(profile).or_default(),
-                Part::Variant(variant) => &mut measured.variants[variant],
+                Part::VariantRun(variant) => &mut measured.variants[variant],
             };
             for run in 1..=course.seeds[number] {
                 let Some(given) = course.given.get(&(number, run)) else {

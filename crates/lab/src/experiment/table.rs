@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tfrc_units::text;
 
-use super::error::{ExperimentError, Source};
+use super::error::{ExperimentError, NamedText};
 use crate::compare::fields;
 use crate::statistics::mean;
 
@@ -94,10 +94,10 @@ impl Table {
             hint: needed,
             source,
         })?;
-        Self::parse(&Source { name, text }, keys)
+        Self::parse(&NamedText { name, text }, keys)
     }
 
-    pub(crate) fn parse(source: &Source, keys: &[&str]) -> Result<Self, ExperimentError> {
+    pub(crate) fn parse(source: &NamedText, keys: &[&str]) -> Result<Self, ExperimentError> {
         let mut at = 0;
         let mut lines = source.text.split_inclusive('\n').map(|line| {
             let place = at..at + line.trim_end().len();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     fn parse(text: &str) -> Result<Table, ExperimentError> {
-        Table::parse(&Source { name: "published.csv".to_owned(), text: text.to_owned() }, &["n", "buffer"])
+        Table::parse(&NamedText { name: "published.csv".to_owned(), text: text.to_owned() }, &["n", "buffer"])
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn means_over_seeds() {
         let text = "n,seed,x,y\n1,1,2,\n1,2,4,5\n2,1,7,\n".to_owned();
-        let source = Source { name: "ns2.csv".to_owned(), text };
+        let source = NamedText { name: "ns2.csv".to_owned(), text };
         let (means, runs) = Table::parse(&source, &["n", SEED]).expect("right").over_seeds();
         let of = |row: &str, column: &str| means.get(row, column).map(|printed| printed.value);
         assert_eq!(

@@ -3,11 +3,11 @@
 
 use super::cell::cell_result;
 use super::error::ExperimentError;
-use super::file::{Cell, Claim, Experiment, Variant};
+use super::file::{Cell, Claim, Experiment, VariantRun};
 use super::judge::{Measured, Samples, claim_result, of_counts};
-use super::raw::Profile;
 use super::reading::Reading;
-use super::results::{CellResult, Claims, Count, Side, SideClaim, UndecidedResult};
+use super::results::{CellResult, Claims, Count, SetupTally, SideClaim, UndecidedResult};
+use super::syntax::Profile;
 use super::verdict::Verdict;
 use crate::scenario::hint;
 
@@ -40,7 +40,7 @@ impl Reading<'_> {
         &self,
         cells: &[Cell],
         claims: &[Claim],
-        variants: &[Variant],
+        variants: &[VariantRun],
     ) -> Result<Vec<Undecided>, ExperimentError> {
         let found = |names: &[&str], wanted: &toml::Spanned<String>, kind: &str| {
             names.iter().position(|name| name == wanted.get_ref()).ok_or_else(|| {
@@ -113,7 +113,7 @@ pub(super) fn judge(experiment: &Experiment, measured: &Measured) -> Vec<Undecid
 }
 
 /// The parts in one set-up: the cells that both have.
-fn side(experiment: &Experiment, part: &Undecided, samples: &Samples, keys: &[(usize, usize)]) -> Side {
+fn side(experiment: &Experiment, part: &Undecided, samples: &Samples, keys: &[(usize, usize)]) -> SetupTally {
     let mut cells = Count::default();
     for key @ (row, column) in keys {
         let name = &experiment.published.rows[*row].name;
@@ -135,5 +135,5 @@ fn side(experiment: &Experiment, part: &Undecided, samples: &Samples, keys: &[(u
         .map(|claim| SideClaim { text: claim.text, value: claim.value, holds: claim.holds })
         .collect();
     let held = claims.iter().filter(|claim| claim.holds == Some(true)).count();
-    Side { verdict: of_counts(cells, Claims { held, of: claims.len() }), cells, claims }
+    SetupTally { verdict: of_counts(cells, Claims { held, of: claims.len() }), cells, claims }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Run;
+use super::RunRecords;
 use super::grid::{Grid, Merge};
 use crate::record::{EventKind, Interval};
 
@@ -14,7 +14,7 @@ const MOST_MARKS: usize = 3000;
 
 /// Everything the page's script needs, written into it as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Data {
+pub(super) struct PageData {
     /// Length of the time axis, seconds.
     pub(super) duration_s: f64,
     /// Intervals merged into each point.
@@ -148,7 +148,7 @@ const QUEUE: Curve = (
 );
 
 /// Chooses and fills the charts of a run.
-pub(super) fn data(run: &Run) -> Data {
+pub(super) fn data(run: &RunRecords) -> PageData {
     let flows = by_flow(&run.intervals);
     let own_name = flows.first().and_then(|(name, _)| *name);
     let own: &[&Interval] = flows.first().map_or(&[], |(_, intervals)| intervals.as_slice());
@@ -183,7 +183,7 @@ pub(super) fn data(run: &Run) -> Data {
 
     let last = grid.cells.last().map_or(0.0, |c| c.to);
     let whole = run.summary.as_ref().map_or(0.0, |s| s.duration_s);
-    Data {
+    PageData {
         duration_s: short(if whole.is_finite() { last.max(whole) } else { last }),
         merged: grid.merged,
         t_s: grid.cells.iter().map(|c| short(c.to)).collect(),
@@ -236,7 +236,7 @@ fn filled(mut series: Series) -> Option<Series> {
 }
 
 /// A level line at the rate the run started with, where the intervals do not tell the link's rate.
-fn constant_link(run: &Run, grid: &Grid, rates: &[Series]) -> Option<Series> {
+fn constant_link(run: &RunRecords, grid: &Grid, rates: &[Series]) -> Option<Series> {
     let bps = run.start.bottleneck_bps.filter(|b| b.is_finite())?;
     if rates.is_empty() || rates.iter().any(|s| s.pen == Pen::Link) {
         return None;
@@ -306,7 +306,7 @@ fn rate_unit(series: &[Series]) -> (f64, &'static str) {
 
 /// The times of the events of some kinds on the run's own flow, in order.
 fn moments(
-    run: &Run,
+    run: &RunRecords,
     flow: Option<&str>,
     wanted: fn(EventKind) -> bool,
 ) -> impl Iterator<Item = (f64, EventKind)> {

@@ -7,7 +7,7 @@ pub(super) const MOST_CELLS: usize = 1500;
 
 /// One point of the time axis: what happened in `from..to`, drawn at `to`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cell {
+pub(super) struct GridPoint {
     pub(super) from: f64,
     pub(super) to: f64,
     /// Nothing was measured here; every curve has a hole.
@@ -25,31 +25,31 @@ pub(super) enum Merge {
 /// The cells of a run, and how many intervals each holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Grid {
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<GridPoint>,
     pub(super) merged: usize,
 }
 
 impl Grid {
     /// The axis that suits `intervals`, all of one flow and in the order of their times.
     pub(super) fn over(intervals: &[&Interval]) -> Self {
-        let mut spans: Vec<Cell> = Vec::with_capacity(intervals.len());
+        let mut spans: Vec<GridPoint> = Vec::with_capacity(intervals.len());
         for interval in intervals {
             let (from, to) = span(interval);
             match spans.last() {
                 Some(last) if to <= last.to => continue,
                 // A hole of more than half an interval is a hole; less is the jitter of a clock.
                 Some(last) if from - last.to > 0.5 * (to - from) => {
-                    spans.push(Cell { from: last.to, to: f64::midpoint(last.to, from), gap: true });
+                    spans.push(GridPoint { from: last.to, to: f64::midpoint(last.to, from), gap: true });
                 }
                 _ => {}
             }
-            spans.push(Cell { from, to, gap: false });
+            spans.push(GridPoint { from, to, gap: false });
         }
         let merged = spans.len().div_ceil(MOST_CELLS).max(1);
         if merged == 1 {
             return Self { cells: spans, merged };
         }
-        let mut cells: Vec<Cell> = Vec::with_capacity(MOST_CELLS * 2);
+        let mut cells: Vec<GridPoint> = Vec::with_capacity(MOST_CELLS * 2);
         let mut held = 0;
         for span in spans {
             match cells.last_mut() {

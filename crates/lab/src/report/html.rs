@@ -5,9 +5,9 @@ use std::fmt::Write;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::chart::{self, Chart, Data, Pen};
+use super::chart::{self, Chart, PageData, Pen};
 use super::words::{self, FLOW_HEADS};
-use super::{Run, human};
+use super::{RunRecords, human};
 use crate::record::{Event, Start, Summary};
 
 const STYLE: &str = include_str!("page.css");
@@ -26,7 +26,7 @@ struct Raw<'a> {
     events: &'a [Event],
 }
 
-pub(super) fn page(run: &Run) -> String {
+pub(super) fn page(run: &RunRecords) -> String {
     let data = chart::data(run);
     let main = html! {
         (header(run))
@@ -79,7 +79,7 @@ pub(crate) fn heads<'a>(names: impl IntoIterator<Item = &'a str>) -> Markup {
     html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
 }
 
-fn header(run: &Run) -> Markup {
+fn header(run: &RunRecords) -> Markup {
     let tiles = words::tiles(run);
     html! {
         header {
@@ -100,7 +100,7 @@ fn header(run: &Run) -> Markup {
     }
 }
 
-fn charts(data: &Data) -> Markup {
+fn charts(data: &PageData) -> Markup {
     html! {
         section #charts {
             h2 { "Over time" }
@@ -126,7 +126,7 @@ fn charts(data: &Data) -> Markup {
     }
 }
 
-fn figure(index: usize, chart: &Chart, data: &Data) -> Markup {
+fn figure(index: usize, chart: &Chart, data: &PageData) -> Markup {
     let ticks = chart.id == "loss" && !data.loss_events_s.is_empty();
     let mut about: Vec<(String, &str)> = Vec::new();
     for series in &chart.series {
@@ -220,7 +220,7 @@ fn how(start: &Start) -> Markup {
     }
 }
 
-fn raw(run: &Run) -> Markup {
+fn raw(run: &RunRecords) -> Markup {
     let mut raw = Raw { start: &run.start, summary: run.summary.as_ref(), events: &run.events };
     let mut json = serde_json::to_string_pretty(&raw).unwrap_or_default();
     if json.len() > MOST_RAW_BYTES {

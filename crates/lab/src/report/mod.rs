@@ -16,10 +16,10 @@ use crate::record::{Event, Interval, Record, Role, Start, Summary};
 
 /// The records of one run, sorted by kind.
 ///
-/// Make one with [`Run::new`], hand it every record with [`Run::push`], and give it to [`page`].
+/// Make one with [`RunRecords::new`], hand it every record with [`RunRecords::push`], and give it to [`page`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Run {
+pub struct RunRecords {
     /// Title of the page.
     pub title: String,
     /// What ran.
@@ -34,7 +34,7 @@ pub struct Run {
     pub failure: Option<(f64, String)>,
 }
 
-impl Run {
+impl RunRecords {
     /// A run that has begun and measured nothing yet.
     #[must_use]
     pub fn new(start: Start) -> Self {
@@ -72,7 +72,7 @@ impl Run {
     }
 }
 
-impl Extend<Record> for Run {
+impl Extend<Record> for RunRecords {
     fn extend<I: IntoIterator<Item = Record>>(&mut self, records: I) {
         for record in records {
             self.push(record);
@@ -91,6 +91,6 @@ pub fn rows(summary: &Summary) -> Vec<(&'static str, String, &'static str)> {
 /// Long runs are thinned to about 1500 points a curve, and the page then says so. No input, however odd, breaks the
 /// page or runs as a script in it.
 #[must_use]
-pub fn page(run: &Run) -> String {
+pub fn page(run: &RunRecords) -> String {
     html::page(run)
 }

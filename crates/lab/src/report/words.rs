@@ -1,6 +1,6 @@
 //! The page's sentences and figures: headline, tiles and rows of tables, from the summary alone.
 
-use super::{Run, human};
+use super::{RunRecords, human};
 use crate::record::{FlowSummary, Role, Summary};
 
 /// A key figure at the top of the page.
@@ -12,7 +12,7 @@ pub(super) struct Tile {
 }
 
 /// What happened, in one sentence.
-pub(super) fn headline(run: &Run) -> String {
+pub(super) fn headline(run: &RunRecords) -> String {
     if let Some((t_s, message)) = &run.failure {
         return format!("The run failed after {}: {message}.", human::time(*t_s));
     }
@@ -68,7 +68,7 @@ fn lost(s: &Summary) -> String {
 }
 
 /// The key figures that are known, at most six.
-pub(super) fn tiles(run: &Run) -> Vec<Tile> {
+pub(super) fn tiles(run: &RunRecords) -> Vec<Tile> {
     let Some(s) = &run.summary else { return Vec::new() };
     let tile = |label, value: Option<String>, note: String| value.map(|value| Tile { label, value, note });
     let main = if run.start.role == Role::Send && s.goodput_bps.is_none() {

@@ -3,7 +3,7 @@
 mod sample;
 
 use tfrc_lab::record::{Event, EventKind, FlowSummary, Interval, Record, Role, Start, Summary};
-use tfrc_lab::report::{Run, page};
+use tfrc_lab::report::{RunRecords, page};
 
 /// The JSON the page's script reads, as text.
 fn data_text(page: &str) -> &str {
@@ -43,11 +43,11 @@ fn a_page_needs_nothing_from_elsewhere() {
 const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"' & \u{2028} <!-- \u{0}";
 
-fn hostile_run() -> Run {
+fn hostile_run() -> RunRecords {
     let mut start = Start::new(Role::Demo, HOSTILE, HOSTILE);
     start.peer = Some(HOSTILE.to_owned());
     start.parameters.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
-    let mut run = Run::new(start);
+    let mut run = RunRecords::new(start);
     run.title = HOSTILE.to_owned();
     for flow in [None, Some(HOSTILE.to_owned())] {
         run.push(Record::Interval(Interval {
@@ -94,7 +94,8 @@ fn hostile_text_stays_text() {
 #[test]
 fn odd_numbers_make_a_page_all_the_same() {
     let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 1e308, f64::MIN_POSITIVE];
-    let mut run = Run::new(Start { bottleneck_bps: Some(f64::NAN), ..Start::new(Role::Send, "v", "c") });
+    let mut run =
+        RunRecords::new(Start { bottleneck_bps: Some(f64::NAN), ..Start::new(Role::Send, "v", "c") });
     for t_s in odd {
         for x in odd {
             run.push(Record::Interval(Interval {
@@ -124,7 +125,7 @@ fn odd_numbers_make_a_page_all_the_same() {
 
 #[test]
 fn a_run_without_intervals_still_has_its_summary() {
-    let mut run = Run::new(Start::new(Role::Recv, "tfrc 0.1.0", "tfrc recv"));
+    let mut run = RunRecords::new(Start::new(Role::Recv, "tfrc 0.1.0", "tfrc recv"));
     run.push(Record::End(Box::new(Summary {
         received_packets: Some(7),
         duration_s: 1.0,
@@ -137,7 +138,7 @@ fn a_run_without_intervals_still_has_its_summary() {
 
 #[test]
 fn many_competitors_are_drawn_as_their_mean() {
-    let mut run = Run::new(Start::new(Role::Demo, "v", "c"));
+    let mut run = RunRecords::new(Start::new(Role::Demo, "v", "c"));
     for n in 0..6u32 {
         run.push(Record::Interval(Interval {
             t_s: 1.0,
@@ -156,7 +157,7 @@ fn many_competitors_are_drawn_as_their_mean() {
 
 #[test]
 fn four_competitors_are_drawn_one_by_one() {
-    let mut run = Run::new(Start::new(Role::Demo, "v", "c"));
+    let mut run = RunRecords::new(Start::new(Role::Demo, "v", "c"));
     for n in 0..5u32 {
         run.push(Record::Interval(Interval {
             t_s: 1.0,
@@ -187,7 +188,7 @@ fn headlines_say_what_happened() {
     };
     let say = |role, records: Vec<Record>| {
         let mut run =
-            Run::new(Start { peer: Some("192.0.2.1:6511".to_owned()), ..Start::new(role, "v", "c") });
+            RunRecords::new(Start { peer: Some("192.0.2.1:6511".to_owned()), ..Start::new(role, "v", "c") });
         run.extend(records);
         run.headline()
     };

@@ -2,10 +2,10 @@
 //! measurement, a change of the link. Arithmetic only, so that it is the same everywhere.
 
 use tfrc_lab::record::{Event, EventKind, FlowSummary, Interval, Record, Role, Start, Summary};
-use tfrc_lab::report::Run;
+use tfrc_lab::report::RunRecords;
 
 /// A demo of so many seconds, ten intervals a second.
-pub(crate) fn demo(seconds: u32) -> Run {
+pub(crate) fn demo(seconds: u32) -> RunRecords {
     let mut start = Start::new(
         Role::Demo,
         "tfrc 0.1.0",
@@ -18,8 +18,8 @@ pub(crate) fn demo(seconds: u32) -> Run {
     {
         start.parameters.insert(name.to_owned(), value.to_owned());
     }
-    let mut run = Run::new(start);
-    let mut noise = Noise(1);
+    let mut run = RunRecords::new(start);
+    let mut noise = SampleNoise(1);
     let (mut x, mut p, mut tcp, mut rtt) = (60e3_f64, 0.0_f64, 0.4e6_f64, 0.04_f64);
     let ticks = seconds * 10;
     for tick in 1..=ticks {
@@ -126,9 +126,9 @@ fn event(t_s: f64, event: EventKind) -> Record {
 }
 
 /// Numbers from -1 to 1 that look random (a linear congruential generator).
-struct Noise(u32);
+struct SampleNoise(u32);
 
-impl Noise {
+impl SampleNoise {
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         f64::from(self.0 >> 8) / 8_388_608.0 - 1.0

@@ -11,5 +11,5 @@ mod watched;
 
 pub use clock::Clock;
 pub use fault::{Fault, Unsent};
-pub use socket::{Incoming, Offload, Outgoing, Sender, Socket};
+pub use socket::{Incoming, Offload, Outgoing, Socket, SocketSender};
 pub use timer::Timer;

@@ -161,8 +161,8 @@ impl Socket {
     ///
     /// # Errors
     /// The error of the system when it has no more descriptors.
-    pub fn sender(&self) -> io::Result<Sender> {
-        Ok(Sender { socket: self.socket.get().try_clone()?, state: Arc::clone(&self.state) })
+    pub fn sender(&self) -> io::Result<SocketSender> {
+        Ok(SocketSender { socket: self.socket.get().try_clone()?, state: Arc::clone(&self.state) })
     }
 
     /// Has the system send to this address only, which it can do with less work, and take in nothing from others.
@@ -461,12 +461,12 @@ impl Socket {
 
 /// The sending side of a [`Socket`].
 #[derive(Debug)]
-pub struct Sender {
+pub struct SocketSender {
     socket: UdpSocket,
     state: Arc<UdpSocketState>,
 }
 
-impl Sender {
+impl SocketSender {
     /// Sends now or not at all, from this address of ours if one is given.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ fn at_the_end_nothing_stays_behind() {
 }
 
 /// The output of a stream with some datagrams delayed and some lost.
-struct Outcome {
+struct ReorderOutcome {
     late: u64,
     /// Datagrams that were late after so many had been sent, only.
     late_after: u64,
@@ -65,7 +65,7 @@ struct Outcome {
 
 /// 20 Mbit/s of 1316 bytes over a path of 40 ms: a datagram each 526 µs. `fate` says of each by how
 /// many µs it comes later than the others, or that it is lost.
-fn stream(count: u64, learning: u64, mut fate: impl FnMut(u64) -> Option<u64>) -> Outcome {
+fn stream(count: u64, learning: u64, mut fate: impl FnMut(u64) -> Option<u64>) -> ReorderOutcome {
     const GAP_US: u64 = 526;
     const RTT_US: u64 = 40_000;
     let rtt = Duration::from_nanos(RTT_US * 1000);
@@ -75,7 +75,7 @@ fn stream(count: u64, learning: u64, mut fate: impl FnMut(u64) -> Option<u64>) -
     let at_us = |us: u64| Instant::from_nanos(us * 1000);
     let mut order = InOrder::new(0);
     let came: BTreeMap<u64, u64> = arrivals.iter().map(|(at, n)| (*n, *at)).collect();
-    let (mut outcome, mut last) = (Outcome { late: 0, late_after: 0, held_us: 0 }, None);
+    let (mut outcome, mut last) = (ReorderOutcome { late: 0, late_after: 0, held_us: 0 }, None);
     for (i, (at, number)) in arrivals.iter().enumerate() {
         // Timers before the next arrival.
         let before = order.late();

@@ -12,7 +12,7 @@ const DELAY: Duration = Duration::from_micros(25);
 const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
 const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 2);
 
-struct World {
+struct TestHost {
     now: Instant,
     ends: [State; 2],
     /// When each wants to be woken.
@@ -27,7 +27,7 @@ struct World {
     packet: Vec<u8>,
 }
 
-impl World {
+impl TestHost {
     fn new(options: &Options, late: Duration) -> Self {
         let end =
             |options: &Options, seed| State::new(Machine::new(options, [seed; 32], None).expect("in range"));
@@ -107,7 +107,7 @@ fn at(ms: u64) -> Instant {
 #[test]
 fn late_wake_ups_do_not_move_what_is_due() {
     let options = Options { segment_bytes: 1000, cap_bps: Some(8e6), ..Options::default() };
-    let mut world = World::new(&options, Duration::from_micros(400));
+    let mut world = TestHost::new(&options, Duration::from_micros(400));
     world.run_until(at(1000), 1000);
     let before = world.sent.len();
     world.run_until(at(2000), 1000);
@@ -125,7 +125,7 @@ fn late_wake_ups_do_not_move_what_is_due() {
 /// Changes of the rate that nobody reads do not pile up; for who reads them they are all there.
 #[test]
 fn what_nobody_reads_is_not_kept() {
-    let mut world = World::new(&Options::default(), Duration::ZERO);
+    let mut world = TestHost::new(&Options::default(), Duration::ZERO);
     let slot = world.ends[0].slots.get_mut(&world.id).expect("a connection");
     let change = |slot: &mut Slot| {
         for _ in 0..10_000 {
@@ -145,7 +145,7 @@ fn what_nobody_reads_is_not_kept() {
 /// RFC 4340 §14.1, RFC 8899 §4.6: a message counts if it quotes what was sent lately, and down to the base length.
 #[test]
 fn messages_about_long_packets_are_checked() {
-    let mut world = World::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
     world.run_until(at(50), 1400);
     let (now, packet) = (world.now, world.packet.clone());
     assert_eq!(world.longest(), 1472);
@@ -169,7 +169,7 @@ fn messages_about_long_packets_are_checked() {
 /// Our own system does not take a length: the next ones are as long as every path takes.
 #[test]
 fn a_length_refused_by_the_system_is_not_sent_again() {
-    let mut world = World::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
     world.run_until(at(50), 1400);
     world.ends[0].machine.refused(world.now, CLIENT, 1400);
     assert_eq!(world.longest(), 1472, "somebody else's");
@@ -196,7 +196,7 @@ fn loss_events_after_the_first_may_be_repaired() {
 /// do not stretch a linger.
 #[test]
 fn strangers_are_not_heard_by_who_lingers() {
-    let mut world = World::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
     world.run_until(at(50), 1400);
     let data = world.packet.clone();
     world.flying.clear();
@@ -213,7 +213,7 @@ fn strangers_are_not_heard_by_who_lingers() {
     assert_eq!(state, tfrc_dccp::State::CloseReceived);
     server.machine.accept_close(now, id, "");
     server.pump(now, &mut Vec::new(), |_, _, _| {});
-    assert!(matches!(server.slots[&id].standing, Standing::Over { .. }));
+    assert!(matches!(server.slots[&id].standing, SlotStage::Over { .. }));
     server.heard = Some(now);
     let later = at(60);
     let stranger: SocketAddr = "127.0.0.1:9".parse().expect("an address");

@@ -39,12 +39,12 @@ pub(crate) struct Events {
     /// When the lists for days must be looked after: the beginning of the first age with a list, or the day of the first entry
     /// in the heap if that is earlier; `u64::MAX` if there is neither. After today.
     far_day: u64,
-    seen: Seen,
+    seen: DayCounts,
 }
 
 /// What has come since the last review.
 #[derive(Debug, Default)]
-struct Seen {
+struct DayCounts {
     /// Days that have begun.
     days: u32,
     /// Entries that had to be sorted.
@@ -63,7 +63,7 @@ impl Events {
             ages: Lists::new(),
             far: BinaryHeap::new(),
             far_day: u64::MAX,
-            seen: Seen::default(),
+            seen: DayCounts::default(),
         }
     }
 
@@ -215,7 +215,7 @@ impl Events {
     /// Shorter days if they are crowded, longer ones if much lies beyond the lists.
     #[cold]
     fn review(&mut self) {
-        let Seen { days, near, far } = core::mem::take(&mut self.seen);
+        let DayCounts { days, near, far } = core::mem::take(&mut self.seen);
         let crowd = near / days.max(1);
         // In a day with very many, sorting them in costs more than the heap does.
         let shift = if crowd >= 2 && (far < near / 4 || crowd >= 16) {
@@ -247,7 +247,7 @@ impl Events {
         for entry in all {
             self.push(entry);
         }
-        self.seen = Seen::default();
+        self.seen = DayCounts::default();
     }
 }
 
@@ -259,13 +259,13 @@ struct Lists {
     /// Which lists are not empty, and which of these words are not zero.
     used: [u64; WORDS],
     words: u64,
-    cells: Vec<Cell>,
+    cells: Vec<CalendarCell>,
     /// The first of the cells that are free.
     free: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct CalendarCell {
     entry: Entry,
     next: u32,
 }
@@ -280,7 +280,7 @@ impl Lists {
     fn push(&mut self, day: u64, entry: Entry) {
         let list = index(day % DAYS);
         let Some(first) = self.first.get_mut(list) else { return };
-        let cell = Cell { entry, next: *first };
+        let cell = CalendarCell { entry, next: *first };
         match self.cells.get_mut(index(u64::from(self.free))) {
             Some(free) => {
                 *first = self.free;
@@ -395,7 +395,7 @@ fn index(x: u64) -> usize {
 mod tests {
     use super::*;
     use crate::LinkId;
-    use crate::engine::event::Event;
+    use crate::engine::event::EngineEvent;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -416,7 +416,7 @@ mod tests {
             for (serial, (delay, ahead, pops)) in (0..).zip(steps) {
                 let id = LinkId(u32::try_from(serial).unwrap_or(0));
                 let key = Key::new(Instant::from_nanos(now + delay), serial);
-                events.push(Entry { key, event: Event::Arrival(id) });
+                events.push(Entry { key, event: EngineEvent::Arrival(id) });
                 plain.insert(key, id);
                 for _ in 0..pops {
                     prop_assert_eq!(events.next(), plain.keys().next().map(|key| key.at()));
@@ -424,7 +424,7 @@ mod tests {
                     let due = plain.first_entry().filter(|first| first.key().at() <= until);
                     let due = due.map(|first| first.remove_entry());
                     let popped = events.pop(until);
-                    prop_assert_eq!(popped.map(|entry| (entry.key, entry.event)), due.map(|(k, id)| (k, Event::Arrival(id))));
+                    prop_assert_eq!(popped.map(|entry| (entry.key, entry.event)), due.map(|(k, id)| (k, EngineEvent::Arrival(id))));
                     now = popped.map_or(until.as_nanos(), |entry| entry.key.at().as_nanos());
                 }
             }
@@ -442,13 +442,13 @@ mod tests {
         let mut out = Vec::new();
         for i in 0..entries {
             let at = Instant::from_nanos(u64::from(i) * period / u64::from(entries));
-            events.push(Entry { key: Key::new(at, u64::from(i)), event: Event::Loopback });
+            events.push(Entry { key: Key::new(at, u64::from(i)), event: EngineEvent::Loopback });
         }
         for serial in u64::from(entries)..200_000 {
             let Some(entry) = events.pop(Instant::from_nanos(u64::MAX)) else { break };
             out.push(entry.key);
             let at = Instant::from_nanos(entry.key.at().as_nanos() + period);
-            events.push(Entry { key: Key::new(at, serial), event: Event::Loopback });
+            events.push(Entry { key: Key::new(at, serial), event: EngineEvent::Loopback });
         }
         (events.shift, out)
     }

@@ -6,15 +6,15 @@ use tfrc_units::{Duration, Instant, Rate};
 
 use super::arena::{Arena, Slot};
 use super::calendar::Events;
-use super::event::{Entry, Event, Key};
+use super::event::{EngineEvent, Entry, Key};
 use super::timers::Timers;
 use super::{Delivery, UnknownNode};
-use crate::link::{Copies, Due as LinkDue, FarEnd, Fate, Link, LinkStats, OnLinks};
+use crate::link::{Copies, DelayedEvent, FarEnd, Impairment, Link, LinkStats, OnLinks};
 use crate::loss::Hit;
 use crate::routing::Routes;
 use crate::{
     Address, AgentId, DropCause, Ecn, Happening, Header, LinkId, LinkSpec, NodeId, Outgoing, Packet,
-    QueueState, Record, Seed, TimerKey, Tracing,
+    QueueState, Seed, TimerKey, TraceRecord, Tracing,
 };
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Core<P> {
     pub(crate) stranded: u64,
     pub(crate) timers: Timers,
     pub(crate) tracing: Tracing,
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<TraceRecord>,
     pub(crate) events: Events,
     pub(crate) packets: Arena<P>,
     links: Vec<Link>,
@@ -45,7 +45,7 @@ enum Port<P> {
 }
 
 /// What an agent must be told.
-pub(crate) enum Due {
+pub(crate) enum DueNotice {
     /// A packet, to be taken out of the arena.
     Packet(AgentId, Slot),
     Timer(AgentId, TimerKey),
@@ -155,13 +155,13 @@ impl<P> Core<P> {
 
     /// The packet is at its destination node.
     #[inline]
-    fn receive(&mut self, slot: Slot) -> Option<Due> {
+    fn receive(&mut self, slot: Slot) -> Option<DueNotice> {
         let dst = self.packets.get(slot)?.header.dst;
         let port = self.ports.get(dst.node.index()).and_then(|ports| ports.get(index(dst.port)));
         if let Some(Port::Agent(agent)) = port {
             let agent = *agent;
             self.record_of(slot, Happening::Received);
-            return Some(Due::Packet(agent, slot));
+            return Some(DueNotice::Packet(agent, slot));
         }
         self.receive_outside(slot);
         None
@@ -196,7 +196,7 @@ impl<P> Core<P> {
             Some((id, link)) => match link.offer(&mut self.on_links, self.now, serial, slot, header) {
                 Ok(()) => {
                     if !link.is_plain() || link.pending == Key::NEVER {
-                        requeue(link, &self.on_links, Event::Arrival(id), &mut self.events);
+                        requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
                     }
                     self.record_of(slot, Happening::Joined(id));
                     return;
@@ -216,7 +216,7 @@ impl<P> Core<P> {
         if self.loopback.offer(&mut self.on_links, self.now, serial, slot, header).is_ok()
             && self.loopback.pending == Key::NEVER
         {
-            requeue(&mut self.loopback, &self.on_links, Event::Loopback, &mut self.events);
+            requeue(&mut self.loopback, &self.on_links, EngineEvent::Loopback, &mut self.events);
         }
     }
 
@@ -233,7 +233,7 @@ impl<P> Core<P> {
         let next = self.links.get(id.index()).and_then(Link::next_change);
         if let Some(at) = next {
             let key = Key::new(at, self.serial());
-            self.events.push(Entry { key, event: Event::Change(id) });
+            self.events.push(Entry { key, event: EngineEvent::Change(id) });
         }
     }
 
@@ -254,7 +254,7 @@ impl<P> Core<P> {
 
     fn record(&mut self, header: &Header, what: Happening) {
         if self.tracing == Tracing::Keep {
-            self.records.push(Record { at: self.now, header: *header, what });
+            self.records.push(TraceRecord { at: self.now, header: *header, what });
         }
     }
 }
@@ -262,12 +262,12 @@ impl<P> Core<P> {
 impl<P: Clone> Core<P> {
     /// Handles events up to `until`; stops early with what an agent must be told.
     #[inline]
-    pub(crate) fn advance(&mut self, until: Instant) -> Option<Due> {
+    pub(crate) fn advance(&mut self, until: Instant) -> Option<DueNotice> {
         loop {
             let Entry { key, event } = self.events.pop(until)?;
             self.now = key.at();
             match event {
-                Event::Arrival(id) => {
+                EngineEvent::Arrival(id) => {
                     let Some(link) = self.links.get_mut(id.index()) else { continue };
                     if link.pending != key {
                         continue;
@@ -288,14 +288,14 @@ impl<P: Clone> Core<P> {
                         return Some(due);
                     }
                 }
-                Event::Change(id) => {
+                EngineEvent::Change(id) => {
                     if let Some(link) = self.links.get_mut(id.index()) {
                         link.change_rate(&mut self.on_links, self.now);
-                        requeue(link, &self.on_links, Event::Arrival(id), &mut self.events);
+                        requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
                     }
                     self.queue_change(id);
                 }
-                Event::Loopback => {
+                EngineEvent::Loopback => {
                     if self.loopback.pending != key {
                         continue;
                     }
@@ -307,9 +307,9 @@ impl<P: Clone> Core<P> {
                         return Some(due);
                     }
                 }
-                Event::Timer(agent, timer) => {
+                EngineEvent::Timer(agent, timer) => {
                     if self.timers.came_up(agent, timer, key, &mut self.events) {
-                        return Some(Due::Timer(agent, timer));
+                        return Some(DueNotice::Timer(agent, timer));
                     }
                 }
             }
@@ -322,16 +322,16 @@ impl<P: Clone> Core<P> {
         let (now, serial) = (self.now, self.serial());
         let link = self.links.get_mut(id.index())?;
         let arrived = match link.due(&mut self.on_links, now, key)? {
-            LinkDue::Late(slot) => Some(slot),
-            LinkDue::Reached(slot) => self.reach(id, slot, serial),
-            LinkDue::Taken(marked) => {
+            DelayedEvent::Late(slot) => Some(slot),
+            DelayedEvent::Reached(slot) => self.reach(id, slot, serial),
+            DelayedEvent::Taken(marked) => {
                 self.taken(id, marked);
                 None
             }
         };
         let link = self.links.get_mut(id.index())?;
         link.pending = Key::NEVER;
-        requeue(link, &self.on_links, Event::Arrival(id), &mut self.events);
+        requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
         arrived
     }
 
@@ -348,12 +348,12 @@ impl<P: Clone> Core<P> {
             link.add_copy(Key::new(self.now, serial), copy, size);
         }
         match fate {
-            Fate::Arrives => Some(slot),
-            Fate::Late(extra) => {
+            Impairment::Arrives => Some(slot),
+            Impairment::Late(extra) => {
                 link.hold_up(Key::new(self.now + extra, later), slot, size);
                 None
             }
-            Fate::Lost => {
+            Impairment::Lost => {
                 let gone = self.packets.take(slot)?;
                 self.record(&gone.header, Happening::Dropped(id, DropCause::Loss));
                 None
@@ -381,7 +381,7 @@ impl<P: Clone> Core<P> {
 
 /// The packet of a plain link whose entry has come up. The link's next one goes into the event queue.
 #[inline(always)]
-fn take_due(link: &mut Link, all: &OnLinks, event: Event, events: &mut Events) -> Option<Slot> {
+fn take_due(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) -> Option<Slot> {
     let packet = link.take(all);
     link.pending = Key::NEVER;
     if let Some(key) = link.next_arrival(all) {
@@ -393,7 +393,7 @@ fn take_due(link: &mut Link, all: &OnLinks, event: Event, events: &mut Events) -
 
 /// Puts the link's next event into the event queue unless it is there.
 #[inline]
-fn requeue(link: &mut Link, all: &OnLinks, event: Event, events: &mut Events) {
+fn requeue(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) {
     let next = link.next_event(all).unwrap_or(Key::NEVER);
     if next != link.pending {
         link.pending = next;

@@ -26,7 +26,7 @@ impl Key {
 
 /// What an event is about. It may be stale: the link or timer knows the key it really waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum EngineEvent {
     /// The next packet of a link reaches its far end.
     Arrival(LinkId),
     /// The rate of a link changes.
@@ -40,5 +40,5 @@ pub(crate) enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) key: Key,
-    pub(crate) event: Event,
+    pub(crate) event: EngineEvent,
 }

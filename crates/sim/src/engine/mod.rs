@@ -10,11 +10,11 @@ use ::core::fmt;
 
 use tfrc_units::Instant;
 
-use self::core::{Core, Due};
+use self::core::{Core, DueNotice};
 use crate::routing::Routes;
 use crate::{
     Address, Agent, AgentId, FlowId, FlowStats, LinkId, LinkSpec, LinkStats, NodeId, Outgoing, Packet,
-    QueueState, Record, Seed, TimerKey, Tracing,
+    QueueState, Seed, TimerKey, TraceRecord, Tracing,
 };
 
 /// A network in motion: nodes, links, the agents on them, and virtual time.
@@ -159,7 +159,7 @@ impl<A: Agent> Engine<A> {
         while let Some(due) = self.core.advance(until) {
             let now = self.core.now;
             match due {
-                Due::Packet(id, slot) => {
+                DueNotice::Packet(id, slot) => {
                     if let Some(packet) = self.core.packets.take(slot)
                         && let Some(Attached { address, agent }) = self.agents.get_mut(id.index())
                     {
@@ -170,7 +170,7 @@ impl<A: Agent> Engine<A> {
                         );
                     }
                 }
-                Due::Timer(id, key) => {
+                DueNotice::Timer(id, key) => {
                     if let Some(Attached { address, agent }) = self.agents.get_mut(id.index()) {
                         agent.on_timer(
                             now,
@@ -251,7 +251,7 @@ impl<A: Agent> Engine<A> {
     }
 
     /// The records kept since the last call.
-    pub fn take_records(&mut self) -> Vec<Record> {
+    pub fn take_records(&mut self) -> Vec<TraceRecord> {
         ::core::mem::take(&mut self.core.records)
     }
 }

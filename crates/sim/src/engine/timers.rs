@@ -1,7 +1,7 @@
 use tfrc_units::Instant;
 
 use super::calendar::Events;
-use super::event::{Entry, Event, Key};
+use super::event::{EngineEvent, Entry, Key};
 use crate::{AgentId, TimerKey};
 
 /// The timers of all agents.
@@ -10,18 +10,18 @@ use crate::{AgentId, TimerKey};
 /// event queue where it is; when that comes up, the timer moves on to its real deadline.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    slots: Vec<[Slot; 4]>,
+    slots: Vec<[ArmedTimer; 4]>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct ArmedTimer {
     /// When it is due, or [`Key::NEVER`].
     deadline: Key,
     /// The entry in the event queue that stands for it, never later than the deadline, or [`Key::NEVER`]; others are stale.
     queued: Key,
 }
 
-const UNSET: Slot = Slot { deadline: Key::NEVER, queued: Key::NEVER };
+const UNSET: ArmedTimer = ArmedTimer { deadline: Key::NEVER, queued: Key::NEVER };
 
 impl Timers {
     pub(crate) fn add_agent(&mut self) {
@@ -42,7 +42,7 @@ impl Timers {
         slot.deadline = deadline;
         if slot.queued > deadline {
             slot.queued = deadline;
-            events.push(Entry { key: deadline, event: Event::Timer(agent, key) });
+            events.push(Entry { key: deadline, event: EngineEvent::Timer(agent, key) });
         }
     }
 
@@ -71,12 +71,12 @@ impl Timers {
             return deadline != Key::NEVER;
         }
         (slot.deadline, slot.queued) = (deadline, deadline);
-        events.push(Entry { key: deadline, event: Event::Timer(agent, timer) });
+        events.push(Entry { key: deadline, event: EngineEvent::Timer(agent, timer) });
         false
     }
 
     #[inline]
-    fn slot(&mut self, agent: AgentId, key: TimerKey) -> Option<&mut Slot> {
+    fn slot(&mut self, agent: AgentId, key: TimerKey) -> Option<&mut ArmedTimer> {
         self.slots.get_mut(agent.index())?.get_mut(key.index())
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use tfrc_units::{Duration, Instant, Probability};
 
-use super::{FlowStats, Link, OnLinks, Tally, nanos};
+use super::{FlowStats, Link, OnLinks, PacketCount, nanos};
 use crate::engine::arena::Slot;
 use crate::engine::event::Key;
 use crate::loss::Hit;
@@ -27,24 +27,24 @@ pub(super) struct Extras {
     reorder: Option<(Probability, Duration, Stream)>,
     duplicate: Option<(Probability, Stream)>,
     /// Packets that reached the far end and are held up there, and copies: when each goes on, and its size.
-    late: BinaryHeap<Reverse<(Key, Slot, Kind, u32)>>,
-    late_now: Tally,
+    late: BinaryHeap<Reverse<(Key, Slot, CopyKind, u32)>>,
+    late_now: PacketCount,
     flows: Option<BTreeMap<FlowId, FlowStats>>,
-    lost: Tally,
-    corrupted: Tally,
-    reordered: Tally,
-    duplicated: Tally,
+    lost: PacketCount,
+    corrupted: PacketCount,
+    reordered: PacketCount,
+    duplicated: PacketCount,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum CopyKind {
     Copy,
     Original,
 }
 
 /// What stands behind an event of a link that is not plain.
 #[derive(Debug)]
-pub(crate) enum Due {
+pub(crate) enum DelayedEvent {
     /// A packet that was held up at the far end, or a copy, goes on.
     Late(Slot),
     /// A packet has reached the far end.
@@ -58,7 +58,7 @@ pub(crate) enum Due {
 pub(crate) struct FarEnd {
     /// Whether a copy of it must be made.
     pub(crate) copies: Copies,
-    pub(crate) fate: Fate,
+    pub(crate) fate: Impairment,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) enum Copies {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Impairment {
     Arrives,
     /// Goes on so much later.
     Late(Duration),
@@ -108,17 +108,17 @@ impl Extras {
             reorder: (!reorder.share.is_zero()).then(|| (reorder.share, reorder.extra, stream("reorder"))),
             duplicate: (!duplicate.is_zero()).then(|| (*duplicate, stream("duplicate"))),
             late: BinaryHeap::new(),
-            late_now: Tally::default(),
+            late_now: PacketCount::default(),
             flows: (*flow_counts == FlowCounts::Keep).then(BTreeMap::new),
-            lost: Tally::default(),
-            corrupted: Tally::default(),
-            reordered: Tally::default(),
-            duplicated: Tally::default(),
+            lost: PacketCount::default(),
+            corrupted: PacketCount::default(),
+            reordered: PacketCount::default(),
+            duplicated: PacketCount::default(),
         }))
     }
 
     /// Adds what the controller holds to `queued`, and gives how long that has waited, in nanoseconds.
-    pub(super) fn held(&self, now: Instant, queued: &mut Tally) -> u128 {
+    pub(super) fn held(&self, now: Instant, queued: &mut PacketCount) -> u128 {
         let mut waited = 0;
         for held in self.hold.iter().flat_map(|hold| &hold.packets) {
             queued.add(held.size);
@@ -127,12 +127,12 @@ impl Extras {
         waited
     }
 
-    pub(super) fn late_now(&self) -> Tally {
+    pub(super) fn late_now(&self) -> PacketCount {
         self.late_now
     }
 
     /// Lost, corrupted, reordered, duplicated.
-    pub(super) fn tallies(&self) -> (Tally, Tally, Tally, Tally) {
+    pub(super) fn tallies(&self) -> (PacketCount, PacketCount, PacketCount, PacketCount) {
         (self.lost, self.corrupted, self.reordered, self.duplicated)
     }
 
@@ -278,31 +278,31 @@ impl Link {
     }
 
     /// Lets happen what stands at `key`.
-    pub(crate) fn due(&mut self, all: &mut OnLinks, now: Instant, key: Key) -> Option<Due> {
+    pub(crate) fn due(&mut self, all: &mut OnLinks, now: Instant, key: Key) -> Option<DelayedEvent> {
         if self.next_service() == Some(key) {
-            return Some(Due::Taken(self.serve(all, now)));
+            return Some(DelayedEvent::Taken(self.serve(all, now)));
         }
         if self.next_late() == Some(key) {
             let extras = self.extras.as_mut()?;
             let Reverse((_, packet, kind, size)) = extras.late.pop()?;
-            if kind == Kind::Original {
-                extras.late_now = extras.late_now.minus(Tally { packets: 1, bytes: u64::from(size) });
+            if kind == CopyKind::Original {
+                extras.late_now = extras.late_now.minus(PacketCount { packets: 1, bytes: u64::from(size) });
             }
-            return Some(Due::Late(packet));
+            return Some(DelayedEvent::Late(packet));
         }
-        self.take(all).map(Due::Reached)
+        self.take(all).map(DelayedEvent::Reached)
     }
 
     /// A packet has reached the far end. A mark is set in its header.
     pub(crate) fn far_end(&mut self, now: Instant, header: &mut Header) -> FarEnd {
-        let mut end = FarEnd { copies: Copies::None, fate: Fate::Arrives };
+        let mut end = FarEnd { copies: Copies::None, fate: Impairment::Arrives };
         let Some(extras) = &mut self.extras else { return end };
         let mut hit = Hit::Missed;
         for process in &mut extras.tail {
             match process.meet(now, header) {
                 Hit::Dropped => {
                     extras.corrupted.add(header.size);
-                    end.fate = Fate::Lost;
+                    end.fate = Impairment::Lost;
                     self.count_late(header, Hit::Dropped);
                     return end;
                 }
@@ -313,7 +313,7 @@ impl Link {
         if let Some((share, extra, stream)) = &mut extras.reorder
             && stream.happens(*share)
         {
-            end.fate = Fate::Late(*extra);
+            end.fate = Impairment::Late(*extra);
         }
         if let Some((share, stream)) = &mut extras.duplicate
             && stream.happens(*share)
@@ -329,7 +329,7 @@ impl Link {
         if let Some(extras) = &mut self.extras {
             extras.reordered.add(size);
             extras.late_now.add(size);
-            extras.late.push(Reverse((key, packet, Kind::Original, size)));
+            extras.late.push(Reverse((key, packet, CopyKind::Original, size)));
         }
     }
 
@@ -337,7 +337,7 @@ impl Link {
     pub(crate) fn add_copy(&mut self, key: Key, packet: Slot, size: u32) {
         if let Some(extras) = &mut self.extras {
             extras.duplicated.add(size);
-            extras.late.push(Reverse((key, packet, Kind::Copy, size)));
+            extras.late.push(Reverse((key, packet, CopyKind::Copy, size)));
         }
     }
 }

@@ -5,7 +5,7 @@ use tfrc_units::{Instant, Rate, f64_from_u64, u64_from_f64};
 /// Times are whole nanoseconds, but what a transmission leaves over below one is carried to the next while the line
 /// stays busy, so rates are exact over any number of packets (40 bytes at 100 Gbit/s take 3.2 ns).
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct Transmitter {
     ns_per_byte: f64,
     /// When the last bit of the last packet has left.
     free: Instant,
@@ -23,7 +23,7 @@ pub(crate) struct Transmission {
 /// What never begins, begins here.
 const HORIZON: Instant = Instant::from_nanos(u64::MAX);
 
-impl Line {
+impl Transmitter {
     pub(crate) fn new(rate: Rate) -> Self {
         Self { ns_per_byte: ns_per_byte(rate), free: Instant::ZERO, rest: 0.0 }
     }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn keeps_the_part_of_a_nanosecond() {
-        let mut line = Line::new(Rate::from_bits_per_sec(100e9));
+        let mut line = Transmitter::new(Rate::from_bits_per_sec(100e9));
         let ends: Vec<u64> = (0..10).map(|_| line.transmit(Instant::ZERO, 40).end.as_nanos()).collect();
         // Multiples of 3.2 ns, cut.
         assert_eq!(ends, [3, 6, 9, 12, 16, 19, 22, 25, 28, 32]);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_idle_line_starts_afresh() {
-        let mut line = Line::new(Rate::from_bits_per_sec(100e9));
+        let mut line = Transmitter::new(Rate::from_bits_per_sec(100e9));
         line.transmit(Instant::ZERO, 40);
         let later = Instant::from_nanos(1000);
         assert_eq!(line.transmit(later, 40), Transmission { start: later, end: Instant::from_nanos(1003) });
@@ -130,9 +130,12 @@ mod tests {
     #[test]
     fn infinite_and_zero_rates() {
         let now = Instant::from_nanos(5);
-        assert_eq!(Line::new(Rate::INFINITY).transmit(now, 9000), Transmission { start: now, end: now });
+        assert_eq!(
+            Transmitter::new(Rate::INFINITY).transmit(now, 9000),
+            Transmission { start: now, end: now }
+        );
         let never = Transmission { start: HORIZON, end: HORIZON };
-        assert_eq!(Line::new(Rate::ZERO).transmit(now, 1), never);
-        assert_eq!(Line::new(Rate::ZERO).transmit(now, 0), never);
+        assert_eq!(Transmitter::new(Rate::ZERO).transmit(now, 1), never);
+        assert_eq!(Transmitter::new(Rate::ZERO).transmit(now, 0), never);
     }
 }

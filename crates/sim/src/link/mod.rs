@@ -16,14 +16,14 @@ use tfrc_units::{Duration, Ecn, Instant, Rate};
 
 use crate::engine::arena::Slot;
 use crate::engine::event::Key;
-use crate::queue::{Arrival, Discipline, LineState, QueueState, Verdict, Waiting};
+use crate::queue::{Arrival, Discipline, LineState, QueueState, QueueVerdict, Waiting};
 use crate::{DropCause, FlowId, Header, Limit, LinkSpec, NodeId, RateChange, Seed};
 use extras::Extras;
-pub(crate) use extras::{Copies, Due, FarEnd, Fate};
-use line::{Line, Transmission};
+pub(crate) use extras::{Copies, DelayedEvent, FarEnd, Impairment};
+use line::{Transmission, Transmitter};
 pub(crate) use ring::OnLinks;
-use ring::{Place, Popped, Ring};
-pub use stats::{FlowStats, LinkStats, Tally};
+use ring::{LastSeen, Popped, Ring};
+pub use stats::{FlowStats, LinkStats, PacketCount};
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -31,7 +31,7 @@ pub(crate) struct Link {
     /// The key under which the engine's event queue holds this link, or [`Key::NEVER`]; an entry with any other key is stale.
     pub(crate) pending: Key,
     delay: Duration,
-    line: Line,
+    line: Transmitter,
     queue: Discipline,
     /// All packets on the link in the order of arrival at the far end. Who has left the line is looked at only where a limit
     /// or a controller asks.
@@ -42,11 +42,11 @@ pub(crate) struct Link {
     granule: u32,
     /// Rate changes to come, the next one last.
     changes: Vec<RateChange>,
-    arrivals: Tally,
-    overflowed: Tally,
+    arrivals: PacketCount,
+    overflowed: PacketCount,
     /// Those of `overflowed` that would have fit.
-    early: Tally,
-    marked: Tally,
+    early: PacketCount,
+    marked: PacketCount,
     /// Transmission times of all accepted packets, those to come included.
     busy_ns: u64,
     /// Waiting times of all accepted packets, those to come included.
@@ -60,16 +60,16 @@ impl Link {
             to: spec.to,
             pending: Key::NEVER,
             delay: spec.delay,
-            line: Line::new(spec.rate),
+            line: Transmitter::new(spec.rate),
             queue: Discipline::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
             ring: Ring::new(),
             queued_bytes: 0,
             granule: spec.queue.granule(),
             changes: spec.changes.iter().rev().copied().collect(),
-            arrivals: Tally::default(),
-            overflowed: Tally::default(),
-            early: Tally::default(),
-            marked: Tally::default(),
+            arrivals: PacketCount::default(),
+            overflowed: PacketCount::default(),
+            early: PacketCount::default(),
+            marked: PacketCount::default(),
             busy_ns: 0,
             waited_ns: 0,
             extras: Extras::new(spec, seed),
@@ -176,19 +176,19 @@ impl Link {
         };
         let Discipline::Active(active) = &mut self.queue else { return Ok(()) };
         match active.arrive(&arrival) {
-            Verdict::Drop(cause) => {
+            QueueVerdict::Drop(cause) => {
                 self.overflowed.add(size);
                 if cause == DropCause::Early {
                     self.early.add(size);
                 }
                 Err(cause)
             }
-            Verdict::Mark => {
+            QueueVerdict::Mark => {
                 header.ecn = Ecn::Ce;
                 self.marked.add(size);
                 Ok(())
             }
-            Verdict::Pass => Ok(()),
+            QueueVerdict::Pass => Ok(()),
         }
     }
 
@@ -241,7 +241,7 @@ impl Link {
     #[inline]
     pub(crate) fn take(&mut self, all: &OnLinks) -> Option<Slot> {
         let Popped { slot, size, place } = self.ring.pop_front(all)?;
-        if place == Place::OnLine {
+        if place == LastSeen::OnLine {
             self.unqueue(size);
         }
         Some(slot)
@@ -284,7 +284,7 @@ impl Link {
 
     /// The counters as of `now`.
     pub(crate) fn stats(&self, all: &OnLinks, now: Instant) -> LinkStats {
-        let (mut queued, mut propagating) = (Tally::default(), Tally::default());
+        let (mut queued, mut propagating) = (PacketCount::default(), PacketCount::default());
         let (mut busy_ns, mut waited_ns) = (self.busy_ns, self.waited_ns);
         for held in self.ring.iter(all) {
             let Transmission { start, end } = held.on_line;
@@ -323,7 +323,7 @@ impl Link {
 
     /// The state of the queue as of `now`.
     pub(crate) fn queue_state(&self, all: &OnLinks, now: Instant) -> QueueState {
-        let mut waiting = Tally::default();
+        let mut waiting = PacketCount::default();
         for held in self.ring.iter(all).filter(|held| held.on_line.start > now) {
             waiting.add(held.size);
         }

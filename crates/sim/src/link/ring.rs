@@ -103,7 +103,7 @@ impl Ring {
         } else {
             self.sending = next;
         }
-        Some(Popped { slot, size, place: if known { Place::Departed } else { Place::OnLine } })
+        Some(Popped { slot, size, place: if known { LastSeen::Departed } else { LastSeen::OnLine } })
     }
 
     #[inline]
@@ -151,12 +151,12 @@ impl Ring {
 pub(super) struct Popped {
     pub(super) slot: Slot,
     pub(super) size: u32,
-    pub(super) place: Place,
+    pub(super) place: LastSeen,
 }
 
 /// Where a packet was last known to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LastSeen {
     Departed,
     OnLine,
 }
@@ -192,7 +192,7 @@ mod tests {
                     }
                     _ => {
                         let popped = ring.pop_front(&all);
-                        let place = if *departed > 0 { Place::Departed } else { Place::OnLine };
+                        let place = if *departed > 0 { LastSeen::Departed } else { LastSeen::OnLine };
                         let wanted = queue.pop_front().map(|size| (size, place));
                         prop_assert_eq!(popped.map(|popped| (popped.size, popped.place)), wanted);
                         *departed = departed.saturating_sub(1);

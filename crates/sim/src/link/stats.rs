@@ -11,27 +11,27 @@ pub struct LinkStats {
     /// Time since the start of the run.
     pub elapsed: Duration,
     /// Packets that came to the link.
-    pub arrivals: Tally,
+    pub arrivals: PacketCount,
     /// Packets its loss models took before the queue.
-    pub lost: Tally,
+    pub lost: PacketCount,
     /// Packets its queue dropped, for want of place or early.
-    pub overflowed: Tally,
+    pub overflowed: PacketCount,
     /// Those of them that it dropped by active queue management.
-    pub early: Tally,
+    pub early: PacketCount,
     /// Packets its queue marked instead of dropping them, or a loss model did.
-    pub marked: Tally,
+    pub marked: PacketCount,
     /// Packets whose last bit has left.
-    pub departures: Tally,
+    pub departures: PacketCount,
     /// Packets that have reached the far end.
-    pub crossed: Tally,
+    pub crossed: PacketCount,
     /// Packets its loss models took at the far end.
-    pub corrupted: Tally,
+    pub corrupted: PacketCount,
     /// Packets that were held up for reordering.
-    pub reordered: Tally,
+    pub reordered: PacketCount,
     /// Copies that its duplication made; they are in no other counter.
-    pub duplicated: Tally,
+    pub duplicated: PacketCount,
     /// Packets that wait or are in transmission now.
-    pub queued: Tally,
+    pub queued: PacketCount,
     /// Time the line was transmitting.
     pub busy: Duration,
     /// Waiting times added up over all packets, in nanoseconds: the integral of the number of waiting packets.
@@ -43,20 +43,20 @@ pub struct LinkStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlowStats {
     /// Packets that came to the link.
-    pub arrivals: Tally,
+    pub arrivals: PacketCount,
     /// Packets dropped, by loss models or by the queue.
-    pub dropped: Tally,
+    pub dropped: PacketCount,
     /// Packets marked.
-    pub marked: Tally,
+    pub marked: PacketCount,
     /// Those of `arrivals` of low drop precedence behind the markers of this link: in profile.
-    pub in_profile: Tally,
+    pub in_profile: PacketCount,
     /// Those of `dropped` that were in profile.
-    pub in_profile_dropped: Tally,
+    pub in_profile_dropped: PacketCount,
 }
 
 /// A number of packets and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct PacketCount {
     /// Packets.
     pub packets: u64,
     /// Bytes on the wire.
@@ -126,7 +126,7 @@ impl FlowStats {
     }
 }
 
-impl Tally {
+impl PacketCount {
     #[inline]
     pub(crate) fn add(&mut self, size: u32) {
         self.packets = self.packets.saturating_add(1);

@@ -8,7 +8,7 @@ use crate::{Header, Seed, Stream};
 /// A loss rule at work.
 #[derive(Debug)]
 pub(crate) struct LossProcess {
-    state: State,
+    state: ProcessState,
     action: LossAction,
     flows: Flows,
     stream: Stream,
@@ -23,13 +23,13 @@ pub(crate) enum Hit {
 }
 
 #[derive(Debug)]
-enum State {
+enum ProcessState {
     Bernoulli(Probability),
     /// ln(1 − b): a packet of n bytes survives with exp(n·ln(1 − b)).
     PerByte(f64),
     GilbertElliott {
         model: Gilbert,
-        now: Weather,
+        now: ChannelState,
     },
     None,
     Periodic {
@@ -61,7 +61,7 @@ struct Gilbert {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Weather {
+enum ChannelState {
     Good,
     Bad,
 }
@@ -70,30 +70,31 @@ impl LossProcess {
     /// `name` is that of the random stream.
     pub(crate) fn new(rule: &LossRule, seed: Seed, name: &str) -> Self {
         let state = match &rule.model {
-            Loss::Bernoulli(p) => State::Bernoulli(*p),
-            Loss::BernoulliPerByte(b) => State::PerByte(libm::log1p(-b.get())),
-            Loss::GilbertElliott { to_bad, to_good, in_good, in_bad } => State::GilbertElliott {
+            Loss::Bernoulli(p) => ProcessState::Bernoulli(*p),
+            Loss::BernoulliPerByte(b) => ProcessState::PerByte(libm::log1p(-b.get())),
+            Loss::GilbertElliott { to_bad, to_good, in_good, in_bad } => ProcessState::GilbertElliott {
                 model: Gilbert { to_bad: *to_bad, to_good: *to_good, in_good: *in_good, in_bad: *in_bad },
-                now: Weather::Good,
+                now: ChannelState::Good,
             },
-            Loss::None => State::None,
+            Loss::None => ProcessState::None,
             Loss::Periodic(phases) => {
-                State::Periodic { ahead: phases.iter().rev().copied().collect(), every: None, seen: 0 }
+                ProcessState::Periodic { ahead: phases.iter().rev().copied().collect(), every: None, seen: 0 }
             }
             Loss::Scripted(numbers) => {
                 let mut ahead = numbers.clone();
                 ahead.sort_unstable_by(|a, b| b.cmp(a));
                 ahead.dedup();
-                State::Scripted { ahead, seen: 0 }
+                ProcessState::Scripted { ahead, seen: 0 }
             }
             Loss::ScriptedTimes(times) => {
                 let mut ahead = times.clone();
                 ahead.sort_unstable_by(|a, b| b.cmp(a));
-                State::ScriptedTimes(ahead)
+                ProcessState::ScriptedTimes(ahead)
             }
-            Loss::TimeVarying(steps) => {
-                State::TimeVarying { ahead: steps.iter().rev().copied().collect(), p: Probability::ZERO }
-            }
+            Loss::TimeVarying(steps) => ProcessState::TimeVarying {
+                ahead: steps.iter().rev().copied().collect(),
+                p: Probability::ZERO,
+            },
         };
         Self { state, action: rule.action, flows: rule.flows.clone(), stream: seed.stream(name) }
     }
@@ -112,16 +113,16 @@ impl LossProcess {
 
     fn hits(&mut self, now: Instant, size: u32) -> bool {
         match &mut self.state {
-            State::Bernoulli(p) => self.stream.happens(*p),
-            State::PerByte(log) => {
+            ProcessState::Bernoulli(p) => self.stream.happens(*p),
+            ProcessState::PerByte(log) => {
                 // Zero bytes times minus infinity is not a number, and such a packet has nothing to lose.
                 let p = if size == 0 { 0.0 } else { -libm::expm1(f64::from(size) * *log) };
                 self.stream.happens(Probability::saturating(p))
             }
-            State::GilbertElliott { model, now } => {
+            ProcessState::GilbertElliott { model, now } => {
                 let (lose, turn, other) = match now {
-                    Weather::Good => (model.in_good, model.to_bad, Weather::Bad),
-                    Weather::Bad => (model.in_bad, model.to_good, Weather::Good),
+                    ChannelState::Good => (model.in_good, model.to_bad, ChannelState::Bad),
+                    ChannelState::Bad => (model.in_bad, model.to_good, ChannelState::Good),
                 };
                 let lost = self.stream.happens(lose);
                 if self.stream.happens(turn) {
@@ -129,21 +130,21 @@ impl LossProcess {
                 }
                 lost
             }
-            State::None => false,
-            State::Periodic { ahead, every, seen } => {
+            ProcessState::None => false,
+            ProcessState::Periodic { ahead, every, seen } => {
                 while let Some(phase) = ahead.pop_if(|phase| phase.at <= now) {
                     (*every, *seen) = (phase.every, 0);
                 }
                 *seen = seen.saturating_add(1);
                 every.is_some_and(|n| *seen % n == 0)
             }
-            State::Scripted { ahead, seen } => {
+            ProcessState::Scripted { ahead, seen } => {
                 *seen = seen.saturating_add(1);
                 while ahead.pop_if(|next| *next < *seen).is_some() {}
                 ahead.last() == Some(seen)
             }
-            State::ScriptedTimes(ahead) => ahead.pop_if(|at| *at <= now).is_some(),
-            State::TimeVarying { ahead, p } => {
+            ProcessState::ScriptedTimes(ahead) => ahead.pop_if(|at| *at <= now).is_some(),
+            ProcessState::TimeVarying { ahead, p } => {
                 while let Some(step) = ahead.pop_if(|step| step.at <= now) {
                     *p = step.p;
                 }

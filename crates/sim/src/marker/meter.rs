@@ -5,7 +5,7 @@ use crate::Precedence;
 
 /// Buckets of one aggregate.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub(crate) struct MeterBuckets {
     marker: Marker,
     /// Tokens of the committed bucket, bytes.
     committed: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Meter {
     filled: Instant,
 }
 
-impl Meter {
+impl MeterBuckets {
     pub(crate) fn new(marker: Marker, now: Instant) -> Self {
         let (committed, excess) = match marker {
             Marker::Fixed(_) => (0.0, 0.0),
@@ -83,7 +83,7 @@ mod tests {
     fn a_token_bucket_by_hand() {
         // 1000 B/s, 2000 B: full at the start.
         let marker = Marker::TokenBucket { cir: Rate::from_bytes_per_sec(1000.0), burst: 2000 };
-        let mut meter = Meter::new(marker, at(0));
+        let mut meter = MeterBuckets::new(marker, at(0));
         let colors = [(0, 1500), (0, 501), (0, 500), (500, 501), (500, 500), (9000, 2001), (9000, 2000)]
             .map(|(ms, size)| meter.color(at(ms), size, High));
         assert_eq!(colors, [Low, Medium, Low, Medium, Low, Medium, Low]);
@@ -97,7 +97,7 @@ mod tests {
             ebs: 2000,
             colors: ColorMode::Blind,
         };
-        let mut meter = Meter::new(marker, at(0));
+        let mut meter = MeterBuckets::new(marker, at(0));
         // Both full: one green, two yellow, red. After 1.5 s green is full and yellow has 500.
         let first = [1000, 1000, 1000, 1].map(|size| meter.color(at(0), size, High));
         assert_eq!(first, [Low, Medium, Medium, High]);
@@ -113,7 +113,7 @@ mod tests {
             ebs: 1000,
             colors: ColorMode::Aware,
         };
-        let mut meter = Meter::new(marker, at(0));
+        let mut meter = MeterBuckets::new(marker, at(0));
         let colors = [(500, High), (600, Medium), (600, Medium), (1000, Low), (400, Low), (1, Low)]
             .map(|(size, color)| meter.color(at(0), size, color));
         assert_eq!(colors, [High, Medium, High, Low, Medium, High]);
@@ -128,7 +128,7 @@ mod tests {
             burst in 0u32..20_000,
             packets in prop::collection::vec((0u64..50, 1u32..3000), 1..200),
         ) {
-            let mut meter = Meter::new(Marker::TokenBucket { cir: Rate::from_bytes_per_sec(rate), burst }, at(0));
+            let mut meter = MeterBuckets::new(Marker::TokenBucket { cir: Rate::from_bytes_per_sec(rate), burst }, at(0));
             let (mut now, mut taken, mut tokens, mut last) = (0, 0.0, f64::from(burst), 0);
             for (gap, size) in packets {
                 now += gap;
@@ -157,8 +157,8 @@ mod tests {
         ) {
             let cir = Rate::from_bytes_per_sec(rate);
             let mut three =
-                Meter::new(Marker::SingleRate { cir, cbs, ebs, colors: ColorMode::Blind }, at(0));
-            let mut two = Meter::new(Marker::TokenBucket { cir, burst: cbs }, at(0));
+                MeterBuckets::new(Marker::SingleRate { cir, cbs, ebs, colors: ColorMode::Blind }, at(0));
+            let mut two = MeterBuckets::new(Marker::TokenBucket { cir, burst: cbs }, at(0));
             let (mut now, mut passed) = (0, 0.0);
             for (gap, size) in packets {
                 now += gap;

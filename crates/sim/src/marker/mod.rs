@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tfrc_units::{Instant, Rate};
 
 use crate::{Flows, Header, Precedence};
-use meter::Meter;
+use meter::MeterBuckets;
 
 /// How packets are metered. Buckets start full.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,7 +70,7 @@ pub enum MeterScope {
 
 /// The markers of a link at work.
 #[derive(Debug)]
-pub(crate) struct Markers(Vec<(MarkerRule, BTreeMap<u32, Meter>)>);
+pub(crate) struct Markers(Vec<(MarkerRule, BTreeMap<u32, MeterBuckets>)>);
 
 impl Markers {
     pub(crate) fn new(rules: &[MarkerRule]) -> Self {
@@ -87,7 +87,7 @@ impl Markers {
             MeterScope::EachFlow => header.flow.0,
             MeterScope::EachSource => header.src.node.0,
         };
-        let meter = meters.entry(key).or_insert_with(|| Meter::new(rule.marker, now));
+        let meter = meters.entry(key).or_insert_with(|| MeterBuckets::new(rule.marker, now));
         header.precedence = meter.color(now, header.size, header.precedence);
     }
 }

@@ -12,7 +12,7 @@ mod rio;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::{DropCause, Precedence, Seed, Stream, Tally};
+use crate::{DropCause, PacketCount, Precedence, Seed, Stream};
 
 pub use codel::CoDel;
 pub use limit::Limit;
@@ -60,13 +60,13 @@ pub enum Marking {
 
 impl Marking {
     /// What becomes of a packet singled out at drop probability `p`.
-    fn verdict(self, ecn: Ecn, p: f64) -> Verdict {
+    fn verdict(self, ecn: Ecn, p: f64) -> QueueVerdict {
         let mark = match self {
             Self::Below(limit) => p < limit.get(),
             Self::Off => false,
             Self::On => true,
         };
-        if mark && ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(DropCause::Early) }
+        if mark && ecn.is_capable() { QueueVerdict::Mark } else { QueueVerdict::Drop(DropCause::Early) }
     }
 }
 
@@ -74,7 +74,7 @@ impl Marking {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct QueueState {
     /// What waits behind the packet in transmission.
-    pub waiting: Tally,
+    pub waiting: PacketCount,
     /// The average queue at the latest arrival, in RED's measure, RIO's over all precedences that share it (of the
     /// highest one in RIO-D); `None` where there is no average.
     pub average: Option<f64>,
@@ -122,7 +122,7 @@ impl Arrival {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum QueueVerdict {
     Drop(DropCause),
     Mark,
     Pass,
@@ -194,7 +194,7 @@ impl Discipline {
 }
 
 impl Active {
-    pub(crate) fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+    pub(crate) fn arrive(&mut self, arrival: &Arrival) -> QueueVerdict {
         match &mut self.controller {
             Controller::Pie(pie) => pie.arrive(arrival, &mut self.stream),
             Controller::Red(red) => red.arrive(arrival, &mut self.stream),

@@ -3,7 +3,7 @@
 
 use tfrc_units::{Duration, Instant, Probability};
 
-use super::{Arrival, Limit, Marking, QueueState, Verdict};
+use super::{Arrival, Limit, Marking, QueueState, QueueVerdict};
 use crate::{DropCause, Stream};
 
 /// Proportional integral controller enhanced.
@@ -156,11 +156,11 @@ impl PieProcess {
         }
     }
 
-    pub(crate) fn arrive(&mut self, arrival: &Arrival, stream: &mut Stream) -> Verdict {
+    pub(crate) fn arrive(&mut self, arrival: &Arrival, stream: &mut Stream) -> QueueVerdict {
         self.settle(arrival.now, arrival.free);
         if arrival.overflows(self.pie.limit) {
             self.accumulated = 0.0;
-            return Verdict::Drop(DropCause::Queue);
+            return QueueVerdict::Drop(DropCause::Queue);
         }
         let half = self.pie.target.as_secs_f64() / 2.0;
         let delay = arrival.free.saturating_since(arrival.now).as_secs_f64();
@@ -181,7 +181,7 @@ impl PieProcess {
             _ => {}
         }
         if self.active == Working::No || !self.burst_left.is_zero() || !self.strikes(arrival, half, stream) {
-            return Verdict::Pass;
+            return QueueVerdict::Pass;
         }
         self.accumulated = 0.0;
         self.pie.marking.verdict(arrival.ecn, self.probability)

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tfrc_units::{Instant, Probability, f64_from_u64};
 
-use super::{Arrival, Limit, LineState, Marking, QueueState, Verdict};
+use super::{Arrival, Limit, LineState, Marking, QueueState, QueueVerdict};
 use crate::{DropCause, Precedence, Stream};
 
 /// RED with a curve for each drop precedence. Averages are in packets; intervals between drops are uniform over
@@ -102,14 +102,14 @@ impl RioProcess {
         Self { rio, tracks: [track; 3], held: VecDeque::new() }
     }
 
-    pub(crate) fn arrive(&mut self, arrival: &Arrival, stream: &mut Stream) -> Verdict {
+    pub(crate) fn arrive(&mut self, arrival: &Arrival, stream: &mut Stream) -> QueueVerdict {
         self.forget_departed(arrival.waiting.packets);
         let verdict = self.early(arrival, stream);
         if arrival.overflows(self.rio.limit) {
             if let Some(track) = self.tracks.get_mut(rank(arrival.precedence)) {
                 track.since_drop = track.since_drop.map(|_| 0);
             }
-            return Verdict::Drop(DropCause::Queue);
+            return QueueVerdict::Drop(DropCause::Queue);
         }
         verdict
     }
@@ -152,32 +152,32 @@ impl RioProcess {
         }
     }
 
-    fn early(&mut self, arrival: &Arrival, stream: &mut Stream) -> Verdict {
+    fn early(&mut self, arrival: &Arrival, stream: &mut Stream) -> QueueVerdict {
         let Rio { weight, mean_packet, coupling, .. } = self.rio;
         for track in counting(&mut self.tracks, coupling, arrival.precedence) {
             track.update_average(arrival, weight, mean_packet);
         }
         let rank = rank(arrival.precedence);
         let (Some(track), Some(curve)) = (self.tracks.get_mut(rank), self.rio.curves.get(rank)) else {
-            return Verdict::Pass;
+            return QueueVerdict::Pass;
         };
         if track.average < curve.min {
             track.since_drop = None;
             track.probability = 0.0;
-            return Verdict::Pass;
+            return QueueVerdict::Pass;
         }
         let count = track.since_drop.map_or(0, |n| n.saturating_add(1));
         track.since_drop = Some(count);
         if track.average >= curve.max {
             track.probability = 1.0;
             track.since_drop = Some(0);
-            return Verdict::Drop(DropCause::Early);
+            return QueueVerdict::Drop(DropCause::Early);
         }
         let p = curve.max_p.get() * (track.average - curve.min) / (curve.max - curve.min);
         track.probability = p;
         let left = 1.0 - f64_from_u64(count) * p;
         if left > 0.0 && stream.uniform() >= p / left {
-            return Verdict::Pass;
+            return QueueVerdict::Pass;
         }
         track.since_drop = Some(0);
         self.rio.marking.verdict(arrival.ecn, p)

@@ -22,7 +22,7 @@ pub mod study;
 mod tests;
 mod window;
 
-pub use segment::{Ack, AckKind, Block, Connection, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
+pub use segment::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, SackBlock, Stamp};
 pub use sender::{Sender, Transfer};
 pub use settings::{Acks, EcnMode, Settings, SynMode, Timestamps, Variant};
 pub use sink::{Sink, SinkStats};

@@ -1,11 +1,11 @@
 //! Sets of sequence numbers as disjoint ranges.
 
-use super::segment::Block;
+use super::segment::SackBlock;
 
 /// Disjoint blocks in order, with a gap between any two.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
-    blocks: Vec<Block>,
+    blocks: Vec<SackBlock>,
     total: u32,
 }
 
@@ -21,7 +21,7 @@ impl Ranges {
     }
 
     /// Adds a block; says how many sequence numbers are new.
-    pub(crate) fn insert(&mut self, new: Block) -> u32 {
+    pub(crate) fn insert(&mut self, new: SackBlock) -> u32 {
         if new.is_empty() {
             return 0;
         }
@@ -60,7 +60,7 @@ impl Ranges {
     }
 
     /// The block that holds `seq`.
-    pub(crate) fn find(&self, seq: u32) -> Option<Block> {
+    pub(crate) fn find(&self, seq: u32) -> Option<SackBlock> {
         let i = self.blocks.partition_point(|b| b.end <= seq);
         self.blocks.get(i).copied().filter(|b| b.contains(seq))
     }
@@ -105,7 +105,7 @@ impl Ranges {
     }
 
     /// The first block, taken out if it begins at or below `seq`.
-    pub(crate) fn pop_reached(&mut self, seq: u32) -> Option<Block> {
+    pub(crate) fn pop_reached(&mut self, seq: u32) -> Option<SackBlock> {
         let first = self.blocks.first().copied().filter(|b| b.start <= seq)?;
         self.blocks.remove(0);
         self.total -= first.len();
@@ -131,7 +131,7 @@ mod tests {
                 } else {
                     let before = plain.len();
                     plain.extend(start..start + len);
-                    let added = ranges.insert(Block { start, end: start + len });
+                    let added = ranges.insert(SackBlock { start, end: start + len });
                     prop_assert_eq!(u32::try_from(plain.len() - before).ok(), Some(added));
                 }
                 prop_assert_eq!(u32::try_from(plain.len()).ok(), Some(ranges.total));

@@ -1,7 +1,7 @@
 //! What a sink has received, and what it reports of it.
 
 use super::ranges::Ranges;
-use super::segment::Block;
+use super::segment::SackBlock;
 
 /// Blocks remembered in the order of arrival; more than an acknowledgement has room for, since they grow together.
 const REMEMBERED: usize = 8;
@@ -17,7 +17,7 @@ pub(crate) struct Reassembly {
 
 /// What an arriving segment was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arrival {
+pub(crate) enum SegmentArrival {
     /// Received before.
     Duplicate,
     /// The next one, and it filled a hole: later ones were waiting.
@@ -36,29 +36,29 @@ impl Reassembly {
     }
 
     #[inline]
-    pub(crate) fn receive(&mut self, seq: u32) -> Arrival {
+    pub(crate) fn receive(&mut self, seq: u32) -> SegmentArrival {
         if seq < self.next {
-            return Arrival::Duplicate;
+            return SegmentArrival::Duplicate;
         }
         if seq == self.next {
             self.next = self.next.saturating_add(1);
             if self.beyond.is_empty() {
-                return Arrival::InOrder;
+                return SegmentArrival::InOrder;
             }
             if let Some(block) = self.beyond.pop_reached(self.next) {
                 self.next = block.end;
             }
-            return Arrival::Filling;
+            return SegmentArrival::Filling;
         }
-        let new = self.beyond.insert(Block::one(seq));
+        let new = self.beyond.insert(SackBlock::one(seq));
         self.remember(seq);
-        if new == 0 { Arrival::Duplicate } else { Arrival::OutOfOrder }
+        if new == 0 { SegmentArrival::Duplicate } else { SegmentArrival::OutOfOrder }
     }
 
     /// The blocks of the next acknowledgement (RFC 2018 §4): the one with the newest segment first, then those that grew
     /// before it.
-    pub(crate) fn blocks(&self) -> [Block; 3] {
-        let mut blocks = [Block::default(); 3];
+    pub(crate) fn blocks(&self) -> [SackBlock; 3] {
+        let mut blocks = [SackBlock::default(); 3];
         if self.beyond.is_empty() {
             return blocks;
         }
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn what_arrives() {
         let mut set = Reassembly::default();
-        let seen: Vec<Arrival> = [0, 2, 2, 4, 1, 0, 3].iter().map(|seq| set.receive(*seq)).collect();
-        use Arrival::{Duplicate, Filling, InOrder, OutOfOrder};
+        let seen: Vec<SegmentArrival> = [0, 2, 2, 4, 1, 0, 3].iter().map(|seq| set.receive(*seq)).collect();
+        use SegmentArrival::{Duplicate, Filling, InOrder, OutOfOrder};
         assert_eq!(seen, [InOrder, OutOfOrder, Duplicate, OutOfOrder, Filling, Duplicate, Filling]);
         assert_eq!(set.next(), 5);
     }

@@ -11,7 +11,7 @@ const MOST_DOUBLINGS: u32 = 30;
 /// From round-trip times to the timeout.
 #[derive(Debug, Clone)]
 pub(crate) struct Rto {
-    estimate: Estimate,
+    estimate: RttEstimate,
     doublings: u32,
     /// After the fourth doubling in a row BSD takes the next sample for the first (RFC 6298 §5 permits it).
     doubtful: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Rto {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Estimate {
+enum RttEstimate {
     /// In seconds: SRTT and RTTVAR.
     Exact { srtt: f64, var: f64 },
     /// In ticks, times 8 and times 4.
@@ -31,7 +31,7 @@ enum Estimate {
 
 /// A round trip as it was measured.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RoundTrip {
+pub(crate) struct RttSample {
     pub(crate) sent: Instant,
     pub(crate) back: Instant,
     pub(crate) by: Measure,
@@ -46,7 +46,7 @@ pub(crate) enum Measure {
     Stamp,
 }
 
-impl RoundTrip {
+impl RttSample {
     pub(crate) const fn time(self) -> Duration {
         self.back.saturating_since(self.sent)
     }
@@ -72,20 +72,20 @@ pub(crate) enum Backoff {
 impl Rto {
     pub(crate) fn new(settings: &Settings) -> Self {
         let mut rto =
-            Self { estimate: Estimate::None, doublings: 0, doubtful: false, timeout: Duration::ZERO };
+            Self { estimate: RttEstimate::None, doublings: 0, doubtful: false, timeout: Duration::ZERO };
         rto.compute(settings);
         rto
     }
 
     /// A round-trip time of data that was sent once (RFC 6298 §5 (5.7), note).
-    pub(crate) fn sample(&mut self, trip: RoundTrip, backoff: Backoff, settings: &Settings) {
+    pub(crate) fn sample(&mut self, trip: RttSample, backoff: Backoff, settings: &Settings) {
         if backoff == Backoff::End {
             self.doublings = 0;
         }
         if core::mem::take(&mut self.doubtful)
             && settings.algorithm.choices().rtt_arithmetic == RttArithmetic::FixedPoint
         {
-            self.estimate = Estimate::None;
+            self.estimate = RttEstimate::None;
         }
         self.estimate = match settings.algorithm.choices().rtt_arithmetic {
             RttArithmetic::Exact => self.exact(trip.time().as_secs_f64()),
@@ -99,35 +99,40 @@ impl Rto {
     }
 
     /// RFC 6298 §2.2 and §2.3.
-    fn exact(&self, rtt: f64) -> Estimate {
+    fn exact(&self, rtt: f64) -> RttEstimate {
         match self.estimate {
-            Estimate::Exact { srtt, var } => Estimate::Exact {
+            RttEstimate::Exact { srtt, var } => RttEstimate::Exact {
                 // The variation first, with the old mean.
                 var: 0.75 * var + 0.25 * (srtt - rtt).abs(),
                 srtt: 0.875 * srtt + 0.125 * rtt,
             },
-            Estimate::Fixed { .. } | Estimate::None => Estimate::Exact { srtt: rtt, var: rtt / 2.0 },
+            RttEstimate::Fixed { .. } | RttEstimate::None => RttEstimate::Exact { srtt: rtt, var: rtt / 2.0 },
         }
     }
 
     /// The same as BSD has it (Jacobson 1988, appendix A): shifts cut off.
-    fn fixed(&self, rtt: i64) -> Estimate {
+    fn fixed(&self, rtt: i64) -> RttEstimate {
         let rtt = rtt.clamp(1, 1 << 40);
         match self.estimate {
-            Estimate::Fixed { srtt, var } => {
+            RttEstimate::Fixed { srtt, var } => {
                 let delta = rtt - (srtt >> 3);
-                Estimate::Fixed { srtt: (srtt + delta).max(1), var: (var + delta.abs() - (var >> 2)).max(1) }
+                RttEstimate::Fixed {
+                    srtt: (srtt + delta).max(1),
+                    var: (var + delta.abs() - (var >> 2)).max(1),
+                }
             }
-            Estimate::Exact { .. } | Estimate::None => Estimate::Fixed { srtt: rtt << 3, var: rtt << 1 },
+            RttEstimate::Exact { .. } | RttEstimate::None => {
+                RttEstimate::Fixed { srtt: rtt << 3, var: rtt << 1 }
+            }
         }
     }
 
     /// The smoothed round-trip time, once there is a sample.
     pub(crate) fn srtt(&self, settings: &Settings) -> Option<Duration> {
         match self.estimate {
-            Estimate::Exact { srtt, .. } => Some(Duration::from_secs_f64(srtt)),
-            Estimate::Fixed { srtt, .. } => Some(eighths(srtt, settings.tick)),
-            Estimate::None => None,
+            RttEstimate::Exact { srtt, .. } => Some(Duration::from_secs_f64(srtt)),
+            RttEstimate::Fixed { srtt, .. } => Some(eighths(srtt, settings.tick)),
+            RttEstimate::None => None,
         }
     }
 
@@ -139,12 +144,12 @@ impl Rto {
 
     fn compute(&mut self, settings: &Settings) {
         let base = match self.estimate {
-            Estimate::Exact { srtt, var } => {
+            RttEstimate::Exact { srtt, var } => {
                 Duration::from_secs_f64(srtt + settings.tick.as_secs_f64().max(4.0 * var))
             }
             // 8·(srtt + 4·var) is the one plus eight times the other's quarters; BSD cuts the eighths off.
-            Estimate::Fixed { srtt, var } => eighths((srtt + (var << 3)) >> 3 << 3, settings.tick),
-            Estimate::None => settings.initial_rto,
+            RttEstimate::Fixed { srtt, var } => eighths((srtt + (var << 3)) >> 3 << 3, settings.tick),
+            RttEstimate::None => settings.initial_rto,
         };
         // RFC 6298 §2.4: the minimum counts before the backoff.
         let base = base.max(settings.min_rto);
@@ -181,8 +186,8 @@ mod tests {
     }
 
     /// A round trip of so many milliseconds, as a timestamp tells it.
-    const fn stamped(time: u64) -> RoundTrip {
-        RoundTrip { sent: Instant::ZERO, back: Instant::from_nanos(time * 1_000_000), by: Measure::Stamp }
+    const fn stamped(time: u64) -> RttSample {
+        RttSample { sent: Instant::ZERO, back: Instant::from_nanos(time * 1_000_000), by: Measure::Stamp }
     }
 
     fn settings(arithmetic: RttArithmetic) -> Settings {
@@ -281,7 +286,7 @@ mod tests {
         let tick = ms(100);
         let trips = (0..7).map(|n| {
             let sent = Instant::from_nanos(30_000_000 + n * 140_860_000);
-            RoundTrip { sent, back: sent + Duration::from_nanos(140_860_000), by: Measure::Clock }.ticks(tick)
+            RttSample { sent, back: sent + Duration::from_nanos(140_860_000), by: Measure::Clock }.ticks(tick)
         });
         assert_eq!(trips.collect::<Vec<_>>(), [1, 2, 1, 1, 2, 1, 2]);
     }

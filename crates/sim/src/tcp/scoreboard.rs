@@ -1,7 +1,7 @@
 //! What a SACK sender knows of its segments (RFC 6675 §4).
 
 use super::ranges::Ranges;
-use super::segment::Block;
+use super::segment::SackBlock;
 
 /// Which segments the sink has reported beyond the cumulative acknowledgement.
 #[derive(Debug, Clone, Default)]
@@ -13,11 +13,13 @@ impl Scoreboard {
     /// Update(): takes in the blocks of an acknowledgement, as far as they lie in what is outstanding, `una` to `high` − 1.
     /// Says how many segments are newly reported.
     #[inline]
-    pub(crate) fn update(&mut self, blocks: &[Block; 3], una: u32, high: u32) -> u32 {
+    pub(crate) fn update(&mut self, blocks: &[SackBlock; 3], una: u32, high: u32) -> u32 {
         // The used ones come first.
         let used = blocks.iter().take_while(|block| !block.is_empty());
-        used.map(|block| self.sacked.insert(Block { start: block.start.max(una), end: block.end.min(high) }))
-            .sum()
+        used.map(|block| {
+            self.sacked.insert(SackBlock { start: block.start.max(una), end: block.end.min(high) })
+        })
+        .sum()
     }
 
     /// Everything below `una` is acknowledged.
@@ -75,17 +77,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const NONE: Block = Block { start: 0, end: 0 };
+    const NONE: SackBlock = SackBlock { start: 0, end: 0 };
 
     #[test]
     fn a_segment_is_lost_when_three_above_it_have_arrived() {
         let mut board = Scoreboard::default();
-        board.update(&[Block { start: 1, end: 3 }, NONE, NONE], 0, 10);
+        board.update(&[SackBlock { start: 1, end: 3 }, NONE, NONE], 0, 10);
         assert_eq!(board.lost_below(3), None);
-        board.update(&[Block { start: 5, end: 6 }, NONE, NONE], 0, 10);
+        board.update(&[SackBlock { start: 5, end: 6 }, NONE, NONE], 0, 10);
         // 1, 2, 5 reported: 0 is lost, 3 and 4 are not.
         assert_eq!(board.lost_below(3), Some(1));
-        board.update(&[Block { start: 5, end: 8 }, NONE, NONE], 0, 10);
+        board.update(&[SackBlock { start: 5, end: 8 }, NONE, NONE], 0, 10);
         assert_eq!(board.lost_below(3), Some(5));
         // In the network: 8 and 9; with 0 and 3 sent again also those.
         assert_eq!(board.pipe(0, 10, 0, 3), 2);
@@ -102,7 +104,7 @@ mod tests {
             let high = una + rest;
             let mut board = Scoreboard::default();
             for (start, len) in reported {
-                board.update(&[Block { start, end: start + len }, NONE, NONE], una, high);
+                board.update(&[SackBlock { start, end: start + len }, NONE, NONE], una, high);
             }
             let sacked = |seq: u32| board.next_hole(seq) != seq;
             let lost = |seq: u32| (seq + 1..high).filter(|x| sacked(*x)).count() >= 3;

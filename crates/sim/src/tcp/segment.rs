@@ -6,7 +6,7 @@ use tfrc_units::Instant;
 
 /// Which connection of a pair of agents a segment belongs to. A place is used again by later generations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Connection {
+pub struct ConnectionId {
     /// Place among the connections of the pair, from 0.
     pub place: u32,
     /// How many connections had this place before (modulo 2^16).
@@ -65,7 +65,7 @@ pub enum Fin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data {
     /// The connection.
-    pub connection: Connection,
+    pub connection: ConnectionId,
     /// What it is.
     pub kind: DataKind,
     /// Sequence number, in segments.
@@ -84,14 +84,14 @@ pub struct Data {
 
 /// Segments `start` to `end` − 1. Empty if the two are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Block {
+pub struct SackBlock {
     /// The first.
     pub start: u32,
     /// One past the last.
     pub end: u32,
 }
 
-impl Block {
+impl SackBlock {
     /// A block of one segment.
     #[must_use]
     pub const fn one(seq: u32) -> Self {
@@ -139,13 +139,13 @@ pub enum EcnEcho {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
     /// The connection.
-    pub connection: Connection,
+    pub connection: ConnectionId,
     /// What it is.
     pub kind: AckKind,
     /// The first segment that has not arrived.
     pub next: u32,
     /// What has arrived beyond, the newest first (RFC 2018 §4); unused blocks are empty.
-    pub sack: [Block; 3],
+    pub sack: [SackBlock; 3],
     /// The time stamp sent back (RFC 7323 §4.3).
     pub echo: Option<Stamp>,
     /// Congestion marks.

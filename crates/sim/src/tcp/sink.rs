@@ -2,8 +2,8 @@
 
 use tfrc_units::{Duration, Ecn, Instant};
 
-use super::reassembly::{Arrival, Reassembly};
-use super::segment::{Ack, AckKind, Connection, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
+use super::reassembly::{Reassembly, SegmentArrival};
+use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
 use super::settings::{Acks, EcnMode, Settings, Variant};
 
 /// A segment acknowledged late may be followed by one more, not by two (RFC 5681 §4.2).
@@ -15,7 +15,7 @@ pub struct Sink {
     acks: Acks,
     variant: Variant,
     ecn_mode: EcnMode,
-    connection: Connection,
+    connection: ConnectionId,
     received: Reassembly,
     /// Segments in order that no acknowledgement has covered.
     unacked: u32,
@@ -46,7 +46,7 @@ pub struct SinkStats {
 impl Sink {
     /// A sink that has received nothing.
     #[must_use]
-    pub fn new(settings: &Settings, connection: Connection) -> Self {
+    pub fn new(settings: &Settings, connection: ConnectionId) -> Self {
         Self {
             acks: settings.acks,
             variant: settings.variant,
@@ -87,12 +87,12 @@ impl Sink {
             self.echo = data.stamp;
         }
         let arrival = self.received.receive(data.seq);
-        if arrival != Arrival::Duplicate {
+        if arrival != SegmentArrival::Duplicate {
             self.stats.delivered_segments += 1;
             self.stats.delivered_bytes += u64::from(data.len);
         }
         match (arrival, self.acks) {
-            (Arrival::InOrder, Acks::Delayed(timeout)) => self.delay(now, timeout),
+            (SegmentArrival::InOrder, Acks::Delayed(timeout)) => self.delay(now, timeout),
             _ => Some(self.ack(AckKind::Ack)),
         }
     }
@@ -133,7 +133,7 @@ impl Sink {
 
     /// The connection.
     #[must_use]
-    pub const fn connection(&self) -> Connection {
+    pub const fn connection(&self) -> ConnectionId {
         self.connection
     }
 

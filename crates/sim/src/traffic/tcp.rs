@@ -3,7 +3,7 @@
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::{Peer, Segment, schedule, send};
-use crate::tcp::{Ack, Connection, Sender, Settings, Sink, Transfer};
+use crate::tcp::{Ack, ConnectionId, Sender, Settings, Sink, Transfer};
 use crate::{Context, Header, Stream, TimerKey};
 
 /// The start, and then the end of a processing delay.
@@ -41,7 +41,7 @@ impl TcpSource {
     /// A source that starts when its first timer fires.
     #[must_use]
     pub fn new(setup: TcpSetup) -> Self {
-        Self { sender: Sender::new(&setup.settings, Connection::default(), setup.transfer), setup }
+        Self { sender: Sender::new(&setup.settings, ConnectionId::default(), setup.transfer), setup }
     }
 
     /// The machine, to read its state.
@@ -124,7 +124,7 @@ impl TcpSink {
     /// A sink of a flow with these settings.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
-        Self { sink: Sink::new(settings, Connection::default()), settings: *settings, peer: None }
+        Self { sink: Sink::new(settings, ConnectionId::default()), settings: *settings, peer: None }
     }
 
     /// The machine, to read its state.

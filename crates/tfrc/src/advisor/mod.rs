@@ -16,8 +16,8 @@ use crate::receiver::{Arrival, PacketKind, Receiver};
 use crate::sender::{Coverage, Feedback, Sender};
 use crate::sent_record::LossEventsTold;
 use crate::study::{EmptyReport, FeedbackTrigger, LossEventTiming, Stamp};
-use sent::{Fate, SentPacket, SentPackets};
-use timeline::{Moment, Timeline};
+use sent::{PacketFate, SentPacket, SentPackets};
+use timeline::{Timeline, TimelinePacket};
 
 /// A packet that the other side says has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl<const N: usize> Advisor<N> {
         self.sender.on_sent(now, size);
         self.first_sent.get_or_insert(now);
         let coverage = self.sender.coverage(now);
-        let out = self.sent.push(SentPacket { id, sent_at: now, size, coverage, fate: Fate::InFlight });
+        let out = self.sent.push(SentPacket { id, sent_at: now, size, coverage, fate: PacketFate::InFlight });
         let reported_up_to = self.newest.map_or(0, |(ordinal, _)| ordinal);
         if out.is_some_and(|ordinal| ordinal > reported_up_to) {
             self.forgotten += 1;
@@ -135,7 +135,7 @@ impl<const N: usize> Advisor<N> {
     /// by itself.
     pub fn on_lost(&mut self, id: u64) -> Taken {
         let Some(ordinal) = self.sent.ordinal(id) else { return Taken::Unknown };
-        if self.sent.get(ordinal).is_none_or(|packet| packet.fate != Fate::InFlight)
+        if self.sent.get(ordinal).is_none_or(|packet| packet.fate != PacketFate::InFlight)
             || ordinal <= self.lost_up_to
         {
             return Taken::Duplicate;
@@ -174,21 +174,21 @@ impl<const N: usize> Advisor<N> {
         for ordinal in lowest.min(above)..=highest {
             let Some(packet) = self.sent.settle(ordinal) else { continue };
             match packet.fate {
-                Fate::Reported { ecn, .. } => {
+                PacketFate::Reported { ecn, .. } => {
                     let before = unreported.take().map_or(0, |(count, ..)| count);
                     self.replay(ordinal, &packet, rtt, Replayed::Reported(ecn), before);
                 }
-                Fate::Unreported if ordinal >= above => {
+                PacketFate::Unreported if ordinal >= above => {
                     let before = unreported.map_or(0, |(count, ..)| count);
                     unreported = Some((before.saturating_add(1), ordinal, packet));
                 }
                 // A hole begins behind them: they are told apart from it by their last packet.
-                Fate::InFlight if ordinal >= above => {
+                PacketFate::InFlight if ordinal >= above => {
                     if let Some((count, last, packet)) = unreported.take() {
                         self.replay(last, &packet, rtt, Replayed::Unreported, count.saturating_sub(1));
                     }
                 }
-                Fate::InFlight | Fate::Done | Fate::Unreported => {}
+                PacketFate::InFlight | PacketFate::Done | PacketFate::Unreported => {}
             }
         }
         self.timeline.close();
@@ -333,12 +333,12 @@ enum Replayed {
     Unreported,
 }
 
-const fn moment(packet: &SentPacket) -> Moment {
+const fn moment(packet: &SentPacket) -> TimelinePacket {
     let arrived_at = match packet.fate {
-        Fate::Reported { arrived_at, .. } => arrived_at,
-        Fate::InFlight | Fate::Done | Fate::Unreported => None,
+        PacketFate::Reported { arrived_at, .. } => arrived_at,
+        PacketFate::InFlight | PacketFate::Done | PacketFate::Unreported => None,
     };
-    Moment { sent_at: packet.sent_at, arrived_at }
+    TimelinePacket { sent_at: packet.sent_at, arrived_at }
 }
 
 /// What is different at the sender: times are known, so no window counter stands in for them, and where reports are rarer than

@@ -13,12 +13,12 @@ pub(crate) struct SentPacket {
     pub(crate) size: u32,
     /// Whether the rate held the sender back once this packet had gone.
     pub(crate) coverage: Coverage,
-    pub(crate) fate: Fate,
+    pub(crate) fate: PacketFate,
 }
 
 /// What has become of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum PacketFate {
     /// Nothing is known yet.
     InFlight,
     /// The report now being read says that it arrived.
@@ -92,10 +92,10 @@ impl<const N: usize> SentPackets<N> {
         let Some(ordinal) = self.ordinal_at(index) else { return Taken::Unknown };
         match self.ring.get_mut(index) {
             Some(packet) if packet.id == id => {
-                if packet.fate != Fate::InFlight {
+                if packet.fate != PacketFate::InFlight {
                     return Taken::Duplicate;
                 }
-                packet.fate = Fate::Reported { arrived_at, ecn };
+                packet.fate = PacketFate::Reported { arrived_at, ecn };
             }
             _ => return Taken::Unknown,
         }
@@ -119,8 +119,8 @@ impl<const N: usize> SentPackets<N> {
     pub(crate) fn pass_over(&mut self, first: u64, last: u64) {
         let mut index = self.first_at_or_above(first);
         while let Some(packet) = self.ring.get_mut(index).filter(|packet| packet.id <= last) {
-            if packet.fate == Fate::InFlight {
-                packet.fate = Fate::Unreported;
+            if packet.fate == PacketFate::InFlight {
+                packet.fate = PacketFate::Unreported;
             }
             index += 1;
         }
@@ -136,8 +136,8 @@ impl<const N: usize> SentPackets<N> {
         let index = self.index_of(ordinal)?;
         let packet = self.ring.get_mut(index)?;
         let before = *packet;
-        if let Fate::Reported { .. } = before.fate {
-            packet.fate = Fate::Done;
+        if let PacketFate::Reported { .. } = before.fate {
+            packet.fate = PacketFate::Done;
         }
         Some(before)
     }
@@ -194,7 +194,7 @@ mod tests {
                 sent_at: Instant::from_nanos(second * 1_000_000_000),
                 size: 100,
                 coverage: if id % 2 == 0 { Coverage::DataLimited } else { Coverage::NotDataLimited },
-                fate: Fate::InFlight,
+                fate: PacketFate::InFlight,
             });
         }
         packets

@@ -17,7 +17,7 @@ const MEMORY: Duration = Duration::from_secs(10);
 
 /// A packet as the timeline sees it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct TimelinePacket {
     pub(crate) sent_at: Instant,
     /// By the receiver's clock, if the report tells.
     pub(crate) arrived_at: Option<Instant>,
@@ -41,7 +41,7 @@ pub(crate) struct Timeline {
 
 /// What a report's newest packet tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct NewestPacket {
     /// How long the receiver held it.
     pub(crate) hold: Duration,
     /// When the report was sent, as placed on the sender's clock.
@@ -61,7 +61,7 @@ impl Timeline {
     }
 
     /// A report has come whose newest packet is this.
-    pub(crate) fn open(&mut self, now: Instant, newest: Moment, hold: Hold) -> Reading {
+    pub(crate) fn open(&mut self, now: Instant, newest: TimelinePacket, hold: Hold) -> NewestPacket {
         self.now = now;
         let known = match hold {
             Hold::Known(hold) => hold.min(now.saturating_since(newest.sent_at)),
@@ -84,11 +84,11 @@ impl Timeline {
             Hold::Unknown if newest.arrived_at.is_some() => now.saturating_since(place).min(self.interval),
             Hold::Unknown => Duration::ZERO,
         };
-        Reading { hold, end: (place + hold).min(now) }
+        NewestPacket { hold, end: (place + hold).min(now) }
     }
 
     /// When a packet of this report arrived: never before it was sent, after now, or before one already placed.
-    pub(crate) fn place(&mut self, packet: Moment) -> Instant {
+    pub(crate) fn place(&mut self, packet: TimelinePacket) -> Instant {
         let at = match packet.arrived_at {
             Some(arrived_at) => self.translate(arrived_at),
             None => self.interpolate(packet.sent_at),
@@ -187,7 +187,7 @@ mod tests {
         for report in 1..=20u64 {
             let sent_by_receiver = report * 95;
             let arrived = sent_by_receiver - sent_by_receiver % 10;
-            let packet = Moment { sent_at: at(arrived - 30), arrived_at: Some(at(arrived + 7000)) };
+            let packet = TimelinePacket { sent_at: at(arrived - 30), arrived_at: Some(at(arrived + 7000)) };
             let reading = timeline.open(at(sent_by_receiver + 20), packet, Hold::Unknown);
             timeline.close();
             assert_eq!(reading.end, at(sent_by_receiver + 20));
@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn a_known_hold_is_believed_up_to_the_round_trip() {
         let mut timeline = Timeline::new(MS(0));
-        let packet = Moment { sent_at: at(100), arrived_at: None };
+        let packet = TimelinePacket { sent_at: at(100), arrived_at: None };
         let reading = timeline.open(at(200), packet, Hold::Known(MS(30)));
-        assert_eq!(reading, Reading { hold: MS(30), end: at(200) });
+        assert_eq!(reading, NewestPacket { hold: MS(30), end: at(200) });
         assert_eq!(timeline.place(packet), at(170));
         let reading = timeline.open(at(200), packet, Hold::Known(MS(3000)));
         assert_eq!(reading.hold, MS(100));
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn arrivals_are_interpolated() {
         let mut timeline = Timeline::new(MS(0));
-        let packet = |ms| Moment { sent_at: at(ms), arrived_at: None };
+        let packet = |ms| TimelinePacket { sent_at: at(ms), arrived_at: None };
         timeline.open(at(140), packet(90), Hold::Unknown);
         assert_eq!(timeline.place(packet(80)), at(130), "as far apart as they were sent");
         timeline.close();
@@ -234,7 +234,7 @@ mod tests {
                 let now = at(u64::try_from(report * 100).unwrap_or(0) + 20);
                 let jump = if report > 20 { step } else { 0 };
                 let arrived = u64::try_from(report * 100 + 10_000_000 + jump).unwrap_or(0);
-                let packet = Moment { sent_at: now - MS(60), arrived_at: Some(at(arrived)) };
+                let packet = TimelinePacket { sent_at: now - MS(60), arrived_at: Some(at(arrived)) };
                 let reading = timeline.open(now, packet, Hold::Unknown);
                 let place = timeline.place(packet);
                 timeline.close();
@@ -254,7 +254,7 @@ mod tests {
             for now in times {
                 for arrived_at in [None, Some(times[0]), Some(times[1]), Some(times[2])] {
                     let mut timeline = Timeline::new(MS(50));
-                    let packet = Moment { sent_at, arrived_at };
+                    let packet = TimelinePacket { sent_at, arrived_at };
                     timeline.open(now, packet, Hold::Known(Duration::MAX));
                     timeline.place(packet);
                     timeline.close();

@@ -52,7 +52,7 @@ impl RtoPolicy {
     /// The estimator that follows samples.
     #[must_use]
     pub const fn estimate(self) -> RtoEstimate {
-        RtoEstimate { policy: self, state: State::Empty }
+        RtoEstimate { policy: self, state: RtoState::Empty }
     }
 }
 
@@ -60,11 +60,11 @@ impl RtoPolicy {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RtoEstimate {
     policy: RtoPolicy,
-    state: State,
+    state: RtoState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
+enum RtoState {
     Empty,
     /// SRTT and RTTVAR in seconds.
     Seconds {
@@ -77,13 +77,13 @@ enum State {
 impl RtoEstimate {
     /// Forgets all samples.
     pub(crate) const fn restart(&mut self) {
-        self.state = State::Empty;
+        self.state = RtoState::Empty;
     }
 
     /// Takes in a sample.
     pub fn on_sample(&mut self, sample: Duration) {
         self.state = match self.policy {
-            RtoPolicy::FourRtt | RtoPolicy::FourRttAtLeast(_) | RtoPolicy::Fixed(_) => State::Empty,
+            RtoPolicy::FourRtt | RtoPolicy::FourRttAtLeast(_) | RtoPolicy::Fixed(_) => RtoState::Empty,
             RtoPolicy::Rfc6298 { .. } => self.seconds(sample.as_secs_f64()),
             RtoPolicy::Ticks { tick, .. } => self.whole_ticks(ticks::ticks(sample, tick)),
         };
@@ -93,29 +93,31 @@ impl RtoEstimate {
     #[must_use]
     pub fn timeout(&self, rtt: Duration) -> Duration {
         match (self.policy, self.state) {
-            (RtoPolicy::Rfc6298 { granularity, least }, State::Seconds { srtt, rttvar }) => {
+            (RtoPolicy::Rfc6298 { granularity, least }, RtoState::Seconds { srtt, rttvar }) => {
                 let margin = Duration::from_secs_f64(4.0 * rttvar).max(granularity);
                 (Duration::from_secs_f64(srtt) + margin).max(least)
             }
-            (RtoPolicy::Ticks { tick, least }, State::Ticks(scaled)) => (tick * scaled.timeout()).max(least),
+            (RtoPolicy::Ticks { tick, least }, RtoState::Ticks(scaled)) => {
+                (tick * scaled.timeout()).max(least)
+            }
             _ => self.policy.timeout(rtt),
         }
     }
 
     /// RFC 6298 §2.2 and §2.3: RTTVAR first, with the old SRTT.
-    fn seconds(self, sample: f64) -> State {
+    fn seconds(self, sample: f64) -> RtoState {
         match self.state {
-            State::Seconds { srtt, rttvar } => State::Seconds {
+            RtoState::Seconds { srtt, rttvar } => RtoState::Seconds {
                 srtt: 0.875 * srtt + 0.125 * sample,
                 rttvar: 0.75 * rttvar + 0.25 * (srtt - sample).abs(),
             },
-            _ => State::Seconds { srtt: sample, rttvar: sample / 2.0 },
+            _ => RtoState::Seconds { srtt: sample, rttvar: sample / 2.0 },
         }
     }
 
-    fn whole_ticks(self, sample: u64) -> State {
-        State::Ticks(match self.state {
-            State::Ticks(scaled) => scaled.after(sample),
+    fn whole_ticks(self, sample: u64) -> RtoState {
+        RtoState::Ticks(match self.state {
+            RtoState::Ticks(scaled) => scaled.after(sample),
             _ => Scaled::first(sample),
         })
     }

@@ -63,7 +63,7 @@ impl Sums {
 
 /// The record of the sender, and what the last report said.
 #[derive(Debug, Clone)]
-pub(crate) struct Record {
+pub(crate) struct SenderRecord {
     bytes: u64,
     /// When, and how many bytes had been sent by then; oldest first.
     tallies: Ring<(Instant, u64), TALLIES>,
@@ -76,7 +76,7 @@ pub(crate) struct Record {
     counted: Option<Counted>,
 }
 
-impl Record {
+impl SenderRecord {
     pub(crate) const fn new() -> Self {
         Self {
             bytes: 0,
@@ -140,7 +140,7 @@ mod tests {
     /// Ten packets of 1000 bytes in each of fifty round-trip times, of which the report tells
     /// `count`.
     fn fraction(received: f64, p: f64, count: impl Fn(u64) -> PacketCount) -> f64 {
-        let (mut record, mut sums) = (Record::new(), Sums::default());
+        let (mut record, mut sums) = (SenderRecord::new(), Sums::default());
         for round in 0..50 {
             for packet in 0..10 {
                 record.on_sent(at(round * 100 + packet * 10), 1000);

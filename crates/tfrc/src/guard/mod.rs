@@ -24,7 +24,7 @@ pub use breaker::{BreakerLimits, CircuitBreaker};
 pub use stop::{AfterStop, MinimumRate, StopRule};
 
 use breaker::Breaker;
-use fraction::Record;
+use fraction::SenderRecord;
 use stop::Stop;
 
 /// Why a sender has stopped.
@@ -126,7 +126,7 @@ pub(crate) struct Guard(Option<Kept<Watch>>);
 struct Watch {
     breaker: Option<Breaker>,
     stop: Option<Stop>,
-    record: Record,
+    record: SenderRecord,
     stopped: Option<Stopped>,
 }
 
@@ -135,7 +135,7 @@ impl Guard {
         let breaker = settings.circuit_breaker.limits(settings.guarantee).map(Breaker::new);
         let stop = settings.stop_rule.minimum().map(Stop::new);
         let watches = breaker.is_some() || stop.is_some();
-        Self(watches.then(|| kept(Watch { breaker, stop, record: Record::new(), stopped: None })))
+        Self(watches.then(|| kept(Watch { breaker, stop, record: SenderRecord::new(), stopped: None })))
     }
 
     /// Whether there is anything to look out for.

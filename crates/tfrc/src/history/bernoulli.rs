@@ -60,13 +60,13 @@ fn mean_interval(packet_size: PacketSize, size: u32, large: f64, p: f64, packets
 
 /// A cell of the test: p, S/s, and packets of size S in a round-trip time.
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct BernoulliCase {
     p: f64,
     ratio: u32,
     large: f64,
 }
 
-impl Cell {
+impl BernoulliCase {
     /// 1/p + L_S, the interval that packets of size S would report if losses stayed as likely (Widmer et al.).
     fn wanted(self) -> f64 {
         1.0 / self.p + self.large
@@ -90,11 +90,11 @@ impl Cell {
 }
 
 /// p from 0.1 to 30 %, packets of the size compared with down to a thirtieth, four and twelve large packets in a round-trip time.
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<BernoulliCase> {
     let mut cells = Vec::new();
     for ratio in [1, 3, 10, 30] {
         for (p, large) in [(0.001, 4.0), (0.01, 4.0), (0.1, 4.0), (0.3, 4.0), (0.1, 12.0)] {
-            cells.push(Cell { p, ratio, large });
+            cells.push(BernoulliCase { p, ratio, large });
         }
     }
     cells
@@ -165,11 +165,11 @@ fn uncorrected_small_packets_are_favoured() {
 #[test]
 fn tfrc_sp_counts_losses_when_they_are_many() {
     let sp = PacketSize::TfrcSp(TfrcSp::default());
-    let rare = Cell { p: 0.001, ratio: 3, large: 4.0 };
+    let rare = BernoulliCase { p: 0.001, ratio: 3, large: 4.0 };
     let (got, chance) = rare.measure(sp, 1.0 / rare.p + 12.0, 1);
     assert!((got - 1.0).abs() < 0.04 + chance, "{got}");
     for ratio in [10, 30] {
-        let many = Cell { p: 0.3, ratio, large: 4.0 };
+        let many = BernoulliCase { p: 0.3, ratio, large: 4.0 };
         let (got, chance) = many.measure(sp, 1.0 / many.p, 1);
         assert!((got - 1.0).abs() < 0.04 + chance, "{got}");
     }

@@ -4,7 +4,7 @@ use tfrc_units::{Duration, Instant, f64_from_u64};
 
 use crate::config::{PacketSize, Settings};
 use crate::history::intervals::{ClosedInterval, Intervals};
-use crate::history::length::{LengthRule, Measured};
+use crate::history::length::{LengthRule, MeasuredInterval};
 use crate::history::losses::{Cause, Congestion, Mark};
 use crate::history::units::Units;
 use crate::study::{LossEventTiming, MAX_INTERVALS, Moment, OpenRecord, SizeCorrection};
@@ -119,7 +119,7 @@ impl Events {
     }
 
     /// The length of the open interval, `None` if it must not count.
-    pub(crate) fn open_length(&self, open: &Measured) -> Option<f64> {
+    pub(crate) fn open_length(&self, open: &MeasuredInterval) -> Option<f64> {
         self.length.open_counts(open.round_trips).then(|| self.length.length(open))
     }
 
@@ -311,7 +311,7 @@ impl Events {
                     Some(_) => (event.position - current.position).max(1.0),
                 };
                 let round_trips = self.round_trips(&current, event.at.at, event.counter_before, run.rtt);
-                let measured = Measured { packets, lost: current.lost, round_trips, size: run.size };
+                let measured = MeasuredInterval { packets, lost: current.lost, round_trips, size: run.size };
                 let measured = if self.counts_by_reports() {
                     current.record.closed(measured, (run.last + 1).saturating_sub(event.first))
                 } else {

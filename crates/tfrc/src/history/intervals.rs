@@ -5,7 +5,7 @@ use tfrc_units::Probability;
 use crate::config::Settings;
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
 use crate::history::window;
-use crate::ring::{Memory, Queue, Store};
+use crate::ring::{BoundedQueue, Memory, Store};
 use crate::study::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval};
 
 /// A loss interval that a later loss event has ended.
@@ -28,7 +28,7 @@ pub(crate) struct ClosedInterval {
 /// I_1 … I_n, newest last.
 #[derive(Debug, Clone)]
 pub(crate) struct Intervals<Room = Memory<ClosedInterval, MAX_INTERVALS>> {
-    closed: Queue<ClosedInterval, Room>,
+    closed: BoundedQueue<ClosedInterval, Room>,
     keep: usize,
     /// The weighted mean of `closed` (§5.4), which only a new loss event changes.
     mean: Option<f64>,
@@ -48,7 +48,7 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
             Estimator::DynamicHistoryWindow { .. } => MAX_INTERVALS,
         };
         Self {
-            closed: Queue::new(),
+            closed: BoundedQueue::new(),
             keep,
             mean: None,
             ewma: None,

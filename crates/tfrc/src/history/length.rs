@@ -7,7 +7,7 @@ use crate::study::{ShortIntervals, SizeCorrection};
 
 /// A loss interval as it was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredInterval {
     /// N, data packets from the first loss up to the next loss event.
     pub(crate) packets: f64,
     /// K, how many of them were lost or marked.
@@ -44,7 +44,7 @@ impl LengthRule {
     }
 
     /// The length that counts, at least 1 but by a study's rule.
-    pub(crate) fn length(self, interval: &Measured) -> f64 {
+    pub(crate) fn length(self, interval: &MeasuredInterval) -> f64 {
         let n = interval.packets;
         let k = f64_from_u64(interval.lost);
         let length = match self {
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use crate::config::TfrcSp;
 
-    fn measured(packets: f64, lost: u64, round_trips: f64) -> Measured {
-        Measured { packets, lost, round_trips, size: 100.0 }
+    fn measured(packets: f64, lost: u64, round_trips: f64) -> MeasuredInterval {
+        MeasuredInterval { packets, lost, round_trips, size: 100.0 }
     }
 
     fn length(rule: LengthRule, packets: f64, lost: u64, round_trips: f64) -> f64 {

@@ -21,7 +21,7 @@ use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 use crate::config::Settings;
 use crate::study::{Moment, SenderClock, Stamp};
 use events::{Events, FirstInterval, LossEvent};
-pub(crate) use length::Measured;
+pub(crate) use length::MeasuredInterval;
 use losses::{Cause, Congestion, Fill, Losses, Mark};
 
 /// A loss interval as RFC 4342 §8.6 reports it.
@@ -166,7 +166,7 @@ impl LossHistory {
             && let (Some(event), Some(highest)) = (self.events.current, self.highest)
         {
             let packets = self.open_packets(&event, self.open_end(highest));
-            let open = Measured { packets, lost: event.lost, round_trips: 0.0, size: self.size };
+            let open = MeasuredInterval { packets, lost: event.lost, round_trips: 0.0, size: self.size };
             let length = self.events.open_length(&event.record.open(open));
             return self.events.intervals.discounted_rate(length, packets, self.window);
         }
@@ -364,7 +364,7 @@ impl LossHistory {
         let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return Some(0.0) };
         let round_trips = self.events.open_round_trips(highest, self.rtt);
         let packets = self.open_packets(&event, self.open_end(highest));
-        self.events.open_length(&Measured { packets, lost: event.lost, round_trips, size: self.size })
+        self.events.open_length(&MeasuredInterval { packets, lost: event.lost, round_trips, size: self.size })
     }
 
     /// S_C + 1, or S_C where the first packet does not count.

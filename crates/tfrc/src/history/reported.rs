@@ -4,7 +4,7 @@ use tfrc_units::{Probability, f64_from_u64};
 
 use crate::config::Config;
 use crate::history::intervals::{ClosedInterval, Intervals, open_policy};
-use crate::history::length::{LengthRule, Measured};
+use crate::history::length::{LengthRule, MeasuredInterval};
 use crate::ring::InPlace;
 use crate::study::{MAX_INTERVALS, ShortIntervals};
 
@@ -34,7 +34,7 @@ pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
     let uncounted = uncounted_in_open(config);
     let oldest_first = lengths.iter().enumerate().rev().map(|(age, length)| {
         let length = if age == 0 { (length - uncounted).max(1.0) } else { *length };
-        (length, Standing::Counts)
+        (length, OpenInMean::Counts)
     });
     from_oldest(oldest_first, config)
 }
@@ -58,14 +58,14 @@ pub fn loss_event_rate_of(intervals: &[ReportedInterval], config: &Config) -> Pr
         } else {
             i.lost
         };
-        let measured = Measured {
+        let measured = MeasuredInterval {
             packets,
             lost,
             round_trips: i.round_trips,
             size: f64::from(config.settings().segment.initial()),
         };
         let standing =
-            if rule.open_counts(i.round_trips) { Standing::Counts } else { Standing::LeftOutWhileOpen };
+            if rule.open_counts(i.round_trips) { OpenInMean::Counts } else { OpenInMean::LeftOutWhileOpen };
         (rule.length(&measured), standing)
     });
     from_oldest(oldest_first, config)
@@ -73,20 +73,20 @@ pub fn loss_event_rate_of(intervals: &[ReportedInterval], config: &Config) -> Pr
 
 /// Whether an interval is in the mean while it is open (RFC 4828 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum OpenInMean {
     Counts,
     LeftOutWhileOpen,
 }
 
 /// From lengths oldest first, the open one last.
-fn from_oldest(lengths: impl ExactSizeIterator<Item = (f64, Standing)>, config: &Config) -> Probability {
+fn from_oldest(lengths: impl ExactSizeIterator<Item = (f64, OpenInMean)>, config: &Config) -> Probability {
     let settings = config.settings();
     // Nothing of it outlives the call: no heap for it.
     let mut intervals: Intervals<InPlace<ClosedInterval, MAX_INTERVALS>> = Intervals::new(settings);
     let closed = lengths.len().saturating_sub(1);
     let mut open = None;
     for (i, (length, standing)) in lengths.enumerate() {
-        let counts = standing == Standing::Counts;
+        let counts = standing == OpenInMean::Counts;
         if i == closed {
             open = counts.then_some(length);
         } else {

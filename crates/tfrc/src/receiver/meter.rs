@@ -7,14 +7,14 @@ use crate::study::ReceiveRateWindow;
 
 /// A time, and what was received by then.
 #[derive(Debug, Clone, Copy)]
-struct Tally {
+struct ReceivedBy {
     at: Instant,
     bytes: u64,
 }
 
 /// Arrivals close to each other.
 #[derive(Debug, Clone, Copy)]
-struct Group {
+struct ArrivalGroup {
     first: Instant,
     /// Bytes that came before the first one.
     before: u64,
@@ -30,7 +30,7 @@ const MANY: u64 = 20;
 
 /// Bytes received in a time that ends now.
 #[derive(Debug, Clone, Copy)]
-enum Received {
+enum ReceivedAmount {
     Exactly(f64),
     /// A group began before that time and ended in it. Its packets are taken to have come evenly:
     /// one more or less may have come in that time.
@@ -53,14 +53,14 @@ pub(crate) struct ReceiveRate {
     bytes: u64,
     packets: u64,
     /// The group that the next arrival joins, before `closes`.
-    newest: Group,
+    newest: ArrivalGroup,
     closes: Instant,
     /// The groups before it, oldest first.
-    groups: Ring<Group, 15>,
-    expirations: Ring<Tally, 8>,
+    groups: Ring<ArrivalGroup, 15>,
+    expirations: Ring<ReceivedBy, 8>,
     maximum: Rate,
     window: ReceiveRateWindow,
-    reported: Option<Tally>,
+    reported: Option<ReceivedBy>,
 }
 
 impl ReceiveRate {
@@ -68,7 +68,7 @@ impl ReceiveRate {
         Self {
             bytes: 0,
             packets: 0,
-            newest: Group { first: Instant::ZERO, before: 0, lasted: 0, packets: 0 },
+            newest: ArrivalGroup { first: Instant::ZERO, before: 0, lasted: 0, packets: 0 },
             closes: Instant::ZERO,
             groups: Ring::new(),
             expirations: Ring::new(),
@@ -88,15 +88,15 @@ impl ReceiveRate {
             if self.newest.packets > 0 {
                 self.groups.push(self.newest);
             }
-            self.newest = Group { first: now, before: self.bytes, lasted: 0, packets: 1 };
+            self.newest = ArrivalGroup { first: now, before: self.bytes, lasted: 0, packets: 1 };
             self.closes = now + rtt / RESOLUTION;
         }
         self.bytes += u64::from(size);
         self.packets += 1;
     }
 
-    const fn tally(&self, now: Instant) -> Tally {
-        Tally { at: now, bytes: self.bytes }
+    const fn tally(&self, now: Instant) -> ReceivedBy {
+        ReceivedBy { at: now, bytes: self.bytes }
     }
 
     /// The feedback timer expired, for its time or early.
@@ -138,8 +138,8 @@ impl ReceiveRate {
 
     /// The same without remembering it.
     pub(crate) fn current(&self, now: Instant, rtt: Duration) -> Rate {
-        let long_ago = |tally: &Tally| now.saturating_since(tally.at) >= rtt;
-        let since = |tally: Tally| {
+        let long_ago = |tally: &ReceivedBy| now.saturating_since(tally.at) >= rtt;
+        let since = |tally: ReceivedBy| {
             let time = now.saturating_since(tally.at).max(rtt);
             Rate::of(f64_from_u64(self.bytes - tally.bytes), time)
         };
@@ -153,17 +153,17 @@ impl ReceiveRate {
         // §6.2 step 2: early reports look back as far as regular ones. Nothing at all may have come
         // in that time only if the host serves its timer late.
         match self.received_within(now, rtt) {
-            Some(Received::Exactly(received)) if received > 0.0 => Rate::of(received, rtt),
-            Some(Received::OfMany(received)) => Rate::of(received, rtt),
-            Some(Received::OfFew(received)) if newest().is_none() => Rate::of(received, rtt),
-            Some(Received::Exactly(_) | Received::OfFew(_)) | None => {
+            Some(ReceivedAmount::Exactly(received)) if received > 0.0 => Rate::of(received, rtt),
+            Some(ReceivedAmount::OfMany(received)) => Rate::of(received, rtt),
+            Some(ReceivedAmount::OfFew(received)) if newest().is_none() => Rate::of(received, rtt),
+            Some(ReceivedAmount::Exactly(_) | ReceivedAmount::OfFew(_)) | None => {
                 newest().or_else(|| self.expirations.get(0)).map_or(Rate::ZERO, since)
             }
         }
     }
 
     /// Packets and bytes of the last `time`; `None` if the groups do not reach back so far.
-    fn received_within(&self, now: Instant, time: Duration) -> Option<Received> {
+    fn received_within(&self, now: Instant, time: Duration) -> Option<ReceivedAmount> {
         let start = now.as_nanos().checked_sub(time.as_nanos()).map(Instant::from_nanos)?;
         let (mut after, mut packets) = (self.bytes, 0);
         let newest = (self.newest.packets > 0).then_some(self.newest);
@@ -173,15 +173,15 @@ impl ReceiveRate {
                 let (lasted, before) =
                     (u64::from(group.lasted), start.saturating_since(group.first).as_nanos());
                 if lasted <= before {
-                    return Some(Received::Exactly(later));
+                    return Some(ReceivedAmount::Exactly(later));
                 }
                 let share = f64_from_u64(lasted - before) / f64_from_u64(lasted);
                 let within = libm::ceil(f64::from(group.packets.saturating_sub(1)) * share - 1e-9);
                 let received = later + f64_from_u64(after - group.before) * within / f64::from(group.packets);
                 return Some(if packets < MANY {
-                    Received::OfFew(received)
+                    ReceivedAmount::OfFew(received)
                 } else {
-                    Received::OfMany(received)
+                    ReceivedAmount::OfMany(received)
                 });
             }
             packets += u64::from(group.packets);

@@ -30,10 +30,10 @@ use limits::ReceiveLimits;
 use nofeedback::Activity;
 use pacing::Pacing;
 use packet_size::PacketInterval;
-pub(crate) use rate::Path;
+pub(crate) use rate::PathState;
 use rate::{AllowedRate, Reported, Rules};
 use rtt::{Origin, RoundTrip};
-use segment::{Mean, Segment};
+use segment::{MeanChange, MeanSegment};
 
 /// The nofeedback timer before there is a round-trip time (RFC 5348 §4.2).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -80,7 +80,7 @@ pub struct Sender {
     pacing: Pacing,
     interval: PacketInterval,
     limited: DataLimited,
-    segment: Segment,
+    segment: MeanSegment,
     /// The nofeedback timer; it runs from the first packet on.
     timer: Option<Instant>,
     activity: Activity,
@@ -98,7 +98,7 @@ impl Sender {
     pub fn new(config: &Config) -> Self {
         let settings = *config.settings();
         let choices = settings.algorithm.choices();
-        let segment = Segment::new(settings.segment);
+        let segment = MeanSegment::new(settings.segment);
         let mut sender = Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
             promise: Promise::new(settings.guarantee),
@@ -180,7 +180,7 @@ impl Sender {
             self.start(now);
         }
         // The floor has the segment size in it.
-        if let Mean::Moved { from } = mean {
+        if let MeanChange::Moved { from } = mean {
             if self.rtt.mean().is_none() {
                 self.with_rate_change(now, |sender| sender.allowed.resize(from, sender.segment.bytes()));
             }
@@ -385,7 +385,7 @@ impl Sender {
 
     fn hear(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
         self.take_feedback(now, feedback, known);
-        if let Some(Path { rtt, segment, .. }) = self.path() {
+        if let Some(PathState { rtt, segment, .. }) = self.path() {
             let Feedback { newest_sent_at, loss_event_rate: p, receive_rate, count, .. } = feedback;
             self.guard.on_feedback(now, Heard { newest_sent_at, p, receive_rate, count, rtt, segment });
         }
@@ -455,7 +455,7 @@ impl Sender {
     }
 
     /// The spacing follows a report's rate: over a ramp in slow start where the settings say so.
-    fn follow(&mut self, now: Instant, from: Rate, path: Path) {
+    fn follow(&mut self, now: Instant, from: Rate, path: PathState) {
         if self.allowed.p.is_zero() {
             self.study.on_rate_in_slow_start(from, self.allowed.x, path);
             self.release(now);
@@ -506,7 +506,7 @@ impl Sender {
     }
 
     /// The supply of the last 1.5 round-trip times, where a study asks for it.
-    fn supply_lately(&mut self, now: Instant, path: Path) -> Supply {
+    fn supply_lately(&mut self, now: Instant, path: PathState) -> Supply {
         if !self.study.watches_supply() {
             return Supply::Enough;
         }
@@ -516,10 +516,16 @@ impl Sender {
         self.study.supply_lately(now, supply, path)
     }
 
-    fn path(&self) -> Option<Path> {
+    fn path(&self) -> Option<PathState> {
         let (segment, packet_size) = (self.segment.bytes(), self.settings.packet_size);
         let rtt = self.rtt.mean()?;
-        Some(Path { rtt, segment, packet_size, rto: self.rtt.timeout(rtt), drop_rate: self.drop_rate.get() })
+        Some(PathState {
+            rtt,
+            segment,
+            packet_size,
+            rto: self.rtt.timeout(rtt),
+            drop_rate: self.drop_rate.get(),
+        })
     }
 
     /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R. Two packets take exactly twice the time of one, so that the timer expires with

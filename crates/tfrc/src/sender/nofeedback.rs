@@ -3,7 +3,7 @@
 use tfrc_units::{Instant, Rate};
 
 use crate::decision::RateReason;
-use crate::sender::rate::{AllowedRate, MAXIMUM_BACKOFF, Path};
+use crate::sender::rate::{AllowedRate, MAXIMUM_BACKOFF, PathState};
 use crate::study::{NoFeedbackCut, Quiet, Supply};
 
 /// What the sender did since the timer was set.
@@ -25,7 +25,13 @@ impl AllowedRate {
     }
 
     /// Step 1 of §4.4 with a round-trip time.
-    pub(crate) fn on_no_feedback(&mut self, now: Instant, path: Path, activity: Activity, supply: Supply) {
+    pub(crate) fn on_no_feedback(
+        &mut self,
+        now: Instant,
+        path: PathState,
+        activity: Activity,
+        supply: Supply,
+    ) {
         let receive_rate = self.limits.maximum();
         let recover_rate = self.initial_rate(path);
         let slow_start = self.p.is_zero();
@@ -76,7 +82,7 @@ impl AllowedRate {
     }
 
     /// Update_Limits(): X_recv_set becomes {timer_limit/2}, so X becomes at most timer_limit.
-    fn update_limits(&mut self, now: Instant, path: Path, timer_limit: Rate) {
+    fn update_limits(&mut self, now: Instant, path: PathState, timer_limit: Rate) {
         let timer_limit = timer_limit.max(self.rules.floor(path.segment, Some(path.rtt)));
         self.limits.replace(now, timer_limit / 2.0);
         self.recalculate(now, path, timer_limit);

@@ -83,7 +83,7 @@ impl Rules {
 
 /// What is known of the path and the packets at the moment of a decision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Path {
+pub(crate) struct PathState {
     /// R.
     pub(crate) rtt: Duration,
     /// s in bytes.
@@ -96,7 +96,7 @@ pub(crate) struct Path {
     pub(crate) drop_rate: Option<Probability>,
 }
 
-impl Path {
+impl PathState {
     /// s/R.
     pub(crate) fn packet_per_rtt(self) -> Rate {
         Rate::of(self.segment, self.rtt)
@@ -133,7 +133,7 @@ impl AllowedRate {
     }
 
     /// initial_rate = W_init/R (§4.2), also the recover_rate of §4.4.
-    pub(crate) fn initial_rate(&self, path: Path) -> Rate {
+    pub(crate) fn initial_rate(&self, path: PathState) -> Rate {
         let mss = path.segment;
         let window = match self.rules.initial {
             InitialRate::Rfc3390 => (4.0 * mss).min((2.0 * mss).max(4380.0)),
@@ -151,7 +151,7 @@ impl AllowedRate {
     }
 
     /// The first round-trip time sample is in (§4.2).
-    pub(crate) fn start(&mut self, now: Instant, path: Path) {
+    pub(crate) fn start(&mut self, now: Instant, path: PathState) {
         self.x = self.initial_rate(path);
         self.last_doubled = Some(now);
         self.reports = 1;
@@ -160,7 +160,7 @@ impl AllowedRate {
     }
 
     /// Step 4 of §4.3.
-    pub(crate) fn on_feedback(&mut self, now: Instant, path: Path, reported: Reported) {
+    pub(crate) fn on_feedback(&mut self, now: Instant, path: PathState, reported: Reported) {
         let receive_limit = self.receive_limit(now, path, reported);
         let was_slow_start = self.p.is_zero();
         self.reports = self.reports.saturating_add(1);
@@ -176,7 +176,7 @@ impl AllowedRate {
     }
 
     /// recv_limit.
-    fn receive_limit(&mut self, now: Instant, path: Path, reported: Reported) -> Rate {
+    fn receive_limit(&mut self, now: Instant, path: PathState, reported: Reported) -> Rate {
         let latest = reported.receive_rate;
         let new_loss = reported.new_loss_event || reported.p > self.p;
         if self.rules.receive_limit == ReceiveLimit::RecentMaximum {
@@ -193,7 +193,7 @@ impl AllowedRate {
     }
 
     /// The rules of RFC 5348 for X_recv_set.
-    fn recent_maximum(&mut self, now: Instant, path: Path, reported: Reported, new_loss: bool) -> Rate {
+    fn recent_maximum(&mut self, now: Instant, path: PathState, reported: Reported, new_loss: bool) -> Rate {
         // A report of zero is the receiver's first and never makes an interval data-limited (§4.3).
         let data_limited = reported.coverage == Coverage::DataLimited && !reported.receive_rate.is_zero();
         if data_limited && new_loss {
@@ -210,7 +210,7 @@ impl AllowedRate {
     }
 
     /// The end of step 4: X from p, the equation and recv_limit.
-    pub(super) fn recalculate(&mut self, now: Instant, path: Path, receive_limit: Rate) {
+    pub(super) fn recalculate(&mut self, now: Instant, path: PathState, receive_limit: Rate) {
         if self.p.is_zero() {
             self.x_bps = Rate::INFINITY;
             self.slow_start(now, path, receive_limit);
@@ -241,7 +241,7 @@ impl AllowedRate {
         };
     }
 
-    fn slow_start(&mut self, now: Instant, path: Path, receive_limit: Rate) {
+    fn slow_start(&mut self, now: Instant, path: PathState, receive_limit: Rate) {
         if self.rules.slow_start.keeps_first_rate(self.reports) {
             self.last_doubled = Some(now);
             return;

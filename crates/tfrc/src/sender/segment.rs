@@ -6,19 +6,19 @@ use crate::config::SegmentSize;
 use crate::ring::Ring;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
+struct IntervalTotal {
     bytes: u64,
     packets: u64,
 }
 
 /// The mean packet size over the current and the last four loss intervals, as the sender learns of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Segment {
+pub(crate) struct MeanSegment {
     policy: SegmentSize,
-    current: Tally,
-    past: Ring<Tally, 4>,
+    current: IntervalTotal,
+    past: Ring<IntervalTotal, 4>,
     /// The sum of `past`.
-    older: Tally,
+    older: IntervalTotal,
     /// s.
     mean: f64,
     /// The same where it is a whole number of bytes: a packet of this size does not move it.
@@ -27,34 +27,34 @@ pub(crate) struct Segment {
 
 /// What a packet did to s.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Mean {
+pub(crate) enum MeanChange {
     Moved { from: f64 },
     Same,
 }
 
-impl Segment {
+impl MeanSegment {
     pub(crate) fn new(policy: SegmentSize) -> Self {
-        let (current, older) = (Tally::default(), Tally::default());
+        let (current, older) = (IntervalTotal::default(), IntervalTotal::default());
         Self { policy, current, past: Ring::new(), older, mean: f64::from(policy.initial()), whole: None }
     }
 
-    pub(crate) fn on_sent(&mut self, size: u32) -> Mean {
+    pub(crate) fn on_sent(&mut self, size: u32) -> MeanChange {
         self.current.bytes += u64::from(size);
         self.current.packets += 1;
         if self.whole == Some(size) {
-            return Mean::Same;
+            return MeanChange::Same;
         }
         let before = self.mean;
         self.settle();
-        if self.mean == before { Mean::Same } else { Mean::Moved { from: before } }
+        if self.mean == before { MeanChange::Same } else { MeanChange::Moved { from: before } }
     }
 
     /// Feedback tells of a new loss event.
     pub(crate) fn on_loss_event(&mut self) {
         if self.current.packets > 0 {
             self.past.push(self.current);
-            self.current = Tally::default();
-            self.older = self.past.iter().fold(Tally::default(), |sum, tally| Tally {
+            self.current = IntervalTotal::default();
+            self.older = self.past.iter().fold(IntervalTotal::default(), |sum, tally| IntervalTotal {
                 bytes: sum.bytes + tally.bytes,
                 packets: sum.packets + tally.packets,
             });
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn mean_over_the_last_four_loss_intervals() {
-        let mut segment = Segment::new(SegmentSize::Mean { initial: 1460 });
+        let mut segment = MeanSegment::new(SegmentSize::Mean { initial: 1460 });
         assert_eq!(segment.bytes(), 1460.0);
         segment.on_sent(100);
         segment.on_sent(300);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_fixed_size_stays() {
-        let mut segment = Segment::new(SegmentSize::Fixed(500));
+        let mut segment = MeanSegment::new(SegmentSize::Fixed(500));
         segment.on_sent(100);
         assert_eq!(segment.bytes(), 500.0);
     }

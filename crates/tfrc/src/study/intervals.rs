@@ -1,7 +1,7 @@
 //! The open loss interval as a study counts it: its end, its place in the mean, its losses.
 
 use super::{OpenInterval, ShortIntervals};
-use crate::history::Measured;
+use crate::history::MeasuredInterval;
 use crate::study::ns2::short_intervals::OpenCount;
 
 impl OpenInterval {
@@ -32,7 +32,7 @@ pub(crate) type OpenRecord = OpenCount;
 
 impl ShortIntervals {
     /// The length of an interval by a rule that goes by reports.
-    pub(crate) fn length_by_reports(interval: &Measured) -> Option<f64> {
+    pub(crate) fn length_by_reports(interval: &MeasuredInterval) -> Option<f64> {
         crate::study::ns2::short_intervals::length(interval)
     }
 

@@ -3,7 +3,7 @@
 use tfrc_units::{Instant, Rate};
 
 use super::{AfterExpiration, Choices, ReceiveLimit, Stamp, Supply};
-use crate::sender::Path;
+use crate::sender::PathState;
 use crate::study::ns2::ramp::Ramp;
 
 /// What [`crate::Sender`] keeps for choices other than RFC 5348's.
@@ -82,7 +82,7 @@ impl SenderStudy {
     }
 
     /// The supply of the last 1.5 round-trip times.
-    pub(crate) fn supply_lately(&mut self, now: Instant, supply: Supply, path: Path) -> Supply {
+    pub(crate) fn supply_lately(&mut self, now: Instant, supply: Supply, path: PathState) -> Supply {
         self.note(now, supply);
         let recent = |then: Instant| now.saturating_since(then) < path.rtt.mul_f64(1.5);
         if self.short_of_data.is_some_and(recent) { Supply::Short } else { Supply::Enough }
@@ -95,7 +95,7 @@ impl SenderStudy {
     }
 
     /// A report in slow start has changed X.
-    pub(crate) fn on_rate_in_slow_start(&mut self, from: Rate, to: Rate, path: Path) {
+    pub(crate) fn on_rate_in_slow_start(&mut self, from: Rate, to: Rate, path: PathState) {
         self.ramp.start(from, to, path);
         self.watches_packets = self.watches_supply() || self.ramp.rate().is_some();
     }

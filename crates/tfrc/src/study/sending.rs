@@ -4,7 +4,7 @@
 use tfrc_units::{Duration, Rate};
 
 use crate::config::ConfigError;
-use crate::sender::Path;
+use crate::sender::PathState;
 use crate::study::ns2::rates;
 
 /// How fast to begin.
@@ -223,7 +223,7 @@ impl Growth {
     }
 
     /// X as far as the equation and the way to its rate go.
-    pub(crate) fn goal(self, rise: &Rise, path: Path) -> Rate {
+    pub(crate) fn goal(self, rise: &Rise, path: PathState) -> Rate {
         match self {
             Self::ToEquation => rise.equation,
             Self::PacketPerRtt => rise.equation.min(rise.x + rates::step(rise.since_report, path)),

@@ -11,19 +11,19 @@ use crate::cargo;
 /// A line of `cargo test --message-format json`, as far as it matters.
 #[derive(Debug, Deserialize)]
 struct Message {
-    target: Option<Target>,
+    target: Option<BuildTarget>,
     executable: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Target {
+struct BuildTarget {
     name: String,
     kind: Vec<String>,
 }
 
 /// A test program and what its tests' names begin with in our lists.
 #[derive(Debug)]
-pub(crate) struct Program {
+pub(crate) struct TestProgram {
     pub(crate) prefix: String,
     pub(crate) path: PathBuf,
 }
@@ -37,7 +37,7 @@ pub(crate) fn of(packages: &BTreeSet<String>) -> Result<BTreeSet<String>, String
     for package in packages {
         let mut command = cargo();
         command.args(["test", "--locked", "--quiet", "--package", package, "--no-run"]);
-        for Program { prefix, path } in build(&mut command, package)? {
+        for TestProgram { prefix, path } in build(&mut command, package)? {
             let output = Command::new(&path)
                 .args(["--list", "--format", "terse"])
                 .output()
@@ -55,7 +55,7 @@ pub(crate) fn of(packages: &BTreeSet<String>) -> Result<BTreeSet<String>, String
 ///
 /// # Errors
 /// What the compiler said.
-pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<Program>, String> {
+pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<TestProgram>, String> {
     let output = command
         .args(["--message-format", "json-render-diagnostics"])
         .stdin(Stdio::null())
@@ -75,12 +75,12 @@ pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<Program>
         .collect())
 }
 
-fn program(message: Message, package: &str) -> Option<Program> {
+fn program(message: Message, package: &str) -> Option<TestProgram> {
     let (target, path) = (message.target?, message.executable?);
     let prefix = match target.kind.first()?.as_str() {
         "test" => format!("{package}::{}::", target.name),
         "lib" => format!("{package}::"),
         _ => return None,
     };
-    Some(Program { prefix, path })
+    Some(TestProgram { prefix, path })
 }

@@ -36,10 +36,10 @@ pub(crate) struct Item {
     #[serde(default)]
     pub(crate) tests: Vec<String>,
     #[serde(default)]
-    pub(crate) state: State,
+    pub(crate) state: ItemState,
     /// Changes that break the rule; each must make one of the tests fail.
     #[serde(default, rename = "mutation")]
-    pub(crate) mutations: Vec<Mutation>,
+    pub(crate) mutations: Vec<CodeMutation>,
 }
 
 /// How strongly the text asks.
@@ -56,7 +56,7 @@ pub(crate) enum Level {
     May,
     /// A numbered step or a definition.
     #[serde(rename = "step")]
-    Step,
+    CiStep,
     /// A branch of a pseudocode: it needs a mutation.
     #[serde(rename = "branch")]
     Branch,
@@ -65,7 +65,7 @@ pub(crate) enum Level {
 /// How far the work is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum State {
+pub(crate) enum ItemState {
     /// Code and tests are there.
     #[default]
     Done,
@@ -76,7 +76,7 @@ pub(crate) enum State {
 /// A change of the code that breaks a rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Mutation {
+pub(crate) struct CodeMutation {
     /// The item's own file unless said otherwise.
     pub(crate) file: Option<String>,
     /// Text that occurs exactly once in that file.
@@ -105,7 +105,7 @@ struct Exceptions {
 /// A point that implementations often get wrong: a test, or why there is none.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Point {
+pub(crate) struct SubtlePoint {
     pub(crate) rfc: u16,
     pub(crate) section: String,
     pub(crate) text: String,
@@ -113,13 +113,13 @@ pub(crate) struct Point {
     pub(crate) tests: Vec<String>,
     pub(crate) reason: Option<String>,
     #[serde(default)]
-    pub(crate) state: State,
+    pub(crate) state: ItemState,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Points {
-    point: Vec<Point>,
+    point: Vec<SubtlePoint>,
 }
 
 /// All lists.
@@ -128,7 +128,7 @@ pub(crate) struct Lists {
     pub(crate) sections: Vec<Section>,
     /// Reason by item.
     pub(crate) exceptions: BTreeMap<String, String>,
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<SubtlePoint>,
 }
 
 impl Section {

@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use crate::mutants::{self, Mutant, report};
 use crate::{Outcome, root};
-use lists::{Item, Level, Lists, Section, State};
+use lists::{Item, ItemState, Level, Lists, Section};
 
 /// What one section adds up to.
 #[derive(Debug, Default, Serialize)]
-struct Tally {
+struct SectionCount {
     rfc: u16,
     section: String,
     title: String,
@@ -31,7 +31,7 @@ struct Tally {
 
 #[derive(Debug, Serialize)]
 struct Summary {
-    sections: Vec<Tally>,
+    sections: Vec<SectionCount>,
     subtle_points: usize,
     subtle_points_with_test: usize,
     holes: Vec<String>,
@@ -56,7 +56,7 @@ pub(crate) fn check() -> Outcome {
             t.title
         );
     }
-    let sum = |part: fn(&Tally) -> usize| summary.sections.iter().map(part).sum::<usize>();
+    let sum = |part: fn(&SectionCount) -> usize| summary.sections.iter().map(part).sum::<usize>();
     println!(
         "   {} items: {} done, {} exceptions, {} planned; {} mutations; {} subtle points, {} with a test",
         sum(|t| t.items),
@@ -111,19 +111,19 @@ fn packages(lists: &Lists) -> BTreeSet<String> {
         .collect()
 }
 
-fn tally(section: &Section, exceptions: &BTreeMap<String, String>) -> Tally {
-    let mut tally = Tally {
+fn tally(section: &Section, exceptions: &BTreeMap<String, String>) -> SectionCount {
+    let mut tally = SectionCount {
         rfc: section.rfc,
         section: section.section.clone(),
         title: section.title.clone(),
-        ..Tally::default()
+        ..SectionCount::default()
     };
     for item in &section.items {
         tally.items += 1;
         tally.mutations += item.mutations.len();
         if exceptions.contains_key(&section.name_of(item)) {
             tally.exceptions += 1;
-        } else if item.state == State::Planned {
+        } else if item.state == ItemState::Planned {
             tally.planned += 1;
         } else {
             tally.done += 1;
@@ -141,7 +141,7 @@ fn holes(lists: &Lists, tests: &BTreeSet<String>, read: &dyn Fn(&str) -> Option<
             let name = section.name_of(item);
             let mut faults = if lists.exceptions.contains_key(&name) {
                 Vec::new()
-            } else if item.state == State::Planned {
+            } else if item.state == ItemState::Planned {
                 vec!["planned, not done".to_owned()]
             } else {
                 faults_of(section, item, tests, read)
@@ -166,7 +166,7 @@ fn holes(lists: &Lists, tests: &BTreeSet<String>, read: &dyn Fn(&str) -> Option<
     for point in &lists.points {
         let name = format!("subtle point {} {} ({})", point.rfc, point.section, first_words(&point.text));
         match (&point.reason, point.state) {
-            (_, State::Planned) => holes.push(format!("{name}: planned, not done")),
+            (_, ItemState::Planned) => holes.push(format!("{name}: planned, not done")),
             (Some(reason), _) if point.tests.is_empty() && !reason.trim().is_empty() => {}
             (Some(_), _) => holes.push(format!("{name}: either tests or a reason")),
             (None, _) => holes.extend(missing_tests(&point.tests, tests).map(|f| format!("{name}: {f}"))),
@@ -177,7 +177,7 @@ fn holes(lists: &Lists, tests: &BTreeSet<String>, read: &dyn Fn(&str) -> Option<
 
 /// Rows of the report on mutants whose text no longer occurs: they say nothing of the code as it
 /// is.
-fn stale_rows(mutants: &[Mutant], rows: &[report::Row]) -> Vec<String> {
+fn stale_rows(mutants: &[Mutant], rows: &[report::MutantRow]) -> Vec<String> {
     let known: BTreeSet<_> = mutants.iter().map(|m| (m.name.clone(), report::change(m))).collect();
     rows.iter()
         .filter(|row| !known.contains(&(row.name.clone(), row.change.clone())))

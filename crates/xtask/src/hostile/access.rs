@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tfrc_dccp::wire::{Header, Opt, OptionList, PacketType, SeqAck, options};
 use tfrc_units::SeqNo48;
 
-use super::engine::{Bench, Case, Load, Place, Row};
-use super::honest::{self, Listening, Plan};
+use super::engine::{Bench, Case, CaseRow, Ground, Load};
+use super::honest::{self, Listening, TransferPlan};
 use super::namespace::{ADDRESSES, PREFIX, TWO_ADDRESSES};
 use super::path::parse;
 use super::program::{SOON, Stream};
@@ -44,16 +44,18 @@ fn ten_bytes(address: &str, to: &str, seed: u8) -> Result<bool, String> {
 }
 
 /// Strangers before and after the honest sender, where only the honest one may come.
-fn first_come(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn first_come(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let allow = bench.knows("recv", "--allow");
     let arguments: &[&str] = if allow { &["--allow", "127.0.0.1"] } else { &[] };
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", arguments)?;
     // Another address of the loopback interface.
     let before = ten_bytes("127.0.0.2", &receiver.address, 21)?;
-    let transfer = honest::transfer(bench, directory, &receiver.address, &receiver.file, &Plan::USUAL)?;
+    let transfer =
+        honest::transfer(bench, directory, &receiver.address, &receiver.file, &TransferPlan::USUAL)?;
     let after = receiver.program.runs() && ten_bytes("127.0.0.2", &receiver.address, 22)?;
-    let mut row =
-        Row::new("ten bytes of a stranger before and after the honest sender; `--allow` the honest address");
+    let mut row = CaseRow::new(
+        "ten bytes of a stranger before and after the honest sender; `--allow` the honest address",
+    );
     let got = |came| if came { "gets in" } else { "is kept out" };
     row.saw(format!("the stranger {} before, {} after", got(before), got(after)));
     row.bar(allow, "recv has `--allow`");
@@ -66,15 +68,15 @@ fn first_come(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// Without `--allow`: a file must not hold the bytes of two connections.
-fn mixed(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn mixed(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &[])?;
     let came = ten_bytes("127.0.0.2", &receiver.address, 23)?;
     let file = honest::input(directory, 100_000)?;
     // With the file complete the receiver may be gone.
-    let sender = honest::send(bench, directory, &receiver.address, &file, &Plan::USUAL)?.end(SOON);
+    let sender = honest::send(bench, directory, &receiver.address, &file, &TransferPlan::USUAL)?.end(SOON);
     thread::sleep(Duration::from_millis(300));
     let (honest, arrived) = (content(&file), content(&receiver.file));
-    let mut row = Row::new("ten bytes of a stranger, then an honest file, nobody excluded");
+    let mut row = CaseRow::new("ten bytes of a stranger, then an honest file, nobody excluded");
     row.saw(format!("stranger {}, FILE {} B", if came { "came" } else { "refused" }, arrived.len()));
     row.honest = sender.how.to_string();
     row.bar(arrived == TEN || arrived == honest, "FILE has the bytes of one connection");
@@ -84,14 +86,14 @@ fn mixed(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// A stranger who connects and closes, with `-1`.
-fn connect_and_close(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn connect_and_close(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let mut stranger = Stranger::new("127.0.0.1", &receiver.address, 24)?;
     let id = stranger.connect(SOON)?.ok_or("the stranger does not get in")?;
     stranger.live(Duration::from_millis(100));
     stranger.close(id, SOON);
     let end = receiver.program.end(SOON);
-    let mut row = Row::new("a stranger connects to `recv -1 -o FILE` and closes without data");
+    let mut row = CaseRow::new("a stranger connects to `recv -1 -o FILE` and closes without data");
     row.saw(format!("receiver {}: “{}”", end.how, end.last));
     row.bar(!end.is(0), "no exit 0 for an empty file that nobody sent");
     row.bar(!end.crashed(), "no crash");
@@ -99,9 +101,9 @@ fn connect_and_close(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// Requests of several addresses of one /64 under `--per-source 2`.
-fn per_source(bench: &Bench, directory: &Path) -> Result<Row, String> {
-    if bench.place == Place::Machine {
-        return Ok(Row::skipped("several IPv6 addresses need a network namespace"));
+fn per_source(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    if bench.place == Ground::Machine {
+        return Ok(CaseRow::skipped("several IPv6 addresses need a network namespace"));
     }
     let mut receiver = Listening::raw(bench, directory, "::", &["--per-source", "2"], Stream::Own)?;
     let to: SocketAddr =
@@ -119,7 +121,7 @@ fn per_source(bench: &Bench, directory: &Path) -> Result<Row, String> {
         kept += usize::from(remembered);
     }
     let mut row =
-        Row::new(format!("Requests of {} addresses of one /64 at `recv --per-source 2`", ADDRESSES - 1));
+        CaseRow::new(format!("Requests of {} addresses of one /64 at `recv --per-source 2`", ADDRESSES - 1));
     row.saw(format!("{kept} remembered"));
     row.bar(kept <= 2, "two of a /64 at most");
     row.bar(kept >= 1, "one at least");
@@ -198,12 +200,12 @@ fn outcome(socket: &std::net::UdpSocket, bytes: &[u8], to: &str) -> Option<Packe
 }
 
 /// A cookie from another port, changed, with a wrong number, and without content.
-fn cookies(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn cookies(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &[])?;
     let Some(cookie) = cookie(&receiver.address)? else {
         return Err("no Init Cookie under pressure".to_owned());
     };
-    let mut row = Row::new(
+    let mut row = CaseRow::new(
         "an Init Cookie from another UDP port, another DCCP port, changed, with a wrong number, empty",
     );
     let next = SeqNo48::new(ISS + 1);
@@ -225,14 +227,15 @@ fn cookies(bench: &Bench, directory: &Path) -> Result<Row, String> {
         row.saw(format!("{name}: {}", answer.map_or("silence".to_owned(), |kind| format!("{kind:?}"))));
         row.bar(matches!(answer, None | Some(PacketType::Reset)), format!("{name}: refused"));
     }
-    let transfer = honest::transfer(bench, directory, &receiver.address, &receiver.file, &Plan::USUAL)?;
+    let transfer =
+        honest::transfer(bench, directory, &receiver.address, &receiver.file, &TransferPlan::USUAL)?;
     transfer.judge(bench, &mut row);
     end_receiver(&mut receiver.program, &mut row);
     Ok(row)
 }
 
 /// A used cookie after the record of its connection had to make room for 4096 others.
-fn cookie_outlives(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn cookie_outlives(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::raw(bench, directory, "127.0.0.1", &[], Stream::Own)?;
     let Some(cookie) = cookie(&receiver.address)? else {
         return Err("no Init Cookie under pressure".to_owned());
@@ -253,7 +256,7 @@ fn cookie_outlives(bench: &Bench, directory: &Path) -> Result<Row, String> {
     }
     while answer_waiting(&cookie.socket) {}
     let again = outcome(&cookie.socket, &right, &to);
-    let mut row = Row::new(format!(
+    let mut row = CaseRow::new(format!(
         "a cookie is used, its connection closed, {others} others follow, and the cookie comes again"
     ));
     row.saw(format!("first {first:?}, again {again:?}"));
@@ -268,15 +271,16 @@ fn answer_waiting(socket: &std::net::UdpSocket) -> bool {
 }
 
 /// A name of two addresses, of which the first is dead.
-fn dead_address(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn dead_address(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let name = match bench.place {
-        Place::Own => TWO_ADDRESSES,
-        Place::Machine => "localhost",
+        Ground::Own => TWO_ADDRESSES,
+        Ground::Machine => "localhost",
     };
     let receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let to = format!("{name}:{}", receiver.port);
-    let transfer = honest::transfer(bench, directory, &to, &receiver.file, &Plan::USUAL)?;
-    let mut row = Row::new("`send NAME`, whose addresses are ::1 and 127.0.0.1, to a receiver at the second");
+    let transfer = honest::transfer(bench, directory, &to, &receiver.file, &TransferPlan::USUAL)?;
+    let mut row =
+        CaseRow::new("`send NAME`, whose addresses are ::1 and 127.0.0.1, to a receiver at the second");
     row.saw(format!("{}: “{}”", transfer.send.how, transfer.send.last));
     transfer.judge(bench, &mut row);
     Ok(row)

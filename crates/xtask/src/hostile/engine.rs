@@ -34,7 +34,7 @@ impl Form {
 
 /// Where programs and attackers meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Ground {
     /// In namespaces that the run made, where it has every right.
     Own,
     /// On this machine's loopback interface: no raw sockets, no mounts.
@@ -50,7 +50,7 @@ pub(crate) struct Bench {
     /// Length of the run.
     pub(crate) form: Form,
     /// Where it runs.
-    pub(crate) place: Place,
+    pub(crate) place: Ground,
     /// Time of an honest transfer that nobody disturbs.
     pub(crate) undisturbed: Duration,
     /// Forged ICMP messages of `hostile icmp`, all versions and ends together.
@@ -105,7 +105,7 @@ pub(crate) struct Case {
     /// The form from which on it runs: a long case is left out of the short form.
     pub(crate) least: Form,
     /// Does it.
-    pub(crate) run: fn(&Bench, &Path) -> Result<Row, String>,
+    pub(crate) run: fn(&Bench, &Path) -> Result<CaseRow, String>,
 }
 
 impl Case {
@@ -114,7 +114,7 @@ impl Case {
         name: &'static str,
         finding: &'static str,
         load: Load,
-        run: fn(&Bench, &Path) -> Result<Row, String>,
+        run: fn(&Bench, &Path) -> Result<CaseRow, String>,
     ) -> Self {
         Self { name, finding, load, least: Form::Short, run }
     }
@@ -128,7 +128,7 @@ impl Case {
 
 /// The observations of a case, a row of the table.
 #[derive(Debug, Default)]
-pub(crate) struct Row {
+pub(crate) struct CaseRow {
     /// Column: packets sent, or the deed.
     pub(crate) sent: String,
     /// Column: effect on the programs.
@@ -141,7 +141,7 @@ pub(crate) struct Row {
     skipped: Option<String>,
 }
 
-impl Row {
+impl CaseRow {
     /// A row for what was sent.
     pub(crate) fn new(sent: impl Into<String>) -> Self {
         Self { sent: sent.into(), honest: "–".to_owned(), ..Self::default() }
@@ -194,12 +194,12 @@ impl Row {
 pub(crate) struct Tried {
     name: &'static str,
     finding: &'static str,
-    row: Row,
+    row: CaseRow,
 }
 
 /// Runs cases and gives their rows in the order of the list.
 pub(crate) fn run(bench: &Bench, cases: &[&Case]) -> Vec<Tried> {
-    let rows: Vec<Mutex<Option<Row>>> = cases.iter().map(|_| Mutex::new(None)).collect();
+    let rows: Vec<Mutex<Option<CaseRow>>> = cases.iter().map(|_| Mutex::new(None)).collect();
     let do_one = |index: usize| {
         let (Some(case), Some(place)) = (cases.get(index), rows.get(index)) else { return };
         let row = run_one(bench, case);
@@ -222,26 +222,26 @@ pub(crate) fn run(bench: &Bench, cases: &[&Case]) -> Vec<Tried> {
             });
         }
     });
-    let lost = || Row { failures: vec!["the case itself ended early".to_owned()], ..Row::new("") };
-    let taken = |place: Mutex<Option<Row>>| place.into_inner().ok().flatten().unwrap_or_else(lost);
+    let lost = || CaseRow { failures: vec!["the case itself ended early".to_owned()], ..CaseRow::new("") };
+    let taken = |place: Mutex<Option<CaseRow>>| place.into_inner().ok().flatten().unwrap_or_else(lost);
     let results = cases.iter().zip(rows);
     results.map(|(case, row)| Tried { name: case.name, finding: case.finding, row: taken(row) }).collect()
 }
 
-fn run_one(bench: &Bench, case: &Case) -> Row {
+fn run_one(bench: &Bench, case: &Case) -> CaseRow {
     let begin = Instant::now();
     let directory = bench.directory.join(case.name);
     let row = fs::create_dir_all(&directory)
         .map_err(|error| error.to_string())
         .and_then(|()| (case.run)(bench, &directory))
-        .unwrap_or_else(|why| Row { failures: vec![why], ..Row::new("") })
+        .unwrap_or_else(|why| CaseRow { failures: vec![why], ..CaseRow::new("") })
         .without(&format!("{}/", directory.display()));
     let verdict = row.verdict();
     eprintln!("{:>6.1} s  {:<22} {verdict}", begin.elapsed().as_secs_f64(), case.name);
     row
 }
 
-/// The table, in Markdown; `columns` are the names of a case and of the three columns of a [`Row`].
+/// The table, in Markdown; `columns` are the names of a case and of the three columns of a [`CaseRow`].
 pub(crate) fn table(columns: [&str; 4], results: &[Tried]) -> String {
     let [first, columns @ ..] = columns;
     let mut text = format!(
@@ -274,7 +274,7 @@ mod tests {
             binary: PathBuf::new(),
             directory: std::env::temp_dir().join(format!("xtask-engine-{}", std::process::id())),
             form: Form::Short,
-            place: Place::Machine,
+            place: Ground::Machine,
             undisturbed: Duration::ZERO,
             messages: 0,
             soak: Duration::ZERO,
@@ -284,16 +284,16 @@ mod tests {
     #[test]
     fn rows_keep_their_order_and_failures_are_named() {
         let cases = [
-            Case::new("waits", "-", Load::Waiting, |_, _| Ok(Row::new("nothing"))),
+            Case::new("waits", "-", Load::Waiting, |_, _| Ok(CaseRow::new("nothing"))),
             Case::new("works", "H1", Load::Busy, |_, _| {
-                let mut row = Row::new("a|b");
+                let mut row = CaseRow::new("a|b");
                 row.saw("one");
                 row.saw("two");
                 row.bar(false, "too much");
                 Ok(row)
             }),
             Case::new("breaks", "-", Load::Waiting, |_, _| Err("no port".to_owned())),
-            Case::new("elsewhere", "-", Load::Waiting, |_, _| Ok(Row::skipped("no rights"))),
+            Case::new("elsewhere", "-", Load::Waiting, |_, _| Ok(CaseRow::skipped("no rights"))),
         ];
         let bench = bench();
         let results = run(&bench, &cases.iter().collect::<Vec<_>>());

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::engine::{Bench, Case, Form, Load, Place, Row};
-use super::honest::{self, Plan};
+use super::engine::{Bench, Case, CaseRow, Form, Ground, Load};
+use super::honest::{self, TransferPlan};
 use super::namespace;
 use super::program::{SOON, Stream};
 use super::session::{Bars, Kept, SILENCE, Session};
@@ -32,8 +32,8 @@ pub(crate) const CASES: [Case; 23] = [
     Case::new("blackout", "L19", Load::Waiting, blackout),
     Case::new("link-killed", "M4", Load::Waiting, link_killed).long(),
     Case::new("1-kbit", "M10", Load::Waiting, one_kbit).long(),
-    Case::new("time-lossy", "M10", Load::Waiting, |b, d| lossy(b, d, Stop::Time)),
-    Case::new("ctrl-c-lossy", "M10", Load::Waiting, |b, d| lossy(b, d, Stop::CtrlC)),
+    Case::new("time-lossy", "M10", Load::Waiting, |b, d| lossy(b, d, StopReason::Time)),
+    Case::new("ctrl-c-lossy", "M10", Load::Waiting, |b, d| lossy(b, d, StopReason::CtrlC)),
     Case::new("suspend-sender", "M4", Load::Waiting, |b, d| suspend(b, d, Whom::Sender)),
     Case::new("suspend-receiver", "M4", Load::Waiting, |b, d| suspend(b, d, Whom::Receiver)),
     Case::new("second-send", "-", Load::Waiting, second_send),
@@ -42,7 +42,7 @@ pub(crate) const CASES: [Case; 23] = [
 ];
 
 /// A transfer of some twelve seconds, so that something can happen to it.
-const SLOW: Plan<'static> = Plan { cap: "2M", ..Plan::USUAL };
+const SLOW: TransferPlan<'static> = TransferPlan { cap: "2M", ..TransferPlan::USUAL };
 /// How far a transfer gets before something happens to it.
 const MIDDLE: Duration = Duration::from_secs(1);
 /// Time for an end "within a few round-trip times" on a busy machine.
@@ -56,7 +56,7 @@ enum Whom {
 }
 
 /// A signal in mid-transfer.
-fn signal(bench: &Bench, directory: &Path, whom: Whom, signal: Signal) -> Result<Row, String> {
+fn signal(bench: &Bench, directory: &Path, whom: Whom, signal: Signal) -> Result<CaseRow, String> {
     let mut session = Session::start(bench, directory, &SLOW, None)?;
     thread::sleep(MIDDLE);
     let name = match signal {
@@ -89,7 +89,7 @@ fn signal(bench: &Bench, directory: &Path, whom: Whom, signal: Signal) -> Result
 }
 
 /// Two Ctrl-C at once.
-fn ctrl_c_twice(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn ctrl_c_twice(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut session = Session::start(bench, directory, &SLOW, Some("rate = \"4Mbit/s\"\ndelay = \"200ms\""))?;
     thread::sleep(MIDDLE);
     session.sender.signal(Signal::INT);
@@ -104,15 +104,15 @@ fn ctrl_c_twice(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// A file system of 1 MB under FILE.
-fn disk_full(bench: &Bench, directory: &Path) -> Result<Row, String> {
-    if bench.place == Place::Machine {
-        return Ok(Row::skipped("mounts need a mount namespace"));
+fn disk_full(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    if bench.place == Ground::Machine {
+        return Ok(CaseRow::skipped("mounts need a mount namespace"));
     }
     let small = directory.join("small");
     fs::create_dir_all(&small).map_err(|error| error.to_string())?;
     namespace::mount_memory(&small, "1m")?;
     let output = small.join("out").to_string_lossy().into_owned();
-    let plan = Plan { cap: "8M", ..Plan::USUAL };
+    let plan = TransferPlan { cap: "8M", ..TransferPlan::USUAL };
     let mut session = Session::to(bench, directory, &plan, None, &output, Stream::Own)?;
     let bars = Bars { sender: &[1], receiver: &[1], kept: Kept::Part };
     let mut row = session.judge("FILE on a disk of 1 MiB", SOON, PROMPT, &bars);
@@ -126,7 +126,7 @@ fn disk_full(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// FILE is /dev/full.
-fn dev_full(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn dev_full(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut session = Session::to(bench, directory, &SLOW, None, "/dev/full", Stream::Own)?;
     let bars = Bars { sender: &[1], receiver: &[1], kept: Kept::Anything };
     let mut row = session.judge("FILE is /dev/full", SOON, PROMPT, &bars);
@@ -146,12 +146,12 @@ fn dev_full(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// Fails unless `said` has one of `words`.
-fn told(row: &mut Row, said: &str, words: &[&str], bar: &str) {
+fn told(row: &mut CaseRow, said: &str, words: &[&str], bar: &str) {
     row.bar(words.iter().any(|word| said.contains(word)), bar);
 }
 
 /// `recv -o - | head`.
-fn reader_closes(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn reader_closes(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut session = Session::to(bench, directory, &SLOW, None, "-", Stream::Pipe)?;
     let mut output = session.receiver.take_output().ok_or("no pipe")?;
     let mut head = vec![0; 100_000];
@@ -164,7 +164,7 @@ fn reader_closes(bench: &Bench, directory: &Path) -> Result<Row, String> {
 
 /// The program that writes into `send -f -` is killed: its end of the pipe closes, which is an end
 /// of the data.
-fn writer_killed(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn writer_killed(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut listening = honest::Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let arguments = ["send", &listening.address, "-f", "-", "-b", "8M"];
     let mut sender = bench.start(directory, "send", &arguments, Stream::Pipe, Stream::Own)?;
@@ -172,7 +172,7 @@ fn writer_killed(bench: &Bench, directory: &Path) -> Result<Row, String> {
     input.write_all(&[7; 500_000]).map_err(|error| error.to_string())?;
     drop(input);
     let (sent, received) = (sender.end(SOON), listening.program.end(PROMPT));
-    let mut row = Row::new("500,000 bytes into `send -f -`, then the pipe closes");
+    let mut row = CaseRow::new("500,000 bytes into `send -f -`, then the pipe closes");
     row.saw(format!("sender {}: “{}”; receiver {}: “{}”", sent.how, sent.last, received.how, received.last));
     row.honest = format!("FILE {}", honest::length(&listening.file));
     row.bar(sent.is(0) && received.is(0), "exit 0 at both ends");
@@ -181,8 +181,8 @@ fn writer_killed(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// A source that loses three quarters while it is sent.
-fn source_shrinks(bench: &Bench, directory: &Path) -> Result<Row, String> {
-    let plan = Plan { bytes: 4_000_000, cap: "5M", ..Plan::USUAL };
+fn source_shrinks(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    let plan = TransferPlan { bytes: 4_000_000, cap: "5M", ..TransferPlan::USUAL };
     let mut session = Session::start(bench, directory, &plan, None)?;
     thread::sleep(Duration::from_millis(500));
     let file = OpenOptions::new().write(true).open(&session.source).map_err(|error| error.to_string())?;
@@ -192,9 +192,9 @@ fn source_shrinks(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// A reader of 200 kB/s at `recv -o -`, a sender of 1 MB/s.
-fn slow_reader(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn slow_reader(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let bytes = bench.form.choose(16_000_000, 8_000_000);
-    let plan = Plan { bytes, cap: "8M", ..Plan::USUAL };
+    let plan = TransferPlan { bytes, cap: "8M", ..TransferPlan::USUAL };
     let mut session = Session::to(bench, directory, &plan, None, "-", Stream::Pipe)?;
     let mut output = session.receiver.take_output().ok_or("no pipe")?;
     let reader = thread::spawn(move || {
@@ -221,9 +221,9 @@ fn slow_reader(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// Nothing passes for some seconds.
-fn blackout(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn blackout(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let time = bench.form.choose(10, 3);
-    let plan = Plan { bytes: 1_500_000, cap: "1M", send: &[], ..Plan::USUAL };
+    let plan = TransferPlan { bytes: 1_500_000, cap: "1M", send: &[], ..TransferPlan::USUAL };
     let mut session = Session::start(bench, directory, &plan, Some("rate = \"4Mbit/s\"\ndelay = \"10ms\""))?;
     thread::sleep(MIDDLE);
     if let Some(link) = &session.link {
@@ -237,7 +237,7 @@ fn blackout(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// The network goes away.
-fn link_killed(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn link_killed(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut session = Session::start(bench, directory, &SLOW, Some("rate = \"4Mbit/s\"\ndelay = \"10ms\""))?;
     thread::sleep(MIDDLE);
     if let Some(link) = &session.link {
@@ -248,9 +248,9 @@ fn link_killed(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// From 4 Mbit/s to 1 kbit/s after three seconds.
-fn one_kbit(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn one_kbit(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let keys = "rate = \"4Mbit/s\"\ndelay = \"10ms\"\nqueue = \"10p\"\nchanges = [{ at = \"3s\", rate = \"1kbit/s\" }]";
-    let plan = Plan { send: &["-t", "8s"], ..SLOW };
+    let plan = TransferPlan { send: &["-t", "8s"], ..SLOW };
     let mut session = Session::start(bench, directory, &plan, Some(keys))?;
     let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatusWithLosses };
     let most = Duration::from_secs(8) + PROMPT;
@@ -264,20 +264,20 @@ fn one_kbit(bench: &Bench, directory: &Path) -> Result<Row, String> {
 
 /// Reason for which a sender on a lossy path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum StopReason {
     CtrlC,
     Time,
 }
 
 /// 30 % loss both ways.
-fn lossy(bench: &Bench, directory: &Path, stop: Stop) -> Result<Row, String> {
+fn lossy(bench: &Bench, directory: &Path, stop: StopReason) -> Result<CaseRow, String> {
     let keys = "rate = \"4Mbit/s\"\ndelay = \"50ms\"\nloss = \"30%\"\nreverse = { loss = \"30%\" }";
-    let send: &[&str] = if stop == Stop::Time { &["-t", "8s"] } else { &[] };
-    let plan = Plan { send, ..SLOW };
+    let send: &[&str] = if stop == StopReason::Time { &["-t", "8s"] } else { &[] };
+    let plan = TransferPlan { send, ..SLOW };
     let mut session = Session::start(bench, directory, &plan, Some(keys))?;
     let begin = Instant::now();
     thread::sleep(Duration::from_secs(8));
-    if stop == Stop::CtrlC {
+    if stop == StopReason::CtrlC {
         session.sender.signal(Signal::INT);
     }
     let sender = session.sender.end(Duration::from_secs(40));
@@ -286,8 +286,8 @@ fn lossy(bench: &Bench, directory: &Path, stop: Stop) -> Result<Row, String> {
     // Every answer to Close may be lost until the sender gives up, so that both statuses are right.
     let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatusWithLosses };
     let what = match stop {
-        Stop::CtrlC => "30 % loss both ways, RTT 0.1 s; SIGINT after 8 s",
-        Stop::Time => "30 % loss both ways, RTT 0.1 s; `send -t 8s`",
+        StopReason::CtrlC => "30 % loss both ways, RTT 0.1 s; SIGINT after 8 s",
+        StopReason::Time => "30 % loss both ways, RTT 0.1 s; `send -t 8s`",
     };
     let mut row = session.judge_ends(what, &sender, &receiver, &bars);
     row.saw(format!("the sender ended {:.1} s after its time", waited.as_secs_f64()));
@@ -296,9 +296,9 @@ fn lossy(bench: &Bench, directory: &Path, stop: Stop) -> Result<Row, String> {
 }
 
 /// SIGSTOP, then SIGCONT.
-fn suspend(bench: &Bench, directory: &Path, whom: Whom) -> Result<Row, String> {
+fn suspend(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, String> {
     let time = bench.form.choose(70, 5);
-    let plan = Plan { bytes: bench.form.choose(5_000_000, 1_500_000), ..SLOW };
+    let plan = TransferPlan { bytes: bench.form.choose(5_000_000, 1_500_000), ..SLOW };
     let mut session = Session::start(bench, directory, &plan, None)?;
     thread::sleep(MIDDLE);
     let (program, name) = match whom {
@@ -318,8 +318,8 @@ fn suspend(bench: &Bench, directory: &Path, whom: Whom) -> Result<Row, String> {
 }
 
 /// `send` started twice.
-fn second_send(bench: &Bench, directory: &Path) -> Result<Row, String> {
-    let plan = Plan { cap: "8M", ..Plan::USUAL };
+fn second_send(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    let plan = TransferPlan { cap: "8M", ..TransferPlan::USUAL };
     let mut listening = honest::Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let file = honest::input(directory, plan.bytes)?;
     let mut first = honest::send(bench, directory, &listening.address, &file, &plan)?;
@@ -328,7 +328,7 @@ fn second_send(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let mut second = honest::send_as(bench, directory, "second", &listening.address, &file, &plan)?;
     let (second, first) = (second.end(PROMPT), first.end(SOON));
     let receiver = listening.program.end(PROMPT);
-    let mut row = Row::new("the command of `send` once more after a second");
+    let mut row = CaseRow::new("the command of `send` once more after a second");
     row.saw(format!(
         "first {}, second {}: “{}”, receiver {}",
         first.how, second.how, second.last, receiver.how
@@ -341,7 +341,7 @@ fn second_send(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// kill -9 at the receiver, and another one two seconds later.
-fn receiver_restarts(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn receiver_restarts(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut listening = honest::Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let file = honest::input(directory, SLOW.bytes)?;
     let mut sender = honest::send(bench, directory, &listening.address, &file, &SLOW)?;
@@ -354,7 +354,7 @@ fn receiver_restarts(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let end = sender.end(SILENCE);
     again.signal(Signal::TERM);
     let ended = again.end(PROMPT);
-    let mut row = Row::new("SIGKILL to the receiver, another one at its port");
+    let mut row = CaseRow::new("SIGKILL to the receiver, another one at its port");
     row.saw(format!(
         "sender {}, {:.1} s: “{}”; second receiver {}",
         end.how,
@@ -369,10 +369,10 @@ fn receiver_restarts(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// Nobody listens.
-fn no_server(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn no_server(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let port = honest::free_port("127.0.0.1")?;
     let end = bench.run(directory, "send", &["send", &format!("127.0.0.1:{port}"), "-n", "1000"])?.end(SOON);
-    let mut row = Row::new("`send` where nobody listens");
+    let mut row = CaseRow::new("`send` where nobody listens");
     row.saw(format!("{}: “{}”", end.how, end.last));
     row.bar(end.is(1), "exit 1 at once");
     Ok(row)

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::engine::{Bench, Case, Load, Row};
-use super::honest::{self, Listening, Plan};
+use super::engine::{Bench, Case, CaseRow, Load};
+use super::honest::{self, Listening, TransferPlan};
 use super::program::SOON;
 
 /// The cases of this file.
@@ -23,8 +23,8 @@ pub(crate) const CASES: [Case; 6] = [
 ];
 
 /// `recv -o FILE` started twice, the second time in mid-transfer.
-fn second_recv(bench: &Bench, directory: &Path) -> Result<Row, String> {
-    let plan = Plan { cap: "8M", ..Plan::USUAL };
+fn second_recv(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    let plan = TransferPlan { cap: "8M", ..TransferPlan::USUAL };
     let receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let file = honest::input(directory, plan.bytes)?;
     let begin = std::time::Instant::now();
@@ -36,7 +36,7 @@ fn second_recv(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let second = bench.run(directory, "second", &second)?.end(SOON);
     let ended = sender.end(Duration::from_secs(30));
     let transfer = honest::finish(ended, begin.elapsed(), &file, &receiver.file);
-    let mut row = Row::new("the command of `recv` once more after a second");
+    let mut row = CaseRow::new("the command of `recv` once more after a second");
     row.saw(format!("second: {}, “{}”", second.how, second.last));
     row.bar(!second.is(0), "the second start fails");
     transfer.judge_against(Duration::from_secs(3), &mut row);
@@ -44,7 +44,7 @@ fn second_recv(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// A port that another program has.
-fn port_taken(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn port_taken(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     let port = socket.local_addr().map_err(|error| error.to_string())?.port().to_string();
     let file = directory.join("precious");
@@ -52,7 +52,7 @@ fn port_taken(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let end = bench
         .run(directory, "recv", &["recv", "--bind", "127.0.0.1", "-p", &port, "-o", &file.to_string_lossy()])?
         .end(SOON);
-    let mut row = Row::new("`recv -o FILE` at a port that another program has");
+    let mut row = CaseRow::new("`recv -o FILE` at a port that another program has");
     row.saw(format!("{}, FILE has {} of 8 bytes", end.how, honest::length(&file)));
     row.bar(end.is(1) || end.is(2), "exit 1 or 2");
     row.bar(fs::read(&file).is_ok_and(|bytes| bytes == b"precious"), "FILE as it was");
@@ -60,7 +60,7 @@ fn port_taken(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// A file that is there already.
-fn existing_file(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn existing_file(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let file = directory.join("precious");
     fs::write(&file, b"precious").map_err(|error| error.to_string())?;
     let port = honest::free_port("127.0.0.1")?.to_string();
@@ -70,7 +70,7 @@ fn existing_file(bench: &Bench, directory: &Path) -> Result<Row, String> {
         &["recv", "--bind", "127.0.0.1", "-p", &port, "-o", &file.to_string_lossy()],
     )?;
     let end = receiver.end(Duration::from_secs(2));
-    let mut row = Row::new("`recv -o FILE` where FILE exists");
+    let mut row = CaseRow::new("`recv -o FILE` where FILE exists");
     row.saw(format!("{}, FILE has {} of 8 bytes", end.how, honest::length(&file)));
     row.bar(end.is(2), "exit 2");
     row.bar(fs::read(&file).is_ok_and(|bytes| bytes == b"precious"), "FILE as it was");
@@ -78,9 +78,9 @@ fn existing_file(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// A capture over the source, a journal over the capture.
-fn same_file(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn same_file(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut row =
-        Row::new("`send -f X` with `--pcap X`, `--journal X`, `--report X`; `--pcap Y --journal Y`");
+        CaseRow::new("`send -f X` with `--pcap X`, `--journal X`, `--report X`; `--pcap Y --journal Y`");
     for flag in ["--pcap", "--journal", "--report"] {
         let file = honest::input(directory, 10_000)?;
         let before = fs::read(&file).unwrap_or_default();
@@ -101,7 +101,7 @@ fn same_file(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// The mode of a journal, which holds secrets.
-fn journal_mode(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn journal_mode(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let receiver = Listening::raw(bench, directory, "127.0.0.1", &["-1"], super::program::Stream::Own)?;
     let journal = directory.join("journal");
     let name = journal.to_string_lossy();
@@ -110,14 +110,14 @@ fn journal_mode(bench: &Bench, directory: &Path) -> Result<Row, String> {
         .end(SOON);
     let mode = fs::metadata(&journal).map_err(|error| format!("no journal ({}): {error}", end.last))?;
     let mode = mode.permissions().mode() & 0o777;
-    let mut row = Row::new("`send --journal FILE`");
+    let mut row = CaseRow::new("`send --journal FILE`");
     row.saw(format!("{}, mode {mode:04o}", end.how));
     row.bar(mode & 0o077 == 0, "mode 0600");
     Ok(row)
 }
 
 /// A pipe that nobody reads yet, and Ctrl-C.
-fn fifo(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn fifo(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let fifo = directory.join("fifo");
     super::namespace::run("mkfifo", &[&fifo.to_string_lossy()])?;
     let port = honest::free_port("127.0.0.1")?.to_string();
@@ -130,7 +130,7 @@ fn fifo(bench: &Bench, directory: &Path) -> Result<Row, String> {
     thread::sleep(Duration::from_secs(1));
     receiver.signal(Signal::INT);
     let end = receiver.end(Duration::from_secs(5));
-    let mut row = Row::new("`recv -o FIFO` without a reader, one Ctrl-C");
+    let mut row = CaseRow::new("`recv -o FIFO` without a reader, one Ctrl-C");
     row.saw(end.how.to_string());
     row.bar(end.is(0) || end.is(1), "ends at the first Ctrl-C");
     Ok(row)

@@ -6,9 +6,9 @@ use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::engine::{Bench, Row};
+use super::engine::{Bench, CaseRow};
 use super::program::{Ended, Program, Stream};
-use super::stranger::Noise;
+use super::stranger::Xorshift;
 
 /// Longest wait for the end of a transfer that takes a second or a few undisturbed.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -25,7 +25,7 @@ pub(crate) fn free_port(address: &str) -> Result<u16, String> {
 
 /// Size, cap and arguments of an honest transfer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct TransferPlan<'a> {
     /// Bytes of the file.
     pub(crate) bytes: usize,
     /// Cap of the sender.
@@ -38,10 +38,10 @@ pub(crate) struct Plan<'a> {
     pub(crate) send: &'a [&'a str],
 }
 
-impl Plan<'_> {
+impl TransferPlan<'_> {
     /// Three megabytes at 20 Mbit/s, about 1.2 s.
-    pub(crate) const USUAL: Plan<'static> =
-        Plan { bytes: 3_000_000, cap: "20M", address: "127.0.0.1", recv: &[], send: &[] };
+    pub(crate) const USUAL: TransferPlan<'static> =
+        TransferPlan { bytes: 3_000_000, cap: "20M", address: "127.0.0.1", recv: &[], send: &[] };
 }
 
 /// A receiver that listens, and where its data go.
@@ -90,7 +90,7 @@ impl Listening {
 /// Writes a file of `bytes` bytes without a pattern and gives its path.
 pub(crate) fn input(directory: &Path, bytes: usize) -> Result<PathBuf, String> {
     let path = directory.join("in");
-    let mut noise = Noise::new(u64::try_from(bytes).unwrap_or(1));
+    let mut noise = Xorshift::new(u64::try_from(bytes).unwrap_or(1));
     let content: Vec<u8> =
         std::iter::repeat_with(|| noise.next().to_le_bytes()).flatten().take(bytes).collect();
     let mut file = File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -104,7 +104,7 @@ pub(crate) fn send(
     directory: &Path,
     to: &str,
     file: &Path,
-    plan: &Plan<'_>,
+    plan: &TransferPlan<'_>,
 ) -> Result<Program, String> {
     send_as(bench, directory, "send", to, file, plan)
 }
@@ -116,7 +116,7 @@ pub(crate) fn send_as(
     label: &str,
     to: &str,
     file: &Path,
-    plan: &Plan<'_>,
+    plan: &TransferPlan<'_>,
 ) -> Result<Program, String> {
     let file = file.to_string_lossy();
     let arguments = [&["send", to, "-f", &file, "-b", plan.cap], plan.send].concat();
@@ -136,7 +136,7 @@ pub(crate) fn length(path: &Path) -> String {
 }
 
 /// An honest transfer that has ended.
-pub(crate) struct Transfer {
+pub(crate) struct HonestTransfer {
     /// The sender's end.
     pub(crate) send: Ended,
     /// True if the file arrived as it was.
@@ -150,8 +150,8 @@ pub(crate) fn transfer(
     directory: &Path,
     to: &str,
     arrived: &Path,
-    plan: &Plan<'_>,
-) -> Result<Transfer, String> {
+    plan: &TransferPlan<'_>,
+) -> Result<HonestTransfer, String> {
     let file = input(directory, plan.bytes)?;
     let begin = Instant::now();
     let mut sender = send(bench, directory, to, &file, plan)?;
@@ -160,23 +160,23 @@ pub(crate) fn transfer(
 }
 
 /// Looks at what a sender that has ended left at the receiver, which may still be writing.
-pub(crate) fn finish(send: Ended, time: Duration, file: &Path, arrived: &Path) -> Transfer {
+pub(crate) fn finish(send: Ended, time: Duration, file: &Path, arrived: &Path) -> HonestTransfer {
     let begin = Instant::now();
     while !equal(file, arrived) && begin.elapsed() < Duration::from_secs(4) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    Transfer { equal: equal(file, arrived), send, time }
+    HonestTransfer { equal: equal(file, arrived), send, time }
 }
 
-impl Transfer {
-    /// Fills in the row's column and the bars that every honest transfer of [`Plan::USUAL`] has to
+impl HonestTransfer {
+    /// Fills in the row's column and the bars that every honest transfer of [`TransferPlan::USUAL`] has to
     /// meet.
-    pub(crate) fn judge(&self, bench: &Bench, row: &mut Row) {
+    pub(crate) fn judge(&self, bench: &Bench, row: &mut CaseRow) {
         self.judge_against(bench.undisturbed, row);
     }
 
-    /// [`Transfer::judge`] against another time than the usual one.
-    pub(crate) fn judge_against(&self, undisturbed: Duration, row: &mut Row) {
+    /// [`HonestTransfer::judge`] against another time than the usual one.
+    pub(crate) fn judge_against(&self, undisturbed: Duration, row: &mut CaseRow) {
         row.honest = format!(
             "{}, bytes {}, {:.1} s ({:.1} s alone)",
             self.send.how,
@@ -191,12 +191,12 @@ impl Transfer {
     }
 }
 
-/// Measures [`Plan::USUAL`] without an attack.
+/// Measures [`TransferPlan::USUAL`] without an attack.
 pub(crate) fn undisturbed(bench: &Bench) -> Result<Duration, String> {
     let directory = bench.directory.join("undisturbed");
     fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
     let receiver = Listening::start(bench, &directory, "127.0.0.1", &["-1"])?;
-    let transfer = transfer(bench, &directory, &receiver.address, &receiver.file, &Plan::USUAL)?;
+    let transfer = transfer(bench, &directory, &receiver.address, &receiver.file, &TransferPlan::USUAL)?;
     if transfer.send.is(0) && transfer.equal {
         Ok(transfer.time)
     } else {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::engine::{Bench, Case, Load, Place, Row};
-use super::honest::{self, Listening, Plan};
+use super::engine::{Bench, Case, CaseRow, Ground, Load};
+use super::honest::{self, Listening, TransferPlan};
 use super::program::Program;
 use super::session;
 use super::stranger::pace;
@@ -18,16 +18,16 @@ use super::stranger::pace;
 /// The cases of this file.
 pub(crate) const CASES: [Case; 6] = [
     Case::new("icmp-at-sender", "H1", Load::Busy, |bench, directory| {
-        at(bench, directory, End::Sender, "127.0.0.1")
+        at(bench, directory, IcmpTarget::Sender, "127.0.0.1")
     }),
     Case::new("icmp-at-receiver", "H1", Load::Busy, |bench, directory| {
-        at(bench, directory, End::Receiver, "127.0.0.1")
+        at(bench, directory, IcmpTarget::Receiver, "127.0.0.1")
     }),
     Case::new("icmp6-at-sender", "H1", Load::Busy, |bench, directory| {
-        at(bench, directory, End::Sender, "::1")
+        at(bench, directory, IcmpTarget::Sender, "::1")
     }),
     Case::new("icmp6-at-receiver", "H1", Load::Busy, |bench, directory| {
-        at(bench, directory, End::Receiver, "::1")
+        at(bench, directory, IcmpTarget::Receiver, "::1")
     }),
     Case::new("icmp-at-link", "-", Load::Busy, at_link),
     Case::new("icmp-pmtu", "M7", Load::Busy, too_long),
@@ -88,7 +88,7 @@ pub(crate) const LEAST_DATAGRAM: u64 = 1200 - 48;
 
 /// The end that the messages go to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum IcmpTarget {
     Receiver,
     Sender,
 }
@@ -222,11 +222,16 @@ pub(crate) fn port_of(program: &mut Program) -> Result<u16, String> {
 }
 
 /// All kinds of messages at one end of a transfer.
-fn at(bench: &Bench, directory: &Path, end: End, address: &str) -> Result<Row, String> {
-    if bench.place == Place::Machine {
-        return Ok(Row::skipped("raw sockets need a network namespace"));
+fn at(bench: &Bench, directory: &Path, end: IcmpTarget, address: &str) -> Result<CaseRow, String> {
+    if bench.place == Ground::Machine {
+        return Ok(CaseRow::skipped("raw sockets need a network namespace"));
     }
-    let plan = Plan { bytes: bench.form.choose(5_000_000, 1_500_000), cap: "5M", address, ..Plan::USUAL };
+    let plan = TransferPlan {
+        bytes: bench.form.choose(5_000_000, 1_500_000),
+        cap: "5M",
+        address,
+        ..TransferPlan::USUAL
+    };
     let mut receiver = Listening::start(bench, directory, address, &[])?;
     let file = honest::input(directory, plan.bytes)?;
     let begin = Instant::now();
@@ -234,7 +239,8 @@ fn at(bench: &Bench, directory: &Path, end: End, address: &str) -> Result<Row, S
     let host: IpAddr = address.parse().map_err(|error| format!("{address}: {error}"))?;
     let forger = Forger::new(host, host)?;
     let near = port_of(&mut sender)?;
-    let (target, other) = if end == End::Sender { (near, receiver.port) } else { (receiver.port, near) };
+    let (target, other) =
+        if end == IcmpTarget::Sender { (near, receiver.port) } else { (receiver.port, near) };
     let stop = AtomicBool::new(false);
     let (sent, ended) = thread::scope(|scope| {
         let kinds = forger.kinds();
@@ -244,14 +250,14 @@ fn at(bench: &Bench, directory: &Path, end: End, address: &str) -> Result<Row, S
         (forging.join().unwrap_or_default(), ended)
     });
     let time = begin.elapsed();
-    let mut row = Row::new(format!(
+    let mut row = CaseRow::new(format!(
         "{sent} messages of {} kinds, {PER_SECOND}/s, right ports, no number",
         forger.kinds().len()
     ));
     let transfer = honest::finish(ended, time, &file, &receiver.file);
     transfer.judge_against(Duration::from_secs_f64(bits(plan.bytes) / 5e6), &mut row);
-    let name = if end == End::Sender { "sender" } else { "receiver" };
-    if end == End::Sender {
+    let name = if end == IcmpTarget::Sender { "sender" } else { "receiver" };
+    if end == IcmpTarget::Sender {
         row.saw(format!("sender {}", transfer.send.how));
     }
     let alive = receiver.program.runs();
@@ -266,11 +272,12 @@ fn at(bench: &Bench, directory: &Path, end: End, address: &str) -> Result<Row, S
 }
 
 /// All kinds of messages at every socket of `tfrc link`.
-fn at_link(bench: &Bench, directory: &Path) -> Result<Row, String> {
-    if bench.place == Place::Machine {
-        return Ok(Row::skipped("raw sockets need a network namespace"));
+fn at_link(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    if bench.place == Ground::Machine {
+        return Ok(CaseRow::skipped("raw sockets need a network namespace"));
     }
-    let plan = Plan { bytes: bench.form.choose(5_000_000, 1_500_000), cap: "5M", ..Plan::USUAL };
+    let plan =
+        TransferPlan { bytes: bench.form.choose(5_000_000, 1_500_000), cap: "5M", ..TransferPlan::USUAL };
     let receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let keys = "rate = \"50Mbit/s\"\ndelay = \"1ms\"";
     let (mut link, entrance) = session::link(bench, directory, keys, &receiver.address)?;
@@ -303,7 +310,7 @@ fn at_link(bench: &Bench, directory: &Path) -> Result<Row, String> {
         (forging.join().unwrap_or_default(), ended)
     });
     let mut row =
-        Row::new(format!("{sent} messages of {} kinds at the sockets of `tfrc link`", KINDS_4.len()));
+        CaseRow::new(format!("{sent} messages of {} kinds at the sockets of `tfrc link`", KINDS_4.len()));
     row.saw(if link.runs() {
         "link runs".to_owned()
     } else {
@@ -322,21 +329,21 @@ fn bits(bytes: usize) -> f64 {
 }
 
 /// "Fragmentation needed, MTU 68" at a fast sender.
-fn too_long(bench: &Bench, directory: &Path) -> Result<Row, String> {
-    if bench.place == Place::Machine {
-        return Ok(Row::skipped("raw sockets need a network namespace"));
+fn too_long(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    if bench.place == Ground::Machine {
+        return Ok(CaseRow::skipped("raw sockets need a network namespace"));
     }
-    let mut row = Row::new("");
+    let mut row = CaseRow::new("");
     let rates: &[u64] = bench.form.choose(&[2_000, 12_000], &[12_000]);
     let mut sent_all = Vec::new();
     for (number, per_second) in (0..).zip(rates) {
         let directory = directory.join(number.to_string());
         std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
-        let plan = Plan {
+        let plan = TransferPlan {
             bytes: bench.form.choose(20_000_000, 10_000_000),
             cap: "60M",
             send: &["--json"],
-            ..Plan::USUAL
+            ..TransferPlan::USUAL
         };
         let receiver = Listening::start(bench, &directory, "127.0.0.1", &["-1"])?;
         let file = honest::input(&directory, plan.bytes)?;

@@ -34,7 +34,7 @@ use crate::{Outcome, cargo, root};
 
 /// Cases that share a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Group {
+enum CaseGroup {
     All,
     Attacks,
     Faults,
@@ -44,7 +44,7 @@ enum Group {
 
 /// The parsed command line.
 struct Wish {
-    group: Group,
+    group: CaseGroup,
     binary: Option<PathBuf>,
     form: Form,
     markdown: Option<PathBuf>,
@@ -56,12 +56,12 @@ struct Wish {
 impl Wish {
     fn parse(arguments: &[&str]) -> Result<Self, String> {
         let (group, arguments) = match arguments {
-            ["all", rest @ ..] => (Group::All, rest),
-            ["attacks", rest @ ..] => (Group::Attacks, rest),
-            ["faults", rest @ ..] => (Group::Faults, rest),
-            ["icmp", rest @ ..] => (Group::Icmp, rest),
-            ["soak", rest @ ..] => (Group::Soak, rest),
-            rest => (Group::Attacks, rest),
+            ["all", rest @ ..] => (CaseGroup::All, rest),
+            ["attacks", rest @ ..] => (CaseGroup::Attacks, rest),
+            ["faults", rest @ ..] => (CaseGroup::Faults, rest),
+            ["icmp", rest @ ..] => (CaseGroup::Icmp, rest),
+            ["soak", rest @ ..] => (CaseGroup::Soak, rest),
+            rest => (CaseGroup::Attacks, rest),
         };
         let mut wish = Self {
             group,
@@ -128,7 +128,7 @@ pub(crate) fn from_arguments(arguments: &[&str]) -> Outcome {
     };
     bench.undisturbed = honest::undisturbed(&bench)?;
     let outcome = tables(&bench, &wish);
-    if place == engine::Place::Machine {
+    if place == engine::Ground::Machine {
         let _ = fs::remove_dir_all(&bench.directory);
     }
     outcome
@@ -141,14 +141,14 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
         (bench.form == Form::Long || case.least == Form::Short) && (wish.names.is_empty() || named)
     };
     let (attacks, faults) = match wish.group {
-        Group::All => {
+        CaseGroup::All => {
             let all = attacks().into_iter().chain(&veth::CASES).chain(&soak::CASES);
             (all.collect(), faults::CASES.iter().collect())
         }
-        Group::Attacks => (attacks(), Vec::new()),
-        Group::Faults => (Vec::new(), faults::CASES.iter().collect()),
-        Group::Icmp => (veth::CASES.iter().collect(), Vec::new()),
-        Group::Soak => (soak::CASES.iter().collect(), Vec::new()),
+        CaseGroup::Attacks => (attacks(), Vec::new()),
+        CaseGroup::Faults => (Vec::new(), faults::CASES.iter().collect()),
+        CaseGroup::Icmp => (veth::CASES.iter().collect(), Vec::new()),
+        CaseGroup::Soak => (soak::CASES.iter().collect(), Vec::new()),
     };
     let attacks: Vec<&Case> = attacks.into_iter().filter(chosen).collect();
     let faults: Vec<&Case> = faults.into_iter().filter(chosen).collect();
@@ -214,10 +214,10 @@ mod tests {
         let wish = Wish::parse(&["soak", "--time", "1h", "--short"]).expect("right");
         assert_eq!(
             (wish.group, wish.form, wish.soak),
-            (Group::Soak, Form::Short, Some(Duration::from_secs(3600)))
+            (CaseGroup::Soak, Form::Short, Some(Duration::from_secs(3600)))
         );
         let wish = Wish::parse(&["icmp", "--count", "8", "veth-icmp4"]).expect("right");
-        assert_eq!((wish.group, wish.messages), (Group::Icmp, Some(8)));
+        assert_eq!((wish.group, wish.messages), (CaseGroup::Icmp, Some(8)));
         assert_eq!(wish.names, ["veth-icmp4"]);
         assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
         for wrong in [&["--time", "soon"][..], &["--count", "many"], &["--binary"], &["--long"]] {

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio, exit};
 
-use super::engine::Place;
+use super::engine::Ground;
 
 /// Set in the environment of the process inside: the directory of the run.
 const INSIDE: &str = "TFRC_HOSTILE_DIRECTORY";
@@ -29,7 +29,7 @@ pub(crate) enum Entered {
     /// Outside, and the run inside has ended with this exit status.
     Done(i32),
     /// Where its cases can run, and the directory for its files.
-    Here(Place, PathBuf),
+    Here(Ground, PathBuf),
 }
 
 /// Enters namespaces of the run's own if the machine allows it. The process inside runs
@@ -47,13 +47,13 @@ pub(crate) fn enter(arguments: &[&str]) -> Result<Entered, String> {
             let _ = fs::remove_dir(&left);
             exit(130);
         });
-        return Ok(Entered::Here(Place::Own, directory));
+        return Ok(Entered::Here(Ground::Own, directory));
     }
     let directory = std::env::temp_dir().join(format!("tfrc-hostile-{}", std::process::id()));
     fs::create_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     if let Err(why) = possible(&directory) {
         eprintln!("no namespaces of its own ({why}): some cases are skipped");
-        return Ok(Entered::Here(Place::Machine, directory));
+        return Ok(Entered::Here(Ground::Machine, directory));
     }
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
     // A run without a terminal may have been told to ignore signals, which programs under test

@@ -1,14 +1,14 @@
 //! Somebody on the path: replays, another port, one changed number; and strangers at `tfrc link`.
 
-use std::path::Path as FilePath;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tfrc_dccp::wire::Packet;
 
-use super::engine::{Bench, Case, Load, Row};
-use super::honest::{self, Listening, Plan};
-use super::path::{Deeds, Path, Way, parse};
+use super::engine::{Bench, Case, CaseRow, Load};
+use super::honest::{self, Listening, TransferPlan};
+use super::path::{Deeds, RunningPath, Way, parse};
 use super::peers::leapt;
 use super::program::{How, SOON};
 use super::session::{self, SILENCE};
@@ -26,11 +26,11 @@ pub(crate) const CASES: [Case; 6] = [
 ];
 
 /// A recorded session again, from its own port's neighbour, three times.
-fn replay(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn replay(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &[])?;
     let recorded: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let record = Arc::clone(&recorded);
-    let path = Path::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
+    let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
         if way == Way::There
             && let Ok(mut all) = record.lock()
         {
@@ -38,7 +38,7 @@ fn replay(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
         }
         deeds.send(way, bytes);
     })?;
-    let transfer = honest::transfer(bench, directory, &path.entrance, &receiver.file, &Plan::USUAL)?;
+    let transfer = honest::transfer(bench, directory, &path.entrance, &receiver.file, &TransferPlan::USUAL)?;
     let before = Before::of(&receiver.program);
     let all = recorded.lock().map_err(|_| "poisoned")?.clone();
     let (socket, begin) = (socket("127.0.0.1")?, Instant::now());
@@ -49,7 +49,7 @@ fn replay(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
         sent += 1;
         pace(begin, sent, 5_000);
     }
-    let mut row = Row::new(format!(
+    let mut row = CaseRow::new(format!(
         "{} datagrams of a session that is over, three times, from another port",
         all.len()
     ));
@@ -63,34 +63,34 @@ fn replay(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
 }
 
 /// Each datagram eleven times, in mid-session.
-fn replay_beside(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn replay_beside(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &[])?;
-    let path = Path::lay(&receiver.address, |way, bytes, deeds: &mut Deeds| {
+    let path = RunningPath::lay(&receiver.address, |way, bytes, deeds: &mut Deeds| {
         (0..11).for_each(|_| deeds.send(way, bytes));
     })?;
-    let transfer = honest::transfer(bench, directory, &path.entrance, &receiver.file, &Plan::USUAL)?;
-    let mut row = Row::new("each datagram eleven times, both ways");
+    let transfer = honest::transfer(bench, directory, &path.entrance, &receiver.file, &TransferPlan::USUAL)?;
+    let mut row = CaseRow::new("each datagram eleven times, both ways");
     transfer.judge(bench, &mut row);
     end_receiver(&mut receiver.program, &mut row);
     Ok(row)
 }
 
 /// A translator that forgets: the client comes from another port.
-fn port_change(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn port_change(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let mut count = 0;
-    let path = Path::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
+    let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
         count += 1;
         if count == 300 {
             deeds.move_port();
         }
         deeds.send(way, bytes);
     })?;
-    let plan = Plan { cap: "5M", ..Plan::USUAL };
+    let plan = TransferPlan { cap: "5M", ..TransferPlan::USUAL };
     let file = honest::input(directory, plan.bytes)?;
     let end = honest::send(bench, directory, &path.entrance, &file, &plan)?.end(SILENCE);
     let received = receiver.program.end(SILENCE);
-    let mut row = Row::new("the client's address has another port from the 300th datagram on");
+    let mut row = CaseRow::new("the client's address has another port from the 300th datagram on");
     row.saw(format!("sender {}, {:.1} s: “{}”", end.how, end.lasted.as_secs_f64(), end.last));
     row.saw(format!(
         "receiver {}, {:.1} s: “{}”",
@@ -104,10 +104,10 @@ fn port_change(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
 }
 
 /// One number inside the window changed, so that the ends are out of step.
-fn changed_number(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn changed_number(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let mut count = 0;
-    let path = Path::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
+    let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
         count += u32::from(way == Way::There);
         // The window is 1000 packets wide here; three quarters of it are ahead (RFC 4340 §7.5.1).
         let changed = parse(bytes)
@@ -115,13 +115,13 @@ fn changed_number(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
             .and_then(|packet| Some(emit(&Packet { header: leapt(packet.header, 700)?, ..packet })));
         deeds.send(way, changed.unwrap_or_else(|| bytes.to_vec()));
     })?;
-    let plan = Plan { cap: "1M", ..Plan::USUAL };
+    let plan = TransferPlan { cap: "1M", ..TransferPlan::USUAL };
     let file = honest::input(directory, plan.bytes)?;
     let mut sender = honest::send(bench, directory, &path.entrance, &file, &plan)?;
     // One end gives up after a minute, the other a minute after it hears nothing any more.
     let most = Duration::from_secs(150);
     let (end, received) = (sender.end(most), receiver.program.end(SOON));
-    let mut row = Row::new("one Sequence Number of a 1 Mbit/s flow is 700 too high");
+    let mut row = CaseRow::new("one Sequence Number of a 1 Mbit/s flow is 700 too high");
     row.saw(format!("sender {}: “{}”; receiver {}: “{}”", end.how, end.last, received.how, received.last));
     let equal = honest::equal(&file, &receiver.file);
     row.honest = if equal { "bytes equal" } else { "bytes differ" }.to_owned();
@@ -133,7 +133,7 @@ fn changed_number(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
 }
 
 /// 300 datagrams of one byte from 300 ports at `tfrc link`, then an honest sender.
-fn link_slots(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn link_slots(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let (program, entrance) =
         session::link(bench, directory, "rate = \"50Mbit/s\"\ndelay = \"5ms\"", &receiver.address)?;
@@ -144,27 +144,27 @@ fn link_slots(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
         sockets.push(socket);
     }
     std::thread::sleep(Duration::from_millis(200));
-    let mut row = Row::new("300 datagrams of one byte from 300 ports at `tfrc link`");
+    let mut row = CaseRow::new("300 datagrams of one byte from 300 ports at `tfrc link`");
     let peak = program.peak_kb();
     row.saw(format!("link: RSS peak {peak} kB, {} descriptors", program.descriptors()));
     row.bar(peak < 128_000, "the link's memory stays below 128 MB");
-    let transfer = honest::transfer(bench, directory, &entrance, &receiver.file, &Plan::USUAL)?;
+    let transfer = honest::transfer(bench, directory, &entrance, &receiver.file, &TransferPlan::USUAL)?;
     transfer.judge(bench, &mut row);
     Ok(row)
 }
 
 /// 5 % of the datagrams 30 ms late.
-fn reorder(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn reorder(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1", "--json"])?;
     let keys = "rate = \"100Mbit/s\"\ndelay = \"20ms\"\nreorder = { share = \"5%\", extra = \"30ms\" }";
     let (_program, entrance) = session::link(bench, directory, keys, &receiver.address)?;
-    let plan = Plan { bytes: 2_000_000, cap: "5M", ..Plan::USUAL };
+    let plan = TransferPlan { bytes: 2_000_000, cap: "5M", ..TransferPlan::USUAL };
     let transfer = honest::transfer(bench, directory, &entrance, &receiver.file, &plan)?;
     let received = receiver.program.end(SOON);
     let summary: serde_json::Value = serde_json::from_str(&receiver.program.output()).unwrap_or_default();
     let number = |key: &str| summary[key].as_u64().unwrap_or_default();
     let (late, sent) = (number("late_packets"), number("sent_packets"));
-    let mut row = Row::new("5 % of the datagrams come 30 ms late; RTT 40 ms, 5 Mbit/s");
+    let mut row = CaseRow::new("5 % of the datagrams come 30 ms late; RTT 40 ms, 5 Mbit/s");
     row.saw(format!(
         "{late} of {sent} datagrams thrown away as late; sender {}, receiver {}",
         transfer.send.how, received.how

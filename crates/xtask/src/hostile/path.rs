@@ -47,14 +47,14 @@ impl Deeds {
 }
 
 /// A running path; it ends when dropped.
-pub(crate) struct Path {
+pub(crate) struct RunningPath {
     /// HOST:PORT that the client sends to.
     pub(crate) entrance: String,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Path {
+impl RunningPath {
     /// Lays a path to `server`, on which `deed` decides about each datagram.
     pub(crate) fn lay(
         server: &str,
@@ -103,7 +103,7 @@ impl Path {
     }
 }
 
-impl Drop for Path {
+impl Drop for RunningPath {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

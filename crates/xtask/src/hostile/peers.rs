@@ -1,15 +1,15 @@
 //! A peer that lies, as somebody on the path makes it look: texts, counts, reports, options,
 //! numbers.
 
-use std::path::Path as FilePath;
+use std::path::Path;
 use std::time::Duration;
 
 use tfrc_dccp::wire::{Header, Opt, Packet, PacketType, Reset, ResetCode, RttEstimate, SeqAck, Sequence};
 use tfrc_units::SeqNo48;
 
-use super::engine::{Bench, Case, Load, Row};
-use super::honest::{self, Listening, Plan};
-use super::path::{Deeds, Path, Way, parse, with_options};
+use super::engine::{Bench, Case, CaseRow, Load};
+use super::honest::{self, Listening, TransferPlan};
+use super::path::{Deeds, RunningPath, Way, parse, with_options};
 use super::program::{Ended, How, SOON};
 use super::session::SILENCE;
 use super::stranger::emit;
@@ -39,10 +39,10 @@ enum When {
 }
 
 /// A Reset with escape sequences, at the refusal or in mid-session.
-fn evil_text(bench: &Bench, directory: &FilePath, when: When) -> Result<Row, String> {
+fn evil_text(bench: &Bench, directory: &Path, when: When) -> Result<CaseRow, String> {
     let receiver = Listening::start(bench, directory, "127.0.0.1", &[])?;
     let mut acknowledgements = 0;
-    let path = Path::lay(&receiver.address, move |way, bytes, deeds| {
+    let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds| {
         let Some(packet) = parse(bytes) else { return };
         let (
             Way::Back,
@@ -60,13 +60,13 @@ fn evil_text(bench: &Bench, directory: &FilePath, when: When) -> Result<Row, Str
         let header = Header::Reset { seq, ack, reset: Reset::new(code) };
         deeds.send(way, emit(&Packet { header, options: &[], payload: EVIL.as_bytes(), ..packet }));
     })?;
-    let plan = Plan { cap: "2M", ..Plan::USUAL };
+    let plan = TransferPlan { cap: "2M", ..TransferPlan::USUAL };
     let file = honest::input(directory, plan.bytes)?;
     let mut sender = honest::send(bench, directory, &path.entrance, &file, &plan)?;
     let end = sender.end(SOON);
     let shown = sender.errors() + &sender.output();
     let raw = shown.chars().filter(|c| is_evil(*c)).count();
-    let mut row = Row::new("a Reset with escape sequences, CR and a line of its own as its text");
+    let mut row = CaseRow::new("a Reset with escape sequences, CR and a line of its own as its text");
     row.saw(format!("sender {}, {raw} raw control characters shown", end.how));
     row.bar(end.is(1), "sender: exit 1");
     row.bar(raw == 0, "no raw control character on standard error or output");
@@ -81,11 +81,11 @@ fn is_evil(c: char) -> bool {
 }
 
 /// A closing text that claims what cannot be.
-fn false_tally(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn false_tally(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let most = u64::MAX;
     let text = format!("received {most} bytes {most} late {most} loss-events {most} of {most}");
-    let path = Path::lay(&receiver.address, move |way, bytes, deeds| {
+    let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds| {
         let reset =
             parse(bytes).filter(|packet| way == Way::Back && packet.header.kind() == PacketType::Reset);
         match reset {
@@ -100,14 +100,14 @@ fn false_tally(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
             None => deeds.send(way, bytes),
         }
     })?;
-    let plan = Plan { bytes: 100_000, send: &["--json"], ..Plan::USUAL };
+    let plan = TransferPlan { bytes: 100_000, send: &["--json"], ..TransferPlan::USUAL };
     let file = honest::input(directory, plan.bytes)?;
     let mut sender = honest::send(bench, directory, &path.entrance, &file, &plan)?;
     let end = sender.end(SOON);
     let summary: serde_json::Value = serde_json::from_str(&sender.output()).unwrap_or_default();
     let number = |key: &str| summary[key].as_u64();
     let (received, sent) = (number("received_packets"), number("sent_packets").unwrap_or_default());
-    let mut row = Row::new("the receiver's closing counts are all 2^64 − 1");
+    let mut row = CaseRow::new("the receiver's closing counts are all 2^64 − 1");
     let shown = received.map_or("unknown".to_owned(), |received| received.to_string());
     row.saw(format!("sender {}, received {shown} of {sent}", end.how));
     row.bar(!end.crashed(), "no crash");
@@ -128,16 +128,17 @@ fn replaced(text: &str, number: u64) -> String {
 /// Runs a transfer over a path of `deed` and gives both ends.
 fn over(
     bench: &Bench,
-    directory: &FilePath,
-    plan: &Plan<'_>,
+    directory: &Path,
+    plan: &TransferPlan<'_>,
     deed: impl FnMut(Way, &[u8], &mut Deeds) + Send + 'static,
     patience: (Duration, Duration),
 ) -> Result<(Ended, Ended, serde_json::Value, bool), String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
-    let path = Path::lay(&receiver.address, deed)?;
+    let path = RunningPath::lay(&receiver.address, deed)?;
     let file = honest::input(directory, plan.bytes)?;
     let send = [&["--json"], plan.send].concat();
-    let mut sender = honest::send(bench, directory, &path.entrance, &file, &Plan { send: &send, ..*plan })?;
+    let mut sender =
+        honest::send(bench, directory, &path.entrance, &file, &TransferPlan { send: &send, ..*plan })?;
     let sent = sender.end(patience.0);
     let received = receiver.program.end(patience.1);
     let summary = serde_json::from_str(&sender.output()).unwrap_or_default();
@@ -145,7 +146,7 @@ fn over(
 }
 
 /// Fills in both ends and the usual bars: no crash, no program that stays.
-fn ends(row: &mut Row, sender: &Ended, receiver: &Ended) {
+fn ends(row: &mut CaseRow, sender: &Ended, receiver: &Ended) {
     for (name, end) in [("sender", sender), ("receiver", receiver)] {
         row.saw(format!("{name} {}, {:.1} s", end.how, end.lasted.as_secs_f64()));
         row.bar(!end.crashed(), format!("{name}: no crash ({})", end.last));
@@ -154,7 +155,7 @@ fn ends(row: &mut Row, sender: &Ended, receiver: &Ended) {
 }
 
 /// A receiver that claims 4 GB/s and no loss.
-fn inflate(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn inflate(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let deed = |way, bytes: &[u8], deeds: &mut Deeds| match parse(bytes) {
         Some(packet) if way == Way::Back => deeds.send(
             way,
@@ -168,10 +169,10 @@ fn inflate(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
         ),
         _ => deeds.send(way, bytes),
     };
-    let plan = Plan { bytes: 5_000_000, cap: "20M", ..Plan::USUAL };
+    let plan = TransferPlan { bytes: 5_000_000, cap: "20M", ..TransferPlan::USUAL };
     let (sender, receiver, summary, equal) = over(bench, directory, &plan, deed, (SOON * 3, SOON))?;
     let rate = summary["send_rate_bps"].as_f64().unwrap_or_default() / 1e6;
-    let mut row = Row::new("every report claims 4 GB/s and no loss; the sender's cap is 20 Mbit/s");
+    let mut row = CaseRow::new("every report claims 4 GB/s and no loss; the sender's cap is 20 Mbit/s");
     ends(&mut row, &sender, &receiver);
     row.saw(format!("sent at {rate:.1} Mbit/s"));
     row.honest = if equal { "bytes equal" } else { "bytes differ" }.to_owned();
@@ -181,7 +182,7 @@ fn inflate(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
 }
 
 /// A receiver that answers the handshake and nothing else.
-fn deaf(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn deaf(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut answered = 0;
     let deed = move |way, bytes: &[u8], deeds: &mut Deeds| {
         answered += u32::from(way == Way::Back);
@@ -189,9 +190,9 @@ fn deaf(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
             deeds.send(way, bytes);
         }
     };
-    let plan = Plan { bytes: 3_000_000, cap: "2M", ..Plan::USUAL };
+    let plan = TransferPlan { bytes: 3_000_000, cap: "2M", ..TransferPlan::USUAL };
     let (sender, receiver, summary, _) = over(bench, directory, &plan, deed, (SILENCE, SILENCE))?;
-    let mut row = Row::new("two datagrams of the receiver get through, then none");
+    let mut row = CaseRow::new("two datagrams of the receiver get through, then none");
     ends(&mut row, &sender, &receiver);
     row.saw(format!("{} B sent, “{}”", summary["sent_bytes"], sender.last));
     row.bar(sender.is(1), "sender: exit 1");
@@ -202,7 +203,7 @@ fn deaf(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
 
 /// A server whose Response carries 896 bytes of cookies, which somebody takes off again on the way
 /// back.
-fn greedy(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn greedy(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let deed = |way, bytes: &[u8], deeds: &mut Deeds| match parse(bytes) {
         Some(packet) if way == Way::Back && packet.header.kind() == PacketType::Response => {
             // Four Init Cookies (option 36) of 224 bytes: with the server's own options the header
@@ -226,8 +227,8 @@ fn greedy(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
         }
         _ => deeds.send(way, bytes),
     };
-    let (sender, receiver, _, equal) = over(bench, directory, &Plan::USUAL, deed, (SOON * 2, SOON))?;
-    let mut row = Row::new("a Response with 896 bytes of Init Cookies");
+    let (sender, receiver, _, equal) = over(bench, directory, &TransferPlan::USUAL, deed, (SOON * 2, SOON))?;
+    let mut row = CaseRow::new("a Response with 896 bytes of Init Cookies");
     ends(&mut row, &sender, &receiver);
     row.honest = if equal { "bytes equal" } else { "bytes differ" }.to_owned();
     row.bar(sender.is(0) && equal, "the transfer finishes");
@@ -268,10 +269,10 @@ const ODD: [&[u8]; 28] = [
 ];
 
 /// Each odd option in every twentieth packet of a transfer of its own, both ways.
-fn option_storm(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn option_storm(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let few = bench.form.choose(1, 5);
     let (mut finished, mut reset, mut worst) = (0, 0, Duration::ZERO);
-    let mut row = Row::new("");
+    let mut row = CaseRow::new("");
     let tried: Vec<_> = ODD.iter().step_by(few).collect();
     for (number, odd) in tried.iter().enumerate() {
         let place = directory.join(number.to_string());
@@ -285,7 +286,7 @@ fn option_storm(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
                 _ => deeds.send(way, bytes),
             }
         };
-        let plan = Plan { bytes: 300_000, cap: "20M", ..Plan::USUAL };
+        let plan = TransferPlan { bytes: 300_000, cap: "20M", ..TransferPlan::USUAL };
         let (sender, receiver, _, equal) = over(bench, &place, &plan, deed, (SOON, SOON))?;
         if sender.is(0) && equal {
             finished += 1;
@@ -293,7 +294,7 @@ fn option_storm(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
             reset += 1;
         }
         worst = worst.max(sender.lasted).max(receiver.lasted);
-        let mut one = Row::new("");
+        let mut one = CaseRow::new("");
         ends(&mut one, &sender, &receiver);
         row.bar(one.holds(), format!("option {:?}: {}", tried.get(number).unwrap_or(&&ODD[0]), one.seen));
     }
@@ -306,7 +307,7 @@ fn option_storm(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
 }
 
 /// Copies of packets with leaps to 2^44 ahead and NDP Counts of 2^48 − 1.
-fn giant_gaps(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn giant_gaps(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut count = 0_u32;
     let deed = move |way, bytes: &[u8], deeds: &mut Deeds| {
         deeds.send(way, bytes);
@@ -321,9 +322,9 @@ fn giant_gaps(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
             }
         }
     };
-    let (sender, receiver, _, equal) = over(bench, directory, &Plan::USUAL, deed, (SOON * 2, SOON))?;
+    let (sender, receiver, _, equal) = over(bench, directory, &TransferPlan::USUAL, deed, (SOON * 2, SOON))?;
     let mut row =
-        Row::new("each fifth packet once more, 2,000 to 2^44 numbers ahead, with NDP Count 2^48 − 1");
+        CaseRow::new("each fifth packet once more, 2,000 to 2^44 numbers ahead, with NDP Count 2^48 − 1");
     ends(&mut row, &sender, &receiver);
     row.honest = if equal { "bytes equal" } else { "bytes differ" }.to_owned();
     row.bar(sender.is(0) && equal, "the transfer finishes");
@@ -343,7 +344,7 @@ pub(crate) fn leapt(header: Header, by: u64) -> Option<Header> {
 }
 
 /// RTT Estimates of the sender that are nonsense.
-fn rtt_lies(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn rtt_lies(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut count = 0_usize;
     let (answers, seen) = counter();
     let deed = move |way, bytes: &[u8], deeds: &mut Deeds| match parse(bytes) {
@@ -363,10 +364,11 @@ fn rtt_lies(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
             deeds.send(way, bytes);
         }
     };
-    let (sender, receiver, summary, equal) = over(bench, directory, &Plan::USUAL, deed, (SOON * 2, SOON))?;
+    let (sender, receiver, summary, equal) =
+        over(bench, directory, &TransferPlan::USUAL, deed, (SOON * 2, SOON))?;
     let reports = seen.load(std::sync::atomic::Ordering::Relaxed);
     let sent = summary["sent_packets"].as_u64().unwrap_or_default();
-    let mut row = Row::new("RTT Estimates of 1 µs to 10,000 s, another one in each packet");
+    let mut row = CaseRow::new("RTT Estimates of 1 µs to 10,000 s, another one in each packet");
     ends(&mut row, &sender, &receiver);
     row.saw(format!("{reports} packets back for {sent}"));
     row.honest = if equal { "bytes equal" } else { "bytes differ" }.to_owned();
@@ -383,7 +385,7 @@ fn counter() -> (Counter, Counter) {
 }
 
 /// Checksum Coverage of every value.
-fn cscov(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn cscov(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut count = 0_u8;
     let deed = move |way, bytes: &[u8], deeds: &mut Deeds| {
         count = count.wrapping_add(1);
@@ -396,8 +398,9 @@ fn cscov(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
         }
         deeds.send(way, bytes);
     };
-    let (sender, receiver, _, equal) = over(bench, directory, &Plan::USUAL, deed, (SOON * 2, SOON * 2))?;
-    let mut row = Row::new("Checksum Coverage 0 to 15 in turn, where it is to be 0");
+    let (sender, receiver, _, equal) =
+        over(bench, directory, &TransferPlan::USUAL, deed, (SOON * 2, SOON * 2))?;
+    let mut row = CaseRow::new("Checksum Coverage 0 to 15 in turn, where it is to be 0");
     ends(&mut row, &sender, &receiver);
     row.honest = if equal { "bytes equal" } else { "bytes differ" }.to_owned();
     row.bar(sender.is(0) && equal, "the transfer finishes");
@@ -405,16 +408,16 @@ fn cscov(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
 }
 
 /// A receiver that never answers Close.
-fn no_close_answer(bench: &Bench, directory: &FilePath) -> Result<Row, String> {
+fn no_close_answer(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let deed = |way, bytes: &[u8], deeds: &mut Deeds| {
         if !(way == Way::Back && parse(bytes).is_some_and(|packet| packet.header.kind() == PacketType::Reset))
         {
             deeds.send(way, bytes);
         }
     };
-    let plan = Plan { bytes: 300_000, ..Plan::USUAL };
+    let plan = TransferPlan { bytes: 300_000, ..TransferPlan::USUAL };
     let (sender, receiver, _, equal) = over(bench, directory, &plan, deed, (SILENCE, SOON))?;
-    let mut row = Row::new("the receiver's answers to Close are lost, all of them");
+    let mut row = CaseRow::new("the receiver's answers to Close are lost, all of them");
     ends(&mut row, &sender, &receiver);
     row.honest = if equal { "bytes equal" } else { "bytes differ" }.to_owned();
     row.bar(sender.is(1), "sender: exit 1, it cannot know");

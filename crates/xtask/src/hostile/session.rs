@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::engine::{Bench, Row};
-use super::honest::{self, Listening, Plan};
+use super::engine::{Bench, CaseRow};
+use super::honest::{self, Listening, TransferPlan};
 use super::program::{Ended, Program, Stream};
 
 /// Time after which an end has noticed that its peer is silent: 60 s, and some for a busy machine.
@@ -85,7 +85,7 @@ impl Session {
     pub(crate) fn start(
         bench: &Bench,
         directory: &Path,
-        plan: &Plan<'_>,
+        plan: &TransferPlan<'_>,
         keys: Option<&str>,
     ) -> Result<Self, String> {
         let file = directory.join("out");
@@ -97,7 +97,7 @@ impl Session {
     pub(crate) fn to(
         bench: &Bench,
         directory: &Path,
-        plan: &Plan<'_>,
+        plan: &TransferPlan<'_>,
         keys: Option<&str>,
         output: &str,
         stdout: Stream,
@@ -115,21 +115,34 @@ impl Session {
         };
         let source = honest::input(directory, plan.bytes)?;
         let send = [&["--json"], plan.send].concat();
-        let mut sender = honest::send(bench, directory, &to, &source, &Plan { send: &send, ..*plan })?;
+        let mut sender =
+            honest::send(bench, directory, &to, &source, &TransferPlan { send: &send, ..*plan })?;
         sender.wait_for("connected")?;
         Ok(Self { receiver: listening.program, sender, link, source, file: PathBuf::from(output) })
     }
 
     /// Waits for both ends, the sender first, and judges them.
-    pub(crate) fn judge(&mut self, what: &str, sender: Duration, receiver: Duration, bars: &Bars<'_>) -> Row {
+    pub(crate) fn judge(
+        &mut self,
+        what: &str,
+        sender: Duration,
+        receiver: Duration,
+        bars: &Bars<'_>,
+    ) -> CaseRow {
         let sender = self.sender.end(sender);
         let receiver = self.receiver.end(receiver);
         self.judge_ends(what, &sender, &receiver, bars)
     }
 
     /// Judges two ends.
-    pub(crate) fn judge_ends(&self, what: &str, sender: &Ended, receiver: &Ended, bars: &Bars<'_>) -> Row {
-        let mut row = Row::new(what);
+    pub(crate) fn judge_ends(
+        &self,
+        what: &str,
+        sender: &Ended,
+        receiver: &Ended,
+        bars: &Bars<'_>,
+    ) -> CaseRow {
+        let mut row = CaseRow::new(what);
         let said = |end: &Ended| format!("{}, {:.1} s: “{}”", end.how, end.lasted.as_secs_f64(), end.last);
         row.saw(format!("sender {}", said(sender)));
         row.saw(format!("receiver {}", said(receiver)));
@@ -172,7 +185,7 @@ pub(crate) fn part_of(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn check(row: &mut Row, name: &str, end: &Ended, right: &[i32]) {
+fn check(row: &mut CaseRow, name: &str, end: &Ended, right: &[i32]) {
     row.bar(!end.crashed(), format!("{name} does not crash"));
     let words: Vec<String> = right.iter().map(i32::to_string).collect();
     row.bar(

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::engine::{Bench, Case, Load, Row};
-use super::honest::{self, Listening, Plan};
+use super::engine::{Bench, Case, CaseRow, Load};
+use super::honest::{self, Listening, TransferPlan};
 use super::program::{Program, SOON, Stream};
 use super::session;
-use super::stranger::{Noise, Stranger, request, socket};
+use super::stranger::{Stranger, Xorshift, request, socket};
 use super::strangers::warm_up;
 
 /// The cases of this file.
@@ -41,7 +41,7 @@ impl Look {
 }
 
 /// A row of the table.
-struct Sample {
+struct SoakRow {
     at: Duration,
     recv: Look,
     link: Look,
@@ -49,7 +49,7 @@ struct Sample {
     strangers: u32,
 }
 
-fn soak(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn soak(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::raw(bench, directory, "127.0.0.1", &[], Stream::Own)?;
     let keys = "rate = \"50Mbit/s\"\ndelay = \"1ms\"";
     let (mut link, entrance) = session::link(bench, directory, keys, &receiver.address)?;
@@ -58,12 +58,12 @@ fn soak(bench: &Bench, directory: &Path) -> Result<Row, String> {
     warm_up(&mut Stranger::new("127.0.0.1", &receiver.address, 0)?)?;
     let begin = Instant::now();
     let (mut samples, mut honest, mut failed, mut strangers) = (Vec::new(), 0, 0, 0);
-    let mut noise = Noise::new(1);
+    let mut noise = Xorshift::new(1);
     let mut seed = 0_u8;
     while begin.elapsed() < bench.soak && receiver.program.runs() && link.runs() {
         // An honest transfer straight, and one through the link.
         for to in [&receiver.address, &entrance] {
-            let end = honest::send(bench, directory, to, &file, &Plan::USUAL)?.end(SOON);
+            let end = honest::send(bench, directory, to, &file, &TransferPlan::USUAL)?.end(SOON);
             honest += u32::from(end.is(0));
             failed += u32::from(!end.is(0));
         }
@@ -72,10 +72,10 @@ fn soak(bench: &Bench, directory: &Path) -> Result<Row, String> {
         let due = interval * u32::try_from(samples.len() + 1).unwrap_or(u32::MAX);
         if begin.elapsed() >= due {
             let (recv, link) = (Look::at(&receiver.program), Look::at(&link));
-            samples.push(Sample { at: begin.elapsed(), recv, link, honest, strangers });
+            samples.push(SoakRow { at: begin.elapsed(), recv, link, honest, strangers });
         }
     }
-    let mut row = Row::new(format!(
+    let mut row = CaseRow::new(format!(
         "{:.0} s of honest transfers and {strangers} strangers in turn, at `recv` and through `link`",
         begin.elapsed().as_secs_f64()
     ));
@@ -92,7 +92,7 @@ fn soak(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// Strangers connect and close, ask and go, and send what is no packet.
-fn visit(to: &str, entrance: &str, seed: u8, noise: &mut Noise) -> Result<u32, String> {
+fn visit(to: &str, entrance: &str, seed: u8, noise: &mut Xorshift) -> Result<u32, String> {
     let mut stranger = Stranger::new("127.0.0.1", to, seed)?;
     for _ in 0..STRANGERS {
         if let Some(id) = stranger.connect(Duration::from_millis(300))? {
@@ -112,20 +112,21 @@ fn visit(to: &str, entrance: &str, seed: u8, noise: &mut Noise) -> Result<u32, S
 }
 
 #[expect(clippy::cast_precision_loss, reason = "kilobytes and log bytes are far below 2^53")]
-fn judge(row: &mut Row, name: &str, samples: &[Sample], of: fn(&Sample) -> Look) {
+fn judge(row: &mut CaseRow, name: &str, samples: &[SoakRow], of: fn(&SoakRow) -> Look) {
     let quarter = samples.len() / 4;
     if quarter == 0 {
         return row.bar(false, "at least four samples");
     }
     let part = |number: usize| samples.get(number * quarter..(number + 1) * quarter).unwrap_or_default();
-    let mean = |part: &[Sample]| part.iter().map(|s| of(s).memory_kb as f64).sum::<f64>() / part.len() as f64;
+    let mean =
+        |part: &[SoakRow]| part.iter().map(|s| of(s).memory_kb as f64).sum::<f64>() / part.len() as f64;
     let (early, late) = (mean(part(1)), mean(part(3)));
     row.saw(format!("{name}: RSS {early:.0} → {late:.0} kB"));
     row.bar(
         late <= early * FLAT,
         format!("{name}: memory grows by at most 5 % from the second to the last quarter"),
     );
-    let most = |part: &[Sample]| part.iter().map(|s| of(s).descriptors).max().unwrap_or_default();
+    let most = |part: &[SoakRow]| part.iter().map(|s| of(s).descriptors).max().unwrap_or_default();
     // The link has a socket for each of its 256 clients and closes those that made room a little
     // later.
     row.bar(most(part(3)) * 5 <= most(part(1)) * 6, format!("{name}: descriptors grow by at most a fifth"));
@@ -137,11 +138,11 @@ fn judge(row: &mut Row, name: &str, samples: &[Sample], of: fn(&Sample) -> Look)
     }
 }
 
-fn table(samples: &[Sample]) -> String {
+fn table(samples: &[SoakRow]) -> String {
     let mut text = "| time (s) | recv RSS (kB) | descriptors | log (B) | link RSS (kB) | descriptors | log (B) | honest | strangers |\n\
                     | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         .to_owned();
-    for Sample { at, recv, link, honest, strangers } in samples {
+    for SoakRow { at, recv, link, honest, strangers } in samples {
         // Writing to a String does not fail.
         let _ = writeln!(
             text,
@@ -162,11 +163,11 @@ fn table(samples: &[Sample]) -> String {
 mod tests {
     use super::*;
 
-    fn samples(memory: impl Fn(u32) -> u64) -> Vec<Sample> {
+    fn samples(memory: impl Fn(u32) -> u64) -> Vec<SoakRow> {
         (0..16)
             .map(|n| {
                 let look = Look { memory_kb: memory(n), descriptors: 17, log: u64::from(n) * 100 };
-                Sample {
+                SoakRow {
                     at: Duration::from_secs(u64::from(n)),
                     recv: look,
                     link: look,
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn memory_that_grows_is_noticed_and_warming_up_is_not() {
         let judged = |memory: fn(u32) -> u64| {
-            let mut row = Row::new("");
+            let mut row = CaseRow::new("");
             judge(&mut row, "recv", &samples(memory), |sample| sample.recv);
             row.holds()
         };

@@ -11,9 +11,9 @@ use tfrc_units::{Ecn, SeqNo48};
 pub(crate) const PORT: u16 = 6511;
 
 /// Numbers without a pattern (xorshift64*).
-pub(crate) struct Noise(u64);
+pub(crate) struct Xorshift(u64);
 
-impl Noise {
+impl Xorshift {
     /// A stream for this seed.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(2).wrapping_add(0x9E37_79B9_7F4A_7C15) | 1)

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use tfrc_dccp::wire::{Header, Reset, ResetCode, SeqAck, Sequence};
 
-use super::engine::{Bench, Case, Load, Row};
-use super::honest::{self, Listening, Plan};
+use super::engine::{Bench, Case, CaseRow, Load};
+use super::honest::{self, Listening, TransferPlan};
 use super::program::{Program, SOON, Stream};
-use super::stranger::{Noise, PORT, Stranger, pace, packet, request, socket};
+use super::stranger::{PORT, Stranger, Xorshift, pace, packet, request, socket};
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 10] = [
@@ -54,7 +54,7 @@ impl Before {
     }
 
     /// Compares with the values now.
-    pub(crate) fn compare(&self, program: &Program, more_kb: u64, log: u64, row: &mut Row) {
+    pub(crate) fn compare(&self, program: &Program, more_kb: u64, log: u64, row: &mut CaseRow) {
         let (peak, descriptors) = (program.peak_kb(), program.descriptors());
         let logged = program.log_bytes().saturating_sub(self.log);
         row.saw(format!(
@@ -69,7 +69,7 @@ impl Before {
 }
 
 /// Ends a receiver that should still run, or have ended well by itself.
-pub(crate) fn end_receiver(program: &mut Program, row: &mut Row) {
+pub(crate) fn end_receiver(program: &mut Program, row: &mut CaseRow) {
     let ran = program.runs();
     program.signal(Signal::TERM);
     let end = program.end(SOON);
@@ -85,8 +85,8 @@ fn flood(
     bench: &Bench,
     directory: &Path,
     what: &str,
-    next: fn(&mut Noise) -> Vec<u8>,
-) -> Result<Row, String> {
+    next: fn(&mut Xorshift) -> Vec<u8>,
+) -> Result<CaseRow, String> {
     let most = bench.form.choose(75_000, 12_000);
     // A receiver that outlives the honest transfer, so that there is something to measure.
     let lasting: &[&str] = if bench.knows("recv", "--append") { &["--append"] } else { &[] };
@@ -96,7 +96,7 @@ fn flood(
     let over = AtomicBool::new(false);
     let (sent, bytes, back, transfer) = thread::scope(|scope| {
         let attack = scope.spawn(|| {
-            let (mut noise, begin) = (Noise::new(5), Instant::now());
+            let (mut noise, begin) = (Xorshift::new(5), Instant::now());
             let (mut sent, mut bytes, mut back) = (0_u64, 0, 0);
             let mut buffer = [0; 2000];
             for socket in sockets.iter().cycle() {
@@ -114,12 +114,13 @@ fn flood(
             }
             (sent, bytes, back)
         });
-        let transfer = honest::transfer(bench, directory, &receiver.address, &receiver.file, &Plan::USUAL);
+        let transfer =
+            honest::transfer(bench, directory, &receiver.address, &receiver.file, &TransferPlan::USUAL);
         over.store(true, Ordering::Relaxed);
         let (sent, bytes, back) = attack.join().unwrap_or_default();
         (sent, bytes, back, transfer)
     });
-    let mut row = Row::new(format!("{sent} {what}, {PER_SECOND}/s, {bytes} B"));
+    let mut row = CaseRow::new(format!("{sent} {what}, {PER_SECOND}/s, {bytes} B"));
     row.saw(format!("{back} B back"));
     // With the headers of UDP and IP three times, as docs/security.md has it; without them less
     // than four times.
@@ -130,13 +131,13 @@ fn flood(
     Ok(row)
 }
 
-fn garbage(noise: &mut Noise) -> Vec<u8> {
+fn garbage(noise: &mut Xorshift) -> Vec<u8> {
     let length = noise.below(1400);
     std::iter::repeat_with(|| noise.next().to_le_bytes()).flatten().take(length).collect()
 }
 
 /// A packet of some type with numbers and ports without sense.
-fn headers(noise: &mut Noise) -> Vec<u8> {
+fn headers(noise: &mut Xorshift) -> Vec<u8> {
     let (seq, ack) = (noise.number(), noise.number());
     let port = u16::try_from(1024 + noise.below(60_000)).unwrap_or(1024);
     let header = match noise.below(8) {
@@ -152,7 +153,7 @@ fn headers(noise: &mut Noise) -> Vec<u8> {
     packet((port, PORT), header, &[], b"data of nobody")
 }
 
-fn mutations(noise: &mut Noise) -> Vec<u8> {
+fn mutations(noise: &mut Xorshift) -> Vec<u8> {
     let mut bytes = requests(noise);
     for _ in 0..=noise.below(3) {
         let (at, with) = (noise.below(bytes.len()), noise.next().to_le_bytes());
@@ -163,12 +164,12 @@ fn mutations(noise: &mut Noise) -> Vec<u8> {
     bytes
 }
 
-fn requests(noise: &mut Noise) -> Vec<u8> {
+fn requests(noise: &mut Xorshift) -> Vec<u8> {
     request(u16::try_from(1024 + noise.below(60_000)).unwrap_or(1024), noise.number())
 }
 
 /// Resets, Closes, Syncs and data for connections that may exist, by guessing.
-fn guesses(noise: &mut Noise) -> Vec<u8> {
+fn guesses(noise: &mut Xorshift) -> Vec<u8> {
     let (seq, ack) = (noise.number(), noise.number());
     let port = u16::try_from(49_152 + noise.below(16_384)).unwrap_or(49_152);
     let header = match noise.below(4) {
@@ -181,7 +182,7 @@ fn guesses(noise: &mut Noise) -> Vec<u8> {
 }
 
 /// Strangers connect and close, as fast as they can.
-fn churn(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn churn(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::raw(bench, directory, "127.0.0.1", &[], Stream::Own)?;
     let mut stranger = Stranger::new("127.0.0.1", &receiver.address, 3)?;
     warm_up(&mut stranger)?;
@@ -194,7 +195,7 @@ fn churn(bench: &Bench, directory: &Path) -> Result<Row, String> {
             connections += 1;
         }
     }
-    let mut row = Row::new(format!("{connections} connections of one client in {time} s"));
+    let mut row = CaseRow::new(format!("{connections} connections of one client in {time} s"));
     let each = receiver.program.log_bytes().saturating_sub(before.log) / connections.max(1);
     row.saw(format!("{each} B of log for each"));
     row.bar(connections > 50 * time, "the attack is one: 50 connections a second");
@@ -220,7 +221,7 @@ pub(crate) fn warm_up(stranger: &mut Stranger) -> Result<(), String> {
 }
 
 /// Nobody reads the output; strangers connect, send what they may and close.
-fn stalled_reader(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn stalled_reader(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::raw(bench, directory, "127.0.0.1", &["-o", "-"], Stream::Pipe)?;
     let output = receiver.program.take_output();
     let before = Before::of(&receiver.program);
@@ -245,7 +246,7 @@ fn stalled_reader(bench: &Bench, directory: &Path) -> Result<Row, String> {
         datagrams += sent;
         stranger.close(id, Duration::from_millis(300));
     }
-    let mut row = Row::new(format!(
+    let mut row = CaseRow::new(format!(
         "{connections} strangers in {time} s send {datagrams} datagrams and close; nobody reads `recv -o -`"
     ));
     // A queue of 4096 datagrams of 1.4 kB, its bookkeeping, and as much again for what comes next.
@@ -259,8 +260,8 @@ fn stalled_reader(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// A stranger connects, answers Syncs and sends nothing.
-fn squatter(bench: &Bench, directory: &Path) -> Result<Row, String> {
-    let mut row = Row::new("a stranger connects, answers Syncs and sends no data");
+fn squatter(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    let mut row = CaseRow::new("a stranger connects, answers Syncs and sends no data");
     let idle = bench.knows("recv", "--idle");
     // The squatter's connection must not be the only one that FILE takes.
     let arguments: &[&str] = if idle { &["--idle", "3s", "--append"] } else { &[] };
@@ -293,14 +294,14 @@ fn squatter(bench: &Bench, directory: &Path) -> Result<Row, String> {
     Ok(row)
 }
 
-type Tries = (u32, Result<Option<honest::Transfer>, String>);
+type Tries = (u32, Result<Option<honest::HonestTransfer>, String>);
 
 /// Tries again until a sender is not refused.
 fn until_in(bench: &Bench, directory: &Path, receiver: &Listening, begin: Instant, most: Duration) -> Tries {
     let mut tries = 0;
     loop {
         tries += 1;
-        match honest::transfer(bench, directory, &receiver.address, &receiver.file, &Plan::USUAL) {
+        match honest::transfer(bench, directory, &receiver.address, &receiver.file, &TransferPlan::USUAL) {
             Ok(transfer) if !transfer.send.is(0) && !transfer.equal => {
                 if begin.elapsed() > most {
                     return (tries, Ok(None));
@@ -313,11 +314,16 @@ fn until_in(bench: &Bench, directory: &Path, receiver: &Listening, begin: Instan
 }
 
 /// A killed sender, and the next one of the same host.
-fn successor(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn successor(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::raw(bench, directory, "127.0.0.1", &[], Stream::Own)?;
     let file = honest::input(directory, 3_000_000)?;
-    let mut first =
-        honest::send(bench, directory, &receiver.address, &file, &Plan { cap: "2M", ..Plan::USUAL })?;
+    let mut first = honest::send(
+        bench,
+        directory,
+        &receiver.address,
+        &file,
+        &TransferPlan { cap: "2M", ..TransferPlan::USUAL },
+    )?;
     first.wait_for("connected")?;
     thread::sleep(Duration::from_millis(500));
     first.signal(Signal::KILL);
@@ -327,14 +333,14 @@ fn successor(bench: &Bench, directory: &Path) -> Result<Row, String> {
     let mut entered = false;
     while !entered && begin.elapsed() < most {
         tries += 1;
-        let next =
-            honest::send_as(bench, directory, "next", &receiver.address, &file, &Plan::USUAL)?.end(SOON * 2);
+        let next = honest::send_as(bench, directory, "next", &receiver.address, &file, &TransferPlan::USUAL)?
+            .end(SOON * 2);
         entered = next.is(0);
         if !entered {
             thread::sleep(Duration::from_millis(500));
         }
     }
-    let mut row = Row::new("SIGKILL to a sender; the next one of the same address tries each 0.5 s");
+    let mut row = CaseRow::new("SIGKILL to a sender; the next one of the same address tries each 0.5 s");
     row.saw(format!("{tries} tries in {:.1} s", begin.elapsed().as_secs_f64()));
     row.honest = if entered { "the next one finishes" } else { "the next one does not get in" }.to_owned();
     row.bar(entered, format!("the next sender gets in within {} s", most.as_secs()));
@@ -343,9 +349,10 @@ fn successor(bench: &Bench, directory: &Path) -> Result<Row, String> {
 }
 
 /// Strangers' datagrams at a receiver that has finished.
-fn linger_hold(bench: &Bench, directory: &Path) -> Result<Row, String> {
+fn linger_hold(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
-    let transfer = honest::transfer(bench, directory, &receiver.address, &receiver.file, &Plan::USUAL)?;
+    let transfer =
+        honest::transfer(bench, directory, &receiver.address, &receiver.file, &TransferPlan::USUAL)?;
     let socket = socket("127.0.0.1")?;
     let begin = Instant::now();
     let mut sent = 0;
@@ -356,8 +363,9 @@ fn linger_hold(bench: &Bench, directory: &Path) -> Result<Row, String> {
         thread::sleep(Duration::from_millis(100));
     }
     let held = begin.elapsed();
-    let mut row =
-        Row::new(format!("{sent} senseless datagrams, ten a second, after the end of the honest session"));
+    let mut row = CaseRow::new(format!(
+        "{sent} senseless datagrams, ten a second, after the end of the honest session"
+    ));
     row.saw(format!("`recv -1` runs {:.1} s longer", held.as_secs_f64()));
     // It lingers for two seconds by itself (docs/decisions/0004).
     row.bar(held <= Duration::from_secs(6), "it ends within 6 s");

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::engine::{Bench, Case, Form, Load, Place, Row};
-use super::honest::{self, Plan};
+use super::engine::{Bench, Case, CaseRow, Form, Ground, Load};
+use super::honest::{self, TransferPlan};
 use super::icmp::{Forger, LEAST_DATAGRAM, port_of};
 use super::namespace::run;
 use super::program::{Program, SOON, Stream};
@@ -110,9 +110,9 @@ impl Drop for Beyond {
 }
 
 /// A transfer between the namespaces, with an attacker at each end.
-fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<Row, String> {
-    if bench.place == Place::Machine {
-        let mut row = Row::skipped("a veth pair needs network namespaces");
+fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<CaseRow, String> {
+    if bench.place == Ground::Machine {
+        let mut row = CaseRow::skipped("a veth pair needs network namespaces");
         row.bar(bench.form == Form::Short, "only the short form may leave this out");
         return Ok(row);
     }
@@ -127,7 +127,7 @@ fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<Row, Str
     receiver.wait_for("listening")?;
     let host = if family.name == "6" { format!("[{}]", family.far) } else { family.far.to_owned() };
     let source = honest::input(directory, bytes)?;
-    let plan = Plan { bytes, cap: "5M", send: &["--json"], ..Plan::USUAL };
+    let plan = TransferPlan { bytes, cap: "5M", send: &["--json"], ..TransferPlan::USUAL };
     let begin = Instant::now();
     let mut sender = honest::send(bench, directory, &format!("{host}:{PORT}"), &source, &plan)?;
     let near = port_of(&mut sender)?;
@@ -147,7 +147,7 @@ fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<Row, Str
     let time = begin.elapsed();
     let attack = attacker.end(SOON);
     let received = receiver.end(SOON);
-    let mut row = Row::new(format!(
+    let mut row = CaseRow::new(format!(
         "{each} ICMPv{} errors at the sender, {forged} at the receiver, {PER_SECOND}/s each, right addresses and ports",
         family.name
     ));

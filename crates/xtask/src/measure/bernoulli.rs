@@ -69,7 +69,7 @@ pub(crate) fn bernoulli(seconds: u32) -> Outcome {
 }
 
 /// What was seen of one sender.
-struct Seen {
+struct SenderFigures {
     packets: f64,
     time: f64,
     rtt: f64,
@@ -77,7 +77,7 @@ struct Seen {
     packet_loss_rate: f64,
 }
 
-fn run(scenario: &str, seconds: u32) -> Result<Seen, String> {
+fn run(scenario: &str, seconds: u32) -> Result<SenderFigures, String> {
     let mut receiver = Running::start(&["recv", "--bind", "127.0.0.1", "-p", "0", "-1", "--json"])?;
     let listens = receiver.word_of("listening on", 2)?;
     let scenario = root().join("scenarios").join(scenario).display().to_string();
@@ -167,10 +167,10 @@ impl Sums {
         Ok(self)
     }
 
-    fn seen(self) -> Result<Seen, String> {
+    fn seen(self) -> Result<SenderFigures, String> {
         let end = self.end.ok_or("the sender ended without a summary")?;
         let number = |key: &str| end[key].as_f64().ok_or_else(|| format!("no {key} in {end}"));
-        Ok(Seen {
+        Ok(SenderFigures {
             packets: self.packets,
             time: self.time,
             rtt: self.rtt / self.time,

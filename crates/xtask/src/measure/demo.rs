@@ -22,7 +22,7 @@ const STRETCH: f64 = 5.0;
 const SOON: f64 = 30.0;
 
 /// What was seen of one run.
-struct Seen {
+struct DemoFigures {
     share: f64,
     cov_ratio: f64,
     equivalence: f64,
@@ -69,7 +69,7 @@ pub(crate) fn demo(seconds: u32) -> Outcome {
     if outside.is_empty() { Ok(()) } else { Err(format!("outside the bars: {}", outside.join("; "))) }
 }
 
-fn run(seconds: u32, tcp: u32, late: Option<f64>) -> Result<Seen, String> {
+fn run(seconds: u32, tcp: u32, late: Option<f64>) -> Result<DemoFigures, String> {
     let mut command = Command::new(root().join("target/release/tfrc"));
     command.args(["demo", "--json-stream", "--duration", &format!("{seconds}s"), "--tcp", &tcp.to_string()]);
     if let Some(at) = late {
@@ -82,7 +82,7 @@ fn run(seconds: u32, tcp: u32, late: Option<f64>) -> Result<Seen, String> {
 }
 
 /// Reads the stream of a run.
-fn seen(text: &str, tcp: u32, start: f64) -> Result<Seen, String> {
+fn seen(text: &str, tcp: u32, start: f64) -> Result<DemoFigures, String> {
     let last = format!("tcp-{tcp}");
     let mut goodputs = Vec::new();
     let mut end = None;
@@ -101,7 +101,7 @@ fn seen(text: &str, tcp: u32, start: f64) -> Result<Seen, String> {
     let end = end.ok_or("a run ended without a summary")?;
     let number = |key: &str| end[key].as_f64().ok_or_else(|| format!("no {key} in {end}"));
     let enough = number("bottleneck_bps")? / f64::from(tcp + 1) * FAIR.start();
-    Ok(Seen {
+    Ok(DemoFigures {
         share: number("share")?,
         cov_ratio: number("cov_ratio")?,
         equivalence: number("equivalence_ratio")?,

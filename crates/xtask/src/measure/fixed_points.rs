@@ -46,7 +46,7 @@ const READING: &str = "\
 ";
 
 /// One figure.
-struct Cell {
+struct Figure {
     name: String,
     segment: u32,
     rtt: u32,
@@ -87,10 +87,10 @@ pub(crate) fn fixed_points(most: u64) -> Outcome {
     Ok(())
 }
 
-fn cell(line: &str) -> Option<Cell> {
+fn cell(line: &str) -> Option<Figure> {
     let words: Vec<&str> = line.split(',').collect();
     let &[_, name, segment, rtt, p, rest, _, ratio, _, p_e, reported] = words.as_slice() else { return None };
-    Some(Cell {
+    Some(Figure {
         name: name.to_owned(),
         segment: segment.parse().ok()?,
         rtt: rtt.parse().ok()?,
@@ -102,13 +102,13 @@ fn cell(line: &str) -> Option<Cell> {
     })
 }
 
-fn page(cells: &[Cell]) -> String {
+fn page(cells: &[Figure]) -> String {
     let mut page = HEAD.to_owned();
     let is_estimator =
-        |c: &Cell| c.name.starts_with("ALI") || c.name.starts_with("EWMA") || c.name.starts_with("history");
-    let ratio = |c: &Cell| format!("{:.2}", c.ratio);
-    let name = |c: &Cell| c.name.clone();
-    let path = |c: &Cell| format!("{} B, {} ms", c.segment, c.rtt);
+        |c: &Figure| c.name.starts_with("ALI") || c.name.starts_with("EWMA") || c.name.starts_with("history");
+    let ratio = |c: &Figure| format!("{:.2}", c.ratio);
+    let name = |c: &Figure| c.name.clone();
+    let path = |c: &Figure| format!("{} B, {} ms", c.segment, c.rtt);
     let _ = writeln!(page, "\n## Estimators, 1460 bytes\n");
     table(
         &mut page,
@@ -140,22 +140,22 @@ fn page(cells: &[Cell]) -> String {
     );
     let large =
         |p: &str| cells.iter().find(|c| c.name == "ALI 8" && c.segment == 1460 && c.rtt == 100 && c.p == p);
-    let share = |c: &Cell| match large(&c.p) {
+    let share = |c: &Figure| match large(&c.p) {
         Some(l) => format!("{:.2}", c.rest * f64::from(c.segment) / (l.rest * 1460.0)),
         None => "–".to_owned(),
     };
-    let small = |c: &&Cell| {
+    let small = |c: &&Figure| {
         let segment = if c.name == "uncorrected" { 120 } else { 14 };
         c.segment == segment && c.rtt == 100 && (c.name == "ALI 8" || !is_estimator(c))
     };
-    let flow = |c: &Cell| if c.name == "ALI 8" { "plain TFRC".to_owned() } else { c.name.clone() };
+    let flow = |c: &Figure| if c.name == "ALI 8" { "plain TFRC".to_owned() } else { c.name.clone() };
     table(&mut page, "method", cells.iter().filter(small), flow, share);
     let _ = write!(page, "\n{READING}");
     page
 }
 
 /// K/N beside N: what was reported, what theory says, and the loss event rate that intervals of N would give at this rate.
-fn loss_event_rates(page: &mut String, cells: &[Cell]) {
+fn loss_event_rates(page: &mut String, cells: &[Figure]) {
     let _ = writeln!(
         page,
         "| p | packets per RTT | p_e, theory | p_e, reported | without K: p/(1 + pL) |\n| ---: | ---: | ---: | ---: | ---: |"
@@ -172,9 +172,9 @@ fn loss_event_rates(page: &mut String, cells: &[Cell]) {
 fn table<'a>(
     page: &mut String,
     title: &str,
-    cells: impl Iterator<Item = &'a Cell>,
-    row: impl Fn(&Cell) -> String,
-    value: impl Fn(&Cell) -> String,
+    cells: impl Iterator<Item = &'a Figure>,
+    row: impl Fn(&Figure) -> String,
+    value: impl Fn(&Figure) -> String,
 ) {
     let (mut names, mut values) = (Vec::new(), BTreeMap::new());
     let mut columns: Vec<(f64, String)> = Vec::new();

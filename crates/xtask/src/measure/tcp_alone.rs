@@ -41,7 +41,7 @@ are then empty.
 const READING: &str = include_str!("tcp_alone.md");
 
 /// One run.
-struct Cell {
+struct AloneRun {
     path: (String, String),
     queue: String,
     variant: String,
@@ -62,7 +62,7 @@ enum Judgement {
     NotJudged,
 }
 
-impl Cell {
+impl AloneRun {
     fn utilisation_share(&self) -> f64 {
         self.utilisation / self.sawtooth_utilisation
     }
@@ -113,11 +113,11 @@ fn measure() -> Result<String, String> {
     String::from_utf8(out.stdout).map_err(|error| error.to_string())
 }
 
-fn cells(text: &str) -> Result<Vec<Cell>, String> {
+fn cells(text: &str) -> Result<Vec<AloneRun>, String> {
     text.lines().skip(1).map(|line| cell(line).ok_or_else(|| format!("not a run: {line}"))).collect()
 }
 
-fn cell(line: &str) -> Option<Cell> {
+fn cell(line: &str) -> Option<AloneRun> {
     let words: Vec<&str> = line.split(',').collect();
     let &[
         rate,
@@ -139,7 +139,7 @@ fn cell(line: &str) -> Option<Cell> {
     else {
         return None;
     };
-    Some(Cell {
+    Some(AloneRun {
         path: (rate.to_owned(), rtt.to_owned()),
         queue: queue.to_owned(),
         variant: variant.to_owned(),
@@ -154,7 +154,7 @@ fn cell(line: &str) -> Option<Cell> {
     })
 }
 
-fn page(before: &[Cell], after: &[Cell]) -> String {
+fn page(before: &[AloneRun], after: &[AloneRun]) -> String {
     let mut page = HEAD.to_owned();
     let _ = writeln!(page, "\n## Result\n");
     summary(&mut page, before, after);
@@ -177,7 +177,7 @@ fn page(before: &[Cell], after: &[Cell]) -> String {
     page
 }
 
-fn row(page: &mut String, old: &Cell, new: &Cell) {
+fn row(page: &mut String, old: &AloneRun, new: &AloneRun) {
     let judgement = new.judgement();
     let share = |x: f64| match judgement {
         Judgement::NotJudged => String::new(),
@@ -202,7 +202,7 @@ fn row(page: &mut String, old: &Cell, new: &Cell) {
 }
 
 /// How many cells miss the bands, for each TCP.
-fn summary(page: &mut String, before: &[Cell], after: &[Cell]) {
+fn summary(page: &mut String, before: &[AloneRun], after: &[AloneRun]) {
     let _ = writeln!(
         page,
         "| TCP | flows | judged before | of them × | judged after | of them × | highest loss of sawtooth before | after |\n\
@@ -215,11 +215,12 @@ fn summary(page: &mut String, before: &[Cell], after: &[Cell]) {
         }
     }
     for (variant, flows) in kinds {
-        let count = |cells: &[Cell]| {
+        let count = |cells: &[AloneRun]| {
             let own = || cells.iter().filter(|c| c.variant == variant && c.flows == flows);
             let judged = own().filter(|c| c.judgement() != Judgement::NotJudged);
             let misses = own().filter(|c| c.judgement() == Judgement::Miss).count();
-            let worst = judged.clone().map(Cell::loss_share).filter(|x| x.is_finite()).fold(0.0, f64::max);
+            let worst =
+                judged.clone().map(AloneRun::loss_share).filter(|x| x.is_finite()).fold(0.0, f64::max);
             (judged.count(), misses, worst)
         };
         let ((judged, misses, worst), (judged_now, misses_now, worst_now)) = (count(before), count(after));

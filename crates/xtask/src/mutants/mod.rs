@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use tfrc_units::hash::splitmix64 as mixed;
 
-use crate::compliance::lists::{self, Lists, State};
+use crate::compliance::lists::{self, ItemState, Lists};
 use crate::{Outcome, root};
-use workspace::{Run, Workspace};
+use workspace::{TestBuild, Workspace};
 
 /// The package whose tests are run, and the folder that mutations may change.
 const PACKAGE: &str = "tfrc";
@@ -37,7 +37,7 @@ pub(crate) struct Mutant {
 
 /// What became of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Fate {
+enum MutantFate {
     /// A test named for the rule failed, or hung.
     Killed,
     /// Only other tests failed.
@@ -94,7 +94,7 @@ pub(crate) fn sample() -> Outcome {
 pub(crate) fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
     let mut mutants = Vec::new();
     for section in &lists.sections {
-        for item in section.items.iter().filter(|item| item.state == State::Done) {
+        for item in section.items.iter().filter(|item| item.state == ItemState::Done) {
             for (number, mutation) in item.mutations.iter().enumerate() {
                 let name = format!("{}:{}", section.name_of(item), number + 1);
                 let file = mutation.file.clone().or_else(|| item.code.clone());
@@ -116,7 +116,7 @@ pub(crate) fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
-fn try_all(mutants: Vec<Mutant>) -> Result<Vec<(Mutant, Fate)>, String> {
+fn try_all(mutants: Vec<Mutant>) -> Result<Vec<(Mutant, MutantFate)>, String> {
     let begin = Instant::now();
     let integration = mutants.iter().flat_map(|m| &m.tests).filter_map(|t| integration_target(t));
     let workspace = Workspace::new(root(), &root().join("target/mutants"), integration)?;
@@ -134,28 +134,28 @@ fn try_all(mutants: Vec<Mutant>) -> Result<Vec<(Mutant, Fate)>, String> {
     Ok(results)
 }
 
-fn fate(workspace: &Workspace, mutant: &Mutant) -> Result<Fate, String> {
+fn fate(workspace: &Workspace, mutant: &Mutant) -> Result<MutantFate, String> {
     let original = workspace.read(Path::new(&mutant.file))?;
     let times = original.matches(&mutant.find).count();
     if times != 1 {
-        return Ok(Fate::Broken(format!("its text occurs {times} times in {}", mutant.file)));
+        return Ok(MutantFate::Broken(format!("its text occurs {times} times in {}", mutant.file)));
     }
     workspace.write(Path::new(&mutant.file), &original.replacen(&mutant.find, &mutant.replace, 1))?;
     let fate = match workspace.build() {
-        Err(why) => Ok(Fate::Broken(why)),
+        Err(why) => Ok(MutantFate::Broken(why)),
         Ok(run) => judged(&run, &mutant.tests),
     };
     workspace.write(Path::new(&mutant.file), &original)?;
     fate
 }
 
-fn judged(run: &Run, named: &[String]) -> Result<Fate, String> {
+fn judged(run: &TestBuild, named: &[String]) -> Result<MutantFate, String> {
     for test in named.iter().filter(|t| t.starts_with(&format!("{PACKAGE}::"))) {
         if !run.passes(test)? {
-            return Ok(Fate::Killed);
+            return Ok(MutantFate::Killed);
         }
     }
-    Ok(run.all()?.map_or(Fate::Survived, Fate::KilledByOthers))
+    Ok(run.all()?.map_or(MutantFate::Survived, MutantFate::KilledByOthers))
 }
 
 /// `fixed_point` of `tfrc::fixed_point::…`, where that is an integration test.
@@ -164,29 +164,31 @@ fn integration_target(test: &str) -> Option<String> {
     root().join(FOLDER).join("tests").join(format!("{target}.rs")).is_file().then(|| target.to_owned())
 }
 
-fn shown(fate: &Fate) -> String {
+fn shown(fate: &MutantFate) -> String {
     match fate {
-        Fate::Killed => "killed".to_owned(),
-        Fate::KilledByOthers(test) => format!("KILLED, but not by its test: {test}"),
-        Fate::Survived => "SURVIVED".to_owned(),
-        Fate::Broken(why) => format!("BROKEN: {}", why.lines().next().unwrap_or_default()),
+        MutantFate::Killed => "killed".to_owned(),
+        MutantFate::KilledByOthers(test) => format!("KILLED, but not by its test: {test}"),
+        MutantFate::Survived => "SURVIVED".to_owned(),
+        MutantFate::Broken(why) => format!("BROKEN: {}", why.lines().next().unwrap_or_default()),
     }
 }
 
-fn verdict(results: &[(Mutant, Fate)]) -> Outcome {
+fn verdict(results: &[(Mutant, MutantFate)]) -> Outcome {
     let mut faults = Vec::new();
     let mut unexplained = Vec::new();
     for (mutant, fate) in results {
         match (fate, &mutant.survives) {
-            (Fate::Killed, None) | (Fate::Survived, Some(_)) => {}
-            (Fate::Killed | Fate::KilledByOthers(_), Some(_)) => {
+            (MutantFate::Killed, None) | (MutantFate::Survived, Some(_)) => {}
+            (MutantFate::Killed | MutantFate::KilledByOthers(_), Some(_)) => {
                 faults.push(format!("{}: it is said to survive, and does not", mutant.name));
             }
-            (Fate::KilledByOthers(test), None) => {
+            (MutantFate::KilledByOthers(test), None) => {
                 faults.push(format!("{}: its own tests pass, {test} fails", mutant.name));
             }
-            (Fate::Survived, None) => unexplained.push(format!("{}: survived: {}", mutant.name, mutant.rule)),
-            (Fate::Broken(why), _) => faults.push(format!("{}: {why}", mutant.name)),
+            (MutantFate::Survived, None) => {
+                unexplained.push(format!("{}: survived: {}", mutant.name, mutant.rule))
+            }
+            (MutantFate::Broken(why), _) => faults.push(format!("{}: {why}", mutant.name)),
         }
     }
     if unexplained.len() * 100 > results.len() * MOST_SURVIVORS || !faults.is_empty() {
@@ -259,17 +261,20 @@ mod tests {
 
     #[test]
     fn what_passes_and_what_does_not() {
-        let fates = |fates: &[(Fate, Option<&str>)]| {
-            let killed = std::iter::repeat_n((mutant("k", None), Fate::Killed), 60);
+        let fates = |fates: &[(MutantFate, Option<&str>)]| {
+            let killed = std::iter::repeat_n((mutant("k", None), MutantFate::Killed), 60);
             let others = fates.iter().map(|(fate, why)| (mutant("m", *why), fate.clone()));
             verdict(&killed.chain(others).collect::<Vec<_>>())
         };
         assert!(fates(&[]).is_ok());
-        assert!(fates(&[(Fate::Survived, Some("the same")), (Fate::Survived, Some("the same"))]).is_ok());
-        assert!(fates(&[(Fate::Survived, None)]).is_ok(), "1 in 61");
-        assert!(fates(&[(Fate::Survived, None), (Fate::Survived, None)]).is_err(), "2 in 62");
-        assert!(fates(&[(Fate::Killed, Some("the same"))]).is_err());
-        assert!(fates(&[(Fate::KilledByOthers("t".to_owned()), None)]).is_err());
-        assert!(fates(&[(Fate::Broken("does not compile".to_owned()), None)]).is_err());
+        assert!(
+            fates(&[(MutantFate::Survived, Some("the same")), (MutantFate::Survived, Some("the same"))])
+                .is_ok()
+        );
+        assert!(fates(&[(MutantFate::Survived, None)]).is_ok(), "1 in 61");
+        assert!(fates(&[(MutantFate::Survived, None), (MutantFate::Survived, None)]).is_err(), "2 in 62");
+        assert!(fates(&[(MutantFate::Killed, Some("the same"))]).is_err());
+        assert!(fates(&[(MutantFate::KilledByOthers("t".to_owned()), None)]).is_err());
+        assert!(fates(&[(MutantFate::Broken("does not compile".to_owned()), None)]).is_err());
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::mutants::{Fate, Mutant};
+use crate::mutants::{Mutant, MutantFate};
 
 /// A row of the report: a mutant, what became of it and at which commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct MutantRow {
     pub(crate) name: String,
     /// File and change as the report shows them.
     pub(crate) change: String,
@@ -21,7 +21,7 @@ const SURVIVES: &str = "**survives**";
 const OTHER: &str = "**other**";
 
 /// The rows of a report.
-pub(crate) fn rows(text: &str) -> Vec<Row> {
+pub(crate) fn rows(text: &str) -> Vec<MutantRow> {
     let table = text.split_once("\n## All\n").map_or("", |(_, table)| table);
     table
         .lines()
@@ -29,7 +29,7 @@ pub(crate) fn rows(text: &str) -> Vec<Row> {
             let (name, rest) = line.strip_prefix("| ")?.split_once(" | ")?;
             let (rest, commit) = rest.strip_suffix(" |")?.rsplit_once(" | ")?;
             let (change, verdict) = rest.rsplit_once(" | ")?;
-            let row = Row {
+            let row = MutantRow {
                 name: name.to_owned(),
                 change: change.to_owned(),
                 verdict: verdict.to_owned(),
@@ -48,12 +48,17 @@ pub(crate) fn change(mutant: &Mutant) -> String {
 
 /// The rows of `all` mutants: of those just tried at `commit`, and of the rest as `old` has them,
 /// if they are the same changes.
-pub(super) fn merged(all: &[Mutant], old: &[Row], results: &[(Mutant, Fate)], commit: &str) -> Vec<Row> {
+pub(super) fn merged(
+    all: &[Mutant],
+    old: &[MutantRow],
+    results: &[(Mutant, MutantFate)],
+    commit: &str,
+) -> Vec<MutantRow> {
     all.iter()
         .filter_map(|mutant| {
             let change = change(mutant);
             match results.iter().find(|(tried, _)| tried.name == mutant.name) {
-                Some((_, fate)) => Some(Row {
+                Some((_, fate)) => Some(MutantRow {
                     name: mutant.name.clone(),
                     change,
                     verdict: verdict(mutant, fate).to_owned(),
@@ -66,7 +71,7 @@ pub(super) fn merged(all: &[Mutant], old: &[Row], results: &[(Mutant, Fate)], co
 }
 
 /// `compliance/mutants.md`. The same rows give the same bytes.
-pub(super) fn markdown(rows: &[Row], all: &[Mutant]) -> String {
+pub(super) fn markdown(rows: &[MutantRow], all: &[Mutant]) -> String {
     let mut text = "# Mutants\n\nWritten by `cargo xtask mutants`; do not edit. Each line is a change of the code that breaks one rule of the lists in\n\
                     this folder, tried at the commit in the last column. *Killed* means that a test named for the rule fails with it.\n\n\
                     | section | mutants | killed | survive, explained | survive | other |\n| --- | ---: | ---: | ---: | ---: | ---: |\n"
@@ -106,18 +111,18 @@ pub(super) fn markdown(rows: &[Row], all: &[Mutant]) -> String {
         &mut text,
         format_args!("\n## All\n\n| mutant | file | change | | commit |\n| --- | --- | --- | --- | --- |"),
     );
-    for Row { name, change, verdict, commit } in rows {
+    for MutantRow { name, change, verdict, commit } in rows {
         line(&mut text, format_args!("| {name} | {change} | {verdict} | {commit} |"));
     }
     text
 }
 
-fn verdict(mutant: &Mutant, fate: &Fate) -> &'static str {
+fn verdict(mutant: &Mutant, fate: &MutantFate) -> &'static str {
     match (fate, &mutant.survives) {
-        (Fate::Killed, None) => KILLED,
-        (Fate::Survived, Some(_)) => EXPLAINED,
-        (Fate::Survived, None) => SURVIVES,
-        (Fate::Killed | Fate::KilledByOthers(_) | Fate::Broken(_), _) => OTHER,
+        (MutantFate::Killed, None) => KILLED,
+        (MutantFate::Survived, Some(_)) => EXPLAINED,
+        (MutantFate::Survived, None) => SURVIVES,
+        (MutantFate::Killed | MutantFate::KilledByOthers(_) | MutantFate::Broken(_), _) => OTHER,
     }
 }
 
@@ -161,12 +166,12 @@ mod tests {
     #[test]
     fn rows_outlast_a_run_over_others() {
         let all = [mutant("5348/1/a:1", "a"), mutant("5348/1/b:1", "b"), mutant("5348/1/c:1", "c")];
-        let tried: Vec<_> = all.iter().map(|m| (m.clone(), Fate::Killed)).collect();
+        let tried: Vec<_> = all.iter().map(|m| (m.clone(), MutantFate::Killed)).collect();
         let first = merged(&all, &[], &tried, "one");
         let page = markdown(&first, &all);
         assert_eq!(rows(&page), first);
         let now = [mutant("5348/1/a:1", "a"), mutant("5348/1/b:1", "B"), mutant("5348/1/c:1", "c")];
-        let again = [(now[2].clone(), Fate::Survived)];
+        let again = [(now[2].clone(), MutantFate::Survived)];
         let second = merged(&now, &rows(&page), &again, "two");
         let commits: Vec<_> = second.iter().map(|row| (row.name.as_str(), row.commit.as_str())).collect();
         assert_eq!(commits, [("5348/1/a:1", "one"), ("5348/1/c:1", "two")]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::compliance::known_tests::{Program, build};
+use crate::compliance::known_tests::{TestProgram, build};
 use crate::mutants::PACKAGE;
 
 /// What the tests need beside the manifest, from the root of the repository.
@@ -24,8 +24,8 @@ pub(super) struct Workspace {
 
 /// The test programs of one build.
 #[derive(Debug)]
-pub(super) struct Run {
-    programs: Vec<Program>,
+pub(super) struct TestBuild {
+    programs: Vec<TestProgram>,
     /// Where their output goes, and where they run.
     folder: PathBuf,
 }
@@ -63,7 +63,7 @@ impl Workspace {
     ///
     /// # Errors
     /// What the compiler said.
-    pub(super) fn build(&self) -> Result<Run, String> {
+    pub(super) fn build(&self) -> Result<TestBuild, String> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command
             .current_dir(&self.folder)
@@ -75,11 +75,11 @@ impl Workspace {
         for target in &self.integration {
             command.args(["--test", target]);
         }
-        Ok(Run { programs: build(&mut command, PACKAGE)?, folder: self.folder.clone() })
+        Ok(TestBuild { programs: build(&mut command, PACKAGE)?, folder: self.folder.clone() })
     }
 }
 
-impl Run {
+impl TestBuild {
     /// Whether the test of this name passes; hanging is failing.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Run {
         Ok(None)
     }
 
-    fn start(&self, program: &Program, arguments: &[&str]) -> Result<(bool, String), String> {
+    fn start(&self, program: &TestProgram, arguments: &[&str]) -> Result<(bool, String), String> {
         let error = |e: std::io::Error| format!("{}: {e}", program.path.display());
         let output = self.folder.join("output.txt");
         let mut child = Command::new(&program.path)

@@ -12,11 +12,11 @@ pub(super) struct Data {
     path: PathBuf,
     keys: Vec<String>,
     columns: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<DataRow>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct DataRow {
     keys: Keys,
     seed: u32,
     values: Vec<String>,
@@ -56,7 +56,7 @@ impl Data {
             self.keys.iter().map(|key| Some((key.clone(), fields.next()?))).collect::<Option<_>>()?;
         let seed = fields.next()?.parse().ok()?;
         let values: Vec<String> = fields.collect();
-        (values.len() == self.columns.len()).then(|| self.rows.push(Row { keys, seed, values }))
+        (values.len() == self.columns.len()).then(|| self.rows.push(DataRow { keys, seed, values }))
     }
 
     /// Returns true if a run is there.
@@ -75,7 +75,7 @@ impl Data {
         let fields = texts.into_iter().chain([number.as_str()]).chain(values.iter().map(String::as_str));
         let mut writer = csv::Writer::from_writer(file);
         writer.write_record(fields).map_err(|e| format!("{}: {e}", self.path.display()))?;
-        self.rows.push(Row { keys: keys.clone(), seed, values });
+        self.rows.push(DataRow { keys: keys.clone(), seed, values });
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Data {
     pub(super) fn values(&self, keys: &Keys, column: &str) -> Result<Vec<Option<f64>>, String> {
         let place = self.columns.iter().position(|name| name == column);
         let place = place.ok_or(format!("{}: no column {column}", self.path.display()))?;
-        let same = |row: &&Row| keys.iter().all(|(key, text)| row.keys.get(key) == Some(text));
+        let same = |row: &&DataRow| keys.iter().all(|(key, text)| row.keys.get(key) == Some(text));
         let texts = self.rows.iter().filter(same).map(|row| row.values[place].as_str());
         Ok(texts.map(|text| text.parse().ok()).collect())
     }

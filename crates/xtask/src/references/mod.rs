@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use data::Data;
-use plan::{Plan, Runs};
+use plan::{References, Runs};
 
 use crate::{Outcome, root};
 
@@ -128,7 +128,7 @@ fn short(text: &str) -> String {
 }
 
 /// Writes every `ns2.csv` of the plan.
-fn tables(plan: &Plan) -> Outcome {
+fn tables(plan: &References) -> Outcome {
     for table in &plan.table {
         table::write(plan, table)?;
     }

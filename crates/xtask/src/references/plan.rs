@@ -12,11 +12,11 @@ pub(super) type Keys = BTreeMap<String, String>;
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Plan {
+pub(super) struct References {
     /// Sets of runs by name.
     pub(super) runs: BTreeMap<String, Runs>,
     /// The tables, in their order.
-    pub(super) table: Vec<Table>,
+    pub(super) table: Vec<ReferenceTable>,
 }
 
 /// Runs of one script.
@@ -59,7 +59,7 @@ pub(super) struct Points {
 /// An `ns2.csv`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table {
+pub(super) struct ReferenceTable {
     /// The id of the experiment.
     pub(super) experiment: String,
     /// Lines of comment on top, besides the one about seeds.
@@ -94,7 +94,7 @@ pub(super) struct Column {
 }
 
 /// The plan as it is in the repository.
-pub(super) fn read() -> Result<Plan, String> {
+pub(super) fn read() -> Result<References, String> {
     let path = root().join("peers/ns2/references.toml");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use tfrc_lab::statistics::{half_width, mean};
 
 use super::data::{self, Data};
-use super::plan::{Column, Keys, Plan, Table, filled};
+use super::plan::{Column, Keys, ReferenceTable, References, filled};
 use crate::{Outcome, root};
 
 /// Writes the table of one experiment. A value of one seed alone is left out: it has no interval.
-pub(super) fn write(plan: &Plan, table: &Table) -> Outcome {
+pub(super) fn write(plan: &References, table: &ReferenceTable) -> Outcome {
     let folder = root().join("experiments").join(&table.experiment);
     let mut sets = BTreeMap::new();
     for column in &table.columns {

@@ -19,11 +19,11 @@ const STRETCH: usize = 2;
 /// The bytes that each flow has sent at each sample.
 #[derive(Debug, Default)]
 pub(super) struct Contest {
-    samples: Vec<Sample>,
+    samples: Vec<ContestSample>,
 }
 
 #[derive(Debug)]
-struct Sample {
+struct ContestSample {
     at: Duration,
     /// The TFRC flow first.
     bytes: Vec<u64>,
@@ -41,7 +41,7 @@ impl Contest {
 
     fn add(&mut self, at: Duration, bytes: Vec<u64>) {
         if self.samples.last().is_none_or(|last| last.at < at) {
-            self.samples.push(Sample { at, bytes });
+            self.samples.push(ContestSample { at, bytes });
         }
     }
 
@@ -72,10 +72,10 @@ impl Contest {
 
     /// Bytes a second in each stretch.
     fn rates(&self, flow: usize) -> Vec<f64> {
-        let ends: Vec<&Sample> = self.samples.iter().step_by(STRETCH).collect();
+        let ends: Vec<&ContestSample> = self.samples.iter().step_by(STRETCH).collect();
         ends.windows(2)
             .map(|pair| {
-                let count = |sample: &Sample| sample.bytes.get(flow).copied().unwrap_or(0);
+                let count = |sample: &ContestSample| sample.bytes.get(flow).copied().unwrap_or(0);
                 let bytes = count(pair[1]).saturating_sub(count(pair[0]));
                 as_f64(bytes) / pair[1].at.saturating_sub(pair[0].at).as_secs_f64()
             })

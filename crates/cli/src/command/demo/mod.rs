@@ -21,7 +21,7 @@ use crate::Failure;
 use crate::args::DemoArgs;
 use crate::interrupt::Interrupt;
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
-use crate::session::{self, Inbox, SAMPLE, Source, Tally};
+use crate::session::{self, DatagramSource, Inbox, SAMPLE, Tally};
 
 /// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
 const BOTTLENECK: &str = include_str!("../../../../../scenarios/bottleneck.toml");
@@ -171,7 +171,7 @@ async fn transfer(
     reporter: &mut Reporter,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let mut source = Source::made_up(LENGTH);
+    let mut source = DatagramSource::made_up(LENGTH);
     let pump = async {
         while let Ok(Some(datagram)) = source.next().await {
             if connection.send(datagram).await.is_err() {

@@ -22,24 +22,24 @@ pub(super) struct Watch {
     longest_queue: u64,
     /// Bytes of data that the receiver has.
     received: Arc<AtomicU64>,
-    last: Moment,
+    last: Counters,
     /// The measured part begins when slow start is over, but not before this.
     not_before: Duration,
-    slow_start: SlowStart,
-    from: Option<Moment>,
-    to: Option<Moment>,
+    slow_start: SlowStartPhase,
+    from: Option<Counters>,
+    to: Option<Counters>,
     contest: Contest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SlowStart {
+enum SlowStartPhase {
     Lasts,
     Over,
 }
 
 /// The counters at one moment.
 #[derive(Debug, Clone, Default)]
-struct Moment {
+struct Counters {
     received: u64,
     snapshot: Arc<Snapshot<Flows>>,
 }
@@ -62,9 +62,9 @@ impl Watch {
             link_rate,
             longest_queue: 0,
             received,
-            last: Moment::default(),
+            last: Counters::default(),
             not_before,
-            slow_start: SlowStart::Lasts,
+            slow_start: SlowStartPhase::Lasts,
             from: None,
             to: None,
             contest: Contest::default(),
@@ -98,12 +98,12 @@ impl Watch {
                     others = self.competitors(interval.t_s, &now.snapshot);
                 }
                 Record::Event(event) if event.event == EventKind::SlowStartEnd => {
-                    self.slow_start = SlowStart::Over;
+                    self.slow_start = SlowStartPhase::Over;
                 }
                 _ => {}
             }
         }
-        if self.slow_start == SlowStart::Over && now.snapshot.elapsed >= self.not_before {
+        if self.slow_start == SlowStartPhase::Over && now.snapshot.elapsed >= self.not_before {
             self.from.get_or_insert_with(|| now.clone());
             self.contest.look(&now.snapshot);
         }
@@ -117,12 +117,12 @@ impl Watch {
         self.to = Some(self.moment());
     }
 
-    fn moment(&self) -> Moment {
-        Moment { received: self.received.load(Ordering::Relaxed), snapshot: self.monitor.latest() }
+    fn moment(&self) -> Counters {
+        Counters { received: self.received.load(Ordering::Relaxed), snapshot: self.monitor.latest() }
     }
 
     /// Adds what only somebody who sees both ends and the network knows.
-    fn complete(&mut self, interval: &mut Interval, now: &Moment) {
+    fn complete(&mut self, interval: &mut Interval, now: &Counters) {
         let bytes = now.received.saturating_sub(self.last.received);
         interval.goodput_bps = Some(as_f64(bytes) * 8.0 / interval.interval_s);
         interval.queue_packets = Some(as_f64(std::mem::take(&mut self.longest_queue)));
@@ -170,7 +170,7 @@ impl Watch {
 
     /// The figures of the competitors; only their names if nothing was measured.
     fn competitor_summaries(&self) -> Vec<FlowSummary> {
-        let nothing = Moment::default();
+        let nothing = Counters::default();
         let measured = self.measured();
         let (from, to) = measured.map_or((&nothing, &nothing), |measured| (measured.from, measured.to));
         let all = summaries(&self.scenario, &from.snapshot, &to.snapshot).into_iter().enumerate();
@@ -181,8 +181,8 @@ impl Watch {
         all.map(known).collect()
     }
 
-    fn measured(&self) -> Option<Measured<'_>> {
-        self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| Measured::new(from, to))
+    fn measured(&self) -> Option<MeasuredPart<'_>> {
+        self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| MeasuredPart::new(from, to))
     }
 
     /// The packets and rates of the competitors since the last sample, for the interval that ends
@@ -206,20 +206,20 @@ impl Watch {
 
 /// The part of the run that is measured.
 #[derive(Clone, Copy)]
-struct Measured<'a> {
-    from: &'a Moment,
-    to: &'a Moment,
+struct MeasuredPart<'a> {
+    from: &'a Counters,
+    to: &'a Counters,
     time: Duration,
 }
 
-impl<'a> Measured<'a> {
-    fn new(from: &'a Moment, to: &'a Moment) -> Option<Self> {
+impl<'a> MeasuredPart<'a> {
+    fn new(from: &'a Counters, to: &'a Counters) -> Option<Self> {
         let time = to.snapshot.elapsed.saturating_sub(from.snapshot.elapsed);
         (!time.is_zero()).then_some(Self { from, to, time })
     }
 
     /// How fast a count of bytes grew, in bit/s.
-    fn rate(self, bytes: impl Fn(&Moment) -> u64) -> f64 {
+    fn rate(self, bytes: impl Fn(&Counters) -> u64) -> f64 {
         let grown = bytes(self.to).saturating_sub(bytes(self.from));
         Rate::of(as_f64(grown), self.time).bits_per_sec()
     }

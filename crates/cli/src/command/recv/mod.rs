@@ -9,13 +9,13 @@ use tfrc_lab::record::{Event, EventKind, Outcome, Record};
 use tfrc_net::{Accept, ClosedBy, Endpoint, Options};
 use tfrc_units::Instant;
 
-use self::serve::{Fate, Served, serve};
+use self::serve::{OutputState, Served, serve};
 use crate::Failure;
-use crate::args::values::{Limit, Place};
+use crate::args::values::{FileOrStream, Limit};
 use crate::args::{Format, RecvArgs};
 use crate::interrupt::Interrupt;
 use crate::reporter::{Reporter, ReporterConfig, SummaryTo};
-use crate::session::{self, Ending, Existing, LogLimit, Output, Plan, counted};
+use crate::session::{self, Ending, Existing, LogLimit, Output, OutputPlan, counted};
 
 /// Runs `tfrc recv`.
 ///
@@ -23,7 +23,7 @@ use crate::session::{self, Ending, Existing, LogLimit, Output, Plan, counted};
 /// [`Failure::Usage`] when the output must not be written, [`Failure::Run`] when the port cannot be
 /// had, [`Failure::Session`] when the only connection failed or the output broke.
 pub fn run(args: &RecvArgs) -> Result<(), Failure> {
-    if args.output == Some(Place::Standard) && args.format.format() != Format::Human {
+    if args.output == Some(FileOrStream::Standard) && args.format.format() != Format::Human {
         return Err(Failure::usage(
             "standard output cannot carry both the received data and JSON",
             "write the data to a file with -o FILE, or leave out --json and --json-stream",
@@ -34,7 +34,7 @@ pub fn run(args: &RecvArgs) -> Result<(), Failure> {
         (_, true) => Existing::Overwrite,
         _ => Existing::Refuse,
     };
-    let plan = Plan::new(args.output.as_ref(), existing)?;
+    let plan = OutputPlan::new(args.output.as_ref(), existing)?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     session::block_on(recv(args, plan, interrupt))
 }
@@ -52,7 +52,7 @@ enum Take {
     Many,
 }
 
-async fn recv(args: &RecvArgs, plan: Plan, mut interrupt: Interrupt) -> Result<(), Failure> {
+async fn recv(args: &RecvArgs, plan: OutputPlan, mut interrupt: Interrupt) -> Result<(), Failure> {
     let take = if args.one || (args.output.is_some() && !args.append) { Take::One } else { Take::Many };
     let endpoint = listen(args, &plan)?;
     let mut reporter = Reporter::new(config(args));
@@ -77,7 +77,7 @@ async fn recv(args: &RecvArgs, plan: Plan, mut interrupt: Interrupt) -> Result<(
         // Who sends nothing does not use up a receiver that waits for a file; -1 takes the first
         // one whatever it does.
         let used_up = take == Take::One && (args.one || served_now.sent > 0);
-        if used_up || served_now.fate != Fate::Usable {
+        if used_up || served_now.fate != OutputState::Usable {
             if matches!(served_now.closed, Some(ClosedBy::Peer | ClosedBy::Us)) {
                 interrupt.or(endpoint.linger()).await;
             }
@@ -96,8 +96,8 @@ async fn recv(args: &RecvArgs, plan: Plan, mut interrupt: Interrupt) -> Result<(
     match last {
         Some(Served { ending, .. }) if ending.has_failed() => Err(Failure::Session),
         // The data is where it belongs, and somebody has closed standard output.
-        Some(Served { fate: Fate::Mute(Failure::ClosedPipe), .. }) if take == Take::One => Ok(()),
-        Some(Served { fate: Fate::Mute(failure), .. }) => Err(Failure::Run(failure.to_string())),
+        Some(Served { fate: OutputState::Mute(Failure::ClosedPipe), .. }) if take == Take::One => Ok(()),
+        Some(Served { fate: OutputState::Mute(failure), .. }) => Err(Failure::Run(failure.to_string())),
         Some(_) => Ok(()),
         None if take == Take::One => interrupted(args, &mut reporter, "interrupted before anybody connected"),
         None => {
@@ -133,11 +133,11 @@ fn more(args: &RecvArgs, now: Instant, others: String) -> Result<(), Failure> {
 
 /// Listens where the user says; else on every address, of both IP versions where the system has
 /// both.
-fn listen(args: &RecvArgs, plan: &Plan) -> Result<Endpoint, Failure> {
+fn listen(args: &RecvArgs, plan: &OutputPlan) -> Result<Endpoint, Failure> {
     let usual = Options::default();
     let options = Options {
         receive_queue: match plan {
-            Plan::Append(_) | Plan::File(_) => FOR_A_DISK,
+            OutputPlan::Append(_) | OutputPlan::File(_) => FOR_A_DISK,
             _ => usual.receive_queue,
         },
         service: args.service,
@@ -167,14 +167,14 @@ fn listen(args: &RecvArgs, plan: &Plan) -> Result<Endpoint, Failure> {
 
 /// Opens the output; `None` if the user wants the end before a FIFO has its reader.
 async fn open(
-    plan: Plan,
+    plan: OutputPlan,
     reporter: &mut Reporter,
     interrupt: &mut Interrupt,
 ) -> Option<Result<Output, Failure>> {
     /// An output that takes longer to open waits for somebody.
     const PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
     let waited_for = match &plan {
-        Plan::Direct(path) => format!("waiting for a reader of {}", path.display()),
+        OutputPlan::Direct(path) => format!("waiting for a reader of {}", path.display()),
         _ => "waiting for the output".to_owned(),
     };
     let opening = session::blocking(move || plan.open());
@@ -189,6 +189,7 @@ async fn open(
 }
 
 fn config(args: &RecvArgs) -> ReporterConfig {
-    let summary_to = if args.output == Some(Place::Standard) { SummaryTo::Stderr } else { SummaryTo::Stdout };
+    let summary_to =
+        if args.output == Some(FileOrStream::Standard) { SummaryTo::Stderr } else { SummaryTo::Stdout };
     ReporterConfig { format: args.format.format(), summary_to, duration: None, report: None }
 }

@@ -13,7 +13,7 @@ use crate::Failure;
 use crate::args::RecvArgs;
 use crate::interrupt::{Interrupt, LastWords};
 use crate::session::{
-    self, Ending, Inbox, LogLimit, Output, SAMPLE, Sampler, Tally, Trouble, Writer, count, counted,
+    self, DatagramWriter, Ending, Inbox, LogLimit, Output, SAMPLE, Sampler, Tally, Trouble, count, counted,
     is_proper, why,
 };
 
@@ -30,12 +30,12 @@ pub(super) struct Served {
     pub(super) closed: Option<ClosedBy>,
     /// Datagrams that the sender sent, as far as it is known.
     pub(super) sent: u64,
-    pub(super) fate: Fate,
+    pub(super) fate: OutputState,
 }
 
 /// The state of the output after a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum OutputState {
     /// The data cannot be written any more.
     Broken,
     /// The records cannot be written any more.
@@ -46,7 +46,7 @@ pub(super) enum Fate {
 
 /// Why no more data is taken from a connection.
 #[derive(Debug)]
-enum Stop {
+enum StopTaking {
     /// The peer wants the end, or the connection is over.
     Ended,
     /// The user wants the end.
@@ -56,14 +56,14 @@ enum Stop {
 }
 
 /// A connection that is being served.
-struct Run<'a> {
+struct Serving<'a> {
     args: &'a RecvArgs,
     connection: &'a Connection,
     endpoint: &'a Endpoint,
     began: Instant,
     sampler: Sampler,
     inbox: Inbox,
-    writer: Writer,
+    writer: DatagramWriter,
     /// The name of the output.
     output: Option<String>,
     /// The user has been told that datagrams are dropped here.
@@ -82,14 +82,14 @@ pub(super) async fn serve(
 ) -> Result<Served, Failure> {
     let began = endpoint.now();
     let handle = output.handle().map_err(|error| Failure::io(&"output", &error))?;
-    let mut run = Run {
+    let mut run = Serving {
         args,
         connection,
         endpoint,
         began,
         sampler: Sampler::new(began, connection.status()),
         inbox: Inbox::default(),
-        writer: Writer::start(handle),
+        writer: DatagramWriter::start(handle),
         output: output.name(),
         told_of_drops: false,
     };
@@ -98,7 +98,7 @@ pub(super) async fn serve(
     let peer = connection.remote_addr().map(|address| address.to_string());
     speaker.say(began, &run.sampler.event_with(began, EventKind::Connected, peer));
     let mut stop = run.receive(&mut speaker, interrupt).await;
-    if let Stop::Ended = stop {
+    if let StopTaking::Ended = stop {
         stop = run.write_rest(output, interrupt).await;
     }
     let (tally, closed) = run.close(&stop).await;
@@ -115,17 +115,17 @@ pub(super) async fn serve(
     interrupt.keep(None);
     let mute = speaker.end(summary, &ending);
     let fate = match (&stop, mute) {
-        (Stop::Output(_), _) => Fate::Broken,
-        (_, Some(failure)) => Fate::Mute(failure),
-        _ => Fate::Usable,
+        (StopTaking::Output(_), _) => OutputState::Broken,
+        (_, Some(failure)) => OutputState::Mute(failure),
+        _ => OutputState::Usable,
     };
     Ok(Served { ending, closed: closed.map(|closed| closed.by), sent, fate })
 }
 
-impl Run<'_> {
+impl Serving<'_> {
     /// Takes data and hands it on, in order, until something ends that. While the output takes
     /// nothing, nothing is read: the connection's own queue fills, drops, and tells the sender.
-    async fn receive(&mut self, speaker: &mut Speaker<'_>, interrupt: &mut Interrupt) -> Stop {
+    async fn receive(&mut self, speaker: &mut Speaker<'_>, interrupt: &mut Interrupt) -> StopTaking {
         let mut tick = tokio::time::interval(SAMPLE);
         loop {
             let now = self.endpoint.now();
@@ -143,11 +143,11 @@ impl Run<'_> {
             tokio::select! {
                 received = self.connection.recv(), if room => match received {
                     Some(datagram) => self.inbox.push(self.endpoint.now(), datagram),
-                    None => return Stop::Ended,
+                    None => return StopTaking::Ended,
                 },
                 () = sleep(wait) => {}
-                outcome = writable => if let Err(error) = outcome { return Stop::Output(error) },
-                () = interrupt.wished() => return Stop::Interrupted,
+                outcome = writable => if let Err(error) = outcome { return StopTaking::Output(error) },
+                () = interrupt.wished() => return StopTaking::Interrupted,
                 _ = tick.tick() => self.sample(speaker, interrupt),
             }
         }
@@ -162,12 +162,12 @@ impl Run<'_> {
             self.told_of_drops = true;
             speaker.note(&format!("dropped here: {}", self.too_slow()));
         }
-        let summary = self.summarise(self.tally(&Stop::Ended), None);
+        let summary = self.summarise(self.tally(&StopTaking::Ended), None);
         interrupt.keep(Some(LastWords { config: config(self.args), summary }));
     }
 
     /// Writes what waits for a gap, and waits until all is written and on the disk.
-    async fn write_rest(&mut self, output: &Output, interrupt: &mut Interrupt) -> Stop {
+    async fn write_rest(&mut self, output: &Output, interrupt: &mut Interrupt) -> StopTaking {
         let writing = async {
             loop {
                 self.writer.room().await?;
@@ -181,24 +181,24 @@ impl Run<'_> {
             }
         };
         match interrupt.or(writing).await {
-            Some(Ok(())) => Stop::Ended,
-            Some(Err(error)) => Stop::Output(error),
-            None => Stop::Interrupted,
+            Some(Ok(())) => StopTaking::Ended,
+            Some(Err(error)) => StopTaking::Output(error),
+            None => StopTaking::Interrupted,
         }
     }
 
     /// Ends the connection, with the counts for the sender.
-    async fn close(&self, stop: &Stop) -> (Tally, Option<Closed>) {
+    async fn close(&self, stop: &StopTaking) -> (Tally, Option<Closed>) {
         let text = self.tally(stop).to_string();
         let closed = match stop {
-            Stop::Ended => self.connection.accept_close(&text).await,
+            StopTaking::Ended => self.connection.accept_close(&text).await,
             _ => tokio::time::timeout(FAREWELL, self.connection.request_close(&text)).await.ok().flatten(),
         };
         (self.tally(stop), closed)
     }
 
     /// The counts now: of what has been written, not of what came.
-    fn tally(&self, stop: &Stop) -> Tally {
+    fn tally(&self, stop: &StopTaking) -> Tally {
         let (received, bytes) = self.writer.written();
         let tally = self.inbox.tally(self.connection);
         let arrived = self.connection.status().stats.received_data_packets;
@@ -207,9 +207,9 @@ impl Run<'_> {
             bytes,
             dropped: arrived.saturating_sub(received).saturating_sub(tally.late),
             trouble: match stop {
-                Stop::Ended => None,
-                Stop::Interrupted => Some(Trouble::Interrupted),
-                Stop::Output(error) => Some(Trouble::of(error)),
+                StopTaking::Ended => None,
+                StopTaking::Interrupted => Some(Trouble::Interrupted),
+                StopTaking::Output(error) => Some(Trouble::of(error)),
             },
             ..tally
         }
@@ -233,27 +233,27 @@ impl Run<'_> {
         summary
     }
 
-    fn judge(&self, take: Take, stop: &Stop, closed: Option<&Closed>, summary: &Summary) -> Ending {
+    fn judge(&self, take: Take, stop: &StopTaking, closed: Option<&Closed>, summary: &Summary) -> Ending {
         let known = |n: Option<u64>| n.unwrap_or(0);
         let (sent, dropped) = (known(summary.sent_packets), known(summary.dropped_by_reader_packets));
         match (stop, closed) {
-            (Stop::Output(error), _) => Ending::failed(self.unwritable(error)),
-            (Stop::Interrupted, _) => {
+            (StopTaking::Output(error), _) => Ending::failed(self.unwritable(error)),
+            (StopTaking::Interrupted, _) => {
                 let outcome = if self.args.one { Outcome::Failed } else { Outcome::Stopped };
                 Ending { outcome, reason: "interrupted before the sender had ended".to_owned() }
             }
-            (Stop::Ended, None) => Ending::failed("the network of this end has failed"),
-            (Stop::Ended, Some(closed)) if !is_proper(closed) => Ending::failed(why(closed)),
-            (Stop::Ended, Some(_)) if dropped > 0 => Ending::failed(format!(
+            (StopTaking::Ended, None) => Ending::failed("the network of this end has failed"),
+            (StopTaking::Ended, Some(closed)) if !is_proper(closed) => Ending::failed(why(closed)),
+            (StopTaking::Ended, Some(_)) if dropped > 0 => Ending::failed(format!(
                 "{} of {} dropped here: {}",
                 count(dropped),
                 counted(sent, "datagram"),
                 self.too_slow()
             )),
-            (Stop::Ended, Some(_)) if take == Take::One && sent == 0 => {
+            (StopTaking::Ended, Some(_)) if take == Take::One && sent == 0 => {
                 Ending::failed("the sender closed without sending anything")
             }
-            (Stop::Ended, Some(_)) => {
+            (StopTaking::Ended, Some(_)) => {
                 let lost = known(summary.lost_packets);
                 let late = match known(summary.late_packets) {
                     0 => String::new(),

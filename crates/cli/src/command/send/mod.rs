@@ -10,7 +10,7 @@ use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
 use tfrc_net::{Cause, Closed, ClosedBy, Connection, Dscp, Endpoint, LatePolicy, Status};
 use tfrc_units::{Instant, Rate};
 
-use self::transfer::{Stop, Transfer};
+use self::transfer::{StopSending, Transfer};
 use crate::Failure;
 use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
@@ -122,7 +122,7 @@ async fn finish(
 }
 
 /// How the session ended, and why: the exit status goes by this.
-fn judge(stop: &Stop, closed: Option<&Closed>, tally: Option<&Tally>, status: &Status) -> Ending {
+fn judge(stop: &StopSending, closed: Option<&Closed>, tally: Option<&Tally>, status: &Status) -> Ending {
     let dropped = tally.map_or(0, |tally| tally.dropped).max(status.stats.peer_dropped_packets);
     let written = tally.map(|tally| format!("it has written {}", counted(tally.bytes, "byte")));
     let unsent =
@@ -133,19 +133,21 @@ fn judge(stop: &Stop, closed: Option<&Closed>, tally: Option<&Tally>, status: &S
     let ending = match (stop, closed) {
         (_, None) => Ending::failed("the peer did not answer the close in time"),
         (_, Some(closed)) if !is_proper(closed) => Ending::failed(why(closed)),
-        (Stop::Failed(reason), _) => Ending::failed(reason.clone()),
-        (Stop::Over, _) => Ending::failed("the receiver ended the session"),
+        (StopSending::Failed(reason), _) => Ending::failed(reason.clone()),
+        (StopSending::Over, _) => Ending::failed("the receiver ended the session"),
         (_, Some(closed)) if closed.by == ClosedBy::Peer => Ending::failed("the receiver ended the session"),
-        (Stop::EndOfData | Stop::Interrupted | Stop::TimeUp, _) if dropped > 0 => Ending::failed(format!(
-            "the receiver reads too slowly: it dropped {} that had arrived",
-            counted(dropped, "datagram")
-        )),
-        (Stop::Interrupted, _) => Ending::stopped("interrupted"),
-        (Stop::TimeUp, _) => Ending::stopped("the time is up"),
-        (Stop::EndOfData, _) if status.unsent_packets > 0 => {
+        (StopSending::EndOfData | StopSending::Interrupted | StopSending::TimeUp, _) if dropped > 0 => {
+            Ending::failed(format!(
+                "the receiver reads too slowly: it dropped {} that had arrived",
+                counted(dropped, "datagram")
+            ))
+        }
+        (StopSending::Interrupted, _) => Ending::stopped("interrupted"),
+        (StopSending::TimeUp, _) => Ending::stopped("the time is up"),
+        (StopSending::EndOfData, _) if status.unsent_packets > 0 => {
             Ending::failed("the path has become too narrow for some datagrams")
         }
-        (Stop::EndOfData, _) => {
+        (StopSending::EndOfData, _) => {
             Ending::complete(format!("all of {} sent", counted(status.stats.sent_data_packets, "datagram")))
         }
     };

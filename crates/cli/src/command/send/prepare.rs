@@ -10,9 +10,9 @@ use tfrc_units::Rate;
 
 use crate::Failure;
 use crate::args::SendArgs;
-use crate::args::values::Place;
+use crate::args::values::FileOrStream;
 use crate::reporter::Reporter;
-use crate::session::{Access, Existing, Pace, Source, blocking, files};
+use crate::session::{Access, DatagramSource, Existing, Pace, blocking, files};
 
 /// The cap of a session with another host, unless the user says otherwise.
 const POLITE_CAP_BPS: f64 = 50e6;
@@ -31,8 +31,8 @@ pub(super) const fn existing(args: &SendArgs) -> Existing {
 pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
     let mut named: Vec<(&str, &Path)> = Vec::new();
     match &args.file {
-        Some(Place::File(path)) => named.push(("-f", path)),
-        Some(Place::Standard) if Path::new("/dev/stdin").exists() => {
+        Some(FileOrStream::File(path)) => named.push(("-f", path)),
+        Some(FileOrStream::Standard) if Path::new("/dev/stdin").exists() => {
             named.push(("-f -", Path::new("/dev/stdin")));
         }
         _ => {}
@@ -97,12 +97,12 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
 ///
 /// # Errors
 /// [`Failure::Usage`] when it cannot be opened.
-pub(super) async fn source(args: &SendArgs) -> Result<Source, Failure> {
+pub(super) async fn source(args: &SendArgs) -> Result<DatagramSource, Failure> {
     let length = usize::from(args.length);
     let source = match &args.file {
-        None => Source::made_up(length),
-        Some(Place::Standard) => Source::pipe(tokio::io::stdin(), length, FLUSH),
-        Some(Place::File(path)) => {
+        None => DatagramSource::made_up(length),
+        Some(FileOrStream::Standard) => DatagramSource::pipe(tokio::io::stdin(), length, FLUSH),
+        Some(FileOrStream::File(path)) => {
             let name = path.clone();
             let file = blocking(move || File::open(name)).await.map_err(|error| {
                 Failure::usage(
@@ -110,7 +110,7 @@ pub(super) async fn source(args: &SendArgs) -> Result<Source, Failure> {
                     "name a file that can be read, or - for standard input",
                 )
             })?;
-            Source::file(file, length)
+            DatagramSource::file(file, length)
         }
     };
     let pace = args.pps.map_or(Pace::AsAllowed, Pace::PerSecond);

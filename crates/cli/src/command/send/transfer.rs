@@ -5,10 +5,10 @@ use tfrc_units::{Duration, Instant};
 
 use super::{config, so_far};
 use crate::args::SendArgs;
-use crate::args::values::Place;
+use crate::args::values::FileOrStream;
 use crate::interrupt::{Interrupt, LastWords};
 use crate::reporter::Reporter;
-use crate::session::{SAMPLE, Sampler, Source, count};
+use crate::session::{DatagramSource, SAMPLE, Sampler, count};
 
 /// How long made-up data lasts unless the user says otherwise.
 const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
@@ -19,7 +19,7 @@ const CLOSE_ATTEMPTS: u32 = 3;
 
 /// Why no more data is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum StopSending {
     /// All of it has been sent.
     EndOfData,
     /// It could not be read, or must not be sent; a sentence.
@@ -44,7 +44,7 @@ pub(super) struct Transfer<'a> {
 
 impl Transfer<'_> {
     /// Moves data until it ends, the time is up, the user wants the end, or the connection breaks.
-    pub(super) async fn data(&mut self, mut source: Source) -> Stop {
+    pub(super) async fn data(&mut self, mut source: DatagramSource) -> StopSending {
         let mut tick = tokio::time::interval(SAMPLE);
         tick.tick().await;
         let limit = time_limit(self.args).map(std::time::Duration::from);
@@ -61,16 +61,16 @@ impl Transfer<'_> {
                 let datagram = match source.next().await {
                     Ok(Some(datagram)) => datagram,
                     Ok(None) => break,
-                    Err(error) => return Stop::Failed(unreadable(args, &error.to_string())),
+                    Err(error) => return StopSending::Failed(unreadable(args, &error.to_string())),
                 };
                 match send_cut(connection, datagram).await {
                     Ok(()) | Err(SendError::TooLong { .. }) => {}
-                    Err(_) => return Stop::Over,
+                    Err(_) => return StopSending::Over,
                 }
             }
             connection.flushed().await;
             match source.shortfall() {
-                Some((sent, length)) => Stop::Failed(unreadable(
+                Some((sent, length)) => StopSending::Failed(unreadable(
                     args,
                     &format!(
                         "became shorter while it was sent: {} of {} bytes were there",
@@ -78,7 +78,7 @@ impl Transfer<'_> {
                         count(length)
                     ),
                 )),
-                None => Stop::EndOfData,
+                None => StopSending::EndOfData,
             }
         };
         tokio::pin!(pump, time_up);
@@ -86,12 +86,12 @@ impl Transfer<'_> {
             let interrupt = self.interrupt.clone();
             tokio::select! {
                 stop = &mut pump => return stop,
-                () = &mut time_up => return Stop::TimeUp,
-                () = wished(interrupt) => return Stop::Interrupted,
+                () = &mut time_up => return StopSending::TimeUp,
+                () = wished(interrupt) => return StopSending::Interrupted,
                 // A receiver sends no data; this tells that it wants the end, or that the
                 // connection is over.
                 received = self.connection.recv() => if received.is_none() {
-                    return Stop::Over;
+                    return StopSending::Over;
                 },
                 _ = tick.tick() => {
                     self.sample();
@@ -99,7 +99,7 @@ impl Transfer<'_> {
                         let reason = format!("stopped by the circuit breaker: {trip}");
                         // The peer may be long in answering the close.
                         self.reporter.note(&reason);
-                        return Stop::Failed(reason);
+                        return StopSending::Failed(reason);
                     }
                 }
             }
@@ -108,11 +108,11 @@ impl Transfer<'_> {
 
     /// Closes, still sampling what is on its way. A user who wants the end does not wait for data
     /// that has not gone.
-    pub(super) async fn close(&mut self, stop: Stop) -> (Stop, Option<Closed>) {
+    pub(super) async fn close(&mut self, stop: StopSending) -> (StopSending, Option<Closed>) {
         let connection = self.connection;
         let mut tick = tokio::time::interval(SAMPLE);
-        if !matches!(stop, Stop::Interrupted | Stop::TimeUp) {
-            let over = stop == Stop::Over;
+        if !matches!(stop, StopSending::Interrupted | StopSending::TimeUp) {
+            let over = stop == StopSending::Over;
             let close = async move {
                 // The receiver may wait for an answer to its Close.
                 if over { connection.accept_close("").await } else { connection.close().await }
@@ -170,7 +170,7 @@ async fn wished(mut interrupt: Interrupt) {
 
 fn unreadable(args: &SendArgs, why: &str) -> String {
     match &args.file {
-        Some(Place::File(path)) => format!("{}: {why}", path.display()),
+        Some(FileOrStream::File(path)) => format!("{}: {why}", path.display()),
         _ => format!("standard input: {why}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Results as tables for a person.
 
 use tfrc_lab::Outcome;
-use tfrc_lab::batch::{PointResult, Results, Row};
+use tfrc_lab::batch::{FlowRow, PointResult, Results};
 use tfrc_lab::compare::Comparison;
 use tfrc_lab::report::human;
 use tfrc_lab::statistics::Estimate;
@@ -75,7 +75,7 @@ fn one_point(point: &PointResult) -> String {
     let at: Vec<String> = point.at.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let mut text = if at.is_empty() { String::new() } else { format!("\n{}\n", at.join(", ")) };
     text.push_str("\nflows            goodput of each             loss                 p                    RTT                  variation at 1 s\n");
-    let get = |row: &Row, key: &str, show: fn(f64) -> String| match row.values.get(key) {
+    let get = |row: &FlowRow, key: &str, show: fn(f64) -> String| match row.values.get(key) {
         Some(estimate) => with_interval(*estimate, show),
         None => "-".to_owned(),
     };

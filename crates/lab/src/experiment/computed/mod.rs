@@ -7,7 +7,7 @@ mod sigcomm2000;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::raw::Profile;
+use super::syntax::Profile;
 use crate::scenario::Document;
 
 /// What code is told.
@@ -35,12 +35,12 @@ pub(crate) type Values = BTreeMap<(String, String), Vec<f64>>;
 pub(crate) struct Computed {
     pub(crate) name: &'static str,
     pub(crate) values: fn(&Context<'_>) -> Values,
-    settings: Settings,
+    settings: Settable,
 }
 
 /// Settings that `set` may change.
 #[derive(Debug)]
-enum Settings {
+enum Settable {
     /// Numbers of the code, `NAME=NUMBER`, with their defaults.
     Constants(&'static [(&'static str, f64)]),
     /// The scenario that it runs, as `--set` does.
@@ -64,18 +64,18 @@ pub(crate) const ALL: &[Computed] = &[
 ];
 
 /// Nothing can be set.
-const NONE: Settings = Settings::Constants(&[]);
+const NONE: Settable = Settable::Constants(&[]);
 
 impl Computed {
     /// Checks an assignment: an error says why the code does not take it.
     pub(crate) fn check(&self, assignment: &str) -> Result<(), String> {
         match self.settings {
-            Settings::Scenario(text) => {
+            Settable::Scenario(text) => {
                 let mut document = Document::new("scenario.toml", text);
                 document.set(assignment);
                 document.plan().map(|_| ()).map_err(|error| error.to_string())
             }
-            Settings::Constants(known) => {
+            Settable::Constants(known) => {
                 let names = known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
                 let name = assignment.split('=').next().unwrap_or_default().trim();
                 match (known.iter().any(|(one, _)| *one == name), constant(assignment, name)) {
@@ -91,8 +91,8 @@ impl Computed {
     /// The scenario that it runs, if it runs one.
     pub(crate) fn scenario(&self) -> Option<&'static str> {
         match self.settings {
-            Settings::Scenario(text) => Some(text),
-            Settings::Constants(_) => None,
+            Settable::Scenario(text) => Some(text),
+            Settable::Constants(_) => None,
         }
     }
 }

@@ -3,8 +3,8 @@
 use tfrc::equation::{Equation, RtoPolicy};
 use tfrc_units::{Duration, Probability, Rate};
 
-use super::{Context, Settings, Values};
-use crate::experiment::raw::Profile;
+use super::{Context, Settable, Values};
+use crate::experiment::syntax::Profile;
 use crate::experiment::table::number;
 
 /// The constants of Tables 1 to 4 (RFC 4828 §A): the equation with its two constants rounded to
@@ -20,11 +20,11 @@ const OF_TABLES: &[(&str, f64)] = &[
     ("packets_per_second", MOST_PACKETS),
     ("nominal", NOMINAL),
 ];
-pub(super) const CONSTANTS: Settings = Settings::Constants(OF_TABLES);
+pub(super) const CONSTANTS: Settable = Settable::Constants(OF_TABLES);
 
 /// Bytes of the packets of Table 11.
 const OF_TABLE_11: &[(&str, f64)] = &[("packet.tcp", 1500.0), ("packet.tfrc", 56.0)];
-pub(super) const PACKETS: Settings = Settings::Constants(OF_TABLE_11);
+pub(super) const PACKETS: Settable = Settable::Constants(OF_TABLE_11);
 
 const HEADER: f64 = 40.0;
 const MOST_PACKETS: f64 = 100.0;

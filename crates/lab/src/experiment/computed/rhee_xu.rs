@@ -4,7 +4,7 @@ use tfrc::equation::{Equation, EquationForm};
 use tfrc_units::{Duration, Probability};
 
 use super::{Context, Values};
-use crate::experiment::raw::Profile;
+use crate::experiment::syntax::Profile;
 use crate::experiment::table::number;
 
 /// The RTO of a standard TCP on all of these paths.

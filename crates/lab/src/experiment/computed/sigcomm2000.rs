@@ -7,8 +7,8 @@ use tfrc::equation::Equation;
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, Probability};
 
-use super::{Context, Settings, Values};
-use crate::experiment::raw::Profile;
+use super::{Context, Settable, Values};
+use crate::experiment::syntax::Profile;
 use crate::experiment::table::number;
 use crate::record::Interval;
 use crate::run::run_with;
@@ -21,10 +21,10 @@ macro_rules! scenario {
     };
 }
 
-pub(super) const FIG_18: Settings = Settings::Scenario(scenario!("fig-18"));
-pub(super) const FIG_22: Settings = Settings::Scenario(scenario!("fig-22"));
-pub(super) const FIG_23: Settings = Settings::Scenario(scenario!("fig-23"));
-pub(super) const FIG_28: Settings = Settings::Scenario(scenario!("fig-28"));
+pub(super) const FIG_18: Settable = Settable::Scenario(scenario!("fig-18"));
+pub(super) const FIG_22: Settable = Settable::Scenario(scenario!("fig-22"));
+pub(super) const FIG_23: Settable = Settable::Scenario(scenario!("fig-23"));
+pub(super) const FIG_28: Settable = Settable::Scenario(scenario!("fig-28"));
 
 /// What one flow did, in stretches of equal length.
 struct Course(Vec<Interval>);

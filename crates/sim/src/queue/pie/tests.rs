@@ -87,9 +87,9 @@ fn a_burst_passes_unharmed() {
         verdict
     };
     // MAX_BURST is 150 ms, ten updates: the tenth is at 150 ms.
-    assert_eq!(verdict(0), Verdict::Pass);
-    assert_eq!(verdict(149), Verdict::Pass);
-    assert_eq!(verdict(150), Verdict::Drop(DropCause::Early));
+    assert_eq!(verdict(0), QueueVerdict::Pass);
+    assert_eq!(verdict(149), QueueVerdict::Pass);
+    assert_eq!(verdict(150), QueueVerdict::Drop(DropCause::Early));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn work_conserving() {
     let drops = |p, old_delay, packets| {
         let mut pie = at_work(|_| {}, p, old_delay);
         let mut stream = stream();
-        (0..1000).filter(|_| pie.arrive(&busy(at_ms(1), packets), &mut stream) != Verdict::Pass).count()
+        (0..1000).filter(|_| pie.arrive(&busy(at_ms(1), packets), &mut stream) != QueueVerdict::Pass).count()
     };
     assert_eq!(drops(0.19, 0.007, 20), 0); // low delay
     assert!(drops(0.2, 0.007, 20) > 100); // but not at a high probability
@@ -110,7 +110,7 @@ fn drops_at_the_probability() {
     let mut pie = at_work(|_| {}, 0.05, 0.02);
     let mut stream = stream();
     let drops =
-        (0..100_000).filter(|_| pie.arrive(&busy(at_ms(1), 20), &mut stream) != Verdict::Pass).count();
+        (0..100_000).filter(|_| pie.arrive(&busy(at_ms(1), 20), &mut stream) != QueueVerdict::Pass).count();
     assert!((4655..=5345).contains(&drops), "{drops}"); // five standard deviations of 69
 }
 
@@ -122,7 +122,7 @@ fn bounded_randomness() {
     let mut gap = 0;
     while gaps.len() < 3000 {
         gap += 1;
-        if pie.arrive(&busy(at_ms(1), 20), &mut stream) != Verdict::Pass {
+        if pie.arrive(&busy(at_ms(1), 20), &mut stream) != QueueVerdict::Pass {
             gaps.push(gap);
             gap = 0;
         }
@@ -141,10 +141,10 @@ fn marks_below_the_threshold() {
         let mut pie = at_work(|c| c.marking = below, p, 0.02);
         let mut stream = stream();
         let arrival = Arrival { ecn: Ecn::Ect0, ..busy(at_ms(1), 20) };
-        (0..1000).map(|_| pie.arrive(&arrival, &mut stream)).find(|v| *v != Verdict::Pass)
+        (0..1000).map(|_| pie.arrive(&arrival, &mut stream)).find(|v| *v != QueueVerdict::Pass)
     };
-    assert_eq!(verdict(0.09), Some(Verdict::Mark));
-    assert_eq!(verdict(0.11), Some(Verdict::Drop(DropCause::Early)));
+    assert_eq!(verdict(0.09), Some(QueueVerdict::Mark));
+    assert_eq!(verdict(0.11), Some(QueueVerdict::Drop(DropCause::Early)));
 }
 
 #[test]
@@ -170,6 +170,6 @@ fn active_from_a_third_full_until_calm() {
 #[test]
 fn a_full_queue_drops() {
     let mut pie = process(|c| c.limit = Limit::Packets(3));
-    assert_eq!(pie.arrive(&busy(at_ms(1), 2), &mut stream()), Verdict::Pass);
-    assert_eq!(pie.arrive(&busy(at_ms(1), 3), &mut stream()), Verdict::Drop(DropCause::Queue));
+    assert_eq!(pie.arrive(&busy(at_ms(1), 2), &mut stream()), QueueVerdict::Pass);
+    assert_eq!(pie.arrive(&busy(at_ms(1), 3), &mut stream()), QueueVerdict::Drop(DropCause::Queue));
 }

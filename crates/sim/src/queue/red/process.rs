@@ -5,7 +5,7 @@ use super::{
     AboveMax, Adaptation, Bottom, ByteCount, DropMode, EarlyDrop, Forced, IdleDecay, Measure, Red, Spacing,
     Thresholds, Weight,
 };
-use crate::queue::{Arrival, LineState, QueueState, Verdict};
+use crate::queue::{Arrival, LineState, QueueState, QueueVerdict};
 use crate::{DropCause, Stream};
 
 /// RED at work.
@@ -69,13 +69,13 @@ impl RedProcess {
         }
     }
 
-    pub(crate) fn arrive(&mut self, arrival: &Arrival, stream: &mut Stream) -> Verdict {
+    pub(crate) fn arrive(&mut self, arrival: &Arrival, stream: &mut Stream) -> QueueVerdict {
         self.update_average(arrival);
         self.adapt(arrival.now);
         let early = self.early(arrival, stream);
         if arrival.overflows(self.red.limit) {
             self.since_drop = self.since_drop.map(|_| (0, 0));
-            return Verdict::Drop(DropCause::Queue);
+            return QueueVerdict::Drop(DropCause::Queue);
         }
         early
     }
@@ -129,7 +129,7 @@ impl RedProcess {
     }
 
     /// Whether the packet is dropped or marked although it may fit.
-    fn early(&mut self, arrival: &Arrival, stream: &mut Stream) -> Verdict {
+    fn early(&mut self, arrival: &Arrival, stream: &mut Stream) -> QueueVerdict {
         let long_enough = match self.red.early_drop {
             EarlyDrop::Always => true,
             EarlyDrop::TwoWaiting => self.length(arrival) > 1.0,
@@ -137,7 +137,7 @@ impl RedProcess {
         if self.average < self.min || !long_enough {
             self.since_drop = None;
             self.probability = 0.0;
-            return Verdict::Pass;
+            return QueueVerdict::Pass;
         }
         self.probability = self.by_average();
         let crossed = self.since_drop.is_none();
@@ -151,14 +151,14 @@ impl RedProcess {
         self.since_drop = Some((packets, bytes));
         if self.probability >= 1.0 && self.red.forced == Forced::Drop {
             self.since_drop = Some((0, 0));
-            return Verdict::Drop(DropCause::Early);
+            return QueueVerdict::Drop(DropCause::Early);
         }
         if crossed && self.red.spacing == Spacing::Wait {
-            return Verdict::Pass;
+            return QueueVerdict::Pass;
         }
         let p = self.spaced(packets, bytes, arrival.size);
         if stream.uniform() >= p {
-            return Verdict::Pass;
+            return QueueVerdict::Pass;
         }
         self.since_drop = Some((0, 0));
         self.red.marking.verdict(arrival.ecn, self.probability)

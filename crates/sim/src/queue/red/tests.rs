@@ -4,7 +4,7 @@ use tfrc_units::{Ecn, Instant};
 
 use super::*;
 use crate::queue::test_arrival::{at_ms, busy, idle};
-use crate::queue::{Arrival, Verdict};
+use crate::queue::{Arrival, QueueVerdict};
 use crate::{DropCause, Seed, Stream};
 
 const RATE: f64 = 8e6;
@@ -34,7 +34,7 @@ fn intervals(process: &mut RedProcess, packets: u64, size: u32, drops: usize) ->
     while list.len() < drops {
         passed += 1;
         let arrival = Arrival { size, ..busy(at_ms(1), packets) };
-        if process.arrive(&arrival, &mut stream) != Verdict::Pass {
+        if process.arrive(&arrival, &mut stream) != QueueVerdict::Pass {
             list.push(passed);
             passed = 0;
         }
@@ -136,7 +136,7 @@ fn waiting_counts_the_first_packet_above_the_threshold() {
     for _ in 0..3 {
         assert_eq!(
             [4, 12, 12].map(&mut verdicts),
-            [Verdict::Pass, Verdict::Pass, Verdict::Drop(DropCause::Early)]
+            [QueueVerdict::Pass, QueueVerdict::Pass, QueueVerdict::Drop(DropCause::Early)]
         );
     }
 }
@@ -150,7 +150,7 @@ fn probability_by_the_average() {
         close(red.state().probability, p);
     }
     let mut red = instant_red(|r| r.above_max = AboveMax::Drop);
-    assert_eq!(red.arrive(&busy(at_ms(1), 15), &mut stream()), Verdict::Drop(DropCause::Early));
+    assert_eq!(red.arrive(&busy(at_ms(1), 15), &mut stream()), QueueVerdict::Drop(DropCause::Early));
     close(red.state().probability, 1.0);
 }
 
@@ -278,9 +278,10 @@ fn ns2_keeps_the_gentle_slope_of_the_start() {
 
 #[test]
 fn ns2_drops_nothing_early_from_a_short_queue() {
-    for (early_drop, verdict) in
-        [(EarlyDrop::Always, Verdict::Drop(DropCause::Early)), (EarlyDrop::TwoWaiting, Verdict::Pass)]
-    {
+    for (early_drop, verdict) in [
+        (EarlyDrop::Always, QueueVerdict::Drop(DropCause::Early)),
+        (EarlyDrop::TwoWaiting, QueueVerdict::Pass),
+    ] {
         let mut red = instant_red(|r| {
             r.weight = Weight::Fixed(1e-9);
             r.early_drop = early_drop;
@@ -288,7 +289,7 @@ fn ns2_drops_nothing_early_from_a_short_queue() {
         });
         red.arrive(&busy(at_ms(1), 100), &mut stream()); // the average is 1e-7: far above twice the upper threshold
         assert_eq!(red.arrive(&busy(at_ms(1), 1), &mut stream()), verdict);
-        assert_eq!(red.arrive(&busy(at_ms(1), 2), &mut stream()), Verdict::Drop(DropCause::Early));
+        assert_eq!(red.arrive(&busy(at_ms(1), 2), &mut stream()), QueueVerdict::Drop(DropCause::Early));
     }
 }
 
@@ -302,9 +303,9 @@ fn marks_instead_of_dropping() {
         });
         let arrival = Arrival { ecn: Ecn::Ect0, ..busy(at_ms(1), packets) };
         let mut stream = stream();
-        (0..1000).map(|_| red.arrive(&arrival, &mut stream)).find(|v| *v != Verdict::Pass)
+        (0..1000).map(|_| red.arrive(&arrival, &mut stream)).find(|v| *v != QueueVerdict::Pass)
     };
-    let (mark, drop) = (Some(Verdict::Mark), Some(Verdict::Drop(DropCause::Early)));
+    let (mark, drop) = (Some(QueueVerdict::Mark), Some(QueueVerdict::Drop(DropCause::Early)));
     assert_eq!(verdict(Marking::Off, 8, Forced::Drop), drop);
     assert_eq!(verdict(Marking::On, 8, Forced::Drop), mark);
     assert_eq!(verdict(Marking::On, 30, Forced::Drop), drop); // above twice the upper threshold (RFC 3168 §7)
@@ -317,16 +318,16 @@ fn marks_instead_of_dropping() {
     let mut red = instant_red(|r| r.marking = Marking::On);
     let mut stream = stream();
     let arrival = busy(at_ms(1), 14);
-    assert_eq!((0..100).map(|_| red.arrive(&arrival, &mut stream)).find(|v| *v != Verdict::Pass), drop);
+    assert_eq!((0..100).map(|_| red.arrive(&arrival, &mut stream)).find(|v| *v != QueueVerdict::Pass), drop);
 }
 
 #[test]
 fn a_full_queue_drops_everything() {
     let mut red = process(Red { marking: Marking::On, ..Red::new(Limit::Packets(3)) });
     let arrival = |packets| Arrival { ecn: Ecn::Ect0, ..busy(at_ms(1), packets) };
-    assert_eq!(red.arrive(&arrival(2), &mut stream()), Verdict::Pass);
-    assert_eq!(red.arrive(&arrival(3), &mut stream()), Verdict::Drop(DropCause::Queue));
-    assert_eq!(red.arrive(&idle(at_ms(9), at_ms(8)), &mut stream()), Verdict::Pass);
+    assert_eq!(red.arrive(&arrival(2), &mut stream()), QueueVerdict::Pass);
+    assert_eq!(red.arrive(&arrival(3), &mut stream()), QueueVerdict::Drop(DropCause::Queue));
+    assert_eq!(red.arrive(&idle(at_ms(9), at_ms(8)), &mut stream()), QueueVerdict::Pass);
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn push(rio: &mut RioProcess, precedence: Precedence, start_ms: u64) {
     rio.accepted(precedence, at_ms(start_ms));
 }
 
-fn meet(rio: &mut RioProcess, precedence: Precedence, waiting: u64, stream: &mut Stream) -> Verdict {
+fn meet(rio: &mut RioProcess, precedence: Precedence, waiting: u64, stream: &mut Stream) -> QueueVerdict {
     rio.arrive(&Arrival { precedence, ..busy(at_ms(1), waiting) }, stream)
 }
 
@@ -62,11 +62,11 @@ fn out_of_profile_goes_first() {
         push(&mut rio, Medium, 100);
     }
     // In profile sees an average of 0, out of profile 25, above its upper threshold 20.
-    assert_eq!(meet(&mut rio, Low, 25, &mut stream), Verdict::Pass);
-    assert_eq!(meet(&mut rio, Medium, 25, &mut stream), Verdict::Drop(DropCause::Early));
-    assert_eq!(meet(&mut rio, High, 25, &mut stream), Verdict::Drop(DropCause::Early));
+    assert_eq!(meet(&mut rio, Low, 25, &mut stream), QueueVerdict::Pass);
+    assert_eq!(meet(&mut rio, Medium, 25, &mut stream), QueueVerdict::Drop(DropCause::Early));
+    assert_eq!(meet(&mut rio, High, 25, &mut stream), QueueVerdict::Drop(DropCause::Early));
     // A full queue takes neither.
-    assert_eq!(meet(&mut rio, Low, 50, &mut stream), Verdict::Drop(DropCause::Queue));
+    assert_eq!(meet(&mut rio, Low, 50, &mut stream), QueueVerdict::Drop(DropCause::Queue));
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn the_curve_of_each_precedence() {
     }
     let mut drops = 0;
     for _ in 0..42_000 {
-        drops += u32::from(meet(&mut rio, Medium, 15, &mut stream) != Verdict::Pass);
-        assert_eq!(meet(&mut rio, Low, 15, &mut stream), Verdict::Pass);
+        drops += u32::from(meet(&mut rio, Medium, 15, &mut stream) != QueueVerdict::Pass);
+        assert_eq!(meet(&mut rio, Low, 15, &mut stream), QueueVerdict::Pass);
     }
     // 42,000 / 10 = 4200, standard deviation 5.48/10·√4200 = 36.
     assert!((4022..=4378).contains(&drops), "{drops}");

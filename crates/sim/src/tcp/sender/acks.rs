@@ -3,7 +3,7 @@
 use tfrc_units::Instant;
 
 use super::{Phase, Recovery, Sender};
-use crate::tcp::rto::{Backoff, Measure, RoundTrip};
+use crate::tcp::rto::{Backoff, Measure, RttSample};
 use crate::tcp::segment::{Ack, EcnEcho};
 use crate::tcp::settings::{EcnMode, Variant};
 use crate::tcp::study::{
@@ -86,7 +86,7 @@ impl Sender {
         } else {
             return;
         };
-        self.sample_rtt(RoundTrip { sent, back: now, by }, backoff);
+        self.sample_rtt(RttSample { sent, back: now, by }, backoff);
     }
 
     /// Data that was outstanding is acknowledged: Tahoe, Reno, NewReno.

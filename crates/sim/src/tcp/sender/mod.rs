@@ -9,9 +9,9 @@ mod selective;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use self::selective::Selective;
-use super::rto::{Backoff, Measure, RoundTrip, Rto};
+use super::rto::{Backoff, Measure, Rto, RttSample};
 use super::scoreboard::Scoreboard;
-use super::segment::{Ack, AckKind, Connection, Data, DataKind, Fin, Reduced, Stamp};
+use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, Fin, Reduced, Stamp};
 use super::settings::{EcnMode, Settings, SynMode, Timestamps};
 use super::stats::{SenderStats, WindowSample};
 use super::study::{LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink};
@@ -40,7 +40,7 @@ const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone)]
 pub struct Sender {
     settings: Settings,
-    connection: Connection,
+    connection: ConnectionId,
     phase: Phase,
     syn: Syn,
     /// The first segment not acknowledged (`HighACK` + 1).
@@ -131,7 +131,7 @@ struct EcnState {
 impl Sender {
     /// A sender of `transfer` that has not started.
     #[must_use]
-    pub fn new(settings: &Settings, connection: Connection, transfer: Transfer) -> Self {
+    pub fn new(settings: &Settings, connection: ConnectionId, transfer: Transfer) -> Self {
         let segment = settings.segment.max(1);
         let (total, last_len) = match transfer {
             Transfer::Bytes(bytes) => {
@@ -208,7 +208,7 @@ impl Sender {
             (Phase::SynSent, AckKind::SynAck) => {
                 match self.syn {
                     Syn::Once(sent) => {
-                        self.sample_rtt(RoundTrip { sent, back: now, by: Measure::Clock }, Backoff::End);
+                        self.sample_rtt(RttSample { sent, back: now, by: Measure::Clock }, Backoff::End);
                     }
                     Syn::Again | Syn::None => self.open_late(),
                 }
@@ -466,7 +466,7 @@ impl Sender {
 
     /// The connection.
     #[must_use]
-    pub const fn connection(&self) -> Connection {
+    pub const fn connection(&self) -> ConnectionId {
         self.connection
     }
 
@@ -500,7 +500,7 @@ impl Sender {
         &self.trace
     }
 
-    fn sample_rtt(&mut self, trip: RoundTrip, backoff: Backoff) {
+    fn sample_rtt(&mut self, trip: RttSample, backoff: Backoff) {
         self.stats.rtt_samples += 1;
         self.stats.rtt_sum += trip.time();
         self.rto.sample(trip, backoff, &self.settings);

@@ -53,7 +53,7 @@ fn plain(variant: Variant) -> Settings {
 
 impl Ladder {
     fn new(settings: &Settings, transfer: Transfer, lost: &[u64]) -> Self {
-        let connection = Connection::default();
+        let connection = ConnectionId::default();
         Self {
             sender: Sender::new(settings, connection, transfer),
             sink: Sink::new(settings, connection),

@@ -283,14 +283,14 @@ fn a_duplicate_that_reports_nothing_new_does_not_count_in_ns2() {
             c.pipe = Pipe::Counter;
             c.duplicates = duplicates;
         });
-        let mut sender = Sender::new(&settings, Connection::default(), Transfer::Unlimited);
+        let mut sender = Sender::new(&settings, ConnectionId::default(), Transfer::Unlimited);
         sender.start(Instant::ZERO);
         while sender.poll_transmit(Instant::ZERO).is_some() {}
         let ack = |next, end| Ack {
-            connection: Connection::default(),
+            connection: ConnectionId::default(),
             kind: AckKind::Ack,
             next,
-            sack: [Block { start: next + 1, end }, Block::default(), Block::default()],
+            sack: [SackBlock { start: next + 1, end }, SackBlock::default(), SackBlock::default()],
             echo: None,
             ecn: EcnEcho::None,
         };

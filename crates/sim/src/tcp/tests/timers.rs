@@ -135,15 +135,15 @@ fn a_delayed_acknowledgement_echoes_the_first_of_its_segments() {
 fn sizes_on_the_wire() {
     let settings = Settings { timestamps: Timestamps::On, ..Settings::rfc(Variant::Sack) };
     let mut ack = Ack {
-        connection: Connection::default(),
+        connection: ConnectionId::default(),
         kind: AckKind::Ack,
         next: 1,
-        sack: [Block::default(); 3],
+        sack: [SackBlock::default(); 3],
         echo: None,
         ecn: EcnEcho::None,
     };
     assert_eq!((settings.data_size(1460), settings.ack_size(&ack)), (1512, 52));
-    ack.sack = [Block::one(3), Block::one(5), Block::default()];
+    ack.sack = [SackBlock::one(3), SackBlock::one(5), SackBlock::default()];
     assert_eq!(settings.ack_size(&ack), 72);
     let settings = settings.with(|c| c.option_bytes = OptionBytes::Ignored);
     assert_eq!((settings.data_size(1460), settings.ack_size(&ack)), (1500, 40));

@@ -4,7 +4,7 @@ use tfrc_units::{Duration, Ecn, Instant, u64_from_f64};
 
 use super::alarms::{Alarms, Queued};
 use super::{Arrivals, WebSetup};
-use crate::tcp::{Ack, AckKind, Block, Connection, Data, DataKind, EcnEcho, Sender, Sink, Transfer};
+use crate::tcp::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, SackBlock, Sender, Sink, Transfer};
 use crate::traffic::{Amount, Distribution, Segment, schedule, send};
 use crate::{Context, Header, TimerKey};
 
@@ -16,8 +16,8 @@ const ALARM: TimerKey = TimerKey::Second;
 #[derive(Debug)]
 pub struct WebClient {
     setup: WebSetup,
-    sessions: Vec<Session>,
-    places: Vec<Place>,
+    sessions: Vec<PageSession>,
+    places: Vec<ClientSlot>,
     /// Places without an object under way, the last used first.
     free: Vec<u32>,
     alarms: Alarms<Deadline>,
@@ -48,11 +48,11 @@ enum Deadline {
     /// The delayed acknowledgement of an object.
     Response(u32),
     /// The next page or object of a session.
-    Session(u32),
+    PageSession(u32),
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Session {
+struct PageSession {
     pages_left: u64,
     /// Objects of the page that have not been asked for.
     to_ask: u64,
@@ -63,7 +63,7 @@ struct Session {
 }
 
 #[derive(Debug)]
-struct Place {
+struct ClientSlot {
     session: Option<u32>,
     asked_at: Instant,
     segments: u32,
@@ -124,7 +124,7 @@ impl WebClient {
                         self.answer(number, ack, context);
                     }
                 }
-                Deadline::Session(number) => {
+                Deadline::PageSession(number) => {
                     let Some(session) = self.sessions.get_mut(index(number)) else { continue };
                     if session.queued.came_up(serial) {
                         session.next = None;
@@ -151,7 +151,7 @@ impl WebClient {
                 Some(pages) => whole(pages, &mut self.setup.stream),
                 None => u64::MAX,
             };
-            let mut session = Session {
+            let mut session = PageSession {
                 pages_left,
                 to_ask: 0,
                 under_way: 0,
@@ -159,7 +159,7 @@ impl WebClient {
                 next: Some(at),
                 queued: Queued::default(),
             };
-            self.alarms.want(Deadline::Session(number), session.next, &mut session.queued);
+            self.alarms.want(Deadline::PageSession(number), session.next, &mut session.queued);
             self.sessions.push(session);
         }
     }
@@ -183,7 +183,7 @@ impl WebClient {
         if session.to_ask > 0 {
             let gap = self.setup.between_objects.sample(&mut self.setup.stream);
             session.next = Some(now + Duration::from_secs_f64(gap));
-            self.alarms.want(Deadline::Session(number), session.next, &mut session.queued);
+            self.alarms.want(Deadline::PageSession(number), session.next, &mut session.queued);
         }
         self.ask(now, number, context);
     }
@@ -192,7 +192,7 @@ impl WebClient {
         let settings = &self.setup.settings;
         let segments = whole(self.setup.object, &mut self.setup.stream);
         let transfer = Transfer::Bytes(u64::from(self.setup.request.clamp(1, settings.segment.max(1))));
-        let fresh = |connection| Place {
+        let fresh = |connection| ClientSlot {
             session: Some(session),
             asked_at: now,
             segments: u32::try_from(segments).unwrap_or(u32::MAX),
@@ -205,13 +205,13 @@ impl WebClient {
             Some(number) => {
                 if let Some(place) = self.places.get_mut(index(number)) {
                     let generation = place.request.connection().generation.wrapping_add(1);
-                    *place = fresh(Connection { place: number, generation });
+                    *place = fresh(ConnectionId { place: number, generation });
                 }
                 number
             }
             None => {
                 let Ok(number) = u32::try_from(self.places.len()) else { return };
-                self.places.push(fresh(Connection { place: number, generation: 0 }));
+                self.places.push(fresh(ConnectionId { place: number, generation: 0 }));
                 number
             }
         };
@@ -290,7 +290,7 @@ impl WebClient {
         if session.pages_left > 0 {
             let pause = self.setup.between_pages.sample(&mut self.setup.stream);
             session.next = Some(now + Duration::from_secs_f64(pause));
-            self.alarms.want(Deadline::Session(number), session.next, &mut session.queued);
+            self.alarms.want(Deadline::PageSession(number), session.next, &mut session.queued);
         }
     }
 
@@ -320,7 +320,7 @@ fn late(data: &Data) -> Ack {
         connection: data.connection,
         kind: AckKind::Ack,
         next: data.seq.saturating_add(1),
-        sack: [Block::default(); 3],
+        sack: [SackBlock::default(); 3],
         echo: data.stamp,
         ecn: EcnEcho::None,
     }

@@ -3,7 +3,7 @@
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::alarms::{Alarms, Queued};
-use crate::tcp::{Connection, Data, Sender, Settings, Sink, Transfer};
+use crate::tcp::{ConnectionId, Data, Sender, Settings, Sink, Transfer};
 use crate::traffic::{Amount, Peer, Segment, schedule, send};
 use crate::{Context, Header, TimerKey};
 
@@ -19,7 +19,7 @@ pub struct WebServer {
     /// From the arrival of a request to the start of the object.
     think: Duration,
     peer: Option<Peer>,
-    places: Vec<Place>,
+    places: Vec<ServerSlot>,
     alarms: Alarms<(u32, Deadline)>,
     /// What connections sent whose place has been used again.
     before: Amount,
@@ -35,7 +35,7 @@ enum Deadline {
 }
 
 #[derive(Debug)]
-struct Place {
+struct ServerSlot {
     request: Sink,
     request_queued: Queued,
     response: Option<Sender>,
@@ -43,8 +43,8 @@ struct Place {
     response_queued: Queued,
 }
 
-impl Place {
-    fn new(settings: &Settings, connection: Connection) -> Self {
+impl ServerSlot {
+    fn new(settings: &Settings, connection: ConnectionId) -> Self {
         Self {
             request: Sink::new(settings, connection),
             request_queued: Queued::default(),
@@ -155,13 +155,13 @@ impl WebServer {
     }
 
     /// Makes the place ready for this connection; false if it is of the past.
-    fn prepare(&mut self, connection: Connection) -> bool {
-        let Connection { place, generation } = connection;
+    fn prepare(&mut self, connection: ConnectionId) -> bool {
+        let ConnectionId { place, generation } = connection;
         if place >= MOST_PLACES {
             return false;
         }
         for new in (0..).skip(self.places.len()).take_while(|new| *new <= place) {
-            self.places.push(Place::new(&self.settings, Connection { place: new, generation: 0 }));
+            self.places.push(ServerSlot::new(&self.settings, ConnectionId { place: new, generation: 0 }));
         }
         let settings = self.settings;
         let Some(slot) = self.place(place) else { return false };
@@ -174,13 +174,13 @@ impl WebServer {
             return false;
         }
         let sent = slot.response.as_ref().map(Sender::stats).copied().unwrap_or_default();
-        *slot = Place::new(&settings, connection);
+        *slot = ServerSlot::new(&settings, connection);
         self.before.packets += sent.sent_segments;
         self.before.bytes += sent.sent_bytes;
         true
     }
 
-    fn place(&mut self, number: u32) -> Option<&mut Place> {
+    fn place(&mut self, number: u32) -> Option<&mut ServerSlot> {
         self.places.get_mut(index(number))
     }
 

@@ -2,7 +2,7 @@
 
 use tfrc_units::Rate;
 
-use crate::sender::Path;
+use crate::sender::PathState;
 use crate::study::RateStep;
 
 /// The rate between the old X and the new one.
@@ -27,7 +27,7 @@ impl Ramp {
     /// A report in slow start has changed X from `from` to `goal`. The step is the difference over the packets that `goal`
     /// makes in a round-trip time, so that the next report often comes before the end; the climb then begins anew from
     /// `from`, which the spacing had not reached. As long as X stays the climb goes on.
-    pub(crate) fn start(&mut self, from: Rate, goal: Rate, path: Path) {
+    pub(crate) fn start(&mut self, from: Rate, goal: Rate, path: PathState) {
         if goal == from {
             return;
         }
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn over_one_round_trip() {
         let rtt = Duration::from_millis(100);
-        let path = Path {
+        let path = PathState {
             rtt,
             segment: 1000.0,
             packet_size: crate::config::PacketSize::Own,

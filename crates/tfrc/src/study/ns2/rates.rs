@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Rate};
 
-use crate::sender::Path;
+use crate::sender::PathState;
 use crate::study::{LatestReport, Quiet, Supply};
 
 /// `InitRate_`, bytes per second before the first report.
@@ -24,7 +24,7 @@ pub(crate) fn initial_window(mss: f64) -> f64 {
 
 /// The rise since the last report: a packet per round-trip time for each round-trip time, two at
 /// most.
-pub(crate) fn step(since_report: Duration, path: Path) -> Rate {
+pub(crate) fn step(since_report: Duration, path: PathState) -> Rate {
     let elapsed = since_report.as_secs_f64() / path.rtt.as_secs_f64();
     path.packet_per_rtt() * elapsed.min(2.0)
 }

@@ -3,7 +3,7 @@
 
 use tfrc_units::f64_from_u64;
 
-use crate::history::Measured;
+use crate::history::MeasuredInterval;
 
 /// Until this many round-trip times an interval is short.
 const SHORT: f64 = 2.0;
@@ -13,7 +13,7 @@ const SHORT: f64 = 2.0;
 const WAY: f64 = 0.5;
 
 /// The length of a short interval: N/K cut to a whole number, even to 0. `None` of a long one.
-pub(crate) fn length(interval: &Measured) -> Option<f64> {
+pub(crate) fn length(interval: &MeasuredInterval) -> Option<f64> {
     let k = f64_from_u64(interval.lost).max(1.0);
     (interval.round_trips < SHORT).then(|| libm::floor(interval.packets / k))
 }
@@ -52,22 +52,22 @@ impl OpenCount {
     }
 
     /// The interval while it is open.
-    pub(crate) const fn open(&self, measured: Measured) -> Measured {
+    pub(crate) const fn open(&self, measured: MeasuredInterval) -> MeasuredInterval {
         let round_trips = match self.age {
             Age::Short => 0.0,
             Age::Long => f64::INFINITY,
         };
-        Measured { lost: self.lost, round_trips, ..measured }
+        MeasuredInterval { lost: self.lost, round_trips, ..measured }
     }
 
     /// The interval when a hole ends it, `rest` packets of which have not been counted. It is short if it was at the latest report,
     /// and also if it lasted no longer than that by the times of sending.
-    pub(crate) const fn closed(&self, measured: Measured, rest: u64) -> Measured {
+    pub(crate) const fn closed(&self, measured: MeasuredInterval, rest: u64) -> MeasuredInterval {
         let round_trips = match self.age {
             Age::Short => 0.0,
             Age::Long => measured.round_trips,
         };
-        Measured { lost: self.lost.saturating_add(rest), round_trips, ..measured }
+        MeasuredInterval { lost: self.lost.saturating_add(rest), round_trips, ..measured }
     }
 
     /// The length that discounts older intervals, undivided, as the latest report found it.

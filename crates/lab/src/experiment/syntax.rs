@@ -31,18 +31,18 @@ pub(crate) struct Experiment {
     #[serde(default)]
     pub(crate) profile: Profiles,
     #[serde(default)]
-    pub(crate) run: BTreeMap<String, Run>,
+    pub(crate) run: BTreeMap<String, RunEntry>,
     pub(crate) code: Option<Spanned<String>>,
     #[serde(default)]
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<CellEntry>,
     #[serde(default)]
     pub(crate) claim: Vec<Claim>,
     #[serde(default)]
-    pub(crate) variant: Vec<Variant>,
+    pub(crate) variant: Vec<VariantEntry>,
     #[serde(default)]
     pub(crate) undecided: Vec<Undecided>,
     #[serde(default)]
-    pub(crate) mutation: Vec<Mutation>,
+    pub(crate) mutation: Vec<MutationEntry>,
 }
 
 /// How cells are judged.
@@ -96,7 +96,7 @@ pub(crate) struct ProfileTable {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Run {
+pub(crate) struct RunEntry {
     pub(crate) scenario: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) set: Vec<String>,
@@ -124,7 +124,7 @@ pub enum Profile {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Cell {
+pub(crate) struct CellEntry {
     pub(crate) column: Spanned<String>,
     pub(crate) run: Option<Spanned<String>>,
     pub(crate) value: Option<Spanned<String>>,
@@ -170,7 +170,7 @@ pub(crate) struct Claim {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Variant {
+pub(crate) struct VariantEntry {
     pub(crate) name: Spanned<String>,
     pub(crate) about: Spanned<String>,
     #[serde(default)]
@@ -198,7 +198,7 @@ pub(crate) struct Undecided {
 /// The algorithm broken on purpose.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Mutation {
+pub(crate) struct MutationEntry {
     pub(crate) name: Spanned<String>,
     pub(crate) set: Spanned<Vec<String>>,
     pub(crate) rows: Option<Vec<Spanned<String>>>,
