@@ -1,6 +1,6 @@
 //! A rate limit for answers to what anybody may send (RFC 4340 §7.5.4, 8.1.3).
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 /// A bucket of permits that refills with time.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ impl RateLimiter {
             self.permits = self.per_second;
             self.since = self.since.max(now);
         } else {
-            self.permits += u32::try_from(new).unwrap_or(0);
+            self.permits += saturating::<u32>(new);
             self.since += each * new;
         }
     }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use tfrc_net::io::{Clock, Outgoing, Socket, SocketSender};
 use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, PacketCount, Precedence};
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 use tokio::sync::mpsc;
 
 use crate::clients::Clients;
@@ -222,7 +222,7 @@ where
 
 /// Bytes of a datagram on a link.
 fn wire_size(bytes: &[u8]) -> u32 {
-    u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(HEADER_BYTES)
+    saturating::<u32>(bytes.len()).saturating_add(HEADER_BYTES)
 }
 
 fn count(tally: &mut PacketCount, size: u32) {

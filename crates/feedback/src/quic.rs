@@ -2,7 +2,7 @@
 
 use tfrc::Advisor;
 use tfrc::advisor::{Ack, Hold, Taken};
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use crate::reader::{ByteReader, push_varint};
 use crate::{Counts, DecodeError, ErrorKind};
@@ -106,7 +106,7 @@ pub fn encode(ranges: &[(u64, u64)], delay: u64, ecn: Option<EcnCounts>) -> Opti
         above = *smallest;
     }
     let mut out = vec![if ecn.is_some() { 3 } else { 2 }];
-    let count = u64::try_from(fields.len() / 2).unwrap_or(0);
+    let count = saturating::<u64>(fields.len() / 2);
     for field in [first.1, delay, count].into_iter().chain(fields) {
         push_varint(&mut out, field);
     }

@@ -4,7 +4,7 @@
 
 use tfrc::Advisor;
 use tfrc::advisor::{Ack, Hold, Taken};
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use crate::reader::ByteReader;
 use crate::rtcp::{self, RtcpPacket};
@@ -150,7 +150,7 @@ impl<'a> Block<'a> {
 pub fn encode(sender_ssrc: u32, streams: &[(u32, u16, &[Metric])], timestamp: u32) -> Vec<u8> {
     let mut body = Vec::new();
     for (ssrc, begin_seq, metrics) in streams {
-        let count = u16::try_from(metrics.len()).unwrap_or(MOST).min(MOST);
+        let count = saturating::<u16>(metrics.len()).min(MOST);
         body.extend(ssrc.to_be_bytes());
         body.extend(begin_seq.to_be_bytes());
         body.extend(count.to_be_bytes());
@@ -205,7 +205,7 @@ impl Adapter {
             if let Some(expected) = self.expected.filter(|expected| *expected < begin) {
                 advisor.on_unreported(expected, begin - 1);
             }
-            let end = begin + u64::try_from(block.packets().count()).unwrap_or(0);
+            let end = begin + saturating::<u64>(block.packets().count());
             self.expected = self.expected.max(Some(end));
         }
         for (seq, metric) in report.blocks().filter(|b| b.ssrc == self.ssrc).flat_map(|b| b.packets()) {
@@ -236,7 +236,7 @@ impl Adapter {
 /// A time in 1/65536 s.
 fn instant(units: i64) -> Instant {
     let nanos = i128::from(units) * 1_000_000_000 / 65_536;
-    Instant::from_nanos(u64::try_from(nanos).unwrap_or(0))
+    Instant::from_nanos(saturating::<u64>(nanos))
 }
 
 #[cfg(test)]
@@ -302,7 +302,7 @@ mod tests {
         fn random_bytes(head in any::<bool>(), bytes in prop::collection::vec(any::<u8>(), 0..120)) {
             let mut bytes = bytes;
             if head {
-                let words = u8::try_from(bytes.len() / 4).unwrap_or(0);
+                let words = saturating::<u8>(bytes.len() / 4);
                 bytes.splice(0..0, [0x8B, 205, 0, words]);
             }
             match decode(&bytes) {

@@ -2,6 +2,7 @@
 
 use crate::reader::ByteReader;
 use crate::{DecodeError, ErrorKind};
+use tfrc_units::saturating;
 
 /// PT of transport-layer feedback, which all messages here are.
 pub(crate) const TRANSPORT_FEEDBACK: u8 = 205;
@@ -73,7 +74,7 @@ pub fn packets(datagram: &[u8]) -> impl Iterator<Item = Result<RtcpPacket<'_>, D
 
 /// Writes the first eight bytes of a feedback message before `body`, whose length must be a multiple of four and at most 256 KiB.
 pub(crate) fn frame(format: u8, sender_ssrc: u32, body: &[u8]) -> Vec<u8> {
-    let words = u16::try_from(body.len() / 4 + 1).unwrap_or(u16::MAX);
+    let words = saturating::<u16>(body.len() / 4 + 1);
     let mut out = vec![0x80 | format, TRANSPORT_FEEDBACK];
     out.extend(words.to_be_bytes());
     out.extend(sender_ssrc.to_be_bytes());

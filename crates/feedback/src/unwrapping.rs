@@ -1,5 +1,6 @@
 //! From numbers that wrap to numbers that do not.
 
+use tfrc_units::saturating;
 /// The number nearest to `reference` whose low 16 bits are `low`; at most 2^15 away, upwards if in doubt. `None` if it would lie
 /// below zero or beyond the range.
 pub(crate) fn nearest_u16(low: u16, reference: u64) -> Option<u64> {
@@ -12,7 +13,7 @@ pub(crate) fn nearest_u16(low: u16, reference: u64) -> Option<u64> {
 }
 
 fn low_16(x: u64) -> u16 {
-    u16::try_from(x & 0xFFFF).unwrap_or(0)
+    saturating::<u16>(x & 0xFFFF)
 }
 
 /// A clock of `BITS` bits counted on: each reading is the one nearest to the reading before.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
+use tfrc_units::saturating;
 
 use serde::{Deserialize, Serialize};
 use tfrc_sim::Seed;
@@ -231,7 +232,7 @@ fn completed(results: Results) -> Results {
 }
 
 fn groups(scenario: &crate::scenario::Scenario) -> Vec<GroupOf> {
-    let index = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    let index = |n: u32| saturating::<usize>(n);
     let of = |flow: &crate::scenario::Flow| {
         let group = &flow.group;
         GroupOf { id: group.name.clone(), first: index(group.first), count: index(group.count) }

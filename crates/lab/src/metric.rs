@@ -1,6 +1,6 @@
 //! Measures of what flows got.
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use crate::statistics::variation;
 
@@ -49,7 +49,7 @@ pub const BIN: Duration = Duration::from_millis(100);
 impl Series {
     /// Adds `bytes` at `now`.
     pub fn add(&mut self, now: Instant, bytes: u64) {
-        let bin = usize::try_from(now.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX - 1);
+        let bin = saturating::<usize>(now.as_nanos() / BIN.as_nanos()).min(usize::MAX - 1);
         if self.bins.len() <= bin {
             self.bins.resize(bin + 1, 0);
         }
@@ -81,8 +81,8 @@ impl Series {
     /// the end is left out.
     #[must_use]
     pub fn stretches(&self, from: Instant, to: Instant, scale: Duration) -> Vec<u64> {
-        let bin = |t: Instant| usize::try_from(t.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX);
-        let width = usize::try_from(scale.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX).max(1);
+        let bin = |t: Instant| saturating::<usize>(t.as_nanos() / BIN.as_nanos());
+        let width = saturating::<usize>(scale.as_nanos() / BIN.as_nanos()).max(1);
         let (first, end) = (bin(from), bin(to));
         (0..end.saturating_sub(first) / width)
             .map(|i| self.bins.iter().skip(first + i * width).take(width).sum())

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use tfrc_units::saturating;
 
 use crate::endpoint::Shared;
 use crate::io::{Outgoing, Socket, Timer, Unsent};
@@ -69,7 +70,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
             shared.state().unsent += lost;
         }
         for (to, length) in too_long.drain(..) {
-            let length = u64::try_from(length).unwrap_or(u64::MAX);
+            let length = saturating::<u64>(length);
             shared.state().machine.refused(shared.clock.now(), to, length);
         }
         out.clear();

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use tfrc_dccp::{
     ConnectConfig, Connection, ConnectionId, Endpoint, Event, LatePolicy, Listen, PathError, Received,
 };
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::{Ecn, Instant, saturating};
 
 use crate::Options;
 use crate::journal::{Record, Setup, Writer};
@@ -188,7 +188,7 @@ impl Machine {
     pub(crate) fn refused(&mut self, now: Instant, to: SocketAddr, length: u64) {
         let now = self.record(now, || Record::Refused { to, length });
         let ids: Vec<ConnectionId> = self.endpoint.connections().map(|(id, _)| id).collect();
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let length = saturating::<usize>(length);
         for id in ids {
             if self.endpoint.remote(id) == Some(to)
                 && let Some(connection) = self.endpoint.connection_mut(id)

@@ -7,7 +7,7 @@ use tfrc::guard::{BreakerLimits, CircuitBreaker};
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{Allow, ConnectionConfig, EndpointConfig, Listen, PerSource, Prefix, SkippedNumbers};
-use tfrc_units::{Dscp, Duration, Rate};
+use tfrc_units::{Dscp, Duration, Rate, saturating};
 
 use crate::io::Offload;
 use crate::{Revision, Variant};
@@ -302,11 +302,11 @@ impl Options {
         let listen = match self.accept {
             Accept::Nobody => Listen::Refuse,
             Accept::One => Listen::One,
-            Accept::Many(limit) => Listen::Many { limit: usize::try_from(limit).unwrap_or(usize::MAX) },
+            Accept::Many(limit) => Listen::Many { limit: saturating::<usize>(limit) },
         };
-        let per_source = self.per_source.map_or(PerSource::Unlimited, |limit| {
-            PerSource::AtMost(usize::try_from(limit).unwrap_or(usize::MAX))
-        });
+        let per_source = self
+            .per_source
+            .map_or(PerSource::Unlimited, |limit| PerSource::AtMost(saturating::<usize>(limit)));
         let allow = if self.allow.is_empty() { Allow::Anyone } else { Allow::Only(self.allow.clone()) };
         Ok(EndpointConfig {
             connection,

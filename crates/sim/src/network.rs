@@ -2,7 +2,7 @@ use core::fmt;
 use std::collections::BTreeSet;
 
 use tfrc_units::hash::fnv1a;
-use tfrc_units::{Duration, Instant, Probability, Rate};
+use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 
 use crate::routing::Routes;
 use crate::{Agent, Engine, Limit, Loss, LossRule, MarkerRule, Queue, Seed};
@@ -252,14 +252,14 @@ impl Network {
 impl NodeId {
     #[inline]
     pub(crate) fn index(self) -> usize {
-        usize::try_from(self.0).unwrap_or(usize::MAX)
+        saturating::<usize>(self.0)
     }
 }
 
 impl LinkId {
     #[inline]
     pub(crate) fn index(self) -> usize {
-        usize::try_from(self.0).unwrap_or(usize::MAX)
+        saturating::<usize>(self.0)
     }
 }
 

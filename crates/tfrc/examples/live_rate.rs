@@ -10,7 +10,7 @@ use std::time::Instant as Clock;
 use tfrc::advisor::{Ack, Hold};
 use tfrc::config::RateCap;
 use tfrc::{Advisor, SendDecision, Settings};
-use tfrc_units::{Duration, Ecn, Instant, Rate};
+use tfrc_units::{Duration, Ecn, Instant, Rate, saturating};
 
 const SIZE: u32 = 1200;
 const TIME: Duration = Duration::from_secs(2);
@@ -45,7 +45,7 @@ pub(crate) fn main() -> Result<()> {
         let time = now();
         advisor.handle_timeout(time);
         while advisor.next_send(time) == SendDecision::Now {
-            let mut packet = vec![0; usize::try_from(SIZE).unwrap_or(0)];
+            let mut packet = vec![0; saturating::<usize>(SIZE)];
             packet.splice(..8, number.to_be_bytes());
             sender.send(&packet)?;
             advisor.on_sent(time, number, SIZE);

@@ -1,6 +1,6 @@
 //! The sender's record of its packets, which turns a receiver's report into feedback.
 
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 
 use crate::receiver::Report;
 use crate::ring::Ring;
@@ -91,7 +91,7 @@ impl<const N: usize> SentRecord<N> {
     /// Returns what a report says to the sender. `None` if it names a packet that was never sent or
     /// is forgotten, or an older one than the report before: such a report says nothing new.
     pub fn feedback(&mut self, report: &Report) -> Option<Feedback> {
-        let oldest = self.next - u64::try_from(self.times.len()).unwrap_or(self.next);
+        let oldest = self.next - saturating::<u64>(self.times.len());
         if report.newest_seq >= self.next {
             return None;
         }

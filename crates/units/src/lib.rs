@@ -19,7 +19,7 @@ mod seq;
 pub mod text;
 mod time;
 
-pub use cast::{f64_from_u64, u64_from_f64};
+pub use cast::{Integer, f64_from_u64, saturating, u64_from_f64};
 pub use dscp::{Dscp, NotADscp};
 pub use ecn::Ecn;
 pub use probability::{NotAProbability, Probability};

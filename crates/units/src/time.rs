@@ -1,3 +1,4 @@
+use crate::saturating;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
@@ -173,7 +174,7 @@ impl Div<u64> for Duration {
 
 impl From<core::time::Duration> for Duration {
     fn from(d: core::time::Duration) -> Self {
-        Self(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+        Self(saturating::<u64>(d.as_nanos()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use tfrc_units::saturating;
 
 use tfrc_units::hash::fnv1a;
 
@@ -109,8 +110,8 @@ fn chosen(ids: &mut Vec<String>, commit: &str) -> Vec<String> {
     let mut list = Vec::new();
     while list.len() < CHECKED && !ids.is_empty() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let count = u64::try_from(ids.len()).unwrap_or(1);
-        list.push(ids.swap_remove(usize::try_from((state >> 33) % count).unwrap_or(0)));
+        let count = saturating::<u64>(ids.len());
+        list.push(ids.swap_remove(saturating::<usize>((state >> 33) % count)));
     }
     list.sort();
     list

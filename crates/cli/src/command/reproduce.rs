@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::Command;
+use tfrc_units::saturating;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tfrc_lab::batch::Shard;
@@ -135,7 +136,7 @@ impl RunBar {
         if !io::stderr().is_terminal() {
             return Self(None);
         }
-        let bar = ProgressBar::new(u64::try_from(runs).unwrap_or(u64::MAX));
+        let bar = ProgressBar::new(saturating::<u64>(runs));
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
         if let Ok(style) =
             ProgressStyle::with_template("{elapsed:>4} {bar:24} {pos}/{len} runs, {eta} left  {msg}")
@@ -154,7 +155,7 @@ impl RunBar {
 
     fn more(&self, runs: usize) {
         if let Some(bar) = &self.0 {
-            bar.inc_length(u64::try_from(runs).unwrap_or(u64::MAX));
+            bar.inc_length(saturating::<u64>(runs));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a receiver hands out, in order, and how much of it.
 
 use tfrc_net::{Connection, InOrder};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use super::Tally;
 
@@ -44,7 +44,7 @@ impl Inbox {
 
     fn count(&mut self, bytes: Vec<u8>) -> Vec<u8> {
         self.handed_out += 1;
-        self.bytes += u64::try_from(bytes.len()).unwrap_or(0);
+        self.bytes += saturating::<u64>(bytes.len());
         bytes
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::time::Duration;
+use tfrc_units::saturating;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
@@ -92,7 +93,7 @@ impl DatagramSource {
         if let Some(ticker) = &mut self.ticker {
             ticker.tick().await;
         }
-        let length = self.length.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let length = self.length.min(saturating::<usize>(self.left));
         if length == 0 {
             return Ok(None);
         }
@@ -101,7 +102,7 @@ impl DatagramSource {
             Input::Stream { reader, flush } => cut(reader, length, *flush).await?,
         };
         self.serial += 1;
-        let given = u64::try_from(datagram.len()).unwrap_or(u64::MAX);
+        let given = saturating::<u64>(datagram.len());
         self.left = self.left.saturating_sub(given);
         self.given += given;
         Ok(if datagram.is_empty() { None } else { Some(datagram) })

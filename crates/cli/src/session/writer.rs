@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tfrc_units::saturating;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -46,7 +47,7 @@ struct Written {
 impl Written {
     fn add(&self, packets: u64, bytes: usize) {
         self.packets.fetch_add(packets, Ordering::Relaxed);
-        self.bytes.fetch_add(u64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
+        self.bytes.fetch_add(saturating::<u64>(bytes), Ordering::Relaxed);
     }
 }
 

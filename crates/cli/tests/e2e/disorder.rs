@@ -3,6 +3,7 @@
 use std::net::UdpSocket;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
+use tfrc_units::saturating;
 
 use crate::network::{LENGTH, Place, noise, session};
 
@@ -112,7 +113,7 @@ fn garbage_between_the_packets_changes_nothing() {
     let mut path = None;
     let session = session(&["-o", &to], &["-f", &from, "-b", "5M"], |receiver| {
         let opened = DisorderedPath::to(receiver, |number, datagram| {
-            let cut = datagram.len() * usize::try_from(number % 13).unwrap_or(0) / 13;
+            let cut = datagram.len() * saturating::<usize>(number % 13) / 13;
             match number % 4 {
                 0 => vec![noise(cut), datagram],
                 1 => vec![datagram.clone(), datagram[..cut].to_vec(), Vec::new()],

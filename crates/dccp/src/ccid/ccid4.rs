@@ -13,7 +13,7 @@ use arrayvec::ArrayVec;
 use tfrc::Config;
 use tfrc::config::{NominalSegment, PacketSize, TfrcSp};
 use tfrc::history::ReportedInterval;
-use tfrc_units::{Duration, Instant, SeqNo48, f64_from_u64};
+use tfrc_units::{Duration, Instant, SeqNo48, f64_from_u64, saturating};
 
 use super::Ccid;
 use super::sent::SentLog;
@@ -42,7 +42,7 @@ const fn below(encapsulation: Encapsulation) -> usize {
 /// The MSS of a path that carries `max_packet` bytes of DCCP: its MTU less 40 (RFC 4828 §3).
 pub(crate) fn path_mss(encapsulation: Encapsulation, max_packet: usize) -> u32 {
     let mss = (max_packet + below(encapsulation)).saturating_sub(IP_AND_TCP).max(1);
-    u32::try_from(mss).unwrap_or(u32::MAX)
+    saturating::<u32>(mss)
 }
 
 impl Ccid {
@@ -51,7 +51,7 @@ impl Ccid {
     /// and the rule for short intervals; with a study's rule the headers too.
     pub(crate) fn config(self, base: &Config, encapsulation: Encapsulation, max_packet: usize) -> Config {
         let mut settings = *base.settings();
-        let cut = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let cut = |bytes: usize| saturating::<u32>(bytes);
         settings.packet_size = match (self, settings.packet_size) {
             (Self::Three, PacketSize::TfrcSp(_)) => PacketSize::Own,
             (Self::Three, other) => other,
@@ -81,7 +81,7 @@ pub(crate) fn drop_counts(
 ) -> impl Iterator<Item = u32> {
     intervals
         .take(LossIntervals::MAX_INTERVALS)
-        .map(|interval| u32::try_from(interval.lost.min(interval.loss_length)).unwrap_or(u32::MAX))
+        .map(|interval| saturating::<u32>(interval.lost.min(interval.loss_length)))
 }
 
 /// A value for each loss interval of a report.

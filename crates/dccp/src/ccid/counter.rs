@@ -1,6 +1,6 @@
 //! CCVal, the counter of quarter round-trip times (RFC 4342 §8.1).
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 /// What the data sender writes into CCVal.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ impl WindowCounter {
         };
         let elapsed = now.saturating_since(since).as_nanos();
         let quarters = elapsed.saturating_mul(4).checked_div(rtt.as_nanos()).unwrap_or(5).min(5);
-        let passed = u8::try_from(quarters).unwrap_or(5);
+        let passed = saturating::<u8>(quarters);
         // Adjacent packets differ by at most five, and an acknowledged counter asks for at most four.
         let step = passed.max(self.step_after_acknowledged());
         if step > 0 {

@@ -2,7 +2,7 @@
 
 use tfrc::config::PacketSize;
 use tfrc::study::Choices;
-use tfrc_units::{Probability, f64_from_u64, u64_from_f64};
+use tfrc_units::{Probability, f64_from_u64, saturating, u64_from_f64};
 
 use crate::wire::{LossInterval, LossIntervals, Nonce};
 
@@ -17,7 +17,7 @@ pub(crate) fn rate_to_wire(p: Probability) -> u32 {
     let inverse = 1.0 / p.get();
     let cut = u64_from_f64(inverse);
     let rounded_up = if f64_from_u64(cut) < inverse { cut.saturating_add(1) } else { cut };
-    u32::try_from(rounded_up).unwrap_or(NO_LOSS).min(NO_LOSS - 1)
+    saturating::<u32>(rounded_up).min(NO_LOSS - 1)
 }
 
 /// The loss event rate that a Loss Event Rate option reports.
@@ -33,7 +33,7 @@ pub(crate) fn rate_from_wire(inverse: u32) -> Probability {
 pub(crate) fn to_wire(
     intervals: impl Iterator<Item = tfrc::history::LossInterval>,
 ) -> impl Iterator<Item = LossInterval> {
-    let cut = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let cut = |n: u64| saturating::<u32>(n);
     intervals.take(LossIntervals::MAX_INTERVALS).map(move |interval| LossInterval {
         lossless_length: cut(interval.lossless_length),
         nonce: Nonce::Zero,

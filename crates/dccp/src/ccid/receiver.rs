@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use tfrc::study::{FeedbackTrigger, LossEventTiming, Stamp};
 use tfrc::{Arrival, PacketKind, Receiver, Report};
-use tfrc_units::{Duration, Ecn, Instant, u64_from_f64};
+use tfrc_units::{Duration, Ecn, Instant, saturating, u64_from_f64};
 
 use super::Ccid;
 use super::ccid4::drop_counts;
@@ -95,13 +95,13 @@ impl DataReceiver {
             now,
             Arrival {
                 seq: seen.number,
-                size: seen.datagram.map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX)),
+                size: seen.datagram.map_or(0, |size| saturating::<u32>(size)),
                 ecn: seen.ecn,
                 rtt,
                 window_counter: self.last_counter,
                 stamp: Stamp::NONE,
                 kind: if seen.datagram.is_some() { PacketKind::Data } else { PacketKind::NonData },
-                non_data_before: u32::try_from(seen.non_data_before).unwrap_or(u32::MAX),
+                non_data_before: saturating::<u32>(seen.non_data_before),
             },
         );
     }
@@ -129,10 +129,10 @@ impl DataReceiver {
         list: &mut OptionList,
     ) -> Result<(), OptionsFull> {
         let rate = u64_from_f64(report.receive_rate.bytes_per_sec() + 0.5);
-        list.push(&Opt::ReceiveRate(u32::try_from(rate).unwrap_or(u32::MAX)))?;
+        list.push(&Opt::ReceiveRate(saturating::<u32>(rate)))?;
         list.push(&Opt::LossEventRate(rate_to_wire(report.loss_event_rate)))?;
         let space = &mut self.space;
-        let skip = u8::try_from(self.tfrc.skip_length().saturating_add(unreported)).unwrap_or(u8::MAX);
+        let skip = saturating::<u8>(self.tfrc.skip_length().saturating_add(unreported));
         let intervals = to_wire(self.tfrc.loss_intervals());
         list.push(&Opt::LossIntervals(LossIntervals::encode_each(skip, intervals, space)))?;
         match self.ccid {

@@ -2,7 +2,7 @@
 
 use tfrc::equation::InverseError;
 use tfrc::{Feedback, LossReport, PacketCount, RateChange, SendDecision, Sender};
-use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
+use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, saturating};
 
 use super::Ccid;
 use super::ccid4::IntervalTimes;
@@ -155,7 +155,7 @@ impl DataSender {
         self.verifier.on_sent(seq);
         if matches!(kind, SentKind::Data(_)) {
             self.verifier.on_datagram(now, datagram, self.tfrc.rtt().unwrap_or(DEFAULT_RTT));
-            self.tfrc.on_sent(now, u32::try_from(datagram).unwrap_or(u32::MAX));
+            self.tfrc.on_sent(now, saturating::<u32>(datagram));
         }
     }
 
@@ -364,5 +364,5 @@ fn longest_first_interval(tfrc: &Sender, rate: Rate) -> f64 {
 
 /// The Timestamp clock: units of 10 µs, wrapping.
 fn clock(now: Instant) -> u32 {
-    u32::try_from((now.as_nanos() / 10_000) & u64::from(u32::MAX)).unwrap_or(0)
+    saturating::<u32>((now.as_nanos() / 10_000) & u64::from(u32::MAX))
 }

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use tfrc_units::{Instant, SeqNo48};
+use tfrc_units::{Instant, SeqNo48, saturating};
 
 /// A packet that has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl SentLog {
 
     /// Forgets what was sent before `seq`.
     pub(crate) fn forget_before(&mut self, seq: SeqNo48) {
-        let passed = usize::try_from(seq.distance_from(self.first)).unwrap_or(usize::MAX);
+        let passed = saturating::<usize>(seq.distance_from(self.first));
         if passed <= self.entries.len() {
             self.drop_oldest(passed);
         }

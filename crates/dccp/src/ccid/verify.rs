@@ -7,7 +7,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, f64_from_u64, u64_from_f64};
+use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, f64_from_u64, saturating, u64_from_f64};
 
 use arrayvec::ArrayVec;
 
@@ -99,7 +99,7 @@ impl Verifier {
     /// A datagram has gone.
     pub(crate) fn on_datagram(&mut self, now: Instant, bytes: usize, rtt: Duration) {
         self.total.at = now;
-        self.total.bytes = self.total.bytes.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.total.bytes = self.total.bytes.saturating_add(saturating::<u64>(bytes));
         self.total.datagrams += 1;
         let spacing = rtt / TALLIES_PER_RTT;
         if self.tallies.back().is_none_or(|last| now.saturating_since(last.at) >= spacing) {
@@ -176,7 +176,7 @@ impl Verifier {
         if self.policy == Verification::Trusting {
             return intervals;
         }
-        let cut = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let cut = |n: u64| saturating::<u32>(n);
         let mut left = self.first.map_or(0, |first| ack.add(1).distance_from(first));
         left = left.saturating_sub(u64::from(reported.skip_length));
         let oldest = intervals.len().saturating_sub(1);
@@ -240,7 +240,7 @@ impl Verifier {
         let span = to.at.saturating_since(from.at).as_nanos();
         let events = span.checked_div((rtt * 2).as_nanos()).unwrap_or(0).saturating_add(1);
         // More than the estimator looks at are no use.
-        let events = u32::try_from(events.min(32)).unwrap_or(1);
+        let events = saturating::<u32>(events.min(32));
         if events > 1 {
             self.corrections += 1;
             if self.merged.len() == MERGED {

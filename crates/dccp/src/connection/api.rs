@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48};
+use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, saturating};
 
 use super::{Connection, Event, Notice, PathError, PathMtu, Received, State, Stats};
 use crate::ccid::Ccid;
@@ -14,7 +14,7 @@ impl Connection {
     pub fn recv(&mut self) -> Option<Received> {
         let received = self.queue.pop()?;
         if let Some(pace) = &mut self.pace {
-            pace.on_read(u64::try_from(received.bytes.len()).unwrap_or(u64::MAX));
+            pace.on_read(saturating::<u64>(received.bytes.len()));
         }
         Some(received)
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tfrc_units::{Ecn, Instant, SeqNo48};
+use tfrc_units::{Ecn, Instant, SeqNo48, saturating};
 
 use super::pmtu::ProbePacket;
 use super::refused::MAX_BLOCKS;
@@ -231,7 +231,7 @@ impl Connection {
         self.sender.on_sent(now, seq, sent, datagram);
         if kind.carries_datagram() {
             self.stats.sent_data_packets += 1;
-            self.stats.sent_data_bytes += u64::try_from(datagram).unwrap_or(u64::MAX);
+            self.stats.sent_data_bytes += saturating::<u64>(datagram);
         } else {
             self.stats.sent_non_data_packets += 1;
         }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tfrc_units::{Instant, SeqNo48};
+use tfrc_units::{Instant, SeqNo48, saturating};
 
 use super::{Connection, State};
 use crate::ccid::FeedbackOptions;
@@ -114,7 +114,7 @@ impl Connection {
         let reports = self.features.is_on(Feature::SendRttEstimate, Location::Remote);
         if kind == option_kind::RTT_ESTIMATE && refusal == Refusal::Invalid && reports {
             // RFC 6323 §3.3: the option's first three bytes are named.
-            let length = u8::try_from(data.len() + 2).unwrap_or(u8::MAX);
+            let length = saturating::<u8>(data.len() + 2);
             let first = data.first().copied().unwrap_or(0);
             return Err(Reset { code: ResetCode::OptionError, data: [kind, length, first] });
         }

@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use tfrc::SendDecision;
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use super::event::Notice;
 use super::{Connection, Ending, State};
@@ -287,7 +287,7 @@ impl Connection {
     }
 
     fn count_drop(&mut self, reason: DropReason, bytes: usize) {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let bytes = saturating::<u64>(bytes);
         self.outgoing.note(reason, bytes);
         match reason {
             DropReason::Late | DropReason::Overflow => self.stats.late_packets += 1,

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
+use tfrc_units::{Duration, Ecn, Instant, SeqNo48, saturating};
 
 use super::options::Gathered;
 use super::pace::ReadPace;
@@ -365,7 +365,7 @@ impl Connection {
             return;
         }
         self.timers.first_data = None;
-        self.stats.received_data_bytes += u64::try_from(packet.payload.len()).unwrap_or(u64::MAX);
+        self.stats.received_data_bytes += saturating::<u64>(packet.payload.len());
         if self.queue.is_half_full() {
             self.pace.get_or_insert_with(|| Box::new(ReadPace::new(now))).advance(now);
         }

@@ -5,7 +5,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 /// Refused datagrams, oldest first, in runs of consecutive packet numbers (extended: they do not
 /// wrap).
@@ -128,7 +128,7 @@ fn push_blocks(blocks: &mut Vec<u8>, mut packets: u64, longest: u64, code: u8, l
             return false;
         }
         let length = packets.min(longest);
-        blocks.push(code | u8::try_from(length - 1).unwrap_or(0));
+        blocks.push(code | saturating::<u8>(length - 1));
         packets -= length;
     }
     true

@@ -1,6 +1,7 @@
 //! The Internet checksum of the header (RFC 4340 §9).
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use tfrc_units::saturating;
 
 /// What protects a packet's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl PseudoHeader {
             Self::V6(source, destination) => sum(&source.octets()) + sum(&destination.octets()),
         };
         // Word for word the length is the same number in either version: 16 bits, or 32 with the upper ones zero here.
-        addresses + u64::from(PROTOCOL) + u64::try_from(length).unwrap_or(u64::MAX >> 32)
+        addresses + u64::from(PROTOCOL) + saturating::<u64>(length).min(u64::MAX >> 32)
     }
 }
 

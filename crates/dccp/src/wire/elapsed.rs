@@ -1,4 +1,4 @@
-use tfrc_units::Duration;
+use tfrc_units::{Duration, saturating};
 
 /// A time in units of 10 µs, as the Elapsed Time and Timestamp Echo options carry it (RFC 4340 §13.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -29,7 +29,7 @@ impl Elapsed {
     #[must_use]
     #[inline]
     pub fn from_duration(time: Duration) -> Self {
-        Self(u32::try_from(time.as_nanos() / UNIT).unwrap_or(u32::MAX))
+        Self(saturating::<u32>(time.as_nanos() / UNIT))
     }
 
     /// The time reported.

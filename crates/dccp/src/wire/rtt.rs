@@ -1,4 +1,4 @@
-use tfrc_units::Duration;
+use tfrc_units::{Duration, saturating};
 
 use super::bytes::be;
 
@@ -24,7 +24,7 @@ impl RttEstimate {
     #[must_use]
     pub fn from_rtt(rtt: Option<Duration>) -> Self {
         let Some(rtt) = rtt else { return Self::Unknown };
-        Self::from_wire(u32::try_from(rtt.as_nanos().div_ceil(1_000).max(1)).unwrap_or(TOO_LONG))
+        Self::from_wire(saturating::<u32>(rtt.as_nanos().div_ceil(1_000).max(1)).min(TOO_LONG))
     }
 
     /// The estimate, if it is a number.

@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use tfrc_units::saturating;
 
 struct Counting;
 
@@ -10,7 +11,7 @@ thread_local! {
 }
 
 fn add(bytes: usize, sign: i64) {
-    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    let bytes = saturating::<i64>(bytes);
     // While a thread ends there is nothing left to count in.
     let _ = HELD.try_with(|held| held.set(held.get() + sign * bytes));
 }

@@ -1,6 +1,6 @@
 use tfrc::Advisor;
 use tfrc::advisor::{Ack, Hold};
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::{Ecn, Instant, saturating};
 
 use super::{TICKS_PER_REFERENCE, decode};
 use crate::unwrapping::{Clock, nearest_u16};
@@ -42,7 +42,7 @@ impl Adapter {
                 continue;
             };
             let nanos = (reference + arrival).saturating_mul(250_000);
-            let arrived_at = Some(Instant::from_nanos(u64::try_from(nanos).unwrap_or(0)));
+            let arrived_at = Some(Instant::from_nanos(saturating::<u64>(nanos)));
             counts.add(advisor.on_acked(Ack { id, arrived_at, ecn: Ecn::NotEct }));
         }
         advisor.on_report(now, Hold::Unknown);

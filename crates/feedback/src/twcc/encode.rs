@@ -1,3 +1,4 @@
+use tfrc_units::saturating;
 use thiserror::Error;
 
 use super::{FORMAT, Symbol, TICKS_PER_REFERENCE};
@@ -62,7 +63,7 @@ pub fn encode(
     body.extend(ssrcs.media.to_be_bytes());
     body.extend(base_seq.to_be_bytes());
     body.extend(count.to_be_bytes());
-    let reference = u32::try_from(reference.rem_euclid(1 << 24)).unwrap_or(0);
+    let reference = saturating::<u32>(reference.rem_euclid(1 << 24));
     body.extend(((reference << 8) | u32::from(feedback_count)).to_be_bytes());
     push_chunks(&mut body, &symbols);
     body.extend(deltas);
@@ -79,7 +80,7 @@ fn push_chunks(out: &mut Vec<u8>, mut symbols: &[Symbol]) {
         let one_bit = symbols.iter().take(14).all(|s| *s != Symbol::Large);
         let in_vector = if one_bit { 14 } else { 7 };
         let (chunk, used) = if run >= in_vector || run == symbols.len() {
-            ((first.bits() << 13) | u16::try_from(run).unwrap_or(0), run)
+            ((first.bits() << 13) | saturating::<u16>(run), run)
         } else {
             let (head, width) = if one_bit { (0x8000, 1) } else { (0xC000, 2) };
             let bits = symbols

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use tfrc_units::saturating;
 
 const SSRCS: Ssrcs = Ssrcs { sender: 0x0102_0304, media: 0x0506_0708 };
 
@@ -154,7 +155,7 @@ proptest! {
     fn random_bytes(head in any::<bool>(), bytes in prop::collection::vec(any::<u8>(), 0..120)) {
         let mut bytes = bytes;
         if head {
-            let words = u8::try_from(bytes.len() / 4).unwrap_or(0);
+            let words = saturating::<u8>(bytes.len() / 4);
             bytes.splice(0..0, [0x8F, 205, 0, words]);
         }
         match decode(&bytes) {

@@ -1,7 +1,7 @@
 //! What an application gives a flow to send.
 
 use tfrc_sim::Stream;
-use tfrc_units::{Duration, Instant, u64_from_f64};
+use tfrc_units::{Duration, Instant, saturating, u64_from_f64};
 
 use crate::scenario::{Application, Backlog, Pace};
 
@@ -59,7 +59,7 @@ impl Source {
             None => self.segment,
             Some(sizes) => {
                 let drawn = u64_from_f64(sizes.sample(&mut self.stream));
-                u32::try_from(drawn).unwrap_or(u32::MAX).clamp(1, MOST_BYTES)
+                saturating::<u32>(drawn).clamp(1, MOST_BYTES)
             }
         }
     }

@@ -9,7 +9,7 @@ use tfrc_dccp::{
     EndpointConfig, Event, Listen, Stats,
 };
 use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, Stream, TimerKey};
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 
 use super::{Payload, Source};
 use crate::capture::Captured;
@@ -206,7 +206,7 @@ impl DccpHost {
                 SendDecision::At(at) => return Some(at.max(data)),
                 SendDecision::Now if now < data => return Some(data),
                 SendDecision::Now => {
-                    let size = usize::try_from(source.take(now)).unwrap_or(0).min(connection.max_datagram());
+                    let size = saturating::<usize>(source.take(now)).min(connection.max_datagram());
                     self.datagram.resize(size, 0);
                     self.endpoint.send(now, id, &self.datagram).ok()?;
                 }
@@ -227,7 +227,7 @@ impl DccpHost {
             context.send(Outgoing {
                 to,
                 flow: self.setup.flow,
-                size: u32::try_from(buffer.len()).unwrap_or(u32::MAX).saturating_add(IP_HEADER),
+                size: saturating::<u32>(buffer.len()).saturating_add(IP_HEADER),
                 ecn: transmission.ecn,
                 precedence: self.setup.precedence,
                 payload: Payload::Dccp(Frame(buffer.as_slice().into())),

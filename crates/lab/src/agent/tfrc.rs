@@ -3,7 +3,7 @@
 use tfrc::study::{FeedbackTrigger, Stamp};
 use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
 use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, TimerKey};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use super::{Payload, Source};
 use crate::metric::Mean;
@@ -295,7 +295,7 @@ impl TfrcReceiver {
     fn write_log(&mut self, now: Instant, events: u64) {
         let Some(log) = &mut self.log else { return };
         let mean = 1.0 / self.machine.loss_event_rate().get();
-        let events = usize::try_from(events).unwrap_or(usize::MAX);
+        let events = saturating::<usize>(events);
         let closed = self.machine.loss_intervals().skip(1).take(events).map(|i| i.data_length);
         let mut closed: Vec<f64> = closed.collect();
         closed.reverse();

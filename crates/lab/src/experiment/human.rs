@@ -1,6 +1,7 @@
 //! Results as text tables, for terminals.
 
 use std::fmt::Write;
+use tfrc_units::saturating;
 
 use super::results::{
     CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, Results, SetupTally,
@@ -196,7 +197,7 @@ pub(crate) fn number(x: Option<f64>) -> String {
     if !(-4..=9).contains(&magnitude) {
         return format!("{x:.3e}");
     }
-    let decimals = usize::try_from((3 - magnitude).max(0)).unwrap_or(0);
+    let decimals = saturating::<usize>((3 - magnitude).max(0));
     format!("{x:.decimals$}")
 }
 

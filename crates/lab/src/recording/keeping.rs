@@ -1,7 +1,7 @@
 //! What is kept while a run goes on.
 
 use tfrc_sim::{Engine, FlowId, FlowStats, LinkStats};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use super::{FlowCounts, FlowRecord, LOOK, LinkRecord, Recording, Samples};
 use crate::Outcome;
@@ -121,7 +121,7 @@ impl Keeping {
 
     /// The recording, of the run's outcome and of the bytes that each flow has sent.
     pub(crate) fn recording(self, scenario: &Scenario, outcome: Outcome, sent: Vec<Series>) -> Recording {
-        let index = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let index = |n: u32| saturating::<usize>(n);
         let of = |flow: &crate::scenario::Flow| {
             let group = &flow.group;
             (group.name.clone(), index(group.first), index(group.count))

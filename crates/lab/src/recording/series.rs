@@ -1,6 +1,6 @@
 //! Time series: bytes in bins, and states looked at now and then.
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use super::LOOK;
 use crate::metric::{BIN, Series};
@@ -18,17 +18,17 @@ impl Samples {
 
     /// The latest value at a time.
     pub(crate) fn at(&self, time: Instant) -> Option<f64> {
-        let looks = usize::try_from(time.as_nanos() / LOOK.as_nanos()).unwrap_or(usize::MAX);
+        let looks = saturating::<usize>(time.as_nanos() / LOOK.as_nanos());
         self.0.get(looks.checked_sub(1)?).copied().flatten()
     }
 
     /// Those after `from`, up to `to`, with their times in seconds.
     pub(crate) fn between(&self, from: Instant, to: Instant) -> impl Iterator<Item = (f64, f64)> + '_ {
-        let looks = |time: Instant| usize::try_from(time.as_nanos() / LOOK.as_nanos()).unwrap_or(usize::MAX);
+        let looks = |time: Instant| saturating::<usize>(time.as_nanos() / LOOK.as_nanos());
         let (first, end) = (looks(from), looks(to).min(self.0.len()));
         let some = self.0.get(first..end).unwrap_or_default().iter().enumerate();
         some.filter_map(move |(i, value)| {
-            let nth = u64::try_from(first + i + 1).unwrap_or(u64::MAX);
+            let nth = saturating::<u64>(first + i + 1);
             Some(((LOOK * nth).as_secs_f64(), (*value)?))
         })
     }

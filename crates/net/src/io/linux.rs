@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
+use tfrc_units::saturating;
 
 use nix::errno::Errno;
 use nix::libc::sock_extended_err;
@@ -117,7 +118,7 @@ fn meaning(error: &sock_extended_err, to: SocketAddr) -> Said {
     const ICMP6: u8 = 3;
     // IP and UDP headers.
     let headers = if to.ip().to_canonical().is_ipv4() { 28 } else { 48 };
-    let limit = usize::try_from(error.ee_info).unwrap_or(usize::MAX).saturating_sub(headers);
+    let limit = saturating::<usize>(error.ee_info).saturating_sub(headers);
     match (error.ee_origin, error.ee_type, error.ee_code) {
         (LOCAL, ..) if Errno::from_raw(error.ee_errno.cast_signed()) == Errno::EMSGSIZE => {
             Said::System { limit }

@@ -1,6 +1,6 @@
 use std::io;
 
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 
 use crate::io::Clock;
 
@@ -57,8 +57,8 @@ impl Timer {
         // All zeros disarm, so the earliest time that can be asked for is one nanosecond.
         let ns = at.map_or(0, |at| self.clock.on_system_clock(at).as_nanos().max(1));
         let value = Timespec {
-            tv_sec: i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(ns % 1_000_000_000).unwrap_or(0),
+            tv_sec: saturating::<i64>(ns / 1_000_000_000),
+            tv_nsec: saturating::<i64>(ns % 1_000_000_000),
         };
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };
         timerfd_settime(

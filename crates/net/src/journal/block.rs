@@ -1,6 +1,7 @@
 //! The outer form of a journal: blocks and their chained check values.
 
 use std::hash::Hasher;
+use tfrc_units::saturating;
 
 use siphasher::sip::SipHasher24;
 
@@ -40,7 +41,7 @@ pub(super) fn head(kind: u8, at_ns: u64, body: usize) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[0] = kind;
     head[1..9].copy_from_slice(&at_ns.to_le_bytes());
-    head[9..].copy_from_slice(&u32::try_from(body).unwrap_or(u32::MAX).to_le_bytes());
+    head[9..].copy_from_slice(&saturating::<u32>(body).to_le_bytes());
     head
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 
 use super::block::{Chain, HEAD, MAGIC, MAX_BODY, VERSION, parse_head};
 use super::record::{END, Record, SETUP, Setup, Timed};
@@ -80,7 +80,7 @@ impl<R: Read> Reader<R> {
         if found != VERSION {
             return Err(JournalError::Version { found });
         }
-        let offset = u64::try_from(length).unwrap_or(0);
+        let offset = saturating::<u64>(length);
         let empty = Setup { version: String::new(), options: crate::Options::default(), seed: [0; 32] };
         let mut reader = Self { input, chain: Chain::new(), block: 0, offset, ended: false, setup: empty };
         let (kind, _, body) = reader.next_block()?;
@@ -136,7 +136,7 @@ impl<R: Read> Reader<R> {
         if length > MAX_BODY {
             return Err(JournalError::Altered { block, offset });
         }
-        let mut body = vec![0; usize::try_from(length).unwrap_or(0)];
+        let mut body = vec![0; saturating::<usize>(length)];
         self.fill(&mut body)?;
         let mut check = [0; 8];
         self.fill(&mut check)?;
@@ -150,7 +150,7 @@ impl<R: Read> Reader<R> {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), JournalError> {
         match self.input.read_exact(buffer) {
             Ok(()) => {
-                self.offset += u64::try_from(buffer.len()).unwrap_or(0);
+                self.offset += saturating::<u64>(buffer.len());
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use tfrc_dccp::{LatePolicy, PathError};
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use crate::Options;
 
@@ -160,7 +160,7 @@ impl Record {
             Self::PathError { to, error, quoted } => {
                 address(body, *to);
                 let limit = match error {
-                    PathError::TooLong { limit } => u64::try_from(*limit).unwrap_or(u64::MAX),
+                    PathError::TooLong { limit } => saturating::<u64>(*limit),
                     _ => UNREACHABLE,
                 };
                 body.extend_from_slice(&limit.to_le_bytes());
@@ -255,7 +255,7 @@ pub(super) type Timed = (Instant, Record);
 
 fn address(body: &mut Vec<u8>, address: SocketAddr) {
     let text = address.to_string();
-    body.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+    body.push(saturating::<u8>(text.len()));
     body.extend_from_slice(text.as_bytes());
 }
 

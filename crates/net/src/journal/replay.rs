@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 
 use super::read::{JournalError, Reader};
 use super::record::Record;
@@ -76,7 +76,7 @@ pub fn replay(input: impl Read) -> Result<Replayed, ReplayError> {
                 )));
             }
             done.transmitted += 1;
-            done.transmitted_bytes += u64::try_from(bytes.len()).unwrap_or(0);
+            done.transmitted_bytes += saturating::<u64>(bytes.len());
             continue;
         }
         if record == Record::Drained {

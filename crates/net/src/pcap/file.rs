@@ -1,6 +1,7 @@
 //! The pcap file format, version 2.4 with times in nanoseconds.
 
 use std::io::{self, Write};
+use tfrc_units::saturating;
 
 /// First four bytes of a file whose times are in nanoseconds.
 const MAGIC: u32 = 0xA1B2_3C4D;
@@ -55,8 +56,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Those of the output.
     pub fn packet(&mut self, at: std::time::Duration, bytes: &[u8]) -> io::Result<()> {
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let seconds = u32::try_from(at.as_secs()).unwrap_or(u32::MAX);
+        let length = saturating::<u32>(bytes.len());
+        let seconds = saturating::<u32>(at.as_secs());
         let mut head = [0; 16];
         for (field, value) in head.chunks_exact_mut(4).zip([seconds, at.subsec_nanos(), length, length]) {
             field.copy_from_slice(&value.to_le_bytes());

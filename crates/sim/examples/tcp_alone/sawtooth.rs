@@ -2,6 +2,7 @@
 //! losses.
 
 use tfrc_sim::tcp::Variant;
+use tfrc_units::saturating;
 
 /// Segments per cubic second (RFC 9438 §5).
 const C: f64 = 0.4;
@@ -52,7 +53,7 @@ impl Teeth<'_> {
     /// The loss rate of one loss in each flow's tooth; of CUBIC the growth of its window in the
     /// round trip that it takes to learn of the loss, if that is more.
     pub(crate) fn loss(&self) -> f64 {
-        let count = tfrc_units::f64_from_u64(u64::try_from(self.tops.len()).unwrap_or(1));
+        let count = tfrc_units::f64_from_u64(saturating::<u64>(self.tops.len()));
         let top = self.tops.iter().sum::<f64>() / count.max(1.0);
         let window = top / self.share();
         let linear = area(self.beta() * window, window);

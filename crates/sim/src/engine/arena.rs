@@ -1,4 +1,5 @@
 use crate::Packet;
+use tfrc_units::saturating;
 
 /// All packets in the network. They stay in their place from sending to reception; links hand on only their numbers.
 #[derive(Debug)]
@@ -63,6 +64,6 @@ impl Slot {
 
     #[inline]
     pub(crate) fn index(self) -> usize {
-        usize::try_from(self.0).unwrap_or(usize::MAX)
+        saturating::<usize>(self.0)
     }
 }

@@ -8,7 +8,7 @@
 use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 
 use super::event::{Entry, Key};
 
@@ -188,7 +188,7 @@ impl Events {
             }
             all => all.sort_unstable_by_key(|entry| Reverse(entry.key)),
         }
-        self.seen.near = self.seen.near.saturating_add(u32::try_from(self.near.len()).unwrap_or(u32::MAX));
+        self.seen.near = self.seen.near.saturating_add(saturating::<u32>(self.near.len()));
     }
 
     /// Moves to the lists for days, and to today, what now belongs there.
@@ -289,7 +289,7 @@ impl Lists {
             }
             None => {
                 // As many entries as there are links and timers, each of which has a number of 32 bits.
-                *first = u32::try_from(self.cells.len()).unwrap_or(NONE);
+                *first = saturating::<u32>(self.cells.len());
                 self.cells.push(cell);
             }
         }
@@ -388,7 +388,7 @@ impl PartialOrd for Far {
 
 #[inline]
 fn index(x: u64) -> usize {
-    usize::try_from(x).unwrap_or(usize::MAX)
+    saturating::<usize>(x)
 }
 
 #[cfg(test)]
@@ -414,7 +414,7 @@ mod tests {
             let (mut events, mut plain) = (Events::new(), BTreeMap::new());
             let mut now = 0;
             for (serial, (delay, ahead, pops)) in (0..).zip(steps) {
-                let id = LinkId(u32::try_from(serial).unwrap_or(0));
+                let id = LinkId(saturating::<u32>(serial));
                 let key = Key::new(Instant::from_nanos(now + delay), serial);
                 events.push(Entry { key, event: EngineEvent::Arrival(id) });
                 plain.insert(key, id);

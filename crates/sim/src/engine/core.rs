@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tfrc_units::{Duration, Instant, Rate};
+use tfrc_units::{Duration, Instant, Rate, saturating};
 
 use super::arena::{Arena, Slot};
 use super::calendar::Events;
@@ -91,7 +91,7 @@ impl<P> Core<P> {
     }
 
     pub(crate) fn link_count(&self) -> u32 {
-        u32::try_from(self.links.len()).unwrap_or(u32::MAX)
+        saturating::<u32>(self.links.len())
     }
 
     pub(crate) fn route(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
@@ -221,7 +221,7 @@ impl<P> Core<P> {
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
-        u64::try_from(self.packets.len()).unwrap_or(u64::MAX)
+        saturating::<u64>(self.packets.len())
     }
 
     fn strand(&mut self, header: &Header) {
@@ -405,5 +405,5 @@ fn requeue(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Even
 
 #[inline]
 fn index(port: u32) -> usize {
-    usize::try_from(port).unwrap_or(usize::MAX)
+    saturating::<usize>(port)
 }

@@ -1,4 +1,4 @@
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 
 use super::calendar::Events;
 use super::event::{EngineEvent, Entry, Key};
@@ -96,6 +96,6 @@ impl TimerKey {
 impl AgentId {
     #[inline]
     pub(crate) fn index(self) -> usize {
-        usize::try_from(self.0).unwrap_or(usize::MAX)
+        saturating::<usize>(self.0)
     }
 }

@@ -4,7 +4,7 @@
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use tfrc_units::{Duration, Instant, Probability};
+use tfrc_units::{Duration, Instant, Probability, saturating};
 
 use super::{FlowStats, Link, OnLinks, PacketCount, nanos};
 use crate::engine::arena::Slot;
@@ -208,8 +208,7 @@ impl Link {
         let cost = self.cost(header.size);
         let idle = self.line.free() <= now;
         let Some(hold) = self.extras.as_mut().and_then(|extras| extras.hold.as_mut()) else { return Ok(()) };
-        let waiting =
-            Waiting { packets: u64::try_from(hold.packets.len()).unwrap_or(u64::MAX), bytes: hold.bytes };
+        let waiting = Waiting { packets: saturating::<u64>(hold.packets.len()), bytes: hold.bytes };
         let at_once = idle && hold.packets.is_empty();
         if let Discipline::Passive(limit) = &self.queue
             && !at_once

@@ -5,7 +5,6 @@
 
 use super::line::Transmission;
 use crate::engine::arena::Slot;
-
 /// The places of all packets on links.
 #[derive(Debug, Default)]
 pub(crate) struct OnLinks {
@@ -163,6 +162,8 @@ pub(super) enum LastSeen {
 
 #[cfg(test)]
 mod tests {
+    use tfrc_units::saturating;
+
     use super::*;
     use crate::engine::arena::Arena;
     use crate::packet::test_packet;
@@ -201,7 +202,7 @@ mod tests {
                 }
                 prop_assert_eq!(ring.sending(&all).map(|held| held.size), queue.get(*departed).copied());
                 prop_assert_eq!(ring.front(&all).map(|held| held.size), queue.front().copied());
-                prop_assert_eq!(ring.on_line(), u64::try_from(queue.len() - *departed).unwrap_or(0));
+                prop_assert_eq!(ring.on_line(), saturating::<u64>(queue.len() - *departed));
                 prop_assert!(ring.iter(&all).map(|held| held.size).eq(queue.iter().copied()));
                 let mut changed = Vec::new();
                 ring.change_on_line(&mut all, |held| changed.push(held.size));

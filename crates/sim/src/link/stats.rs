@@ -1,4 +1,4 @@
-use tfrc_units::{Duration, f64_from_u64};
+use tfrc_units::{Duration, f64_from_u64, saturating};
 
 use crate::{Header, Precedence};
 
@@ -101,7 +101,7 @@ impl LinkStats {
     /// Time average of the number of packets that wait behind the one in transmission; 0 over no time.
     #[must_use]
     pub fn mean_queue_packets(&self) -> f64 {
-        ratio(u64::try_from(self.waited_ns).unwrap_or(u64::MAX), self.elapsed.as_nanos())
+        ratio(saturating::<u64>(self.waited_ns), self.elapsed.as_nanos())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tfrc_units::{Instant, Probability, f64_from_u64};
+use tfrc_units::{Instant, Probability, f64_from_u64, saturating};
 
 use super::{Arrival, Limit, LineState, Marking, QueueState, QueueVerdict};
 use crate::{DropCause, Precedence, Stream};
@@ -140,7 +140,7 @@ impl RioProcess {
 
     /// First in, first out: the last `waiting` packets still wait.
     pub(crate) fn forget_departed(&mut self, waiting: u64) {
-        while u64::try_from(self.held.len()).unwrap_or(u64::MAX) > waiting
+        while saturating::<u64>(self.held.len()) > waiting
             && let Some((precedence, start)) = self.held.pop_front()
         {
             for track in counting(&mut self.tracks, self.rio.coupling, precedence) {

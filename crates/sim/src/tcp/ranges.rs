@@ -1,7 +1,6 @@
 //! Sets of sequence numbers as disjoint ranges.
 
 use super::segment::SackBlock;
-
 /// Disjoint blocks in order, with a gap between any two.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
@@ -115,6 +114,8 @@ impl Ranges {
 
 #[cfg(test)]
 mod tests {
+    use tfrc_units::saturating;
+
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -144,7 +145,7 @@ mod tests {
                     prop_assert_eq!(u32::try_from(plain.range(..seq).count()).ok(), Some(ranges.below(seq)));
                 }
                 for nth in 1..5_u32 {
-                    let plainly = plain.iter().rev().nth(usize::try_from(nth - 1).unwrap_or(0)).copied();
+                    let plainly = plain.iter().rev().nth(saturating::<usize>(nth - 1)).copied();
                     prop_assert_eq!(ranges.nth_highest(nth), plainly);
                 }
             }

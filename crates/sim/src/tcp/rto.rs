@@ -1,6 +1,6 @@
 //! The retransmission timeout (RFC 6298).
 
-use tfrc_units::{Duration, Instant, f64_from_u64, u64_from_f64};
+use tfrc_units::{Duration, Instant, f64_from_u64, saturating, u64_from_f64};
 
 use super::settings::Settings;
 use super::study::RttArithmetic;
@@ -57,7 +57,7 @@ impl RttSample {
             Measure::Clock => (self.back.as_nanos() / tick).saturating_sub(self.sent.as_nanos() / tick),
             Measure::Stamp => self.time().as_nanos().saturating_add(tick / 2) / tick,
         };
-        i64::try_from(passed).unwrap_or(i64::MAX)
+        saturating::<i64>(passed)
     }
 }
 
@@ -91,7 +91,7 @@ impl Rto {
             RttArithmetic::Exact => self.exact(trip.time().as_secs_f64()),
             RttArithmetic::FixedPoint => self.fixed(trip.ticks(settings.tick)),
             RttArithmetic::WholeTicks => {
-                let ticks = u32::try_from(trip.ticks(settings.tick)).unwrap_or(u32::MAX);
+                let ticks = saturating::<u32>(trip.ticks(settings.tick));
                 self.exact(f64::from(ticks) * settings.tick.as_secs_f64())
             }
         };
@@ -172,7 +172,7 @@ impl Rto {
 }
 
 fn eighths(x: i64, tick: Duration) -> Duration {
-    let x = u64::try_from(x.max(0)).unwrap_or(u64::MAX);
+    let x = saturating::<u64>(x.max(0));
     Duration::from_nanos((tick.as_nanos().saturating_mul(x)) / 8)
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tfrc::study::Stamp;
 use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord, Settings};
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 /// One path and what is sent over it.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ struct Lcg(u64);
 impl Lcg {
     fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        f64::from(u32::try_from(self.0 >> 32).unwrap_or(0)) / 4_294_967_296.0
+        f64::from(saturating::<u32>(self.0 >> 32)) / 4_294_967_296.0
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the sender remembers of the packets it sent: the last `N`, told apart by the application's own numbers.
 
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::{Ecn, Instant, saturating};
 
 use crate::ring::Ring;
 use crate::sender::Coverage;
@@ -156,7 +156,7 @@ impl<const N: usize> SentPackets<N> {
 
     /// The ordinal of the oldest packet remembered.
     fn base(&self) -> u64 {
-        self.next - u64::try_from(self.ring.len()).unwrap_or(0)
+        self.next - saturating::<u64>(self.ring.len())
     }
 
     fn index_of(&self, ordinal: u64) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! When packets arrived, on the sender's clock, and how old a report's newest news is.
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 /// How long the newest packet of a report had been there when the report was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Timeline {
             None => arrived_at,
             Some(offset) => {
                 let ns = i128::from(arrived_at.as_nanos()) + i128::from(offset.least());
-                Instant::from_nanos(u64::try_from(ns.max(0)).unwrap_or(u64::MAX))
+                Instant::from_nanos(saturating::<u64>(ns.max(0)))
             }
         }
     }
@@ -129,7 +129,7 @@ impl Timeline {
         let span = share(newest_place.saturating_since(anchor_place));
         let ns = share(sent_at.saturating_since(anchor_sent)) * span
             / share(newest_sent.saturating_since(anchor_sent)).max(1);
-        anchor_place + Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+        anchor_place + Duration::from_nanos(saturating::<u64>(ns))
     }
 }
 
@@ -149,7 +149,7 @@ impl Offset {
     /// Takes in an offset. One that is larger by more than `slack` means that a clock was set or the path has changed.
     fn update(this: &mut Option<Self>, now: Instant, offset: i64, slack: Duration) {
         let fresh = Self { since: now, current: offset, previous: offset };
-        let slack = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
+        let slack = saturating::<i64>(slack.as_nanos());
         *this = Some(match *this {
             None => fresh,
             Some(old) if offset.saturating_sub(old.least()) > slack => fresh,
@@ -165,7 +165,7 @@ impl Offset {
 /// `a − b` in nanoseconds, at the edge of the range where it does not fit.
 fn difference(a: Instant, b: Instant) -> i64 {
     let ns = i128::from(a.as_nanos()) - i128::from(b.as_nanos());
-    i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
+    saturating::<i64>(ns)
 }
 
 #[cfg(test)]
@@ -231,9 +231,9 @@ mod tests {
             let mut timeline = Timeline::new(MS(100));
             let mut last = Instant::ZERO;
             for report in 1..=40i64 {
-                let now = at(u64::try_from(report * 100).unwrap_or(0) + 20);
+                let now = at(saturating::<u64>(report * 100) + 20);
                 let jump = if report > 20 { step } else { 0 };
-                let arrived = u64::try_from(report * 100 + 10_000_000 + jump).unwrap_or(0);
+                let arrived = saturating::<u64>(report * 100 + 10_000_000 + jump);
                 let packet = TimelinePacket { sent_at: now - MS(60), arrived_at: Some(at(arrived)) };
                 let reading = timeline.open(now, packet, Hold::Unknown);
                 let place = timeline.place(packet);

@@ -3,7 +3,7 @@
 
 use std::vec::Vec;
 
-use tfrc_units::{Duration, Ecn, Instant, f64_from_u64};
+use tfrc_units::{Duration, Ecn, Instant, f64_from_u64, saturating};
 
 use super::{LossHistory, Seen};
 use crate::config::{PacketSize, Settings, TfrcSp};
@@ -50,7 +50,7 @@ fn mean_interval(packet_size: PacketSize, size: u32, large: f64, p: f64, packets
         // Before the first event lies the synthetic interval, before the oldest kept nothing.
         if newly > 0 && events > newly {
             let ended = history.events.intervals.iter().map(|interval| interval.length);
-            for length in ended.take(usize::try_from(newly).unwrap_or(0)) {
+            for length in ended.take(saturating::<usize>(newly)) {
                 (total, counted) = (total + length, counted + 1);
             }
         }

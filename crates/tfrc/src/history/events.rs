@@ -1,6 +1,6 @@
 //! From lost and marked packets to loss events (RFC 5348 §5.2; RFC 4342 §10.2) and their intervals (§5.3).
 
-use tfrc_units::{Duration, Instant, f64_from_u64};
+use tfrc_units::{Duration, Instant, f64_from_u64, saturating};
 
 use crate::config::{PacketSize, Settings};
 use crate::history::intervals::{ClosedInterval, Intervals};
@@ -235,7 +235,7 @@ impl Events {
                 return product.checked_div(span).unwrap_or(u64::MAX);
             }
             let k = (u128::from(limit) * u128::from(steps)).checked_div(u128::from(span));
-            k.map_or(u64::MAX, |k| u64::try_from(k).unwrap_or(u64::MAX))
+            k.map_or(u64::MAX, |k| saturating::<u64>(k))
         };
         let (first_k, last_k) = (run.first - before.seq, run.last - before.seq);
         let start_k = match self.current {
@@ -264,7 +264,7 @@ impl Events {
         };
         let events = (last_k - start_k) / step + 1;
         // All but the outermost of the intervals inside the hole are alike: past what the history holds they are only counted.
-        let few = u64::try_from(2 * MAX_INTERVALS).unwrap_or(u64::MAX);
+        let few = saturating::<u64>(2 * MAX_INTERVALS);
         let skip_from = events.min(few);
         let skipped = events - skip_from;
         for j in 0..skip_from {
@@ -382,5 +382,5 @@ fn interpolate(span: Duration, k: u64, steps: u64) -> u64 {
         return product.div_ceil(steps);
     }
     let ns = (u128::from(span) * u128::from(k)).div_ceil(u128::from(steps));
-    u64::try_from(ns).unwrap_or(u64::MAX)
+    saturating::<u64>(ns)
 }

@@ -1,7 +1,6 @@
 //! From loss intervals to the loss event rate: the weighted mean of RFC 5348 §5.4 and §5.5.
 
 use crate::study::{Estimator, OpenInterval, Weights};
-
 /// w_i, the weight of the i-th newest of `n` intervals (RFC 5348 §5.4).
 pub(crate) fn weight(weights: Weights, i: u8, n: u8) -> f64 {
     match weights {
@@ -79,6 +78,8 @@ pub(crate) fn mean_interval(
 
 #[cfg(test)]
 mod tests {
+    use tfrc_units::saturating;
+
     use super::*;
     use std::vec::Vec;
 
@@ -135,7 +136,7 @@ mod tests {
         for closed in [1usize, 2, 7, 8, 20] {
             for open in [1.0, 50.0, 5000.0] {
                 let mut lengths = std::vec![open];
-                lengths.extend((0..closed).map(|i| 10.0 + f64::from(u32::try_from(i * i % 37).unwrap_or(0))));
+                lengths.extend((0..closed).map(|i| 10.0 + f64::from(saturating::<u32>(i * i % 37))));
                 let got = loss_event_rate(&lengths, &DEFAULT).unwrap_or(0.0);
                 let want = naive(&lengths);
                 assert!(

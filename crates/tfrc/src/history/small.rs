@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use proptest::prelude::*;
-use tfrc_units::{Duration, Ecn, f64_from_u64};
+use tfrc_units::{Duration, Ecn, f64_from_u64, saturating};
 
 use super::tests::{SEED, at, plain};
 use super::{LossHistory, Seen};
@@ -162,7 +162,7 @@ proptest! {
         let mut lost = Vec::new();
         let (mut now, mut before) = (0u64, (0u64, 0u64));
         for (i, (fate, pause, luck)) in steps.iter().enumerate() {
-            let seq = u64::try_from(i).unwrap_or(0);
+            let seq = saturating::<u64>(i);
             now += pause;
             if *fate < loss && i > 0 {
                 continue;

@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use proptest::prelude::*;
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use super::{Change, FirstLoss, LossHistory, Seen};
 use crate::config::Settings;
@@ -384,5 +384,5 @@ fn memory_is_bounded() {
 }
 
 fn wide(x: usize) -> u64 {
-    u64::try_from(x).unwrap_or(u64::MAX)
+    saturating::<u64>(x)
 }

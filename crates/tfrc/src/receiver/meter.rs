@@ -1,6 +1,6 @@
 //! The receive rate X_recv (RFC 5348 §6.2 step 2).
 
-use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
+use tfrc_units::{Duration, Instant, Rate, f64_from_u64, saturating};
 
 use crate::ring::Ring;
 use crate::study::ReceiveRateWindow;
@@ -82,7 +82,7 @@ impl ReceiveRate {
     pub(crate) fn on_data(&mut self, now: Instant, size: u32, rtt: Duration) {
         if now < self.closes {
             let lasted = now.saturating_since(self.newest.first).as_nanos();
-            self.newest.lasted = u32::try_from(lasted).unwrap_or(u32::MAX);
+            self.newest.lasted = saturating::<u32>(lasted);
             self.newest.packets = self.newest.packets.saturating_add(1);
         } else {
             if self.newest.packets > 0 {

@@ -1,6 +1,7 @@
 //! RFC 5348 §6, step by step.
 
 use std::vec::Vec;
+use tfrc_units::saturating;
 
 use super::*;
 use crate::config::{PacketSize, TfrcSp};
@@ -422,11 +423,7 @@ fn feedback_by_the_window_counter() {
             let seq = u64::from(i);
             (
                 10 * seq,
-                Arrival {
-                    rtt: None,
-                    window_counter: u8::try_from(10 * seq / 25 % 16).unwrap_or(0),
-                    ..packet(seq)
-                },
+                Arrival { rtt: None, window_counter: saturating::<u8>(10 * seq / 25 % 16), ..packet(seq) },
             )
         })
         .collect();

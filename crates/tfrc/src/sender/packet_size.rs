@@ -69,6 +69,8 @@ impl PacketInterval {
 
 #[cfg(test)]
 mod tests {
+    use tfrc_units::saturating;
+
     use super::*;
     use crate::config::TfrcSp;
     use std::vec::Vec;
@@ -84,7 +86,7 @@ mod tests {
         let packet_size = PacketSize::TfrcSp(TfrcSp { min_interval, ..TfrcSp::default() });
         let mut interval = PacketInterval::new(&packet_size);
         let mut times = Vec::new();
-        for ms in (0..until).step_by(usize::try_from(tick).unwrap_or(1)) {
+        for ms in (0..until).step_by(saturating::<usize>(tick)) {
             while interval.next_send() <= at(ms) && times.len() < 10_000 {
                 interval.on_sent(at(ms));
                 times.push(ms);

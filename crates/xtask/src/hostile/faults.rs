@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
+use tfrc_units::saturating;
 
 use rustix::process::Signal;
 
@@ -202,7 +203,7 @@ fn slow_reader(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         let mut buffer = vec![0; 20_000];
         while let Ok(length @ 1..) = output.read(&mut buffer) {
             read += length;
-            super::stranger::pace(begin, u64::try_from(read).unwrap_or(0), 200_000);
+            super::stranger::pace(begin, saturating::<u64>(read), 200_000);
         }
         read
     });

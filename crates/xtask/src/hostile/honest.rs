@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tfrc_units::saturating;
 
 use super::engine::{Bench, CaseRow};
 use super::program::{Ended, Program, Stream};
@@ -90,7 +91,7 @@ impl Listening {
 /// Writes a file of `bytes` bytes without a pattern and gives its path.
 pub(crate) fn input(directory: &Path, bytes: usize) -> Result<PathBuf, String> {
     let path = directory.join("in");
-    let mut noise = Xorshift::new(u64::try_from(bytes).unwrap_or(1));
+    let mut noise = Xorshift::new(saturating::<u64>(bytes));
     let content: Vec<u8> =
         std::iter::repeat_with(|| noise.next().to_le_bytes()).flatten().take(bytes).collect();
     let mut file = File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;

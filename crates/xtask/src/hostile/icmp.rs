@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use tfrc_units::saturating;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -189,7 +190,7 @@ fn checksum(bytes: &[u8]) -> u16 {
         .sum();
     let folded = (sum & 0xFFFF) + (sum >> 16);
     let folded = (folded & 0xFFFF) + (folded >> 16);
-    !u16::try_from(folded).unwrap_or(u16::MAX)
+    !saturating::<u16>(folded)
 }
 
 /// Sends messages of `kinds` until `stop`; gives how many.

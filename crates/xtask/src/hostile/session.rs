@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tfrc_units::saturating;
 
 use super::engine::{Bench, CaseRow};
 use super::honest::{self, Listening, TransferPlan};
@@ -172,7 +173,7 @@ impl Session {
             Kept::AsStatusWithLosses => {}
             _ => row.bar(source.starts_with(&content), "what is there is the beginning of the source"),
         }
-        let length = u64::try_from(content.len()).unwrap_or(u64::MAX);
+        let length = saturating::<u64>(content.len());
         row.bar(counted.is_none_or(|counted| counted == length), "counted bytes are those in the file");
         row
     }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tfrc_units::saturating;
 
 use rustix::process::Signal;
 
@@ -69,7 +70,7 @@ fn soak(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         }
         seed = seed.wrapping_add(1);
         strangers += visit(&receiver.address, &entrance, seed, &mut noise)?;
-        let due = interval * u32::try_from(samples.len() + 1).unwrap_or(u32::MAX);
+        let due = interval * saturating::<u32>(samples.len() + 1);
         if begin.elapsed() >= due {
             let (recv, link) = (Look::at(&receiver.program), Look::at(&link));
             samples.push(SoakRow { at: begin.elapsed(), recv, link, honest, strangers });
@@ -101,7 +102,7 @@ fn visit(to: &str, entrance: &str, seed: u8, noise: &mut Xorshift) -> Result<u32
     }
     for _ in 0..STRANGERS {
         let socket = socket("127.0.0.1")?;
-        let port = u16::try_from(1024 + noise.below(60_000)).unwrap_or(1024);
+        let port = saturating::<u16>(1024 + noise.below(60_000));
         for address in [to, entrance] {
             // A full buffer loses what strangers send.
             let _ = socket.send_to(&request(port, noise.number()), address);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tfrc_dccp::wire::{Header, Integrity, Packet, ServiceCode};
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, State};
-use tfrc_units::{Ecn, SeqNo48};
+use tfrc_units::{Ecn, SeqNo48, saturating};
 
 /// The DCCP port of `tfrc`.
 pub(crate) const PORT: u16 = 6511;
@@ -29,7 +29,7 @@ impl Xorshift {
 
     /// A number below `limit`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() >> 33).unwrap_or(0) % limit.max(1)
+        saturating::<usize>(self.next() >> 33) % limit.max(1)
     }
 
     /// A sequence number.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use tfrc_units::saturating;
 
 use rustix::process::Signal;
 use tfrc_dccp::wire::{Header, Reset, ResetCode, SeqAck, Sequence};
@@ -139,7 +140,7 @@ fn garbage(noise: &mut Xorshift) -> Vec<u8> {
 /// A packet of some type with numbers and ports without sense.
 fn headers(noise: &mut Xorshift) -> Vec<u8> {
     let (seq, ack) = (noise.number(), noise.number());
-    let port = u16::try_from(1024 + noise.below(60_000)).unwrap_or(1024);
+    let port = saturating::<u16>(1024 + noise.below(60_000));
     let header = match noise.below(8) {
         0 => Header::Response { seq, ack, service: tfrc_dccp::wire::ServiceCode::NONE },
         1 => Header::Ack { numbers: SeqAck::Long { seq, ack } },
@@ -165,13 +166,13 @@ fn mutations(noise: &mut Xorshift) -> Vec<u8> {
 }
 
 fn requests(noise: &mut Xorshift) -> Vec<u8> {
-    request(u16::try_from(1024 + noise.below(60_000)).unwrap_or(1024), noise.number())
+    request(saturating::<u16>(1024 + noise.below(60_000)), noise.number())
 }
 
 /// Resets, Closes, Syncs and data for connections that may exist, by guessing.
 fn guesses(noise: &mut Xorshift) -> Vec<u8> {
     let (seq, ack) = (noise.number(), noise.number());
-    let port = u16::try_from(49_152 + noise.below(16_384)).unwrap_or(49_152);
+    let port = saturating::<u16>(49_152 + noise.below(16_384));
     let header = match noise.below(4) {
         0 => Header::Reset { seq, ack, reset: Reset::new(ResetCode::Closed) },
         1 => Header::Close { seq, ack },

@@ -1,5 +1,6 @@
 //! Would a test notice? Each mutation of the lists is made in a copy of the crate and the tests named for it are run.
 
+use tfrc_units::saturating;
 pub(crate) mod report;
 mod workspace;
 
@@ -203,8 +204,7 @@ fn pick(mutants: Vec<Mutant>, n: u64, seed: u64) -> Vec<Mutant> {
     let mut ranked: Vec<(u64, usize)> =
         (0..mutants.len()).map(|i| (mixed(seed ^ mixed(i as u64)), i)).collect();
     ranked.sort_unstable();
-    let mut kept: Vec<usize> =
-        ranked.into_iter().take(usize::try_from(n).unwrap_or(usize::MAX)).map(|(_, i)| i).collect();
+    let mut kept: Vec<usize> = ranked.into_iter().take(saturating::<usize>(n)).map(|(_, i)| i).collect();
     kept.sort_unstable();
     kept.into_iter().filter_map(|i| mutants.get(i).cloned()).collect()
 }

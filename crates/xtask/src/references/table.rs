@@ -1,6 +1,7 @@
 //! `ns2.csv`: means over seeds, and half the widths of their 95 % intervals.
 
 use std::collections::BTreeMap;
+use tfrc_units::saturating;
 
 use tfrc_lab::statistics::{half_width, mean};
 
@@ -94,7 +95,7 @@ pub(super) fn digits(value: f64, digits: usize) -> String {
         return "0".to_owned();
     }
     let magnitude = value.abs().log10().floor() as i64 + 1;
-    let places = usize::try_from(digits as i64 - magnitude).unwrap_or(0);
+    let places = saturating::<usize>(digits as i64 - magnitude);
     let text = format!("{value:.places$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

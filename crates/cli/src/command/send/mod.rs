@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
 use tfrc_net::{Cause, Closed, ClosedBy, Connection, Dscp, Endpoint, LatePolicy, Status};
-use tfrc_units::{Instant, Rate};
+use tfrc_units::{Instant, Rate, saturating};
 
 use self::transfer::{StopSending, Transfer};
 use crate::Failure;
@@ -224,6 +224,6 @@ fn config(args: &SendArgs) -> ReporterConfig {
 fn so_far(args: &SendArgs, sampler: &Sampler, connection: &Connection, began: Instant) -> Summary {
     let status = connection.status();
     let mut summary = summarise(args, sampler, &status, began, status.at);
-    summary.unsent_packets = Some(status.unsent_packets + u64::try_from(status.queued).unwrap_or(0));
+    summary.unsent_packets = Some(status.unsent_packets + saturating::<u64>(status.queued));
     summary
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::loss::LossPlace;
 use crate::{Address, FlowId, NodeId, Precedence};
+use tfrc_units::saturating;
 
 fn p(x: f64) -> Probability {
     Probability::saturating(x)
@@ -37,7 +38,7 @@ fn losses(model: &Loss, packets: u32) -> Vec<bool> {
 }
 
 fn count(lost: &[bool]) -> f64 {
-    f64::from(u32::try_from(lost.iter().filter(|x| **x).count()).unwrap_or(u32::MAX))
+    f64::from(saturating::<u32>(lost.iter().filter(|x| **x).count()))
 }
 
 fn numbers(lost: &[bool]) -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! Against the paper's formulas worked out by hand, one step at a time, and against the intervals they promise.
 
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::{Ecn, Instant, saturating};
 
 use super::*;
 use crate::queue::test_arrival::{at_ms, busy, idle};
@@ -43,7 +43,7 @@ fn intervals(process: &mut RedProcess, packets: u64, size: u32, drops: usize) ->
 }
 
 fn mean(list: &[u64]) -> f64 {
-    tfrc_units::f64_from_u64(list.iter().sum()) / f64::from(u32::try_from(list.len()).unwrap_or(u32::MAX))
+    tfrc_units::f64_from_u64(list.iter().sum()) / f64::from(saturating::<u32>(list.len()))
 }
 
 #[test]

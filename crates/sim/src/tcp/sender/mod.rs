@@ -6,7 +6,7 @@ mod acks;
 mod ns2;
 mod selective;
 
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use self::selective::Selective;
 use super::rto::{Backoff, Measure, Rto, RttSample};
@@ -137,10 +137,7 @@ impl Sender {
             Transfer::Bytes(bytes) => {
                 let total = bytes.div_ceil(u64::from(segment)).min(u64::from(MOST_SEGMENTS));
                 let last = bytes - (total.saturating_sub(1)).saturating_mul(u64::from(segment)).min(bytes);
-                (
-                    u32::try_from(total).unwrap_or(MOST_SEGMENTS),
-                    u32::try_from(last).unwrap_or(segment).min(segment),
-                )
+                (saturating::<u32>(total), saturating::<u32>(last).min(segment))
             }
             Transfer::Segments(n) => (n.min(MOST_SEGMENTS), segment),
             Transfer::Unlimited => (MOST_SEGMENTS, segment),

@@ -1,6 +1,6 @@
 //! The client: sessions, and a sender of a request and a sink of an object in every place.
 
-use tfrc_units::{Duration, Ecn, Instant, u64_from_f64};
+use tfrc_units::{Duration, Ecn, Instant, saturating, u64_from_f64};
 
 use super::alarms::{Alarms, Queued};
 use super::{Arrivals, WebSetup};
@@ -195,7 +195,7 @@ impl WebClient {
         let fresh = |connection| ClientSlot {
             session: Some(session),
             asked_at: now,
-            segments: u32::try_from(segments).unwrap_or(u32::MAX),
+            segments: saturating::<u32>(segments),
             request: Sender::new(settings, connection, transfer),
             request_queued: Queued::default(),
             response: Sink::new(settings, connection),
@@ -332,5 +332,5 @@ fn whole(distribution: Distribution, stream: &mut crate::Stream) -> u64 {
 }
 
 fn index(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
+    saturating::<usize>(number)
 }

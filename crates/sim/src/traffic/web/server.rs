@@ -1,6 +1,6 @@
 //! The server: a sink for requests and a sender of objects in every place.
 
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use super::alarms::{Alarms, Queued};
 use crate::tcp::{ConnectionId, Data, Sender, Settings, Sink, Transfer};
@@ -228,5 +228,5 @@ impl WebServer {
 }
 
 fn index(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
+    saturating::<usize>(number)
 }
