@@ -101,6 +101,16 @@ async fn a_journal_replays_to_the_same_bytes_and_every_change_is_noticed() {
             ReplayError::Journal(JournalError::CutOff { .. } | JournalError::NotAJournal)
         ));
     }
+    // Other versions are refused by name, not misread: those of older programs and of later ones.
+    for version in [1, 3] {
+        let line = journal.iter().position(|byte| *byte == b'\n').expect("a first line");
+        let other = [format!("tfrc journal {version}\n").as_bytes(), &journal[line + 1..]].concat();
+        let error = replay(other.as_slice()).expect_err("another version");
+        assert!(
+            matches!(error, ReplayError::Journal(JournalError::Version { found }) if found == version),
+            "{error}"
+        );
+    }
     let mut longer = journal.clone();
     longer.push(0);
     assert!(matches!(replay(longer.as_slice()), Err(ReplayError::Journal(JournalError::Trailing { .. }))));

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufReader, Write};
 
-use tfrc_net::journal::{ReplayError, replay};
+use tfrc_net::journal::{JournalError, ReplayError, replay};
 
 use crate::Failure;
 use crate::args::{Format, ReplayArgs};
@@ -11,15 +11,17 @@ use crate::args::{Format, ReplayArgs};
 /// Runs `tfrc replay`.
 ///
 /// # Errors
-/// [`Failure::Check`] when the journal was changed or the machine sends something else; [`Failure::Usage`] when the file is no
-/// journal.
+/// [`Failure::Check`] when the journal was changed or the machine sends something else;
+/// [`Failure::Usage`] when the file is not a journal, or one of another version.
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let name = args.journal.display();
     let usage =
         |why: String| Failure::usage(format!("{name}: {why}"), "name a file written by tfrc send --journal");
     let file = File::open(&args.journal).map_err(|error| usage(error.to_string()))?;
     let done = replay(BufReader::new(file)).map_err(|error| match error {
-        ReplayError::Journal(tfrc_net::journal::JournalError::NotAJournal) => usage(error.to_string()),
+        ReplayError::Journal(JournalError::NotAJournal | JournalError::Version { .. }) => {
+            usage(error.to_string())
+        }
         error => Failure::Check(format!("{name}: {error}")),
     })?;
     let seconds = done.span_ns as f64 / 1e9;

@@ -44,3 +44,12 @@ fn what_is_no_journal_is_a_usage_error() {
         );
     }
 }
+
+#[test]
+fn a_journal_of_another_version_is_refused_by_name() {
+    let place = Place::new();
+    let refused = run(["replay", &place.write("old", "tfrc journal 1\nand so on")]);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+    let told = "this is a journal of version 1; this program reads version 2";
+    assert!(refused.stderr.contains(told) && refused.stdout.is_empty(), "{}", refused.stderr);
+}
