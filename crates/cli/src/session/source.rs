@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 pub(crate) enum Pace {
     /// Whenever it is asked.
     AsAllowed,
-    /// So many a second.
+    /// This many datagrams per second.
     PerSecond(f64),
 }
 
