@@ -50,7 +50,7 @@ pub enum BindError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Datagrams cannot be sent towards the server.
@@ -58,7 +58,7 @@ pub enum BindError {
     Server {
         /// The server.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
