@@ -200,7 +200,7 @@ impl<F: Clone> Running<F> {
     /// Stops it and returns the last snapshot; takes well under a millisecond.
     ///
     /// # Errors
-    /// What [`Relay::run`] failed with, if it did.
+    /// The error of [`Relay::run`], if it failed.
     pub fn stop(self) -> io::Result<Arc<Snapshot<F>>> {
         // If it has ended by itself, its result says why.
         let _ = self.stop.send(());

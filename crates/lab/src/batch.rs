@@ -19,7 +19,7 @@ use crate::scenario::{Document, Plan};
 use crate::statistics::{Estimate, estimate, mean};
 use crate::{Outcome, run};
 
-/// Runs of a plan to execute, and how.
+/// Selection of a plan's runs, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     /// In place of the scenario's seed.

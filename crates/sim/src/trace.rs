@@ -23,7 +23,7 @@ pub struct TraceRecord {
     pub at: Instant,
     /// The packet.
     pub header: Header,
-    /// What.
+    /// The event.
     pub what: Happening,
 }
 

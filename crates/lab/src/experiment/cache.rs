@@ -29,7 +29,7 @@ struct CacheFile {
     check: String,
 }
 
-/// Result of a look into the cache.
+/// Result of a cache lookup.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Found {
     /// The values in the order of the formulas.
@@ -69,7 +69,7 @@ impl Cache {
     /// Adds values to what is known of the run that `key` determines.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(super) fn put(&self, key: &str, new: &[(&str, Option<f64>)]) -> io::Result<()> {
         let name = name(key);
         let path = place(&self.own, &name);

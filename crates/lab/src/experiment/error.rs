@@ -61,7 +61,7 @@ pub enum ExperimentError {
     Unknown {
         /// Beginning of an id that was asked for.
         wanted: String,
-        /// Advice on the ids that exist.
+        /// Advice where to find the ids.
         hint: String,
     },
 }

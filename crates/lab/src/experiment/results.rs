@@ -151,7 +151,7 @@ impl Count {
     }
 }
 
-/// Number of a reference's claims that hold here.
+/// Claims of one reference: those that hold here, and all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Claims {
     /// Claims of the reference that hold here.
@@ -243,7 +243,7 @@ pub struct ClaimResult {
     pub profile: Profile,
     /// Least and greatest value with which the claim holds.
     pub between: [f64; 2],
-    /// Value here.
+    /// Measured value.
     pub value: Option<f64>,
     /// Value in the published table.
     pub value_in_source: Option<f64>,

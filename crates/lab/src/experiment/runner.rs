@@ -22,7 +22,7 @@ use crate::recording::Keep;
 use crate::run::record;
 use crate::scenario::Scenario;
 
-/// Order to the runner.
+/// Selection of the runs, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// The quick form: fewer runs, rows and seconds, no variants.

@@ -22,7 +22,7 @@ use crate::record::{Event, Interval, Record, Role, Start, Summary};
 pub struct RunRecords {
     /// Title of the page.
     pub title: String,
-    /// Start of the run.
+    /// Description of the run, from its start.
     pub start: Start,
     /// Measurements of intervals, in the order they came; see [`Interval::flow`] for the flow.
     pub intervals: Vec<Interval>,

@@ -436,8 +436,8 @@ mod tests {
         }
     }
 
-    /// Pops and pushes `entries` entries in turn: each goes back into the queue a `period` later.
-    /// Returns the final day shift and the keys in the order in which they came out.
+    /// Pushes `entries` entries, pops them in turn and pushes each again a `period` later. Returns
+    /// the final shift of a day, and the keys in the order in which they came out.
     fn after_turning(entries: u32, period: u64) -> (u32, Vec<Key>) {
         let mut events = Events::new();
         let mut out = Vec::new();

@@ -46,7 +46,7 @@ pub enum Queue {
 }
 
 /// Treatment of ECN-capable packets (RFC 3168) that a queue would otherwise drop early. A full
-/// queue drops them all.
+/// queue drops every packet.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Marking {
     /// Marks while the drop probability is below this one, drops from there on: ns-2's `mark_p_`

@@ -62,7 +62,7 @@ impl Workspace {
     /// Builds the tests.
     ///
     /// # Errors
-    /// What the compiler said.
+    /// The compiler's messages.
     pub(super) fn build(&self) -> Result<TestBuild, String> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command

@@ -31,7 +31,7 @@ impl Publication<'_> {
     /// Writes all files into a directory, which comes into being.
     ///
     /// # Errors
-    /// What the system says, with the file.
+    /// The system's error, with the file.
     pub fn write(&self, directory: &Path) -> io::Result<()> {
         std::fs::create_dir_all(directory)?;
         let write = |name: &str, text: String| {

@@ -169,7 +169,7 @@ impl Sender {
     }
 
     /// Moves the point from which on another recovery may start: losses among the segments
-    /// outstanding now cause no further recovery, unless the settings allow repeats.
+    /// outstanding now cause no further recovery, except without SACK under `Repeat::Allowed`.
     pub(super) fn forbid_recovery(&mut self) {
         let selective = self.settings.variant.selective();
         self.recover_from = match (
