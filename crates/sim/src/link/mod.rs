@@ -4,8 +4,8 @@
 //! needs one event per packet, its arrival at the far end, and only the next of them stands in the engine's event
 //! queue: the others wait in the link's own ring.
 //!
-//! [`Extras`] holds what few links have: losses, markers, reordering, copies, CoDel, counts of flows.
-//! A link without them is *plain*, and pays nothing for them.
+//! [`Extras`] holds what few links have: losses, markers, reordering, copies, CoDel, counts of
+//! flows. A link without them is *plain*, and pays nothing for them.
 
 mod extras;
 mod line;

@@ -98,8 +98,8 @@ pub enum AboveMax {
     Drop,
     /// From max_p to 1, where the average is twice the threshold.
     Gentle,
-    /// As `Gentle`, with the max_p of the start, which adaptation leaves behind (docs/ns2-facts.md
-    /// §4: coefficients computed once at reset).
+    /// As `Gentle`, with the max_p of the start, which adaptation leaves behind
+    /// (docs/ns2-facts.md §4: coefficients computed once at reset).
     GentleFromStart,
 }
 
