@@ -20,9 +20,9 @@ pub enum Failure {
     Scenario(String),
     /// The command line or the scenario asks for something impossible: exit status 2.
     Usage {
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
-        /// What would be right.
+        /// Advice for the user.
         hint: String,
     },
 }

@@ -24,10 +24,10 @@ pub enum SummaryTo {
     Stdout,
 }
 
-/// What a [`Reporter`] shall do.
+/// Settings of a [`Reporter`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReporterConfig {
-    /// What standard output carries.
+    /// Output format, for standard output.
     pub format: Format,
     /// Where [`Format::Human`] puts the summary.
     pub summary_to: SummaryTo,
@@ -238,7 +238,7 @@ fn bar(duration: Option<Duration>) -> ProgressBar {
     bar
 }
 
-/// What is known now, in one line.
+/// Describes the state of an interval in one line.
 fn state(i: &Interval) -> String {
     let parts = [
         i.allowed_rate_bps.map(|x| format!("allowed {}", human::rate(x))),

@@ -171,7 +171,7 @@ fn interrupted_and_taken_up_again() {
     assert!(kept(dir.path()) >= before, "nothing that was kept is lost");
 }
 
-/// How many files there are below a directory.
+/// Counts the files below a directory.
 fn walk(dir: &Path) -> usize {
     let entries = std::fs::read_dir(dir).map(|list| list.flatten().collect::<Vec<_>>()).unwrap_or_default();
     entries.iter().map(|entry| if entry.path().is_dir() { walk(&entry.path()) } else { 1 }).sum()

@@ -13,7 +13,7 @@ use crate::payload::{Datagram, HEADER_BYTES};
 use crate::reader::{self, ReadDatagram};
 use crate::{Direction, GatewayNetwork, Limits, Snapshot};
 
-/// What the readers of the sockets say.
+/// Input of the driver from the readers of the sockets.
 pub(crate) enum Input {
     FromClients(io::Result<Vec<ReadDatagram>>),
     FromServer { client: u64, batch: Vec<ReadDatagram> },
@@ -34,7 +34,7 @@ pub(crate) struct Driver<A: Agent, F> {
     unsent: u64,
 }
 
-/// What entered and left the network in one direction.
+/// Packets and bytes that entered and left the network in one direction.
 #[derive(Default)]
 struct DirectionFlow {
     entered: PacketCount,

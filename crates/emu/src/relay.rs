@@ -50,7 +50,7 @@ pub enum BindError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Datagrams cannot be sent towards the server.
@@ -58,7 +58,7 @@ pub enum BindError {
     Server {
         /// The server.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -200,7 +200,7 @@ impl<F: Clone> Running<F> {
     /// Stops it and returns the last snapshot; takes well under a millisecond.
     ///
     /// # Errors
-    /// What [`Relay::run`] failed with, if it did.
+    /// The error of [`Relay::run`], if it failed.
     pub fn stop(self) -> io::Result<Arc<Snapshot<F>>> {
         // If it has ended by itself, its result says why.
         let _ = self.stop.send(());

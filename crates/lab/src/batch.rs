@@ -19,7 +19,7 @@ use crate::scenario::{Document, Plan};
 use crate::statistics::{Estimate, estimate, mean};
 use crate::{Outcome, run};
 
-/// What of a plan is to be run, and how.
+/// Selection of a plan's runs, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     /// In place of the scenario's seed.
@@ -33,13 +33,13 @@ pub struct Order {
 }
 
 impl Default for Order {
-    /// What the scenario says, on one thread.
+    /// Seed and runs of the scenario, on one thread.
     fn default() -> Self {
         Self { seed: None, runs: None, jobs: 1, shard: Shard::WHOLE }
     }
 }
 
-/// What came of a plan, or of a shard of it.
+/// Results of a plan, or of a shard of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// Tells the scenario with its changes, seed and number of runs from any other.
@@ -53,10 +53,10 @@ pub struct Results {
     pub points: Vec<PointResult>,
 }
 
-/// What came of one point.
+/// Results of one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
-    /// What is set to what there.
+    /// Settings of the point: the text that each key is set to.
     pub at: BTreeMap<String, String>,
     /// The names of groups of flows, each with its first flow and their number.
     pub groups: Vec<GroupOf>,
@@ -74,7 +74,7 @@ pub struct GroupOf {
     pub id: String,
     /// The index of its first flow.
     pub first: usize,
-    /// How many flows.
+    /// Number of flows.
     pub count: usize,
 }
 
@@ -83,7 +83,7 @@ pub struct GroupOf {
 pub struct RunOutcome {
     /// Its number at this point, from 1.
     pub run: u32,
-    /// What came of it.
+    /// Outcome of the run.
     #[serde(flatten)]
     pub outcome: Outcome,
 }

@@ -15,7 +15,7 @@ use crate::batch::{Means, PointResult, Results};
 pub struct Comparison {
     /// The point's values, as far as the row gives them.
     pub at: Vec<(String, String)>,
-    /// What is compared.
+    /// Name of the quantity that is compared.
     pub quantity: String,
     /// The published value.
     pub published: f64,
@@ -37,7 +37,7 @@ pub enum CompareError {
     Number {
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// Text in place of the number.
         text: String,
     },
     /// No point has these values.
@@ -49,7 +49,7 @@ pub enum CompareError {
     Quantity {
         /// The line, from 1.
         line: usize,
-        /// What was asked for.
+        /// Name of the missing quantity.
         quantity: String,
     },
 }

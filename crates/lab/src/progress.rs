@@ -20,7 +20,7 @@ pub(crate) struct Ends {
     pub(crate) receiver: AgentId,
 }
 
-/// How far a flow has come.
+/// Counters and state of a flow at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
     pub(crate) sent_packets: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Progress {
     pub(crate) passed: Option<u64>,
     /// Loss events, and the packets up to now.
     pub(crate) losses: Option<FlowLosses>,
-    /// The same at the end of slow start, where that is known.
+    /// Loss events and packets at the end of slow start, where that is known.
     pub(crate) first_event: Option<FlowLosses>,
     pub(crate) rtt: Mean,
     pub(crate) smoothed_rtt: Option<Duration>,
@@ -159,7 +159,7 @@ pub(crate) fn sent_bytes(engine: &Engine<Any>, ends: Ends) -> u64 {
     }
 }
 
-/// How far a flow has come.
+/// Reads the progress of a flow from its agents.
 pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
     match (engine.agent(ends.sender), engine.agent(ends.receiver)) {
         (Some(Any::TfrcSender(sender)), Some(Any::TfrcReceiver(receiver))) => Progress {

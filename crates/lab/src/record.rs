@@ -1,4 +1,4 @@
-//! What a run says about itself: one stream of typed records, the same from simulator, emulator and wire.
+//! Records of a run: one typed stream, the same from simulator, emulator and wire.
 //!
 //! The command line prints it (`--json-stream`, one object a line, `type` says which), the page of
 //! [`crate::report`] draws it, and the last record is what `--json` prints. Rates are bit/s, times
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Record {
-    /// What is about to run.
+    /// The run is about to start.
     Start(Start),
-    /// What was measured over one interval.
+    /// Measurements over one interval.
     Interval(Interval),
     /// Something that happened at one moment.
     Event(Event),
@@ -28,12 +28,12 @@ pub enum Record {
     Error {
         /// Seconds since the start.
         t_s: f64,
-        /// What went wrong and what to do.
+        /// Cause of the failure, and advice.
         message: String,
     },
 }
 
-/// What a run is.
+/// Kind of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -48,10 +48,10 @@ pub enum Role {
     Sim,
 }
 
-/// What is about to run, enough to repeat it.
+/// Description of a run that is about to start, enough to repeat it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// What kind of run.
+    /// Kind of run.
     pub role: Role,
     /// Program and version, such as `tfrc 0.1.0`.
     pub version: String,
@@ -87,7 +87,8 @@ impl Start {
     }
 }
 
-/// What one flow (and the link it crosses, where it can be seen) did over the `interval_s` seconds before `t_s`.
+/// Measurements of one flow (and of the link it crosses, where it can be seen) over the
+/// `interval_s` seconds before `t_s`.
 ///
 /// Counts are of this interval alone, never totals. `Interval { t_s, interval_s, ..Interval::default() }` starts one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -172,7 +173,7 @@ impl Interval {
     }
 }
 
-/// What can happen at one moment of a run.
+/// Kind of an event at one moment of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -198,7 +199,7 @@ pub enum EventKind {
 pub struct Event {
     /// Seconds since the start.
     pub t_s: f64,
-    /// What happened.
+    /// Kind of the event.
     pub event: EventKind,
     /// The flow, where there is more than one; absent for the flow the run is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -291,14 +292,15 @@ pub struct Summary {
     /// Rate of the bottleneck, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck_bps: Option<f64>,
-    /// What the TFRC flow got over the bottleneck after slow start, headers included, bit/s; with competitors, in the last
-    /// three quarters of the time in which all run.
+    /// Rate of the TFRC flow over the bottleneck after slow start, headers included, bit/s; with
+    /// competitors, in the last three quarters of the time in which all run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_goodput_bps: Option<f64>,
     /// Each flow through the bottleneck.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
-    /// What the TFRC flow got of the bottleneck over an equal share of it: 1 is fair; `None` without a competitor.
+    /// The TFRC flow's rate over the bottleneck, divided by an equal share of it: 1 is fair; `None`
+    /// without a competitor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Coefficient of variation of the TFRC flow's rate over that of the competitors; below 1 is smoother than TCP.
@@ -330,7 +332,7 @@ pub enum Outcome {
 pub struct FlowSummary {
     /// Name of the flow, the same as in [`Interval::flow`].
     pub id: String,
-    /// What drives it, such as `tfrc` or `tcp-sack`.
+    /// Protocol or pattern of the flow, such as `tfrc` or `tcp-sack`.
     pub kind: String,
     /// Application data sent, bit/s.
     pub send_rate_bps: Option<f64>,
@@ -344,7 +346,7 @@ pub struct FlowSummary {
     pub rtt_s: Option<f64>,
     /// Coefficient of variation of the rate.
     pub cov: Option<f64>,
-    /// The same at 0.2 s, where it is measured.
+    /// Coefficient of variation of the rate at 0.2 s, where it is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cov_200ms: Option<f64>,
     /// The loss intervals closed in the measured time, in packets, where the scenario keeps them.

@@ -1,3 +1,5 @@
+//! One run of a scenario, and its outcome.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,8 @@ pub const COV_SCALE: Duration = Duration::from_secs(1);
 /// The time scale of `cov_200ms` in a [`FlowSummary`].
 pub const FINE_COV_SCALE: Duration = Duration::from_millis(200);
 
-/// What came of one run of a scenario. Rates are of payload, in bits per second, over the measured time.
+/// Outcome of one run of a scenario. Rates are of payload, in bits per second, over the measured
+/// time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The seed of the run.
@@ -38,7 +41,7 @@ pub struct Outcome {
     pub links: Vec<LinkOutcome>,
 }
 
-/// What one direction of a link did.
+/// Figures of one direction of a link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkOutcome {
     /// Its name in the scenario.
@@ -118,7 +121,7 @@ pub(crate) fn record(scenario: &Scenario, keep: Keep) -> Recording {
     keeping.recording(scenario, outcome, std::mem::take(&mut run.series))
 }
 
-/// What a flow did between two states.
+/// Returns the counters of a flow between two states.
 fn counts(before: &Progress, after: &Progress) -> FlowCounts {
     let during = Passed::between(before, after);
     FlowCounts {
@@ -148,9 +151,9 @@ struct ScenarioRun<'a> {
     members: Vec<Member<'a>>,
     flows: Vec<Ends>,
     series: Vec<Series>,
-    /// What each had sent at the end of its latest bin.
+    /// Bytes each flow had sent at the end of its latest bin.
     sampled: Vec<u64>,
-    /// What more is kept, if anything is.
+    /// Further samples and counters, if any are kept.
     keeping: Option<Keeping>,
 }
 
@@ -300,7 +303,7 @@ impl<'a> ScenarioRun<'a> {
     }
 }
 
-/// What a flow did between two states, but for its coefficient of variation.
+/// Returns the figures of a flow between two states, but for its coefficient of variation.
 pub(crate) fn summary(
     member: &Member<'_>,
     before: &Progress,
@@ -370,7 +373,7 @@ pub(crate) fn interval(
     }
 }
 
-/// What passed between two states of a flow.
+/// Packets and bytes of a flow between two states.
 struct Passed {
     sent: u64,
     sent_bytes: u64,

@@ -354,7 +354,7 @@ const MUTANTS: &[Mutant] = &[
     },
 ];
 
-/// What the check of a mutant's rule gives, with the rule put wrong or not.
+/// Value of the check of a mutant's rule, with the rule put wrong or not.
 fn value(mutant: &Mutant, change: &[&str]) -> f64 {
     let is_sp = mutant.check.name == SP_AT_40.name;
     let text = format!("{}{}", mutant.scenario, if is_sp { SP } else { "" });

@@ -16,7 +16,7 @@ fn read(text: &str) -> Scenario {
     }
 }
 
-/// What a person sees for a wrong file.
+/// Report that a person sees for a wrong file.
 fn complaint(text: &str) -> String {
     let error = Scenario::parse("wrong.toml", text).expect_err("this file is wrong");
     let mut out = String::new();

@@ -30,7 +30,7 @@ fn by_name(path: &str, scenario: &toml::Table) -> String {
     words.join(".")
 }
 
-/// What its scenarios assume, by number and by name.
+/// Values that the folder's scenarios assume, by number and by name.
 fn assumed(folder: &Path) -> BTreeSet<[String; 2]> {
     let files = fs::read_dir(folder).expect("a directory").flatten().map(|entry| entry.path());
     let scenarios = files
@@ -44,7 +44,7 @@ fn assumed(folder: &Path) -> BTreeSet<[String; 2]> {
     scenarios.flat_map(of).collect()
 }
 
-/// What its variants vary.
+/// Values that the folder's variants vary.
 fn varied(folder: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(folder.join("experiment.toml")).expect("an experiment");
     let abouts = text.lines().filter_map(|line| line.trim().strip_prefix("about = \"assumed: "));

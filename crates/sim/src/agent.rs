@@ -1,3 +1,5 @@
+//! The interface between the engine and the protocol machines on its nodes.
+
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
@@ -7,7 +9,8 @@ use crate::{Context, Packet};
 
 /// A protocol machine on a node. The engine tells it what reaches it; it answers through the [`Context`].
 pub trait Agent {
-    /// What its packets carry besides the [`crate::Header`]. Links that duplicate packets copy it.
+    /// Content of the agent's packets besides the [`crate::Header`]. Links that duplicate packets
+    /// copy it.
     type Payload: Clone;
 
     /// A packet arrived for this agent.

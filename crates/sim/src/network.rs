@@ -1,3 +1,5 @@
+//! Description of a network: nodes, links and their settings.
+
 use core::fmt;
 use std::collections::BTreeSet;
 
@@ -28,19 +30,19 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// What happens to packets that find the line busy.
+    /// Queue for packets that find the line busy.
     pub queue: Queue,
     /// Which packets are lost before the queue, whatever their flow.
     pub loss: Loss,
     /// Further losses, of chosen flows or at the far end; those before the queue come after `loss`.
     pub losses: Vec<LossRule>,
-    /// What sets the drop precedence of packets, after losses and before the queue.
+    /// Markers, which set the drop precedence of packets after losses and before the queue.
     pub markers: Vec<MarkerRule>,
     /// Which packets are held up at the far end.
     pub reorder: Reorder,
     /// The share of packets of which a copy arrives at the far end too, right behind the original.
     pub duplicate: Probability,
-    /// Whether the link counts packets by flow.
+    /// Counting of packets by flow.
     pub flow_counts: FlowCounts,
     /// Later rates, in the order of time. A packet in transmission when the rate changes ends at the old rate.
     pub changes: Vec<RateChange>,
@@ -55,12 +57,12 @@ pub struct Reorder {
     pub extra: Duration,
 }
 
-/// Whether a link counts packets by flow, see [`Engine::flow_stats`].
+/// Counting of a link's packets by flow, see [`Engine::flow_stats`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FlowCounts {
-    /// It does.
+    /// The link counts them.
     Keep,
-    /// It does not.
+    /// The link does not count them.
     #[default]
     Off,
 }
@@ -100,7 +102,7 @@ pub enum NetworkError {
     Queue {
         /// The link.
         link: String,
-        /// What is wrong.
+        /// Description of the fault.
         fault: &'static str,
     },
     /// The phases or steps of a link's loss model are not in the order of time.
@@ -225,7 +227,7 @@ impl Network {
         (0..).map(LinkId).zip(&self.links)
     }
 
-    /// Whether packets from `from` can reach `to`.
+    /// Returns true if packets from `from` can reach `to`.
     #[must_use]
     pub fn connects(&self, from: NodeId, to: NodeId) -> bool {
         let mut reached = vec![false; self.nodes.len()];

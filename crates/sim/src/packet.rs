@@ -1,3 +1,5 @@
+//! Packets: the header that the network reads and the payload of the agents.
+
 use tfrc_units::Ecn;
 
 use crate::NodeId;
@@ -43,7 +45,7 @@ pub enum Precedence {
     High,
 }
 
-/// What the network knows of a packet.
+/// Header of a packet: the fields that the network reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Number of the packet in its engine, in the order of sending.
@@ -65,9 +67,9 @@ pub struct Header {
 /// A packet in the network: the engine's header and the agents' payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet<P> {
-    /// What the network knows.
+    /// Header, for the network.
     pub header: Header,
-    /// What the agents know.
+    /// Payload, for the agents.
     pub payload: P,
 }
 
@@ -84,7 +86,7 @@ pub struct Outgoing<P> {
     pub ecn: Ecn,
     /// The drop precedence.
     pub precedence: Precedence,
-    /// What the agents know.
+    /// Payload, for the agents.
     pub payload: P,
 }
 

@@ -40,7 +40,7 @@ impl Stream {
         (f64_from_u64(self.bits() >> 12) + 0.5) / 4_503_599_627_370_496.0
     }
 
-    /// Whether a thing of probability `p` happens. One draw, whatever `p` is.
+    /// Returns true with probability `p`. One draw, whatever `p` is.
     pub fn happens(&mut self, p: Probability) -> bool {
         self.uniform() < p.get()
     }

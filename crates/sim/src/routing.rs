@@ -1,3 +1,5 @@
+//! Shortest routes between all nodes of a network.
+
 use std::collections::VecDeque;
 
 use crate::{LinkId, LinkSpec, NodeId};
@@ -95,7 +97,7 @@ impl Routes {
 
 /// Tells the hosts on lines of their own from the rest, and numbers the rest.
 fn places(nodes: usize, links: &[LinkSpec]) -> Vec<NodePlace> {
-    /// What is known of the links to a node, or of those from it.
+    /// Links seen so far that lead to a node, or from it.
     #[derive(Clone, Copy, PartialEq)]
     enum NodeLinks {
         Nothing,

@@ -1,10 +1,12 @@
+//! Records of what happens to packets.
+
 use core::fmt;
 
 use tfrc_units::Instant;
 
 use crate::{Header, LinkId};
 
-/// Whether an engine keeps records of what happens to packets.
+/// Trace of an engine, the records of what happens to packets: kept or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tracing {
     /// Every record is kept in memory until [`crate::Engine::take_records`] takes them.
@@ -21,11 +23,11 @@ pub struct TraceRecord {
     pub at: Instant,
     /// The packet.
     pub header: Header,
-    /// What.
+    /// The event.
     pub what: Happening,
 }
 
-/// What can happen to a packet.
+/// An event in the life of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Happening {

@@ -79,7 +79,7 @@ fn run(
 enum Parameters {
     /// Thresholds 5 and 15, weight 0.002.
     Given,
-    /// What ns-2 chooses.
+    /// Thresholds and weight that ns-2 chooses.
     Automatic,
 }
 

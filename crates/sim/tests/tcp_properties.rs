@@ -122,7 +122,8 @@ struct PropertyPath {
     jitter: Duration,
     under_way: BTreeMap<(Instant, u64), TransmissionWay>,
     order: u64,
-    /// So many packets meet this fate, later ones none.
+    /// Countdown of packets; while it is above zero, a packet may be lost, repeated, delayed or
+    /// marked.
     left: u32,
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::{Outcome, cargo};
 
-/// What one run of every check does: about 20 seconds.
+/// Packets of one run, unless an argument says otherwise: about 20 seconds.
 pub(crate) const PACKETS: u64 = 1_000_000;
 
 /// The run of `cargo xtask ci`.

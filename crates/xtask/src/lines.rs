@@ -66,7 +66,7 @@ struct Lines {
     test: usize,
 }
 
-/// What is counted of a tree.
+/// Counts of a source tree.
 #[derive(Debug, Default)]
 struct Tree {
     /// By crate.

@@ -66,7 +66,7 @@ Usage: cargo xtask COMMAND
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
 ";
 
-/// What a chore says when it fails.
+/// Result of a chore, with the message of its failure.
 type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {

@@ -8,7 +8,7 @@ use tfrc_units::hash::fnv1a;
 
 use crate::{Outcome, cargo, root};
 
-/// How many experiments a check runs again.
+/// Number of experiments that a check runs again.
 const CHECKED: usize = 3;
 /// Those among which it chooses must end soon: no more million packet hops than this as published.
 const MOST_HOPS: f64 = 300.0;

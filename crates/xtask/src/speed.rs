@@ -175,7 +175,7 @@ fn floor(size: &Size) -> Vec<String> {
     [program].into_iter().chain(settings.split(' ').map(str::to_owned)).collect()
 }
 
-/// What a program took and printed.
+/// Processor time and output of a program.
 struct ProgramCost {
     /// User and system time.
     cpu_s: f64,

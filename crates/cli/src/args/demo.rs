@@ -24,7 +24,7 @@ pub struct DemoArgs {
     /// Write a page with charts of the run
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// What to print.
+    /// Output format.
     #[command(flatten)]
     pub output: StreamArgs,
 }

@@ -30,7 +30,7 @@ pub struct EquationArgs {
     /// TCP's retransmission timeout; without it four round-trip times (RFC 5348 §3.1)
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub rto: Option<Duration>,
-    /// What to print.
+    /// Output format.
     #[command(flatten)]
     pub output: JsonArgs,
 }

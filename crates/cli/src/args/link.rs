@@ -19,7 +19,7 @@ pub struct LinkArgs {
     /// Where they go after the network
     #[arg(long, value_name = "ADDR:PORT")]
     pub to: SocketAddr,
-    /// What to print.
+    /// Output format.
     #[command(flatten)]
     pub output: JsonArgs,
 }

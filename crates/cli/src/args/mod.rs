@@ -1,4 +1,4 @@
-//! What can be written on the command line: one file per subcommand.
+//! Arguments of the command line: one file per subcommand.
 
 mod completions;
 mod demo;
@@ -40,7 +40,7 @@ pub use sim::SimArgs;
                   --deadline, -t or Ctrl-C."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }

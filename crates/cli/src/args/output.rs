@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// What results are written as.
+/// Output format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {

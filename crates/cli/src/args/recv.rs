@@ -49,7 +49,7 @@ pub struct RecvArgs {
     /// RFC whose rules it measures by: rfc5348 or rfc3448
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
-    /// What to print.
+    /// Output format.
     #[command(flatten)]
     pub format: StreamArgs,
 }

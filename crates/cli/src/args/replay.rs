@@ -1,3 +1,5 @@
+//! Arguments of `tfrc replay`.
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,7 +15,7 @@ pub struct ReplayArgs {
     /// A journal written by tfrc send --journal
     #[arg(value_name = "FILE")]
     pub journal: PathBuf,
-    /// What to print.
+    /// Output format.
     #[command(flatten)]
     pub output: JsonArgs,
 }

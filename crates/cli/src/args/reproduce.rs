@@ -1,3 +1,5 @@
+//! Arguments of `tfrc reproduce`.
+
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -40,7 +42,7 @@ pub struct ReproduceArgs {
     /// Where the experiments are
     #[arg(long, value_name = "DIR", default_value = "experiments")]
     pub experiments: PathBuf,
-    /// What to print.
+    /// Output format.
     #[command(flatten)]
     pub output: JsonArgs,
 }

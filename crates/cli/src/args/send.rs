@@ -76,7 +76,7 @@ pub struct SendArgs {
     /// Replace files of --report, --pcap and --journal that exist; without it they are refused
     #[arg(long)]
     pub overwrite: bool,
-    /// What to print.
+    /// Output format.
     #[command(flatten)]
     pub output: StreamArgs,
 }

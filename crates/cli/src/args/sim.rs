@@ -1,3 +1,5 @@
+//! Arguments of `tfrc sim`.
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -38,7 +40,7 @@ pub struct SimArgs {
     /// Print the JSON Schema of scenarios
     #[arg(long, conflicts_with = "scenario")]
     pub schema: bool,
-    /// What to print.
+    /// Output format.
     #[command(flatten)]
     pub output: StreamArgs,
 }

@@ -37,7 +37,7 @@ pub(super) fn load(path: &Path) -> Result<Scenario, Failure> {
     Scenario::load(path).map_err(told)
 }
 
-/// What is wrong with a scenario, for the user.
+/// Turns a scenario's error into a failure to show the user.
 pub(super) fn told(error: ScenarioError) -> Failure {
     match error {
         ScenarioError::Invalid(_) => Failure::Scenario(format!("{:?}", miette::Report::new(error))),
@@ -78,7 +78,7 @@ fn line(before: &Snapshot<Flows>, now: &Snapshot<Flows>) -> String {
     format!("{:6.1} s  {there}; {back}", now.elapsed.as_secs_f64())
 }
 
-/// What went one way between two looks.
+/// Describes the traffic of one direction between two snapshots.
 fn way(name: &str, before: &Direction, now: &Direction) -> String {
     format!(
         "{name} {} in, {} out, {} lost, {} overflowed, queue {}",

@@ -1,4 +1,4 @@
-//! What each subcommand does, one file each.
+//! The subcommands at work, one file each.
 
 pub mod completions;
 pub mod demo;

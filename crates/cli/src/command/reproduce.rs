@@ -173,7 +173,7 @@ impl RunBar {
     }
 }
 
-/// What the exit status says of the results.
+/// Judges the results for the exit status.
 fn judged(results: &Results) -> Result<(), Failure> {
     let of = |verdict| results.experiments.iter().filter(move |e| e.verdict == verdict);
     let unfinished = of(ExperimentVerdict::NotRun).filter(|e| e.world == World::Sim).count();

@@ -1,11 +1,11 @@
-//! What a receiver hands out, in order, and how much of it.
+//! Datagrams that a receiver hands out in order, and counts of them.
 
 use tfrc_net::{Connection, InOrder};
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::Tally;
 
-/// What has come, in order.
+/// Received datagrams, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     order: Option<InOrder>,

@@ -69,7 +69,7 @@ impl Sampler {
         records
     }
 
-    /// What a sender did since the last look; `None` if no time has passed.
+    /// Returns a sender's interval since the last call; `None` if no time has passed.
     fn sender_interval(&mut self, status: &Status) -> Option<Interval> {
         let passed = status.at.saturating_since(self.last.at);
         if passed.is_zero() {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 pub(crate) enum Pace {
     /// Whenever it is asked.
     AsAllowed,
-    /// So many a second.
+    /// This many datagrams per second.
     PerSecond(f64),
 }
 
@@ -88,7 +88,7 @@ impl DatagramSource {
     /// The next datagram; `None` at the end.
     ///
     /// # Errors
-    /// What the file or pipe says.
+    /// The error of the file or pipe.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(ticker) = &mut self.ticker {
             ticker.tick().await;

@@ -29,7 +29,7 @@ fn captured() -> Captured {
 }
 
 impl Captured {
-    /// What tshark says of the capture.
+    /// Runs tshark on the capture and returns its output.
     fn tshark(&self, args: &[&str]) -> String {
         let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/dccp_udp.lua");
         let mut command = other("tshark");

@@ -48,7 +48,7 @@ fn the_demo_sums_up_and_writes_its_report() {
     assert!(page.contains("tfrc demo --tcp 0 --duration 4s"), "the command that repeats it");
 }
 
-/// What depends on the machine's speed is left to `cargo xtask measure demo`.
+/// Figures that depend on the machine's speed are left to `cargo xtask measure demo`.
 #[test]
 fn simulated_tcps_compete() {
     let place = Place::new();

@@ -104,7 +104,7 @@ fn late_packets_are_neither_received_nor_lost_and_copies_do_not_count() {
     assert!(std::fs::read(&to).expect("written") == wanted, "all but the tenth and twentieth piece");
 }
 
-/// What is no packet, or was one before, changes neither the data nor the counts.
+/// Datagrams that are not packets, and repeated packets, change neither the data nor the counts.
 #[test]
 fn garbage_between_the_packets_changes_nothing() {
     let place = Place::new();

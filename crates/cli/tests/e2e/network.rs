@@ -40,7 +40,7 @@ impl Place {
         self.seeded_link(7, link)
     }
 
-    /// The same with a seed.
+    /// A scenario of one link, as [`Self::one_link`] writes it, with a seed.
     pub(crate) fn seeded_link(&self, seed: u64, link: &str) -> PathBuf {
         let text = format!(
             "duration = \"60s\"\nseed = {seed}\nnodes = [\"near\", \"far\"]\n\n[[link]]\nfrom = \"near\"\nto = \"far\"\n{link}\n"
@@ -115,7 +115,7 @@ pub(crate) fn send(to: &str, args: &[&str], stdin: Stdio) -> Program {
     Program::start(command)
 }
 
-/// What both ends of a session said.
+/// Summaries of both ends of a session.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) sender: Summary,

@@ -56,7 +56,7 @@ fn with_a_deadline_a_pipe_too_fast_for_the_path_loses_its_oldest_data_and_never_
     assert_eq!((receiver.sent_packets, receiver.lost_packets), (Some(sent), sender.lost_packets));
 }
 
-/// The same without a deadline: everything goes out, in its own time.
+/// Without a deadline everything goes out, in its own time.
 #[test]
 fn without_a_deadline_a_pipe_waits_and_nothing_is_dropped() {
     let place = Place::new();

@@ -19,7 +19,7 @@ pub(crate) struct Program {
     said: String,
 }
 
-/// What a program leaves behind.
+/// Exit status and output of a program that has ended.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,

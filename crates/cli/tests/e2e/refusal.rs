@@ -1,4 +1,4 @@
-//! What cannot be done, and how the user hears of it.
+//! Refusals: requests that cannot be met, and the messages the user gets.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -112,7 +112,8 @@ fn a_mistake_in_a_scenario_is_shown_in_its_place() {
     }
 }
 
-/// Whether a line of marks follows the line with `mistake` in it, below just these characters.
+/// Returns true if a line of marks follows the line with `mistake` in it, below just these
+/// characters.
 fn under(picture: &str, mistake: &str) -> bool {
     let lines: Vec<Vec<char>> = picture.lines().map(|line| line.chars().collect()).collect();
     let wanted: Vec<char> = mistake.chars().collect();

@@ -1,4 +1,4 @@
-//! What an application gives a flow to send.
+//! Data that an application gives a flow to send.
 
 use tfrc_sim::Stream;
 use tfrc_units::{Duration, Instant, saturating, u64_from_f64};

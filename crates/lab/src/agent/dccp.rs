@@ -44,7 +44,7 @@ pub struct DccpHost {
     capture: Option<Vec<Captured>>,
 }
 
-/// What an end does.
+/// Task of an end.
 #[derive(Debug)]
 pub(crate) enum EndTask {
     /// It connects and sends what its application has.
@@ -120,7 +120,7 @@ impl DccpHost {
         self.endpoint.connection(self.connection?)
     }
 
-    /// What it has sent and received.
+    /// Returns the counters of the connection; all zero before there is one.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.connection().map(Connection::stats).unwrap_or_default()

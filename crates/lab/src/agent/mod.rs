@@ -31,7 +31,7 @@ pub enum Any {
     Traffic(Traffic),
 }
 
-/// What packets of these agents carry.
+/// Content of these agents' packets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Payload {

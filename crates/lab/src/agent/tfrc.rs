@@ -26,7 +26,8 @@ const FIRST_SEQ: u64 = 1;
 /// Packets in a round-trip time of 10 s at 1 Gbit/s and 1200 bytes each.
 const MOST_IN_FLIGHT: usize = 1 << 20;
 
-/// What a data packet carries (RFC 5348 §3.2.1), and what ns-2's rules for loss events need besides.
+/// Content of a data packet (RFC 5348 §3.2.1), with the fields that ns-2's rules for loss events
+/// need besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TfrcData {
     /// Sequence number, from 1.
@@ -167,7 +168,7 @@ pub struct TfrcReceiver {
     machine: Receiver,
     /// Bytes of a report on the wire.
     report_bytes: u32,
-    /// Who sends, known from the first packet.
+    /// Address and flow of the sender, known from the first packet.
     sender: Option<(Address, FlowId)>,
     highest_seq: u64,
     packets: u64,
@@ -188,7 +189,7 @@ pub(crate) struct LossEvent {
     pub(crate) mean: f64,
 }
 
-/// How far a flow has come, and how many loss events it has met.
+/// Packets of a flow so far, and the loss events among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FlowLosses {
     pub(crate) events: u64,
@@ -251,7 +252,7 @@ impl TfrcReceiver {
         self.log.as_deref().unwrap_or_default()
     }
 
-    /// The same at the end of slow start.
+    /// Returns loss events and packets at the end of slow start.
     pub(crate) fn first_event(&self) -> Option<FlowLosses> {
         self.first_event
     }

@@ -1,4 +1,5 @@
-//! What runs gave, kept on disk: one small file for each run, named by a hash of all that decides it.
+//! Results of runs, kept on disk: one small file for each run, named by a hash of all that decides
+//! it.
 //!
 //! The name is made of the code's version, the scenario's text with every change, the row and the seed; the file has the
 //! value of each formula. A run that has ended is never lost, so a stopped command goes on where it was.
@@ -28,7 +29,7 @@ struct CacheFile {
     check: String,
 }
 
-/// What was found.
+/// Result of a cache lookup.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Found {
     /// The values in the order of the formulas.
@@ -68,7 +69,7 @@ impl Cache {
     /// Adds values to what is known of the run that `key` determines.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(super) fn put(&self, key: &str, new: &[(&str, Option<f64>)]) -> io::Result<()> {
         let name = name(key);
         let path = place(&self.own, &name);

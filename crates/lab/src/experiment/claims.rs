@@ -71,7 +71,7 @@ impl Scope for Values<'_> {
     }
 }
 
-/// Whether the rows and columns in a claim are there.
+/// Checks that the rows and columns in a claim exist.
 pub(crate) fn check(claim: &Expression, rows: &[&str], columns: &[&str]) -> Result<(), Wrong> {
     for function in &FUNCTIONS {
         for (index, kind) in function.takes.iter().enumerate() {

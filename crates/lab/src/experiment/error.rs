@@ -1,4 +1,4 @@
-//! What can be wrong with an experiment's files, shown at its place.
+//! Mistakes in an experiment's files, shown at their place.
 
 use std::io;
 use std::ops::Range;
@@ -18,9 +18,9 @@ pub enum ExperimentError {
     Read {
         /// The file.
         name: String,
-        /// What it is needed for.
+        /// Purpose of the file.
         hint: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file is not right.
@@ -35,7 +35,7 @@ pub enum ExperimentError {
         experiment: String,
         /// Which of its points.
         about: String,
-        /// What is wrong with the scenario there.
+        /// The scenario's error.
         error: Box<ScenarioError>,
     },
     /// A TFRC flow does not run the revision that the paper fixes.
@@ -59,9 +59,9 @@ pub enum ExperimentError {
     #[error("no experiment's id begins with `{wanted}`")]
     #[diagnostic(help("{hint}"))]
     Unknown {
-        /// What was asked for.
+        /// Beginning of an id that was asked for.
         wanted: String,
-        /// What there is.
+        /// Advice where to find the ids.
         hint: String,
     },
 }
@@ -70,7 +70,7 @@ pub enum ExperimentError {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct InvalidExperiment {
-    /// What is wrong, in one sentence.
+    /// Description of the mistake, in one sentence.
     pub message: String,
     /// The whole text, with the file's name.
     #[source_code]
@@ -78,7 +78,7 @@ pub struct InvalidExperiment {
     /// Bytes of the text that are wrong.
     #[label("{label}")]
     pub place: SourceSpan,
-    /// What is said at the place itself.
+    /// Label at the place itself.
     pub label: String,
     /// How to put it right.
     #[help]

@@ -227,7 +227,7 @@ impl Experiment {
         &self.id
     }
 
-    /// What it shows.
+    /// The title: a phrase that says what the experiment shows.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
@@ -245,7 +245,7 @@ impl Experiment {
         self.world
     }
 
-    /// Whether it belongs to those that must agree.
+    /// Returns true if the experiment belongs to those that must agree.
     #[must_use]
     pub fn must_agree(&self) -> bool {
         self.must_agree
@@ -337,7 +337,7 @@ impl Experiment {
         Err(other.in_file(file, &format!("run `{}`, row {row}", sim.name)))
     }
 
-    /// Whether every name in the formulas of a simulation's cells is in its scenario.
+    /// Checks that every name in the formulas of a simulation's cells is in its scenario.
     pub(crate) fn check_names(&self, sim: usize, scenario: &Scenario) -> Result<(), ExperimentError> {
         for cell in self.cells.iter().filter(|cell| cell.sims.contains(&sim)) {
             if let Some((value, place)) = &cell.value {

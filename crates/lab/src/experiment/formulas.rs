@@ -1,4 +1,4 @@
-//! What formulas of cells can ask of one run.
+//! Formulas of cells: the functions with which they read one run.
 
 use tfrc_sim::{FlowStats, PacketCount};
 use tfrc_units::{Duration, Instant};
@@ -167,7 +167,7 @@ impl OfRun<'_> {
         })
     }
 
-    /// What a link did to the packets of a group, all flows together.
+    /// Returns a quantity of a link for the packets of a group, all flows together.
     fn at_link(&self, link: &str, name: &str, key: &str) -> Result<Option<f64>, (String, String)> {
         self.of_flows(name, |_, _| None)?;
         let members = self.recording.members(name).unwrap_or_default();
@@ -221,7 +221,7 @@ fn state<'r>(record: &'r FlowRecord, key: &str) -> Option<&'r Samples> {
     }
 }
 
-/// What must be kept of a run for these formulas.
+/// Returns the parts of a run that must be kept for these formulas.
 pub(crate) fn needs<'e>(formulas: impl IntoIterator<Item = &'e Expression>) -> Keep {
     let mut keep = Keep::default();
     for formula in formulas {
@@ -250,7 +250,7 @@ fn sum(values: &[Option<f64>]) -> Option<f64> {
     values.iter().copied().sum()
 }
 
-/// Whether the names in an expression are there, before anything is run.
+/// Checks that the names in an expression exist, before anything is run.
 pub(crate) fn check(
     expression: &Expression,
     scenario: &Scenario,

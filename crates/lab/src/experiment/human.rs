@@ -27,7 +27,7 @@ pub fn results(results: &Results) -> String {
     text
 }
 
-/// How many experiments agree with the print, with ns-2, and by the one word for both.
+/// Counts the experiments that agree with the print, with ns-2, and by the one word for both.
 fn tallies(experiments: &[ExperimentResult]) -> String {
     let against = |name: &str, verdict: fn(&ExperimentResult) -> Option<Verdict>| {
         let count = |wanted| experiments.iter().filter(|e| verdict(e) == wanted).count();

@@ -37,7 +37,7 @@ pub(crate) enum Cap {
 /// Samples by row and column, both by number.
 pub(crate) type Samples = BTreeMap<(usize, usize), Sample>;
 
-/// What was measured of an experiment.
+/// Measurements of an experiment.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) profiles: BTreeMap<Profile, Samples>,

@@ -14,13 +14,14 @@ use crate::scenario::{FlowKind, Scenario, explain, hint};
 /// The rules of a paper.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Paper {
-    /// How many seeds; the number in each `experiment.toml` if there is no rule.
+    /// Rule for the number of seeds; without one, each `experiment.toml` gives the number.
     pub(crate) seeds: Option<SeedRule>,
     /// The revision of every TFRC flow as published; free if there is none.
     pub(crate) revision: Option<Revision>,
 }
 
-/// How many seeds a point takes: steps that double, until the intervals are narrow enough.
+/// Rule for the number of seeds of a point: steps that double, until the intervals are narrow
+/// enough.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SeedRule {
     /// Seeds of the first step.

@@ -1,33 +1,33 @@
-//! What came of experiments, as it is written to `results.json` (the keys are those of the command's JSON).
+//! Results of experiments, as written to `results.json` (the keys are those of the command's JSON).
 
 use serde::{Deserialize, Serialize};
 
 use super::syntax::{Profile, World};
 use super::verdict::{Band, CellVerdict, Verdict};
 
-/// What came of several experiments.
+/// Results of several experiments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// The version of the code that ran.
     pub code_version: String,
-    /// Whether it was the quick form.
+    /// True if the experiments ran in the quick form.
     pub quick: bool,
     /// In the order of their ids.
     pub experiments: Vec<ExperimentResult>,
 }
 
-/// What came of one experiment.
+/// Results of one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentResult {
     /// `<paper>/<name>`.
     pub id: String,
-    /// What it shows.
+    /// Title, which says what the experiment shows.
     pub title: String,
     /// Where the published values are.
     pub source: String,
     /// Where it happens.
     pub world: World,
-    /// Whether it belongs to those that must agree.
+    /// True if the experiment belongs to those that must agree.
     pub must_agree: bool,
     /// Seeds for each point; where the paper's rule of precision sets them, the most that a point
     /// took.
@@ -49,14 +49,14 @@ pub struct ExperimentResult {
     pub cells: Vec<CellResult>,
     /// The claims.
     pub claims: Vec<ClaimResult>,
-    /// The same with other settings.
+    /// Results with other settings.
     pub variants: Vec<VariantResult>,
     /// Parts that are undecided between the set-up as published and a variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedResult>,
 }
 
-/// What came of an experiment.
+/// Verdict on an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -151,7 +151,7 @@ impl Count {
     }
 }
 
-/// How many claims of a reference hold here.
+/// Claims of one reference: those that hold here, and all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Claims {
     /// Claims of the reference that hold here.
@@ -203,9 +203,9 @@ pub struct CellResult {
     pub ratio: Option<f64>,
     /// The denominator of `ratio`.
     pub ratio_over: Option<Over>,
-    /// How far it is from the nearer reference, in widths of the band.
+    /// Distance of the mean from the nearer reference, in widths of the band.
     pub distance: Option<f64>,
-    /// What is allowed.
+    /// Allowed difference.
     pub band: Band,
     /// Seeds.
     pub runs: usize,
@@ -229,25 +229,25 @@ pub struct CellResult {
 pub struct ClaimResult {
     /// Sentence that is claimed.
     pub text: String,
-    /// Whether it holds in what was measured; `None` if that cannot be said.
+    /// True if the claim holds in what was measured; `None` if that cannot be said.
     pub holds: Option<bool>,
-    /// Whether it holds in the published table.
+    /// True if the claim holds in the published table.
     pub holds_in_source: Option<bool>,
-    /// Whether it holds in ns-2's runs.
+    /// True if the claim holds in ns-2's runs.
     pub holds_in_ns2: Option<bool>,
     /// Where to look.
     pub evidence: Option<String>,
-    /// What is computed.
+    /// Formula of the value.
     pub formula: String,
     /// In which profile.
     pub profile: Profile,
-    /// What it may be.
+    /// Least and greatest value with which the claim holds.
     pub between: [f64; 2],
-    /// What it is here.
+    /// Measured value.
     pub value: Option<f64>,
-    /// What it is in the published table.
+    /// Value in the published table.
     pub value_in_source: Option<f64>,
-    /// What it is in ns-2's runs.
+    /// Value in ns-2's runs.
     pub value_in_ns2: Option<f64>,
 }
 
@@ -271,9 +271,9 @@ impl ClaimResult {
 pub struct VariantResult {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the variant.
     pub about: String,
-    /// What is set.
+    /// Assignments that make the variant.
     pub set: Vec<String>,
     /// The profile it changes.
     pub profile: Profile,
@@ -366,7 +366,7 @@ impl ExperimentResult {
     }
 }
 
-/// Whether a cell counts.
+/// Returns true if the cell has a verdict that counts.
 pub(super) fn is_informative(cell: &CellResult) -> bool {
     !matches!(cell.verdict, None | Some(CellVerdict::Uninformative))
 }

@@ -22,7 +22,7 @@ use crate::recording::Keep;
 use crate::run::record;
 use crate::scenario::Scenario;
 
-/// What is asked for.
+/// Selection of the runs, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// The quick form: fewer runs, rows and seconds, no variants.
@@ -43,7 +43,7 @@ pub struct Prepared<'a> {
     points: Vec<SeededPoint>,
 }
 
-/// What a point belongs to.
+/// Profile or variant that a point belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Profile(Profile),
@@ -75,7 +75,7 @@ impl SeededPoint {
     }
 }
 
-/// What the runner tells while it runs, and asks.
+/// Callbacks of the runner: it reports while it runs, and asks whether to stop.
 pub struct Hooks<'h> {
     /// A run has ended; the id of its experiment.
     pub done: &'h (dyn Fn(&str) + Sync),
@@ -83,7 +83,7 @@ pub struct Hooks<'h> {
     pub more: &'h (dyn Fn(usize) + Sync),
     /// Something is odd, and does no harm to the results.
     pub warn: &'h (dyn Fn(&str) + Sync),
-    /// Whether to stop.
+    /// Returns true if the runner is to stop.
     pub stop: &'h (dyn Fn() -> bool + Sync),
 }
 
@@ -104,7 +104,7 @@ struct Given {
 /// The packet hops of a run, beside the formulas in its cache file.
 const HOPS: &str = "packet hops";
 
-/// How far the points are.
+/// Progress of the points.
 #[derive(Debug)]
 struct Course {
     /// Values of runs, by point and number from 1.
@@ -144,14 +144,14 @@ impl<'a> Prepared<'a> {
         Ok(prepared)
     }
 
-    /// How many runs there are, before rules of seeds ask for more.
+    /// Returns the number of runs before rules of seeds ask for more.
     #[must_use]
     pub fn total(&self) -> usize {
         let seeds: Vec<u32> = self.points.iter().map(|point| point.runs).collect();
         self.jobs(&vec![0; seeds.len()], &seeds).count()
     }
 
-    /// How many runs an experiment has.
+    /// Returns the number of runs of an experiment at each point.
     fn runs(&self, experiment: &Experiment, runs: u32) -> u32 {
         match (self.wanted.quick, experiment.quick.runs) {
             (true, Some(quick)) => runs.min(quick),
@@ -245,8 +245,9 @@ impl<'a> Prepared<'a> {
         of_sim.filter(|(_, cell)| self.has_row(experiment, cell, &row.name)).map(|(i, _)| i).collect()
     }
 
-    /// Whether a column is measured in a row: in those it is given, else in those with something to compare with; a column
-    /// that has nothing anywhere is a probe, and measured in all.
+    /// Returns true if a column is measured in a row: in those it is given, else in those with
+    /// something to compare with; a column that has nothing anywhere is a probe, and measured in
+    /// all.
     fn has_row(&self, experiment: &Experiment, cell: &super::file::Cell, row: &str) -> bool {
         if let (true, Some(quick)) = (self.wanted.quick, &experiment.quick.rows)
             && !quick.iter().any(|one| one.get_ref() == row)
@@ -376,7 +377,7 @@ impl<'a> Prepared<'a> {
         wide.len()
     }
 
-    /// What the cache has of the other shards' runs.
+    /// Adds the values that the cache has of the other shards' runs.
     fn add_other_shards(&self, cache: &Cache, course: &mut Course) {
         for (number, point) in self.points.iter().enumerate() {
             for run in 1..=course.seeds[number] {

@@ -146,7 +146,7 @@ pub(crate) struct CellEntry {
     pub(crate) uninformative_reason: Option<String>,
 }
 
-/// What a cell is compared with.
+/// References that a cell is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Against {

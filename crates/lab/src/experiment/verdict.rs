@@ -9,7 +9,7 @@ use crate::statistics::{Estimate, estimate};
 /// Runs below which a cell has no verdict.
 pub const FEWEST_RUNS: usize = 10;
 
-/// What is allowed between a value and its reference.
+/// Allowed difference between a value and its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -115,16 +115,16 @@ pub(crate) enum Reference {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Comparison {
     pub(crate) verdict: Verdict,
-    /// How far the mean is from the reference, in widths of the band: 1 at its edge.
+    /// Distance of the mean from the reference, in widths of the band: 1 at its edge.
     pub(crate) distance: f64,
 }
 
-/// How many runs stand behind an estimate.
+/// Number of runs behind an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Support {
-    /// The same whatever the seed.
+    /// One value, whatever the seed.
     Deterministic,
-    /// So many runs with a value, of so many.
+    /// `with` runs with a value, `of` runs in all.
     Runs { with: usize, of: usize },
 }
 

@@ -1,4 +1,4 @@
-//! What is kept while a run goes on.
+//! Samples and counters kept while a run goes on.
 
 use tfrc_sim::{Engine, FlowId, FlowStats, LinkStats};
 use tfrc_units::{Duration, Instant, saturating};
@@ -10,14 +10,14 @@ use crate::metric::Series;
 use crate::progress::{Ends, progress};
 use crate::scenario::Scenario;
 
-/// What is to be kept besides the bytes of each flow.
+/// Choice of what to keep of a run besides the bytes of each flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Keep {
     pub(crate) looks: Looks,
     pub(crate) link_flows: LinkFlows,
 }
 
-/// Whether states are looked at every [`LOOK`].
+/// Samples of the state of flows and queues, every [`LOOK`]: taken or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Looks {
     Taken,
@@ -25,7 +25,7 @@ pub(crate) enum Looks {
     None,
 }
 
-/// Whether links count packets by flow.
+/// Counts of packets by flow at links: kept or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum LinkFlows {
     Counted,
@@ -33,7 +33,7 @@ pub(crate) enum LinkFlows {
     None,
 }
 
-/// What has been kept so far.
+/// Samples and counters kept so far.
 #[derive(Debug, Default)]
 pub(crate) struct Keeping {
     keep: Keep,

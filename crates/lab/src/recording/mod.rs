@@ -31,7 +31,7 @@ pub(crate) struct Recording {
     pub(crate) to: Instant,
 }
 
-/// What is kept of a flow.
+/// Record of a flow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FlowRecord {
     /// Bytes of data sent in each tenth of a second of the whole run.
@@ -50,18 +50,19 @@ pub(crate) struct FlowRecord {
     pub(crate) rtt: Samples,
 }
 
-/// What is kept of a link.
+/// Record of a link.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LinkRecord {
     /// Over the measured time.
     pub(crate) stats: LinkStats,
-    /// What it did to each flow's packets, in the order of the outcome's flows; empty unless asked for.
+    /// Counts of each flow's packets at the link, in the order of the outcome's flows; empty unless
+    /// asked for.
     pub(crate) flows: Vec<FlowStats>,
     /// Packets that waited at each look.
     pub(crate) queue: Samples,
 }
 
-/// What a flow did in the measured time.
+/// Counters of a flow over the measured time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowCounts {
     pub(crate) sent_packets: u64,

@@ -47,7 +47,7 @@ pub(super) struct Series {
     /// Key of the value in the records, with the flow behind it where it is not the run's own.
     pub(super) key: String,
     pub(super) label: String,
-    /// What the curve is, for the caption.
+    /// Name of the curve's quantity, for the caption.
     #[serde(skip)]
     pub(super) about: &'static str,
     /// Which pen draws it; the script and the legend know them by name.
@@ -320,7 +320,8 @@ fn moments(
     moments.into_iter()
 }
 
-/// What to write beside an event; the ends of a connection are the ends of the chart and need no mark.
+/// Returns the text beside an event; the ends of a connection are the ends of the chart and need no
+/// mark.
 const fn mark_label(kind: EventKind) -> Option<&'static str> {
     match kind {
         EventKind::Closed | EventKind::Connected | EventKind::LossEvent | EventKind::MoreConnections => None,

@@ -22,11 +22,11 @@ use crate::record::{Event, Interval, Record, Role, Start, Summary};
 pub struct RunRecords {
     /// Title of the page.
     pub title: String,
-    /// What ran.
+    /// Description of the run, from its start.
     pub start: Start,
-    /// What was measured, in the order it came; see [`Interval::flow`] for whose it is.
+    /// Measurements of intervals, in the order they came; see [`Interval::flow`] for the flow.
     pub intervals: Vec<Interval>,
-    /// What happened.
+    /// Events of the run.
     pub events: Vec<Event>,
     /// The figures of the whole; `None` until the run has ended.
     pub summary: Option<Summary>,
@@ -65,7 +65,7 @@ impl RunRecords {
         }
     }
 
-    /// What happened, in one sentence.
+    /// Sums up the run in one sentence.
     #[must_use]
     pub fn headline(&self) -> String {
         words::headline(self)

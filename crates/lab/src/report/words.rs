@@ -11,7 +11,7 @@ pub(super) struct Tile {
     pub(super) note: String,
 }
 
-/// What happened, in one sentence.
+/// Sums up the run in one sentence.
 pub(super) fn headline(run: &RunRecords) -> String {
     if let Some((t_s, message)) = &run.failure {
         return format!("The run failed after {}: {message}.", human::time(*t_s));

@@ -1,3 +1,5 @@
+//! Storage for all packets in the network.
+
 use crate::Packet;
 use tfrc_units::saturating;
 

@@ -29,7 +29,7 @@ const REVIEW: u32 = 1024;
 /// All events to come.
 #[derive(Debug)]
 pub(crate) struct Events {
-    /// What is due today or before, the earliest last.
+    /// Entries due today or before, the earliest last.
     near: Vec<Entry>,
     today: u64,
     shift: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Events {
     seen: DayCounts,
 }
 
-/// What has come since the last review.
+/// Entries and days counted since the last review.
 #[derive(Debug, Default)]
 struct DayCounts {
     /// Days that have begun.
@@ -436,7 +436,8 @@ mod tests {
         }
     }
 
-    /// So many entries stand in the queue, each put back a `period` later when it comes out.
+    /// Pushes `entries` entries, pops them in turn and pushes each again a `period` later. Returns
+    /// the final shift of a day, and the keys in the order in which they came out.
     fn after_turning(entries: u32, period: u64) -> (u32, Vec<Key>) {
         let mut events = Events::new();
         let mut out = Vec::new();

@@ -44,7 +44,7 @@ enum Port<P> {
     Gateway(VecDeque<Delivery<P>>),
 }
 
-/// What an agent must be told.
+/// A due event that an agent must be told of.
 pub(crate) enum DueNotice {
     /// A packet, to be taken out of the arena.
     Packet(AgentId, Slot),

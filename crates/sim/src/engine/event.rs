@@ -1,3 +1,5 @@
+//! Events of the engine and their total order.
+
 use tfrc_units::Instant;
 
 use crate::{AgentId, LinkId, TimerKey};
@@ -24,7 +26,8 @@ impl Key {
     }
 }
 
-/// What an event is about. It may be stale: the link or timer knows the key it really waits for.
+/// Kind of an event, and its subject. It may be stale: the link or timer knows the key it really
+/// waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EngineEvent {
     /// The next packet of a link reaches its far end.

@@ -57,7 +57,7 @@ impl fmt::Display for UnknownNode {
 
 impl ::core::error::Error for UnknownNode {}
 
-/// What an agent can do while it handles a packet or a timer.
+/// Access to the engine for an agent while it handles a packet or a timer.
 #[derive(Debug)]
 pub struct Context<'a, P> {
     id: AgentId,
@@ -207,8 +207,8 @@ impl<A: Agent> Engine<A> {
         self.core.link_stats(link)
     }
 
-    /// What a link did to the packets of each flow, in the order of their numbers; empty unless the link keeps
-    /// [`crate::FlowCounts`].
+    /// Returns the counts of a link for the packets of each flow, in the order of the flows'
+    /// numbers; empty unless the link keeps [`crate::FlowCounts`].
     #[must_use]
     pub fn flow_stats(&self, link: LinkId) -> Vec<(FlowId, FlowStats)> {
         self.core.link(link).map_or_else(Vec::new, crate::link::Link::flow_stats)

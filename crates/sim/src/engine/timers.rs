@@ -1,3 +1,5 @@
+//! Timers of all agents, with lazy entries in the event queue.
+
 use tfrc_units::{Instant, saturating};
 
 use super::calendar::Events;

@@ -42,7 +42,7 @@ enum CopyKind {
     Original,
 }
 
-/// What stands behind an event of a link that is not plain.
+/// An event of a link that is not plain.
 #[derive(Debug)]
 pub(crate) enum DelayedEvent {
     /// A packet that was held up at the far end, or a copy, goes on.
@@ -53,10 +53,10 @@ pub(crate) enum DelayedEvent {
     Taken(Option<Slot>),
 }
 
-/// What becomes of a packet at the far end.
+/// Fate of a packet at the far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FarEnd {
-    /// Whether a copy of it must be made.
+    /// Number of copies to make of the packet.
     pub(crate) copies: Copies,
     pub(crate) fate: Impairment,
 }

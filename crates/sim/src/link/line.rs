@@ -1,3 +1,5 @@
+//! The transmitter of a link, exact to fractions of a nanosecond.
+
 use tfrc_units::{Instant, Rate, f64_from_u64, u64_from_f64};
 
 /// The transmitter of a link: one packet after another at a constant rate.
@@ -20,7 +22,7 @@ pub(crate) struct Transmission {
     pub(crate) end: Instant,
 }
 
-/// What never begins, begins here.
+/// Start and end of a transmission that never begins, because the line stands still.
 const HORIZON: Instant = Instant::from_nanos(u64::MAX);
 
 impl Transmitter {

@@ -4,8 +4,8 @@
 //! needs one event per packet, its arrival at the far end, and only the next of them stands in the engine's event
 //! queue: the others wait in the link's own ring.
 //!
-//! What few links have (losses, markers, reordering, copies, CoDel, counts of flows) is in [`Extras`]. A link without
-//! them is *plain*, and pays nothing for them.
+//! [`Extras`] holds what few links have: losses, markers, reordering, copies, CoDel, counts of
+//! flows. A link without them is *plain*, and pays nothing for them.
 
 mod extras;
 mod line;
@@ -38,7 +38,7 @@ pub(crate) struct Link {
     ring: Ring,
     /// Bytes of those that are not known to have left the line, in whole granules.
     queued_bytes: u64,
-    /// What a packet takes in the queue is rounded up to a multiple of this.
+    /// The size of a packet in the queue is rounded up to a multiple of this number of bytes.
     granule: u32,
     /// Rate changes to come, the next one last.
     changes: Vec<RateChange>,
@@ -76,7 +76,8 @@ impl Link {
         }
     }
 
-    /// Whether the next event of the link can only be the arrival of the first packet of the ring.
+    /// Returns true if the next event of the link can only be the arrival of the first packet of
+    /// the ring.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.extras.is_none()
@@ -192,19 +193,21 @@ impl Link {
         }
     }
 
-    /// What waits, were all on the link waiting that are not known to have left.
+    /// Returns an upper bound of the packets and bytes that wait: it counts all that are not known
+    /// to have left the line.
     #[inline]
     fn waiting_at_most(&self) -> Waiting {
         Waiting { packets: self.ring.on_line(), bytes: self.queued_bytes }
     }
 
-    /// Whether a packet must go because nothing more fits.
+    /// Returns true if a packet must be dropped because the queue has no room for it.
     fn is_full(&mut self, all: &OnLinks, now: Instant, limit: Limit, size: u32) -> bool {
         self.forget_departed(all, now);
         self.waiting(all).is_some_and(|waiting| !limit.admits(waiting, self.cost(size)))
     }
 
-    /// What waits behind the packet in transmission, as far as packets are known to have left; `None` on an idle line.
+    /// Returns the packets and bytes that wait behind the packet in transmission, as far as packets
+    /// are known to have left; `None` on an idle line.
     #[inline]
     fn waiting(&self, all: &OnLinks) -> Option<Waiting> {
         let sending = self.ring.sending(all)?;

@@ -28,7 +28,7 @@ pub(super) struct Ring {
     last: Slot,
     /// The first that is not known to have left the line.
     sending: Slot,
-    /// How many before that one.
+    /// Number of packets ahead of `sending`.
     departed: u32,
     len: u32,
 }
@@ -116,7 +116,7 @@ impl Ring {
         all.get(self.sending)
     }
 
-    /// That one is now known to have left.
+    /// Records that the packet `sending` has left the line.
     #[inline]
     pub(super) fn depart(&mut self, all: &OnLinks) {
         if let Some(sending) = all.get(self.sending) {
@@ -125,7 +125,7 @@ impl Ring {
         }
     }
 
-    /// How many are not known to have left the line.
+    /// Returns the number of packets that are not known to have left the line.
     #[inline]
     pub(super) fn on_line(&self) -> u64 {
         u64::from(self.len - self.departed)
@@ -145,7 +145,7 @@ impl Ring {
     }
 }
 
-/// What was taken from the front of a ring.
+/// A packet taken from the front of a ring.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Popped {
     pub(super) slot: Slot,

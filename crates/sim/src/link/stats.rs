@@ -1,8 +1,10 @@
+//! Counters of links, in total and by flow.
+
 use tfrc_units::{Duration, f64_from_u64, saturating};
 
 use crate::{Header, Precedence};
 
-/// What a link has done since the start of the run.
+/// Counters of a link since the start of the run.
 ///
 /// `arrivals` = `lost` + `overflowed` + `departures` + `queued` at every moment, and the same in bytes. Of the
 /// `departures` some are still propagating; the others have `crossed` or were `corrupted`.
@@ -39,7 +41,7 @@ pub struct LinkStats {
     pub waited_ns: u128,
 }
 
-/// What a link has done to the packets of one flow since the start of the run.
+/// Counters of a link for the packets of one flow, since the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlowStats {
     /// Packets that came to the link.
@@ -64,7 +66,7 @@ pub struct PacketCount {
 }
 
 impl LinkStats {
-    /// What happened after `earlier` was taken; `queued` stays what it is now.
+    /// Returns the counts made after `earlier` was taken; `queued` keeps its present value.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -106,7 +108,7 @@ impl LinkStats {
 }
 
 impl FlowStats {
-    /// What happened after `earlier` was taken.
+    /// Returns the counts made after `earlier` was taken.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

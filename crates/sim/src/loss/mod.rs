@@ -67,7 +67,7 @@ pub struct Step {
 pub struct LossRule {
     /// Which packets.
     pub model: Loss,
-    /// What becomes of them.
+    /// Fate of those packets.
     pub action: LossAction,
     /// Where.
     pub place: LossPlace,
@@ -75,7 +75,7 @@ pub struct LossRule {
     pub flows: Flows,
 }
 
-/// What becomes of a packet that is hit.
+/// Fate of a packet that is hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LossAction {
     /// It is dropped.
@@ -122,7 +122,7 @@ impl From<Loss> for LossRule {
 }
 
 impl Loss {
-    /// Whether the phases or steps are in the order of time, no two at once.
+    /// Returns true if the phases or steps are in the order of time, no two at once.
     pub(crate) fn is_ordered(&self) -> bool {
         match self {
             Self::Periodic(phases) => phases.is_sorted_by(|a, b| a.at < b.at),

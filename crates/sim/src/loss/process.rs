@@ -1,3 +1,5 @@
+//! Loss rules at work: the state that decides the fate of each packet.
+
 use core::num::NonZeroU64;
 
 use tfrc_units::{Ecn, Instant, Probability};
@@ -14,7 +16,7 @@ pub(crate) struct LossProcess {
     stream: Stream,
 }
 
-/// What a rule does to a packet.
+/// Effect of a rule on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hit {
     Dropped,
@@ -99,7 +101,8 @@ impl LossProcess {
         Self { state, action: rule.action, flows: rule.flows.clone(), stream: seed.stream(name) }
     }
 
-    /// What becomes of the packet that passes now; a mark is set in its header.
+    /// Applies the rule to the packet that passes now, and returns its fate; a mark is set in its
+    /// header.
     pub(crate) fn meet(&mut self, now: Instant, header: &mut Header) -> Hit {
         if !self.flows.contains(header.flow) || !self.hits(now, header.size) {
             return Hit::Missed;

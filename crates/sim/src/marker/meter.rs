@@ -1,3 +1,5 @@
+//! Token buckets that set the drop precedence of packets.
+
 use tfrc_units::{Instant, Rate};
 
 use super::{ColorMode, Marker};

@@ -23,7 +23,7 @@ pub enum Marker {
         cbs: u32,
         /// Excess burst size, bytes.
         ebs: u32,
-        /// Whether it looks at the colour a packet brings.
+        /// Colour mode: use or ignore the colour a packet brings.
         colors: ColorMode,
     },
     /// A token bucket: a packet that it holds tokens for, whole, takes them and is in profile (low precedence), any
@@ -36,7 +36,7 @@ pub enum Marker {
     },
 }
 
-/// Whether a meter looks at the colour a packet brings (RFC 2697 §3).
+/// Colour mode of a meter (RFC 2697 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColorMode {
     /// A packet gets no better colour than it has.

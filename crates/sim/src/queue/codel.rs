@@ -18,7 +18,7 @@ pub struct CoDel {
     pub interval: Duration,
     /// While no more than this many bytes wait, the delay is never too long: the largest packet.
     pub mtu: u32,
-    /// What becomes of ECN-capable packets. `Below` counts as `On`: CoDel has no probability.
+    /// Treatment of ECN-capable packets. `Below` counts as `On`: CoDel has no probability.
     pub marking: Marking,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Held {
     /// Bytes it takes in the queue.
     pub(crate) cost: u64,
     pub(crate) arrived: Instant,
-    /// Whether it may be marked.
+    /// True if the packet may be marked.
     pub(crate) capable: bool,
 }
 
@@ -164,7 +164,7 @@ impl Hold {
 }
 
 impl Control {
-    /// Whether the delay has been above the target for the whole interval.
+    /// Returns true if the delay has been above the target for the whole interval.
     fn is_above(&mut self, now: Instant, sojourn: Duration, backlog: u64) -> bool {
         if sojourn < self.codel.target || backlog <= u64::from(self.codel.mtu) {
             self.first_above = None;

@@ -1,10 +1,13 @@
+//! Limits of queues in packets, bytes or buffers.
+
 /// How much may wait in a queue. The packet in transmission has left it, so an idle line takes a packet whatever the
 /// limit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// So many buffers of equal size; a packet takes as many whole ones as it needs. This is the model between packets
-    /// and bytes that RFC 4828 §B.3 asks for. What such a queue measures in bytes are bytes of occupied buffers.
+    /// A number of buffers of equal size; a packet takes as many whole ones as it needs. This is
+    /// the model between packets and bytes that RFC 4828 §B.3 asks for. Such a queue measures in
+    /// bytes of occupied buffers.
     Buffers {
         /// Number of buffers.
         count: u64,
@@ -28,7 +31,7 @@ pub enum Limit {
     Unlimited,
 }
 
-/// What waits behind the packet in transmission.
+/// Packets and bytes that wait behind the packet in transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Waiting {
     pub(crate) packets: u64,
@@ -45,7 +48,8 @@ impl Limit {
         }
     }
 
-    /// Whether a packet of `size` bytes, rounded up to whole granules, may join those that wait.
+    /// Returns true if a packet of `size` bytes, rounded up to whole granules, may join those that
+    /// wait.
     #[inline(always)]
     pub(crate) fn admits(self, waiting: Waiting, size: u64) -> bool {
         let bytes = waiting.bytes.saturating_add(size);
@@ -60,7 +64,8 @@ impl Limit {
         }
     }
 
-    /// Whether what waits is at least a third of the limit, by the limit's own measure.
+    /// Returns true if the waiting packets take at least a third of the limit, by the limit's own
+    /// measure.
     pub(crate) fn is_third_full(self, waiting: Waiting) -> bool {
         let (held, limit) = match self {
             Self::Buffers { count, bytes } => (waiting.bytes, count.saturating_mul(u64::from(bytes.max(1)))),

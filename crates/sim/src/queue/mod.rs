@@ -1,4 +1,4 @@
-//! What a link does with packets that find its line busy.
+//! Queues of links, for packets that find the line busy.
 //!
 //! All but CoDel decide when a packet arrives, so they cost no event of their own: what they need to know of the time
 //! since the last arrival (idle lines, periodic updates) follows from the line's schedule. CoDel decides when the line
@@ -27,7 +27,7 @@ pub use red::{
 use rio::RioProcess;
 pub use rio::{Coupling, Rio, RioCurve};
 
-/// What a link does with packets that find its line busy.
+/// Queue of a link, for packets that find the line busy.
 ///
 /// The packet in transmission has left the queue: a limit counts the packets that wait behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +45,8 @@ pub enum Queue {
     Rio(Rio),
 }
 
-/// Whether a queue marks ECN-capable packets (RFC 3168) where it would drop others early. A full queue drops them all.
+/// Treatment of ECN-capable packets (RFC 3168) that a queue would otherwise drop early. A full
+/// queue drops every packet.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Marking {
     /// Marks while the drop probability is below this one, drops from there on: ns-2's `mark_p_`
@@ -59,7 +60,7 @@ pub enum Marking {
 }
 
 impl Marking {
-    /// What becomes of a packet singled out at drop probability `p`.
+    /// Returns the verdict on a packet singled out at drop probability `p`: mark or drop.
     fn verdict(self, ecn: Ecn, p: f64) -> QueueVerdict {
         let mark = match self {
             Self::Below(limit) => p < limit.get(),
@@ -73,7 +74,7 @@ impl Marking {
 /// The inner state of a link's queue at one moment, for traces.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct QueueState {
-    /// What waits behind the packet in transmission.
+    /// Packets and bytes that wait behind the packet in transmission.
     pub waiting: PacketCount,
     /// The average queue at the latest arrival, in RED's measure, RIO's over all precedences that share it (of the
     /// highest one in RIO-D); `None` where there is no average.
@@ -84,7 +85,7 @@ pub struct QueueState {
     pub max_p: Option<f64>,
 }
 
-/// What an arriving packet brings and finds.
+/// An arriving packet, and the state of the queue and line that it meets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) now: Instant,
@@ -108,12 +109,13 @@ pub(crate) enum LineState {
 }
 
 impl Arrival {
-    /// Whether the packet must go because nothing more fits.
+    /// Returns true if the packet must be dropped because the queue has no room for it.
     fn overflows(&self, limit: Limit) -> bool {
         self.line == LineState::Busy && !limit.admits(self.waiting, self.cost)
     }
 
-    /// How many packets of `mean` bytes the line could have sent while it was idle; zero if it was not.
+    /// Returns the number of packets of `mean` bytes that the line could have sent while it was
+    /// idle; zero if it was not.
     fn idle_packets(&self, mean: u32) -> f64 {
         let LineState::Idle { since } = self.line else { return 0.0 };
         let idle = self.now.saturating_since(since).as_nanos();
@@ -221,7 +223,7 @@ impl Queue {
         }
     }
 
-    /// What is wrong with the parameters, if anything, on a line of `rate`.
+    /// Returns a fault of the parameters on a line of `rate`, if there is one.
     pub(crate) fn fault(&self, rate: Rate) -> Option<&'static str> {
         match self {
             Self::CoDel(codel) => codel.fault(),

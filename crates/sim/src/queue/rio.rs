@@ -21,7 +21,7 @@ pub struct Rio {
     pub weight: f64,
     /// Bytes of a typical packet, for the decay over idle times.
     pub mean_packet: u32,
-    /// What becomes of ECN-capable packets below the upper threshold.
+    /// Treatment of ECN-capable packets below the upper threshold.
     pub marking: Marking,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct RioProcess {
     held: VecDeque<(Precedence, Instant)>,
 }
 
-/// What one precedence knows.
+/// State of one precedence.
 #[derive(Debug, Clone, Copy)]
 struct Track {
     /// Packets that wait and count for this precedence.

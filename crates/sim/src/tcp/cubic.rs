@@ -11,7 +11,7 @@ const C: f64 = 0.4;
 /// The growth that makes an AIMD with BETA as fast as Reno (§4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// What CUBIC remembers of its window.
+/// State of CUBIC between changes of the window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cubic {
     w_max: f64,

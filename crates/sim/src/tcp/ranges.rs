@@ -78,7 +78,7 @@ impl Ranges {
         }
     }
 
-    /// How many numbers below `seq` are in the set.
+    /// Returns the number of members of the set below `seq`.
     pub(crate) fn below(&self, seq: u32) -> u32 {
         match self.blocks.last() {
             Some(last) if last.end <= seq => self.total,

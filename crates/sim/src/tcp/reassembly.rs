@@ -1,4 +1,4 @@
-//! What a sink has received, and what it reports of it.
+//! Segments that a sink has received, and its reports of them.
 
 use super::ranges::Ranges;
 use super::segment::SackBlock;
@@ -15,7 +15,7 @@ pub(crate) struct Reassembly {
     recent: [Option<u32>; REMEMBERED],
 }
 
-/// What an arriving segment was.
+/// Kind of an arriving segment, by its place among those received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SegmentArrival {
     /// Received before.

@@ -15,7 +15,7 @@ pub(crate) struct Rto {
     doublings: u32,
     /// After the fourth doubling in a row BSD takes the next sample for the first (RFC 6298 §5 permits it).
     doubtful: bool,
-    /// What [`Rto::timeout`] says.
+    /// Current timeout, which [`Rto::timeout`] returns.
     timeout: Duration,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct RttSample {
     pub(crate) by: Measure,
 }
 
-/// What a clock of ticks makes of a round trip.
+/// Measure of a round trip in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
     /// The ticks that pass meanwhile: of 1.4 ticks one or two.
@@ -61,7 +61,7 @@ impl RttSample {
     }
 }
 
-/// Whether a sample ends the doubling of the timeout.
+/// Effect of a sample on the doubling of the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backoff {
     End,
@@ -110,7 +110,8 @@ impl Rto {
         }
     }
 
-    /// The same as BSD has it (Jacobson 1988, appendix A): shifts cut off.
+    /// Updates the estimate as BSD does (Jacobson 1988, appendix A), with RFC 6298 §2.2 and §2.3 in
+    /// integers: shifts cut off.
     fn fixed(&self, rtt: i64) -> RttEstimate {
         let rtt = rtt.clamp(1, 1 << 40);
         match self.estimate {

@@ -1,4 +1,4 @@
-//! What a SACK sender knows of its segments (RFC 6675 §4).
+//! Knowledge of a SACK sender about its segments (RFC 6675 §4).
 
 use super::ranges::Ranges;
 use super::segment::SackBlock;

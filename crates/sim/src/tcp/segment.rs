@@ -1,4 +1,4 @@
-//! What TCP packets carry. Small and without allocation: a segment lives in the engine's arena.
+//! Content of TCP packets. Small and without allocation: a segment lives in the engine's arena.
 
 use core::num::NonZeroU64;
 
@@ -9,7 +9,7 @@ use tfrc_units::Instant;
 pub struct ConnectionId {
     /// Place among the connections of the pair, from 0.
     pub place: u32,
-    /// How many connections had this place before (modulo 2^16).
+    /// Number of earlier connections at this place, modulo 2^16.
     pub generation: u16,
 }
 
@@ -34,7 +34,7 @@ impl Stamp {
     }
 }
 
-/// What a segment from the sender is.
+/// Kind of a segment from the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataKind {
     /// Data.
@@ -43,7 +43,7 @@ pub enum DataKind {
     Syn,
 }
 
-/// Whether the sender has answered a congestion echo (CWR of RFC 3168 §6.1).
+/// The sender's answer to a congestion echo (CWR of RFC 3168 §6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduced {
     /// Nothing to say.
@@ -52,7 +52,7 @@ pub enum Reduced {
     Yes,
 }
 
-/// Whether a segment is the last of its transfer.
+/// Position of a segment in its transfer: last or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fin {
     /// The last one.
@@ -66,7 +66,7 @@ pub enum Fin {
 pub struct Data {
     /// The connection.
     pub connection: ConnectionId,
-    /// What it is.
+    /// Kind of the segment.
     pub kind: DataKind,
     /// Sequence number, in segments.
     pub seq: u32,
@@ -76,7 +76,7 @@ pub struct Data {
     pub stamp: Option<Stamp>,
     /// The answer to a congestion echo.
     pub reduced: Reduced,
-    /// Whether the transfer ends with it.
+    /// Position in the transfer: last or not.
     pub fin: Fin,
     /// For the application: segments asked of the other end, by web requests. The machines leave it at 0.
     pub ask: u32,
@@ -104,20 +104,20 @@ impl SackBlock {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether there is none.
+    /// Returns true if the block has no segments.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Whether `seq` is in it.
+    /// Returns true if the block contains `seq`.
     #[must_use]
     pub const fn contains(self, seq: u32) -> bool {
         self.start <= seq && seq < self.end
     }
 }
 
-/// What a segment from the sink is.
+/// Kind of a segment from the sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckKind {
     /// An acknowledgement.
@@ -126,7 +126,7 @@ pub enum AckKind {
     SynAck,
 }
 
-/// Whether the sink has seen congestion marks (ECE of RFC 3168 §6.1).
+/// Echo of congestion marks that the sink has seen (ECE of RFC 3168 §6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnEcho {
     /// A marked packet has arrived since the last reduction.
@@ -140,11 +140,12 @@ pub enum EcnEcho {
 pub struct Ack {
     /// The connection.
     pub connection: ConnectionId,
-    /// What it is.
+    /// Kind of the segment.
     pub kind: AckKind,
     /// The first segment that has not arrived.
     pub next: u32,
-    /// What has arrived beyond, the newest first (RFC 2018 §4); unused blocks are empty.
+    /// Blocks that have arrived beyond `next`, the newest first (RFC 2018 §4); unused blocks are
+    /// empty.
     pub sack: [SackBlock; 3],
     /// The time stamp sent back (RFC 7323 §4.3).
     pub echo: Option<Stamp>,

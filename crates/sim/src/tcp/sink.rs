@@ -143,7 +143,7 @@ impl Sink {
         self.received.next()
     }
 
-    /// Whether all of a finite transfer has arrived.
+    /// Returns true if all of a finite transfer has arrived.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.end == Some(self.received.next())

@@ -1,4 +1,4 @@
-//! What a sender counts.
+//! Counters of a sender.
 
 use tfrc_units::{Duration, Instant};
 

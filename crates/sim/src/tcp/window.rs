@@ -40,7 +40,8 @@ pub(crate) enum Cut {
 /// Which slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlowStart {
-    /// What a timeout took for lost is not acknowledged yet (RFC 3465 §2.3).
+    /// Slow start while segments that a timeout took for lost are not acknowledged yet
+    /// (RFC 3465 §2.3).
     AfterTimeout,
     /// Any other.
     Normal,

@@ -106,7 +106,7 @@ impl DatagramSource {
         context.set_timer(NEXT, next);
     }
 
-    /// What has been sent.
+    /// Returns the data sent.
     #[must_use]
     pub fn sent(&self) -> Amount {
         Amount { packets: self.sent, bytes: self.sent.saturating_mul(u64::from(self.setup.data)) }
@@ -130,7 +130,7 @@ impl DatagramSink {
         }
     }
 
-    /// What has arrived; a packet that arrives twice counts twice.
+    /// Returns the data received; a packet that arrives twice counts twice.
     #[must_use]
     pub fn received(&self) -> Amount {
         self.received

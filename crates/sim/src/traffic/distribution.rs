@@ -67,7 +67,7 @@ impl fmt::Display for DistributionError {
 impl core::error::Error for DistributionError {}
 
 impl Distribution {
-    /// Whether it makes sense. One that does not gives numbers all the same, without meaning.
+    /// Checks the parameters. A distribution that fails still gives numbers, without meaning.
     ///
     /// # Errors
     /// [`DistributionError`].

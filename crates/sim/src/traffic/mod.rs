@@ -20,7 +20,7 @@ use tfrc_units::{Ecn, Instant};
 use crate::tcp::{Ack, Data};
 use crate::{Address, Agent, Context, FlowId, Header, Outgoing, Packet, Precedence, TimerKey};
 
-/// What the packets of [`Traffic`] carry.
+/// Content of the packets of [`Traffic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Segment {
@@ -112,7 +112,8 @@ impl Traffic {
         }
     }
 
-    /// What this agent has sent of data, retransmissions included; of a web client nothing, its requests do not count.
+    /// Returns the data this agent has sent, retransmissions included; none for a web client, whose
+    /// requests do not count.
     #[must_use]
     pub fn sent(&self) -> Amount {
         match self {
@@ -129,7 +130,8 @@ impl Traffic {
         }
     }
 
-    /// What has reached this agent of data: of TCP each segment once, of datagrams all that arrived.
+    /// Returns the data that reached this agent: of TCP each segment once, of datagrams all that
+    /// arrived.
     #[must_use]
     pub fn delivered(&self) -> Amount {
         match self {

@@ -21,11 +21,11 @@ pub struct PingSetup {
     pub interval: Duration,
     /// Bytes of a request on the wire; the reply has as many.
     pub size: u32,
-    /// Who replies.
+    /// The agent that replies.
     pub peer: Peer,
     /// From when on it sends nothing.
     pub stop: Option<Instant>,
-    /// Whether every sample is kept.
+    /// Samples: every one kept, or none.
     pub trace: Tracing,
 }
 
@@ -38,7 +38,7 @@ pub struct Pinger {
     samples: Vec<(Instant, Duration)>,
 }
 
-/// What a [`Pinger`] has measured.
+/// Measurements of a [`Pinger`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PingStats {
     /// Replies.
@@ -97,7 +97,7 @@ impl Pinger {
         Amount { packets: self.sent, bytes: self.sent.saturating_mul(u64::from(self.setup.size)) }
     }
 
-    /// What has been measured.
+    /// Returns the measurements.
     #[must_use]
     pub fn stats(&self) -> &PingStats {
         &self.stats

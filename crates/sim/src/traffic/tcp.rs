@@ -116,7 +116,7 @@ impl TcpSource {
 pub struct TcpSink {
     sink: Sink,
     settings: Settings,
-    /// Who sends, known from the first packet.
+    /// The sender, known from the first packet.
     peer: Option<Peer>,
 }
 

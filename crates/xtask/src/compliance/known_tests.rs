@@ -54,7 +54,7 @@ pub(crate) fn of(packages: &BTreeSet<String>) -> Result<BTreeSet<String>, String
 /// Runs a `cargo test --no-run` and says which programs it built for `package`.
 ///
 /// # Errors
-/// What the compiler said.
+/// The compiler's messages.
 pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<TestProgram>, String> {
     let output = command
         .args(["--message-format", "json-render-diagnostics"])

@@ -62,7 +62,7 @@ pub(crate) enum Level {
     Branch,
 }
 
-/// How far the work is.
+/// Progress of the work on an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ItemState {
@@ -81,7 +81,7 @@ pub(crate) struct CodeMutation {
     pub(crate) file: Option<String>,
     /// Text that occurs exactly once in that file.
     pub(crate) find: String,
-    /// What takes its place.
+    /// The text that replaces it.
     pub(crate) replace: String,
     /// Why no test can see the change, where that is so.
     pub(crate) survives: Option<String>,

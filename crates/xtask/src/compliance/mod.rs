@@ -12,7 +12,7 @@ use crate::mutants::{self, Mutant, report};
 use crate::{Outcome, root};
 use lists::{Item, ItemState, Level, Lists, Section};
 
-/// What one section adds up to.
+/// Totals of one section.
 #[derive(Debug, Default, Serialize)]
 struct SectionCount {
     rfc: u16,
@@ -235,7 +235,7 @@ fn missing_tests<'a>(named: &'a [String], tests: &'a BTreeSet<String>) -> impl I
         .chain(named.iter().filter(|t| !tests.contains(*t)).map(|t| format!("there is no test {t}")))
 }
 
-/// Whether a comment cites exactly this: `§4.3` is not cited by `§4.31`, `§4.3.1` or code.
+/// Returns true if a comment cites exactly this: `§4.3` is not cited by `§4.31`, `§4.3.1` or code.
 fn is_cited(text: &str, anchor: &str) -> bool {
     text.lines().filter_map(|line| line.split_once("//")).any(|(_, comment)| {
         comment.match_indices(anchor).any(|(at, _)| {

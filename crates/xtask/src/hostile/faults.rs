@@ -44,7 +44,7 @@ pub(crate) const CASES: [Case; 23] = [
 
 /// A transfer of some twelve seconds, so that something can happen to it.
 const SLOW: TransferPlan<'static> = TransferPlan { cap: "2M", ..TransferPlan::USUAL };
-/// How far a transfer gets before something happens to it.
+/// Time from the start of a transfer until something happens to it.
 const MIDDLE: Duration = Duration::from_secs(1);
 /// Time for an end "within a few round-trip times" on a busy machine.
 const PROMPT: Duration = Duration::from_secs(8);

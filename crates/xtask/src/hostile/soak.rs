@@ -20,7 +20,7 @@ pub(crate) const CASES: [Case; 1] = [Case::new("soak", "M9", Load::Busy, soak)];
 
 /// Samples of a run, at most one a minute.
 const SAMPLES: u32 = 16;
-/// How far the last quarter's mean memory may be above the second quarter's.
+/// Largest ratio of the last quarter's mean memory to the second quarter's.
 const FLAT: f64 = 1.05;
 /// Bytes of log that a program may write in a second: ten lines.
 const LOG_PER_SECOND: f64 = 1_500.0;

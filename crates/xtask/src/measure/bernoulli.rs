@@ -68,7 +68,7 @@ pub(crate) fn bernoulli(seconds: u32) -> Outcome {
     }
 }
 
-/// What was seen of one sender.
+/// Measurements of one sender.
 struct SenderFigures {
     packets: f64,
     time: f64,

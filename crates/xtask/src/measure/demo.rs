@@ -21,7 +21,7 @@ const STRETCH: f64 = 5.0;
 /// Within this, in seconds, it has to reach the lower end of [`FAIR`].
 const SOON: f64 = 30.0;
 
-/// What was seen of one run.
+/// Measurements of one run.
 struct DemoFigures {
     share: f64,
     cov_ratio: f64,

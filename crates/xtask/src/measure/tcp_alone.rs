@@ -201,7 +201,7 @@ fn row(page: &mut String, old: &AloneRun, new: &AloneRun) {
     );
 }
 
-/// How many cells miss the bands, for each TCP.
+/// Writes the number of cells that miss the bands, for each TCP and number of flows.
 fn summary(page: &mut String, before: &[AloneRun], after: &[AloneRun]) {
     let _ = writeln!(
         page,

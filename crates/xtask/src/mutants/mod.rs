@@ -36,7 +36,7 @@ pub(crate) struct Mutant {
     survives: Option<String>,
 }
 
-/// What became of a mutant.
+/// Fate of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum MutantFate {
     /// A test named for the rule failed, or hung.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::compliance::known_tests::{TestProgram, build};
 use crate::mutants::PACKAGE;
 
-/// What the tests need beside the manifest, from the root of the repository.
+/// Paths that the tests need beside the manifest, from the root of the repository.
 const COPIED: [&str; 5] = ["Cargo.lock", "crates/tfrc", "crates/units", "docs/models", "testdata"];
 
 /// A test that takes longer hangs: the whole suite takes seconds.
@@ -62,7 +62,7 @@ impl Workspace {
     /// Builds the tests.
     ///
     /// # Errors
-    /// What the compiler said.
+    /// The compiler's messages.
     pub(super) fn build(&self) -> Result<TestBuild, String> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command
@@ -80,7 +80,7 @@ impl Workspace {
 }
 
 impl TestBuild {
-    /// Whether the test of this name passes; hanging is failing.
+    /// Returns true if the test of this name passes; a test that hangs fails.
     ///
     /// # Errors
     /// When there is no such test.

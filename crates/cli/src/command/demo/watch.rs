@@ -1,4 +1,4 @@
-//! What is seen of a demo while it runs, and what that sums up to.
+//! Observations of a demo while it runs, and their summary.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

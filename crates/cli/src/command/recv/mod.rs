@@ -43,7 +43,7 @@ pub fn run(args: &RecvArgs) -> Result<(), Failure> {
 /// at 2 Gbit/s. A disk may stand still for that long, and nobody minds old data in a file.
 const FOR_A_DISK: usize = 32_768;
 
-/// How many connections `recv` takes.
+/// Number of connections that `recv` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Take {
     /// One, and its end is that of the run.

@@ -112,7 +112,7 @@ fn with_interval(estimate: Estimate, show: fn(f64) -> String) -> String {
     }
 }
 
-/// What it cost.
+/// Describes the cost of the runs: time, memory.
 pub(super) fn timing(timing: &Timing) -> String {
     let memory = timing
         .peak_memory_bytes

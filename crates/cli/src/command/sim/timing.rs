@@ -1,11 +1,11 @@
-//! What a run cost.
+//! Cost of a run in time and memory.
 
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// What the runs cost, setting up included.
+/// Cost of the runs, setting up included.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Timing {
     /// Processor time of all threads, seconds.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::syntax::Profile;
 use crate::scenario::Document;
 
-/// What code is told.
+/// Request to the code that computes an experiment's values.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     /// The settings wanted.

@@ -182,7 +182,7 @@ pub(super) fn worked_numbers(context: &Context<'_>) -> Values {
     })
 }
 
-/// What a short interval counts for (RFC 4828 §4.4).
+/// Returns the loss interval that a short interval counts for, in packets (RFC 4828 §4.4).
 fn short_interval(packets: f64, lost: f64) -> f64 {
     packets / lost
 }

@@ -26,7 +26,7 @@ pub(super) const FIG_22: Settable = Settable::Scenario(scenario!("fig-22"));
 pub(super) const FIG_23: Settable = Settable::Scenario(scenario!("fig-23"));
 pub(super) const FIG_28: Settable = Settable::Scenario(scenario!("fig-28"));
 
-/// What one flow did, in stretches of equal length.
+/// Course of one flow, in stretches of equal length.
 struct Course(Vec<Interval>);
 
 impl Course {

@@ -18,9 +18,9 @@ pub(crate) struct Expression {
 pub(crate) struct Wrong {
     /// Bytes of the expression.
     pub(crate) place: Range<usize>,
-    /// What is wrong there.
+    /// Description of the mistake.
     pub(crate) message: String,
-    /// What would be right.
+    /// Advice for the user.
     pub(crate) hint: String,
 }
 
@@ -45,7 +45,7 @@ enum What {
     Call(String, Vec<Argument>),
 }
 
-/// What is given to a function.
+/// Argument of a function.
 #[derive(Debug, Clone, PartialEq)]
 enum Argument {
     Text(Range<usize>, String),
@@ -69,7 +69,7 @@ enum Operator {
     Unequal,
 }
 
-/// What a function takes.
+/// Kind of a function's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A number.
@@ -85,7 +85,7 @@ pub(crate) struct Function {
     pub(crate) takes: &'static [Kind],
 }
 
-/// What a function is given.
+/// Value of an argument when a function is called.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Given<'e> {
     /// A number.
@@ -110,7 +110,7 @@ impl Given<'_> {
     }
 }
 
-/// What names stand for.
+/// Values behind the names in an expression.
 pub(crate) trait Scope {
     /// The value of a variable.
     fn variable(&self, _name: &str) -> Option<f64> {
@@ -136,7 +136,7 @@ impl Expression {
         Ok(value(&self.root, scope)?.filter(|x| x.is_finite()))
     }
 
-    /// Whether it calls this function.
+    /// Returns true if the expression calls this function.
     pub(crate) fn calls(&self, function: &str) -> bool {
         let mut found = false;
         walk(&self.root, &mut |name, _| found |= name == function);

@@ -11,9 +11,9 @@ use crate::experiment::table::number;
 pub(super) struct Charts {
     /// Where each row stands on the axis.
     x: Vec<f64>,
-    /// What it is called, where its place is only its number.
+    /// Names of the rows, where a row's place on the axis is only its number.
     labels: Option<Vec<String>>,
-    /// Whether the axis is logarithmic.
+    /// True if the axis is logarithmic.
     log_x: bool,
     /// The name of the first key.
     key: String,

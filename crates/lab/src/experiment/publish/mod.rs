@@ -14,12 +14,12 @@ use std::path::Path;
 use super::file::Experiment;
 use super::results::Results;
 
-/// What is published: results with the experiments they are of, in the same order.
+/// Material of a publication: results with the experiments they are of, in the same order.
 #[derive(Debug, Clone, Copy)]
 pub struct Publication<'a> {
     /// The experiments.
     pub experiments: &'a [Experiment],
-    /// What came of them.
+    /// Results of the experiments.
     pub results: &'a Results,
     /// The directory of the experiments: `<paper>/README.md` is there.
     pub root: &'a Path,
@@ -31,7 +31,7 @@ impl Publication<'_> {
     /// Writes all files into a directory, which comes into being.
     ///
     /// # Errors
-    /// What the system says, with the file.
+    /// The system's error, with the file.
     pub fn write(&self, directory: &Path) -> io::Result<()> {
         std::fs::create_dir_all(directory)?;
         let write = |name: &str, text: String| {
@@ -88,7 +88,7 @@ impl Publication<'_> {
         papers
     }
 
-    /// What a paper's README says: its title and the rest.
+    /// Reads a paper's README: its title and the rest.
     fn paper(&self, paper: &str) -> (String, String) {
         let text = std::fs::read_to_string(self.root.join(paper).join("README.md")).unwrap_or_default();
         let (title, rest) = prose::title(&text);

@@ -1,3 +1,5 @@
+//! Tests of the published pages.
+
 use std::path::Path;
 
 use super::super::{Hooks, Prepared, Wanted, World, library};

@@ -1,3 +1,5 @@
+//! Tests of the loss models at work.
+
 use super::*;
 use crate::loss::LossPlace;
 use crate::{Address, FlowId, NodeId, Precedence};

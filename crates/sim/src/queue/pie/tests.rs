@@ -1,3 +1,5 @@
+//! Tests of PIE (RFC 8033).
+
 use tfrc_units::Ecn;
 
 use super::*;

@@ -14,9 +14,9 @@ pub(crate) use process::RedProcess;
 pub struct Red {
     /// How much fits at all.
     pub limit: Limit,
-    /// What the average is an average of.
+    /// Unit of the queue length that is averaged.
     pub measure: Measure,
-    /// Whether large packets are dropped more often.
+    /// Role of the packet size in the drop probability.
     pub mode: DropMode,
     /// Bytes of a typical packet: for the decay over idle times, for bytes as packets, for automatic parameters.
     pub mean_packet: u32,
@@ -26,21 +26,21 @@ pub struct Red {
     pub max_p: Probability,
     /// Weight of a new sample in the average.
     pub weight: Weight,
-    /// What happens above the upper threshold.
+    /// Drop probability above the upper threshold.
     pub above_max: AboveMax,
     /// How drops are spread over packets.
     pub spacing: Spacing,
-    /// Whether max_p follows the load.
+    /// Adaptation of max_p to the load.
     pub adaptation: Adaptation,
-    /// What becomes of ECN-capable packets.
+    /// Treatment of ECN-capable packets.
     pub marking: Marking,
     /// How bytes since the last drop count as packets, in byte mode.
     pub byte_count: ByteCount,
     /// How short a queue may be for early drops.
     pub early_drop: EarlyDrop,
-    /// Whether a very high average drops without regard to the spacing.
+    /// Drops where the average gives a probability of 1: with or without regard to the spacing.
     pub forced: Forced,
-    /// How far the average decays while the line is idle.
+    /// Decay of the average while the line is idle.
     pub idle_decay: IdleDecay,
 }
 
@@ -53,7 +53,7 @@ pub enum Measure {
     Packets,
 }
 
-/// Whether a packet's size counts when it may be dropped.
+/// Role of the packet size in the drop probability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropMode {
     /// Byte mode: the probability is in proportion to the packet's size, and the spacing counts bytes.
@@ -98,8 +98,8 @@ pub enum AboveMax {
     Drop,
     /// From max_p to 1, where the average is twice the threshold.
     Gentle,
-    /// The same with the max_p of the start, which adaptation leaves behind (docs/ns2-facts.md §4:
-    /// coefficients computed once at reset).
+    /// As `Gentle`, with the max_p of the start, which adaptation leaves behind
+    /// (docs/ns2-facts.md §4: coefficients computed once at reset).
     GentleFromStart,
 }
 
@@ -116,7 +116,7 @@ pub enum Spacing {
     Wait,
 }
 
-/// Whether max_p follows the load.
+/// Adaptation of max_p to the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Adaptation {
     /// Additive increase, multiplicative decrease towards a band between the thresholds (Adaptive RED). Made at the
@@ -169,7 +169,7 @@ pub enum EarlyDrop {
     TwoWaiting,
 }
 
-/// What a probability of 1 by the average means.
+/// Treatment of packets where the average gives a probability of 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forced {
     /// The spacing applies and, in byte mode, may let a packet pass; ECN-capable ones are treated
@@ -179,8 +179,7 @@ pub enum Forced {
     Drop,
 }
 
-/// How far the average decays while the line is idle, in packets of mean size that meet an empty
-/// queue.
+/// Decay of the average while the line is idle, in packets of mean size that meet an empty queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleDecay {
     /// As many as the line could have sent, with their fraction (the paper's m).

@@ -1,3 +1,5 @@
+//! RED at work: the average, the drop probability and the spacing of drops.
+
 use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
 
 use super::ns2;
@@ -128,7 +130,7 @@ impl RedProcess {
         }
     }
 
-    /// Whether the packet is dropped or marked although it may fit.
+    /// Returns the verdict of early detection on a packet that may still fit: pass, mark or drop.
     fn early(&mut self, arrival: &Arrival, stream: &mut Stream) -> QueueVerdict {
         let long_enough = match self.red.early_drop {
             EarlyDrop::Always => true,

@@ -28,7 +28,8 @@ fn instant_red(change: impl FnOnce(&mut Red)) -> RedProcess {
     process(red)
 }
 
-/// How many packets pass before each of the drops, a queue of `packets` holding the average.
+/// Returns the intervals between drops in packets, the dropped one included, while `packets` wait
+/// and hold the average there.
 fn intervals(process: &mut RedProcess, packets: u64, size: u32, drops: usize) -> Vec<u64> {
     let (mut stream, mut list, mut passed) = (stream(), Vec::new(), 0);
     while list.len() < drops {

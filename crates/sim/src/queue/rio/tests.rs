@@ -1,3 +1,5 @@
+//! Tests of RIO, RED with one curve per drop precedence.
+
 use super::*;
 use crate::Seed;
 use crate::queue::test_arrival::{at_ms, busy, idle};

@@ -1,4 +1,5 @@
-//! What acknowledgements do: growth, duplicates, fast recovery (RFC 5681 §3.2, RFC 6582), congestion echoes.
+//! Effects of acknowledgements: growth, duplicates, fast recovery (RFC 5681 §3.2, RFC 6582),
+//! congestion echoes.
 
 use tfrc_units::Instant;
 
@@ -11,7 +12,7 @@ use crate::tcp::study::{
 };
 use crate::tcp::window::Cut;
 
-/// Whether an acknowledgement of new data restarts the retransmission timer.
+/// Effect of an acknowledgement of new data on the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
     Keep,
@@ -167,7 +168,8 @@ impl Sender {
         self.una >= self.recover_from
     }
 
-    /// What is outstanding now causes no further recovery.
+    /// Moves the point from which on another recovery may start: losses among the segments
+    /// outstanding now cause no further recovery, except without SACK under `Repeat::Allowed`.
     pub(super) fn forbid_recovery(&mut self) {
         let selective = self.settings.variant.selective();
         self.recover_from = match (

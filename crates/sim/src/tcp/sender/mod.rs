@@ -22,9 +22,9 @@ use crate::Tracing;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Transfer {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many full segments.
+    /// A number of full segments.
     Segments(u32),
     /// Always more, up to 2^32 − 2 segments.
     Unlimited,
@@ -61,7 +61,7 @@ pub struct Sender {
     limited: u32,
     /// Another recovery only from this `una` on.
     recover_from: u32,
-    /// What was outstanding at the last timeout ends here.
+    /// One past the highest segment sent at the last timeout.
     timeout_point: u32,
     /// The most that has been outstanding outside of a recovery.
     widest: u32,
@@ -285,7 +285,8 @@ impl Sender {
         (self.next - self.una).saturating_sub(self.limited)
     }
 
-    /// How many segments from the first missing one on the receiver has room for.
+    /// Returns the number of segments, from the first missing one on, that the receiver has room
+    /// for.
     fn room(&self) -> u32 {
         let window = self.settings.window.max(1);
         match (self.settings.algorithm.choices().receive_buffer, self.recovery) {
@@ -455,7 +456,8 @@ impl Sender {
         self.deadline = None;
     }
 
-    /// Whether everything is acknowledged, or the sender was closed with nothing outstanding.
+    /// Returns true if everything is acknowledged, or the sender was closed with nothing
+    /// outstanding.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done

@@ -24,7 +24,7 @@ struct Ladder {
     sender: Sender,
     sink: Sink,
     now: Instant,
-    /// What is under way, by arrival and order of sending.
+    /// Segments and acknowledgements under way, by arrival and order of sending.
     under_way: BTreeMap<(Instant, u64), Way>,
     order: u64,
     /// Which transmissions of data are lost, counted from 1.
@@ -43,7 +43,8 @@ enum Way {
     Back(Ack),
 }
 
-/// What the ladders start from: 10 segments in the first window, no SYN, each segment acknowledged.
+/// Settings that the ladders start from: 10 segments in the first window, no SYN, each segment
+/// acknowledged.
 fn plain(variant: Variant) -> Settings {
     Settings { acks: Acks::Each, syn: SynMode::Off, ..Settings::rfc(variant) }.with(|c| {
         c.initial_window = InitialWindow::Segments(10);

@@ -55,7 +55,7 @@ impl<K: Ord + Copy> Alarms<K> {
 }
 
 impl Queued {
-    /// Whether entry `serial` is the one that stands for this deadline; it does no longer.
+    /// Returns true if entry `serial` stands for this deadline; from then on it no longer does.
     pub(super) fn came_up(&mut self, serial: u64) -> bool {
         let mine = self.0.is_some_and(|(_, own)| own == serial);
         if mine {

@@ -24,7 +24,7 @@ pub struct WebClient {
     stats: WebStats,
 }
 
-/// What a [`WebClient`] has loaded.
+/// Counters of a [`WebClient`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WebStats {
     /// Pages whose last object has arrived.
@@ -87,7 +87,7 @@ impl WebClient {
         }
     }
 
-    /// What has been loaded.
+    /// Returns the counters.
     #[must_use]
     pub fn stats(&self) -> &WebStats {
         &self.stats

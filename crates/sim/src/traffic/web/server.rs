@@ -21,7 +21,7 @@ pub struct WebServer {
     peer: Option<Peer>,
     places: Vec<ServerSlot>,
     alarms: Alarms<(u32, Deadline)>,
-    /// What connections sent whose place has been used again.
+    /// Data sent by connections whose place has been used again.
     before: Amount,
 }
 
@@ -209,7 +209,7 @@ impl WebServer {
         self.alarms.want((number, Deadline::Response), deadline, &mut place.response_queued);
     }
 
-    /// What has been sent of objects, retransmissions included.
+    /// Returns the data sent in objects, retransmissions included.
     #[must_use]
     pub fn sent(&self) -> Amount {
         let mut sum = self.before;
