@@ -75,7 +75,7 @@ fn check(commit: &str) -> Outcome {
     reproduce(&chosen, &report, &["--no-cache"])?;
     let again = read(&report.join("results.md"))?;
     let of = |page: &str, wanted: &str| {
-        page.lines().find(|line| id(line) == Some(wanted)).map(str::to_owned).unwrap_or_default()
+        page.lines().filter(|line| id(line) == Some(wanted)).collect::<Vec<_>>().join("\n")
     };
     let mut wrong = String::new();
     for id in &chosen {

@@ -1,4 +1,4 @@
-//! `docs/results.md`: a table for each paper, for readers of the repository.
+//! `docs/results.md`, for readers of the repository: findings first, then tables of all experiments.
 
 use std::fmt::Write;
 
@@ -7,64 +7,125 @@ use crate::experiment::human::{self, number, ratio, word};
 use crate::experiment::results::{CellResult, Count, ExperimentResult, ExperimentVerdict};
 use crate::experiment::verdict::Verdict;
 
+/// Columns of a line of prose.
+const WIDTH: usize = 100;
+
 const HEAD: &str = "\
 # Results
 
-Each experiment of `experiments/` with its verdicts, written by `tfrc reproduce all`; `experiments.md` defines the
-words. A star marks those that must agree with the print or with ns-2.
+Written by `tfrc reproduce all` from the runs of `experiments/`. The words are defined in
+`experiments.md`. A star marks experiments that must agree with the print or with ns-2.
+
+## Findings
+
+Experiments that do not agree with the print, by verdict. The page of each experiment tells the
+cause, with the run that shows it, or says that none was found.
+";
+
+const VERDICTS: &str = "
+## Verdicts
 
 | column | meaning |
 | --- | --- |
 | print, ns-2 | the verdict against the published values, and against ns-2.35; `-` where there is nothing to compare |
 | verdict | both in one word |
+| claims | how many hold |
+
+| experiment | | print | ns-2 | verdict | claims |
+| --- | --- | --- | --- | --- | --- |
+";
+
+const CELLS: &str = "
+## Cells and costs
+
+| column | meaning |
+| --- | --- |
 | with print, with ns-2 | informative cells that agree, of those compared |
 | ratio | the median of measured over reference, with the reference |
-| worst | the cell that is farthest from its nearer reference, in widths of the band, with its ratio |
-| claims | how many hold |
+| farthest cell | the cell that is farthest from its nearer reference, in widths of the band, with its ratio |
 | seeds | the most that a point took |
 | 10⁶ hops | packet hops of the runs as published: what the experiment costs |
 
-## Tally
-
+| experiment | with print | with ns-2 | ratio | farthest cell | seeds | 10⁶ hops |
+| --- | --- | --- | --- | --- | --- | --- |
 ";
 
 pub(super) fn page(publication: &Publication<'_>) -> String {
     let mut text = HEAD.to_owned();
+    let papers = publication.published();
+    let all = || {
+        papers.iter().flat_map(|(_, numbers)| numbers).filter_map(|i| publication.results.experiments.get(*i))
+    };
+    for verdict in ExperimentVerdict::ALL.into_iter().rev() {
+        findings(&mut text, verdict, all().filter(|e| e.verdict == verdict));
+    }
+    text += "\n## Tally\n\n";
     tally(&mut text, publication);
-    for (paper, numbers) in publication.published() {
+    text += "\n## Lessons of each paper\n";
+    for (paper, _) in &papers {
         let (title, about) = publication.paper(paper);
-        let _ = write!(text, "\n## {title}\n\n");
         let learnt = prose::part(&about, "What was learnt");
         if !learnt.is_empty() {
-            let _ = write!(text, "{learnt}\n\n");
-        }
-        text += "| experiment | | print | ns-2 | verdict | with print | with ns-2 | ratio | worst | claims | seeds | 10⁶ hops |\n\
-                 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
-        for number in &numbers {
-            text += &line(&publication.results.experiments[*number]);
-        }
-        for number in numbers {
-            text += &undecided(&publication.results.experiments[number]);
+            let _ = write!(text, "\n### {title}\n\n");
+            for paragraph in learnt.split("\n\n") {
+                item(&mut text, paragraph);
+            }
         }
     }
+    text += VERDICTS;
+    all().for_each(|e| text += &verdict_line(e));
+    text += CELLS;
+    all().filter(|e| e.verdict != ExperimentVerdict::NotRun).for_each(|e| text += &cell_line(e));
     text
 }
 
+/// A list of the experiments with one verdict, unless they agree with the print.
+fn findings<'a>(
+    text: &mut String,
+    verdict: ExperimentVerdict,
+    of: impl Iterator<Item = &'a ExperimentResult>,
+) {
+    let mut of = of.peekable();
+    if verdict == ExperimentVerdict::AgreesWithPrint || of.peek().is_none() {
+        return;
+    }
+    let _ = write!(text, "\n### {}\n\n", verdict.word());
+    for e in of {
+        item(text, &format!("{} ({}): {}.", link(e), plain(&e.title), plain(&e.reason)));
+        for paragraph in undecided(e) {
+            item(text, &paragraph);
+        }
+    }
+}
+
+/// An item of a list, wrapped.
+fn item(text: &mut String, words: &str) {
+    let mut line = "*".to_owned();
+    for word in words.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            text.push_str(&line);
+            text.push('\n');
+            " ".clone_into(&mut line);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    text.push_str(&line);
+    text.push('\n');
+}
+
 /// Undecided parts of an experiment, in both set-ups.
-fn undecided(e: &ExperimentResult) -> String {
-    let mut text = String::new();
-    for one in &e.undecided {
-        let _ = write!(
-            text,
-            "\n*Undecided* in {}: {} As published: {}; `{}`: {}.\n",
+fn undecided(e: &ExperimentResult) -> impl Iterator<Item = String> {
+    e.undecided.iter().map(|one| {
+        format!(
+            "*Undecided* in {}: {} As published: {}; `{}`: {}.",
             e.id,
             plain(&one.text),
             human::side(&one.as_published),
             one.variant,
             human::side(&one.otherwise)
-        );
-    }
-    text
+        )
+    })
 }
 
 /// Experiments by verdict: a line for each paper, and for all.
@@ -96,9 +157,33 @@ fn tally(text: &mut String, publication: &Publication<'_>) {
     );
 }
 
-/// The line of an experiment: nothing in it depends on others.
-fn line(e: &ExperimentResult) -> String {
+/// An experiment's name, linked with its page.
+fn link(e: &ExperimentResult) -> String {
     let star = if e.must_agree { " *" } else { "" };
+    format!("[{}](../experiments/{}/README.md){star}", e.id, e.id)
+}
+
+/// The line of an experiment in the table of verdicts.
+fn verdict_line(e: &ExperimentResult) -> String {
+    let claims = match e.tally.claims {
+        0 => String::new(),
+        n => format!("{}/{n}", e.tally.claims_held),
+    };
+    let verdict = match e.verdict {
+        ExperimentVerdict::NotRun => format!("not-run: {}", e.reason),
+        other => other.word().to_owned(),
+    };
+    format!(
+        "| {} | {} | {} | {} | {verdict} | {claims} |\n",
+        link(e),
+        plain(&e.title),
+        word(e.verdict_print),
+        word(e.verdict_ns2)
+    )
+}
+
+/// The line of an experiment in the table of cells: nothing in it depends on others.
+fn cell_line(e: &ExperimentResult) -> String {
     let cells = |count: Count| match count.total() {
         0 => String::new(),
         n => format!("{}/{n}", count.agree),
@@ -107,28 +192,17 @@ fn line(e: &ExperimentResult) -> String {
         0 => String::new(),
         n => format!(" ({n} uninformative)"),
     };
-    let worst = e.worst().filter(|cell| cell.distance.is_some_and(|d| d > 0.0)).map_or(String::new(), shown);
-    let claims = match e.tally.claims {
-        0 => String::new(),
-        n => format!("{}/{n}", e.tally.claims_held),
-    };
-    let hops = |hops: u64| number(Some(hops as f64 / 1e6));
-    let (verdict, seeds, hops) = match e.verdict {
-        ExperimentVerdict::NotRun => (format!("not-run: {}", e.reason), String::new(), String::new()),
-        other => (other.word().to_owned(), e.runs.to_string(), hops(e.packet_hops)),
-    };
+    let farthest =
+        e.worst().filter(|cell| cell.distance.is_some_and(|d| d > 0.0)).map_or(String::new(), shown);
+    let median = e.tally.median_ratio;
     format!(
-        "| [{}](../experiments/{}/README.md){star} | {} | {} | {} | {verdict} | {}{uninformative} | {} | {} | {worst} | {claims} | {seeds} | {hops} |\n",
-        e.id,
-        e.id,
-        plain(&e.title),
-        word(e.verdict_print),
-        word(e.verdict_ns2),
+        "| {} | {}{uninformative} | {} | {} | {farthest} | {} | {} |\n",
+        link(e),
         cells(e.tally.print),
         cells(e.tally.ns2),
-        e.tally
-            .median_ratio
-            .map_or(String::new(), |_| ratio(e.tally.median_ratio, e.tally.median_ratio_over)),
+        median.map_or(String::new(), |_| ratio(median, e.tally.median_ratio_over)),
+        e.runs,
+        number(Some(e.packet_hops as f64 / 1e6))
     )
 }
 
