@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use siphasher::sip::SipHasher24;
 use tfrc_units::{Instant, SeqNo48};
 
-/// What a hash is for: the same input gives unrelated numbers for each.
+/// Purpose of a hash: the same input gives unrelated numbers for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// An initial sequence number.

@@ -1,16 +1,18 @@
+//! Errors of decoding a report.
+
 use thiserror::Error;
 
 /// Why bytes are not the report they should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("byte {offset}: {kind}")]
 pub struct DecodeError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// Where, counted from the first byte given.
     pub offset: usize,
 }
 
-/// What can be wrong with a report.
+/// Errors that a report can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -1,4 +1,5 @@
-//! What receivers of other protocols say of single packets, as bytes, and how to hand it to a [`tfrc::Advisor`].
+//! Per-packet feedback of other protocols: decoding its bytes, encoding it, and handing it to a
+//! [`tfrc::Advisor`].
 //!
 //! * [`twcc`]: RTP transport-wide congestion control feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
 //! * [`rfc8888`]: RTP congestion control feedback.
@@ -23,7 +24,7 @@ pub use error::{DecodeError, ErrorKind};
 
 use tfrc::advisor::Taken;
 
-/// What a report's packets were to the Advisor.
+/// Packets of a report, counted by what the Advisor knew of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Packets that this report is the first to acknowledge.

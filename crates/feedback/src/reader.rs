@@ -2,7 +2,7 @@
 
 use crate::{DecodeError, ErrorKind};
 
-/// What is left of the input, and how far it has been read.
+/// The rest of the input, and its offset from the first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ByteReader<'a> {
     rest: &'a [u8],

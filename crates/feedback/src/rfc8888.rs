@@ -30,7 +30,7 @@ pub enum Offset {
     Unavailable,
 }
 
-/// What is said of a packet.
+/// Metric block of one packet: whether it arrived, with which mark and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
     /// It has not come so far.

@@ -16,7 +16,7 @@ pub struct RtcpPacket<'a> {
     pub format: u8,
     /// The whole packet, to be given to a decoder.
     pub bytes: &'a [u8],
-    /// What follows its first four bytes, without padding.
+    /// The packet after its first four bytes, without padding.
     body: ByteReader<'a>,
 }
 

@@ -27,7 +27,7 @@ const ANY: [u8; 4] = [127, 0, 0, 1];
 /// Packets before the ones that are measured: slow start.
 const WARMUP: Duration = Duration::from_millis(1000);
 
-/// What one contender did.
+/// CPU time, loss and packet rate of one contender.
 #[derive(Clone, Copy)]
 struct Cost {
     sender_ns: f64,

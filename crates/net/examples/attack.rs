@@ -141,7 +141,7 @@ fn relay(listen: SocketAddr, to: SocketAddr, deed: Deed) -> Result<(), Failure> 
     Ok(())
 }
 
-/// What goes on instead of a packet.
+/// Returns the packets that go on in place of `bytes`, by the `deed`.
 fn tamper(bytes: &[u8], deed: Deed, noise: &mut NoiseSource) -> Result<Vec<Vec<u8>>, Failure> {
     let Ok(packet) = Packet::parse(bytes, Integrity::Udp) else { return Ok(vec![bytes.to_vec()]) };
     let ports = (packet.source_port, packet.destination_port);

@@ -44,7 +44,7 @@ const CODECS: [Codec; 8] = [
 const BUNDLES: [u32; 3] = [4, 2, 1];
 const FRAME: StdDuration = StdDuration::from_millis(20);
 const FRAMES_PER_SECOND: f64 = 50.0;
-/// What RFC 5622 §5 charges a packet over UDP.
+/// Header bytes that RFC 5622 §5 charges a packet over UDP.
 const HEADER: u32 = 44;
 /// Speech that has waited longer than this is of no use any more.
 const TOO_LATE: Duration = Duration::from_millis(200);

@@ -154,7 +154,7 @@ impl Connection {
         .flatten()
     }
 
-    /// What is known of the connection now; after its end, what was known then.
+    /// The state of the connection now; after its end, the state known then.
     #[must_use]
     pub fn status(&self) -> Status {
         let now = self.shared.clock.now();

@@ -19,7 +19,7 @@ use crate::pcap::Capture;
 use crate::state::State;
 use crate::{Options, driver};
 
-/// What the application's handles and the driver share.
+/// State that the application's handles and the driver share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
@@ -60,7 +60,7 @@ const LINGER: Duration = Duration::from_secs(2);
 /// As long as our own side would repeat itself.
 const LONGEST_LINGER: Duration = Duration::from_secs(30);
 
-/// What is written down of a session; nothing by default.
+/// Recordings to make of a session; none by default.
 #[derive(Default)]
 pub struct Recordings {
     /// Every input of the protocol machine, for [`replay`](crate::journal::replay).
@@ -89,7 +89,7 @@ pub enum BindError {
     Address {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// An option is out of range.
@@ -103,7 +103,7 @@ pub enum BindError {
     System {
         /// For what.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -117,7 +117,7 @@ impl Endpoint {
         Self::bind_recorded(address, options, Recordings::default())
     }
 
-    /// The same, with recordings of the session.
+    /// Opens a UDP port as [`Endpoint::bind`], with recordings of the session.
     ///
     /// # Errors
     /// [`BindError`].

@@ -80,7 +80,7 @@ impl Machine {
         Ok(Self { endpoint, config, journal, capture: None, latest: Instant::ZERO, names })
     }
 
-    /// The same with a capture of its datagrams.
+    /// Adds a capture of the machine's datagrams.
     pub(crate) fn captured(self, capture: Option<Capture>) -> Self {
         Self { capture, ..self }
     }

@@ -1,3 +1,5 @@
+//! The options of an endpoint, and their conversion into the configuration of the protocol machine.
+
 use serde::{Deserialize, Serialize};
 use tfrc::Settings;
 use tfrc::config::{
@@ -12,7 +14,7 @@ use tfrc_units::{Dscp, Duration, Rate, saturating};
 use crate::io::Offload;
 use crate::{Revision, Variant};
 
-/// What an endpoint is asked to be. Plain numbers, so that a journal can hold them.
+/// Options of an endpoint. Plain numbers, so that a journal can hold them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// The DCCP service code (RFC 4340 §8.1.2); both ends must name the same.
@@ -30,15 +32,15 @@ pub struct Options {
     /// A rate that the network has promised (gTFRC). It needs a `dscp` of Assured Forwarding or a circuit breaker.
     #[serde(default)]
     pub guarantee: Option<Promise>,
-    /// What everything sent is marked with.
+    /// The Differentiated Services codepoint of everything sent.
     #[serde(default, with = "codepoint")]
     pub dscp: Dscp,
-    /// Whether to stop sending on a path that looks broken or badly congested (RFC 8083).
+    /// Circuit breaker: stops sending on a path that looks broken or badly congested (RFC 8083).
     #[serde(default)]
     pub circuit_breaker: Breaker,
     /// The longest UDP payload sent, in bytes.
     pub max_udp_payload: usize,
-    /// Who may connect.
+    /// Connections taken from peers.
     pub accept: Accept,
     /// Peers that may begin connections: those whose address lies in one of these prefixes; empty:
     /// anyone. Others get no answer; `EndpointStats::strangers.not_allowed` counts their packets.
@@ -52,8 +54,8 @@ pub struct Options {
     /// behind one address translator share it.
     #[serde(default)]
     pub per_source: Option<u32>,
-    /// Whether sequence numbers are left out now and then to find out receivers that acknowledge what they have not got
-    /// (RFC 4342 §9).
+    /// The search for receivers that acknowledge what they have not got, by sequence numbers left
+    /// out now and then (RFC 4342 §9).
     #[serde(default)]
     pub optimistic_acks: OptimisticAcks,
     /// Datagrams that wait to be sent, at most, per connection.
@@ -64,7 +66,7 @@ pub struct Options {
     /// neither accepts nor reads holds at most (connections × `receive_queue` × longest datagram)
     /// bytes.
     pub receive_queue: usize,
-    /// Whether the system is given several datagrams at a time.
+    /// Segmentation offload: several datagrams at a time for the system.
     #[serde(default)]
     pub offload: Offload,
 }
@@ -105,7 +107,7 @@ pub enum PromiseStart {
     FirstRtt,
 }
 
-/// Whether there is a circuit breaker (RFC 8083).
+/// Circuit breaker (RFC 8083): always, never, or with a guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -119,7 +121,7 @@ pub enum Breaker {
     WithGuarantee,
 }
 
-/// Whether receivers that acknowledge blindly are looked for.
+/// Search for receivers that acknowledge blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -259,7 +261,7 @@ impl Options {
         if self.guarantee.is_none() || guarded { Ok(()) } else { Err(Unmarked) }
     }
 
-    /// What the protocol machine is made of.
+    /// Converts the options into the configuration of the protocol machine.
     ///
     /// # Errors
     /// A sentence about the option that is out of range.

@@ -44,7 +44,7 @@ pub(crate) struct Slot {
     pub(crate) changed: Arc<Notify>,
     pub(crate) standing: SlotStage,
     pub(crate) rate_changes: VecDeque<RateChange>,
-    /// How many of them are kept.
+    /// Rate changes kept, at most.
     pub(crate) rate_changes_kept: usize,
     pub(crate) loss_measure: LossMeasure,
 }
@@ -68,8 +68,9 @@ pub(crate) struct LossMeasure {
 }
 
 impl LossMeasure {
-    /// So many loss events and data packets up to now. There may be fewer loss events than before: a packet taken for lost
-    /// that comes after all repairs the history (RFC 5348 §5.1).
+    /// Takes in the numbers of loss events and data packets up to now. There may be fewer loss
+    /// events than before: a packet taken for lost that comes after all repairs the history (RFC
+    /// 5348 §5.1).
     fn update(&mut self, loss_events: u64, packets: u64) {
         if loss_events == 0 {
             self.at_first = None;

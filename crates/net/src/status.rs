@@ -8,7 +8,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 use crate::Variant;
 use crate::state::Slot;
 
-/// What is known of a connection at one moment.
+/// State of a connection at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Status {
@@ -20,7 +20,7 @@ pub struct Status {
     pub receiving: Option<Variant>,
     /// X, the allowed rate of what we send, in data bytes (RFC 5348 §4.3).
     pub allowed_rate: Rate,
-    /// What set it last; `None` before the first round-trip time.
+    /// The rule that set X last; `None` before the first round-trip time.
     pub rate_reason: Option<RateReason>,
     /// Why sending has stopped, if the circuit breaker has struck (RFC 8083).
     pub stopped: Option<Trip>,

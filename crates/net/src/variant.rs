@@ -1,3 +1,5 @@
+//! The variants of the rate control: TFRC and TFRC-SP.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -20,8 +22,8 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What is proposed by the end that connects, and taken by one that accepts: a listener serves both variants, and where a client
-    /// leaves the choice its own comes first.
+    /// The CCIDs that this variant proposes where the end connects, and takes where it accepts: a
+    /// listener serves both variants, and where a client leaves the choice its own comes first.
     pub(crate) const fn preference(self, accept: Accept) -> CcidPreference {
         match (self, accept) {
             (Self::Tfrc, Accept::Nobody) => CcidPreference::Three,

@@ -332,7 +332,8 @@ async fn a_wrong_service_is_refused() {
     assert!(matches!(client.connect(server.local_addr()).await, Err(ConnectError::Refused(_))));
 }
 
-/// What goes through is decided packet by packet: the end is heard of although the first Reset is lost.
+/// A relay that decides packet by packet what goes through: the end is heard of although the first
+/// Reset is lost.
 #[tokio::test]
 async fn who_lingers_repeats_a_lost_reset_and_takes_nobody_new() {
     let server = server();

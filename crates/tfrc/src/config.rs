@@ -76,13 +76,15 @@ impl SegmentSize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BurstCredit {
-    /// What one round-trip time at the allowed rate makes, the most RFC 5348 §4.6 permits.
+    /// One round-trip time's worth of data at the allowed rate, the most that RFC 5348 §4.6
+    /// permits.
     RoundTrip,
-    /// The same, or half of the gap between two packets where that is longer: a packet that leaves late by no more does not hold up those
-    /// after it. No packet joins another one for it: they stay half a gap apart. For hosts whose timers are later than a short
+    /// One round-trip time's worth, or half of the gap between two packets where that is longer: a
+    /// packet that leaves late by no more does not hold up those after it. No packet joins another
+    /// one for it: they stay half a gap apart. For hosts whose timers are later than a short
     /// round-trip time is long.
     RoundTripOrHalfGap,
-    /// What this time makes, but never more than a round-trip time.
+    /// This time's worth of data at the allowed rate, but never more than a round-trip time's.
     Time(Duration),
 }
 

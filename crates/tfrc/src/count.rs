@@ -15,7 +15,7 @@ pub enum PacketCount {
     Exact {
         /// Data packets sent up to the newest one reported.
         packets: u64,
-        /// How many of them were lost or marked, at most `packets`.
+        /// Those of them that were lost or marked, at most `packets`.
         lost: u64,
     },
     /// Bounds are known: a Loss Intervals option tells where losses begin and end, not how many lie

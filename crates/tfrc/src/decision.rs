@@ -1,4 +1,4 @@
-//! What a machine tells its host: when to send, when to wake up, what changed.
+//! Decisions of a machine for its host: when to send, when to wake up, what changed.
 
 use tfrc_units::{Duration, Instant, Rate};
 
@@ -22,11 +22,11 @@ pub enum SendDecision {
 pub struct Wake {
     /// When.
     pub at: Instant,
-    /// What for.
+    /// The purpose.
     pub reason: WakeReason,
 }
 
-/// What a timer of the rate control is for.
+/// Purpose of a timer of the rate control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WakeReason {
@@ -53,7 +53,7 @@ pub struct RateChange {
     pub rtt: Option<Duration>,
 }
 
-/// What determined the allowed rate.
+/// Rule that determined the allowed rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RateReason {

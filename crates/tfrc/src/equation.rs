@@ -22,7 +22,7 @@ pub struct Equation {
     pub high_loss: HighLoss,
     /// b, packets acknowledged by one TCP acknowledgement; 1 is recommended (RFC 5348 §3.1). At least 1.
     pub packets_per_ack: u8,
-    /// What stands for TCP's retransmission timeout.
+    /// The policy that gives t_RTO, TCP's retransmission timeout.
     pub rto: RtoPolicy,
     /// The rate is multiplied by this (Rhee and Xu 2007, §VII); 1 for none. Above zero.
     pub scale: f64,
@@ -109,7 +109,8 @@ impl Equation {
         self.rate_with_timeout(segment, rtt, self.rto.timeout(rtt), p)
     }
 
-    /// The same with a t_RTO from elsewhere, such as an [`RtoEstimate`].
+    /// Computes X_Bps as [`Equation::rate`], with a t_RTO from elsewhere, such as an
+    /// [`RtoEstimate`].
     #[must_use]
     pub fn rate_with_timeout(&self, segment: f64, rtt: Duration, timeout: Duration, p: Probability) -> Rate {
         Rate::from_bytes_per_sec(self.scale * segment / self.seconds_per_segment(rtt, timeout, p.get()))

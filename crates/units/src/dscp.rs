@@ -37,7 +37,8 @@ impl Dscp {
         self.0
     }
 
-    /// Whether it names an Assured Forwarding class, which may carry a guarantee (RFC 2597 §6).
+    /// Returns true if the codepoint names an Assured Forwarding class, which may carry a guarantee
+    /// (RFC 2597 §6).
     #[must_use]
     pub const fn is_assured(self) -> bool {
         let (class, precedence) = (self.0 >> 3, (self.0 >> 1) & 0b11);

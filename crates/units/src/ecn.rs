@@ -1,3 +1,5 @@
+//! ECN codepoints.
+
 /// The two ECN bits of an IP header (RFC 3168 §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Ecn {
@@ -35,7 +37,7 @@ impl Ecn {
         }
     }
 
-    /// Whether a router may mark the packet instead of dropping it.
+    /// Returns true if a router may mark the packet instead of dropping it.
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)

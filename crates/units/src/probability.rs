@@ -1,10 +1,12 @@
+//! Probabilities, such as loss event rates.
+
 use core::fmt;
 
 /// A number in 0..=1: a loss event rate, a drop rate, a share.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
 
-/// What [`Probability::new`] says of a number outside 0..=1 or of NaN.
+/// Error of [`Probability::new`]: the number is outside 0..=1, or NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NotAProbability(
     /// The number given.
@@ -51,7 +53,7 @@ impl Probability {
         self.0
     }
 
-    /// Whether this is exactly 0, which TFRC reads as "no loss event yet" (RFC 5348 §4.3).
+    /// Returns true if this is exactly 0, which TFRC reads as "no loss event yet" (RFC 5348 §4.3).
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 <= 0.0

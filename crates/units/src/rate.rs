@@ -1,3 +1,5 @@
+//! Data rates.
+
 use core::cmp::Ordering;
 use core::fmt;
 use core::ops::{Add, Div, Mul};
@@ -47,13 +49,13 @@ impl Rate {
         self.0 * 8.0
     }
 
-    /// Whether there is no limit.
+    /// Returns true if there is no limit.
     #[must_use]
     pub const fn is_infinite(self) -> bool {
         self.0.is_infinite()
     }
 
-    /// Whether nothing flows.
+    /// Returns true if nothing flows.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 <= 0.0
@@ -129,7 +131,7 @@ impl Div<f64> for Rate {
     }
 }
 
-/// How many times `by` fits into this rate (NaN for 0/0 and ∞/∞).
+/// Ratio of two rates: how many times `by` fits into this one (NaN for 0/0 and ∞/∞).
 impl Div for Rate {
     type Output = f64;
     fn div(self, by: Self) -> f64 {

@@ -1,3 +1,5 @@
+//! DCCP sequence numbers and their circular arithmetic.
+
 use core::fmt;
 
 /// A DCCP sequence number: 48 bits, compared and counted modulo 2^48 (RFC 4340 §3.1, §7).
@@ -46,20 +48,20 @@ impl SeqNo48 {
         self.0.wrapping_sub(earlier.0) & (Self::MODULUS - 1)
     }
 
-    /// Whether `self` lies less than half the circle ahead of `other`.
+    /// Returns true if `self` lies less than half the circle ahead of `other`.
     #[must_use]
     pub const fn is_after(self, other: Self) -> bool {
         let d = self.distance_from(other);
         d != 0 && d < Self::MODULUS / 2
     }
 
-    /// Whether `self` is `other` or after it.
+    /// Returns true if `self` is `other` or after it.
     #[must_use]
     pub const fn is_at_or_after(self, other: Self) -> bool {
         self.distance_from(other) < Self::MODULUS / 2
     }
 
-    /// Whether `self` lies in the circular range from `low` to `high`, both included.
+    /// Returns true if `self` lies in the circular range from `low` to `high`, both included.
     #[must_use]
     pub const fn is_within(self, low: Self, high: Self) -> bool {
         self.distance_from(low) <= high.distance_from(low)

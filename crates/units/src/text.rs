@@ -20,10 +20,10 @@ pub enum TextErrorKind {
     TooLarge,
 }
 
-/// What is wrong with a text, and what would have been right.
+/// Error in a text that should be a quantity, with the form that would have been right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextError {
-    /// What went wrong.
+    /// The kind of error.
     pub kind: TextErrorKind,
     /// The quantity asked for, with its units, for the reader.
     pub expected: &'static str,

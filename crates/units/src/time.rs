@@ -1,3 +1,5 @@
+//! Points in time and lengths of time.
+
 use crate::saturating;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -104,7 +106,7 @@ impl Duration {
         f64_from_u64(self.0) / 1e9
     }
 
-    /// Whether no time passes.
+    /// Returns true if no time passes.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
@@ -116,7 +118,7 @@ impl Duration {
         Self(u64_from_f64(f64_from_u64(self.0) * factor))
     }
 
-    /// What is left of this time after `other` has passed, at least zero.
+    /// Time left of this one after `other` has passed, at least zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

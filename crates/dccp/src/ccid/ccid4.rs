@@ -1,5 +1,5 @@
-//! What CCID 4 does differently from CCID 3 (RFC 5622): its place in the settings of the rate control, the Dropped Packets option,
-//! and how long loss intervals lasted as the sender sees it.
+//! Differences of CCID 4 from CCID 3 (RFC 5622): its place in the settings of the rate control, the
+//! Dropped Packets option, and how long loss intervals lasted as the sender sees it.
 //!
 //! A receiver that is told no round-trip time judges by the window counter which loss intervals are short. CCVal steps by at most
 //! five, so an interval whose packets show only k and k + 5 may have lasted for any time and is taken for a short one, as is one whose

@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Instant, saturating};
 
-/// What the data sender writes into CCVal.
+/// Window counter of a data sender, which it writes into CCVal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WindowCounter {
     /// last_WC, modulo 16.

@@ -1,3 +1,5 @@
+//! The congestion control identifiers (CCIDs) that this implementation knows.
+
 use crate::wire::option_kind as kind;
 
 /// A congestion control identifier that this implementation can run a half-connection with (RFC 4340 §10).
@@ -21,8 +23,8 @@ impl Ccid {
         }
     }
 
-    /// Whether an option belongs to a half-connection with this CCID. Those from 128 to 191 go from its sender to its receiver, those
-    /// from 192 on the other way (RFC 4340 §10.3).
+    /// Returns true if an option belongs to a half-connection with this CCID. Those from 128 to 191
+    /// go from its sender to its receiver, those from 192 on the other way (RFC 4340 §10.3).
     pub(crate) const fn knows(self, option: u8) -> bool {
         match option {
             kind::RTT_ESTIMATE | kind::LOSS_EVENT_RATE | kind::LOSS_INTERVALS | kind::RECEIVE_RATE => true,

@@ -42,7 +42,7 @@ pub(crate) fn to_wire(
     })
 }
 
-/// Whether the sender makes p of loss intervals by the rules that a receiver has.
+/// Returns true if the sender computes p from loss intervals by the rules that a receiver has.
 pub(crate) fn measures_as_receivers_do(config: &tfrc::Config) -> bool {
     let settings = config.settings();
     let (ours, theirs) = (settings.algorithm.choices(), Choices::default());

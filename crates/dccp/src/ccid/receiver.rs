@@ -29,7 +29,7 @@ pub(crate) struct DataReceiver {
 pub(crate) enum RttSource {
     /// RTT Estimate options: loss events and feedback go by time (RFC 6323, RFC 5348).
     Reports {
-        /// What the handshake took, until the sender says.
+        /// The handshake's round-trip time, until the sender reports one.
         handshake: Option<Duration>,
     },
     /// CCVal: loss events and feedback go by the window counter (RFC 4342 §10.2, 10.3).

@@ -32,7 +32,7 @@ impl ReceiverRtt {
         Self { mean: INITIAL, heard: Heard::Nothing, silent_since: None }
     }
 
-    /// What the sender says; gives the round-trip time to use.
+    /// Takes in the sender's report; returns the round-trip time to use.
     pub(crate) fn on_option(&mut self, now: Instant, estimate: RttEstimate) -> Duration {
         let Some(rtt) = estimate.duration() else {
             let since = *self.silent_since.get_or_insert(now);

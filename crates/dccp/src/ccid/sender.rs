@@ -16,7 +16,8 @@ use crate::wire::{DataDropped, DropCode, DroppedPackets, Elapsed, LossInterval, 
 /// The round-trip time while nothing is known of it (RFC 4340 §3.4).
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// How far behind what is acknowledged the log goes on: there a receiver that waits for reordered packets may still find losses.
+/// Packets that the log keeps behind the one acknowledged: a receiver that waits for reordered
+/// packets may still find losses there.
 const KEPT: u64 = 64;
 
 /// The sending side of CCID 3 and 4.
@@ -72,7 +73,7 @@ impl<'a> FeedbackOptions<'a> {
     }
 }
 
-/// What became of a packet that might be feedback.
+/// Outcome of offering a packet as feedback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FeedbackVerdict {
     /// It lacks the options that RFC 4342 §6 requires.
@@ -164,7 +165,8 @@ impl DataSender {
         self.log.push(seq, Sent { at: now, kind: SentKind::Skipped });
     }
 
-    /// Whether this number was left out on purpose: who acknowledges it has not received what it says.
+    /// Returns true if this number was left out on purpose: a receiver that acknowledges it has not
+    /// received what it says.
     pub(crate) fn was_skipped(&self, seq: SeqNo48) -> bool {
         self.log.get(seq).is_some_and(|sent| sent.kind == SentKind::Skipped)
     }
@@ -263,7 +265,8 @@ impl DataSender {
         }
     }
 
-    /// Whether the newest interval began later than the newest one known.
+    /// Returns [`LossReport::NewLossEvent`] if the newest interval began later than the newest one
+    /// known.
     fn losses(&mut self, ack: SeqNo48, skip: u8, intervals: &[LossInterval]) -> LossReport {
         let newest = intervals.first().filter(|newest| newest.loss_length > 0);
         let Some(newest) = newest else { return LossReport::NoNewLoss };

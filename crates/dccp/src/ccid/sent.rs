@@ -9,11 +9,11 @@ use tfrc_units::{Instant, SeqNo48, saturating};
 pub(crate) struct Sent {
     /// When.
     pub(crate) at: Instant,
-    /// What it was.
+    /// Its kind.
     pub(crate) kind: SentKind,
 }
 
-/// What a packet was for congestion control.
+/// Kind of a packet for congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SentKind {
     /// It carried data and this CCVal.
@@ -30,7 +30,7 @@ pub(crate) struct SentLog {
     /// The number of the first entry.
     first: SeqNo48,
     entries: VecDeque<SentEntry>,
-    /// How many of the entries carried data.
+    /// Entries that carried data.
     data: usize,
 }
 
@@ -94,7 +94,7 @@ impl SentLog {
         }
     }
 
-    /// What is known of a packet.
+    /// The entry of a packet, if the log still has it.
     pub(crate) fn get(&self, seq: SeqNo48) -> Option<Sent> {
         let at = usize::try_from(seq.distance_from(self.first)).ok()?;
         self.entries.get(at).map(|entry| entry.sent())

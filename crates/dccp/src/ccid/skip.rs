@@ -4,8 +4,8 @@ use core::hash::Hasher;
 
 use siphasher::sip::SipHasher24;
 
-/// Whether sequence numbers are left out on purpose, so that a receiver that acknowledges what it cannot have is found out; the
-/// connection then ends with "Aggression Penalty".
+/// Sequence numbers left out on purpose, so that a receiver that acknowledges what it cannot have
+/// is found out; the connection then ends with "Aggression Penalty".
 ///
 /// NDP Count announces the gap as a packet without data: an honest receiver counts no loss. Where the packet that announces it is
 /// lost too, the peer's count of datagrams sent is one too high.

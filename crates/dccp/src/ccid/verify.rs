@@ -1,4 +1,5 @@
-//! What a sender believes of a receiver's reports: no more than its own record of what it sent allows (RFC 4342 §9).
+//! Checks of a receiver's reports: the sender believes no more than its own record of what it sent
+//! allows (RFC 4342 §9).
 //!
 //! A receiver gains by three lies: that more arrives than was sent, that less is lost, that the path is shorter. The record shows how
 //! fast data was sent, how many packets a loss interval can hold, and when the packet after the one acknowledged was sent.
@@ -18,7 +19,7 @@ use crate::wire::{LossInterval, LossIntervals};
 /// Lengths of loss intervals, newest first: as many as an estimator takes, and the open one.
 pub(crate) type Lengths = ArrayVec<f64, { tfrc::study::MAX_INTERVALS + 1 }>;
 
-/// Whether reports are held against the record of what was sent.
+/// Verification of reports against the record of what was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verification {
     /// X_recv, p and hold times that the record rules out are cut down to what it allows.
@@ -45,7 +46,7 @@ pub(crate) struct Verifier {
     corrections: u64,
 }
 
-/// What had been sent by a time, the packets then included.
+/// Data sent by a time, the packets then included.
 #[derive(Debug, Clone, Copy)]
 struct SentBy {
     at: Instant,

@@ -1,4 +1,4 @@
-//! What the application calls.
+//! The calls of the application.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -49,9 +49,10 @@ impl Connection {
         }
     }
 
-    /// How many datagrams the peer has sent before the packet `seq`, as far as is known now: lost ones count, packets known to
-    /// carry no data do not. The number can fall when a later packet tells that missing ones carried no data. Two received
-    /// datagrams whose numbers differ by more than one have lost ones between them. `None` if the packet is not known, or
+    /// Number of datagrams that the peer has sent before the packet `seq`, as far as is known now:
+    /// lost ones count, packets known to carry no data do not. The number can fall when a later
+    /// packet tells that missing ones carried no data. Two received datagrams whose numbers differ
+    /// by more than one have lost ones between them. `None` if the packet is not known, or
     /// forgotten: several hundred runs of packets are kept.
     #[must_use]
     pub fn data_index(&self, seq: SeqNo48) -> Option<u64> {
@@ -91,7 +92,7 @@ impl Connection {
         (self.ports.local, self.ports.remote)
     }
 
-    /// What has been sent and received so far.
+    /// The counts of what has been sent and received so far.
     #[must_use]
     pub const fn stats(&self) -> Stats {
         self.stats
@@ -103,13 +104,13 @@ impl Connection {
         self.features.value(feature, location)
     }
 
-    /// What governs the data that we send, once the ends have agreed on it.
+    /// The CCID that governs the data that we send, once the ends have agreed on it.
     #[must_use]
     pub fn sending_ccid(&self) -> Option<Ccid> {
         self.ccid(Location::Local)
     }
 
-    /// What governs the data that the peer sends, once the ends have agreed on it.
+    /// The CCID that governs the data that the peer sends, once the ends have agreed on it.
     #[must_use]
     pub fn receiving_ccid(&self) -> Option<Ccid> {
         self.ccid(Location::Remote)
@@ -190,7 +191,7 @@ impl Connection {
         self.follow_path();
     }
 
-    /// What a server's Response gives the client to keep.
+    /// Gives the client the Init Cookie of a server's Response to keep.
     pub(crate) fn set_init_cookie(&mut self, cookie: Vec<u8>) {
         self.init_cookies = Vec::from([cookie]);
     }
@@ -205,7 +206,7 @@ impl Connection {
         self.outcome.as_ref()
     }
 
-    /// Whether the handshake was ever completed.
+    /// Returns true if the handshake was ever completed.
     pub(crate) const fn was_established(&self) -> bool {
         self.established
     }

@@ -12,23 +12,24 @@ use crate::wire::ServiceCode;
 /// How an end behaves; the default suits a host behind UDP on an Ethernet path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectionConfig {
-    /// What the application is (RFC 4340 §8.1.2). Both ends must name the same.
+    /// The service code, which names the application (RFC 4340 §8.1.2). Both ends must name the
+    /// same.
     pub service: ServiceCode,
-    /// What goes around a packet.
+    /// The protocol that carries the packets.
     pub encapsulation: Encapsulation,
     /// The rate control: estimator, timers, the application's cap. The CCID agreed on decides between
     /// TFRC and TFRC-SP, with the nominal segment and the header size of RFC 5622. A `packet_size` of
     /// TFRC-SP gives only its other two fields, `min_interval` and `short_intervals`.
     pub tfrc: tfrc::Config,
-    /// What is asked for in feature negotiation.
+    /// Values asked for in feature negotiation.
     pub wishes: Wishes,
-    /// Whether data and acknowledgements are sent ECN-capable. Marks received count in any case.
+    /// The ECN codepoint of data and acknowledgements sent. Marks received count in any case.
     pub ecn: EcnSending,
-    /// What is taken for feedback.
+    /// Acknowledgements that are taken for feedback.
     pub feedback: FeedbackProfile,
-    /// Whether feedback is held against our own record of what was sent.
+    /// Verification of feedback against our own record of what was sent.
     pub verification: Verification,
-    /// Whether sequence numbers are left out on purpose to find out who acknowledges blindly.
+    /// Sequence numbers left out on purpose, to find out receivers that acknowledge blindly.
     pub skipped_numbers: SkippedNumbers,
     /// The longest DCCP packet, header included, in bytes: the path's MTU less IP and UDP headers.
     pub max_packet: usize,
@@ -56,11 +57,11 @@ pub struct ConnectionConfig {
     pub close_timeout: Duration,
     /// How long the end that is asked to close waits for its application's [`accept_close`](crate::Connection::accept_close).
     pub accept_close_within: Duration,
-    /// What to do when the peer is not heard any more.
+    /// The reaction to a peer that is not heard any more.
     pub silence: Silence,
 }
 
-/// What carries a packet.
+/// Protocol that carries a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encapsulation {
     /// UDP: the header checksum is not used (RFC 6773).
@@ -92,7 +93,7 @@ pub enum FeedbackProfile {
     Lenient,
 }
 
-/// What to do when nothing valid arrives.
+/// Reaction when nothing valid arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
     /// Wait for ever.

@@ -14,7 +14,7 @@ use crate::wire::{ResetCode, ServiceCode};
 pub enum Event {
     /// A server's new connection is established.
     Incoming {
-        /// What the client asked for.
+        /// The service that the client asked for.
         service: ServiceCode,
     },
     /// A client's connection is established: data may be sent.
@@ -29,7 +29,7 @@ pub enum Event {
     Dropped {
         /// Why.
         reason: DropReason,
-        /// How many since this was last told of this reason.
+        /// Datagrams dropped for this reason since the last event that told of it.
         packets: u64,
         /// Their bytes.
         bytes: u64,
@@ -69,7 +69,7 @@ impl From<Notice> for Event {
 /// How a connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
-    /// Who ended it.
+    /// The party that ended the connection, and how.
     pub by: ClosedBy,
     /// The Reset Code with which it ended; [`ResetCode::Closed`] if all went well.
     pub code: ResetCode,
@@ -82,7 +82,7 @@ pub struct Closed {
     pub peer_sent_data_packets: u64,
 }
 
-/// Who ended a connection, and how.
+/// Party that ended a connection, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClosedBy {
     /// We closed, and the peer agreed.
@@ -131,7 +131,7 @@ pub enum Cause {
     NoData(Duration),
 }
 
-/// What the network says about a packet that was sent, such as an ICMP message.
+/// Message of the network about a packet that was sent, such as an ICMP message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathError {

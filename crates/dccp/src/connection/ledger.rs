@@ -39,7 +39,7 @@ enum LedgerEntry {
     NonData,
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A datagram.
@@ -83,7 +83,7 @@ impl Ledger {
         self.presumed = Some(self.base + 1);
     }
 
-    /// Whether this packet has been here before, or is so old that nobody can say.
+    /// Returns true if this packet has been here before, or is so old that nobody can say.
     pub(crate) fn is_duplicate(&self, number: u64) -> bool {
         if number <= self.base || number > self.highest {
             return number <= self.base;
@@ -131,7 +131,8 @@ impl Ledger {
         self.received_data
     }
 
-    /// How many packets before this one carried data, as far as is known now; `None` if it is forgotten or not there.
+    /// Number of packets before this one that carried data, as far as is known now; `None` if it is
+    /// forgotten or not there.
     pub(crate) fn data_before(&self, number: u64) -> Option<u64> {
         if number < self.frozen || number > self.highest {
             return None;

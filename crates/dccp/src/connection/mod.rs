@@ -88,7 +88,7 @@ pub struct Connection {
     gsr_arrived: Instant,
     /// When something valid was last heard.
     last_heard: Instant,
-    /// Whether the handshake was ever completed.
+    /// True if the handshake was ever completed.
     established: bool,
     backoff: Duration,
     /// Close or CloseReq packets sent so far.
@@ -251,7 +251,8 @@ impl Connection {
         }
     }
 
-    /// What governs the data that this end sends; `None` until that is agreed.
+    /// The CCID that governs the data that the end at `location` sends; `None` until that is
+    /// agreed.
     fn ccid(&self, location: Location) -> Option<Ccid> {
         Ccid::from_value(self.features.value(Feature::Ccid, location))
     }

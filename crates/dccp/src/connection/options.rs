@@ -11,7 +11,7 @@ use crate::wire::{
     self, FeatureOption, Item, Opt, PacketType, Refusal, Reset, ResetCode, RttEstimate, option_kind,
 };
 
-/// What the options of a packet say beyond what has taken effect.
+/// Values from the options of a packet that have not taken effect yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Gathered<'a> {
     /// NDP Count; zero if there is none.
@@ -92,8 +92,8 @@ impl Connection {
         Ok(gathered)
     }
 
-    /// Whether an option means something on this connection: a CCID-specific one is that of the CCID of the half-connection that
-    /// its number names (RFC 4340 §10.3).
+    /// Returns true if an option means something on this connection: a CCID-specific one is that of
+    /// the CCID of the half-connection that its number names (RFC 4340 §10.3).
     fn belongs(&self, kind: u8) -> bool {
         let location = match kind {
             ..128 => return true,

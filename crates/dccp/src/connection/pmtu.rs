@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 
 use tfrc_units::{Duration, Instant, SeqNo48};
 
-/// What is done about the path MTU.
+/// Method of finding out the path MTU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathMtuDiscovery {
     /// Nothing: only what the host says counts.
@@ -22,7 +22,7 @@ pub enum PathMtuDiscovery {
 
 /// Passes on practically every path (BASE_PLPMTU of RFC 8899 §5.1.2); reports below it are not believed unseen.
 const BASE: usize = 1200;
-/// What IPv4 must carry, less the longest usual headers: used when not even the base passes.
+/// Bytes that IPv4 must carry, less the longest usual headers: used when not even the base passes.
 const FLOOR: usize = 548;
 /// MAX_PROBES of RFC 8899 §5.1.2.
 const MAX_PROBES: u8 = 3;
@@ -37,7 +37,7 @@ const SUSPICIOUS: u8 = 3;
 /// The search ends when it is as near as this.
 const NEAR_ENOUGH: usize = 4;
 
-/// What is known of the longest packet that the path carries.
+/// State of the search for the longest packet that the path carries.
 #[derive(Debug, Clone)]
 pub(super) struct PathMtu {
     discovery: PathMtuDiscovery,
@@ -73,9 +73,9 @@ struct Probe {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// Whether what is in use still passes.
+    /// Tests if packets of the length in use still pass.
     Confirm,
-    /// Whether more would.
+    /// Tests if longer packets would pass.
     Raise,
 }
 
@@ -303,7 +303,7 @@ impl PathMtu {
         }
     }
 
-    /// That Sync has gone.
+    /// Notes that the Sync due has gone.
     pub(super) fn on_probe_sent(&mut self, now: Instant, seq: SeqNo48, packet: ProbePacket, rtt: Duration) {
         let Some(probe) = &mut self.probe else { return };
         match packet {

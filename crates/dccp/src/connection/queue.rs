@@ -10,7 +10,7 @@ use tfrc_units::{Ecn, Instant, SeqNo48};
 pub struct Received {
     /// The sequence number of its packet.
     pub seq: SeqNo48,
-    /// How many datagrams the peer has sent before it, as far as was known when it arrived;
+    /// Number of datagrams that the peer has sent before it, as far as was known when it arrived;
     /// [`Connection::data_index`](crate::Connection::data_index) says what is known later.
     pub data_index: u64,
     /// Its content.

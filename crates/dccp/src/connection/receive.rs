@@ -1,4 +1,4 @@
-//! What a packet does: the pseudocode of RFC 4340 §8.5 from step 4 on, in its order.
+//! Processing of a packet: the pseudocode of RFC 4340 §8.5 from step 4 on, in its order.
 
 use alloc::boxed::Box;
 

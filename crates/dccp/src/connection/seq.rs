@@ -14,7 +14,7 @@ pub(crate) struct SeqSpace {
     peer: Option<Peer>,
 }
 
-/// What we know of the peer's numbers once the first packet has come.
+/// The peer's sequence numbers, once its first packet has come.
 #[derive(Debug, Clone, Copy)]
 struct Peer {
     isr: SeqNo48,
@@ -25,7 +25,8 @@ struct Peer {
     start: Start,
 }
 
-/// Whether the windows are still cut at the initial number: only at the beginning of a connection (§7.5.1).
+/// Stage of a sequence window: `Near` while the initial number still cuts it, which is only at the
+/// beginning of a connection (§7.5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
     Near,
@@ -41,7 +42,7 @@ pub(crate) struct Windows {
     pub(crate) local: u64,
 }
 
-/// Whether the peer has been heard from within the last three round-trip times (§7.5.3).
+/// The peer's activity: heard from within the last three round-trip times, or not (§7.5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
     Active,
@@ -100,7 +101,7 @@ impl SeqSpace {
         }
     }
 
-    /// Whether a number is at or after the first received in OPEN.
+    /// Returns true if a number is at or after the first received in OPEN.
     pub(crate) fn is_since_open(&self, seq: SeqNo48) -> bool {
         self.peer.and_then(|peer| peer.osr).is_some_and(|osr| seq.is_at_or_after(osr))
     }
@@ -124,7 +125,7 @@ impl SeqSpace {
         self.gss.distance_from(ack) < width
     }
 
-    /// Whether a packet is sequence-valid: both checks of §7.5.3's tables.
+    /// Returns true if a packet is sequence-valid: both checks of §7.5.3's tables.
     pub(crate) fn is_valid(
         &self,
         kind: PacketType,

@@ -23,13 +23,14 @@ pub enum State {
 }
 
 impl State {
-    /// Whether both ends have agreed to talk.
+    /// Returns true if both ends have agreed to talk.
     #[must_use]
     pub const fn is_established(self) -> bool {
         matches!(self, Self::PartOpen | Self::Open | Self::CloseReceived | Self::CloseReq | Self::Closing)
     }
 
-    /// Whether acknowledgements and options still go out: until the peer says that it is done.
+    /// Returns true if acknowledgements and options still go out: until the peer says that it is
+    /// done.
     pub(super) const fn carries_data(self) -> bool {
         self.is_established() && !matches!(self, Self::CloseReceived)
     }

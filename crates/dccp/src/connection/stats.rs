@@ -1,6 +1,6 @@
 //! Counts of a connection.
 
-/// What a connection has sent and received.
+/// Counts of what a connection has sent and received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Stats {
@@ -32,7 +32,7 @@ pub struct Stats {
     pub unsent_packets: u64,
     /// Their bytes.
     pub unsent_bytes: u64,
-    /// What was no packet of this connection: malformed, or for other ports.
+    /// Arrivals that were not a packet of this connection: malformed, or for other ports.
     pub malformed_packets: u64,
     /// Sequence-invalid packets, or of a type that does not fit the state.
     pub invalid_packets: u64,

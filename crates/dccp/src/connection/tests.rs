@@ -172,7 +172,7 @@ fn unneeded_confirms_stop_when_the_handshake_is_done() {
     assert!(!confirms(&send(&mut client, at(1100))));
 }
 
-/// What a peer reports back.
+/// A peer's feedback: an Ack with these options.
 fn feedback(seq: u64, ack: SeqNo48, options: &[Opt<'_>]) -> Vec<u8> {
     bytes(Header::Ack { numbers: SeqAck::Long { seq: ISR.add(seq), ack } }, options, 0, &[])
 }

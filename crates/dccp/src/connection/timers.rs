@@ -14,11 +14,11 @@ const LATE: Duration = Duration::from_millis(500);
 pub struct Wake {
     /// When.
     pub at: Instant,
-    /// What for.
+    /// The purpose.
     pub reason: WakeReason,
 }
 
-/// What a timer of a connection is for.
+/// Purpose of a timer of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum WakeReason {
@@ -182,7 +182,7 @@ impl Connection {
     }
 }
 
-/// Whether a timer has come, and if so stops it.
+/// Returns true if a timer has come, and then stops it.
 pub(super) fn expired(timer: &mut Option<Instant>, now: Instant) -> bool {
     if timer.is_none_or(|at| now < at) {
         return false;

@@ -42,7 +42,7 @@ impl Connection {
         self.poll_transmit_in(now, out, &mut Scratch::default())
     }
 
-    /// The same in space that is used again.
+    /// Gives the next packet as [`Self::poll_transmit`], by way of a scratch space used again.
     pub(crate) fn poll_transmit_in(
         &mut self,
         now: Instant,

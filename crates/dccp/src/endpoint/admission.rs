@@ -1,4 +1,5 @@
-//! Whether a Request becomes a connection (RFC 4340 §8.1.3, step 3 of §8.5), at once or by way of a cookie (§8.1.4).
+//! Admission of a Request as a connection (RFC 4340 §8.1.3, step 3 of §8.5), at once or by way of a
+//! cookie (§8.1.4).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -18,7 +19,7 @@ use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Seque
 /// A connection half-open for longer gives way to a newcomer when there is no room: several handshakes have passed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What becomes of a Request.
+/// Verdict on a Request that is not refused.
 enum RequestVerdict {
     /// A half-open connection, as a record.
     Hold,

@@ -10,7 +10,7 @@ use crate::ConnectionConfig;
 /// How an endpoint behaves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndpointConfig {
-    /// What carries packets.
+    /// The protocol that carries packets.
     pub carrier: Carrier,
     /// Which Requests are accepted.
     pub listen: Listen,
@@ -23,7 +23,7 @@ pub struct EndpointConfig {
     pub connection: ConnectionConfig,
     /// Accepted connections whose handshake is not complete, at most.
     pub half_open: usize,
-    /// What a Request gets when there are so many.
+    /// The answer to a Request when there are so many.
     pub under_pressure: Pressure,
     /// Connections of one source, half-open ones and those not yet released included.
     pub per_source: PerSource,
@@ -37,7 +37,7 @@ pub struct EndpointConfig {
     pub remembered: usize,
 }
 
-/// What carries an endpoint's packets.
+/// Protocol that carries an endpoint's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     /// UDP (RFC 6773): remote addresses are UDP addresses.
@@ -67,7 +67,7 @@ pub enum Listen {
     },
 }
 
-/// What a Request gets when as many connections are half-open as are kept.
+/// Answer to a Request when as many connections are half-open as are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressure {
     /// A Response with an Init Cookie (RFC 4340 §8.1.4): nothing is kept until the client brings it back. Clients that do not, as
@@ -77,7 +77,7 @@ pub enum Pressure {
     Refuse,
 }
 
-/// How many connections one source may have: an IPv4 address, or a /64 of IPv6.
+/// Limit of the connections that one source may have: an IPv4 address, or a /64 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerSource {
     /// At most so many. Further Requests are treated as under pressure; clients behind one translator share this.

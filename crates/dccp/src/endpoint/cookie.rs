@@ -46,10 +46,10 @@ const STRETCH_NS: u64 = 64_000_000_000;
 const TIME: usize = 8;
 const NUMBER: usize = 6;
 const HASH: usize = 8;
-/// What an option can carry.
+/// Most bytes of data that an option can carry.
 const LONGEST: usize = 253;
 
-/// What a server knows of a Request.
+/// A server's record of a Request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cookie {
     pub(super) issued: Instant,

@@ -38,7 +38,7 @@ use slots::{Live, Owner, Slots, is_current_timer};
 use timers::WakeTimes;
 use tombs::Tombs;
 
-/// What identifies a connection: the peer's address, our DCCP port and the peer's (RFC 6773 §3.8).
+/// Key of a connection: the peer's address, our DCCP port and the peer's (RFC 6773 §3.8).
 type Key = (SocketAddr, u16, u16);
 
 /// Owns connections, sans-IO, by the [contract](crate#the-contract) of this crate. Work is
@@ -63,7 +63,8 @@ pub struct Endpoint {
     may_respond: VecDeque<Key>,
     /// Established connections that others have begun and that are not released.
     serving: usize,
-    /// How many connections each source has with us as a server; kept only if that is limited.
+    /// Number of connections that each source has with us as a server; kept only if that is
+    /// limited.
     sources: BTreeMap<IpAddr, usize>,
     tombs: Tombs,
     outbox: VecDeque<EndpointPacket>,
@@ -73,7 +74,7 @@ pub struct Endpoint {
     stats: EndpointStats,
 }
 
-/// What an endpoint has done outside of connections.
+/// Counts of an endpoint's work outside of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct EndpointStats {
@@ -408,7 +409,7 @@ impl Endpoint {
         self.config.listen = listen;
     }
 
-    /// What the endpoint has done outside of connections.
+    /// The counts of the endpoint's work outside of connections.
     #[must_use]
     pub const fn stats(&self) -> EndpointStats {
         self.stats

@@ -8,7 +8,7 @@ use tfrc_units::{Instant, SeqNo48};
 use super::Key;
 use crate::wire::{Reset, ResetCode};
 
-/// What is left of a connection.
+/// Record of a connection that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tomb {
     expires: Instant,
@@ -75,15 +75,15 @@ impl Tombs {
         self.by_key.contains_key(key)
     }
 
-    /// Whether a Request with number `seq` may begin a new connection: only if it was we who ended the old one (§8.5 step 2),
-    /// and if it is not an old Request come late.
+    /// Returns true if a Request with number `seq` may begin a new connection: only if it was we
+    /// who ended the old one (§8.5 step 2), and if it is not an old Request come late.
     pub(super) fn yields(&self, key: &Key, seq: SeqNo48) -> bool {
         self.by_key.get(key).is_none_or(|tomb| {
             tomb.last_word.is_some() && tomb.last_received.distance_from(seq) > OLD_NUMBERS
         })
     }
 
-    /// What to answer a packet that came late.
+    /// Returns the Reset that answers a packet that came late.
     pub(super) fn answer(&mut self, key: &Key) -> Option<Answer> {
         let tomb = self.by_key.get_mut(key)?;
         let seq = tomb.next_seq;

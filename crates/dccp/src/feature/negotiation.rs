@@ -29,7 +29,7 @@ struct FeatureEntry {
     feature: Feature,
     location: Location,
     value: u64,
-    /// What our latest Change for a non-negotiable feature says, or will say.
+    /// Value that our latest Change for a non-negotiable feature proposes, or will propose.
     proposal: u64,
     state: FeatureState,
     /// A Change is to be sent with the next packet that may carry it.
@@ -68,14 +68,14 @@ enum Body {
     Choice(Feature, u8),
 }
 
-/// Whether a packet's options may be processed (§6.6.4).
+/// Feature options of a packet that may be processed, Changes and Confirms (§6.6.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Order {
     pub(super) changes: bool,
     pub(super) confirms: bool,
 }
 
-/// What must be sent in a packet besides what is due.
+/// Feature options that must be sent in a packet besides those that are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
     /// Nothing.
@@ -163,12 +163,12 @@ impl Negotiation {
             .map_or(feature.initial_value(), |entry| entry.value)
     }
 
-    /// Whether the value is 1.
+    /// Returns true if the value is 1.
     pub(crate) fn is_on(&self, feature: Feature, location: Location) -> bool {
         self.value(feature, location) == 1
     }
 
-    /// What we last proposed for our Sequence Window.
+    /// The value that we last proposed for our Sequence Window.
     pub(crate) fn proposed_sequence_window(&self) -> u64 {
         self.entries
             .iter()
@@ -176,7 +176,7 @@ impl Negotiation {
             .map_or(0, |entry| entry.proposal)
     }
 
-    /// Whether a question of ours is open.
+    /// Returns true if no question of ours is open.
     #[cfg(test)]
     pub(crate) fn is_settled(&self) -> bool {
         self.entries.iter().all(|entry| entry.state == FeatureState::Stable && !entry.due)
@@ -248,12 +248,12 @@ impl Negotiation {
         }
     }
 
-    /// Whether an answer waits to be sent.
+    /// Returns true if an answer waits to be sent.
     pub(crate) fn owes_answer(&self) -> bool {
         self.answers.iter().any(|answer| !answer.sent)
     }
 
-    /// Whether a question waits to be sent.
+    /// Returns true if a question waits to be sent.
     pub(crate) fn owes_question(&self) -> bool {
         self.entries.iter().any(|entry| entry.due)
     }

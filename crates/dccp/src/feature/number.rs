@@ -1,3 +1,5 @@
+//! The features known here: their numbers, locations, initial values and rules.
+
 /// A feature this implementation knows (RFC 4340 table 4; RFC 4342 table 2; RFC 6323 table 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feature {
@@ -105,12 +107,14 @@ impl Feature {
         }
     }
 
-    /// Whether every DCCP must understand it, so that an empty Confirm is an error (RFC 4340 §6.6.7).
+    /// Returns true if every DCCP must understand it, so that an empty Confirm is an error (RFC
+    /// 4340 §6.6.7).
     pub(crate) const fn is_required(self) -> bool {
         matches!(self, Self::Ccid | Self::AllowShortSeqnos | Self::SequenceWindow)
     }
 
-    /// Whether a non-negotiable feature may take this value. An Ack Ratio of 0 means that none is used (RFC 4340 §11.3).
+    /// Returns true if a non-negotiable feature may take this value. An Ack Ratio of 0 means that
+    /// none is used (RFC 4340 §11.3).
     pub(crate) const fn accepts(self, value: u64) -> bool {
         match self {
             Self::SequenceWindow => value >= Self::MIN_SEQUENCE_WINDOW && value <= Self::MAX_SEQUENCE_WINDOW,

@@ -1,18 +1,20 @@
+//! An end's wishes for the values of its features, and the preferences that follow from them.
+
 use super::{Feature, Location};
 use crate::ccid::Ccid;
 
-/// What an end wants of the features.
+/// Wishes of an end for the values of the features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wishes {
     /// Our Sequence Window to begin with, at least 32; it is raised when more than a fifth of it is in flight.
     pub sequence_window: u64,
-    /// Whether the host can read ECN marks of what it receives.
+    /// The host's ability to read ECN marks of what it receives.
     pub ecn: EcnReading,
-    /// Whether senders report their round-trip time.
+    /// Reports of the senders' round-trip times.
     pub rtt_reports: RttReports,
-    /// What may govern the data that we send.
+    /// CCIDs that may govern the data that we send.
     pub sending: CcidPreference,
-    /// What may govern the data that we receive.
+    /// CCIDs that may govern the data that we receive.
     pub receiving: CcidPreference,
 }
 
@@ -52,7 +54,7 @@ impl CcidPreference {
     }
 }
 
-/// Whether marks on received packets can be read.
+/// The host's ability to read marks on received packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnReading {
     /// They can.
@@ -61,7 +63,7 @@ pub enum EcnReading {
     Incapable,
 }
 
-/// Whether the Send RTT Estimate feature of RFC 6323 is asked for and granted.
+/// Use of the Send RTT Estimate feature of RFC 6323: asked for and granted, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RttReports {
     /// At both ends.
@@ -82,7 +84,7 @@ impl Default for Wishes {
     }
 }
 
-/// Whether a question may be answered with "unknown".
+/// Weight of a question: whether "unknown" will do for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     /// Then the feature stays as it is.
@@ -131,7 +133,8 @@ impl Wishes {
         }
     }
 
-    /// What to ask for when a feature has this value, and how urgently; `None` if the value will do.
+    /// The value to ask for when a feature has this one, and how urgently; `None` if the value will
+    /// do.
     pub(crate) fn wanted(&self, feature: Feature, location: Location, value: u64) -> Option<(u64, Weight)> {
         let best = self.best(feature, location)?;
         let acceptable = match feature {
@@ -141,7 +144,7 @@ impl Wishes {
         (!acceptable).then_some(best)
     }
 
-    /// Whether a value of a server-priority feature is among those acceptable.
+    /// Returns true if a value of a server-priority feature is among those acceptable.
     pub(crate) fn accepts(&self, feature: Feature, location: Location, value: u64) -> bool {
         self.preferences(feature, location).iter().any(|acceptable| u64::from(*acceptable) == value)
     }

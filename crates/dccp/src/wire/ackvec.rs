@@ -24,11 +24,11 @@ pub struct AckVector<'a> {
 pub struct PacketRun {
     /// The fate.
     pub state: CellState,
-    /// How many packets, 1..=64.
+    /// Number of packets, 1..=64.
     pub packets: u8,
 }
 
-/// What became of a packet (RFC 4340 §11.4, table 6).
+/// Fate of a packet (RFC 4340 §11.4, table 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CellState {
     /// 0: arrived.

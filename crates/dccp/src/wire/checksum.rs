@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tfrc_units::saturating;
 
-/// What protects a packet's bytes.
+/// Checksum that protects a packet's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrity {
     /// IP protocol 33: the header checksum with a pseudo-header from the network layer.
@@ -51,7 +51,7 @@ pub(super) fn compute(pseudo: PseudoHeader, packet: &[u8], covered: usize) -> u1
     !fold(pseudo.sum(packet.len()) + sum(packet.get(..covered).unwrap_or(packet)))
 }
 
-/// Whether the Checksum field of `packet` is right for its first `covered` bytes.
+/// Returns true if the Checksum field of `packet` is right for its first `covered` bytes.
 pub(super) fn verify(pseudo: PseudoHeader, packet: &[u8], covered: usize) -> bool {
     compute(pseudo, packet, covered) == 0
 }

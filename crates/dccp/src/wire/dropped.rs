@@ -32,7 +32,7 @@ pub struct DataDropped<'a> {
 pub struct DropBlock {
     /// Why those of them that arrived were dropped, or `None` if they were not.
     pub code: Option<DropCode>,
-    /// How many packets: 1..=128 normal ones, 1..=16 dropped ones.
+    /// Number of packets: 1..=128 normal ones, 1..=16 dropped ones.
     pub packets: u8,
 }
 

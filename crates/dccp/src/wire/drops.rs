@@ -32,7 +32,7 @@ impl<'a> DroppedPackets<'a> {
         Self::encode_each(counts.iter().copied(), out)
     }
 
-    /// The same from an iterator.
+    /// Encodes as [`Self::encode`], with the counts from an iterator.
     #[must_use]
     pub fn encode_each(counts: impl Iterator<Item = u32>, out: &'a mut Vec<u8>) -> Self {
         out.clear();

@@ -1,3 +1,5 @@
+//! Times in the Elapsed Time and Timestamp Echo options.
+
 use tfrc_units::{Duration, saturating};
 
 /// A time in units of 10 µs, as the Elapsed Time and Timestamp Echo options carry it (RFC 4340 §13.2).

@@ -1,3 +1,5 @@
+//! The feature negotiation options: Change and Confirm (RFC 4340 §6).
+
 /// Change L, Confirm L, Change R or Confirm R (RFC 4340 §6.1, 6.2): L is sent by the end where the feature is located.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureOp {
@@ -34,7 +36,7 @@ impl FeatureOp {
         }
     }
 
-    /// Whether it opens a negotiation.
+    /// Returns true if it opens a negotiation.
     #[must_use]
     pub const fn is_change(self) -> bool {
         matches!(self, Self::ChangeL | Self::ChangeR)
@@ -44,7 +46,7 @@ impl FeatureOp {
 /// One feature negotiation option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeatureOption<'a> {
-    /// What it does.
+    /// Change or Confirm, and at which end the feature is located.
     pub op: FeatureOp,
     /// The feature number.
     pub feature: u8,

@@ -51,7 +51,7 @@ impl<'a> LossIntervals<'a> {
         Self::encode_each(skip_length, intervals.iter().copied(), out)
     }
 
-    /// The same from an iterator.
+    /// Encodes as [`Self::encode`], with the intervals from an iterator.
     #[must_use]
     #[inline]
     pub fn encode_each(

@@ -71,7 +71,8 @@ pub(crate) mod kind {
 }
 
 impl<'a> Opt<'a> {
-    /// What option `kind` with `data` means: `None` if the type is unknown, `Some(None)` if the data is invalid for it.
+    /// Parses option `kind` with `data`: `None` if the type is unknown, `Some(None)` if the data is
+    /// invalid for it.
     #[inline]
     pub(super) fn parse(kind: u8, data: &'a [u8]) -> Option<Option<Self>> {
         if let Some(op) = FeatureOp::from_kind(kind) {
@@ -192,7 +193,7 @@ impl OptionList {
         Self { bytes: Vec::new(), limit: limit.min(Self::MAX) / 4 * 4 }
     }
 
-    /// What fits into any header: 1020 bytes less the longest fixed part.
+    /// Bytes of options that fit into any header: 1020 less the longest fixed part.
     pub const MAX: usize = 1020 - 28;
 
     /// Appends an option.
@@ -241,7 +242,7 @@ impl OptionList {
         self.limit.saturating_sub(self.bytes.len())
     }
 
-    /// Whether nothing was pushed.
+    /// Returns true if nothing was pushed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -265,7 +266,8 @@ impl OptionList {
         Err(OptionsFull { kind: *kind, left: self.limit - self.bytes.len() })
     }
 
-    /// The same for data of which only the first byte stands apart.
+    /// Appends an option as [`Self::put`], with all of the data but its first byte in a slice of
+    /// its own.
     fn put_with(&mut self, kind: u8, first: u8, rest: &[u8]) -> Result<(), OptionsFull> {
         let left = self.limit - self.bytes.len();
         match u8::try_from(rest.len() + 3) {

@@ -263,7 +263,7 @@ impl Header {
         }
     }
 
-    /// Whether sequence numbers take 48 bits (X = 1).
+    /// Returns true if sequence numbers take 48 bits (X = 1).
     #[must_use]
     #[inline]
     pub const fn is_extended(&self) -> bool {
@@ -427,19 +427,20 @@ impl PacketType {
         }
     }
 
-    /// Whether it has an Acknowledgement Number.
+    /// Returns true if it has an Acknowledgement Number.
     #[must_use]
     pub const fn has_ack(self) -> bool {
         !matches!(self, Self::Request | Self::Data)
     }
 
-    /// Whether NDP Count takes it for a data packet; it does so for Request and Response too (RFC 4340 §7.7).
+    /// Returns true if NDP Count takes it for a data packet; it does so for Request and Response
+    /// too (RFC 4340 §7.7).
     #[must_use]
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Request | Self::Response | Self::Data | Self::DataAck)
     }
 
-    /// Whether its application data area is a datagram of an open connection.
+    /// Returns true if its application data area is a datagram of an open connection.
     #[must_use]
     pub const fn carries_datagram(self) -> bool {
         matches!(self, Self::Data | Self::DataAck)

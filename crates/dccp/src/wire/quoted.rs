@@ -1,8 +1,11 @@
+//! DCCP headers quoted in ICMP messages.
+
 use tfrc_units::SeqNo48;
 
 use super::bytes::{be, u16_at};
 
-/// What an ICMP message quotes of a packet that it is about: enough to tell whether we sent it. Options and data may be cut off.
+/// Fields of a packet that an ICMP message about it quotes: enough to tell whether we sent it.
+/// Options and data may be cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted {
     /// The sender's DCCP port.

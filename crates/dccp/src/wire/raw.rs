@@ -7,7 +7,7 @@ pub struct RawOption<'a> {
     pub offset: usize,
     /// Its type.
     pub kind: u8,
-    /// What follows type and length; empty for the one-byte options 0..=31.
+    /// Bytes after type and length; empty for the one-byte options 0..=31.
     pub data: &'a [u8],
 }
 
@@ -19,11 +19,11 @@ pub struct OptionError {
     pub offset: usize,
     /// Its type.
     pub option: u8,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: OptionErrorKind,
 }
 
-/// What is wrong with a length.
+/// Kind of error in a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionErrorKind {

@@ -1,3 +1,5 @@
+//! Reset Codes and their data (RFC 4340 §5.6).
+
 use core::fmt;
 
 use super::PacketType;

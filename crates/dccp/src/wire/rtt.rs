@@ -1,3 +1,5 @@
+//! The RTT Estimate option (RFC 6323).
+
 use tfrc_units::{Duration, saturating};
 
 use super::bytes::be;

@@ -1,7 +1,9 @@
+//! Service codes: numbers and their text form (RFC 4340 §8.1.2).
+
 use core::fmt;
 use core::str::FromStr;
 
-/// What application-level service a client asks for (RFC 4340 §8.1.2).
+/// Service code: the application-level service that a client asks for (RFC 4340 §8.1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ServiceCode(u32);
 

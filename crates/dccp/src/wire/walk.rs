@@ -17,9 +17,10 @@ pub const fn options(packet: PacketType, space: &[u8]) -> Walk<'_> {
 pub struct Item<'a> {
     /// The option as it stood on the wire.
     pub raw: RawOption<'a>,
-    /// Whether it was preceded by Mandatory: then what is not processed must reset the connection.
+    /// True if it was preceded by Mandatory: then an option that is not processed must reset the
+    /// connection.
     pub mandatory: bool,
-    /// What it means, or why it must not be processed.
+    /// The option decoded, or the reason why it must not be processed.
     pub option: Result<Opt<'a>, Refusal>,
 }
 
@@ -103,7 +104,7 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-/// Whether an option may stand on a packet.
+/// Verdict on the place of an option: right or wrong for its packet's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OptionRule {
     Right,

@@ -1,3 +1,5 @@
+//! Adapter from transport-wide feedback to the calls of an Advisor.
+
 use tfrc::Advisor;
 use tfrc::advisor::{Ack, Hold};
 use tfrc_units::{Ecn, Instant, saturating};

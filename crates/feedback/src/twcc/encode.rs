@@ -1,10 +1,12 @@
+//! Encoder of transport-wide feedback, for the receiving end.
+
 use tfrc_units::saturating;
 use thiserror::Error;
 
 use super::{FORMAT, Symbol, TICKS_PER_REFERENCE};
 use crate::rtcp;
 
-/// Who reports on whom.
+/// SSRCs of a report: its sender, and the media source that it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ssrcs {
     /// The sender of the report.

@@ -38,7 +38,7 @@ pub struct TwccReport<'a> {
     pub media_ssrc: u32,
     /// The first sequence number reported.
     pub base_seq: u16,
-    /// How many packets are reported.
+    /// Packets reported.
     pub count: u16,
     /// The 24-bit reference time, in 64 ms.
     pub reference_time: u32,
@@ -102,7 +102,7 @@ impl<'a> TwccReport<'a> {
     }
 }
 
-/// What a report says of one packet.
+/// Symbol of one packet in a report: not received, or received with a delta of one or two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Symbol {
     NotReceived,

@@ -1,3 +1,5 @@
+//! Tests of decoding and encoding transport-wide feedback.
+
 use super::*;
 use proptest::prelude::*;
 use tfrc_units::saturating;

@@ -1,3 +1,5 @@
+//! The monotonic clock.
+
 use tfrc_units::{Duration, Instant};
 
 /// The monotonic clock, read as time since the clock was made. Read it once per batch of work.

@@ -1,3 +1,5 @@
+//! Classification of the errors of a UDP socket.
+
 use std::io;
 
 use rustix::io::Errno;

@@ -1,4 +1,5 @@
-//! What only Linux has: several datagrams for one system call, and the queue of errors that ICMP messages leave on a socket.
+//! Linux alone: several datagrams for one system call, and the queue of errors that ICMP messages
+//! leave on a socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};

@@ -49,7 +49,7 @@ pub struct Socket {
     offload: Offload,
     /// Whom the system sends to and takes in from alone.
     peer: Option<SocketAddr>,
-    /// What the system marks datagrams with that come without marks of their own.
+    /// The byte of DSCP and ECN bits that the system gives datagrams without marks of their own.
     #[cfg(target_os = "linux")]
     marks: Option<u8>,
     buffers: Vec<Vec<u8>>,
@@ -65,7 +65,7 @@ pub struct Socket {
     heard: std::collections::VecDeque<super::linux::Queued>,
 }
 
-/// Whether the system is given several datagrams at a time to send.
+/// Segmentation offload: several datagrams at a time for the system to send, or one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Offload {
@@ -81,7 +81,7 @@ pub enum Offload {
 pub struct Incoming<'a> {
     /// When the kernel got it, as far as it says.
     pub at: Instant,
-    /// Who sent it.
+    /// The sender's address.
     pub from: SocketAddr,
     /// The address of ours that it was sent to; known on sockets of [`Socket::from_std`] alone.
     pub to: Option<IpAddr>,
@@ -188,7 +188,8 @@ impl Socket {
         self.offload = offload;
     }
 
-    /// How many datagrams one [`Outgoing`] may hold: 1 where the system has no segmentation offload, and with a codepoint.
+    /// Datagrams that one [`Outgoing`] may hold, at most: 1 where the system has no segmentation
+    /// offload, and with a codepoint.
     #[must_use]
     pub fn longest_train(&self) -> usize {
         let may = self.offload == Offload::Segmentation && self.dscp == Dscp::DEFAULT;
@@ -256,7 +257,7 @@ impl Socket {
         }
     }
 
-    /// Whether a datagram can go in one system call with an earlier one.
+    /// Returns true if a datagram can go in one system call with an earlier one.
     #[cfg(target_os = "linux")]
     fn may_follow(&self, one: &Outgoing<'_>, next: &Outgoing<'_>) -> bool {
         next.to == one.to
@@ -265,7 +266,7 @@ impl Socket {
             && self.is_plain(next)
     }
 
-    /// Whether the marks of the socket are those of a datagram.
+    /// Returns true if the marks of the socket are those of a datagram.
     #[cfg(target_os = "linux")]
     fn is_plain(&self, datagram: &Outgoing<'_>) -> bool {
         let mapped = matches!(datagram.to, SocketAddr::V6(to) if to.ip().to_ipv4_mapped().is_some());
@@ -366,7 +367,7 @@ impl Socket {
         Ok(count)
     }
 
-    /// Whether the last [`Socket::receive`] has left nothing behind.
+    /// Returns true if the last [`Socket::receive`] has left nothing behind.
     #[must_use]
     pub const fn is_drained(&self) -> bool {
         self.received < self.buffers.len()

@@ -1,3 +1,5 @@
+//! A timer for one deadline, by a timerfd on Linux.
+
 use std::io;
 
 use tfrc_units::{Instant, saturating};

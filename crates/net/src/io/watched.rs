@@ -3,7 +3,7 @@
 use std::io;
 use std::net::UdpSocket;
 
-/// What a socket has for its owner.
+/// News of a socket for its owner: an arrival or an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ready {
     /// Something has arrived.

@@ -92,7 +92,7 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// What the machine was made of.
+    /// The setup that the machine was made from.
     #[must_use]
     pub const fn setup(&self) -> &Setup {
         &self.setup

@@ -8,7 +8,7 @@ use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use crate::Options;
 
-/// What a fresh machine is made of.
+/// Setup of a fresh machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     /// The program that wrote the journal.
@@ -94,7 +94,7 @@ pub enum Record {
     PathError {
         /// To whom it went.
         to: SocketAddr,
-        /// What was said.
+        /// The network's message.
         error: PathError,
         /// How it began.
         quoted: Vec<u8>,

@@ -8,7 +8,7 @@ use super::read::{JournalError, Reader};
 use super::record::Record;
 use crate::machine::Machine;
 
-/// What a replay went through.
+/// Counts of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Replayed {
     /// Inputs given to the machine.
@@ -38,7 +38,7 @@ pub enum ReplayError {
         block: u64,
         /// When, since the first record.
         seconds: f64,
-        /// What was different.
+        /// The difference.
         what: String,
     },
 }

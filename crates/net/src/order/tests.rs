@@ -1,3 +1,5 @@
+//! Tests of putting datagrams in order.
+
 use super::*;
 
 const RTT: Duration = Duration::from_millis(100);

@@ -25,7 +25,7 @@ const TTL: u8 = 64;
 pub(crate) struct Capture {
     out: Writer<Box<dyn Write + Send>>,
     local: SocketAddr,
-    /// What the socket marks everything sent with.
+    /// The codepoint that the socket marks everything sent with.
     dscp: Dscp,
     /// The address of ours that the latest peer sees, when we are bound to all of them.
     seen: Option<(IpAddr, IpAddr)>,

@@ -74,7 +74,7 @@ impl Advisor {
 }
 
 impl<const N: usize> Advisor<N> {
-    /// The same, remembering `N` packets; at least 1.
+    /// An advisor as from [`Advisor::new`], but one that remembers `N` packets; at least 1.
     #[must_use]
     pub fn with_capacity(config: &Config, report_interval: Duration) -> Self {
         let config = adapt(config, report_interval);
@@ -310,8 +310,9 @@ impl<const N: usize> Advisor<N> {
         self.sender.on_feedback_covering(now, feedback, coverage);
     }
 
-    /// Whether the sender was data-limited over all that this feedback covers: what was sent since the last one, but at least a
-    /// round-trip time (§4.3 step 4, §8.2.1).
+    /// Returns [`Coverage::DataLimited`] if the sender was data-limited over all that this feedback
+    /// covers: packets sent since the last feedback, but at least a round-trip time of them (§4.3
+    /// step 4, §8.2.1).
     fn coverage(&self, newest: u64, newest_sent_at: Instant) -> Coverage {
         let rtt = self.sender.rtt().unwrap_or(Duration::ZERO);
         let round_trip_ago = newest_sent_at.as_nanos().checked_sub(rtt.as_nanos()).map(Instant::from_nanos);
@@ -341,8 +342,9 @@ const fn moment(packet: &SentPacket) -> TimelinePacket {
     TimelinePacket { sent_at: packet.sent_at, arrived_at }
 }
 
-/// What is different at the sender: times are known, so no window counter stands in for them, and where reports are rarer than
-/// round-trip times four of their intervals are waited for instead of four of those.
+/// Adapts a configuration to measuring at the sender: times are known, so no window counter stands
+/// in for them; and where reports are rarer than round-trip times, the nofeedback timer waits for
+/// four of their intervals instead of four round-trip times.
 fn adapt(config: &Config, report_interval: Duration) -> Config {
     let settings = *config.settings();
     let algorithm = settings.algorithm.with(|choices| {

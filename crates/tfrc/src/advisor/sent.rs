@@ -1,4 +1,4 @@
-//! What the sender remembers of the packets it sent: the last `N`, told apart by the application's own numbers.
+//! Record of the packets sent: the last `N`, told apart by the application's own numbers.
 
 use tfrc_units::{Ecn, Instant, saturating};
 
@@ -11,12 +11,13 @@ pub(crate) struct SentPacket {
     pub(crate) id: u64,
     pub(crate) sent_at: Instant,
     pub(crate) size: u32,
-    /// Whether the rate held the sender back once this packet had gone.
+    /// Coverage once this packet had gone: [`Coverage::NotDataLimited`] if the rate then held the
+    /// sender back.
     pub(crate) coverage: Coverage,
     pub(crate) fate: PacketFate,
 }
 
-/// What has become of a packet.
+/// Fate of a packet, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PacketFate {
     /// Nothing is known yet.
@@ -29,7 +30,7 @@ pub(crate) enum PacketFate {
     Unreported,
 }
 
-/// What the application's word about a packet was worth.
+/// Outcome of an acknowledgement or a loss that the application tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// News.
@@ -104,7 +105,8 @@ impl<const N: usize> SentPackets<N> {
         Taken::New
     }
 
-    /// The same for all packets with numbers in a range; says how many of them are news.
+    /// Takes in, as [`Self::report`], that all packets with numbers from `first` to `last` arrived;
+    /// returns how many of them are news.
     pub(crate) fn report_range(&mut self, first: u64, last: u64, ecn: Ecn) -> u64 {
         let mut news = 0;
         let mut index = self.first_at_or_above(first);

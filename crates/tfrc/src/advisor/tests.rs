@@ -1,3 +1,5 @@
+//! Tests of the Advisor with a simulated application, path and peer.
+
 use super::*;
 use crate::decision::RateReason;
 use crate::equation::Equation;
@@ -29,7 +31,7 @@ struct Host {
     back: VecDeque<(Instant, Vec<(u64, Instant)>)>,
 }
 
-/// What the application has to send.
+/// Load that the application offers.
 #[derive(Clone, Copy)]
 enum Load {
     Greedy,
@@ -137,7 +139,7 @@ fn the_rate_of_a_slow_application_is_bounded() {
     assert!(host.rate() > 3.0 * settled, "{}", host.rate());
 }
 
-/// The same with losses: the rate neither collapses nor passes that of the equation.
+/// A slow application with losses: the rate neither collapses nor passes that of the equation.
 #[test]
 fn a_slow_application_with_losses_keeps_its_rate() {
     let mut host = Host::new();

@@ -39,7 +39,7 @@ pub(crate) struct Timeline {
     last: Instant,
 }
 
-/// What a report's newest packet tells.
+/// Times of a report, as its newest packet gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewestPacket {
     /// How long the receiver held it.

@@ -16,12 +16,12 @@ pub enum Guarantee {
     FromFirstLossReport(Target),
 }
 
-/// What has been promised.
+/// Promised rate, and the rule for a promise that is not kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
     /// g, in bytes of data per second; above zero.
     pub rate: Rate,
-    /// What to do when the promise is not kept.
+    /// The rule for a promise that is not kept.
     pub broken: BrokenPromise,
 }
 

@@ -31,7 +31,7 @@ pub struct TfrcSp {
     pub nominal: NominalSegment,
     /// H, bytes of network and transport headers on a packet: 40; CCID 4 takes 36 or 32 (RFC 5622 §5), 44 or 40 over UDP.
     pub header: u32,
-    /// How far apart packets are at least.
+    /// Minimum time between packets.
     pub min_interval: MinInterval,
     /// How losses in short loss intervals count.
     pub short_intervals: ShortIntervals,
@@ -117,7 +117,8 @@ impl PacketSize {
         self.rate_with_timeout(equation, own, rtt, equation.rto.timeout(rtt), p)
     }
 
-    /// The same with a retransmission timeout given, for policies that estimate it.
+    /// Computes X_Bps as [`PacketSize::rate`], with a retransmission timeout given, for policies
+    /// that estimate it.
     #[must_use]
     pub fn rate_with_timeout(
         &self,

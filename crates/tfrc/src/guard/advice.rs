@@ -7,7 +7,7 @@ use tfrc_units::{Duration, Instant, Rate};
 /// The most sizes a coder can have here.
 pub const MAX_SIZES: usize = 16;
 
-/// What the application can do.
+/// Packet rate of the application, and how soon its packet size follows the allowed rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SizeAdviceSettings {
     /// Packets per second; above zero.
@@ -18,7 +18,7 @@ pub struct SizeAdviceSettings {
     pub patience_down: Duration,
     /// How long the rate must stay above what a larger size needs before that is advised.
     pub patience_up: Duration,
-    /// How far above, as a factor: 1.1 is a tenth more. At least 1.
+    /// Factor by which the rate must stay above that need: 1.1 is a tenth more. At least 1.
     pub headroom: f64,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for AdviceError {
 
 impl core::error::Error for AdviceError {}
 
-/// What to send.
+/// Advice on the packet size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
     /// Packets with this much data, in bytes.

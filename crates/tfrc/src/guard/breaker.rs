@@ -17,7 +17,7 @@ use crate::ring::Ring;
 /// CB_INTERVAL is at most 15 intervals of one second.
 const MOST_INTERVALS: usize = 16;
 
-/// Whether there is a circuit breaker.
+/// Circuit breaker of RFC 8083: on, off, or on with a guarantee only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum CircuitBreaker {
@@ -36,7 +36,7 @@ pub struct BreakerLimits {
     pub interval: Duration,
     /// k, silent reports until a media timeout: 5 (§4.2). At least 1.
     pub silent_reports: u8,
-    /// How many times what TCP would send is too much: 10 (§4.3). Above zero.
+    /// Multiple of TCP's rate that is too much: 10 (§4.3). Above zero.
     pub factor: f64,
     /// TCP's equation, with t_RTO = 4R: the full form. RFC 8083 §4.3 recommends the square-root
     /// form for being simple, and allows the full one. The square-root form leaves out timeouts, so
@@ -78,7 +78,7 @@ impl CircuitBreaker {
     }
 }
 
-/// What happened in a reporting interval.
+/// Measurements of one reporting interval.
 #[derive(Debug, Clone, Copy)]
 struct Interval {
     began: Instant,

@@ -61,7 +61,7 @@ pub struct Stopped {
     pub at: Instant,
     /// Not to begin again before this.
     pub resume_at: Instant,
-    /// Whether it then begins again by itself.
+    /// The restart: by itself at that time, or by the application.
     pub after: AfterStop,
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for ResumeError {
 
 impl core::error::Error for ResumeError {}
 
-/// What feedback tells the guard.
+/// Feedback, as far as the guard needs it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heard {
     /// When the newest packet that arrived was sent.
@@ -138,7 +138,7 @@ impl Guard {
         Self(watches.then(|| kept(Watch { breaker, stop, record: SenderRecord::new(), stopped: None })))
     }
 
-    /// Whether there is anything to look out for.
+    /// Returns true if a circuit breaker or a stop rule is in force.
     pub(crate) const fn watches(&self) -> bool {
         self.0.is_some()
     }
@@ -208,7 +208,7 @@ impl Watch {
         }
     }
 
-    /// What was measured before the stop says nothing of what comes now.
+    /// Begins to measure afresh: measurements from before the stop say nothing of what comes now.
     fn begin_again(&mut self) {
         self.stopped = None;
         self.breaker = self.breaker.as_ref().map(Breaker::afresh);

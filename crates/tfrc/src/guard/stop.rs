@@ -14,7 +14,7 @@ const TCP_PACKET: f64 = 1500.0;
 /// The least t_RTO of that TCP (RFC 3714 §5.1, §5.2).
 const LEAST_RTO: Duration = Duration::from_millis(100);
 
-/// Whether the application has a least rate.
+/// Stop rule of RFC 3714, for an application with a least rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum StopRule {
@@ -35,14 +35,14 @@ pub struct MinimumRate {
     pub header: u32,
     /// How long the loss rate is measured before it counts as persistent; §5.3 suggests at least 5 s.
     pub period: Duration,
-    /// How far the loss rate must exceed the threshold to exceed it significantly: 1.1 is a tenth more. Ours, the RFC names
-    /// none. At least 1.
+    /// Factor by which the loss rate must exceed the threshold to exceed it significantly: 1.1 is a
+    /// tenth more. Ours, the RFC names none. At least 1.
     pub margin: f64,
-    /// What comes after.
+    /// The restart after a stop.
     pub after: AfterStop,
 }
 
-/// What a stop is followed by.
+/// Restart after a stop: by itself after a pause, or by the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AfterStop {

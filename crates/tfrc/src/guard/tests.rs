@@ -16,11 +16,11 @@ fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// What a path does to a report.
+/// Behaviour of a path towards packets and reports.
 #[derive(Clone, Copy)]
 struct Weather {
     p: f64,
-    /// Whether packets arrive, so that reports go on to newer ones.
+    /// True if packets arrive, so that reports go on to newer ones.
     arrives: bool,
     reports: bool,
     count: PacketCount,

@@ -151,7 +151,8 @@ fn drop_rate_is_the_drop_rate() {
     }
 }
 
-/// What the methods are for: uncorrected, small packets report 1/p + L, at a thirtieth and 30 % loss 17 times too long an interval.
+/// The bias that the methods correct: uncorrected, small packets report 1/p + L, at a thirtieth and
+/// 30 % loss 17 times too long an interval.
 #[test]
 fn uncorrected_small_packets_are_favoured() {
     for cell in cells() {

@@ -37,7 +37,7 @@ pub(crate) struct LossEvent {
 pub(crate) struct Events {
     pub(crate) intervals: Intervals,
     pub(crate) current: Option<LossEvent>,
-    /// How many there have been.
+    /// Number of loss events so far.
     pub(crate) count: u64,
     timing: LossEventTiming,
     length: LengthRule,
@@ -45,7 +45,7 @@ pub(crate) struct Events {
     pub(crate) units: Option<Units>,
 }
 
-/// What the first loss event needs to know.
+/// Beginning and synthetic length of the first loss interval, for the first loss event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FirstInterval {
     /// Sequence number of the connection's first packet.
@@ -71,7 +71,8 @@ enum InsensitivePeriod {
 /// The window counter steps by quarters of a round-trip time: more than four are a new loss event (RFC 4342 §10.2).
 const QUARTERS: f64 = 4.0;
 
-/// So many packets of one hole are looked at one by one where units are counted; of a longer hole every second, third…
+/// Most packets of one hole that are looked at one by one where units are counted; of a longer hole
+/// every second, third…
 const EXAMINED: u64 = 1024;
 
 impl Events {
@@ -141,7 +142,7 @@ impl Events {
         if rtt.is_zero() { f64::INFINITY } else { lasted / f64_from_u64(rtt.as_nanos()) }
     }
 
-    /// Whether a loss begins a new event (RFC 5348 §5.2; RFC 4342 §10.2).
+    /// Returns true if a loss begins a new event (RFC 5348 §5.2; RFC 4342 §10.2).
     fn begins(&self, loss: &Loss, run: &Congestion) -> bool {
         let Some(event) = self.current else { return true };
         if self.insensitive == InsensitivePeriod::None {

@@ -87,7 +87,8 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
         self.discounted_rate(open, open.unwrap_or(0.0), window)
     }
 
-    /// The same with a discount factor that goes by the current interval having `grown_to` so many packets.
+    /// Computes the rate as [`Self::loss_event_rate`], with a discount factor that goes by the
+    /// current interval having `grown_to` so many packets.
     pub(crate) fn discounted_rate(&self, open: Option<f64>, grown_to: f64, window: f64) -> Probability {
         let mean = match &self.estimator {
             estimator @ Estimator::AverageLossInterval { .. } => {
@@ -113,7 +114,7 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
         mean.map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))
     }
 
-    /// What the open interval counts for.
+    /// Returns the rule by which the open interval counts.
     pub(crate) const fn open_policy(&self) -> OpenInterval {
         open_policy(&self.estimator)
     }
@@ -137,7 +138,7 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
     }
 }
 
-/// What the open interval counts for.
+/// Returns the rule by which this estimator counts the open interval.
 pub(crate) const fn open_policy(estimator: &Estimator) -> OpenInterval {
     match estimator {
         Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. } => *open,
@@ -184,7 +185,8 @@ mod tests {
         assert!((p - (1.0 + 0.25 * 5.0) / (4000.0 + 0.25 * 500.0)).abs() < 1e-15);
     }
 
-    /// The same history, but the loss event was found when the interval had grown to 800: DF is at its floor of 0.25.
+    /// A loss event found when the current interval, 400 long, had grown to 800: DF is at its floor
+    /// of 0.25.
     #[test]
     fn the_discount_goes_by_the_length_at_detection() {
         let mut intervals = after(&[100.0; 8], HistoryDiscounting::Floor(0.25));

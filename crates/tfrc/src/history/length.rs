@@ -18,7 +18,7 @@ pub(crate) struct MeasuredInterval {
     pub(crate) size: f64,
 }
 
-/// What makes a measured interval one that counts.
+/// Rule that turns a measured interval into the length that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum LengthRule {
     /// N.
@@ -63,7 +63,8 @@ impl LengthRule {
         length.max(1.0)
     }
 
-    /// Whether the open interval may be taken into the mean: in TFRC-SP only when it is no longer short (RFC 4828 §3, §4.6).
+    /// Returns true if the open interval may be taken into the mean: in TFRC-SP only when it is no
+    /// longer short (RFC 4828 §3, §4.6).
     pub(crate) fn open_counts(self, round_trips: f64) -> bool {
         match self {
             Self::Short(ShortIntervals::TwoRoundTrips) => round_trips > 2.0,

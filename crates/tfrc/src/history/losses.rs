@@ -5,7 +5,7 @@ use tfrc_units::Duration;
 use crate::ring::Ring;
 use crate::study::Moment;
 
-/// How many separate runs of lost or marked packets stay open to repair by a late packet.
+/// Separate runs of lost or marked packets that stay open to repair by a late packet, at most.
 const REPAIRABLE: usize = 32;
 
 /// A packet that arrived, as far as later questions need it.
@@ -18,7 +18,7 @@ pub(crate) struct Mark {
     pub(crate) counter: u64,
 }
 
-/// What happened to the packets of a [`Congestion`].
+/// Cause of a [`Congestion`]: missing packets, or a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// They are missing between two that arrived: S_before and S_after of RFC 5348 §5.2.
@@ -54,7 +54,7 @@ impl Congestion {
     }
 }
 
-/// What taking a late packet into a hole did.
+/// Outcome of taking a late packet into a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fill {
     /// No hole has room for it: it came before, or too late to matter.
@@ -84,7 +84,7 @@ impl Losses {
         self.runs.iter().take(self.declared)
     }
 
-    /// Whether a packet is missing that is not yet lost.
+    /// Returns true if a packet is missing that is not yet lost.
     pub(crate) fn is_any_pending(&self) -> bool {
         self.declared < self.runs.len()
     }

@@ -1,4 +1,5 @@
-//! What the receiver remembers of the packets that came: arrivals → losses → loss events → loss intervals → p.
+//! The receiver's memory of the packets that came: arrivals → losses → loss events → loss intervals
+//! → p.
 
 #[cfg(test)]
 mod bernoulli;
@@ -34,8 +35,8 @@ pub struct LossInterval {
     /// Data packets, the length that counts for p; of the very first interval the synthetic length of RFC 5348 §6.3.1,
     /// or 0 before the first loss event. Where small packets are counted in units (`SizeCorrection`), the number of units.
     pub data_length: f64,
-    /// How many packets of it were lost or marked, at most `loss_length` (RFC 5622 §8.7, Drop Count); 0 before the first loss
-    /// event.
+    /// Packets of it that were lost or marked, at most `loss_length` (RFC 5622 §8.7, Drop Count); 0
+    /// before the first loss event.
     pub lost: u64,
 }
 
@@ -56,7 +57,7 @@ pub(crate) struct Seen {
     pub(crate) rtt: Duration,
 }
 
-/// What a packet changed.
+/// Change that a packet made to the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     /// It came before, or so late that its place is forgotten.

@@ -39,14 +39,15 @@ pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
     from_oldest(oldest_first, config)
 }
 
-/// How many packets of the open interval do not count.
+/// Packets of the open interval that do not count.
 fn uncounted_in_open(config: &Config) -> f64 {
     f64_from_u64(open_policy(&config.settings().algorithm.choices().estimator).uncounted())
 }
 
-/// The same with the losses and the duration of each interval: what a CCID 4 sender computes from Loss Intervals and Dropped Packets
-/// options (RFC 5622 §5, §8.7). The lengths are those of RFC 4828 §3 if the configuration is TFRC-SP. A count above the length is
-/// taken for the length.
+/// The loss event rate from the lengths, losses and durations of the intervals, newest (still open)
+/// first: what a CCID 4 sender computes from Loss Intervals and Dropped Packets options (RFC 5622
+/// §5, §8.7). The lengths are those of RFC 4828 §3 if the configuration is TFRC-SP. A count above
+/// the length is taken for the length.
 #[must_use]
 pub fn loss_event_rate_of(intervals: &[ReportedInterval], config: &Config) -> Probability {
     let rule = LengthRule::new(&config.settings().packet_size);
@@ -71,7 +72,7 @@ pub fn loss_event_rate_of(intervals: &[ReportedInterval], config: &Config) -> Pr
     from_oldest(oldest_first, config)
 }
 
-/// Whether an interval is in the mean while it is open (RFC 4828 §3).
+/// Standing of an interval while it is open: counted in the mean or left out (RFC 4828 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenInMean {
     Counts,

@@ -304,7 +304,8 @@ fn a_long_outage_is_several_events() {
     assert_eq!(h.loss_intervals().nth(1).map(|i| (i.data_length, i.loss_length)), Some((101.0, 101)));
 }
 
-/// The same with a gap so long that only the intervals kept are worked through: the work is bounded, the count is right.
+/// An outage so long that only the intervals kept are worked through: the work is bounded, the
+/// count is right.
 #[test]
 fn a_huge_outage_takes_bounded_work() {
     let mut h = history();

@@ -91,7 +91,8 @@ impl Units {
     }
 }
 
-/// Whether a packet is in the sample: its sequence number alone decides, so that nothing need be remembered.
+/// Returns true if a packet is in the sample: its sequence number alone decides, so that nothing
+/// need be remembered.
 fn keeps(seed: u64, seq: u64, chance: f64) -> bool {
     let x = finalise(seq.wrapping_mul(GOLDEN_STEP).wrapping_add(seed));
     tfrc_units::f64_from_u64(x >> 11) < chance * 9_007_199_254_740_992.0

@@ -136,7 +136,7 @@ impl ReceiveRate {
         f64_from_u64(self.bytes.checked_div(self.packets).unwrap_or(0).max(1))
     }
 
-    /// The same without remembering it.
+    /// The receive rate measured now, without remembering it.
     pub(crate) fn current(&self, now: Instant, rtt: Duration) -> Rate {
         let long_ago = |tally: &ReceivedBy| now.saturating_since(tally.at) >= rtt;
         let since = |tally: ReceivedBy| {

@@ -18,7 +18,8 @@ use crate::study::{
 use counter_rtt::CounterRtt;
 use meter::ReceiveRate;
 
-/// Whether a packet carries data of the application. Only those count in loss intervals (RFC 4342 §6.1.1).
+/// Kind of a packet: with or without data of the application. Only packets with data count in loss
+/// intervals (RFC 4342 §6.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketKind {
     /// It carries data.
@@ -42,14 +43,14 @@ pub struct Arrival {
     pub window_counter: u8,
     /// The sender's facts for a study; [`Stamp::NONE`] over a real network.
     pub stamp: Stamp,
-    /// Whether it carries data.
+    /// The kind: data or no data.
     pub kind: PacketKind,
     /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7). Missing ones among them are
     /// no losses.
     pub non_data_before: u32,
 }
 
-/// What the receiver tells the sender (RFC 5348 §3.2.2).
+/// The receiver's report to the sender (RFC 5348 §3.2.2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
     /// The highest sequence number received; the sender knows when it sent that packet.
@@ -64,7 +65,7 @@ pub struct Report {
     pub loss_events: u64,
     /// Data packets up to `newest_seq`.
     pub packets: u64,
-    /// How many of them came with a mark or have not come; a late one may still.
+    /// Those of them that came with a mark or have not come; a late one may still.
     pub lost: u64,
     /// Why now.
     pub reason: FeedbackReason,
@@ -381,13 +382,14 @@ impl Receiver {
         self.history.loss_intervals()
     }
 
-    /// How many of the newest packets are in no loss interval yet (RFC 4342 §8.6.1), at most 3.
+    /// Number of the newest packets that are in no loss interval yet (RFC 4342 §8.6.1), at most 3.
     #[must_use]
     pub fn skip_length(&self) -> u64 {
         self.history.skip_length()
     }
 
-    /// Whether the packet just taken in calls for a report (§6.1 steps 2 to 4; §6.3; RFC 4342 §10.3).
+    /// Returns the reason for a report if the packet just taken in calls for one (§6.1 steps 2 to
+    /// 4; §6.3; RFC 4342 §10.3).
     #[inline(never)]
     fn reason_to_report(&mut self, now: Instant, change: Change, counter: u64) -> Option<FeedbackReason> {
         if change == Change::NewLossEvent {
@@ -405,7 +407,8 @@ impl Receiver {
         self.reason_to_report_now(now, counter)
     }
 
-    /// The same if it changed no loss event.
+    /// Returns the reason for a report if the packet just taken in calls for one and changed no
+    /// loss event.
     fn reason_to_report_now(&self, now: Instant, counter: u64) -> Option<FeedbackReason> {
         if self.reports == 0 && self.due.is_none() {
             return Some(FeedbackReason::First);
@@ -453,7 +456,7 @@ impl Receiver {
     }
 }
 
-/// What the history sees of a packet.
+/// Converts an arrival into the packet that the history sees.
 #[inline]
 const fn seen(arrival: &Arrival, rtt: Duration) -> Seen {
     Seen {

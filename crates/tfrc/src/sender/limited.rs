@@ -68,7 +68,7 @@ impl DataLimited {
     }
 }
 
-/// What the sender did in the interval that a feedback packet covers.
+/// State of the sender, data-limited or not, in the interval that a feedback packet covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coverage {
     /// It sent less than allowed all the time.

@@ -38,7 +38,7 @@ use segment::{MeanChange, MeanSegment};
 /// The nofeedback timer before there is a round-trip time (RFC 5348 §4.2).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What the receiver's report says, with the send time that the sender remembers (RFC 5348 §3.2.2, §4.3).
+/// The receiver's report, with the send time that the sender remembers (RFC 5348 §3.2.2, §4.3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Feedback {
     /// t_recvdata: when the newest packet that the receiver had was sent, by the sender's clock.
@@ -49,14 +49,14 @@ pub struct Feedback {
     pub receive_rate: Rate,
     /// p.
     pub loss_event_rate: Probability,
-    /// Whether a loss event is new in this report.
+    /// New loss events in this report: none, or at least one.
     pub losses: LossReport,
-    /// How many packets were lost, as far as the report tells. The circuit breaker and the stop
-    /// rule go by it.
+    /// Number of packets lost, as far as the report tells. The circuit breaker and the stop rule go
+    /// by it.
     pub count: PacketCount,
 }
 
-/// What a report says of loss events.
+/// New loss events in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossReport {
     /// None since the last report, as far as the sender can tell. A risen p counts as a new loss event all the same.
@@ -203,7 +203,8 @@ impl Sender {
         self.timer = Some(now + timeout.max(self.settings.no_feedback_floor));
     }
 
-    /// Whether at this moment, having sent, the sender is held back by the allowed rate (§8.2.1).
+    /// Returns [`Coverage::NotDataLimited`] if at this moment, having sent, the sender is held back
+    /// by the allowed rate (§8.2.1).
     #[inline]
     pub(crate) fn coverage(&self, now: Instant) -> Coverage {
         // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
@@ -222,8 +223,9 @@ impl Sender {
         self.settle();
     }
 
-    /// The same from somebody who has kept a record of every packet, and so knows whether the sender was data-limited all
-    /// through the interval that the feedback covers.
+    /// Takes in feedback as [`Sender::on_feedback`], from a caller who has kept a record of every
+    /// packet, and so knows if the sender was data-limited all through the interval that the
+    /// feedback covers.
     pub(crate) fn on_feedback_covering(&mut self, now: Instant, feedback: Feedback, coverage: Coverage) {
         let now = self.advance(now);
         self.with_rate_change(now, |sender| sender.hear(now, feedback, Some(coverage)));
@@ -278,7 +280,7 @@ impl Sender {
         }
     }
 
-    /// Whether a circuit breaker or the stop rule has struck, and until when at least.
+    /// The stop by a circuit breaker or the stop rule that is in force, with its earliest end.
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
         self.guard.stopped()
@@ -323,7 +325,7 @@ impl Sender {
         self.pacing.rate().min(self.interval.limit(self.segment.bytes()))
     }
 
-    /// What set the allowed rate last.
+    /// The rule that set the allowed rate last.
     #[must_use]
     pub fn rate_reason(&self) -> RateReason {
         if let Some(stopped) = self.guard.stopped() {
@@ -335,7 +337,7 @@ impl Sender {
         }
     }
 
-    /// What it was made with.
+    /// The configuration that the sender was made with.
     #[must_use]
     pub const fn config(&self) -> Config {
         Config::sound(self.settings)

@@ -1,4 +1,4 @@
-//! What the expiration of the nofeedback timer does to X (RFC 5348 §4.4, and other revisions).
+//! Effect of the nofeedback timer's expiration on X (RFC 5348 §4.4, and other revisions).
 
 use tfrc_units::{Instant, Rate};
 
@@ -6,7 +6,7 @@ use crate::decision::RateReason;
 use crate::sender::rate::{AllowedRate, MAXIMUM_BACKOFF, PathState};
 use crate::study::{NoFeedbackCut, Quiet, Supply};
 
-/// What the sender did since the timer was set.
+/// The sender's activity since the timer was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
     /// Nothing was sent.

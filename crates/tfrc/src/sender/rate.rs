@@ -81,14 +81,14 @@ impl Rules {
     }
 }
 
-/// What is known of the path and the packets at the moment of a decision.
+/// State of the path and the packets at the moment of a decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathState {
     /// R.
     pub(crate) rtt: Duration,
     /// s in bytes.
     pub(crate) segment: f64,
-    /// What the equation takes for it.
+    /// The packet size rule of the equation.
     pub(crate) packet_size: PacketSize,
     /// t_RTO of the equation.
     pub(crate) rto: Duration,
@@ -103,12 +103,12 @@ impl PathState {
     }
 }
 
-/// What a feedback packet says, as far as X is concerned.
+/// Content of a feedback packet, as far as X is concerned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reported {
     pub(crate) receive_rate: Rate,
     pub(crate) p: Probability,
-    /// Whether it tells of a new loss event.
+    /// True if the feedback tells of a new loss event.
     pub(crate) new_loss_event: bool,
     /// RFC 5348's view of the interval that the report covers.
     pub(crate) coverage: Coverage,

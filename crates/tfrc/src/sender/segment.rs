@@ -21,11 +21,11 @@ pub(crate) struct MeanSegment {
     older: IntervalTotal,
     /// s.
     mean: f64,
-    /// The same where it is a whole number of bytes: a packet of this size does not move it.
+    /// `mean` where it is a whole number of bytes: a packet of this size does not move it.
     whole: Option<u32>,
 }
 
-/// What a packet did to s.
+/// Change that a packet made to s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum MeanChange {
     Moved { from: f64 },

@@ -320,7 +320,8 @@ fn a_data_limited_interval_without_loss_keeps_the_limit() {
     }
 }
 
-/// The same with a loss: entries halved, X_recv times 0.85, and the maximum itself is the limit.
+/// §4.3 step 4, data-limited with a loss: entries halved, X_recv times 0.85, and the maximum itself
+/// is the limit.
 #[test]
 fn a_data_limited_interval_with_loss_lowers_the_limit() {
     for losses in [LossReport::NewLossEvent, LossReport::NoNewLoss] {
