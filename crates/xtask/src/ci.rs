@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use crate::{
-    Outcome, adversary, book, cargo, compliance, dependencies, files, hostile, instructions, mutants,
-    results, tools,
+    Outcome, adversary, book, cargo, compliance, dependencies, features, files, hostile, instructions,
+    mutants, results, tools,
 };
 
 /// One check.
@@ -21,7 +21,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 15] = [
+const STEPS: [CiStep; 17] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
@@ -35,6 +35,14 @@ const STEPS: [CiStep; 15] = [
         work: Work::Cargo(
             &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"],
             &[],
+        ),
+    },
+    CiStep { title: "every combination of features", work: Work::Own("features", features::check) },
+    CiStep {
+        title: "the core in a program without the standard library",
+        work: Work::Cargo(
+            &["run", "--locked", "--quiet", "--manifest-path", "no-std/Cargo.toml"],
+            &[("CARGO_TARGET_DIR", "target")],
         ),
     },
     CiStep { title: "tests", work: Work::Cargo(&["test", "--locked", "--workspace"], &[]) },

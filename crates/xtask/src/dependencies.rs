@@ -21,7 +21,7 @@ const TAKEN: &str = "supply-chain/taken";
 /// The names of the crates that were looked up for the snapshot, one on each line.
 const LOOKED_UP: &str = "supply-chain/looked-up";
 /// The workspaces, each with a lock file of its own.
-const LOCK_FILES: [&str; 3] = ["Cargo.lock", "benches/Cargo.lock", "fuzz/Cargo.lock"];
+const LOCK_FILES: [&str; 4] = ["Cargo.lock", "benches/Cargo.lock", "fuzz/Cargo.lock", "no-std/Cargo.lock"];
 
 pub(crate) fn check() -> Outcome {
     let status = CARGO_DENY

@@ -1,4 +1,5 @@
-//! Rules on the files under version control: length, and text that ends where it should.
+//! Rules on the files under version control: length, text that ends where it should, and how the
+//! comments of sources open and wrap.
 
 use std::process::Command;
 
@@ -6,6 +7,16 @@ use crate::{Outcome, root};
 
 /// Lines of a source file that a reader can still hold; aim at 500.
 const MOST_LINES: usize = 800;
+
+/// Columns of a comment in a source file, unless a table, a link or an example needs more.
+const COMMENT_WIDTH: usize = 100;
+
+/// Openings of doc comments that leave out their subject.
+const WITHOUT_SUBJECT: [&str; 7] =
+    ["What ", "Whether ", "The same ", "So many ", "Who ", "How many ", "How far "];
+
+/// The one place where a conversion may fall back on a value (`units::saturating`).
+const CONVERSIONS: &str = "crates/units/src/cast.rs";
 
 /// Files that are others' work and stay as they came.
 const VENDORED: &str = "/vendor/";
@@ -59,6 +70,9 @@ fn faults(name: &str, text: &str) -> Vec<String> {
     if !text.is_empty() && !text.ends_with('\n') {
         faults.push("does not end with a line end".to_owned());
     }
+    if name.ends_with(".rs") {
+        faults.extend(source_faults(name, text));
+    }
     for (number, line) in text.split('\n').enumerate() {
         if line.ends_with([' ', '\t', '\r']) {
             faults.push(format!("line {}: blank at the end", number + 1));
@@ -70,19 +84,83 @@ fn faults(name: &str, text: &str) -> Vec<String> {
     faults
 }
 
+/// Faults of comments and conversions.
+fn source_faults(name: &str, text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    if !text.is_empty() && !text.starts_with("//!") {
+        faults.push("does not open with a sentence of purpose (//!)".to_owned());
+    }
+    let mut before_is_doc = false;
+    let mut example = false;
+    for (number, line) in text.lines().enumerate() {
+        let number = number + 1;
+        let trimmed = line.trim_start();
+        let doc = trimmed.strip_prefix("/// ").or_else(|| trimmed.strip_prefix("//! "));
+        if trimmed.starts_with("/// ```") || trimmed.starts_with("//! ```") {
+            example = !example;
+        }
+        if let Some(doc) = doc
+            && !before_is_doc
+            && let Some(opening) = WITHOUT_SUBJECT.iter().find(|opening| doc.starts_with(**opening))
+        {
+            faults.push(format!(
+                "line {number}: a comment opens with \"{}\"; name its subject",
+                opening.trim()
+            ));
+        }
+        before_is_doc = trimmed.starts_with("///") || trimmed.starts_with("//!");
+        let words = trimmed.trim_start_matches(['/', '!', ' ']);
+        if trimmed.starts_with("//")
+            && !example
+            && line.chars().count() > COMMENT_WIDTH
+            && !words.starts_with(['|', '['])
+            && words.contains(' ')
+        {
+            faults.push(format!("line {number}: a comment of more than {COMMENT_WIDTH} columns"));
+        }
+        if name != CONVERSIONS && !trimmed.starts_with("//") && falls_back(line) {
+            faults.push(format!("line {number}: a conversion with a silent fallback; see units::saturating"));
+        }
+    }
+    faults
+}
+
+/// Returns true if a conversion that failed would go on with some value.
+fn falls_back(line: &str) -> bool {
+    let conversion = line.find("::try_from(").map(|at| line.get(at..).unwrap_or_default());
+    conversion.is_some_and(|rest| rest.contains(").unwrap_or("))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A source file of one line.
+    const SOURCE: &str = "//! Nothing.\n";
+
     #[test]
     fn faults_are_found() {
-        assert_eq!(faults("a.rs", "fn main() {}\n"), [""; 0]);
+        assert_eq!(faults("a.toml", "x = 1\n"), [""; 0]);
         assert_eq!(faults("a.rs", ""), [""; 0]);
-        assert_eq!(faults("a.rs", "x").len(), 1);
-        assert_eq!(faults("a.rs", "x \ny\t\nz\r\n").len(), 3);
-        assert_eq!(faults("a.rs", &"x\n".repeat(MOST_LINES)), [""; 0]);
-        assert_eq!(faults("a.rs", &"x\n".repeat(MOST_LINES + 1)).len(), 1);
+        assert_eq!(faults("a.toml", "x").len(), 1);
+        assert_eq!(faults("a.toml", "x \ny\t\nz\r\n").len(), 3);
+        assert_eq!(faults("a.rs", &SOURCE.repeat(MOST_LINES)), [""; 0]);
+        assert_eq!(faults("a.rs", &SOURCE.repeat(MOST_LINES + 1)).len(), 1);
         assert_eq!(faults("a.md", &"x\n".repeat(MOST_LINES + 1)), [""; 0]);
         assert_eq!(faults("a.md", &format!("{} HEAD\n", "<".repeat(7))).len(), 1);
+    }
+
+    #[test]
+    fn faults_of_sources_are_found() {
+        let of = |text: &str| faults("a.rs", &format!("{SOURCE}{text}\n"));
+        assert_eq!(faults("a.rs", "fn main() {}\n").len(), 1);
+        assert_eq!(of("/// Width.\nfn width() {}"), [""; 0]);
+        assert_eq!(of("\n/// What is wide.").len(), 1);
+        assert_eq!(of("\n/// Width.\n/// What else."), [""; 0]);
+        assert_eq!(of(&format!("// {}", "word ".repeat(20).trim_end())).len(), 1);
+        assert_eq!(of(&format!("// | {}", "word ".repeat(20).trim_end())), [""; 0]);
+        let fallback = ["let x = u8::try_", "from(y).unwrap_or(0);"].concat();
+        assert_eq!(of(&fallback).len(), 1);
+        assert_eq!(of("let x = u8::try_from(y).ok();"), [""; 0]);
     }
 }

@@ -11,6 +11,7 @@ mod book;
 mod ci;
 mod compliance;
 mod dependencies;
+mod features;
 mod files;
 mod full;
 mod hostile;
@@ -37,6 +38,7 @@ Usage: cargo xtask COMMAND
   ci            every check, in the order of their cost
   compliance    the lists of what the specifications ask for against code and tests [--json]
   dependencies  licences, sources and duplicate versions by cargo-deny; security advisories of a dated snapshot
+  features      every combination of features, by cargo-hack
   full          the long forms of checks, over an hour and a half [adversary attacks faults icmp mutants soak]
   files         rules on the files under version control
   hostile [attacks|faults|icmp|soak|all] [--short] [--binary PATH] [--markdown FILE] [--count N] [--time TIME] [NAME...]
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         ["compliance"] => compliance::check(),
         ["compliance", "--json"] => compliance::json(),
         ["dependencies"] => dependencies::check(),
+        ["features"] => features::check(),
         ["files"] => files::check(),
         ["full", names @ ..] => full::run(names),
         ["hostile", arguments @ ..] => hostile::from_arguments(arguments),
