@@ -17,7 +17,7 @@ pub(crate) struct Tool {
 /// Licences, sources and duplicate versions against `deny.toml`.
 pub(crate) const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 /// Combinations of features.
-pub(crate) const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.45" };
+pub(crate) const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
 /// Software bills of materials.
 pub(crate) const CARGO_CYCLONEDX: Tool = Tool { name: "cargo-cyclonedx", version: "0.5.9" };
 
