@@ -1,14 +1,12 @@
 //! How connections end, and what is known of it afterwards: what was left unsent, how long it took,
 //! why.
 
-mod pair;
-
-use pair::{Fate, Pair, Side, ms};
 use tfrc_dccp::wire::{PacketType, ResetCode};
 use tfrc_dccp::{Cause, ClosedBy, ConnectionConfig, State};
+use tfrc_testkit::{Fate, Flight, Pair, Random, Side, ms};
 use tfrc_units::Duration;
 
-fn opened(rule: impl FnMut(&pair::Flight) -> Fate + 'static) -> Pair {
+fn opened(rule: impl FnMut(&Flight) -> Fate + 'static) -> Pair {
     let mut pair = Pair::new(|_| Fate::Deliver);
     pair.run(ms(200));
     assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
@@ -70,13 +68,8 @@ fn what_waits_at_a_broken_end_counts_as_unsent() {
 fn a_close_on_a_lossy_path_takes_a_few_round_trips() {
     let mut times = Vec::new();
     for seed in 1..=100u64 {
-        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-        let mut pair = opened(move |_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            if state % 10 < 3 { Fate::Drop } else { Fate::Deliver }
-        });
+        let mut random = Random::new(seed);
+        let mut pair = opened(move |_| if random.happens(0.3) { Fate::Drop } else { Fate::Deliver });
         let now = pair.now;
         pair.client.with(|connection| {
             connection.close_now(now);

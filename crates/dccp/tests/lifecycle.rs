@@ -1,15 +1,11 @@
 //! How connections begin and end when things go wrong: refusals, Syncs, replays, silence, stragglers.
 
-mod pair;
-
-use pair::{Fate, PORT, Pair, Side, address, ms};
-use tfrc_dccp::wire::{
-    Header, Integrity, Opt, OptionList, Packet, PacketType, Reset, ResetCode, SeqAck, Sequence, ServiceCode,
-};
+use tfrc_dccp::wire::{Header, Opt, OptionList, PacketType, Reset, ResetCode, SeqAck, Sequence, ServiceCode};
 use tfrc_dccp::{
     ClosedBy, ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen, Pressure, Silence,
     State,
 };
+use tfrc_testkit::{Fate, PORT, Pair, Side, address, emit, ms, parse};
 use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48};
 
 fn service(text: &str) -> ConnectionConfig {
@@ -269,7 +265,7 @@ fn replays_do_no_harm() {
     let old = std::mem::take(&mut pair.captured);
     let now = pair.now;
     for (i, (to, bytes)) in (0u64..).zip(&old) {
-        pair.launch(now + ms(i), *to, Ecn::Ce, bytes);
+        pair.forge(now + ms(i), *to, Ecn::Ce, bytes);
     }
     let rate = pair.client.connection().rate();
     pair.run(Duration::from_secs(1));
@@ -285,7 +281,7 @@ fn replays_do_no_harm() {
     let before = pair.log.len();
     let now = pair.now;
     for (i, (to, bytes)) in (0u64..).zip(&old) {
-        pair.launch(now + ms(i), *to, Ecn::NotEct, bytes);
+        pair.forge(now + ms(i), *to, Ecn::NotEct, bytes);
     }
     pair.run(Duration::from_secs(1));
     assert!(
@@ -297,26 +293,11 @@ fn replays_do_no_harm() {
     assert_eq!(pair.server.received.len(), 60);
 }
 
-fn packet(ports: (u16, u16), header: Header, options: &[u8], payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let packet = Packet {
-        source_port: ports.0,
-        destination_port: ports.1,
-        ccval: 0,
-        coverage: 0,
-        header,
-        options,
-        payload,
-    };
-    packet.emit(&mut bytes, Integrity::Udp).expect("legal");
-    bytes
-}
-
 fn answers(endpoint: &mut Endpoint, now: Instant) -> Vec<Header> {
     let mut bytes = Vec::new();
     let mut headers = Vec::new();
     while endpoint.poll_transmit(now, &mut bytes).is_some() {
-        headers.push(Packet::parse(&bytes, Integrity::Udp).expect("parses").header);
+        headers.push(parse(&bytes).header);
     }
     headers
 }
@@ -338,7 +319,7 @@ fn packets_without_a_connection_get_resets() {
         ),
         (Header::Reset { seq, ack, reset: no_connection }, None),
     ] {
-        endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &packet((9, 8), header, &[], &[]));
+        endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &emit((9, 8), header, &[], &[]));
         let expected: Vec<_> =
             expected.into_iter().map(|(seq, ack, reset)| Header::Reset { seq, ack, reset }).collect();
         assert_eq!(answers(&mut endpoint, now), expected, "{header:?}");
@@ -352,7 +333,7 @@ fn resets_are_limited() {
     let config = EndpointConfig { resets_per_second: 10, ..EndpointConfig::default() };
     let mut endpoint = Endpoint::new(config, [0; 32]);
     let now = Instant::ZERO + ms(5);
-    let data = packet((9, 8), Header::Data { seq: Sequence::Long(SeqNo48::new(1)) }, &[], &[]);
+    let data = emit((9, 8), Header::Data { seq: Sequence::Long(SeqNo48::new(1)) }, &[], &[]);
     for _ in 0..100 {
         endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &data);
     }
@@ -376,8 +357,8 @@ fn blind_attacks_fail() {
             2 => Header::Sync { seq, ack: seq },
             _ => Header::Close { seq, ack: seq },
         };
-        let bytes = packet((remote, local), header, &[], b"evil");
-        pair.launch(now + ms(i), Side::Server, Ecn::NotEct, &bytes);
+        let bytes = emit((remote, local), header, &[], b"evil");
+        pair.forge(now + ms(i), Side::Server, Ecn::NotEct, &bytes);
     }
     pair.run(Duration::from_secs(2));
     assert_eq!(pair.server.received.len(), 20);
@@ -393,23 +374,23 @@ fn a_half_open_connection_is_cleaned_up() {
     let (server_port, client_port) = pair.server.connection().ports();
     let seq = SeqNo48::new(0x1234_5678_9ABC);
     let request =
-        packet((client_port, server_port), Header::Request { seq, service: ServiceCode::NONE }, &[], &[]);
+        emit((client_port, server_port), Header::Request { seq, service: ServiceCode::NONE }, &[], &[]);
     let now = pair.now;
-    pair.server.endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &request);
+    pair.hand(Side::Server, Ecn::NotEct, &request);
     let sync = answers(&mut pair.server.endpoint, now);
     let [Header::Sync { seq: sync_seq, ack }] = sync.as_slice() else { panic!("{sync:?}") };
     assert_eq!(*ack, seq);
     let header =
         Header::Reset { seq: seq.add(1), ack: *sync_seq, reset: Reset::packet_error(PacketType::Sync) };
     // The Reset's number is far away, so it is challenged too (§7.5.4), and the answer to the challenge fits.
-    let reset = packet((client_port, server_port), header, &[], &[]);
-    pair.server.endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &reset);
+    let reset = emit((client_port, server_port), header, &[], &[]);
+    pair.hand(Side::Server, Ecn::NotEct, &reset);
     let challenge = answers(&mut pair.server.endpoint, now);
     let [Header::Sync { seq: challenge, ack: gsr }] = challenge.as_slice() else { panic!("{challenge:?}") };
     let header =
         Header::Reset { seq: gsr.add(1), ack: *challenge, reset: Reset::new(ResetCode::NoConnection) };
-    let reset = packet((client_port, server_port), header, &[], &[]);
-    pair.server.endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &reset);
+    let reset = emit((client_port, server_port), header, &[], &[]);
+    pair.hand(Side::Server, Ecn::NotEct, &reset);
     assert_eq!(pair.server.state(), Some(State::Closed));
 }
 
@@ -431,24 +412,10 @@ fn mandatory_options_that_are_not_understood_reset() {
         let now = pair.now;
         pair.client.to_send = 1;
         pair.drain();
-        let (_, last) = pair.captured.last().expect("a datagram").clone();
-        let Sequence::Long(seq) = Packet::parse(&last, Integrity::Udp).expect("parses").header.sequence()
-        else {
-            panic!("short")
-        };
-        let ack = pair
-            .captured
-            .iter()
-            .rev()
-            .filter(|(to, _)| *to == Side::Client)
-            .find_map(|(_, bytes)| match Packet::parse(bytes, Integrity::Udp).ok()?.header.sequence() {
-                Sequence::Long(seq) => Some(seq),
-                Sequence::Short(_) => None,
-            })
-            .expect("the server has said something");
+        let (seq, ack) = (pair.newest(Side::Server), pair.newest(Side::Client));
         let header = Header::Ack { numbers: SeqAck::Long { seq: seq.add(1), ack } };
-        let bytes = packet((client_port, server_port), header, options, &[]);
-        pair.server.endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &bytes);
+        let bytes = emit((client_port, server_port), header, options, &[]);
+        pair.hand(Side::Server, Ecn::NotEct, &bytes);
         let told = answers(&mut pair.server.endpoint, now).into_iter().find_map(|header| match header {
             Header::Reset { reset, .. } => Some(reset),
             _ => None,
@@ -465,11 +432,11 @@ fn timestamps_are_echoed_with_the_time_they_were_held() {
     let mut list = OptionList::new(100);
     list.push(&Opt::Timestamp(38851)).expect("room");
     let header = Header::Request { seq: SeqNo48::new(1), service: ServiceCode::NONE };
-    let request = packet((9, 8), header, list.padded(), &[]);
+    let request = emit((9, 8), header, list.padded(), &[]);
     endpoint.handle_datagram(Instant::ZERO, address(Side::Client), Ecn::NotEct, &request);
     let mut bytes = Vec::new();
     endpoint.poll_transmit(Instant::ZERO + ms(2), &mut bytes).expect("a Response");
-    let response = Packet::parse(&bytes, Integrity::Udp).expect("parses");
+    let response = parse(&bytes);
     let echo =
         tfrc_dccp::wire::options(PacketType::Response, response.options).flatten().find_map(
             |item| match item.option {
@@ -493,7 +460,7 @@ fn a_flood_of_requests_holds_no_more_than_the_table() {
     let flood = |endpoint: &mut Endpoint, at: Instant, from: u16| {
         for port in from..from + 500 {
             let header = Header::Request { seq: SeqNo48::new(1), service: ServiceCode::NONE };
-            let bytes = packet((port, PORT), header, &[], &[]);
+            let bytes = emit((port, PORT), header, &[], &[]);
             endpoint.handle_datagram(at, address(Side::Client), Ecn::NotEct, &bytes);
         }
         let headers = answers(endpoint, at);

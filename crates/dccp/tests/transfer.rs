@@ -1,11 +1,9 @@
 //! Data from one end to the other: handshake, counts, close, under loss of every single packet in turn.
 
-mod pair;
-
-use pair::{Fate, Flight, Pair, Side, ms};
 use tfrc_dccp::feature::{Feature, Location};
-use tfrc_dccp::wire::{Integrity, Packet, PacketType, ResetCode};
+use tfrc_dccp::wire::{PacketType, ResetCode};
 use tfrc_dccp::{ClosedBy, ConnectionConfig, Event, State};
+use tfrc_testkit::{Fate, Flight, Pair, Random, Side, ms, parse};
 use tfrc_units::Duration;
 
 /// What both ends must agree on once it is over, whatever was lost.
@@ -153,24 +151,12 @@ fn duplicates_are_delivered_once() {
     assert!(pair.server.connection().stats().duplicate_packets > 20);
 }
 
-/// A generator of our own, so that a seed says all (splitmix64).
-fn random(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        tfrc_units::f64_from_u64((z ^ (z >> 31)) >> 11) / tfrc_units::f64_from_u64(1 << 53)
-    }
-}
-
 /// Loss, reordering and duplication of everything, both ways, on many seeds.
 #[test]
 fn chaos_ends_in_order() {
     for seed in 0..40 {
-        let mut draw = random(seed);
-        let mut pair = Pair::transfer(150, move |_| match draw() {
+        let mut random = Random::new(seed);
+        let mut pair = Pair::transfer(150, move |_| match random.uniform() {
             x if x < 0.05 => Fate::Drop,
             x if x < 0.10 => Fate::Late(ms(30)),
             x if x < 0.15 => Fate::Twice(ms(20)),
@@ -211,13 +197,10 @@ fn data_flows_both_ways() {
 
 #[test]
 fn loss_reaches_the_sender_as_a_rate() {
-    let mut draw = random(9);
+    let mut random = Random::new(9);
     let mut pair = Pair::transfer(3000, move |flight| {
-        if flight.from == Side::Client && flight.kind == PacketType::Data && draw() < 0.02 {
-            Fate::Drop
-        } else {
-            Fate::Deliver
-        }
+        let data = flight.from == Side::Client && flight.kind == PacketType::Data;
+        if data && random.happens(0.02) { Fate::Drop } else { Fate::Deliver }
     });
     pair.client.close_after = false;
     pair.run_until_sent(Duration::from_secs(120));
@@ -243,7 +226,7 @@ fn reports_carry_what_the_profile_asks_for() {
     pair.run_to_end(Duration::from_secs(60));
     let mut reports = 0;
     for (to, bytes) in &pair.captured {
-        let packet = Packet::parse(bytes, Integrity::Udp).expect("parses");
+        let packet = parse(bytes);
         let kind = packet.header.kind();
         let kinds: Vec<u8> =
             tfrc_dccp::wire::options(kind, packet.options).flatten().map(|item| item.raw.kind).collect();
@@ -279,7 +262,7 @@ fn congestion_marks_count_as_loss_events() {
 #[test]
 fn the_sequence_window_grows_with_the_rate() {
     let mut pair = Pair::transfer(30_000, |_| Fate::Deliver);
-    pair.delay = ms(100);
+    pair.set_delay(ms(100));
     pair.client.size = 1000;
     // Open at the end, so that no change of the window is left half done.
     pair.client.close_after = false;

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen};
-use tfrc_units::{Duration, Ecn, Instant, Rate};
+use tfrc_testkit::{Random, Side, address, capped};
+use tfrc_units::{Duration, Ecn, Instant};
 
 use super::heap;
-use super::packets::Noise;
-use super::pair::{Side, address};
 
 const PORT: u16 = 5001;
 
@@ -31,9 +30,7 @@ impl End {
 fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
     const CONNECTIONS: usize = 20;
     const DELAY: Duration = Duration::from_millis(50);
-    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(500_000.0));
-    let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("valid");
-    let config = ConnectionConfig { tfrc, ..ConnectionConfig::default() };
+    let config = ConnectionConfig { tfrc: capped(500_000.0), ..ConnectionConfig::default() };
     let listen = Listen::Many { limit: CONNECTIONS };
     let serving =
         EndpointConfig { listen, port: PORT, connection: config.clone(), ..EndpointConfig::default() };
@@ -46,7 +43,7 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
             client.with(|endpoint| endpoint.connect(now, address(Side::Server), config)).expect("a port")
         })
         .collect();
-    let mut noise = Noise(1);
+    let mut random = Random::new(1);
     let mut on_the_way: VecDeque<(Instant, Side, Vec<u8>)> = VecDeque::new();
     let (mut received, mut lost) = (0, 0);
     let payload = [0; 500];
@@ -87,7 +84,7 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
             });
             while end.with(|endpoint| endpoint.poll_transmit(now, &mut bytes)).is_some() {
                 // So few are lost that the rate stays at its cap.
-                if to == Side::Server && bytes.len() > 500 && noise.next().is_multiple_of(8000) {
+                if to == Side::Server && bytes.len() > 500 && random.bits().is_multiple_of(8000) {
                     lost += 1;
                 } else {
                     on_the_way.push_back((now + DELAY, to, bytes.clone()));
