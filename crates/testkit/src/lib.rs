@@ -13,6 +13,7 @@
 //! | anything | [`Wire`] | packets of any type; the caller is both ends |
 //! | rate control as RFC 5348 has it | [`Flow`] | a sender at the client, a receiver at the server |
 //! | DCCP | `Pair` (feature `dccp`) | an endpoint and its application at each |
+//! | reports of RTP and QUIC | `Remote` (feature `feedback`) | the server's; the client is the test's |
 //!
 //! Links are those of the simulator. What else happens to a packet is a [`Fate`], which a rule of
 //! the test gives to each one: [`Random`] draws for it, and a number or a time does as well. Time
@@ -44,6 +45,8 @@ mod packets;
 #[cfg(feature = "dccp")]
 mod pair;
 mod random;
+#[cfg(feature = "feedback")]
+mod remote;
 mod wire;
 
 #[cfg(feature = "dccp")]
@@ -54,6 +57,8 @@ pub use packets::{emit, parse};
 #[cfg(feature = "dccp")]
 pub use pair::{Flight, PORT, Pair};
 pub use random::Random;
+#[cfg(feature = "feedback")]
+pub use remote::{ACK_DELAY_EXPONENT, Format, MAX_ACK_DELAY, Parcel, Remote, SSRC};
 pub use wire::{Arrival, Fate, Outgoing, Side, Wire};
 
 use tfrc_units::{Duration, Instant, Rate};

@@ -165,6 +165,7 @@ impl<T: Clone> Wire<T> {
 
     /// The next packet that has arrived by `now`, at either end.
     pub fn receive(&mut self, now: Instant) -> Option<Arrival<T>> {
+        self.poll_timeout().filter(|at| *at <= now)?;
         self.engine.run_until(now);
         for to in Side::BOTH {
             while let Some(delivery) = self.engine.poll_delivery(self.gateway(to)) {
