@@ -27,6 +27,11 @@ impl Random {
         self.uniform() < p
     }
 
+    /// True with a probability of `n` in a thousand.
+    pub const fn per_mille(&mut self, n: u64) -> bool {
+        self.below(1000) < n
+    }
+
     /// 64 bits, the upper halves of two steps.
     pub const fn bits(&mut self) -> u64 {
         let high = self.step() >> 32 << 32;
