@@ -58,7 +58,7 @@ pub use packets::{emit, parse};
 pub use pair::{Flight, PORT, Pair};
 pub use random::Random;
 #[cfg(feature = "feedback")]
-pub use remote::{ACK_DELAY_EXPONENT, Format, MAX_ACK_DELAY, Parcel, Remote, SSRC};
+pub use remote::{ACK_DELAY_EXPONENT, Format, Parcel, Remote, SSRC};
 pub use wire::{Arrival, Fate, Outgoing, Side, Wire};
 
 use tfrc_units::{Duration, Instant, Rate};

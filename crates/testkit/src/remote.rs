@@ -12,14 +12,14 @@ pub enum Format {
     Twcc(Duration),
     /// RTP, RFC 8888: so often, if packets have come. The stream is [`SSRC`].
     Rfc8888(Duration),
-    /// QUIC: after so many packets, or [`MAX_ACK_DELAY`] after the first of them.
+    /// QUIC: after so many packets, or 25 ms after the first of them.
     Quic(usize),
 }
 
 /// The stream of the data.
 pub const SSRC: u32 = 2;
 /// The longest delay of a QUIC acknowledgement that is meant (RFC 9000 §18.2, the default).
-pub const MAX_ACK_DELAY: Duration = ms(25);
+const MAX_ACK_DELAY: Duration = ms(25);
 /// ACK Delay counts units of 2^3 µs (RFC 9000 §18.2, the default).
 pub const ACK_DELAY_EXPONENT: u8 = 3;
 /// Ranges in a QUIC acknowledgement, at most.
