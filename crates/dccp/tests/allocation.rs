@@ -80,7 +80,7 @@ impl Network {
         while let Some(sent) = self.ends.end(from).endpoint.poll_transmit(now, &mut bytes) {
             assert_eq!(sent.remote, address(from.other()));
             let lost = from == Side::Client && self.sent % LOSE_EVERY == LOSE_EVERY - 1;
-            let fate = if lost { Fate::Drop } else { Fate::Deliver };
+            let fate = Fate::drop_if(lost);
             opt_out(|| {
                 let packet = Outgoing { size: 0, ecn: sent.ecn, payload: bytes.clone() };
                 self.wire.send(now, from, packet, fate);

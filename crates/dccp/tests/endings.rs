@@ -2,14 +2,12 @@
 //! why.
 
 use tfrc_dccp::wire::{PacketType, ResetCode};
-use tfrc_dccp::{Cause, ClosedBy, ConnectionConfig, State};
+use tfrc_dccp::{Cause, ClosedBy, ConnectionConfig};
 use tfrc_testkit::{Fate, Flight, Pair, Random, Side, ms};
 use tfrc_units::Duration;
 
 fn opened(rule: impl FnMut(&Flight) -> Fate + 'static) -> Pair {
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
-    assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
+    let mut pair = Pair::opened();
     pair.rule = Box::new(rule);
     pair
 }
@@ -69,7 +67,7 @@ fn a_close_on_a_lossy_path_takes_a_few_round_trips() {
     let mut times = Vec::new();
     for seed in 1..=100u64 {
         let mut random = Random::new(seed);
-        let mut pair = opened(move |_| if random.happens(0.3) { Fate::Drop } else { Fate::Deliver });
+        let mut pair = opened(move |_| Fate::drop_if(random.happens(0.3)));
         let now = pair.now;
         pair.client.with(|connection| {
             connection.close_now(now);
@@ -88,7 +86,7 @@ fn a_close_is_given_up_when_the_host_says_so() {
     let config = ConnectionConfig { close_timeout: Duration::from_secs(2), ..ConnectionConfig::default() };
     let mut pair = Pair::with(config, ConnectionConfig::default(), |_| Fate::Deliver);
     pair.run(ms(200));
-    pair.rule = Box::new(|flight| if flight.kind == PacketType::Close { Fate::Drop } else { Fate::Deliver });
+    pair.rule = Box::new(|flight| Fate::drop_if(flight.kind == PacketType::Close));
     let now = pair.now;
     pair.client.with(|connection| connection.close_now(now));
     until_closed(&mut pair, Duration::from_secs(5));

@@ -5,18 +5,11 @@ use tfrc_dccp::{
     ClosedBy, ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen, Pressure, Silence,
     State,
 };
-use tfrc_testkit::{Fate, PORT, Pair, Side, address, emit, ms, parse};
-use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48};
+use tfrc_testkit::{Fate, PORT, Pair, Side, address, capped, emit, ms, parse};
+use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 fn service(text: &str) -> ConnectionConfig {
     ConnectionConfig { service: text.parse().expect("a service code"), ..ConnectionConfig::default() }
-}
-
-fn opened() -> Pair {
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
-    assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
-    pair
 }
 
 #[test]
@@ -49,7 +42,7 @@ fn who_does_not_listen_refuses() {
 
 #[test]
 fn one_at_a_time() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let now = pair.now;
     let config = ConnectConfig { port: PORT, connection: ConnectionConfig::default() };
     let second = pair.client.endpoint.connect(now, address(Side::Server), config.clone()).expect("a port");
@@ -102,7 +95,7 @@ fn a_server_can_ask_its_client_to_close() {
             let of_close =
                 matches!(flight.kind, PacketType::CloseReq | PacketType::Close | PacketType::Reset);
             seen += usize::from(of_close);
-            if of_close && seen == lost { Fate::Drop } else { Fate::Deliver }
+            Fate::drop_if(of_close && seen == lost)
         });
         pair.run(ms(200));
         let now = pair.now;
@@ -124,7 +117,7 @@ fn a_server_can_ask_its_client_to_close() {
 
 #[test]
 fn both_may_close_at_once() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let now = pair.now;
     pair.client.with(|connection| connection.close(now));
     pair.server.with(|connection| connection.close(now));
@@ -135,7 +128,7 @@ fn both_may_close_at_once() {
 
 #[test]
 fn a_close_is_accepted_after_a_while_without_the_application() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let now = pair.now;
     pair.server.id = None;
     pair.client.with(|connection| connection.close(now));
@@ -150,7 +143,7 @@ fn a_lost_reset_is_said_again_by_what_is_left() {
     let mut resets = 0;
     let mut pair = Pair::transfer(3, move |flight| {
         resets += usize::from(flight.kind == PacketType::Reset);
-        if flight.kind == PacketType::Reset && resets <= 3 { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(flight.kind == PacketType::Reset && resets <= 3)
     });
     pair.run_to_end(Duration::from_secs(30));
     let closed = pair.client.closed().expect("over");
@@ -160,8 +153,7 @@ fn a_lost_reset_is_said_again_by_what_is_left() {
 
 #[test]
 fn a_close_nobody_answers_is_given_up() {
-    let mut pair =
-        Pair::new(|flight| if flight.kind == PacketType::Close { Fate::Drop } else { Fate::Deliver });
+    let mut pair = Pair::new(|flight| Fate::drop_if(flight.kind == PacketType::Close));
     pair.run(ms(200));
     let now = pair.now;
     pair.client.with(|connection| connection.close(now));
@@ -175,7 +167,7 @@ fn a_close_nobody_answers_is_given_up() {
 
 #[test]
 fn an_abort_reaches_the_other_end() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let now = pair.now;
     pair.client.with(|connection| {
         connection.set_closing_text("enough");
@@ -191,8 +183,8 @@ fn an_abort_reaches_the_other_end() {
 
 #[test]
 fn a_silent_peer_is_asked_and_then_given_up() {
-    let mut pair = opened();
-    pair.rule = Box::new(|flight| if flight.from == Side::Server { Fate::Drop } else { Fate::Deliver });
+    let mut pair = Pair::opened();
+    pair.rule = Box::new(|flight| Fate::drop_if(flight.from == Side::Server));
     let start = pair.now;
     pair.run_to_end(Duration::from_secs(100));
     let closed = pair.client.closed().expect("over");
@@ -205,7 +197,7 @@ fn a_silent_peer_is_asked_and_then_given_up() {
 
 #[test]
 fn an_idle_connection_is_kept() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     pair.run(Duration::from_secs(600));
     assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
     assert!(
@@ -231,10 +223,7 @@ fn without_probes_silence_is_endured() {
 /// RFC 4340 §7.5.6, first example: so much is lost that the next packet lies beyond the window.
 #[test]
 fn a_sync_brings_the_ends_back_in_step() {
-    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(1e6));
-    let settings = tfrc::Settings { cap, ..tfrc::Settings::default() };
-    let config =
-        ConnectionConfig { tfrc: settings.validate().expect("sound"), ..ConnectionConfig::default() };
+    let config = ConnectionConfig { tfrc: capped(1e6), ..ConnectionConfig::default() };
     let mut pair = Pair::with(config, ConnectionConfig::default(), |_| Fate::Deliver);
     pair.client.to_send = 5000;
     pair.run_until_sent(Duration::from_secs(60));
@@ -243,7 +232,7 @@ fn a_sync_brings_the_ends_back_in_step() {
     let mut lost = 0;
     pair.rule = Box::new(move |flight| {
         lost += usize::from(flight.from == Side::Client && flight.kind.carries_datagram());
-        if (1..=760).contains(&lost) { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if((1..=760).contains(&lost))
     });
     pair.run_until_sent(Duration::from_secs(100));
     pair.run(Duration::from_secs(1));
@@ -370,7 +359,7 @@ fn blind_attacks_fail() {
 /// RFC 4340 §7.5.6, third example: a client that has forgotten everything calls again from the same port.
 #[test]
 fn a_half_open_connection_is_cleaned_up() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let (server_port, client_port) = pair.server.connection().ports();
     let seq = SeqNo48::new(0x1234_5678_9ABC);
     let request =
@@ -407,7 +396,7 @@ fn mandatory_options_that_are_not_understood_reset() {
         (&[128, 6, 1, 2, 3, 4, 0, 0], Some(Reset { code: ResetCode::OptionError, data: [128, 6, 1] })),
         (&[1, 32, 4, 99, 1, 0, 0, 0], Some(Reset { code: ResetCode::MandatoryError, data: [32, 99, 1] })),
     ] {
-        let mut pair = opened();
+        let mut pair = Pair::opened();
         let (server_port, client_port) = pair.server.connection().ports();
         let now = pair.now;
         pair.client.to_send = 1;

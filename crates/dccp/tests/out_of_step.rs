@@ -77,7 +77,7 @@ fn an_idle_pair_with_a_loss_behind_it_lives_on() {
     let mut pair = sender();
     pair.client.to_send = 0;
     pair.run(Duration::from_secs(5));
-    pair.rule = Box::new(|flight| if flight.kind.carries_datagram() { Fate::Drop } else { Fate::Deliver });
+    pair.rule = Box::new(|flight| Fate::drop_if(flight.kind.carries_datagram()));
     pair.client.to_send = 20;
     pair.run(Duration::from_secs(20));
     assert_eq!(pair.client.to_send, 0);
@@ -97,7 +97,7 @@ fn a_slow_beat_on_a_bad_path_lives_on() {
     let mut pair = sender();
     pair.client.to_send = 0;
     let mut random = Random::new(1);
-    pair.rule = Box::new(move |_| if random.happens(0.1) { Fate::Drop } else { Fate::Deliver });
+    pair.rule = Box::new(move |_| Fate::drop_if(random.happens(0.1)));
     for _ in 0..900 {
         pair.client.to_send = 1;
         pair.run(Duration::from_secs(20));

@@ -15,7 +15,7 @@ const BELOW: usize = 28;
 /// A path that carries IP packets of so many bytes, which may change; what is longer vanishes without a word.
 fn path(mtu: &Rc<Cell<usize>>) -> impl FnMut(&Flight) -> Fate + use<> {
     let mtu = Rc::clone(mtu);
-    move |flight| if flight.length + BELOW > mtu.get() { Fate::Drop } else { Fate::Deliver }
+    move |flight| Fate::drop_if(flight.length + BELOW > mtu.get())
 }
 
 fn config() -> ConnectionConfig {

@@ -76,7 +76,7 @@ fn lost_acknowledgements_hide_no_refusal() {
             Side::Server => 0.3,
             Side::Client => 0.005,
         };
-        if random.happens(loss) { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(random.happens(loss))
     });
     pair.run(Duration::from_secs(30));
     pair.rule = Box::new(|_| Fate::Deliver);

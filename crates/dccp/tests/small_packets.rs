@@ -22,7 +22,7 @@ fn bernoulli(p: f64, seed: u64) -> impl FnMut(&Flight) -> Fate {
     let mut random = Random::new(seed);
     move |flight| {
         let data = flight.kind.carries_datagram() && flight.from == Side::Client;
-        if data && random.happens(p) { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(data && random.happens(p))
     }
 }
 

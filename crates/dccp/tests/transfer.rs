@@ -68,8 +68,7 @@ fn both_ends_agree_on_the_features() {
 
 #[test]
 fn the_handshake_gives_both_ends_the_round_trip_time() {
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
+    let mut pair = Pair::opened();
     assert_eq!(pair.client.connection().rtt(), Some(ms(50)));
     assert_eq!(pair.server.connection().rtt(), Some(ms(50)));
     assert_eq!(pair.client.state(), Some(State::Open));
@@ -87,8 +86,7 @@ fn the_loss_of_any_packet_does_no_harm() {
     let packets = clean.log.len();
     assert!(packets > 16, "{packets}");
     for lost in 0..packets {
-        let mut pair =
-            Pair::transfer(12, move |flight| if flight.index == lost { Fate::Drop } else { Fate::Deliver });
+        let mut pair = Pair::transfer(12, move |flight| Fate::drop_if(flight.index == lost));
         pair.run_to_end(Duration::from_secs(120));
         let what = format!("without packet {lost}, a {:?}", clean.log.get(lost).map(|(f, _)| f.kind));
         check(&pair, &what);
@@ -102,7 +100,7 @@ fn the_first_acknowledgement_is_known_to_carry_no_data() {
     let mut pair = Pair::transfer(12, move |flight| {
         after_request += usize::from(flight.from == Side::Client && flight.kind != PacketType::Request);
         let first_two = flight.from == Side::Client && (1..=2).contains(&after_request);
-        if first_two { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(first_two)
     });
     pair.run_to_end(Duration::from_secs(60));
     let first: Vec<_> = pair.kinds(Side::Client).into_iter().take(3).collect();
@@ -116,7 +114,7 @@ fn nobody_stays_in_part_open() {
     let mut acks = 0;
     let mut pair = Pair::new(move |flight| {
         acks += usize::from(flight.from == Side::Server && flight.kind == PacketType::Ack);
-        if flight.from == Side::Server && acks == 1 { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(flight.from == Side::Server && acks == 1)
     });
     pair.run(Duration::from_secs(1));
     assert_eq!(pair.client.state(), Some(State::Open));
@@ -200,7 +198,7 @@ fn loss_reaches_the_sender_as_a_rate() {
     let mut random = Random::new(9);
     let mut pair = Pair::transfer(3000, move |flight| {
         let data = flight.from == Side::Client && flight.kind == PacketType::Data;
-        if data && random.happens(0.02) { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(data && random.happens(0.02))
     });
     pair.client.close_after = false;
     pair.run_until_sent(Duration::from_secs(120));
@@ -221,8 +219,7 @@ fn loss_reaches_the_sender_as_a_rate() {
 /// RFC 4342 §6 and §8.4, and RFC 6323 §3.3.
 #[test]
 fn reports_carry_what_the_profile_asks_for() {
-    let mut pair =
-        Pair::transfer(200, |flight| if flight.index % 50 == 49 { Fate::Drop } else { Fate::Deliver });
+    let mut pair = Pair::transfer(200, |flight| Fate::drop_if(flight.index % 50 == 49));
     pair.run_to_end(Duration::from_secs(60));
     let mut reports = 0;
     for (to, bytes) in &pair.captured {
@@ -277,8 +274,7 @@ fn the_sequence_window_grows_with_the_rate() {
 
 #[test]
 fn long_datagrams_are_refused_with_the_limit() {
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
+    let mut pair = Pair::opened();
     let now = pair.now;
     let limit = pair.client.connection().max_datagram();
     let too_long = vec![0; limit + 1];
@@ -293,8 +289,7 @@ fn long_datagrams_are_refused_with_the_limit() {
 #[test]
 fn empty_datagrams_arrive() {
     // RFC 4340 §5.4: a Data packet without data is an empty datagram.
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
+    let mut pair = Pair::opened();
     let now = pair.now;
     pair.client.with(|connection| connection.send(now, &[])).expect("it may");
     pair.run(ms(100));

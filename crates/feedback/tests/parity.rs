@@ -41,7 +41,7 @@ impl Setting {
 /// Loses packets independently.
 fn bernoulli(p: f64, seed: u64) -> impl FnMut() -> Fate {
     let mut random = Random::new(seed);
-    move || if random.happens(p) { Fate::Drop } else { Fate::Deliver }
+    move || Fate::drop_if(random.happens(p))
 }
 
 /// What was sent in the measured part, all but the first tenth.

@@ -51,12 +51,6 @@ pub struct Flow<'a> {
     record: Box<SentRecord<RECORD>>,
 }
 
-impl std::fmt::Debug for Flow<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Flow").field("now", &self.now).field("sent", &self.sent()).finish_non_exhaustive()
-    }
-}
-
 impl<'a> Flow<'a> {
     /// A flow of packets of `size` bytes. `rule` gives a fate to each, at the time at which it is
     /// sent; reports arrive.

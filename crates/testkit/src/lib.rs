@@ -27,7 +27,7 @@
 //!
 //! let mut random = Random::new(1);
 //! let wire = Wire::new(Duration::from_millis(50));
-//! let lossy = move |_| if random.happens(0.01) { Fate::Drop } else { Fate::Deliver };
+//! let lossy = move |_| Fate::drop_if(random.happens(0.01));
 //! let mut flow = Flow::new(&tfrc::Config::default(), 1000, wire, lossy);
 //! while flow.next(Instant::ZERO + Duration::from_secs(100)).is_some() {}
 //! assert_eq!(flow.sender.rtt(), Some(Duration::from_millis(100)));

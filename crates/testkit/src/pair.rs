@@ -1,7 +1,7 @@
 //! Two DCCP endpoints over a wire, a rule that decides on every packet, and their applications.
 
 use tfrc_dccp::wire::{PacketType, Sequence};
-use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Listen};
+use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Listen, State};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 use crate::{Arrival, End, Fate, Outgoing, Side, Wire, address, ms, parse};
@@ -53,17 +53,19 @@ pub struct Pair {
     wire: Wire<Vec<u8>>,
 }
 
-impl std::fmt::Debug for Pair {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let states = (self.client.state(), self.server.state());
-        f.debug_struct("Pair").field("now", &self.now).field("states", &states).finish_non_exhaustive()
-    }
-}
-
 impl Pair {
     /// Ends with the defaults.
     pub fn new(rule: impl FnMut(&Flight) -> Fate + 'static) -> Self {
         Self::with(ConnectionConfig::default(), ConnectionConfig::default(), rule)
+    }
+
+    /// Ends with the defaults, connected, with a path that delivers everything.
+    #[must_use]
+    pub fn opened() -> Self {
+        let mut pair = Self::new(|_| Fate::Deliver);
+        pair.run(ms(200));
+        assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
+        pair
     }
 
     /// The client sends `count` datagrams and closes.

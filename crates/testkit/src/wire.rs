@@ -43,6 +43,14 @@ pub enum Fate {
     Mark,
 }
 
+impl Fate {
+    /// Loses the packet if `lost`.
+    #[must_use]
+    pub const fn drop_if(lost: bool) -> Self {
+        if lost { Self::Drop } else { Self::Deliver }
+    }
+}
+
 /// A packet to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outgoing<T> {

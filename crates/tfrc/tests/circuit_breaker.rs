@@ -55,7 +55,7 @@ fn stops(form: EquationForm, packets: u32, loss: f64, told: Told) -> Option<f64>
     };
     let config = settings.validate().expect("sound");
     let mut random = Random::new(7);
-    let rule = move |_| if random.happens(loss) { Fate::Drop } else { Fate::Deliver };
+    let rule = move |_| Fate::drop_if(random.happens(loss));
     let mut flow = Flow::new(&config, SIZE, Wire::new(RTT / 2), rule);
     flow.tells = Box::new(move |truth| told.of(truth));
     while flow.next(Instant::ZERO + Duration::from_secs(60)).is_some() {}

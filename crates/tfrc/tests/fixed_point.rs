@@ -14,7 +14,7 @@ struct Outcome {
 fn run(p: f64, rtt: Duration, seconds: u64, seed: u64) -> Outcome {
     let config = Settings::default().validate().expect("sound");
     let mut random = Random::new(seed);
-    let rule = move |_| if random.happens(p) { Fate::Drop } else { Fate::Deliver };
+    let rule = move |_| Fate::drop_if(random.happens(p));
     let mut flow = Flow::new(&config, 1460, Wire::new(rtt / 2), rule);
     let [warmup, end] = [seconds / 10, seconds].map(|s| Instant::ZERO + Duration::from_secs(s));
     let (mut counted, mut events_at_warmup) = (0u64, None);

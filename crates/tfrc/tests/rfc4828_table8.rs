@@ -49,7 +49,7 @@ fn send_rate(config: &Config, drop: f64, seed: u64) -> f64 {
     let mut random = Random::new(seed);
     let mut sent = 0u32;
     for _ in 0..FLOWS {
-        let rule = |_| if random.happens(drop) { Fate::Drop } else { Fate::Deliver };
+        let rule = |_| Fate::drop_if(random.happens(drop));
         let mut flow = Flow::new(config, 14, Wire::new(RTT / 2), rule);
         flow.every = Duration::from_millis(20);
         while let Some(happening) = flow.next(Instant::ZERO + Duration::from_secs(100)) {

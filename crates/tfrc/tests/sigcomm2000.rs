@@ -38,7 +38,7 @@ struct Sample {
 
 /// Samples of a flow that always has packets of 1000 bytes.
 fn run(config: &Config, rtt: Duration, end: f64, mut drops: impl FnMut(f64) -> bool) -> Vec<Sample> {
-    let rule = move |now: Instant| if drops(now.as_secs_f64()) { Fate::Drop } else { Fate::Deliver };
+    let rule = move |now: Instant| Fate::drop_if(drops(now.as_secs_f64()));
     let mut flow = Flow::new(config, 1000, Wire::new(rtt / 2), rule);
     let mut samples = Vec::new();
     while let Some(happening) = flow.next(Instant::ZERO + Duration::from_secs_f64(end)) {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tfrc_dccp::wire::{Header, PacketType, ResetCode, SeqAck};
 use tfrc_dccp::{ConnectionConfig, SkippedNumbers, Verification};
-use tfrc_testkit::{Fate, Flight, PORT, Pair, Random, Side, ms, parse};
+use tfrc_testkit::{Fate, Flight, PORT, Pair, Random, Side, capped, ms, parse};
 use tfrc_units::{Duration, Ecn};
 
 use super::packets::packet;
@@ -56,7 +56,7 @@ fn random_loss(one_in: u64) -> impl FnMut(&Flight) -> Fate {
     let mut random = Random::new(11);
     move |flight| {
         let data = flight.from == Side::Client && flight.kind.carries_datagram();
-        if data && random.bits().is_multiple_of(one_in) { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(data && random.bits().is_multiple_of(one_in))
     }
 }
 
@@ -244,8 +244,8 @@ fn honest_reports_pass() {
     type Rule = fn(u64, &Flight) -> Fate;
     let paths: [(&str, Rule); 6] = [
         ("clean", |_, _| Fate::Deliver),
-        ("loss", |n, _| if n.is_multiple_of(50) { Fate::Drop } else { Fate::Deliver }),
-        ("heavy loss", |n, _| if n.is_multiple_of(7) { Fate::Drop } else { Fate::Deliver }),
+        ("loss", |n, _| Fate::drop_if(n.is_multiple_of(50))),
+        ("heavy loss", |n, _| Fate::drop_if(n.is_multiple_of(7))),
         ("jitter", |n, _| Fate::Late(Duration::from_micros(n % 5000))),
         ("reordering", |n, _| if n.is_multiple_of(20) { Fate::Late(ms(8)) } else { Fate::Deliver }),
         ("doubles and marks", |n, _| match n % 40 {
@@ -257,7 +257,8 @@ fn honest_reports_pass() {
     for (name, rule) in paths {
         let outcome = |verification| {
             let mut random = Random::new(77);
-            let config = ConnectionConfig { tfrc: capped(), ..with(verification) };
+            // Clean paths have an end, too.
+            let config = ConnectionConfig { tfrc: capped(500_000.0), ..with(verification) };
             let mut pair = Pair::with(config, ConnectionConfig::default(), move |flight| {
                 let n = random.bits() >> 8;
                 if flight.kind.carries_datagram() { rule(n, flight) } else { Fate::Deliver }
@@ -278,10 +279,4 @@ fn honest_reports_pass() {
             records.received_feedback
         );
     }
-}
-
-/// 500 kB/s at most, so that clean paths end.
-fn capped() -> tfrc::Config {
-    let cap = tfrc::config::RateCap::AtMost(tfrc_units::Rate::from_bytes_per_sec(500_000.0));
-    tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("valid")
 }

@@ -182,7 +182,7 @@ fn the_last_word_is_no_amplifier() {
 /// Before a connection lives, a forged Response needs the number of a Request that nobody else has seen.
 #[test]
 fn a_forged_response_finds_no_client() {
-    let mut pair = Pair::new(|flight| if flight.from == Side::Client { Fate::Drop } else { Fate::Deliver });
+    let mut pair = Pair::new(|flight| Fate::drop_if(flight.from == Side::Client));
     pair.run(ms(100));
     let mut random = Random::new(4);
     for _ in 0..10_000 {

@@ -40,7 +40,7 @@ struct Run {
 pub(crate) fn run(settings: Settings, path: Path, packets: u64, seed: u64) -> Result<Measured, String> {
     let config = settings.validate().map_err(|error| error.to_string())?;
     let mut random = Random::new(seed);
-    let rule = move |_| if random.happens(path.loss) { Fate::Drop } else { Fate::Deliver };
+    let rule = move |_| Fate::drop_if(random.happens(path.loss));
     let flow = Flow::new(&config, path.segment, Wire::new(path.rtt / 2), rule);
     let mut run = Run { flow, reported: (0.0, 0.0) };
     run.until(packets / 10)?;
