@@ -5,7 +5,7 @@ use allocation_counter::{measure, opt_out};
 use tfrc::Settings;
 use tfrc::config::SegmentSize;
 use tfrc_dccp::{ConnectionConfig, Event};
-use tfrc_testkit::{Arrival, Fate, Outgoing, Pair, Side, Wire, address, ms};
+use tfrc_testkit::{Delivered, Fate, Pair, Parcel, Side, Wire, address, ms};
 
 const SIZE: usize = 500;
 /// One datagram in so many is lost.
@@ -82,14 +82,14 @@ impl Network {
             let lost = from == Side::Client && self.sent % LOSE_EVERY == LOSE_EVERY - 1;
             let fate = Fate::drop_if(lost);
             opt_out(|| {
-                let packet = Outgoing { size: 0, ecn: sent.ecn, payload: bytes.clone() };
+                let packet = Parcel { size: 0, ecn: sent.ecn, payload: bytes.clone() };
                 self.wire.send(now, from, packet, fate);
             });
         }
         self.bytes = bytes;
     }
 
-    fn receive(&mut self) -> Option<Arrival<Vec<u8>>> {
+    fn receive(&mut self) -> Option<Delivered<Vec<u8>>> {
         let mut packet = None;
         opt_out(|| packet = self.wire.receive(self.ends.now));
         packet

@@ -2,7 +2,7 @@
 
 use tfrc::{Advisor, Config, SendDecision};
 use tfrc_feedback::{quic, rfc8888, twcc};
-use tfrc_testkit::{ACK_DELAY_EXPONENT, Fate, Flow, Format, Happening, Random, Remote, SSRC, Wire};
+use tfrc_testkit::{ACK_DELAY_EXPONENT, Fate, Flow, FlowEvent, Format, Random, Remote, SSRC, Wire};
 use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
 
 const SIZE: u32 = 1200;
@@ -86,7 +86,7 @@ fn receiver_feedback(setting: Setting) -> Outcome {
     let mut flow = Flow::new(&Config::default(), SIZE, setting.wire(), move |_| fate());
     let mut meter = Meter::new(setting);
     while let Some(happening) = flow.next(meter.end) {
-        if happening == Happening::Sent {
+        if happening == FlowEvent::Sent {
             meter.on_sent(flow.now, flow.receiver.loss_events());
         }
     }

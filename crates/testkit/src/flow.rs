@@ -3,14 +3,14 @@
 use tfrc::{Config, Feedback, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
 use tfrc_units::{Duration, Ecn, Instant};
 
-use crate::{Fate, Outgoing, Side, Wire};
+use crate::{Fate, Parcel, Side, Wire};
 
 /// Packets that the sender's record holds: more than any test has in flight.
 const RECORD: usize = 1 << 14;
 
 /// Something that has happened, for a test to count or to look at.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Happening {
+pub enum FlowEvent {
     /// The sender has sent a packet, lost or not.
     Sent,
     /// The receiver has sent this report.
@@ -21,7 +21,7 @@ pub enum Happening {
 
 /// A packet of either direction.
 #[derive(Debug, Clone)]
-pub enum Message {
+pub enum FlowPacket {
     /// A data packet, as the receiver gets it.
     Data(tfrc::Arrival),
     /// A report, as the receiver makes it.
@@ -46,7 +46,7 @@ pub struct Flow<'a> {
     /// is told the truth.
     pub tells: Box<dyn Fn(Feedback) -> Feedback + 'a>,
     size: u32,
-    wire: Wire<Message>,
+    wire: Wire<FlowPacket>,
     rule: Box<dyn FnMut(Instant) -> Fate + 'a>,
     record: Box<SentRecord<RECORD>>,
 }
@@ -58,7 +58,7 @@ impl<'a> Flow<'a> {
     pub fn new(
         config: &Config,
         size: u32,
-        wire: Wire<Message>,
+        wire: Wire<FlowPacket>,
         rule: impl FnMut(Instant) -> Fate + 'a,
     ) -> Self {
         Self {
@@ -80,24 +80,24 @@ impl<'a> Flow<'a> {
         self.record.next_seq()
     }
 
-    /// Goes on to the next happening; `None` once the time is `end` or later, or after the sender
+    /// Goes on to the next event; `None` once the time is `end` or later, or after the sender
     /// has stopped for good.
-    pub fn next(&mut self, end: Instant) -> Option<Happening> {
+    pub fn next(&mut self, end: Instant) -> Option<FlowEvent> {
         loop {
             while let Some(arrival) = self.wire.receive(self.now) {
                 match arrival.payload {
-                    Message::Data(packet) => self.receiver.on_packet(self.now, packet),
-                    Message::Report(report) => {
+                    FlowPacket::Data(packet) => self.receiver.on_packet(self.now, packet),
+                    FlowPacket::Report(report) => {
                         let truth = self.record.feedback(&report).expect("a packet of the record");
                         self.sender.on_feedback(self.now, (self.tells)(truth));
-                        return Some(Happening::Told);
+                        return Some(FlowEvent::Told);
                     }
                 }
             }
             if let Some(report) = self.receiver.poll_feedback(self.now) {
-                let packet = Outgoing { size: 0, ecn: Ecn::NotEct, payload: Message::Report(report) };
+                let packet = Parcel { size: 0, ecn: Ecn::NotEct, payload: FlowPacket::Report(report) };
                 self.wire.send(self.now, Side::Server, packet, Fate::Deliver);
-                return Some(Happening::Reported(report));
+                return Some(FlowEvent::Reported(report));
             }
             if self.now >= end {
                 return None;
@@ -106,7 +106,7 @@ impl<'a> Flow<'a> {
             let next = match self.sender.next_send(self.now) {
                 SendDecision::Now if made <= self.now => {
                     self.send();
-                    return Some(Happening::Sent);
+                    return Some(FlowEvent::Sent);
                 }
                 SendDecision::Now => made,
                 SendDecision::At(next) => next.max(made),
@@ -133,7 +133,7 @@ impl<'a> Flow<'a> {
             non_data_before: 0,
         };
         self.sender.on_sent(now, self.size);
-        let packet = Outgoing { size: self.size, ecn: Ecn::NotEct, payload: Message::Data(packet) };
+        let packet = Parcel { size: self.size, ecn: Ecn::NotEct, payload: FlowPacket::Data(packet) };
         self.wire.send(now, Side::Client, packet, (self.rule)(now));
     }
 }

@@ -51,15 +51,15 @@ mod wire;
 
 #[cfg(feature = "dccp")]
 pub use end::{End, Reading, address};
-pub use flow::{Flow, Happening, Message};
+pub use flow::{Flow, FlowEvent, FlowPacket};
 #[cfg(feature = "dccp")]
 pub use packets::{emit, parse};
 #[cfg(feature = "dccp")]
 pub use pair::{Flight, PORT, Pair};
 pub use random::Random;
 #[cfg(feature = "feedback")]
-pub use remote::{ACK_DELAY_EXPONENT, Format, Parcel, Remote, SSRC};
-pub use wire::{Arrival, Fate, Outgoing, Side, Wire};
+pub use remote::{ACK_DELAY_EXPONENT, Format, Remote, RemotePacket, SSRC};
+pub use wire::{Delivered, Fate, Parcel, Side, Wire};
 
 use tfrc_units::{Duration, Instant, Rate};
 

@@ -4,7 +4,7 @@ use tfrc_dccp::wire::{PacketType, Sequence};
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Listen, State};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
-use crate::{Arrival, End, Fate, Outgoing, Side, Wire, address, ms, parse};
+use crate::{Delivered, End, Fate, Parcel, Side, Wire, address, ms, parse};
 
 /// DCCP port of the server.
 pub const PORT: u16 = 5001;
@@ -130,7 +130,7 @@ impl Pair {
 
     /// Lets a packet arrive at an end later, as if the other one had sent it.
     pub fn forge(&mut self, at: Instant, to: Side, ecn: Ecn, bytes: &[u8]) {
-        self.wire.forge(Arrival { at, to, ecn, payload: bytes.to_vec() });
+        self.wire.forge(Delivered { at, to, ecn, payload: bytes.to_vec() });
     }
 
     /// Does all there is to do now.
@@ -165,7 +165,7 @@ impl Pair {
                     edit(&mut payload);
                 }
                 let size = u32::try_from(length).expect("a datagram");
-                self.wire.send(now, from, Outgoing { size, ecn, payload }, fate);
+                self.wire.send(now, from, Parcel { size, ecn, payload }, fate);
             }
         }
     }
@@ -185,7 +185,7 @@ impl Pair {
             return None;
         }
         self.now = next;
-        while let Some(Arrival { to, ecn, payload, .. }) = self.wire.receive(next) {
+        while let Some(Delivered { to, ecn, payload, .. }) = self.wire.receive(next) {
             self.hand(to, ecn, &payload);
         }
         for side in Side::BOTH {

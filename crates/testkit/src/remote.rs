@@ -3,7 +3,7 @@
 use tfrc_feedback::{quic, rfc8888, twcc};
 use tfrc_units::{Duration, Ecn, Instant, u64_from_f64};
 
-use crate::{Fate, Outgoing, Side, Wire, ms};
+use crate::{Fate, Parcel, Side, Wire, ms};
 
 /// Reports of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Format {
 
 /// A packet of either direction.
 #[derive(Debug, Clone)]
-pub enum Parcel {
+pub enum RemotePacket {
     /// A data packet with its number.
     Data(u64),
     /// A report.
@@ -59,7 +59,7 @@ struct Seen {
 #[derive(Debug)]
 pub struct Remote<R> {
     format: Format,
-    wire: Wire<Parcel>,
+    wire: Wire<RemotePacket>,
     rule: R,
     /// Packets to report, in order.
     seen: Vec<Seen>,
@@ -74,7 +74,7 @@ pub struct Remote<R> {
 impl<R: FnMut() -> Fate> Remote<R> {
     /// A receiver over a wire. `rule` gives a fate to each report.
     #[must_use]
-    pub const fn new(format: Format, wire: Wire<Parcel>, rule: R) -> Self {
+    pub const fn new(format: Format, wire: Wire<RemotePacket>, rule: R) -> Self {
         let timer = match format {
             Format::Twcc(interval) | Format::Rfc8888(interval) => {
                 Some(Instant::from_nanos(interval.as_nanos()))
@@ -86,7 +86,7 @@ impl<R: FnMut() -> Fate> Remote<R> {
 
     /// Sends an ECN-capable packet. Numbers count up from 0.
     pub fn send(&mut self, now: Instant, number: u64, size: u32, fate: Fate) {
-        let packet = Outgoing { size, ecn: Ecn::Ect0, payload: Parcel::Data(number) };
+        let packet = Parcel { size, ecn: Ecn::Ect0, payload: RemotePacket::Data(number) };
         self.wire.send(now, Side::Client, packet, fate);
     }
 
@@ -100,12 +100,12 @@ impl<R: FnMut() -> Fate> Remote<R> {
     pub fn poll_report(&mut self, now: Instant) -> Option<Vec<u8>> {
         while let Some(arrival) = self.wire.receive(now) {
             match arrival.payload {
-                Parcel::Data(number) => self.take_in(Seen { number, at: arrival.at, ecn: arrival.ecn }),
-                Parcel::Report(bytes) => return Some(bytes),
+                RemotePacket::Data(number) => self.take_in(Seen { number, at: arrival.at, ecn: arrival.ecn }),
+                RemotePacket::Report(bytes) => return Some(bytes),
             }
         }
         if let Some(report) = self.report(now) {
-            let packet = Outgoing { size: 0, ecn: Ecn::NotEct, payload: Parcel::Report(report) };
+            let packet = Parcel { size: 0, ecn: Ecn::NotEct, payload: RemotePacket::Report(report) };
             self.wire.send(now, Side::Server, packet, (self.rule)());
         }
         None

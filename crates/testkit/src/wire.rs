@@ -53,7 +53,7 @@ impl Fate {
 
 /// A packet to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outgoing<T> {
+pub struct Parcel<T> {
     /// Bytes that the link transmits.
     pub size: u32,
     /// Its ECN bits.
@@ -64,7 +64,7 @@ pub struct Outgoing<T> {
 
 /// A packet that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival<T> {
+pub struct Delivered<T> {
     /// The time of its arrival.
     pub at: Instant,
     /// The end at which it has arrived.
@@ -93,7 +93,7 @@ pub struct Wire<T: Clone> {
     /// Of the client and of the server.
     gateways: [Address; 2],
     /// Packets that have arrived, or are held up at the far end, by their time and number.
-    arrived: BTreeMap<(Instant, u64), Arrival<T>>,
+    arrived: BTreeMap<(Instant, u64), Delivered<T>>,
     sent: u64,
 }
 
@@ -133,7 +133,7 @@ impl<T: Clone> Wire<T> {
     }
 
     /// Sends a packet from one end to the other, and lets its fate happen to it.
-    pub fn send(&mut self, now: Instant, from: Side, packet: Outgoing<T>, fate: Fate) {
+    pub fn send(&mut self, now: Instant, from: Side, packet: Parcel<T>, fate: Fate) {
         let held = match fate {
             Fate::Drop => return,
             Fate::Deliver | Fate::Mark => [Some(Duration::ZERO), None],
@@ -153,7 +153,7 @@ impl<T: Clone> Wire<T> {
     }
 
     /// Lets a packet arrive that nobody of the two has sent, at any time from now on.
-    pub fn forge(&mut self, arrival: Arrival<T>) {
+    pub fn forge(&mut self, arrival: Delivered<T>) {
         let number = self.number();
         self.arrived.insert((arrival.at, number), arrival);
     }
@@ -172,7 +172,7 @@ impl<T: Clone> Wire<T> {
     }
 
     /// The next packet that has arrived by `now`, at either end.
-    pub fn receive(&mut self, now: Instant) -> Option<Arrival<T>> {
+    pub fn receive(&mut self, now: Instant) -> Option<Delivered<T>> {
         self.poll_timeout().filter(|at| *at <= now)?;
         self.engine.run_until(now);
         for to in Side::BOTH {
@@ -181,7 +181,7 @@ impl<T: Clone> Wire<T> {
                     (delivery.packet.header, delivery.packet.payload);
                 for (number, held) in (number..).zip(held).filter_map(|(n, held)| Some((n, held?))) {
                     let at = delivery.at + held;
-                    let arrival = Arrival { at, to, ecn: header.ecn, payload: payload.clone() };
+                    let arrival = Delivered { at, to, ecn: header.ecn, payload: payload.clone() };
                     self.arrived.insert((at, number), arrival);
                 }
             }
@@ -196,15 +196,15 @@ mod tests {
     use super::*;
     use crate::{at, ms};
 
-    fn packet(size: u32, payload: u32) -> Outgoing<u32> {
-        Outgoing { size, ecn: Ecn::Ect0, payload }
+    fn packet(size: u32, payload: u32) -> Parcel<u32> {
+        Parcel { size, ecn: Ecn::Ect0, payload }
     }
 
     /// Everything that arrives: milliseconds, the end, the mark, the content.
     fn all(wire: &mut Wire<u32>) -> Vec<(u64, Side, Ecn, u32)> {
         let mut all = Vec::new();
         while let Some(time) = wire.poll_timeout() {
-            while let Some(Arrival { at, to, ecn, payload }) = wire.receive(time) {
+            while let Some(Delivered { at, to, ecn, payload }) = wire.receive(time) {
                 assert_eq!(at, time);
                 all.push((at.as_nanos() / 1_000_000, to, ecn, payload));
             }
@@ -219,8 +219,8 @@ mod tests {
         for (n, fate) in (0..).zip(fates) {
             wire.send(at(1), Side::Client, packet(1000, n), fate);
         }
-        wire.send(at(2), Side::Server, Outgoing { ecn: Ecn::NotEct, ..packet(40, 9) }, Fate::Mark);
-        wire.forge(Arrival { at: at(4), to: Side::Client, ecn: Ecn::NotEct, payload: 7 });
+        wire.send(at(2), Side::Server, Parcel { ecn: Ecn::NotEct, ..packet(40, 9) }, Fate::Mark);
+        wire.forge(Delivered { at: at(4), to: Side::Client, ecn: Ecn::NotEct, payload: 7 });
         let (client, server) = (Side::Client, Side::Server);
         let expected = [
             (4, client, Ecn::NotEct, 7),

@@ -2,7 +2,7 @@
 
 use tfrc::Settings;
 use tfrc::equation::Equation;
-use tfrc_testkit::{Fate, Flow, Happening, Random, Wire};
+use tfrc_testkit::{Fate, Flow, FlowEvent, Random, Wire};
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
 struct Outcome {
@@ -19,7 +19,7 @@ fn run(p: f64, rtt: Duration, seconds: u64, seed: u64) -> Outcome {
     let [warmup, end] = [seconds / 10, seconds].map(|s| Instant::ZERO + Duration::from_secs(s));
     let (mut counted, mut events_at_warmup) = (0u64, None);
     while let Some(happening) = flow.next(end) {
-        if happening == Happening::Sent && flow.now >= warmup {
+        if happening == FlowEvent::Sent && flow.now >= warmup {
             events_at_warmup.get_or_insert(flow.receiver.loss_events());
             counted += 1;
         }

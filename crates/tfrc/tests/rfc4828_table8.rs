@@ -7,7 +7,7 @@
 use tfrc::config::{PacketSize, TfrcSp};
 use tfrc::study::{Revision, ShortIntervals};
 use tfrc::*;
-use tfrc_testkit::{Fate, Flow, Happening, Random, Wire};
+use tfrc_testkit::{Fate, Flow, FlowEvent, Random, Wire};
 use tfrc_units::{Duration, Instant};
 
 const RTT: Duration = Duration::from_millis(240);
@@ -53,7 +53,7 @@ fn send_rate(config: &Config, drop: f64, seed: u64) -> f64 {
         let mut flow = Flow::new(config, 14, Wire::new(RTT / 2), rule);
         flow.every = Duration::from_millis(20);
         while let Some(happening) = flow.next(Instant::ZERO + Duration::from_secs(100)) {
-            sent += u32::from(happening == Happening::Sent && flow.now.as_secs_f64() >= 50.0);
+            sent += u32::from(happening == FlowEvent::Sent && flow.now.as_secs_f64() >= 50.0);
         }
     }
     f64::from(sent) * (14.0 + 32.0) * 8.0 / 50.0 / 1000.0 / FLOWS as f64

@@ -10,7 +10,7 @@ use tfrc::config::SegmentSize;
 use tfrc::equation::{Equation, RtoPolicy};
 use tfrc::study::{Algorithm, FirstInterval, HistoryDiscounting, LossEventTiming, Spacing};
 use tfrc::*;
-use tfrc_testkit::{Fate, Flow, Happening, Wire};
+use tfrc_testkit::{Fate, Flow, FlowEvent, Wire};
 use tfrc_units::{Duration, Instant};
 
 fn config(rto: RtoPolicy) -> Config {
@@ -42,7 +42,7 @@ fn run(config: &Config, rtt: Duration, end: f64, mut drops: impl FnMut(f64) -> b
     let mut flow = Flow::new(config, 1000, Wire::new(rtt / 2), rule);
     let mut samples = Vec::new();
     while let Some(happening) = flow.next(Instant::ZERO + Duration::from_secs_f64(end)) {
-        if happening == Happening::Told {
+        if happening == FlowEvent::Told {
             samples.push(Sample {
                 seconds: flow.now.as_secs_f64(),
                 allowed: flow.sender.allowed_rate().bytes_per_sec(),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tfrc_testkit::{Arrival, Fate, Outgoing, Random, Side, Wire};
+use tfrc_testkit::{Delivered, Fate, Parcel, Random, Side, Wire};
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::plan::{Plan, Weather};
@@ -95,7 +95,7 @@ impl Network {
             let jitter = self.random.below(weather.jitter.as_micros() + 1);
             let late = if self.random.per_mille(weather.reorder) { self.random.below(60_000) } else { 0 };
             let delay = weather.delay + Duration::from_micros(jitter + late);
-            let packet = Outgoing { size: 0, ecn, payload: flight.clone() };
+            let packet = Parcel { size: 0, ecn, payload: flight.clone() };
             self.wire.send(now, from, packet, Fate::Late(delay));
         }
     }
@@ -115,7 +115,7 @@ impl Network {
         self.wire.poll_timeout()
     }
 
-    pub(crate) fn arrivals(&mut self, now: Instant) -> Option<Arrival<Flight>> {
+    pub(crate) fn arrivals(&mut self, now: Instant) -> Option<Delivered<Flight>> {
         self.wire.receive(now)
     }
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use tfrc_dccp::{Carrier, ClosedBy, ConnectConfig, Endpoint, EndpointConfig, Listen};
-use tfrc_testkit::{Arrival, PORT, Random, Side};
+use tfrc_testkit::{Delivered, PORT, Random, Side};
 use tfrc_units::{Duration, Instant};
 
 use super::end::End;
@@ -150,7 +150,8 @@ impl World {
             return false;
         }
         self.now = next;
-        while let Some(Arrival { ecn, payload: Flight { from, to, bytes }, .. }) = self.network.arrivals(next)
+        while let Some(Delivered { ecn, payload: Flight { from, to, bytes }, .. }) =
+            self.network.arrivals(next)
         {
             // What goes to an address that the client no longer has is lost.
             for end in [&mut self.client, &mut self.server] {

@@ -1,7 +1,7 @@
 //! What a connection costs at either end with a hundred packets in flight.
 
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen};
-use tfrc_testkit::{Fate, Outgoing, PORT, Random, Side, Wire, address, capped};
+use tfrc_testkit::{Fate, PORT, Parcel, Random, Side, Wire, address, capped};
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::heap;
@@ -77,7 +77,7 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
                 // So few are lost that the rate stays at its cap.
                 let drop = from == Side::Client && bytes.len() > 500 && random.below(8000) == 0;
                 lost += u32::from(drop);
-                let packet = Outgoing { size: 0, ecn: Ecn::NotEct, payload: bytes.clone() };
+                let packet = Parcel { size: 0, ecn: Ecn::NotEct, payload: bytes.clone() };
                 wire.send(now, from, packet, Fate::drop_if(drop));
             }
             end.with(|endpoint| endpoint.poll_timeout());

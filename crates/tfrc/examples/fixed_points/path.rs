@@ -1,7 +1,7 @@
 //! A sender and a receiver in virtual time, over a path that loses packets independently and does nothing else.
 
 use tfrc::Settings;
-use tfrc_testkit::{Fate, Flow, Happening, Random, Wire};
+use tfrc_testkit::{Fate, Flow, FlowEvent, Random, Wire};
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
 /// One path and what is sent over it.
@@ -66,7 +66,7 @@ impl Run {
     fn until(&mut self, packets: u64) -> Result<(), String> {
         while self.flow.sent() <= packets {
             match self.flow.next(END) {
-                Some(Happening::Reported(report)) => {
+                Some(FlowEvent::Reported(report)) => {
                     self.reported.0 += report.loss_event_rate.get();
                     self.reported.1 += 1.0;
                 }
