@@ -8,7 +8,7 @@
 //! | argument | reports | path | application |
 //! | --- | --- | --- | --- |
 //! | `twcc` | transport-wide, every 100 ms | 2 Mbit/s, room for 20 packets, 1 % lost | greedy |
-//! | `rfc8888` | RFC 8888, every 50 ms | every 50th packet marked, from 10 s on every 200th | greedy |
+//! | `rfc8888` | RFC 8888, every 50 ms | each 50th packet marked, from 10 s each 200th | greedy |
 //! | `quic` | after two packets or 25 ms | 2 % lost | idle from 10 to 15 s, then slow |
 //!
 //! Time is simulated, so that it ends at once. In a program `now` is read off the host's clock,
@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
 
-        // Every change of the rate comes with its reason; here only the state once a second is shown.
+        // Every change of the rate comes with its reason; here the state is shown once a second.
         while advisor.poll_event().is_some() {}
         if now >= next_print {
             println!(

@@ -11,9 +11,9 @@
 //! | to test | take | its ends |
 //! | --- | --- | --- |
 //! | anything | [`Wire`] | packets of any type; the caller is both ends |
-//! | rate control as RFC 5348 has it | [`Flow`] | a sender at the client, a receiver at the server |
+//! | rate control of RFC 5348 | [`Flow`] | a sender at the client, a receiver at the server |
 //! | DCCP | `Pair` (feature `dccp`) | an endpoint and its application at each |
-//! | reports of RTP and QUIC | `Remote` (feature `feedback`) | the server's; the client is the test's |
+//! | reports of RTP and QUIC | `Remote` (feature `feedback`) | the server; the client is the test |
 //!
 //! Links are those of the simulator. What else happens to a packet is a [`Fate`], which a rule of
 //! the test gives to each one: [`Random`] draws for it, and a number or a time does as well. Time

@@ -168,7 +168,7 @@ fn ticks(at: Instant) -> i64 {
     i64::try_from((at + AHEAD).as_nanos() / 250_000).expect("a few hours")
 }
 
-/// What an RFC 8888 report says of a packet; its age is in units of 1/1024 s.
+/// The entry of a packet in an RFC 8888 report; its age is in units of 1/1024 s.
 fn metric(now: Instant, seen: Option<&Seen>) -> rfc8888::Metric {
     let Some(seen) = seen else { return rfc8888::Metric::NotReceived };
     let age = u64_from_f64(now.saturating_since(seen.at).as_secs_f64() * 1024.0 + 0.5);

@@ -28,7 +28,7 @@ impl Side {
     }
 }
 
-/// What becomes of a packet, apart from what the link does to it.
+/// The fate of a packet, apart from the effect of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives.
