@@ -1,6 +1,7 @@
 //! Feature negotiation: any options on acknowledgements of a connection that is open.
 
-use crate::harness::{Operation, Side, run};
+use crate::harness::{Operation, run};
+use tfrc_testkit::Side;
 
 /// Each byte above 0xF0 begins a new packet; feature options are put in front of what else there is.
 pub fn check(data: &[u8]) {

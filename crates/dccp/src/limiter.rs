@@ -47,10 +47,7 @@ impl RateLimiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
+    use tfrc_testkit::at;
 
     #[test]
     fn eight_a_second_and_no_more() {

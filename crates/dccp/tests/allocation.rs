@@ -1,142 +1,107 @@
-//! No heap allocation for a packet, be it data or feedback, in steady state: what grows has grown by then, and buffers are used again.
+//! No heap allocation for a packet, be it data or feedback, in steady state: buffers have grown by
+//! then, and are used again. Allocations of the network between the ends do not count.
 
-use std::net::SocketAddr;
-
-use allocation_counter::measure;
+use allocation_counter::{measure, opt_out};
 use tfrc::Settings;
 use tfrc::config::SegmentSize;
-use tfrc_dccp::{ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen};
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_dccp::{ConnectionConfig, Event};
+use tfrc_testkit::{Delivered, Fate, Pair, Parcel, Side, Wire, address, ms};
 
-const PORT: u16 = 5001;
 const SIZE: usize = 500;
-/// One way.
-const DELAY: Duration = Duration::from_millis(20);
+/// One datagram in so many is lost.
+const LOSE_EVERY: u64 = 100;
 
-/// A packet in the network, in a place that is used again.
-struct Flight {
-    due: Instant,
-    to_server: bool,
-    ecn: Ecn,
-    bytes: Vec<u8>,
-}
-
+/// The ends of a pair, with a network and an application that use buffers again.
 struct Network {
-    client: Endpoint,
-    server: Endpoint,
-    id: ConnectionId,
-    there: Option<ConnectionId>,
-    now: Instant,
-    flights: std::collections::VecDeque<Flight>,
-    spare: Vec<Vec<u8>>,
-    /// Every so many data packets one is lost; never if zero.
-    lose_every: u64,
+    ends: Pair,
+    wire: Wire<Vec<u8>>,
+    /// The packet that an end sends.
+    bytes: Vec<u8>,
     sent: u64,
     received: u64,
 }
 
-fn address(port: u16) -> SocketAddr {
-    SocketAddr::from(([192, 0, 2, 1], port))
-}
-
 impl Network {
-    fn new(lose_every: u64) -> Self {
+    fn new() -> Self {
         let settings = Settings { segment: SegmentSize::Mean { initial: 500 }, ..Settings::default() };
         let config =
             ConnectionConfig { tfrc: settings.validate().expect("sound"), ..ConnectionConfig::default() };
-        let server = EndpointConfig {
-            connection: config.clone(),
-            listen: Listen::One,
-            port: PORT,
-            ..EndpointConfig::default()
-        };
-        let mut client = Endpoint::new(EndpointConfig::default(), [1; 32]);
-        let connect = ConnectConfig { port: PORT, connection: config };
-        let id = client.connect(Instant::ZERO, address(2), connect).expect("a free port");
-        Self {
-            client,
-            server: Endpoint::new(server, [2; 32]),
-            id,
-            there: None,
-            now: Instant::ZERO,
-            flights: std::collections::VecDeque::new(),
-            spare: Vec::new(),
-            lose_every,
-            sent: 0,
-            received: 0,
-        }
+        let ends = Pair::with(config.clone(), config, |_| Fate::Deliver);
+        Self { ends, wire: Wire::new(ms(20)), bytes: Vec::new(), sent: 0, received: 0 }
     }
 
-    /// Goes on until so many datagrams have been sent.
+    /// Goes on until `datagrams` datagrams have been sent.
     fn until(&mut self, datagrams: u64) {
         while self.sent < datagrams {
             self.application();
-            self.transmit(true);
-            self.transmit(false);
-            let times = [
-                self.client.poll_timeout().map(|wake| wake.at),
-                self.server.poll_timeout().map(|wake| wake.at),
-                self.flights.front().map(|flight| flight.due),
-            ];
-            self.now = times.into_iter().flatten().min().expect("something is due").max(self.now);
-            self.client.handle_timeout(self.now);
-            self.server.handle_timeout(self.now);
-            while let Some(flight) = self.flights.pop_front_if(|flight| flight.due <= self.now) {
-                let (end, from) =
-                    if flight.to_server { (&mut self.server, 1) } else { (&mut self.client, 2) };
-                end.handle_datagram(self.now, address(from), flight.ecn, &flight.bytes);
-                self.spare.push(flight.bytes);
+            Side::BOTH.into_iter().for_each(|side| self.transmit(side));
+            let timers =
+                [&mut self.ends.client, &mut self.ends.server].map(|end| end.endpoint.poll_timeout());
+            let times = timers.into_iter().map(|wake| wake.map(|wake| wake.at));
+            let next = times.chain([self.wire.poll_timeout()]).flatten().min();
+            self.ends.now = next.expect("something is due").max(self.ends.now);
+            for side in Side::BOTH {
+                let now = self.ends.now;
+                self.ends.end(side).endpoint.handle_timeout(now);
+            }
+            while let Some(packet) = self.receive() {
+                self.ends.hand(packet.to, packet.ecn, &packet.payload);
             }
         }
     }
 
     fn application(&mut self) {
-        while self.client.poll_event().is_some() {}
-        while let Some((id, event)) = self.server.poll_event() {
+        let (now, client, server) = (self.ends.now, &mut self.ends.client, &mut self.ends.server);
+        while client.endpoint.poll_event().is_some() {}
+        while let Some((id, event)) = server.endpoint.poll_event() {
             if matches!(event, Event::Incoming { .. }) {
-                self.there = Some(id);
+                server.id = Some(id);
             }
         }
-        if let Some(connection) = self.there.and_then(|id| self.server.connection_mut(id)) {
-            while let Some(datagram) = connection.recv() {
-                self.received += 1;
-                connection.recycle(datagram.bytes);
-            }
+        if server.id.is_some() {
+            server.with(|connection| {
+                while let Some(datagram) = connection.recv() {
+                    self.received += 1;
+                    connection.recycle(datagram.bytes);
+                }
+            });
         }
-        while self.client.connection(self.id).is_some_and(|connection| connection.queued() == 0)
-            && self.client.send(self.now, self.id, &[7; SIZE]).is_ok()
+        let id = self.ends.client.id.expect("it connects");
+        while self.ends.client.connection().queued() == 0
+            && self.ends.client.endpoint.send(now, id, &[7; SIZE]).is_ok()
         {
             self.sent += 1;
-            self.transmit(true);
+            self.transmit(Side::Client);
         }
     }
 
-    fn transmit(&mut self, from_client: bool) {
-        let mut bytes = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(2048));
-        loop {
-            let end = if from_client { &mut self.client } else { &mut self.server };
-            let Some(transmission) = end.poll_transmit(self.now, &mut bytes) else { break };
-            let lost =
-                from_client && self.lose_every > 0 && self.sent % self.lose_every == self.lose_every - 1;
-            if !lost {
-                let next = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(2048));
-                let bytes = std::mem::replace(&mut bytes, next);
-                let due = self.now + DELAY;
-                self.flights.push_back(Flight { due, to_server: from_client, ecn: transmission.ecn, bytes });
-            }
+    fn transmit(&mut self, from: Side) {
+        let (now, mut bytes) = (self.ends.now, std::mem::take(&mut self.bytes));
+        while let Some(sent) = self.ends.end(from).endpoint.poll_transmit(now, &mut bytes) {
+            assert_eq!(sent.remote, address(from.other()));
+            let lost = from == Side::Client && self.sent % LOSE_EVERY == LOSE_EVERY - 1;
+            let fate = Fate::drop_if(lost);
+            opt_out(|| {
+                let packet = Parcel { size: 0, ecn: sent.ecn, payload: bytes.clone() };
+                self.wire.send(now, from, packet, fate);
+            });
         }
-        self.spare.push(bytes);
+        self.bytes = bytes;
+    }
+
+    fn receive(&mut self) -> Option<Delivered<Vec<u8>>> {
+        let mut packet = None;
+        opt_out(|| packet = self.wire.receive(self.ends.now));
+        packet
     }
 }
 
 /// 20,000 datagrams, of which one in a hundred is lost, and their feedback.
 #[test]
 fn a_packet_allocates_nothing() {
-    let mut network = Network::new(100);
+    let mut network = Network::new();
     network.until(20_000);
-    let reports = |network: &Network| {
-        network.client.connection(network.id).map_or(0, |connection| connection.stats().received_feedback)
-    };
+    let reports = |network: &Network| network.ends.client.connection().stats().received_feedback;
     let (before, reported) = (network.received, reports(&network));
     let seen = measure(|| network.until(40_000));
     let (received, reported) = (network.received - before, reports(&network) - reported);

@@ -1,17 +1,13 @@
 //! How connections end, and what is known of it afterwards: what was left unsent, how long it took,
 //! why.
 
-mod pair;
-
-use pair::{Fate, Pair, Side, ms};
 use tfrc_dccp::wire::{PacketType, ResetCode};
-use tfrc_dccp::{Cause, ClosedBy, ConnectionConfig, State};
+use tfrc_dccp::{Cause, ClosedBy, ConnectionConfig};
+use tfrc_testkit::{Fate, Flight, Pair, Random, Side, ms};
 use tfrc_units::Duration;
 
-fn opened(rule: impl FnMut(&pair::Flight) -> Fate + 'static) -> Pair {
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
-    assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
+fn opened(rule: impl FnMut(&Flight) -> Fate + 'static) -> Pair {
+    let mut pair = Pair::opened();
     pair.rule = Box::new(rule);
     pair
 }
@@ -70,13 +66,8 @@ fn what_waits_at_a_broken_end_counts_as_unsent() {
 fn a_close_on_a_lossy_path_takes_a_few_round_trips() {
     let mut times = Vec::new();
     for seed in 1..=100u64 {
-        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-        let mut pair = opened(move |_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            if state % 10 < 3 { Fate::Drop } else { Fate::Deliver }
-        });
+        let mut random = Random::new(seed);
+        let mut pair = opened(move |_| Fate::drop_if(random.happens(0.3)));
         let now = pair.now;
         pair.client.with(|connection| {
             connection.close_now(now);
@@ -95,7 +86,7 @@ fn a_close_is_given_up_when_the_host_says_so() {
     let config = ConnectionConfig { close_timeout: Duration::from_secs(2), ..ConnectionConfig::default() };
     let mut pair = Pair::with(config, ConnectionConfig::default(), |_| Fate::Deliver);
     pair.run(ms(200));
-    pair.rule = Box::new(|flight| if flight.kind == PacketType::Close { Fate::Drop } else { Fate::Deliver });
+    pair.rule = Box::new(|flight| Fate::drop_if(flight.kind == PacketType::Close));
     let now = pair.now;
     pair.client.with(|connection| connection.close_now(now));
     until_closed(&mut pair, Duration::from_secs(5));

@@ -1,26 +1,15 @@
 //! How connections begin and end when things go wrong: refusals, Syncs, replays, silence, stragglers.
 
-mod pair;
-
-use pair::{Fate, PORT, Pair, Side, address, ms};
-use tfrc_dccp::wire::{
-    Header, Integrity, Opt, OptionList, Packet, PacketType, Reset, ResetCode, SeqAck, Sequence, ServiceCode,
-};
+use tfrc_dccp::wire::{Header, Opt, OptionList, PacketType, Reset, ResetCode, SeqAck, Sequence, ServiceCode};
 use tfrc_dccp::{
     ClosedBy, ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen, Pressure, Silence,
     State,
 };
-use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48};
+use tfrc_testkit::{Fate, PORT, Pair, Side, address, capped, emit, ms, parse};
+use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 fn service(text: &str) -> ConnectionConfig {
     ConnectionConfig { service: text.parse().expect("a service code"), ..ConnectionConfig::default() }
-}
-
-fn opened() -> Pair {
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
-    assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
-    pair
 }
 
 #[test]
@@ -53,7 +42,7 @@ fn who_does_not_listen_refuses() {
 
 #[test]
 fn one_at_a_time() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let now = pair.now;
     let config = ConnectConfig { port: PORT, connection: ConnectionConfig::default() };
     let second = pair.client.endpoint.connect(now, address(Side::Server), config.clone()).expect("a port");
@@ -106,7 +95,7 @@ fn a_server_can_ask_its_client_to_close() {
             let of_close =
                 matches!(flight.kind, PacketType::CloseReq | PacketType::Close | PacketType::Reset);
             seen += usize::from(of_close);
-            if of_close && seen == lost { Fate::Drop } else { Fate::Deliver }
+            Fate::drop_if(of_close && seen == lost)
         });
         pair.run(ms(200));
         let now = pair.now;
@@ -128,7 +117,7 @@ fn a_server_can_ask_its_client_to_close() {
 
 #[test]
 fn both_may_close_at_once() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let now = pair.now;
     pair.client.with(|connection| connection.close(now));
     pair.server.with(|connection| connection.close(now));
@@ -139,7 +128,7 @@ fn both_may_close_at_once() {
 
 #[test]
 fn a_close_is_accepted_after_a_while_without_the_application() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let now = pair.now;
     pair.server.id = None;
     pair.client.with(|connection| connection.close(now));
@@ -154,7 +143,7 @@ fn a_lost_reset_is_said_again_by_what_is_left() {
     let mut resets = 0;
     let mut pair = Pair::transfer(3, move |flight| {
         resets += usize::from(flight.kind == PacketType::Reset);
-        if flight.kind == PacketType::Reset && resets <= 3 { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(flight.kind == PacketType::Reset && resets <= 3)
     });
     pair.run_to_end(Duration::from_secs(30));
     let closed = pair.client.closed().expect("over");
@@ -164,8 +153,7 @@ fn a_lost_reset_is_said_again_by_what_is_left() {
 
 #[test]
 fn a_close_nobody_answers_is_given_up() {
-    let mut pair =
-        Pair::new(|flight| if flight.kind == PacketType::Close { Fate::Drop } else { Fate::Deliver });
+    let mut pair = Pair::new(|flight| Fate::drop_if(flight.kind == PacketType::Close));
     pair.run(ms(200));
     let now = pair.now;
     pair.client.with(|connection| connection.close(now));
@@ -179,7 +167,7 @@ fn a_close_nobody_answers_is_given_up() {
 
 #[test]
 fn an_abort_reaches_the_other_end() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let now = pair.now;
     pair.client.with(|connection| {
         connection.set_closing_text("enough");
@@ -195,8 +183,8 @@ fn an_abort_reaches_the_other_end() {
 
 #[test]
 fn a_silent_peer_is_asked_and_then_given_up() {
-    let mut pair = opened();
-    pair.rule = Box::new(|flight| if flight.from == Side::Server { Fate::Drop } else { Fate::Deliver });
+    let mut pair = Pair::opened();
+    pair.rule = Box::new(|flight| Fate::drop_if(flight.from == Side::Server));
     let start = pair.now;
     pair.run_to_end(Duration::from_secs(100));
     let closed = pair.client.closed().expect("over");
@@ -209,7 +197,7 @@ fn a_silent_peer_is_asked_and_then_given_up() {
 
 #[test]
 fn an_idle_connection_is_kept() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     pair.run(Duration::from_secs(600));
     assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
     assert!(
@@ -235,10 +223,7 @@ fn without_probes_silence_is_endured() {
 /// RFC 4340 §7.5.6, first example: so much is lost that the next packet lies beyond the window.
 #[test]
 fn a_sync_brings_the_ends_back_in_step() {
-    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(1e6));
-    let settings = tfrc::Settings { cap, ..tfrc::Settings::default() };
-    let config =
-        ConnectionConfig { tfrc: settings.validate().expect("sound"), ..ConnectionConfig::default() };
+    let config = ConnectionConfig { tfrc: capped(1e6), ..ConnectionConfig::default() };
     let mut pair = Pair::with(config, ConnectionConfig::default(), |_| Fate::Deliver);
     pair.client.to_send = 5000;
     pair.run_until_sent(Duration::from_secs(60));
@@ -247,7 +232,7 @@ fn a_sync_brings_the_ends_back_in_step() {
     let mut lost = 0;
     pair.rule = Box::new(move |flight| {
         lost += usize::from(flight.from == Side::Client && flight.kind.carries_datagram());
-        if (1..=760).contains(&lost) { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if((1..=760).contains(&lost))
     });
     pair.run_until_sent(Duration::from_secs(100));
     pair.run(Duration::from_secs(1));
@@ -269,7 +254,7 @@ fn replays_do_no_harm() {
     let old = std::mem::take(&mut pair.captured);
     let now = pair.now;
     for (i, (to, bytes)) in (0u64..).zip(&old) {
-        pair.launch(now + ms(i), *to, Ecn::Ce, bytes);
+        pair.forge(now + ms(i), *to, Ecn::Ce, bytes);
     }
     let rate = pair.client.connection().rate();
     pair.run(Duration::from_secs(1));
@@ -285,7 +270,7 @@ fn replays_do_no_harm() {
     let before = pair.log.len();
     let now = pair.now;
     for (i, (to, bytes)) in (0u64..).zip(&old) {
-        pair.launch(now + ms(i), *to, Ecn::NotEct, bytes);
+        pair.forge(now + ms(i), *to, Ecn::NotEct, bytes);
     }
     pair.run(Duration::from_secs(1));
     assert!(
@@ -297,26 +282,11 @@ fn replays_do_no_harm() {
     assert_eq!(pair.server.received.len(), 60);
 }
 
-fn packet(ports: (u16, u16), header: Header, options: &[u8], payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let packet = Packet {
-        source_port: ports.0,
-        destination_port: ports.1,
-        ccval: 0,
-        coverage: 0,
-        header,
-        options,
-        payload,
-    };
-    packet.emit(&mut bytes, Integrity::Udp).expect("legal");
-    bytes
-}
-
 fn answers(endpoint: &mut Endpoint, now: Instant) -> Vec<Header> {
     let mut bytes = Vec::new();
     let mut headers = Vec::new();
     while endpoint.poll_transmit(now, &mut bytes).is_some() {
-        headers.push(Packet::parse(&bytes, Integrity::Udp).expect("parses").header);
+        headers.push(parse(&bytes).header);
     }
     headers
 }
@@ -338,7 +308,7 @@ fn packets_without_a_connection_get_resets() {
         ),
         (Header::Reset { seq, ack, reset: no_connection }, None),
     ] {
-        endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &packet((9, 8), header, &[], &[]));
+        endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &emit((9, 8), header, &[], &[]));
         let expected: Vec<_> =
             expected.into_iter().map(|(seq, ack, reset)| Header::Reset { seq, ack, reset }).collect();
         assert_eq!(answers(&mut endpoint, now), expected, "{header:?}");
@@ -352,7 +322,7 @@ fn resets_are_limited() {
     let config = EndpointConfig { resets_per_second: 10, ..EndpointConfig::default() };
     let mut endpoint = Endpoint::new(config, [0; 32]);
     let now = Instant::ZERO + ms(5);
-    let data = packet((9, 8), Header::Data { seq: Sequence::Long(SeqNo48::new(1)) }, &[], &[]);
+    let data = emit((9, 8), Header::Data { seq: Sequence::Long(SeqNo48::new(1)) }, &[], &[]);
     for _ in 0..100 {
         endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &data);
     }
@@ -376,8 +346,8 @@ fn blind_attacks_fail() {
             2 => Header::Sync { seq, ack: seq },
             _ => Header::Close { seq, ack: seq },
         };
-        let bytes = packet((remote, local), header, &[], b"evil");
-        pair.launch(now + ms(i), Side::Server, Ecn::NotEct, &bytes);
+        let bytes = emit((remote, local), header, &[], b"evil");
+        pair.forge(now + ms(i), Side::Server, Ecn::NotEct, &bytes);
     }
     pair.run(Duration::from_secs(2));
     assert_eq!(pair.server.received.len(), 20);
@@ -389,27 +359,27 @@ fn blind_attacks_fail() {
 /// RFC 4340 §7.5.6, third example: a client that has forgotten everything calls again from the same port.
 #[test]
 fn a_half_open_connection_is_cleaned_up() {
-    let mut pair = opened();
+    let mut pair = Pair::opened();
     let (server_port, client_port) = pair.server.connection().ports();
     let seq = SeqNo48::new(0x1234_5678_9ABC);
     let request =
-        packet((client_port, server_port), Header::Request { seq, service: ServiceCode::NONE }, &[], &[]);
+        emit((client_port, server_port), Header::Request { seq, service: ServiceCode::NONE }, &[], &[]);
     let now = pair.now;
-    pair.server.endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &request);
+    pair.hand(Side::Server, Ecn::NotEct, &request);
     let sync = answers(&mut pair.server.endpoint, now);
     let [Header::Sync { seq: sync_seq, ack }] = sync.as_slice() else { panic!("{sync:?}") };
     assert_eq!(*ack, seq);
     let header =
         Header::Reset { seq: seq.add(1), ack: *sync_seq, reset: Reset::packet_error(PacketType::Sync) };
     // The Reset's number is far away, so it is challenged too (§7.5.4), and the answer to the challenge fits.
-    let reset = packet((client_port, server_port), header, &[], &[]);
-    pair.server.endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &reset);
+    let reset = emit((client_port, server_port), header, &[], &[]);
+    pair.hand(Side::Server, Ecn::NotEct, &reset);
     let challenge = answers(&mut pair.server.endpoint, now);
     let [Header::Sync { seq: challenge, ack: gsr }] = challenge.as_slice() else { panic!("{challenge:?}") };
     let header =
         Header::Reset { seq: gsr.add(1), ack: *challenge, reset: Reset::new(ResetCode::NoConnection) };
-    let reset = packet((client_port, server_port), header, &[], &[]);
-    pair.server.endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &reset);
+    let reset = emit((client_port, server_port), header, &[], &[]);
+    pair.hand(Side::Server, Ecn::NotEct, &reset);
     assert_eq!(pair.server.state(), Some(State::Closed));
 }
 
@@ -426,29 +396,15 @@ fn mandatory_options_that_are_not_understood_reset() {
         (&[128, 6, 1, 2, 3, 4, 0, 0], Some(Reset { code: ResetCode::OptionError, data: [128, 6, 1] })),
         (&[1, 32, 4, 99, 1, 0, 0, 0], Some(Reset { code: ResetCode::MandatoryError, data: [32, 99, 1] })),
     ] {
-        let mut pair = opened();
+        let mut pair = Pair::opened();
         let (server_port, client_port) = pair.server.connection().ports();
         let now = pair.now;
         pair.client.to_send = 1;
         pair.drain();
-        let (_, last) = pair.captured.last().expect("a datagram").clone();
-        let Sequence::Long(seq) = Packet::parse(&last, Integrity::Udp).expect("parses").header.sequence()
-        else {
-            panic!("short")
-        };
-        let ack = pair
-            .captured
-            .iter()
-            .rev()
-            .filter(|(to, _)| *to == Side::Client)
-            .find_map(|(_, bytes)| match Packet::parse(bytes, Integrity::Udp).ok()?.header.sequence() {
-                Sequence::Long(seq) => Some(seq),
-                Sequence::Short(_) => None,
-            })
-            .expect("the server has said something");
+        let (seq, ack) = (pair.newest(Side::Server), pair.newest(Side::Client));
         let header = Header::Ack { numbers: SeqAck::Long { seq: seq.add(1), ack } };
-        let bytes = packet((client_port, server_port), header, options, &[]);
-        pair.server.endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &bytes);
+        let bytes = emit((client_port, server_port), header, options, &[]);
+        pair.hand(Side::Server, Ecn::NotEct, &bytes);
         let told = answers(&mut pair.server.endpoint, now).into_iter().find_map(|header| match header {
             Header::Reset { reset, .. } => Some(reset),
             _ => None,
@@ -465,11 +421,11 @@ fn timestamps_are_echoed_with_the_time_they_were_held() {
     let mut list = OptionList::new(100);
     list.push(&Opt::Timestamp(38851)).expect("room");
     let header = Header::Request { seq: SeqNo48::new(1), service: ServiceCode::NONE };
-    let request = packet((9, 8), header, list.padded(), &[]);
+    let request = emit((9, 8), header, list.padded(), &[]);
     endpoint.handle_datagram(Instant::ZERO, address(Side::Client), Ecn::NotEct, &request);
     let mut bytes = Vec::new();
     endpoint.poll_transmit(Instant::ZERO + ms(2), &mut bytes).expect("a Response");
-    let response = Packet::parse(&bytes, Integrity::Udp).expect("parses");
+    let response = parse(&bytes);
     let echo =
         tfrc_dccp::wire::options(PacketType::Response, response.options).flatten().find_map(
             |item| match item.option {
@@ -493,7 +449,7 @@ fn a_flood_of_requests_holds_no_more_than_the_table() {
     let flood = |endpoint: &mut Endpoint, at: Instant, from: u16| {
         for port in from..from + 500 {
             let header = Header::Request { seq: SeqNo48::new(1), service: ServiceCode::NONE };
-            let bytes = packet((port, PORT), header, &[], &[]);
+            let bytes = emit((port, PORT), header, &[], &[]);
             endpoint.handle_datagram(at, address(Side::Client), Ecn::NotEct, &bytes);
         }
         let headers = answers(endpoint, at);

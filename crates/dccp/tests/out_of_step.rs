@@ -1,20 +1,16 @@
 //! Ends that disagree about sequence numbers come together again or come to an end; ends that are
 //! idle or have a bad path live on.
 
-mod pair;
-
-use pair::{Fate, Pair, Side, ms};
 use tfrc_dccp::wire::PacketType;
 use tfrc_dccp::{Cause, ConnectionConfig, State};
-use tfrc_units::{Duration, Rate};
+use tfrc_testkit::{Fate, Pair, Random, Side, capped, ms};
+use tfrc_units::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A sender at 100 kB/s, connected.
 fn sender() -> Pair {
-    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(100_000.0));
-    let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("sound");
-    let config = ConnectionConfig { tfrc, ..ConnectionConfig::default() };
+    let config = ConnectionConfig { tfrc: capped(100_000.0), ..ConnectionConfig::default() };
     let mut pair = Pair::with(config.clone(), config, |_| Fate::Deliver);
     pair.client.to_send = 1_000_000;
     pair.run(ms(2500));
@@ -81,7 +77,7 @@ fn an_idle_pair_with_a_loss_behind_it_lives_on() {
     let mut pair = sender();
     pair.client.to_send = 0;
     pair.run(Duration::from_secs(5));
-    pair.rule = Box::new(|flight| if flight.kind.carries_datagram() { Fate::Drop } else { Fate::Deliver });
+    pair.rule = Box::new(|flight| Fate::drop_if(flight.kind.carries_datagram()));
     pair.client.to_send = 20;
     pair.run(Duration::from_secs(20));
     assert_eq!(pair.client.to_send, 0);
@@ -100,11 +96,8 @@ fn an_idle_pair_with_a_loss_behind_it_lives_on() {
 fn a_slow_beat_on_a_bad_path_lives_on() {
     let mut pair = sender();
     pair.client.to_send = 0;
-    let mut n = 1u64;
-    pair.rule = Box::new(move |_| {
-        n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if (n >> 33).is_multiple_of(10) { Fate::Drop } else { Fate::Deliver }
-    });
+    let mut random = Random::new(1);
+    pair.rule = Box::new(move |_| Fate::drop_if(random.happens(0.1)));
     for _ in 0..900 {
         pair.client.to_send = 1;
         pair.run(Duration::from_secs(20));

@@ -1,15 +1,13 @@
 //! The path MTU between two ends (RFC 4340 §14, RFC 8899).
 
-mod pair;
-
 use std::cell::Cell;
 use std::rc::Rc;
 
-use pair::{Fate, Flight, Pair, ms};
 use tfrc::config::PacketSize;
 use tfrc_dccp::feature::{CcidPreference, Wishes};
 use tfrc_dccp::{ConnectionConfig, SendError};
-use tfrc_units::{Duration, Rate};
+use tfrc_testkit::{Fate, Flight, Pair, capped, ms};
+use tfrc_units::Duration;
 
 /// IPv4 and UDP.
 const BELOW: usize = 28;
@@ -17,15 +15,11 @@ const BELOW: usize = 28;
 /// A path that carries IP packets of so many bytes, which may change; what is longer vanishes without a word.
 fn path(mtu: &Rc<Cell<usize>>) -> impl FnMut(&Flight) -> Fate + use<> {
     let mtu = Rc::clone(mtu);
-    move |flight| if flight.length + BELOW > mtu.get() { Fate::Drop } else { Fate::Deliver }
+    move |flight| Fate::drop_if(flight.length + BELOW > mtu.get())
 }
 
 fn config() -> ConnectionConfig {
-    let settings = tfrc::Settings {
-        cap: tfrc::config::RateCap::AtMost(Rate::from_bits_per_sec(1e6)),
-        ..tfrc::Settings::default()
-    };
-    ConnectionConfig { tfrc: settings.validate().expect("in range"), ..ConnectionConfig::default() }
+    ConnectionConfig { tfrc: capped(125_000.0), ..ConnectionConfig::default() }
 }
 
 /// The client sends datagrams as long as possible for so many seconds; the path MTU it then reckons with.

@@ -1,11 +1,9 @@
 //! The send queue of a connection: its bound, its policy for late datagrams, its events, and the
 //! rules of the contract that debug builds assert.
 
-mod pair;
-
-use pair::{Fate, Pair, Side, ms};
 use tfrc_dccp::wire::PacketType;
 use tfrc_dccp::{ConnectionConfig, DropReason, Event, LatePolicy, SendError, WakeReason};
+use tfrc_testkit::{Fate, Pair, Side, capped, ms};
 use tfrc_units::{Duration, Instant};
 
 fn connecting(config: ConnectionConfig) -> Pair {
@@ -47,11 +45,7 @@ fn a_full_queue_refuses_and_tells_when_it_has_room() {
 /// Before the first feedback the rate is low: the datagrams go one by one, each at a timeout.
 #[test]
 fn one_clock_knows_the_time_of_the_next_datagram() {
-    let cap = tfrc::config::RateCap::AtMost(tfrc_units::Rate::from_bytes_per_sec(10_000.0));
-    let settings = tfrc::Settings { cap, ..tfrc::Settings::default() };
-    let config =
-        ConnectionConfig { tfrc: settings.validate().expect("in range"), ..ConnectionConfig::default() };
-    let mut pair = connecting(config);
+    let mut pair = connecting(ConnectionConfig { tfrc: capped(10_000.0), ..ConnectionConfig::default() });
     pair.run(ms(200));
     let start = pair.now;
     assert!(hand_over(&mut pair, 0..20).iter().all(Result::is_ok));
@@ -74,7 +68,7 @@ fn one_clock_knows_the_time_of_the_next_datagram() {
 fn late_datagrams_are_dropped_and_told_with_the_reason() {
     let late = LatePolicy::DropAfter(ms(300));
     let mut pair = connecting(ConnectionConfig { send_queue: 3, late, ..ConnectionConfig::default() });
-    pair.delay = ms(150);
+    pair.set_delay(ms(150));
     assert_eq!(hand_over(&mut pair, 0..2), [Ok(()), Ok(())]);
     pair.run(ms(50));
     assert_eq!(hand_over(&mut pair, 2..5), [Ok(()), Ok(()), Ok(())], "the oldest make room");

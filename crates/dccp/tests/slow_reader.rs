@@ -1,11 +1,9 @@
 //! A reader that does not keep up with its sender: the sender is told and slows down (RFC 4340
 //! §11.6, 11.7; RFC 4342 §5.2).
 
-mod pair;
-
-use pair::{Fate, Pair, Reading, Side, ms};
 use tfrc_dccp::ConnectionConfig;
-use tfrc_units::{Duration, Rate};
+use tfrc_testkit::{Fate, Flight, Pair, Random, Reading, Side, capped, ms};
+use tfrc_units::Duration;
 
 /// Datagrams a second that the application reads.
 const READS: u64 = 100;
@@ -13,13 +11,11 @@ const SIZE: usize = 1000;
 
 /// A sender that may send four times what the reader takes, over a path with this delay in each
 /// direction.
-fn slow_reader(delay: Duration, queue: usize, rule: impl FnMut(&pair::Flight) -> Fate + 'static) -> Pair {
-    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0));
-    let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("sound");
-    let client = ConnectionConfig { tfrc, ..ConnectionConfig::default() };
+fn slow_reader(delay: Duration, queue: usize, rule: impl FnMut(&Flight) -> Fate + 'static) -> Pair {
+    let client = ConnectionConfig { tfrc: capped(400_000.0), ..ConnectionConfig::default() };
     let server = ConnectionConfig { receive_queue: queue, ..ConnectionConfig::default() };
     let mut pair = Pair::with(client, server, |_| Fate::Deliver);
-    pair.delay = delay;
+    pair.set_delay(delay);
     pair.client.size = SIZE;
     pair.client.to_send = 1_000_000;
     pair.server.reading = Reading::Every { gap: Duration::from_secs(1) / READS, next: pair.now };
@@ -74,14 +70,13 @@ fn received_or_waiting(pair: &mut Pair) -> u64 {
 /// because each datagram counts once.
 #[test]
 fn lost_acknowledgements_hide_no_refusal() {
-    let mut n = 0u64;
+    let mut random = Random::new(0);
     let mut pair = slow_reader(ms(10), 64, move |flight| {
-        n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let lost = match flight.from {
-            Side::Server => (n >> 33) % 10 < 3,
-            Side::Client => (n >> 33).is_multiple_of(200),
+        let loss = match flight.from {
+            Side::Server => 0.3,
+            Side::Client => 0.005,
         };
-        if lost { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(random.happens(loss))
     });
     pair.run(Duration::from_secs(30));
     pair.rule = Box::new(|_| Fate::Deliver);

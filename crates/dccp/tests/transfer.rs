@@ -1,11 +1,9 @@
 //! Data from one end to the other: handshake, counts, close, under loss of every single packet in turn.
 
-mod pair;
-
-use pair::{Fate, Flight, Pair, Side, ms};
 use tfrc_dccp::feature::{Feature, Location};
-use tfrc_dccp::wire::{Integrity, Packet, PacketType, ResetCode};
+use tfrc_dccp::wire::{PacketType, ResetCode};
 use tfrc_dccp::{ClosedBy, ConnectionConfig, Event, State};
+use tfrc_testkit::{Fate, Flight, Pair, Random, Side, ms, parse};
 use tfrc_units::Duration;
 
 /// What both ends must agree on once it is over, whatever was lost.
@@ -70,8 +68,7 @@ fn both_ends_agree_on_the_features() {
 
 #[test]
 fn the_handshake_gives_both_ends_the_round_trip_time() {
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
+    let mut pair = Pair::opened();
     assert_eq!(pair.client.connection().rtt(), Some(ms(50)));
     assert_eq!(pair.server.connection().rtt(), Some(ms(50)));
     assert_eq!(pair.client.state(), Some(State::Open));
@@ -89,8 +86,7 @@ fn the_loss_of_any_packet_does_no_harm() {
     let packets = clean.log.len();
     assert!(packets > 16, "{packets}");
     for lost in 0..packets {
-        let mut pair =
-            Pair::transfer(12, move |flight| if flight.index == lost { Fate::Drop } else { Fate::Deliver });
+        let mut pair = Pair::transfer(12, move |flight| Fate::drop_if(flight.index == lost));
         pair.run_to_end(Duration::from_secs(120));
         let what = format!("without packet {lost}, a {:?}", clean.log.get(lost).map(|(f, _)| f.kind));
         check(&pair, &what);
@@ -104,7 +100,7 @@ fn the_first_acknowledgement_is_known_to_carry_no_data() {
     let mut pair = Pair::transfer(12, move |flight| {
         after_request += usize::from(flight.from == Side::Client && flight.kind != PacketType::Request);
         let first_two = flight.from == Side::Client && (1..=2).contains(&after_request);
-        if first_two { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(first_two)
     });
     pair.run_to_end(Duration::from_secs(60));
     let first: Vec<_> = pair.kinds(Side::Client).into_iter().take(3).collect();
@@ -118,7 +114,7 @@ fn nobody_stays_in_part_open() {
     let mut acks = 0;
     let mut pair = Pair::new(move |flight| {
         acks += usize::from(flight.from == Side::Server && flight.kind == PacketType::Ack);
-        if flight.from == Side::Server && acks == 1 { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(flight.from == Side::Server && acks == 1)
     });
     pair.run(Duration::from_secs(1));
     assert_eq!(pair.client.state(), Some(State::Open));
@@ -153,24 +149,12 @@ fn duplicates_are_delivered_once() {
     assert!(pair.server.connection().stats().duplicate_packets > 20);
 }
 
-/// A generator of our own, so that a seed says all (splitmix64).
-fn random(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        tfrc_units::f64_from_u64((z ^ (z >> 31)) >> 11) / tfrc_units::f64_from_u64(1 << 53)
-    }
-}
-
 /// Loss, reordering and duplication of everything, both ways, on many seeds.
 #[test]
 fn chaos_ends_in_order() {
     for seed in 0..40 {
-        let mut draw = random(seed);
-        let mut pair = Pair::transfer(150, move |_| match draw() {
+        let mut random = Random::new(seed);
+        let mut pair = Pair::transfer(150, move |_| match random.uniform() {
             x if x < 0.05 => Fate::Drop,
             x if x < 0.10 => Fate::Late(ms(30)),
             x if x < 0.15 => Fate::Twice(ms(20)),
@@ -211,13 +195,10 @@ fn data_flows_both_ways() {
 
 #[test]
 fn loss_reaches_the_sender_as_a_rate() {
-    let mut draw = random(9);
+    let mut random = Random::new(9);
     let mut pair = Pair::transfer(3000, move |flight| {
-        if flight.from == Side::Client && flight.kind == PacketType::Data && draw() < 0.02 {
-            Fate::Drop
-        } else {
-            Fate::Deliver
-        }
+        let data = flight.from == Side::Client && flight.kind == PacketType::Data;
+        Fate::drop_if(data && random.happens(0.02))
     });
     pair.client.close_after = false;
     pair.run_until_sent(Duration::from_secs(120));
@@ -238,12 +219,11 @@ fn loss_reaches_the_sender_as_a_rate() {
 /// RFC 4342 §6 and §8.4, and RFC 6323 §3.3.
 #[test]
 fn reports_carry_what_the_profile_asks_for() {
-    let mut pair =
-        Pair::transfer(200, |flight| if flight.index % 50 == 49 { Fate::Drop } else { Fate::Deliver });
+    let mut pair = Pair::transfer(200, |flight| Fate::drop_if(flight.index % 50 == 49));
     pair.run_to_end(Duration::from_secs(60));
     let mut reports = 0;
     for (to, bytes) in &pair.captured {
-        let packet = Packet::parse(bytes, Integrity::Udp).expect("parses");
+        let packet = parse(bytes);
         let kind = packet.header.kind();
         let kinds: Vec<u8> =
             tfrc_dccp::wire::options(kind, packet.options).flatten().map(|item| item.raw.kind).collect();
@@ -279,7 +259,7 @@ fn congestion_marks_count_as_loss_events() {
 #[test]
 fn the_sequence_window_grows_with_the_rate() {
     let mut pair = Pair::transfer(30_000, |_| Fate::Deliver);
-    pair.delay = ms(100);
+    pair.set_delay(ms(100));
     pair.client.size = 1000;
     // Open at the end, so that no change of the window is left half done.
     pair.client.close_after = false;
@@ -294,8 +274,7 @@ fn the_sequence_window_grows_with_the_rate() {
 
 #[test]
 fn long_datagrams_are_refused_with_the_limit() {
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
+    let mut pair = Pair::opened();
     let now = pair.now;
     let limit = pair.client.connection().max_datagram();
     let too_long = vec![0; limit + 1];
@@ -310,8 +289,7 @@ fn long_datagrams_are_refused_with_the_limit() {
 #[test]
 fn empty_datagrams_arrive() {
     // RFC 4340 §5.4: a Data packet without data is an empty datagram.
-    let mut pair = Pair::new(|_| Fate::Deliver);
-    pair.run(ms(200));
+    let mut pair = Pair::opened();
     let now = pair.now;
     pair.client.with(|connection| connection.send(now, &[])).expect("it may");
     pair.run(ms(100));

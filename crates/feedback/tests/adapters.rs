@@ -2,11 +2,8 @@
 
 use tfrc::{Advisor, Config};
 use tfrc_feedback::{Counts, ErrorKind, quic, rfc8888, twcc};
-use tfrc_units::{Duration, Ecn, Instant};
-
-fn at(ms: u64) -> Instant {
-    Instant::from_nanos(ms * 1_000_000)
-}
+use tfrc_testkit::at;
+use tfrc_units::{Duration, Ecn};
 
 /// An advisor that has sent packets `first..=last`, one a millisecond from 1000 ms on.
 fn sent(first: u64, last: u64) -> Advisor {

@@ -1,15 +1,9 @@
 //! The Advisor, told by other protocols' reports, against the receiver-feedback front end on the same path.
 
-#![allow(missing_docs, reason = "a test")]
-
-#[path = "../examples/path/mod.rs"]
-mod path;
-
-use path::{Path, Wire};
-use tfrc::study::Stamp;
-use tfrc::{Advisor, Arrival, Config, PacketKind, Receiver, SendDecision, Sender, SentRecord};
+use tfrc::{Advisor, Config, SendDecision};
 use tfrc_feedback::{quic, rfc8888, twcc};
-use tfrc_units::{Duration, Ecn, Instant, Rate};
+use tfrc_testkit::{ACK_DELAY_EXPONENT, Fate, Flow, FlowEvent, Format, Random, Remote, SSRC, Wire};
+use tfrc_units::{Duration, Instant, Rate, f64_from_u64};
 
 const SIZE: u32 = 1200;
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -19,7 +13,7 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 struct Setting {
     rtt: Duration,
     loss: f64,
-    bottleneck: Option<(Rate, usize)>,
+    bottleneck: Option<(Rate, u64)>,
     seconds: u64,
     seed: u64,
     /// The chance that a report is lost.
@@ -35,6 +29,21 @@ const CLEAR: Setting = Setting {
     report_loss: 0.0,
 };
 
+impl Setting {
+    fn wire<T: Clone>(self) -> Wire<T> {
+        match self.bottleneck {
+            None => Wire::new(self.rtt / 2),
+            Some((rate, packets)) => Wire::bottleneck(self.rtt / 2, rate, packets),
+        }
+    }
+}
+
+/// Loses packets independently.
+fn bernoulli(p: f64, seed: u64) -> impl FnMut() -> Fate {
+    let mut random = Random::new(seed);
+    move || Fate::drop_if(random.happens(p))
+}
+
 /// What was sent in the measured part, all but the first tenth.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
@@ -45,7 +54,6 @@ struct Outcome {
 struct Meter {
     from: Instant,
     end: Instant,
-    bytes: u64,
     packets: u64,
     events_before: Option<u64>,
 }
@@ -54,227 +62,58 @@ impl Meter {
     fn new(setting: Setting) -> Self {
         let from = Instant::ZERO + Duration::from_secs(setting.seconds / 10);
         let end = Instant::ZERO + Duration::from_secs(setting.seconds);
-        Self { from, end, bytes: 0, packets: 0, events_before: None }
+        Self { from, end, packets: 0, events_before: None }
     }
 
     fn on_sent(&mut self, now: Instant, events: u64) {
         if now >= self.from {
             self.events_before.get_or_insert(events);
-            self.bytes += u64::from(SIZE);
             self.packets += 1;
         }
     }
 
     fn outcome(&self, events: u64) -> Outcome {
-        let packets = self.packets as f64;
-        Outcome {
-            rate: self.bytes as f64 / self.end.saturating_since(self.from).as_secs_f64(),
-            loss_event_rate: (events - self.events_before.unwrap_or(0)) as f64 / packets,
-        }
+        let events = f64_from_u64(events - self.events_before.unwrap_or(0));
+        let seconds = self.end.saturating_since(self.from).as_secs_f64();
+        let packets = f64_from_u64(self.packets);
+        Outcome { rate: packets * f64::from(SIZE) / seconds, loss_event_rate: events / packets }
     }
 }
 
 /// RFC 5348 as written: the receiver computes p and X_recv.
 fn receiver_feedback(setting: Setting) -> Outcome {
-    let config = Config::default();
-    let (mut sender, mut receiver) = (Sender::new(&config), Receiver::new(&config));
-    let mut path = Path::new(setting.rtt / 2, setting.loss, setting.bottleneck, setting.seed);
+    let mut fate = bernoulli(setting.loss, setting.seed);
+    let mut flow = Flow::new(&Config::default(), SIZE, setting.wire(), move |_| fate());
     let mut meter = Meter::new(setting);
-    let (mut out, mut back) = (Wire::default(), Wire::default());
-    let (mut now, mut record) = (Instant::ZERO, SentRecord::<16_384>::starting_at(0));
-    while now < meter.end {
-        while sender.next_send(now) == SendDecision::Now {
-            let rtt = sender.rtt();
-            let seq = record.on_sent(now);
-            meter.on_sent(now, receiver.loss_events());
-            sender.on_sent(now, SIZE);
-            if let Some(at) = path.send(now, SIZE) {
-                let (ecn, kind) = (Ecn::NotEct, PacketKind::Data);
-                let arrival = Arrival {
-                    seq,
-                    size: SIZE,
-                    ecn,
-                    rtt,
-                    window_counter: 0,
-                    stamp: Stamp::NONE,
-                    kind,
-                    non_data_before: 0,
-                };
-                out.push(at, arrival);
-            }
-        }
-        let next = [
-            next_send(sender.next_send(now)),
-            sender.poll_timeout().map(|w| w.at),
-            receiver.poll_timeout().map(|w| w.at),
-            out.next(),
-            back.next(),
-        ];
-        now = next.into_iter().flatten().min().expect("the sender always names a time");
-        sender.handle_timeout(now);
-        receiver.handle_timeout(now);
-        while let Some((at, arrival)) = out.pop(now) {
-            receiver.on_packet(at, arrival);
-        }
-        while let Some(report) = receiver.poll_feedback(now) {
-            back.push(now + setting.rtt / 2, report);
-        }
-        while let Some((_, report)) = back.pop(now) {
-            sender.on_feedback(now, record.feedback(&report).expect("it was sent"));
+    while let Some(happening) = flow.next(meter.end) {
+        if happening == FlowEvent::Sent {
+            meter.on_sent(flow.now, flow.receiver.loss_events());
         }
     }
-    meter.outcome(receiver.loss_events())
-}
-
-fn next_send(decision: SendDecision) -> Option<Instant> {
-    match decision {
-        SendDecision::At(at) => Some(at),
-        SendDecision::Now | SendDecision::Stopped(_) => None,
-    }
-}
-
-/// What reports go back.
-#[derive(Clone, Copy, Debug)]
-enum Format {
-    /// Every so often, if packets have come.
-    Twcc(Duration),
-    /// The same.
-    Rfc8888(Duration),
-    /// After so many packets, or 25 ms after the first of them.
-    Quic(usize),
-}
-
-/// The receiver: collects packets and makes reports.
-struct Reporter {
-    format: Format,
-    /// Sequence numbers and times of the packets to report, in order.
-    come: Vec<(u64, Instant)>,
-    /// All that have come, in ranges, the newest last (QUIC).
-    ranges: Vec<(u64, u64)>,
-    next_seq: u64,
-    timer: Option<Instant>,
-    reports: u8,
-}
-
-/// The receiver's clock is this far ahead of the sender's.
-const AHEAD: Duration = Duration::from_secs(12_345);
-
-impl Reporter {
-    fn new(format: Format) -> Self {
-        let timer = match format {
-            Format::Twcc(interval) | Format::Rfc8888(interval) => Some(Instant::ZERO + interval),
-            Format::Quic(_) => None,
-        };
-        Self { format, come: Vec::new(), ranges: Vec::new(), next_seq: 0, timer, reports: 0 }
-    }
-
-    fn interval(&self) -> Duration {
-        match self.format {
-            Format::Twcc(interval) | Format::Rfc8888(interval) => interval,
-            Format::Quic(_) => MS(25),
-        }
-    }
-
-    fn on_packet(&mut self, now: Instant, seq: u64) {
-        self.come.push((seq, now));
-        if let Format::Quic(_) = self.format {
-            self.timer.get_or_insert(now + MS(25));
-            match self.ranges.last_mut() {
-                Some((_, last)) if *last + 1 == seq => *last = seq,
-                _ => self.ranges.push((seq, seq)),
-            }
-        }
-    }
-
-    fn poll(&mut self, now: Instant) -> Option<Vec<u8>> {
-        let due = self.timer.is_some_and(|at| at <= now);
-        match self.format {
-            Format::Twcc(interval) | Format::Rfc8888(interval) => {
-                if !due {
-                    return None;
-                }
-                self.timer = Some(now + interval);
-                let (newest, _) = *self.come.last()?;
-                let first = self.next_seq;
-                self.next_seq = newest + 1;
-                let come: Vec<_> = self.come.drain(..).collect();
-                let at = |seq| come.iter().find(|(s, _)| *s == seq).map(|(_, at)| *at);
-                Some(match self.format {
-                    Format::Twcc(_) => {
-                        let ticks = |at: Instant| ((at + AHEAD).as_nanos() / 250_000) as i64;
-                        let arrivals: Vec<_> = (first..=newest).map(|seq| at(seq).map(ticks)).collect();
-                        self.reports = self.reports.wrapping_add(1);
-                        let ssrcs = twcc::Ssrcs { sender: 1, media: 2 };
-                        twcc::encode(ssrcs, self.reports, first as u16, &arrivals).expect("fits")
-                    }
-                    _ => {
-                        let metric = |seq| match at(seq) {
-                            None => rfc8888::Metric::NotReceived,
-                            Some(at) => rfc8888::Metric::Received {
-                                ecn: Ecn::Ect0,
-                                offset: rfc8888::Offset::Units(
-                                    (now.saturating_since(at).as_secs_f64() * 1024.0).round() as u16,
-                                ),
-                            },
-                        };
-                        let metrics: Vec<_> = (first..=newest).map(metric).collect();
-                        let timestamp = ((now + AHEAD).as_secs_f64() * 65536.0) as u64 as u32;
-                        rfc8888::encode(1, &[(2, first as u16, &metrics)], timestamp)
-                    }
-                })
-            }
-            Format::Quic(every) => {
-                if !due && self.come.len() < every {
-                    return None;
-                }
-                self.timer = None;
-                let (_, arrived) = *self.come.last()?;
-                self.come.clear();
-                let ranges: Vec<_> = self.ranges.iter().rev().take(20).copied().collect();
-                quic::encode(&ranges, now.saturating_since(arrived).as_micros() / 8, None)
-            }
-        }
-    }
+    meter.outcome(flow.receiver.loss_events())
 }
 
 /// The Advisor with such reports.
 fn advised(setting: Setting, format: Format) -> Outcome {
-    let mut reporter = Reporter::new(format);
-    let mut advisor = Advisor::new(&Config::default(), reporter.interval());
-    let mut path = Path::new(setting.rtt / 2, setting.loss, setting.bottleneck, setting.seed);
-    let mut way_back = Path::new(setting.rtt / 2, setting.report_loss, None, setting.seed + 99);
+    let mut advisor = Advisor::new(&Config::default(), format.interval());
+    let mut fate = bernoulli(setting.loss, setting.seed);
+    let mut remote = Remote::new(format, setting.wire(), bernoulli(setting.report_loss, setting.seed + 99));
     let mut meter = Meter::new(setting);
-    let (mut out, mut back) = (Wire::default(), Wire::default());
     let (mut on_twcc, mut on_8888, mut on_quic) =
-        (twcc::Adapter::default(), rfc8888::Adapter::new(2), quic::Adapter::new(3));
-    let (mut now, mut seq) = (Instant::ZERO, 0u64);
+        (twcc::Adapter::default(), rfc8888::Adapter::new(SSRC), quic::Adapter::new(ACK_DELAY_EXPONENT));
+    let (mut now, mut number) = (Instant::ZERO, 0u64);
     while now < meter.end {
         while advisor.next_send(now) == SendDecision::Now {
             meter.on_sent(now, advisor.loss_events());
-            advisor.on_sent(now, seq, SIZE);
-            if let Some(at) = path.send(now, SIZE) {
-                out.push(at, seq);
-            }
-            seq += 1;
+            advisor.on_sent(now, number, SIZE);
+            remote.send(now, number, SIZE, fate());
+            number += 1;
         }
-        let next = [
-            next_send(advisor.next_send(now)),
-            advisor.poll_timeout().map(|w| w.at),
-            reporter.timer,
-            out.next(),
-            back.next(),
-        ];
-        now = next.into_iter().flatten().min().expect("the advisor always names a time");
+        let SendDecision::At(next) = advisor.next_send(now) else { panic!("a sender names a time") };
+        let timers = [advisor.poll_timeout().map(|wake| wake.at), remote.poll_timeout()];
+        now = timers.into_iter().flatten().fold(next, Instant::min);
         advisor.handle_timeout(now);
-        while let Some((at, seq)) = out.pop(now) {
-            reporter.on_packet(at, seq);
-        }
-        if let Some(report) = reporter.poll(now)
-            && let Some(at) = way_back.send(now, 0)
-        {
-            back.push(at, report);
-        }
-        while let Some((_, bytes)) = back.pop(now) {
+        while let Some(bytes) = remote.poll_report(now) {
             let counts = match format {
                 Format::Twcc(_) => on_twcc.on_report(now, &bytes, &mut advisor).expect("well-formed"),
                 Format::Rfc8888(_) => on_8888.on_report(now, &bytes, &mut advisor).expect("well-formed"),
@@ -297,8 +136,8 @@ fn against_reference(setting: Setting, seeds: u64, format: Format) -> (f64, f64)
     for seed in 1..=seeds {
         let setting = Setting { seed, ..setting };
         let (reference, got) = (receiver_feedback(setting), advised(setting, format));
-        rate += got.rate / reference.rate / seeds as f64;
-        events += got.loss_event_rate / reference.loss_event_rate / seeds as f64;
+        rate += got.rate / reference.rate / f64_from_u64(seeds);
+        events += got.loss_event_rate / reference.loss_event_rate / f64_from_u64(seeds);
     }
     (rate, events)
 }

@@ -131,14 +131,11 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use tfrc_testkit::at;
     use tfrc_units::{Duration, Probability, Rate};
 
     use super::*;
     use crate::receiver::FeedbackReason;
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
 
     fn report(newest_seq: u64, loss_events: u64) -> Report {
         Report {

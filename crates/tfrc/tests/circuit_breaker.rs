@@ -1,16 +1,14 @@
 //! The congestion circuit breaker (RFC 8083 §4.3) through sender and receiver: a flow that keeps to
 //! its guarantee on a path that loses packets independently.
 
-mod path;
-
 use std::fmt::Write as _;
 
-use path::Application;
 use tfrc::config::{BrokenPromise, Guarantee, RateCap, SegmentSize, Target};
 use tfrc::equation::{Equation, EquationForm};
 use tfrc::guard::{BreakerLimits, CircuitBreaker};
 use tfrc::*;
-use tfrc_units::{Duration, Probability, Rate};
+use tfrc_testkit::{Fate, Flow, Random, Wire};
+use tfrc_units::{Duration, Instant, Probability, Rate};
 
 const RTT: Duration = Duration::from_millis(100);
 const SIZE: u32 = 1000;
@@ -56,27 +54,12 @@ fn stops(form: EquationForm, packets: u32, loss: f64, told: Told) -> Option<f64>
         ..Settings::default()
     };
     let config = settings.validate().expect("sound");
-    let application = Application { size: SIZE, every: Duration::ZERO };
-    let mut random: u64 = 7;
-    let drops = |_| {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        f64::from(u32::try_from(random >> 32).expect("fits")) < loss * 4_294_967_296.0
-    };
-    let mut stopped = None;
-    path::run(
-        &config,
-        application,
-        RTT,
-        60.0,
-        |truth| told.of(truth),
-        drops,
-        |now, sender| {
-            if sender.stopped().is_some() {
-                stopped = Some(now);
-            }
-        },
-    );
-    stopped
+    let mut random = Random::new(7);
+    let rule = move |_| Fate::drop_if(random.happens(loss));
+    let mut flow = Flow::new(&config, SIZE, Wire::new(RTT / 2), rule);
+    flow.tells = Box::new(move |truth| told.of(truth));
+    while flow.next(Instant::ZERO + Duration::from_secs(60)).is_some() {}
+    flow.sender.stopped().map(|_| flow.now.as_secs_f64())
 }
 
 /// A row for each number of packets, a column for each loss rate.

@@ -4,16 +4,13 @@
 //! As there, ten flows of 100 s each, packets counted in the second half, 32 bytes of headers on each. What the application makes
 //! while the rate is below it waits and is sent later.
 
-mod path;
-
-use path::Application;
 use tfrc::config::{PacketSize, TfrcSp};
 use tfrc::study::{Revision, ShortIntervals};
 use tfrc::*;
-use tfrc_units::Duration;
+use tfrc_testkit::{Fate, Flow, FlowEvent, Random, Wire};
+use tfrc_units::{Duration, Instant};
 
 const RTT: Duration = Duration::from_millis(240);
-const VOICE: Application = Application { size: 14, every: Duration::from_millis(20) };
 const FLOWS: u64 = 10;
 
 /// A packet drop rate and the send rates at it in kbit/s.
@@ -47,25 +44,17 @@ const TFRC: [Row; 6] = [
     row(0.5, 0.56, Some(0.59)),
 ];
 
-struct Lcg(u64);
-
-impl Lcg {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
 /// The mean send rate in kbit/s, headers included.
 fn send_rate(config: &Config, drop: f64, seed: u64) -> f64 {
-    let mut random = Lcg(seed);
+    let mut random = Random::new(seed);
     let mut sent = 0u32;
     for _ in 0..FLOWS {
-        let drops = |seconds: f64| {
-            sent += u32::from(seconds >= 50.0);
-            random.uniform() < drop
-        };
-        path::run(config, VOICE, RTT, 100.0, |truth| truth, drops, |_, _| ());
+        let rule = |_| Fate::drop_if(random.happens(drop));
+        let mut flow = Flow::new(config, 14, Wire::new(RTT / 2), rule);
+        flow.every = Duration::from_millis(20);
+        while let Some(happening) = flow.next(Instant::ZERO + Duration::from_secs(100)) {
+            sent += u32::from(happening == FlowEvent::Sent && flow.now.as_secs_f64() >= 50.0);
+        }
     }
     f64::from(sent) * (14.0 + 32.0) * 8.0 / 50.0 / 1000.0 / FLOWS as f64
 }

@@ -6,14 +6,12 @@
 //! 360 kB/s at 100, 10 and 200 packets fit R = 44.7 ms with t_RTO = 300 ms and not 4R; Figures 19 and 20 fit R = 81 ms, where
 //! 4R is as good.
 
-mod path;
-
-use path::Application;
 use tfrc::config::SegmentSize;
 use tfrc::equation::{Equation, RtoPolicy};
 use tfrc::study::{Algorithm, FirstInterval, HistoryDiscounting, LossEventTiming, Spacing};
 use tfrc::*;
-use tfrc_units::Duration;
+use tfrc_testkit::{Fate, Flow, FlowEvent, Wire};
+use tfrc_units::{Duration, Instant};
 
 fn config(rto: RtoPolicy) -> Config {
     let algorithm = Algorithm::default().with(|choices| {
@@ -39,24 +37,19 @@ struct Sample {
 }
 
 /// Samples of a flow that always has packets of 1000 bytes.
-fn run(config: &Config, rtt: Duration, end: f64, drops: impl FnMut(f64) -> bool) -> Vec<Sample> {
-    let greedy = Application { size: 1000, every: Duration::ZERO };
+fn run(config: &Config, rtt: Duration, end: f64, mut drops: impl FnMut(f64) -> bool) -> Vec<Sample> {
+    let rule = move |now: Instant| Fate::drop_if(drops(now.as_secs_f64()));
+    let mut flow = Flow::new(config, 1000, Wire::new(rtt / 2), rule);
     let mut samples = Vec::new();
-    path::run(
-        config,
-        greedy,
-        rtt,
-        end,
-        |truth| truth,
-        drops,
-        |seconds, sender| {
+    while let Some(happening) = flow.next(Instant::ZERO + Duration::from_secs_f64(end)) {
+        if happening == FlowEvent::Told {
             samples.push(Sample {
-                seconds,
-                allowed: sender.allowed_rate().bytes_per_sec(),
-                interval: 1.0 / sender.loss_event_rate().get(),
+                seconds: flow.now.as_secs_f64(),
+                allowed: flow.sender.allowed_rate().bytes_per_sec(),
+                interval: 1.0 / flow.sender.loss_event_rate().get(),
             });
-        },
-    );
+        }
+    }
     samples
 }
 

@@ -157,6 +157,7 @@ fn is_test(name: &str) -> bool {
         || name.ends_with("/tests.rs")
         || name.ends_with("_tests.rs")
         || name.contains("/testdata/")
+        || name.starts_with("crates/testkit/")
 }
 
 /// Counts lines; what stands in a module under `#[cfg(test)]` is test. rustfmt puts its closing brace where the

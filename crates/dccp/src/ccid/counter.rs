@@ -49,12 +49,9 @@ impl WindowCounter {
 mod tests {
     use super::*;
     use std::vec::Vec;
+    use tfrc_testkit::at;
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
 
     #[test]
     fn counts_quarters_from_the_last_step() {

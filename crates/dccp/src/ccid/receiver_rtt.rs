@@ -55,10 +55,7 @@ impl ReceiverRtt {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
+    use tfrc_testkit::at;
 
     #[test]
     fn numbers_are_used_as_they_are() {

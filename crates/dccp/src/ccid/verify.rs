@@ -298,12 +298,9 @@ mod tests {
     use super::*;
     use crate::ccid::sent::{Sent, SentKind};
     use crate::wire::Nonce;
+    use tfrc_testkit::at;
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
 
     /// A thousand datagrams of 1000 bytes, one in 10 ms: 100 kB/s.
     fn after_sending(policy: Verification) -> (Verifier, SentLog) {

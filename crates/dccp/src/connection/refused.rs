@@ -172,11 +172,10 @@ mod tests {
     fn reports_name_what_was_refused() {
         let mut refused = Refused::default();
         let mut expected = BTreeSet::new();
-        let mut random = 7u64;
+        let mut random = tfrc_testkit::Random::new(7);
         for number in 1000..1300 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let late = number - (random >> 60) % 3;
-            if random >> 62 != 0 && expected.insert(late) {
+            let late = number - random.below(3);
+            if random.below(4) != 0 && expected.insert(late) {
                 refused.record(Instant::ZERO, late);
             }
         }

@@ -3,6 +3,7 @@
 use std::vec;
 use std::vec::Vec;
 
+use tfrc_testkit::at;
 use tfrc_units::{Duration, Ecn, Instant, Probability, SeqNo24, SeqNo48};
 
 use super::*;
@@ -15,10 +16,6 @@ use crate::wire::{
 const PORTS: Ports = Ports { local: 40_000, remote: 5001 };
 const ISR: SeqNo48 = SeqNo48::new(7_000);
 const RTT: Duration = Duration::from_millis(50);
-
-fn at(ms: u64) -> Instant {
-    Instant::ZERO + Duration::from_millis(ms)
-}
 
 /// A packet of the peer, as bytes.
 fn bytes(header: Header, options: &[Opt<'_>], ccval: u8, payload: &[u8]) -> Vec<u8> {

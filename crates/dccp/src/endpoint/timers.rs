@@ -57,12 +57,11 @@ mod tests {
     fn the_first_is_the_earliest_of_what_holds() {
         let mut timers = WakeTimes::default();
         let mut now: BTreeMap<ConnectionId, Instant> = BTreeMap::new();
-        let mut random = 1u64;
+        let mut random = tfrc_testkit::Random::new(1);
         for _ in 0..20_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let id = ConnectionId::numbered((random >> 40) % 30);
-            let at = Instant::from_nanos((random >> 20) % 1000);
-            if random >> 61 == 0 {
+            let id = ConnectionId::numbered(random.below(30));
+            let at = Instant::from_nanos(random.below(1000));
+            if random.below(8) == 0 {
                 now.remove(&id);
             } else if now.insert(id, at) != Some(at) {
                 let count = now.len();

@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 
 use tfrc_dccp::wire::{Integrity, Packet, Sequence};
 use tfrc_dccp::{Closed, Connection, ConnectionId, Endpoint, Event, State};
+use tfrc_testkit::Side;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::heap;
 use super::network::Flight;
 
 pub(crate) struct End {
-    pub(crate) name: &'static str,
+    pub(crate) side: Side,
     pub(crate) endpoint: Endpoint,
     pub(crate) address: SocketAddr,
     pub(crate) id: Option<ConnectionId>,
@@ -91,9 +92,9 @@ impl Meter {
 }
 
 impl End {
-    pub(crate) fn new(name: &'static str, endpoint: Endpoint, address: SocketAddr, size: usize) -> Self {
+    pub(crate) fn new(side: Side, endpoint: Endpoint, address: SocketAddr, size: usize) -> Self {
         Self {
-            name,
+            side,
             endpoint,
             address,
             id: None,
@@ -122,7 +123,7 @@ impl End {
         let before = heap::held();
         let result = work(&mut self.endpoint);
         self.heap += heap::held() - before;
-        assert!(self.heap <= MOST_HEAP, "the {} holds {} bytes", self.name, self.heap);
+        assert!(self.heap <= MOST_HEAP, "the {:?} holds {} bytes", self.side, self.heap);
         result
     }
 
@@ -154,7 +155,7 @@ impl End {
         &mut self,
         now: Instant,
         peer: Option<&BTreeMap<u64, u64>>,
-        mut post: impl FnMut(Flight),
+        mut post: impl FnMut(Side, Ecn, Flight),
     ) -> bool {
         self.handle_timeout(now);
         let clock = self.clock(now);
@@ -169,7 +170,7 @@ impl End {
             if self.leaving || self.id != Some(id) {
                 continue;
             }
-            assert!(self.closed.is_none(), "{}: {event:?} after the end", self.name);
+            assert!(self.closed.is_none(), "{:?}: {event:?} after the end", self.side);
             match event {
                 Event::Closed(closed) => self.closed = Some(closed),
                 Event::CloseReceived => {
@@ -197,7 +198,7 @@ impl End {
         while let Some(sent) = self.counted(|endpoint| endpoint.poll_transmit(clock, &mut bytes)) {
             busy = true;
             self.note(clock, &bytes);
-            post(Flight { from: self.address, to: sent.remote, ecn: sent.ecn, bytes: bytes.clone() });
+            post(self.side, sent.ecn, Flight { from: self.address, to: sent.remote, bytes: bytes.clone() });
         }
         busy
     }
@@ -234,8 +235,8 @@ impl End {
         while let Some((seq, number)) = self.counted(next) {
             if let Some(peer) = peer {
                 let number = number.expect("whole");
-                assert_eq!(peer.get(&seq), Some(&number), "{}: what was sent under it", self.name);
-                assert!(self.received.insert(number), "{}: {number} twice", self.name);
+                assert_eq!(peer.get(&seq), Some(&number), "{:?}: what was sent under it", self.side);
+                assert!(self.received.insert(number), "{:?}: {number} twice", self.side);
             }
         }
     }

@@ -5,7 +5,6 @@
 
 mod end;
 mod network;
-mod noise;
 mod plan;
 mod world;
 

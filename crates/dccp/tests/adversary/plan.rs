@@ -4,9 +4,8 @@ use std::net::IpAddr;
 
 use tfrc_dccp::feature::{CcidPreference, RttReports, Wishes};
 use tfrc_dccp::{Carrier, ConnectionConfig, EcnSending};
-use tfrc_units::{Duration, Rate};
-
-use super::noise::Noise;
+use tfrc_testkit::{Random, capped};
+use tfrc_units::Duration;
 
 /// What corruption does to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,20 +51,18 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(noise: &mut Noise) -> Self {
-        let corruption = if noise.chance(600) { Corruption::Noticed } else { Corruption::Unnoticed };
-        let ccid = if noise.chance(250) { CcidPreference::Four } else { CcidPreference::Three };
-        let rtt_reports = if noise.chance(800) { RttReports::Wanted } else { RttReports::Refused };
-        let ecn = if noise.chance(500) { EcnSending::Ect0 } else { EcnSending::NotEct };
-        let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0));
-        let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("valid");
+    pub(crate) fn new(random: &mut Random) -> Self {
+        let corruption = if random.per_mille(600) { Corruption::Noticed } else { Corruption::Unnoticed };
+        let ccid = if random.per_mille(250) { CcidPreference::Four } else { CcidPreference::Three };
+        let rtt_reports = if random.per_mille(800) { RttReports::Wanted } else { RttReports::Refused };
+        let ecn = if random.per_mille(500) { EcnSending::Ect0 } else { EcnSending::NotEct };
         let config = ConnectionConfig {
-            tfrc,
+            tfrc: capped(400_000.0),
             ecn,
             wishes: Wishes { rtt_reports, sending: ccid, receiving: ccid, ..Wishes::default() },
             ..ConnectionConfig::default()
         };
-        let weathers = (0..4).map(|_| Weather::new(noise, corruption)).collect();
+        let weathers = (0..4).map(|_| Weather::new(random, corruption)).collect();
         let carrier: fn(IpAddr) -> Carrier = match corruption {
             Corruption::Noticed => |local| Carrier::Native { local },
             Corruption::Unnoticed => |_| Carrier::Udp,
@@ -76,26 +73,26 @@ impl Plan {
             client: config.clone(),
             server: config,
             weathers,
-            blackholes: [0, 0, 30, 100][index(noise, 4)],
-            clock_steps: [0, 0, 100][index(noise, 3)],
-            rebindings: [0, 0, 0, 20][index(noise, 4)],
-            packets: noise.between(500, 5000),
-            size: [8, 100, 500, 1400][index(noise, 4)],
-            half_open: [0, 128][index(noise, 2)],
-            both_ways: noise.chance(500),
+            blackholes: [0, 0, 30, 100][index(random, 4)],
+            clock_steps: [0, 0, 100][index(random, 3)],
+            rebindings: [0, 0, 0, 20][index(random, 4)],
+            packets: random.between(500, 5000),
+            size: [8, 100, 500, 1400][index(random, 4)],
+            half_open: [0, 128][index(random, 2)],
+            both_ways: random.per_mille(500),
         }
     }
 }
 
-fn index(noise: &mut Noise, count: u64) -> usize {
-    usize::try_from(noise.below(count)).expect("small")
+fn index(random: &mut Random, count: u64) -> usize {
+    usize::try_from(random.below(count)).expect("small")
 }
 
 impl Weather {
-    fn new(noise: &mut Noise, corruption: Corruption) -> Self {
+    fn new(random: &mut Random, corruption: Corruption) -> Self {
         let mut one_of = |choices: &[u64]| {
             let count = u64::try_from(choices.len()).expect("few");
-            *choices.get(index(noise, count)).expect("one of them")
+            *choices.get(index(random, count)).expect("one of them")
         };
         let corrupt = one_of(&[0, 2, 20]);
         Self {

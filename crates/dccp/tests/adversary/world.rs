@@ -3,21 +3,20 @@
 use std::net::{IpAddr, SocketAddr};
 
 use tfrc_dccp::{Carrier, ClosedBy, ConnectConfig, Endpoint, EndpointConfig, Listen};
+use tfrc_testkit::{Delivered, PORT, Random, Side};
 use tfrc_units::{Duration, Instant};
 
 use super::end::End;
 use super::network::{Flight, Network};
-use super::noise::Noise;
 use super::plan::{Corruption, Plan};
 
-const PORT: u16 = 5001;
 /// Traffic goes on for at most so long.
 const TRAFFIC: Duration = Duration::from_secs(300);
 /// However bad it was, by then nothing is left: the peer is given up after a minute, and forgotten four minutes later.
 const REST: Duration = Duration::from_secs(1200);
 
 pub(crate) struct World {
-    noise: Noise,
+    random: Random,
     plan: Plan,
     network: Network,
     client: End,
@@ -47,9 +46,9 @@ impl Outcome {
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut noise = Noise::new(seed);
-        let plan = Plan::new(&mut noise);
-        let network = Network::new(&plan, Noise::new(noise.next()));
+        let mut random = Random::new(seed);
+        let plan = Plan::new(&mut random);
+        let network = Network::new(&plan, Random::new(random.bits()));
         // Protocol 33 has no UDP ports.
         let udp = plan.corruption == Corruption::Unnoticed;
         let host = |n| SocketAddr::from(([192, 0, 2, n], if udp { 6511 } else { 0 }));
@@ -69,14 +68,14 @@ impl World {
         };
         let mut seed_of = || {
             let mut bytes = [0; 32];
-            bytes.iter_mut().for_each(|byte| *byte = noise.next().to_le_bytes()[0]);
+            bytes.iter_mut().for_each(|byte| *byte = random.bits().to_le_bytes()[0]);
             bytes
         };
         let (ours, theirs) = (seed_of(), seed_of());
         Self {
-            client: End::new("client", Endpoint::new(calling, ours), near, plan.size),
-            server: End::new("server", Endpoint::new(serving, theirs), far, plan.size),
-            noise,
+            client: End::new(Side::Client, Endpoint::new(calling, ours), near, plan.size),
+            server: End::new(Side::Server, Endpoint::new(serving, theirs), far, plan.size),
+            random,
             plan,
             network,
             now: Instant::ZERO,
@@ -126,17 +125,17 @@ impl World {
     /// Clocks jump and addresses change with the weather.
     fn change(&mut self) {
         for end in [&mut self.client, &mut self.server] {
-            if self.noise.chance(self.plan.clock_steps) {
-                let step = Duration::from_millis(self.noise.below(3000));
-                if self.noise.chance(500) {
+            if self.random.per_mille(self.plan.clock_steps) {
+                let step = Duration::from_millis(self.random.below(3000));
+                if self.random.per_mille(500) {
                     end.offset += step;
                 } else {
                     end.offset = end.offset.saturating_sub(step / 6);
                 }
             }
         }
-        if self.plan.corruption == Corruption::Unnoticed && self.noise.chance(self.plan.rebindings) {
-            let port = u16::try_from(self.noise.between(1024, 65_000)).expect("a port");
+        if self.plan.corruption == Corruption::Unnoticed && self.random.per_mille(self.plan.rebindings) {
+            let port = u16::try_from(self.random.between(1024, 65_000)).expect("a port");
             self.client.address.set_port(port);
         }
     }
@@ -151,7 +150,9 @@ impl World {
             return false;
         }
         self.now = next;
-        while let Some(Flight { from, to, ecn, bytes }) = self.network.arrivals(next) {
+        while let Some(Delivered { ecn, payload: Flight { from, to, bytes }, .. }) =
+            self.network.arrivals(next)
+        {
             // What goes to an address that the client no longer has is lost.
             for end in [&mut self.client, &mut self.server] {
                 if end.address == to {
@@ -169,9 +170,9 @@ impl World {
         for _ in 0..1000 {
             let (network, now) = (&mut self.network, self.now);
             let mut sent = 0;
-            let mut post = |flight| {
+            let mut post = |from, ecn, flight| {
                 sent += 1;
-                network.send(now, flight);
+                network.send(now, from, ecn, flight);
             };
             let mut busy = self.client.run(now, strict.then_some(&self.server.numbers), &mut post);
             busy |= self.server.run(now, strict.then_some(&self.client.numbers), &mut post);
@@ -187,8 +188,8 @@ impl World {
         for end in [&self.client, &self.server] {
             assert!(
                 end.id.is_none() || end.closed.is_some(),
-                "the {} does not end: {:?}",
-                end.name,
+                "the {:?} does not end: {:?}",
+                end.side,
                 end.connection().map(tfrc_dccp::Connection::state)
             );
         }
@@ -206,10 +207,10 @@ impl World {
         let end = self.now + REST;
         while self.step(end) {}
         for end in [&self.client, &self.server] {
-            assert_eq!(end.endpoint.connections().count(), 0, "the {} keeps a connection", end.name);
+            assert_eq!(end.endpoint.connections().count(), 0, "the {:?} keeps a connection", end.side);
         }
         for end in [&mut self.client, &mut self.server] {
-            assert_eq!(end.endpoint.poll_timeout(), None, "the {} still waits", end.name);
+            assert_eq!(end.endpoint.poll_timeout(), None, "the {:?} still waits", end.side);
         }
     }
 
@@ -218,7 +219,7 @@ impl World {
         let (Some(connection), Some(other)) = (end.connection(), peer.connection()) else { return };
         let (here, there) = (connection.stats(), other.stats());
         let received = u64::try_from(end.received.len()).expect("few");
-        assert_eq!(here.received_data_packets, received + here.queue_dropped_packets, "{}", end.name);
+        assert_eq!(here.received_data_packets, received + here.queue_dropped_packets, "{:?}", end.side);
         assert!(received <= there.sent_data_packets);
         assert_eq!(there.sent_data_packets, u64::try_from(peer.numbers.len()).expect("few"));
         let orderly = |end: &End, by| end.closed.as_ref().is_some_and(|closed| closed.by == by);
@@ -228,8 +229,8 @@ impl World {
             let most = there.sent_data_packets + there.sent_non_data_packets;
             assert!(
                 (there.sent_data_packets..=most).contains(&told),
-                "the {} counts {told} datagrams of {}",
-                end.name,
+                "the {:?} counts {told} datagrams of {}",
+                end.side,
                 there.sent_data_packets
             );
         }

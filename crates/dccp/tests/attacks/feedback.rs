@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use tfrc_dccp::wire::{Header, PacketType, ResetCode, SeqAck};
 use tfrc_dccp::{ConnectionConfig, SkippedNumbers, Verification};
+use tfrc_testkit::{Fate, Flight, PORT, Pair, Random, Side, capped, ms, parse};
 use tfrc_units::{Duration, Ecn};
 
-use super::packets::{packet, parse};
-use super::pair::{self, Fate, PORT, Pair, Side, ms};
+use super::packets::packet;
 
 const ELAPSED_TIME: u8 = 43;
 const LOSS_EVENT_RATE: u8 = 192;
@@ -25,7 +25,7 @@ fn with(verification: Verification) -> ConnectionConfig {
 /// A pair whose server's reports pass through `lie`, which sees each option's type and data, while the switch is on.
 fn lying(
     config: ConnectionConfig,
-    rule: impl FnMut(&pair::Flight) -> Fate + 'static,
+    rule: impl FnMut(&Flight) -> Fate + 'static,
     lie: impl Fn(u8, &mut [u8]) + 'static,
 ) -> (Pair, Rc<Cell<bool>>) {
     let mut pair = Pair::with(config, ConnectionConfig::default(), rule);
@@ -52,11 +52,11 @@ fn lying(
     (pair, switch)
 }
 
-fn random_loss(one_in: u64) -> impl FnMut(&pair::Flight) -> Fate {
-    let mut noise = super::packets::Noise(11);
+fn random_loss(one_in: u64) -> impl FnMut(&Flight) -> Fate {
+    let mut random = Random::new(11);
     move |flight| {
         let data = flight.from == Side::Client && flight.kind.carries_datagram();
-        if data && noise.next().is_multiple_of(one_in) { Fate::Drop } else { Fate::Deliver }
+        Fate::drop_if(data && random.bits().is_multiple_of(one_in))
     }
 }
 
@@ -197,21 +197,11 @@ fn what_was_not_sent_cannot_be_acknowledged() {
     pair.run(Duration::from_secs(5));
     let before = (pair.client.connection().stats(), rate(&pair));
     let (client_port, server_port) = pair.client.connection().ports();
-    let last = pair.captured.iter().rev().find(|(to, _)| *to == Side::Server).expect("it sent");
-    let newest = match parse(&last.1).header.sequence() {
-        tfrc_dccp::wire::Sequence::Long(seq) => seq,
-        other => panic!("{other:?}"),
-    };
-    let peer = pair.captured.iter().rev().find(|(to, _)| *to == Side::Client).expect("it answered");
-    let from = match parse(&peer.1).header.sequence() {
-        tfrc_dccp::wire::Sequence::Long(seq) => seq,
-        other => panic!("{other:?}"),
-    };
+    let (newest, from) = (pair.newest(Side::Server), pair.newest(Side::Client));
     for ahead in 1..500 {
         let numbers = SeqAck::Long { seq: from.add(ahead), ack: newest.add(ahead) };
         let bytes = packet((server_port, client_port), Header::Ack { numbers }, &[], &[]);
-        let now = pair.now;
-        pair.client.endpoint.handle_datagram(now, pair::address(Side::Server), Ecn::NotEct, &bytes);
+        pair.hand(Side::Client, Ecn::NotEct, &bytes);
         pair.drain();
     }
     let after = pair.client.connection().stats();
@@ -230,11 +220,11 @@ fn counters_without_sense_do_no_harm() {
             server.wishes.rtt_reports = tfrc_dccp::feature::RttReports::Refused;
         }
         let mut pair = Pair::with(ConnectionConfig::default(), server, random_loss(50));
-        let mut noise = super::packets::Noise(3);
+        let mut random = Random::new(3);
         pair.edit = Some(Box::new(move |bytes| {
             let from_client = bytes.get(2..4) == Some(&PORT.to_be_bytes());
             if from_client && parse(bytes).header.kind().carries_datagram() {
-                let counter = u8::try_from(noise.next() % 16).expect("small");
+                let counter = u8::try_from(random.below(16)).expect("small");
                 let byte = bytes.get_mut(5).expect("a header");
                 *byte = *byte & 0x0F | counter << 4;
             }
@@ -251,11 +241,11 @@ fn counters_without_sense_do_no_harm() {
 /// Every honest path leaves the record nothing to correct, or next to nothing: jitter, reordering, doubles, marks, slow paths.
 #[test]
 fn honest_reports_pass() {
-    type Rule = fn(u64, &pair::Flight) -> Fate;
+    type Rule = fn(u64, &Flight) -> Fate;
     let paths: [(&str, Rule); 6] = [
         ("clean", |_, _| Fate::Deliver),
-        ("loss", |n, _| if n.is_multiple_of(50) { Fate::Drop } else { Fate::Deliver }),
-        ("heavy loss", |n, _| if n.is_multiple_of(7) { Fate::Drop } else { Fate::Deliver }),
+        ("loss", |n, _| Fate::drop_if(n.is_multiple_of(50))),
+        ("heavy loss", |n, _| Fate::drop_if(n.is_multiple_of(7))),
         ("jitter", |n, _| Fate::Late(Duration::from_micros(n % 5000))),
         ("reordering", |n, _| if n.is_multiple_of(20) { Fate::Late(ms(8)) } else { Fate::Deliver }),
         ("doubles and marks", |n, _| match n % 40 {
@@ -266,10 +256,11 @@ fn honest_reports_pass() {
     ];
     for (name, rule) in paths {
         let outcome = |verification| {
-            let mut noise = super::packets::Noise(77);
-            let config = ConnectionConfig { tfrc: capped(), ..with(verification) };
+            let mut random = Random::new(77);
+            // Clean paths have an end, too.
+            let config = ConnectionConfig { tfrc: capped(500_000.0), ..with(verification) };
             let mut pair = Pair::with(config, ConnectionConfig::default(), move |flight| {
-                let n = noise.next() >> 8;
+                let n = random.bits() >> 8;
                 if flight.kind.carries_datagram() { rule(n, flight) } else { Fate::Deliver }
             });
             pair.client.to_send = u64::MAX;
@@ -288,10 +279,4 @@ fn honest_reports_pass() {
             records.received_feedback
         );
     }
-}
-
-/// 500 kB/s at most, so that clean paths end.
-fn capped() -> tfrc::Config {
-    let cap = tfrc::config::RateCap::AtMost(tfrc_units::Rate::from_bytes_per_sec(500_000.0));
-    tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("valid")
 }

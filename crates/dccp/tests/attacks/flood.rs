@@ -7,11 +7,11 @@ use tfrc_dccp::{
     Closed, ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen,
     PerSource, Pressure, State,
 };
+use tfrc_testkit::{Random, ms, parse};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 use super::heap;
-use super::packets::{Noise, packet, parse, request};
-use super::pair::ms;
+use super::packets::{packet, request};
 
 const PORT: u16 = 5001;
 
@@ -466,12 +466,12 @@ fn amplification_is_bounded() {
     const AROUND: usize = 28;
     for half_open in [0, 128] {
         let mut server = server(EndpointConfig { half_open, ..one() });
-        let mut noise = Noise(5);
+        let mut random = Random::new(5);
         let (mut given, mut taken) = (0, 0);
         let mut now = Instant::ZERO;
         for n in 0..1000 {
-            now += ms(noise.next() % 50);
-            let bytes = request((7, PORT), noise.next() >> 16);
+            now += ms(random.below(50));
+            let bytes = request((7, PORT), random.bits() >> 16);
             server.handle_datagram(now, stranger(n % 50), Ecn::NotEct, &bytes);
             server.handle_timeout(now);
             given += bytes.len() + AROUND;

@@ -2,11 +2,11 @@
 
 use tfrc_dccp::State;
 use tfrc_dccp::wire::{Header, Opt, PacketType, Reset, ResetCode, SeqAck, Sequence};
+use tfrc_testkit::{Fate, Pair, Random, Side, emit, ms, parse};
 use tfrc_units::{Duration, Ecn, SeqNo48};
 
 use super::heap;
-use super::packets::{Noise, packet, parse, raw};
-use super::pair::{Fate, Pair, Side, address, ms};
+use super::packets::packet;
 
 /// A pair in the middle of a transfer.
 fn busy() -> Pair {
@@ -17,36 +17,9 @@ fn busy() -> Pair {
     pair
 }
 
-fn hand(pair: &mut Pair, to: Side, bytes: &[u8]) {
-    let now = pair.now;
-    let (end, from) = match to {
-        Side::Client => (&mut pair.client, Side::Server),
-        Side::Server => (&mut pair.server, Side::Client),
-    };
-    end.endpoint.handle_datagram(now, address(from), Ecn::NotEct, bytes);
-}
-
-/// The ports of a packet to this side.
-fn ports(pair: &Pair, to: Side) -> (u16, u16) {
-    let (client, server) = pair.client.connection().ports();
-    match to {
-        Side::Client => (server, client),
-        Side::Server => (client, server),
-    }
-}
-
-/// The newest number sent to this side.
-fn newest(pair: &Pair, to: Side) -> SeqNo48 {
-    let (_, bytes) = pair.captured.iter().rev().find(|(whom, _)| *whom == to).expect("it was sent something");
-    match parse(bytes).header.sequence() {
-        Sequence::Long(seq) => seq,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn forged(noise: &mut Noise) -> Header {
-    let (seq, ack) = (SeqNo48::new(noise.next() >> 16), SeqNo48::new(noise.next() >> 16));
-    match noise.next() % 8 {
+fn forged(random: &mut Random) -> Header {
+    let (seq, ack) = (SeqNo48::new(random.bits() >> 16), SeqNo48::new(random.bits() >> 16));
+    match random.below(8) {
         0 => Header::Reset { seq, ack, reset: Reset::new(ResetCode::Closed) },
         1 => Header::Close { seq, ack },
         2 => Header::CloseReq { seq, ack },
@@ -64,7 +37,7 @@ fn forged(noise: &mut Noise) -> Header {
 fn guessed_numbers_hit_nothing() {
     let outcome = |forge: bool| {
         let mut pair = busy();
-        let mut noise = Noise(21);
+        let mut random = Random::new(21);
         let syncs = |pair: &Pair| {
             pair.client.connection().stats().sent_syncs + pair.server.connection().stats().sent_syncs
         };
@@ -72,9 +45,9 @@ fn guessed_numbers_hit_nothing() {
         for _ in 0..4000 {
             pair.run(ms(1));
             for _ in 0..if forge { 25 } else { 0 } {
-                let to = if noise.next().is_multiple_of(2) { Side::Client } else { Side::Server };
-                let bytes = packet(ports(&pair, to), forged(&mut noise), &[], b"forged data");
-                hand(&mut pair, to, &bytes);
+                let to = if random.bits().is_multiple_of(2) { Side::Client } else { Side::Server };
+                let bytes = packet(pair.ports(to), forged(&mut random), &[], b"forged data");
+                pair.hand(to, Ecn::NotEct, &bytes);
             }
         }
         let syncs = syncs(&pair) - before;
@@ -108,7 +81,7 @@ fn replays_change_nothing() {
     for _ in 0..5 {
         for (to, bytes) in &captured {
             // The handshake's last words are old news to an open connection.
-            hand(&mut pair, *to, bytes);
+            pair.hand(*to, Ecn::NotEct, bytes);
         }
     }
     assert_eq!(state(&pair), before);
@@ -133,13 +106,13 @@ fn option_floods_are_bounded() {
         let mut pair = busy();
         pair.run_until_sent(Duration::from_secs(60));
         pair.run(ms(500));
-        let mut seq = newest(&pair, Side::Server);
-        let ack = newest(&pair, Side::Client);
-        let ports = ports(&pair, Side::Server);
+        let mut seq = pair.newest(Side::Server);
+        let ack = pair.newest(Side::Client);
+        let ports = pair.ports(Side::Server);
         let flood_once = |pair: &mut Pair, seq: SeqNo48| {
             let header = Header::Ack { numbers: SeqAck::Long { seq, ack } };
-            let bytes = raw(ports, header, flood.get(..flood.len() / 4 * 4).expect("whole words"), &[]);
-            hand(pair, Side::Server, &bytes);
+            let bytes = emit(ports, header, flood.get(..flood.len() / 4 * 4).expect("whole words"), &[]);
+            pair.hand(Side::Server, Ecn::NotEct, &bytes);
             let now = pair.now;
             let mut out = Vec::new();
             let mut sent = 0;
@@ -170,12 +143,12 @@ fn option_floods_are_bounded() {
 #[test]
 fn a_reset_needs_both_numbers() {
     let pair = busy();
-    let (seq, ack) = (newest(&pair, Side::Client), newest(&pair, Side::Server));
+    let (seq, ack) = (pair.newest(Side::Client), pair.newest(Side::Server));
     let attempt = |seq, ack| {
         let mut pair = busy();
         let header = Header::Reset { seq, ack, reset: Reset::new(ResetCode::Aborted) };
-        let bytes = packet(ports(&pair, Side::Client), header, &[], &[]);
-        hand(&mut pair, Side::Client, &bytes);
+        let bytes = packet(pair.ports(Side::Client), header, &[], &[]);
+        pair.hand(Side::Client, Ecn::NotEct, &bytes);
         pair.client.state()
     };
     assert_eq!(attempt(seq.add(10), ack), Some(State::Closed), "the eavesdropper");
@@ -196,7 +169,7 @@ fn the_last_word_is_no_amplifier() {
     let (mut with_text, mut resets) = (0, 0);
     for n in 0..100 {
         let header = Header::Data { seq: Sequence::Long(SeqNo48::new(n)) };
-        hand(&mut pair, Side::Server, &packet(ports, header, &[], &[]));
+        pair.hand(Side::Server, Ecn::NotEct, &packet(ports, header, &[], &[]));
         let (now, mut bytes) = (pair.now, Vec::new());
         while pair.server.endpoint.poll_transmit(now, &mut bytes).is_some() {
             resets += 1;
@@ -209,17 +182,17 @@ fn the_last_word_is_no_amplifier() {
 /// Before a connection lives, a forged Response needs the number of a Request that nobody else has seen.
 #[test]
 fn a_forged_response_finds_no_client() {
-    let mut pair = Pair::new(|flight| if flight.from == Side::Client { Fate::Drop } else { Fate::Deliver });
+    let mut pair = Pair::new(|flight| Fate::drop_if(flight.from == Side::Client));
     pair.run(ms(100));
-    let mut noise = Noise(4);
+    let mut random = Random::new(4);
     for _ in 0..10_000 {
         let header = Header::Response {
-            seq: SeqNo48::new(noise.next() >> 16),
-            ack: SeqNo48::new(noise.next() >> 16),
+            seq: SeqNo48::new(random.bits() >> 16),
+            ack: SeqNo48::new(random.bits() >> 16),
             service: tfrc_dccp::wire::ServiceCode::NONE,
         };
-        let bytes = packet(ports(&pair, Side::Client), header, &[Opt::Timestamp(1)], &[]);
-        hand(&mut pair, Side::Client, &bytes);
+        let bytes = packet(pair.ports(Side::Client), header, &[Opt::Timestamp(1)], &[]);
+        pair.hand(Side::Client, Ecn::NotEct, &bytes);
     }
     pair.drain();
     assert_eq!(pair.client.state(), Some(State::Request));

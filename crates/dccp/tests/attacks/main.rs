@@ -1,8 +1,5 @@
 //! The attacks of `docs/security.md`, each with its defence at work, in virtual time.
 
-#[path = "../pair/mod.rs"]
-mod pair;
-
 mod feedback;
 mod flood;
 mod forgery;

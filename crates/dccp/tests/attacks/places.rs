@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 
 use tfrc_dccp::{Allow, Cause, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen, State};
+use tfrc_testkit::ms;
 use tfrc_units::{Duration, Instant};
 
 use super::flood::Caller;
 use super::heap;
-use super::pair::ms;
 
 const PORT: u16 = 5001;
 

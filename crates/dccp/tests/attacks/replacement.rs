@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 
 use tfrc_dccp::wire::{PacketType, ResetCode};
 use tfrc_dccp::{Cause, ConnectionId, Endpoint, EndpointConfig, Event, Listen, PerSource, State};
+use tfrc_testkit::{ms, parse};
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::flood::{Caller, sent};
-use super::packets::{parse, request};
-use super::pair::ms;
+use super::packets::request;
 
 const PORT: u16 = 5001;
 /// Between two turns of the network.

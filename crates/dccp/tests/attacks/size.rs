@@ -1,15 +1,10 @@
 //! What a connection costs at either end with a hundred packets in flight.
 
-use std::collections::VecDeque;
-
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen};
-use tfrc_units::{Duration, Ecn, Instant, Rate};
+use tfrc_testkit::{Fate, PORT, Parcel, Random, Side, Wire, address, capped};
+use tfrc_units::{Duration, Ecn, Instant};
 
 use super::heap;
-use super::packets::Noise;
-use super::pair::{Side, address};
-
-const PORT: u16 = 5001;
 
 /// An endpoint and what it has on the heap.
 struct End {
@@ -31,9 +26,7 @@ impl End {
 fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
     const CONNECTIONS: usize = 20;
     const DELAY: Duration = Duration::from_millis(50);
-    let cap = tfrc::config::RateCap::AtMost(Rate::from_bytes_per_sec(500_000.0));
-    let tfrc = tfrc::Settings { cap, ..tfrc::Settings::default() }.validate().expect("valid");
-    let config = ConnectionConfig { tfrc, ..ConnectionConfig::default() };
+    let config = ConnectionConfig { tfrc: capped(500_000.0), ..ConnectionConfig::default() };
     let listen = Listen::Many { limit: CONNECTIONS };
     let serving =
         EndpointConfig { listen, port: PORT, connection: config.clone(), ..EndpointConfig::default() };
@@ -46,21 +39,16 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
             client.with(|endpoint| endpoint.connect(now, address(Side::Server), config)).expect("a port")
         })
         .collect();
-    let mut noise = Noise(1);
-    let mut on_the_way: VecDeque<(Instant, Side, Vec<u8>)> = VecDeque::new();
+    let mut random = Random::new(1);
+    let mut wire: Wire<Vec<u8>> = Wire::new(DELAY);
     let (mut received, mut lost) = (0, 0);
     let payload = [0; 500];
     while now < Instant::ZERO + Duration::from_secs(30) {
         now += Duration::from_micros(500);
-        while let Some((_, to, bytes)) = on_the_way.pop_front_if(|(at, _, _)| *at <= now) {
-            match to {
-                Side::Client => client.with(|endpoint| {
-                    endpoint.handle_datagram(now, address(Side::Server), Ecn::NotEct, &bytes);
-                }),
-                Side::Server => server.with(|endpoint| {
-                    endpoint.handle_datagram(now, address(Side::Client), Ecn::NotEct, &bytes);
-                }),
-            }
+        while let Some(packet) = wire.receive(now) {
+            let end = if packet.to == Side::Client { &mut client } else { &mut server };
+            let from = address(packet.to.other());
+            end.with(|endpoint| endpoint.handle_datagram(now, from, Ecn::NotEct, &packet.payload));
         }
         for id in &ids {
             client.with(|endpoint| {
@@ -72,7 +60,7 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
             });
         }
         let mut bytes = Vec::with_capacity(2000);
-        for (end, to) in [(&mut client, Side::Server), (&mut server, Side::Client)] {
+        for (end, from) in [(&mut client, Side::Client), (&mut server, Side::Server)] {
             end.with(|endpoint| {
                 endpoint.handle_timeout(now);
                 while let Some((id, event)) = endpoint.poll_event() {
@@ -87,16 +75,16 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
             });
             while end.with(|endpoint| endpoint.poll_transmit(now, &mut bytes)).is_some() {
                 // So few are lost that the rate stays at its cap.
-                if to == Side::Server && bytes.len() > 500 && noise.next().is_multiple_of(8000) {
-                    lost += 1;
-                } else {
-                    on_the_way.push_back((now + DELAY, to, bytes.clone()));
-                }
+                let drop = from == Side::Client && bytes.len() > 500 && random.below(8000) == 0;
+                lost += u32::from(drop);
+                let packet = Parcel { size: 0, ecn: Ecn::NotEct, payload: bytes.clone() };
+                wire.send(now, from, packet, Fate::drop_if(drop));
             }
             end.with(|endpoint| endpoint.poll_timeout());
         }
     }
-    let in_flight = on_the_way.iter().filter(|(_, to, _)| *to == Side::Server).count() * 2 / CONNECTIONS;
+    let left = std::iter::from_fn(|| wire.receive(now + DELAY));
+    let in_flight = left.filter(|packet| packet.to == Side::Server).count() * 2 / CONNECTIONS;
     assert!((80..=120).contains(&in_flight), "{in_flight} packets in flight");
     assert!(received > 100_000 && lost > 50, "{received} received, {lost} lost");
     let each = |end: &End| end.heap / i64::try_from(CONNECTIONS).expect("few");

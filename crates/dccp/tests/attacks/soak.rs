@@ -7,11 +7,11 @@ use tfrc_dccp::{
     Cause, ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen, PerSource,
     SendError, Silence, State,
 };
+use tfrc_testkit::{Random, ms};
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::heap;
-use super::packets::{Noise, request};
-use super::pair::ms;
+use super::packets::request;
 
 const PORT: u16 = 5001;
 const CLIENTS: usize = 200;
@@ -56,7 +56,7 @@ struct Soak {
     wakes: BTreeSet<(Instant, Who)>,
     now: Instant,
     sent: u64,
-    noise: Noise,
+    random: Random,
     /// No new lives from then on.
     closing_time: Instant,
     next_stranger: Instant,
@@ -107,7 +107,7 @@ impl Soak {
             wakes: BTreeSet::new(),
             now,
             sent: 0,
-            noise: Noise(11),
+            random: Random::new(11),
             closing_time: now,
             next_stranger: now,
             came: 0,
@@ -118,7 +118,7 @@ impl Soak {
 
     /// Between 1 s and `most`.
     fn pause(&mut self, most: u64) -> Duration {
-        Duration::from_secs(1 + self.noise.next() % most)
+        Duration::from_secs(1 + self.random.below(most))
     }
 
     /// One hour.
@@ -154,7 +154,7 @@ impl Soak {
         }
         if self.next_stranger <= now && now < self.closing_time {
             // A Request whose sender does not exist, or does not go on.
-            let n = self.noise.next();
+            let n = self.random.bits();
             let from =
                 SocketAddr::from(([198, 51, 100, n.to_le_bytes()[0]], 1024 + u16::from(n.to_le_bytes()[1])));
             self.server.handle_datagram(now, from, Ecn::NotEct, &request((7, PORT), n >> 16));
@@ -197,7 +197,7 @@ impl Soak {
     /// A client's application.
     fn live(&mut self, n: usize) {
         let now = self.now;
-        let (life, beat, fate) = (self.noise.next(), self.pause(160), self.noise.next() % 10);
+        let (life, beat, fate) = (self.random.bits(), self.pause(160), self.random.below(10));
         let client = &mut self.clients[n];
         client.endpoint.handle_timeout(now);
         while let Some((id, event)) = client.endpoint.poll_event() {
@@ -265,8 +265,8 @@ impl Soak {
             let to =
                 if who.is_none() { self.by_address.get(&sent.remote).copied().map(Some) } else { Some(None) };
             self.sent += 1;
-            if let Some(to) = to.filter(|_| !self.noise.next().is_multiple_of(50)) {
-                let arrival = now + ms(300 + self.noise.next() % 100);
+            if let Some(to) = to.filter(|_| !self.random.bits().is_multiple_of(50)) {
+                let arrival = now + ms(300 + self.random.below(100));
                 self.on_the_way.insert((arrival, self.sent), (to, from, bytes.clone()));
             }
         }

@@ -1,24 +1,13 @@
 //! Two endpoints and whatever can happen to them, one operation after another. Used by a property test and by a fuzz target.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
-use tfrc_dccp::wire::{Header, Integrity, Packet, SeqAck, Sequence};
+use tfrc_dccp::wire::{Header, SeqAck, Sequence};
 use tfrc_dccp::{
     ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen, SkippedNumbers,
 };
-use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
-
-const PORT: u16 = 5001;
-
-/// One of the two ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// Which connects.
-    Client,
-    /// Which listens.
-    Server,
-}
+use tfrc_testkit::{PORT, Side, address, at, emit, ms, parse};
+use tfrc_units::{Ecn, Instant, SeqNo48};
 
 /// Something that happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,20 +128,6 @@ struct World {
     now: Instant,
 }
 
-fn address(side: Side) -> SocketAddr {
-    match side {
-        Side::Client => SocketAddr::from(([192, 0, 2, 1], 40_000)),
-        Side::Server => SocketAddr::from(([192, 0, 2, 2], 6511)),
-    }
-}
-
-const fn other(side: Side) -> Side {
-    match side {
-        Side::Client => Side::Server,
-        Side::Server => Side::Client,
-    }
-}
-
 impl End {
     fn new(config: EndpointConfig, seed: u8) -> Self {
         Self {
@@ -180,11 +155,8 @@ impl World {
             half_open: 1,
             ..EndpointConfig::default()
         };
-        let mut world = Self {
-            client: End::new(EndpointConfig::default(), 1),
-            server: End::new(serving, 2),
-            now: Instant::ZERO + Duration::from_millis(1),
-        };
+        let mut world =
+            Self { client: End::new(EndpointConfig::default(), 1), server: End::new(serving, 2), now: at(1) };
         let config = ConnectConfig { port: PORT, connection };
         world.client.id = world.client.endpoint.connect(world.now, address(Side::Server), config).ok();
         world.drain();
@@ -200,15 +172,15 @@ impl World {
 
     fn arrive(&mut self, to: Side, ecn: Ecn, bytes: &[u8]) {
         let now = self.now;
-        self.end(to).endpoint.handle_datagram(now, address(other(to)), ecn, bytes);
+        self.end(to).endpoint.handle_datagram(now, address(to.other()), ecn, bytes);
     }
 
     fn apply(&mut self, operation: &Operation) {
         let now = self.now;
         match operation {
-            Operation::Advance { ms } => {
-                self.now = now + Duration::from_millis(*ms);
-                for side in [Side::Client, Side::Server] {
+            Operation::Advance { ms: time } => {
+                self.now = now + ms(*time);
+                for side in Side::BOTH {
                     let now = self.now;
                     self.end(side).endpoint.handle_timeout(now);
                 }
@@ -247,19 +219,9 @@ impl World {
                 end.next_seq = seq.add(1);
                 let mut options = options.clone();
                 options.resize(options.len().next_multiple_of(4), 0);
-                let packet = Packet {
-                    source_port: remote,
-                    destination_port: local,
-                    ccval: 0,
-                    coverage: 0,
-                    header: Header::Ack { numbers: SeqAck::Long { seq, ack } },
-                    options: &options,
-                    payload: &[],
-                };
-                let mut bytes = Vec::new();
-                if packet.emit(&mut bytes, Integrity::Udp).is_ok() {
-                    self.arrive(*to, Ecn::NotEct, &bytes);
-                }
+                let bytes =
+                    emit((remote, local), Header::Ack { numbers: SeqAck::Long { seq, ack } }, &options, &[]);
+                self.arrive(*to, Ecn::NotEct, &bytes);
             }
             Operation::Garbage { to, bytes } => self.arrive(*to, Ecn::Ce, bytes),
             Operation::Close { side } => {
@@ -274,13 +236,13 @@ impl World {
 
     /// Everything the machines have to say is taken, in the order of their contract.
     fn drain(&mut self) {
-        for side in [Side::Client, Side::Server] {
+        for side in Side::BOTH {
             let now = self.now;
             let end = self.end(side);
             let mut sent = Vec::new();
             let mut bytes = Vec::new();
             while let Some(transmission) = end.endpoint.poll_transmit(now, &mut bytes) {
-                let packet = Packet::parse(&bytes, Integrity::Udp).expect("what is sent parses");
+                let packet = parse(&bytes);
                 assert_eq!(packet.header.kind(), transmission.kind);
                 assert!(bytes.len() <= 1472, "{} bytes", bytes.len());
                 if let Sequence::Long(seq) = packet.header.sequence() {
@@ -303,7 +265,7 @@ impl World {
                 }
             }
             assert!(end.endpoint.connections().count() <= 3);
-            let to = self.end(other(side));
+            let to = self.end(side.other());
             for (ecn, bytes, seq) in sent {
                 to.next_seq = seq.add(1);
                 if to.inbox.len() < 256 {
@@ -319,12 +281,12 @@ impl World {
 
     /// Left alone, with a network that works, everything ends.
     fn finish(mut self) -> u64 {
-        for side in [Side::Client, Side::Server] {
+        for side in Side::BOTH {
             self.apply(&Operation::Close { side });
         }
         for _ in 0..3000 {
             let mut quiet = true;
-            for to in [Side::Client, Side::Server] {
+            for to in Side::BOTH {
                 while !self.end(to).inbox.is_empty() {
                     quiet = false;
                     self.apply(&Operation::Deliver { to, index: 0 });
@@ -334,7 +296,7 @@ impl World {
                 self.apply(&Operation::Advance { ms: 500 });
             }
         }
-        for side in [Side::Client, Side::Server] {
+        for side in Side::BOTH {
             let end = self.end(side);
             let over = end.id.and_then(|id| end.endpoint.connection(id)).map(|connection| connection.state());
             assert!(over.is_none_or(|state| state == tfrc_dccp::State::Closed), "{side:?} stays in {over:?}");

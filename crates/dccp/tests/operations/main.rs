@@ -18,7 +18,7 @@ proptest! {
 #[test]
 fn the_plain_course_carries_data() {
     use Operation::{Advance, Deliver, Send};
-    use harness::Side::{Client, Server};
+    use tfrc_testkit::Side::{Client, Server};
     let mut operations = Vec::new();
     for _ in 0..20 {
         operations.extend([

@@ -6,13 +6,10 @@ use crate::equation::Equation;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::vec::Vec;
+use tfrc_testkit::at;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 const SIZE: u32 = 1000;
-
-fn at(ms: u64) -> Instant {
-    Instant::from_nanos(ms * 1_000_000)
-}
 
 fn acked(id: u64) -> Ack {
     Ack { id, arrived_at: None, ecn: Ecn::NotEct }

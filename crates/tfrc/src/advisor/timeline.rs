@@ -171,12 +171,9 @@ fn difference(a: Instant, b: Instant) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tfrc_testkit::at;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
-    }
 
     /// A packet every 10 ms, 30 ms out and 20 ms back, a report every 95 ms; the receiver's clock is 7 s ahead.
     /// The hold is 5 ms and none in turn: seen as soon as one report has come without.

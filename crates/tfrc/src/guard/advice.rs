@@ -184,10 +184,7 @@ fn lasted(since: Option<Instant>, now: Instant, patience: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
-    }
+    use tfrc_testkit::at;
 
     /// 50 packets a second of 20, 40 or 160 bytes and 40 of headers: 3000, 4000 and 10,000 bytes a second.
     fn coder() -> SizeAdvice {

@@ -129,13 +129,10 @@ impl SenderRecord {
 mod tests {
     use super::*;
     use crate::count::PacketCount;
+    use tfrc_testkit::at;
     use tfrc_units::{Probability, Rate};
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
-    }
 
     /// Ten packets of 1000 bytes in each of fifty round-trip times, of which the report tells
     /// `count`.

@@ -1,6 +1,7 @@
 //! The guard through a sender: each rule strikes where it should and not a step before.
 
-use tfrc_units::{Duration, Instant, Probability, Rate};
+use tfrc_testkit::at;
+use tfrc_units::{Duration, Probability, Rate};
 
 use crate::PacketCount;
 use crate::config::{BrokenPromise, ConfigError, Guarantee, SegmentSize, Settings, Target};
@@ -11,10 +12,6 @@ use crate::sender::{Feedback, LossReport, Sender};
 use crate::study::Spacing;
 
 const RTT: Duration = Duration::from_millis(100);
-
-fn at(ms: u64) -> Instant {
-    Instant::from_nanos(ms * 1_000_000)
-}
 
 /// Behaviour of a path towards packets and reports.
 #[derive(Clone, Copy)]

@@ -1,16 +1,12 @@
 //! The receiver's memory of the packets that came: arrivals → losses → loss events → loss intervals
 //! → p.
 
-#[cfg(test)]
-mod bernoulli;
 mod events;
 mod intervals;
 pub(crate) mod length;
 mod losses;
 mod mean;
 mod reported;
-#[cfg(test)]
-mod small;
 #[cfg(test)]
 mod tests;
 mod units;

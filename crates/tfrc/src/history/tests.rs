@@ -1,8 +1,12 @@
 //! The incremental history against RFC 5348 §5.1–5.4 written down plainly over the whole list of arrivals.
 
+mod bernoulli;
+mod small;
+
 use std::vec::Vec;
 
 use proptest::prelude::*;
+use tfrc_testkit::at;
 use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use super::{Change, FirstLoss, LossHistory, Seen};
@@ -10,12 +14,8 @@ use crate::config::Settings;
 use crate::history::loss_event_rate;
 use crate::study::{HistoryDiscounting, LossEventTiming, Stamp};
 
-pub(super) const RTT: Duration = Duration::from_millis(100);
-pub(super) const SEED: f64 = 50.0;
-
-pub(super) fn at(ms: u64) -> Instant {
-    Instant::from_nanos(ms * 1_000_000)
-}
+const RTT: Duration = Duration::from_millis(100);
+const SEED: f64 = 50.0;
 
 #[derive(Debug, Clone, Copy)]
 struct Packet {
@@ -33,7 +33,7 @@ fn history() -> LossHistory {
 }
 
 /// An ordinary data packet.
-pub(super) fn plain(seq: u64) -> Seen {
+fn plain(seq: u64) -> Seen {
     Seen {
         seq,
         ecn: Ecn::NotEct,

@@ -194,12 +194,9 @@ impl ReceiveRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tfrc_testkit::at;
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
-    }
 
     /// 1000 bytes every `spacing` ms, the feedback timer every 100 ms, X_recv at `end`.
     fn steady(spacing: u64, end: u64) -> f64 {

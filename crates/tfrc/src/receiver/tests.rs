@@ -7,12 +7,9 @@ use super::*;
 use crate::config::{PacketSize, TfrcSp};
 use crate::equation::Equation;
 use crate::study::{HistoryDiscounting, LossEventTiming};
+use tfrc_testkit::at;
 
 const RTT: Duration = Duration::from_millis(100);
-
-pub(crate) fn at(ms: u64) -> Instant {
-    Instant::from_nanos(ms * 1_000_000)
-}
 
 pub(crate) fn packet(seq: u64) -> Arrival {
     Arrival {

@@ -80,12 +80,9 @@ pub(crate) enum Coverage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tfrc_testkit::at;
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
-    }
 
     /// RFC 5348 §8.2.1: the interval is half-open, (t_old, t_new].
     #[test]

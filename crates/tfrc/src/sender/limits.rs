@@ -60,12 +60,9 @@ impl ReceiveLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tfrc_testkit::at;
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
-    }
 
     fn rate(x: f64) -> Rate {
         Rate::from_bytes_per_sec(x)

@@ -11,7 +11,7 @@ mod rate;
 mod rtt;
 mod segment;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 

@@ -98,6 +98,7 @@ impl Pacing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tfrc_testkit::at;
 
     const RTT: Option<Duration> = Some(Duration::from_millis(100));
     /// 1000 bytes every millisecond.
@@ -114,10 +115,6 @@ mod tests {
         let mut pacing = *pacing;
         pacing.set_pace(rate, rtt);
         pacing.next_send()
-    }
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
     }
 
     #[test]

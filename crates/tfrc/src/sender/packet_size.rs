@@ -74,12 +74,9 @@ mod tests {
     use super::*;
     use crate::config::TfrcSp;
     use std::vec::Vec;
+    use tfrc_testkit::at;
 
     const MIN: Duration = Duration::from_millis(10);
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
-    }
 
     /// Times in ms at which packets go when the host looks every `tick` ms and always has some.
     fn sent(min_interval: MinInterval, tick: u64, until: u64) -> Vec<u64> {

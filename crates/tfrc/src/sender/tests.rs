@@ -4,14 +4,11 @@ use super::*;
 use crate::config::{BurstCredit, PacketSize, SegmentSize, TfrcSp};
 use crate::equation::{Equation, HighLoss};
 use crate::study::Spacing;
+use tfrc_testkit::at;
 
-const RTT: Duration = Duration::from_millis(100);
+pub(crate) const RTT: Duration = Duration::from_millis(100);
 
-fn at(ms: u64) -> Instant {
-    Instant::from_nanos(ms * 1_000_000)
-}
-
-fn rate(bytes_per_sec: f64) -> Rate {
+pub(crate) fn rate(bytes_per_sec: f64) -> Rate {
     Rate::from_bytes_per_sec(bytes_per_sec)
 }
 
@@ -30,7 +27,7 @@ fn sender() -> Sender {
 }
 
 /// Feedback that arrives at `ms` about a packet sent a round-trip time before.
-fn feedback(sender: &mut Sender, ms: u64, receive_rate: f64, p: f64) {
+pub(crate) fn feedback(sender: &mut Sender, ms: u64, receive_rate: f64, p: f64) {
     feedback_with(sender, ms, receive_rate, p, LossReport::NoNewLoss);
 }
 
@@ -47,7 +44,7 @@ fn feedback_after(sender: &mut Sender, ms: u64, rtt: Duration, p: f64) {
     sender.on_feedback(at(ms), feedback);
 }
 
-fn feedback_with(sender: &mut Sender, ms: u64, receive_rate: f64, p: f64, losses: LossReport) {
+pub(crate) fn feedback_with(sender: &mut Sender, ms: u64, receive_rate: f64, p: f64, losses: LossReport) {
     let feedback = Feedback {
         newest_sent_at: at(ms) - RTT,
         elapsed: Duration::ZERO,

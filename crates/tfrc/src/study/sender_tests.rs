@@ -1,21 +1,13 @@
 //! The sending side of each revision, rule by rule, with numbers worked out by hand.
 
+use tfrc_testkit::at;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use super::*;
 use crate::config::{BrokenPromise, Guarantee, SegmentSize, Settings, Target};
 use crate::equation::RtoPolicy;
+use crate::sender::tests::{RTT, feedback, feedback_with, rate};
 use crate::{Feedback, LossReport, PacketCount, RateReason, SendDecision, Sender};
-
-const RTT: Duration = Duration::from_millis(100);
-
-fn at(ms: u64) -> Instant {
-    Instant::from_nanos(ms * 1_000_000)
-}
-
-fn rate(bytes_per_sec: f64) -> Rate {
-    Rate::from_bytes_per_sec(bytes_per_sec)
-}
 
 /// 1000-byte packets and no damping, so that rates are easy to work out.
 fn sender_with(revision: Revision, change: impl FnOnce(&mut Settings)) -> Sender {
@@ -31,23 +23,6 @@ fn sender_with(revision: Revision, change: impl FnOnce(&mut Settings)) -> Sender
 
 fn sender(revision: Revision) -> Sender {
     sender_with(revision, |_| ())
-}
-
-/// Feedback at `ms` about a packet sent a round-trip time before.
-fn feedback(sender: &mut Sender, ms: u64, receive_rate: f64, p: f64) {
-    report(sender, ms, receive_rate, p, LossReport::NoNewLoss);
-}
-
-fn report(sender: &mut Sender, ms: u64, receive_rate: f64, p: f64, losses: LossReport) {
-    let feedback = Feedback {
-        newest_sent_at: at(ms) - RTT,
-        elapsed: Duration::ZERO,
-        receive_rate: rate(receive_rate),
-        loss_event_rate: Probability::saturating(p),
-        losses,
-        count: PacketCount::Unknown,
-    };
-    sender.on_feedback(at(ms), feedback);
 }
 
 /// Sends whatever is allowed, at the exact times, until `ms`.
@@ -248,7 +223,7 @@ fn ns2_conservative() {
         send_all(&mut sender, 0, 100);
         feedback(&mut sender, 100, 40_000.0, 0.001);
         send_all(&mut sender, 100, 200);
-        report(&mut sender, 200, receive_rate, 0.001, losses);
+        feedback_with(&mut sender, 200, receive_rate, 0.001, losses);
         assert_eq!(x(&sender), expected);
     }
 }

@@ -3,9 +3,10 @@
 use std::vec::Vec;
 
 use crate::config::Settings;
-use crate::receiver::tests::{assert_share_after_first_loss, at, every_10_ms, packet, reports};
+use crate::receiver::tests::{assert_share_after_first_loss, every_10_ms, packet, reports};
 use crate::receiver::{Arrival, FeedbackReason, Receiver};
 use crate::study::{Algorithm, EmptyReport, FeedbackTrigger, FirstLosses, Revision};
+use tfrc_testkit::at;
 
 /// A report with the first packet more than a round-trip time after the last, or 1.5 of them after
 /// it; a loss event that does not raise p is reported too.

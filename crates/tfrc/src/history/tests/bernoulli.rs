@@ -3,34 +3,26 @@
 
 use std::vec::Vec;
 
+use tfrc_testkit::Random;
 use tfrc_units::{Duration, Ecn, Instant, f64_from_u64, saturating};
 
-use super::{LossHistory, Seen};
 use crate::config::{PacketSize, Settings, TfrcSp};
+use crate::history::{LossHistory, Seen};
 use crate::study::{SizeCorrection, Stamp};
 
 const RTT: Duration = Duration::from_millis(100);
 const LARGE: u32 = 1500;
-
-struct Lcg(u64);
-
-impl Lcg {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        f64_from_u64(self.0 >> 11) / 9_007_199_254_740_992.0
-    }
-}
 
 /// 1/p over all loss intervals of a run, and how many there were: `packets` packets of `size` bytes at a steady rate of `large`
 /// packets of [`LARGE`] bytes in each round-trip time, each dropped with probability `p`.
 fn mean_interval(packet_size: PacketSize, size: u32, large: f64, p: f64, packets: u64) -> (f64, u64) {
     let settings = Settings { packet_size, ..Settings::default() };
     let mut history = LossHistory::new(&settings);
-    let mut random = Lcg(0x5eed + u64::from(size));
+    let mut random = Random::new(0x5eed + u64::from(size));
     let spacing = f64_from_u64(RTT.as_nanos()) / large * f64::from(size) / f64::from(LARGE);
     let (mut total, mut events, mut counted) = (0.0, 0, 0);
     for seq in 0..packets {
-        if random.uniform() < p {
+        if random.happens(p) {
             continue;
         }
         let now = Instant::from_nanos(tfrc_units::u64_from_f64(f64_from_u64(seq) * spacing));

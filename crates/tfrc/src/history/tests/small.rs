@@ -3,12 +3,12 @@
 use std::vec::Vec;
 
 use proptest::prelude::*;
+use tfrc_testkit::at;
 use tfrc_units::{Duration, Ecn, f64_from_u64, saturating};
 
-use super::tests::{SEED, at, plain};
-use super::{LossHistory, Seen};
+use super::{SEED, plain};
 use crate::config::{PacketSize, Settings, TfrcSp};
-use crate::history::{ReportedInterval, loss_event_rate_of};
+use crate::history::{LossHistory, ReportedInterval, Seen, loss_event_rate_of};
 use crate::study::{HistoryDiscounting, LossEventTiming, ShortIntervals, Stamp};
 
 fn history(change: impl FnOnce(&mut Settings)) -> LossHistory {
