@@ -1,5 +1,6 @@
-//! quinn-proto's Cubic. It asks for an estimate of the round-trip time of a type that only a connection makes, so one is made:
-//! a handshake in memory, whose controller keeps the estimate it is shown.
+//! quinn-proto's Cubic. It asks for an estimate of the round-trip time of a type that only a
+//! connection makes, so one is made: a handshake in memory, whose controller keeps the estimate it
+//! is shown.
 
 use std::any::Any;
 use std::error::Error;

@@ -1,5 +1,5 @@
-//! One ack pattern for all: packets go out evenly, each is lost with probability 1 %, the others are acknowledged a round-trip
-//! time later.
+//! One ack pattern for all: packets go out evenly, each is lost with probability 1 %, the others
+//! are acknowledged a round-trip time later.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,8 @@ pub trait Controller {
     fn sent(&mut self, now: u64, number: u64);
     /// Packet `number`, sent at `sent`, is acknowledged; `rtt_over` once per round-trip time.
     fn acknowledged(&mut self, now: u64, sent: u64, number: u64, rtt_over: bool);
-    /// Packet `number`, sent at `sent`, is lost, as is known now that three later ones are acknowledged.
+    /// Packet `number`, sent at `sent`, is lost, as is known now that three later ones are
+    /// acknowledged.
     fn lost(&mut self, now: u64, sent: u64, number: u64);
     /// Something that depends on all of it, so that nothing is optimised away.
     fn state(&self) -> u64;

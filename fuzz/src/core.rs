@@ -31,7 +31,8 @@ impl Reader<'_> {
     }
 }
 
-/// The first byte chooses the settings; then come operations on a sender, a receiver and an advisor.
+/// The first byte chooses the settings; then come operations on a sender, a receiver and an
+/// advisor.
 pub fn check(data: &[u8]) {
     let mut reader = Reader(data);
     let config = match reader.byte().unwrap_or(0) % 4 {

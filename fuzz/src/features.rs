@@ -3,7 +3,8 @@
 use crate::harness::{Operation, run};
 use tfrc_testkit::Side;
 
-/// Each byte above 0xF0 begins a new packet; feature options are put in front of what else there is.
+/// Each byte above 0xF0 begins a new packet; feature options are put in front of what else there
+/// is.
 pub fn check(data: &[u8]) {
     let mut operations = vec![
         Operation::Deliver { to: Side::Server, index: 0 },

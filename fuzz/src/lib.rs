@@ -1,4 +1,5 @@
-//! What each fuzz target does with its bytes. The same functions run over the corpora in `tests/corpus.rs`.
+//! What each fuzz target does with its bytes. The same functions run over the corpora in
+//! `tests/corpus.rs`.
 
 #![forbid(unsafe_code)]
 

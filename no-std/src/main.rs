@@ -1,5 +1,6 @@
-//! A sender and a receiver over a path that loses every hundredth packet, without the standard library and without a
-//! heap. The exit status is 0 if the allowed rate is that of the throughput equation (RFC 5348 §3.1).
+//! A sender and a receiver over a path that loses every hundredth packet, without the standard
+//! library and without a heap. The exit status is 0 if the allowed rate is that of the throughput
+//! equation (RFC 5348 §3.1).
 
 #![no_std]
 #![no_main]
@@ -36,7 +37,8 @@ extern "C" fn main() -> c_int {
     c_int::from(!(9.0..13.0).contains(&packets_per_rtt))
 }
 
-/// The core's code is built to unwind and names this function; with `panic = "abort"` nobody calls it.
+/// The core's code is built to unwind and names this function; with `panic = "abort"` nobody calls
+/// it.
 // SAFETY: no other function of the program has this name.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}

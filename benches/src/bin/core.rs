@@ -49,13 +49,14 @@ impl Controller for Nothing {
     }
 }
 
-/// Sender and receiver: every data packet through both, feedback once per round-trip time and at new loss events.
+/// Sender and receiver: every data packet through both, feedback once per round-trip time and at
+/// new loss events.
 struct Ours {
     sender: Sender,
     receiver: Receiver,
     loss_events: u64,
-    /// Send times by number. The record of sent packets is the host's, so that an array stands for it:
-    /// sender and receiver alone are counted.
+    /// Send times by number. The record of sent packets is the host's, so that an array stands for
+    /// it: sender and receiver alone are counted.
     sent_at: [Instant; 64],
     decisions: u64,
 }
@@ -83,7 +84,8 @@ impl Controller for Ours {
     }
 
     fn acknowledged(&mut self, now: u64, _: u64, number: u64, _: bool) {
-        // The receiver sees the packet half a round-trip time earlier; that it is told later changes no work.
+        // The receiver sees the packet half a round-trip time earlier; that it is told later
+        // changes no work.
         let now = Instant::from_nanos(now);
         arrive(&mut self.receiver, now, number);
         if let Some(report) = self.receiver.poll_feedback(now) {

@@ -1,5 +1,6 @@
-//! The least a packet-level simulator can do: the dumbbell of `scenarios/dumbbell-perf.toml` with window flows that have no
-//! timers, options, retransmissions or statistics. One event for each packet and link, one heap entry for each busy link.
+//! The least a packet-level simulator can do: the dumbbell of `scenarios/dumbbell-perf.toml` with
+//! window flows that have no timers, options, retransmissions or statistics. One event for each
+//! packet and link, one heap entry for each busy link.
 //! `floor BOTTLENECK-MBIT ACCESS-MBIT SECONDS FLOWS QUEUE` prints `hops N`.
 
 use std::collections::VecDeque;

@@ -36,7 +36,8 @@ impl Interrupt {
     /// Takes over Ctrl-C (and, on Unix, SIGTERM and SIGHUP, which count like Ctrl-C) for the rest
     /// of the process.
     ///
-    /// The signals are watched by a thread of their own, so that the second aborts even a run that hangs.
+    /// The signals are watched by a thread of their own, so that the second aborts even a run that
+    /// hangs.
     ///
     /// # Errors
     /// When the system gives no thread or no signal handler.

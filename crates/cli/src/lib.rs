@@ -1,7 +1,9 @@
-//! The command `tfrc`: arguments, output and exit status. What the subcommands do is in the crates below.
+//! The command `tfrc`: arguments, output and exit status. What the subcommands do is in the crates
+//! below.
 //!
-//! Data goes to standard output; progress, logs and errors to standard error. Exit status: 0 fine, 1 the run failed,
-//! 2 usage or scenario error, 3 a check failed. A reader that closes the pipe early is no failure.
+//! Data goes to standard output; progress, logs and errors to standard error. Exit status: 0 fine,
+//! 1 the run failed, 2 usage or scenario error, 3 a check failed. A reader that closes the pipe
+//! early is no failure.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_macros,
@@ -29,7 +31,8 @@ use args::{Cli, Command};
 pub fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
         Ok(cli) => run(cli.command),
-        // Help and version come this way too, with status 0; a closed pipe must not turn them into a failure.
+        // Help and version come this way too, with status 0; a closed pipe must not turn them into
+        // a failure.
         Err(error) => {
             let _ = error.print();
             return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };

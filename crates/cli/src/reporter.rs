@@ -1,5 +1,5 @@
-//! Everything a running command says: records in, words or JSON on standard output, progress on standard error, and
-//! the report page at the end.
+//! Everything a running command says: records in, words or JSON on standard output, progress on
+//! standard error, and the report page at the end.
 //!
 //! `send`, `recv` and `demo` hand every [`Record`] to one [`Reporter`] and write nothing themselves.
 
@@ -72,8 +72,8 @@ pub struct Reporter<O = io::Stdout, E = io::Stderr> {
 }
 
 impl Reporter {
-    /// A reporter on the standard streams. A progress bar is drawn if standard error is a terminal and nothing
-    /// streams; else there is a line of progress every second of the run.
+    /// A reporter on the standard streams. A progress bar is drawn if standard error is a terminal
+    /// and nothing streams; else there is a line of progress every second of the run.
     #[must_use]
     pub fn new(config: ReporterConfig) -> Self {
         let mut reporter = Self::on(config, io::stdout(), io::stderr());
@@ -90,11 +90,12 @@ impl<O: Write, E: Write> Reporter<O, E> {
         Self { config, out, err, bar: None, run: None, next_line_s: 1.0, broken: None }
     }
 
-    /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and [`Record::Error`] print the
-    /// summary and write the page.
+    /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and
+    /// [`Record::Error`] print the summary and write the page.
     ///
     /// # Errors
-    /// When standard output or the page cannot be written; [`Failure::ClosedPipe`] if its reader has gone.
+    /// When standard output or the page cannot be written; [`Failure::ClosedPipe`] if its reader
+    /// has gone.
     pub fn record(&mut self, record: &Record) -> Result<(), Failure> {
         if self.config.format == Format::JsonStream {
             self.line(&serde_json::json!(record).to_string())?;
@@ -269,7 +270,8 @@ fn words(summary: &Summary) -> String {
             ));
         }
     }
-    // The page keeps thousands together with a space that does not break; a terminal has no need to.
+    // The page keeps thousands together with a space that does not break; a terminal has no need
+    // to.
     text.replace('\u{a0}', " ")
 }
 

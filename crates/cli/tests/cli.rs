@@ -150,7 +150,8 @@ fn a_cap_below_the_guarantee_is_refused() {
     assert!(err.contains("cannot be kept below a cap") && err.contains("hint: use -b"), "{err}");
 }
 
-/// design: a guarantee without a mark is refused unless the circuit breaker is on. Nobody has to answer for that.
+/// design: a guarantee without a mark is refused unless the circuit breaker is on. Nobody has to
+/// answer for that.
 #[test]
 fn a_guarantee_without_mark_and_circuit_breaker_is_refused() {
     let base = ["send", "127.0.0.1:9", "-n", "1kB", "--guarantee", "500k", "--circuit-breaker", "off"];

@@ -1,4 +1,5 @@
-//! Ctrl-C, sent as a real signal to a process of its own: this test's own program, started a second time.
+//! Ctrl-C, sent as a real signal to a process of its own: this test's own program, started a second
+//! time.
 #![cfg(unix)]
 #![expect(clippy::disallowed_macros, reason = "the second process speaks to the first on standard error")]
 

@@ -130,7 +130,8 @@ fn shards_share_a_cache() {
     assert!(!dir.path().join("c").exists(), "nothing had to be run");
 }
 
-/// The first Ctrl-C lets the runs in progress end, and what was measured is kept: the same command goes on from there.
+/// The first Ctrl-C lets the runs in progress end, and what was measured is kept: the same command
+/// goes on from there.
 #[test]
 #[cfg(unix)]
 fn interrupted_and_taken_up_again() {

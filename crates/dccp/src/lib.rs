@@ -1,8 +1,9 @@
-//! The Datagram Congestion Control Protocol on bytes: RFC 4340 with CCID 3 (RFC 4342 read with RFC 5348, RTT reports of
-//! RFC 6323) and CCID 4 (TFRC-SP, RFC 5622), natively or inside UDP (RFC 6773).
+//! The Datagram Congestion Control Protocol on bytes: RFC 4340 with CCID 3 (RFC 4342 read with
+//! RFC 5348, RTT reports of RFC 6323) and CCID 4 (TFRC-SP, RFC 5622), natively or inside UDP
+//! (RFC 6773).
 //!
-//! Everything is sans-IO and deterministic: time is an argument, secrets come from a seed, no call blocks and no input
-//! of a peer panics.
+//! Everything is sans-IO and deterministic: time is an argument, secrets come from a seed, no call
+//! blocks and no input of a peer panics.
 //!
 //! * [`Endpoint`] owns many connections behind one socket; [`Connection`] is one of them.
 //! * [`wire`]: packets and options, parsed and emitted.
@@ -27,8 +28,8 @@
 //! carry in time, and [`Event::Dropped`], [`Event::Writable`] and [`Event::Flushed`] tell of it.
 //!
 //! Two rules hold for time. It never goes back: if it does, the latest time counts. And when a
-//! timeout has passed, [`Endpoint::handle_timeout`] comes before [`Endpoint::poll_transmit`]; early,
-//! late and repeated calls of it do no harm. Debug builds assert both rules.
+//! timeout has passed, [`Endpoint::handle_timeout`] comes before [`Endpoint::poll_transmit`];
+//! early, late and repeated calls of it do no harm. Debug builds assert both rules.
 //!
 //! Two ends, with the part of the host played by hand:
 //!

@@ -19,7 +19,8 @@ pub(crate) enum Purpose {
     InitCookie,
 }
 
-/// The initial sequence number of a connection: its own space per pair of addresses and ports, moved on by a clock of 4 µs.
+/// The initial sequence number of a connection: its own space per pair of addresses and ports,
+/// moved on by a clock of 4 µs.
 pub(crate) fn initial_sequence_number(
     seed: &[u8; 32],
     remote: Option<SocketAddr>,

@@ -1,4 +1,5 @@
-//! How connections begin and end when things go wrong: refusals, Syncs, replays, silence, stragglers.
+//! How connections begin and end when things go wrong: refusals, Syncs, replays, silence,
+//! stragglers.
 
 use tfrc_dccp::wire::{Header, Opt, OptionList, PacketType, Reset, ResetCode, SeqAck, Sequence, ServiceCode};
 use tfrc_dccp::{
@@ -356,7 +357,8 @@ fn blind_attacks_fail() {
     assert!((8..=17).contains(&syncs), "{syncs} Syncs in a second of attack");
 }
 
-/// RFC 4340 §7.5.6, third example: a client that has forgotten everything calls again from the same port.
+/// RFC 4340 §7.5.6, third example: a client that has forgotten everything calls again from the same
+/// port.
 #[test]
 fn a_half_open_connection_is_cleaned_up() {
     let mut pair = Pair::opened();
@@ -371,7 +373,8 @@ fn a_half_open_connection_is_cleaned_up() {
     assert_eq!(*ack, seq);
     let header =
         Header::Reset { seq: seq.add(1), ack: *sync_seq, reset: Reset::packet_error(PacketType::Sync) };
-    // The Reset's number is far away, so it is challenged too (§7.5.4), and the answer to the challenge fits.
+    // The Reset's number is far away, so it is challenged too (§7.5.4), and the answer to the
+    // challenge fits.
     let reset = emit((client_port, server_port), header, &[], &[]);
     pair.hand(Side::Server, Ecn::NotEct, &reset);
     let challenge = answers(&mut pair.server.endpoint, now);

@@ -51,7 +51,8 @@ fn the_client_says_which_variant_it_is() {
     }
 }
 
-/// RFC 5622 §8.7: every packet with Loss Intervals has as many Drop Counts, none above the Loss Length.
+/// RFC 5622 §8.7: every packet with Loss Intervals has as many Drop Counts, none above the Loss
+/// Length.
 #[test]
 fn feedback_carries_a_drop_count_per_interval() {
     let pair = run(CcidPreference::Four, RttReports::Wanted, 60, bernoulli(0.15, 1));
@@ -106,7 +107,8 @@ fn packets_are_ten_milliseconds_apart() {
     assert!(gaps.clone().all(|gap| gap >= ms(10)), "{:?}", gaps.min());
     // 20 s less the handshake and slow start.
     assert!((1900..=2000).contains(&times.len()), "{}", times.len());
-    // Nothing was lost, so TFRC may send far more: 4380 bytes a round-trip time are 300 packets of this size already.
+    // Nothing was lost, so TFRC may send far more: 4380 bytes a round-trip time are 300 packets of
+    // this size already.
     let plain = run(CcidPreference::Three, RttReports::Wanted, 2, |_| Fate::Deliver);
     assert!(data_times(&plain).len() > 500, "{}", data_times(&plain).len());
 }
@@ -135,8 +137,8 @@ fn both_ends_count_the_same_losses() {
     }
 }
 
-/// RFC 4828 §4.1 and table 2: at 10 % loss and 100 ms a flow of tiny packets is not slowed down at all, where TFRC gives it about a
-/// packet for each hundred that TCP has.
+/// RFC 4828 §4.1 and table 2: at 10 % loss and 100 ms a flow of tiny packets is not slowed down at
+/// all, where TFRC gives it about a packet for each hundred that TCP has.
 #[test]
 fn small_packets_pay_for_their_bytes_only() {
     let packets = |ccids| data_times(&run(ccids, RttReports::Wanted, 100, bernoulli(0.1, 4))).len();

@@ -1,4 +1,5 @@
-//! Data from one end to the other: handshake, counts, close, under loss of every single packet in turn.
+//! Data from one end to the other: handshake, counts, close, under loss of every single packet in
+//! turn.
 
 use tfrc_dccp::feature::{Feature, Location};
 use tfrc_dccp::wire::{PacketType, ResetCode};
@@ -93,7 +94,8 @@ fn the_loss_of_any_packet_does_no_harm() {
     }
 }
 
-/// The first words in PARTOPEN are lost together: what the server never saw carried data all but once.
+/// The first words in PARTOPEN are lost together: what the server never saw carried data all but
+/// once.
 #[test]
 fn the_first_acknowledgement_is_known_to_carry_no_data() {
     let mut after_request = 0;
@@ -108,7 +110,8 @@ fn the_first_acknowledgement_is_known_to_carry_no_data() {
     check(&pair, "without Ack and first DataAck");
 }
 
-/// A client in PARTOPEN that has nothing to send is told that the server knows, even if the first telling is lost.
+/// A client in PARTOPEN that has nothing to send is told that the server knows, even if the first
+/// telling is lost.
 #[test]
 fn nobody_stays_in_part_open() {
     let mut acks = 0;

@@ -19,7 +19,8 @@ pub struct Snapshot<F> {
     pub clients: usize,
     /// Datagrams not let in because a limit was reached.
     pub refused: u64,
-    /// Datagrams that came out of the network but could not be sent: the client was gone, or the socket would not take it.
+    /// Datagrams that came out of the network but could not be sent: the client was gone, or the
+    /// socket would not take it.
     pub unsent: u64,
     /// The state of the network's own flows.
     pub flows: F,
@@ -34,7 +35,8 @@ pub struct Direction {
     pub entered: PacketCount,
     /// Datagrams that came out of it.
     pub delivered: PacketCount,
-    /// Packets lost by the loss models of the links on the way, traffic of the engine's own included.
+    /// Packets lost by the loss models of the links on the way, traffic of the engine's own
+    /// included.
     pub lost: PacketCount,
     /// Packets dropped by the queues of these links, likewise.
     pub overflowed: PacketCount,

@@ -79,7 +79,8 @@ where
     A: Agent<Payload: From<Datagram> + TryInto<Datagram> + Send> + Send + 'static,
     F: Default + Send + Sync + 'static,
 {
-    /// Listens for clients at `listen` (port 0: any) and speaks to the server at `to`. Needs no runtime yet.
+    /// Listens for clients at `listen` (port 0: any) and speaks to the server at `to`. Needs no
+    /// runtime yet.
     ///
     /// # Errors
     /// [`BindError`].
@@ -109,9 +110,9 @@ where
         Monitor(self.monitor.clone())
     }
 
-    /// Runs on the current tokio runtime (which needs I/O and time) until `shutdown` completes, and returns the last
-    /// snapshot. What is in the network then is dropped. Other tasks of the runtime that do not yield make it late:
-    /// [`start`](Self::start) gives it a thread of its own.
+    /// Runs on the current tokio runtime (which needs I/O and time) until `shutdown` completes, and
+    /// returns the last snapshot. What is in the network then is dropped. Other tasks of the
+    /// runtime that do not yield make it late: [`start`](Self::start) gives it a thread of its own.
     ///
     /// # Errors
     /// If the listening socket or the timer fails.

@@ -206,7 +206,8 @@ async fn loses_the_share_it_is_told_to() {
     let mut monitor = relay.monitor();
     for number in 0..3000u32 {
         client.send(&number.to_be_bytes()).await.unwrap();
-        // No more than the sockets' buffers hold may be under way, or the kernel loses some as well.
+        // No more than the sockets' buffers hold may be under way, or the kernel loses some as
+        // well.
         if number % 100 == 99 {
             until(&mut monitor, |s| s.there.entered.packets == u64::from(number) + 1).await;
         }

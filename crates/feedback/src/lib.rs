@@ -1,13 +1,14 @@
 //! Per-packet feedback of other protocols: decoding its bytes, encoding it, and handing it to a
 //! [`tfrc::Advisor`].
 //!
-//! * [`twcc`]: RTP transport-wide congestion control feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+//! * [`twcc`]: RTP transport-wide congestion control feedback
+//!   (draft-holmer-rmcat-transport-wide-cc-extensions-01).
 //! * [`rfc8888`]: RTP congestion control feedback.
 //! * [`quic`]: the body of a QUIC ACK frame (RFC 9000 §19.3).
 //!
-//! Each module has a `decode` that borrows its input and allocates nothing, an `Adapter` that keeps what must be remembered between
-//! reports and makes the calls, and an `encode` for the other end. Errors say what is wrong and at which byte; a report with an
-//! error in it has no effect at all.
+//! Each module has a `decode` that borrows its input and allocates nothing, an `Adapter` that keeps
+//! what must be remembered between reports and makes the calls, and an `encode` for the other end.
+//! Errors say what is wrong and at which byte; a report with an error in it has no effect at all.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
@@ -31,7 +32,8 @@ pub struct Counts {
     pub new: u64,
     /// Packets acknowledged before.
     pub duplicate: u64,
-    /// Packets never sent, or forgotten since. Many of them mean that the peer lies or that the record is too small.
+    /// Packets never sent, or forgotten since. Many of them mean that the peer lies or that the
+    /// record is too small.
     pub unknown: u64,
 }
 

@@ -23,7 +23,8 @@ pub struct EcnCounts {
 pub struct AckFrame<'a> {
     /// The largest packet number acknowledged.
     pub largest: u64,
-    /// ACK Delay as it stands in the frame, to be shifted by the peer's ack_delay_exponent to give microseconds.
+    /// ACK Delay as it stands in the frame, to be shifted by the peer's ack_delay_exponent to give
+    /// microseconds.
     pub delay: u64,
     /// The ECN counts, if the frame has them.
     pub ecn: Option<EcnCounts>,
@@ -32,7 +33,8 @@ pub struct AckFrame<'a> {
     count: u64,
 }
 
-/// Reads one frame from its type on; gives back the bytes behind it too. Work is linear in the bytes read.
+/// Reads one frame from its type on; gives back the bytes behind it too. Work is linear in the
+/// bytes read.
 ///
 /// # Errors
 /// [`DecodeError`] if it is another frame, is cut short, or acknowledges packets below 0.
@@ -55,11 +57,13 @@ pub fn decode(bytes: &[u8]) -> Result<(AckFrame<'_>, &[u8]), DecodeError> {
 }
 
 impl<'a> AckFrame<'a> {
-    /// The ranges of packet numbers acknowledged, (smallest, largest) each, the highest range first.
+    /// The ranges of packet numbers acknowledged, (smallest, largest) each, the highest range
+    /// first.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + use<'a> {
         let mut walk =
             Ranges { at: self.ranges, next_largest: Some(self.largest), left: self.count, gap_first: false };
-        // All of it was read once by `decode`, so errors cannot come up here; they would end the frame.
+        // All of it was read once by `decode`, so errors cannot come up here; they would end the
+        // frame.
         core::iter::from_fn(move || walk.next().ok().flatten())
     }
 }
@@ -67,7 +71,8 @@ impl<'a> AckFrame<'a> {
 /// Walks over the ranges (§19.3.1).
 struct Ranges<'a> {
     at: ByteReader<'a>,
-    /// Where the next range ends, or for one after a gap, the smallest number of the one above; `None` at the end.
+    /// Where the next range ends, or for one after a gap, the smallest number of the one above;
+    /// `None` at the end.
     next_largest: Option<u64>,
     /// Ranges after the first still to come.
     left: u64,
@@ -92,8 +97,9 @@ impl Ranges<'_> {
     }
 }
 
-/// The frame for ranges of (smallest, largest), the highest first, with at least one number left out between two; ranges after one
-/// that does not lie so, and those of nothing, are left out. `None` without ranges.
+/// The frame for ranges of (smallest, largest), the highest first, with at least one number left
+/// out between two; ranges after one that does not lie so, and those of nothing, are left out.
+/// `None` without ranges.
 #[must_use]
 pub fn encode(ranges: &[(u64, u64)], delay: u64, ecn: Option<EcnCounts>) -> Option<Vec<u8>> {
     let (first, rest) = ranges.split_first()?;
@@ -118,9 +124,10 @@ pub fn encode(ranges: &[(u64, u64)], delay: u64, ecn: Option<EcnCounts>) -> Opti
     Some(out)
 }
 
-/// Takes the frames of one packet number space to an [`Advisor`]. The numbers given to [`Advisor::on_sent`] must be QUIC's packet
-/// numbers; packets that carry no data need not be told. If the transport declares losses by itself, pass them on with
-/// [`Advisor::on_lost`] before the frame that revealed them.
+/// Takes the frames of one packet number space to an [`Advisor`]. The numbers given to
+/// [`Advisor::on_sent`] must be QUIC's packet numbers; packets that carry no data need not be told.
+/// If the transport declares losses by itself, pass them on with [`Advisor::on_lost`] before the
+/// frame that revealed them.
 #[derive(Debug, Clone)]
 pub struct Adapter {
     ack_delay_exponent: u8,
@@ -134,9 +141,10 @@ impl Adapter {
         Self { ack_delay_exponent: ack_delay_exponent.min(20), ce: 0 }
     }
 
-    /// A frame has come. If its CE count has risen, the highest packet it is first to acknowledge counts as marked: which ones were is
-    /// not known, and all of a round-trip time are one loss event anyway. Whether the counts can be true (RFC 9000 §13.4.2) is for
-    /// the transport to check before.
+    /// A frame has come. If its CE count has risen, the highest packet it is first to acknowledge
+    /// counts as marked: which ones were is not known, and all of a round-trip time are one loss
+    /// event anyway. Whether the counts can be true (RFC 9000 §13.4.2) is for the transport to
+    /// check before.
     pub fn on_ack<const N: usize>(
         &mut self,
         now: Instant,

@@ -61,7 +61,8 @@ impl<'a> ByteReader<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// A variable-length integer of QUIC: two bits for the length, 1, 2, 4 or 8 bytes (RFC 9000 §16).
+    /// A variable-length integer of QUIC: two bits for the length, 1, 2, 4 or 8 bytes
+    /// (RFC 9000 §16).
     pub(crate) fn varint(&mut self) -> Result<u64, DecodeError> {
         let first = *self.rest.first().ok_or_else(|| self.error(ErrorKind::Truncated))?;
         let bytes = self.take(1 << (first >> 6))?;
@@ -71,7 +72,8 @@ impl<'a> ByteReader<'a> {
     }
 }
 
-/// Appends the shortest variable-length integer of QUIC; values of 2^62 and more are cut to the largest.
+/// Appends the shortest variable-length integer of QUIC; values of 2^62 and more are cut to the
+/// largest.
 pub(crate) fn push_varint(out: &mut Vec<u8>, value: u64) {
     let value = value.min((1 << 62) - 1);
     let (length, prefix) = match value {

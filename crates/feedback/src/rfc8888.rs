@@ -1,6 +1,7 @@
 //! RTP congestion control feedback (RFC 8888 §3.1): RTCP PT 205, FMT 11.
 //!
-//! For each stream of a transport the receiver says which RTP packets came, with their marks, and how long before the report.
+//! For each stream of a transport the receiver says which RTP packets came, with their marks, and
+//! how long before the report.
 
 use tfrc::Advisor;
 use tfrc::advisor::{Ack, Hold, Taken};
@@ -93,8 +94,8 @@ pub struct Block<'a> {
     metrics: ByteReader<'a>,
 }
 
-/// Reads one RTCP packet. `num_reports` is taken as the number of metrics, as the text around the range in §3.1 and everybody's code
-/// have it, not as one less.
+/// Reads one RTCP packet. `num_reports` is taken as the number of metrics, as the text around the
+/// range in §3.1 and everybody's code have it, not as one less.
 ///
 /// # Errors
 /// [`DecodeError`] if it is another message, is cut short, or a block is larger than allowed.
@@ -128,7 +129,8 @@ impl<'a> Report<'a> {
     /// The streams reported on.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
         let mut at = self.blocks;
-        // All of it was read once by `decode`, so errors cannot come up here; they would end the report.
+        // All of it was read once by `decode`, so errors cannot come up here; they would end the
+        // report.
         core::iter::from_fn(move || next_block(&mut at).ok())
     }
 }
@@ -145,7 +147,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The report on streams of (SSRC, first sequence number, metrics); metrics beyond 16384 of a stream are left out.
+/// The report on streams of (SSRC, first sequence number, metrics); metrics beyond 16384 of a
+/// stream are left out.
 #[must_use]
 pub fn encode(sender_ssrc: u32, streams: &[(u32, u16, &[Metric])], timestamp: u32) -> Vec<u8> {
     let mut body = Vec::new();
@@ -165,8 +168,9 @@ pub fn encode(sender_ssrc: u32, streams: &[(u32, u16, &[Metric])], timestamp: u3
     rtcp::frame(FORMAT, sender_ssrc, &body)
 }
 
-/// Takes the reports on one stream to an [`Advisor`]. The numbers given to [`Advisor::on_sent`] must be the RTP sequence numbers of
-/// that stream, counted on beyond their 16 bits, and fewer than 32768 packets may be on their way.
+/// Takes the reports on one stream to an [`Advisor`]. The numbers given to [`Advisor::on_sent`]
+/// must be the RTP sequence numbers of that stream, counted on beyond their 16 bits, and fewer than
+/// 32768 packets may be on their way.
 #[derive(Debug, Clone)]
 pub struct Adapter {
     ssrc: u32,
@@ -183,9 +187,10 @@ impl Adapter {
         Self { ssrc, clock: Clock::default(), expected: None }
     }
 
-    /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds that out itself. Packets between
-    /// the end of the last report and the beginning of this one are taken for those of a lost report (§3.1: reports follow each other
-    /// without gaps) and passed over.
+    /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds
+    /// that out itself. Packets between the end of the last report and the beginning of this one
+    /// are taken for those of a lost report (§3.1: reports follow each other without gaps) and
+    /// passed over.
     ///
     /// # Errors
     /// [`DecodeError`] if it is no such report; then nothing has been taken in.
@@ -244,7 +249,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Put together by hand from Figure 1 of §3.1: one stream, three packets from 0xFFFF on, and padding.
+    /// Put together by hand from Figure 1 of §3.1: one stream, three packets from 0xFFFF on, and
+    /// padding.
     #[test]
     fn a_report_by_hand() {
         let bytes = [

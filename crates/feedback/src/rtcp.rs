@@ -72,7 +72,8 @@ pub fn packets(datagram: &[u8]) -> impl Iterator<Item = Result<RtcpPacket<'_>, D
     })
 }
 
-/// Writes the first eight bytes of a feedback message before `body`, whose length must be a multiple of four and at most 256 KiB.
+/// Writes the first eight bytes of a feedback message before `body`, whose length must be a
+/// multiple of four and at most 256 KiB.
 pub(crate) fn frame(format: u8, sender_ssrc: u32, body: &[u8]) -> Vec<u8> {
     let words = saturating::<u16>(body.len() / 4 + 1);
     let mut out = vec![0x80 | format, TRANSPORT_FEEDBACK];

@@ -1,8 +1,8 @@
 //! From numbers that wrap to numbers that do not.
 
 use tfrc_units::saturating;
-/// The number nearest to `reference` whose low 16 bits are `low`; at most 2^15 away, upwards if in doubt. `None` if it would lie
-/// below zero or beyond the range.
+/// The number nearest to `reference` whose low 16 bits are `low`; at most 2^15 away, upwards if in
+/// doubt. `None` if it would lie below zero or beyond the range.
 pub(crate) fn nearest_u16(low: u16, reference: u64) -> Option<u64> {
     let ahead = low.wrapping_sub(low_16(reference));
     if ahead <= 1 << 15 {
@@ -23,7 +23,8 @@ pub(crate) struct Clock<const BITS: u32> {
 }
 
 impl<const BITS: u32> Clock<BITS> {
-    /// The clock shows `low`. The first reading becomes that plus 2^BITS, so that earlier ones are not negative.
+    /// The clock shows `low`. The first reading becomes that plus 2^BITS, so that earlier ones are
+    /// not negative.
     pub(crate) fn read(&mut self, low: u32) -> i64 {
         let modulus = 1i64 << BITS;
         let low = i64::from(low);

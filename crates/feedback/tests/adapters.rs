@@ -40,7 +40,8 @@ fn twcc_without_any_packet_sent() {
     assert_eq!(advisor.rtt(), None);
 }
 
-/// Report 1 is lost, then the missing packet 8 of report 2 is a loss and those of report 1 are none.
+/// Report 1 is lost, then the missing packet 8 of report 2 is a loss and those of report 1 are
+/// none.
 #[test]
 fn twcc_knows_lost_reports_by_their_numbers() {
     let mut advisor = sent(0, 30);

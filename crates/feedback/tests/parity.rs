@@ -1,4 +1,5 @@
-//! The Advisor, told by other protocols' reports, against the receiver-feedback front end on the same path.
+//! The Advisor, told by other protocols' reports, against the receiver-feedback front end on the
+//! same path.
 
 use tfrc::{Advisor, Config, SendDecision};
 use tfrc_feedback::{quic, rfc8888, twcc};
@@ -129,8 +130,9 @@ fn advised(setting: Setting, format: Format) -> Outcome {
     meter.outcome(advisor.loss_events())
 }
 
-/// The rate against the receiver-feedback front end's, and the share of packets that begin a loss event, both as ratios, means over the
-/// seeds. Packets are lost by their number, so both front ends meet the same losses.
+/// The rate against the receiver-feedback front end's, and the share of packets that begin a loss
+/// event, both as ratios, means over the seeds. Packets are lost by their number, so both front
+/// ends meet the same losses.
 fn against_reference(setting: Setting, seeds: u64, format: Format) -> (f64, f64) {
     let (mut rate, mut events) = (0.0, 0.0);
     for seed in 1..=seeds {
@@ -142,7 +144,8 @@ fn against_reference(setting: Setting, seeds: u64, format: Format) -> (f64, f64)
     (rate, events)
 }
 
-/// The must-show of issue 3: within 5 % of the receiver-feedback front end. Measured: within 1.1 %, and the loss event rate within 0.3 %.
+/// The must-show of issue 3: within 5 % of the receiver-feedback front end. Measured: within 1.1 %,
+/// and the loss event rate within 0.3 %.
 #[test]
 fn twcc_gives_the_rate_of_receiver_feedback() {
     for (loss, scale) in [(0.005, 4), (0.02, 8), (0.05, 12)] {
@@ -158,7 +161,8 @@ fn twcc_gives_the_rate_of_receiver_feedback() {
     }
 }
 
-/// The other formats, reports much rarer than round-trip times, and rates of less than a packet in one.
+/// The other formats, reports much rarer than round-trip times, and rates of less than a packet in
+/// one.
 #[test]
 fn other_formats_and_harder_paths() {
     let formats = [Format::Rfc8888(MS(50)), Format::Quic(2), Format::Quic(10), Format::Twcc(MS(250))];
@@ -175,8 +179,8 @@ fn other_formats_and_harder_paths() {
     }
 }
 
-/// A bottleneck makes the losses: both fill it, and both pay the same losses for it (within 10 %; measured within 6 %, of 170 loss
-/// events in the run where they are fewest).
+/// A bottleneck makes the losses: both fill it, and both pay the same losses for it (within 10 %;
+/// measured within 6 %, of 170 loss events in the run where they are fewest).
 #[test]
 fn a_drop_tail_bottleneck_is_shared_alike() {
     for (mbit, packets, rtt, interval) in
@@ -191,8 +195,9 @@ fn a_drop_tail_bottleneck_is_shared_alike() {
     }
 }
 
-/// One report in five is lost, with all it would have said. What it leaves untold is not taken for loss: the rate stays within 10 %
-/// (measured: at most 6 % lower, since losses that are not told cannot join a loss event).
+/// One report in five is lost, with all it would have said. What it leaves untold is not taken for
+/// loss: the rate stays within 10 % (measured: at most 6 % lower, since losses that are not told
+/// cannot join a loss event).
 #[test]
 fn lost_reports_are_not_lost_packets() {
     for format in [Format::Twcc(MS(50)), Format::Twcc(MS(100)), Format::Rfc8888(MS(100))] {

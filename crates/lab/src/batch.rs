@@ -1,7 +1,9 @@
-//! Several runs: the points of a sweep, each with several seeds, on several threads, in shards, and their means.
+//! Several runs: the points of a sweep, each with several seeds, on several threads, in shards, and
+//! their means.
 //!
-//! Results come in the order of points and runs whatever the number of threads. A shard does every n-th run; its
-//! document, merged with those of all other shards, is the document of the whole, byte for byte.
+//! Results come in the order of points and runs whatever the number of threads. A shard does every
+//! n-th run; its document, merged with those of all other shards, is the document of the whole,
+//! byte for byte.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -152,8 +154,8 @@ impl fmt::Display for MergeError {
 
 impl std::error::Error for MergeError {}
 
-/// The seed of a run: the first is the scenario's own, the others follow from it. Below 2^53, so that every reader of JSON
-/// keeps it.
+/// The seed of a run: the first is the scenario's own, the others follow from it. Below 2^53, so
+/// that every reader of JSON keeps it.
 #[must_use]
 pub fn seed_of(seed: u64, run: u32) -> u64 {
     if run <= 1 { seed } else { Seed(seed).stream(&format!("run/{run}")).bits() >> 11 }

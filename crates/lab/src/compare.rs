@@ -1,8 +1,9 @@
 //! Published values beside the results of a plan.
 //!
-//! The file is CSV with a line of names first: a column `quantity` (`flow.NAME.KEY` or `link.NAME.KEY`, with the names of
-//! flows, groups and links, and the keys of the results), a column `published`, and for each sweep that tells rows apart
-//! a column with its `set`. Lines that begin with `#` say where the values come from.
+//! The file is CSV with a line of names first: a column `quantity` (`flow.NAME.KEY` or
+//! `link.NAME.KEY`, with the names of flows, groups and links, and the keys of the results), a
+//! column `published`, and for each sweep that tells rows apart a column with its `set`. Lines that
+//! begin with `#` say where the values come from.
 
 use std::fmt;
 

@@ -16,9 +16,9 @@ use crate::scenario::{Member, Scenario};
 /// A queue of some tens of packets at some Mbit/s fills and drains within this.
 const SAMPLE: Duration = Duration::from_millis(10);
 
-/// A relay through the network of a scenario, from its gateway `listen` to its gateway `to` and back. It has the links and
-/// none of the flows: those that send and receive are outside. Run it with [`Relay::run`], or with [`Relay::start`] on a
-/// thread of its own.
+/// A relay through the network of a scenario, from its gateway `listen` to its gateway `to` and
+/// back. It has the links and none of the flows: those that send and receive are outside. Run it
+/// with [`Relay::run`], or with [`Relay::start`] on a thread of its own.
 ///
 /// ```
 /// use tfrc_lab::scenario::Scenario;

@@ -61,8 +61,9 @@ impl Series {
         self.bins.push(bytes);
     }
 
-    /// The coefficient of variation of the rate at a time scale: standard deviation over mean of the bytes in consecutive
-    /// stretches of `scale` (a multiple of [`BIN`]) between `from` and `to`; what is left over at the end is left out.
+    /// The coefficient of variation of the rate at a time scale: standard deviation over mean of
+    /// the bytes in consecutive stretches of `scale` (a multiple of [`BIN`]) between `from` and
+    /// `to`; what is left over at the end is left out.
     /// `None` for fewer than two stretches or a flow that sent nothing. (Floyd, Handley, Padhye, Widmer 2000, §4.1.1.)
     #[must_use]
     pub fn cov(&self, from: Instant, to: Instant, scale: Duration) -> Option<f64> {
@@ -77,8 +78,8 @@ impl Series {
         Some((last + 1) as f64 * BIN.as_secs_f64())
     }
 
-    /// The bytes in consecutive stretches of `scale` (a multiple of [`BIN`]) between `from` and `to`; what is left over at
-    /// the end is left out.
+    /// The bytes in consecutive stretches of `scale` (a multiple of [`BIN`]) between `from` and
+    /// `to`; what is left over at the end is left out.
     #[must_use]
     pub fn stretches(&self, from: Instant, to: Instant, scale: Duration) -> Vec<u64> {
         let bin = |t: Instant| saturating::<usize>(t.as_nanos() / BIN.as_nanos());

@@ -123,7 +123,8 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
             (receiver, put(engine, *from, Any::Traffic(Traffic::Pinger(Box::new(pinger)))).0)
         }
         FlowKind::Web(web) => {
-            // Data goes from the server, which is the sender; the client at the other end asks for it.
+            // Data goes from the server, which is the sender; the client at the other end asks for
+            // it.
             let server = WebServer::new(&web.settings, web.traffic.think);
             let (server, peer) = put(engine, *from, Any::Traffic(Traffic::WebServer(Box::new(server))));
             let client = WebClient::new(WebSetup {

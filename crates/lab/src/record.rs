@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// One line of a run's stream: first a start, then intervals and events in the order of their times, then an end or
-/// an error.
+/// One line of a run's stream: first a start, then intervals and events in the order of their
+/// times, then an end or an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -90,7 +90,8 @@ impl Start {
 /// Measurements of one flow (and of the link it crosses, where it can be seen) over the
 /// `interval_s` seconds before `t_s`.
 ///
-/// Counts are of this interval alone, never totals. `Interval { t_s, interval_s, ..Interval::default() }` starts one.
+/// Counts are of this interval alone, never totals.
+/// `Interval { t_s, interval_s, ..Interval::default() }` starts one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Interval {
@@ -211,8 +212,8 @@ pub struct Event {
 
 /// The figures of a whole run: what `--json` prints for `send`, `recv` and `demo`.
 ///
-/// Unknown at this side is `None`, printed as `null`. The fields from `bottleneck_bps` on belong to `demo` and are
-/// left out elsewhere.
+/// Unknown at this side is `None`, printed as `null`. The fields from `bottleneck_bps` on belong to
+/// `demo` and are left out elsewhere.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
@@ -268,7 +269,8 @@ pub struct Summary {
     /// Packets sent to find out what lengths the path carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_probes: Option<u64>,
-    /// Statements of the receiver that were cut down because the record of what was sent rules them out.
+    /// Statements of the receiver that were cut down because the record of what was sent rules them
+    /// out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrected_feedback: Option<u64>,
     /// Reports refused: they acknowledged what was not sent, or were overtaken.
@@ -303,10 +305,12 @@ pub struct Summary {
     /// without a competitor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// Coefficient of variation of the TFRC flow's rate over that of the competitors; below 1 is smoother than TCP.
+    /// Coefficient of variation of the TFRC flow's rate over that of the competitors; below 1 is
+    /// smoother than TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cov_ratio: Option<f64>,
-    /// Mean equivalence ratio of the TFRC flow and a competitor, 0 to 1; 1 is the same rate at every moment.
+    /// Mean equivalence ratio of the TFRC flow and a competitor, 0 to 1; 1 is the same rate at
+    /// every moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equivalence_ratio: Option<f64>,
 }

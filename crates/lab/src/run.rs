@@ -33,9 +33,10 @@ pub struct Outcome {
     pub measured_s: f64,
     /// Packets that crossed a link, over all links, in the whole run.
     pub packet_hops: u64,
-    /// The flows, in the order of the scenario. The loss event rate leaves slow start out where it is known: it counts
-    /// from the first loss event, or from the end of the warm-up if that is later; of a TCP it is the reductions of the
-    /// window per segment. `cov` is that of the sending rate at 1 s ([`COV_SCALE`]), `cov_200ms` at 0.2 s.
+    /// The flows, in the order of the scenario. The loss event rate leaves slow start out where it
+    /// is known: it counts from the first loss event, or from the end of the warm-up if that is
+    /// later; of a TCP it is the reductions of the window per segment. `cov` is that of the sending
+    /// rate at 1 s ([`COV_SCALE`]), `cov_200ms` at 0.2 s.
     pub flows: Vec<FlowSummary>,
     /// The links of the file, in its order, each direction on its own.
     pub links: Vec<LinkOutcome>,
@@ -68,7 +69,8 @@ impl fmt::Display for NoDccpFlow {
 
 impl std::error::Error for NoDccpFlow {}
 
-/// Runs a scenario in virtual time. The same scenario, its seed included, always gives the same outcome.
+/// Runs a scenario in virtual time. The same scenario, its seed included, always gives the same
+/// outcome.
 ///
 /// # Panics
 /// Never for a [`Scenario`] that was parsed: its flows join nodes of its own network.
@@ -77,8 +79,8 @@ pub fn run(scenario: &Scenario) -> Outcome {
     run_with(scenario, scenario.duration, |_| {})
 }
 
-/// Runs a scenario as [`run`] does, and tells what each flow did in every stretch of `every` from the start on. Watching
-/// changes nothing of what happens.
+/// Runs a scenario as [`run`] does, and tells what each flow did in every stretch of `every` from
+/// the start on. Watching changes nothing of what happens.
 ///
 /// # Panics
 /// As [`run`].
@@ -261,7 +263,8 @@ impl<'a> ScenarioRun<'a> {
         }
     }
 
-    /// The loss intervals of a flow that are to be in the results. The first of all is made up (RFC 5348 §6.3.1).
+    /// The loss intervals of a flow that are to be in the results. The first of all is made up
+    /// (RFC 5348 §6.3.1).
     fn loss_intervals(&self, ends: Ends, member: &Member<'_>, from: Instant) -> Option<Vec<f64>> {
         match (&member.flow.kind, self.engine.agent(ends.receiver)) {
             (FlowKind::Tfrc(flow), Some(Any::TfrcReceiver(receiver)))

@@ -1,4 +1,5 @@
-//! Statistics of samples: means, deviations, quantiles, confidence intervals and Welch's comparison of two means.
+//! Statistics of samples: means, deviations, quantiles, confidence intervals and Welch's comparison
+//! of two means.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -138,8 +139,8 @@ fn variance(values: &[f64]) -> Option<f64> {
 }
 
 /// The 97.5 % point of Student's distribution, as tables print it: to three decimals, and within
-/// 0.15 % beyond thirty degrees of freedom. The intervals of experiments are made with these points;
-/// exact ones would move every `ci95` in its fifth digit.
+/// 0.15 % beyond thirty degrees of freedom. The intervals of experiments are made with these
+/// points; exact ones would move every `ci95` in its fifth digit.
 fn student_95(freedom: usize) -> f64 {
     const POINTS: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,

@@ -1,5 +1,6 @@
-//! The whole path — scenario, engine, agents, metrics — against theory: under independent losses of probability p the
-//! long-run rate is L packets per round-trip time, where 1/f(p_e) = L and p_e = p/(1 + pL), f being RFC 5348's equation.
+//! The whole path — scenario, engine, agents, metrics — against theory: under independent losses of
+//! probability p the long-run rate is L packets per round-trip time, where 1/f(p_e) = L and p_e =
+//! p/(1 + pL), f being RFC 5348's equation.
 
 use tfrc_lab::scenario::Scenario;
 use tfrc_sim::Seed;
@@ -49,8 +50,8 @@ fn measured(p: f64, l: f64) -> [f64; 3] {
 fn long_run_rate_and_loss_event_rate() {
     for (p, l) in [(0.01, 11.995), (0.05, 4.349), (0.10, 2.271)] {
         let [rate, events, losses] = measured(p, l);
-        // The bands of the design: 7 % for the rate, 10 % for loss events. Of 20,000 to 240,000 packets a run, ten runs,
-        // the packet loss rate is known to better than 2 %.
+        // The bands of the design: 7 % for the rate, 10 % for loss events. Of 20,000 to 240,000
+        // packets a run, ten runs, the packet loss rate is known to better than 2 %.
         assert!((0.93..=1.07).contains(&rate), "p = {p}: {rate} of the rate of theory");
         assert!((0.90..=1.10).contains(&events), "p = {p}: {events} of the loss event rate of theory");
         assert!((0.98..=1.02).contains(&losses), "p = {p}: {losses} of the losses asked for");

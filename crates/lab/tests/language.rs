@@ -1,4 +1,5 @@
-//! The scenario language beyond single keys: changes, sweeps, sources, runs, shards; determinism; every model reachable.
+//! The scenario language beyond single keys: changes, sweeps, sources, runs, shards; determinism;
+//! every model reachable.
 
 use std::path::Path;
 
@@ -47,7 +48,8 @@ fn flow(kind: &str, more: &str) -> String {
     format!("[[flow]]\nname = \"{kind}\"\nkind = \"{kind}\"\nfrom = \"left\"\nto = \"right\"\n{more}\n")
 }
 
-/// Randomness in every place: starts, round-trip times, losses, a queue that drops early, bursts, sessions.
+/// Randomness in every place: starts, round-trip times, losses, a queue that drops early, bursts,
+/// sessions.
 fn random_everywhere() -> String {
     let flows = [
         flow("tcp", "count = 3\nstart = \"uniform 0s 2s\"\nrtt = \"uniform 50ms 90ms\"\noverhead = \"1ms\""),
@@ -77,7 +79,8 @@ fn the_same_seed_gives_the_same_bytes_also_side_by_side() {
 fn another_link_moves_nobody_s_draws() {
     let text = random_everywhere();
     let before = run(&scenario(&text));
-    // A node and a link beside the path, before and behind the bottleneck in the file, with losses of their own.
+    // A node and a link beside the path, before and behind the bottleneck in the file, with losses
+    // of their own.
     let aside = r#"
         [[link]]
         name = "aside"
@@ -308,7 +311,8 @@ fn marks_reach_flows_that_can_read_them() {
         + &flow("dccp", "segment = 1000");
     let link = "loss = { bernoulli = \"2%\", action = \"mark\" }";
     let outcome = run(&scenario(&dumbbell(link, &ecn)));
-    // Only the packets of the TCP's and DCCP's handshakes and retransmissions can be dropped, and there are few.
+    // Only the packets of the TCP's and DCCP's handshakes and retransmissions can be dropped, and
+    // there are few.
     assert!(outcome.links[0].drop_rate < 0.002, "{}", outcome.links[0].drop_rate);
     assert!(outcome.flows.iter().all(|f| f.loss_event_rate > Some(0.001)), "{:?}", outcome.flows);
 }
@@ -422,7 +426,8 @@ fn a_dccp_flow_can_be_captured() {
     assert_eq!(run_captured(&without, without.duration, |_| {}), Err(NoDccpFlow));
 }
 
-/// The schema beside the documents is the one of the code; `tfrc sim --schema > docs/scenario.schema.json` writes it.
+/// The schema beside the documents is the one of the code;
+/// `tfrc sim --schema > docs/scenario.schema.json` writes it.
 #[test]
 fn the_schema_is_the_one_in_the_documents() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.schema.json");

@@ -1,6 +1,7 @@
-//! The table of mutants: for each rule of TFRC that can be left out or put wrong, a named check that holds with the rule
-//! and fails without it. A rule is put wrong by one setting of the scenario, or, for "no congestion control", by another
-//! sender. Everything is in virtual time and takes seconds.
+//! The table of mutants: for each rule of TFRC that can be left out or put wrong, a named check
+//! that holds with the rule and fails without it. A rule is put wrong by one setting of the
+//! scenario, or, for "no congestion control", by another sender. Everything is in virtual time and
+//! takes seconds.
 
 use tfrc_lab::record::Interval;
 use tfrc_lab::scenario::{Document, Scenario};
@@ -81,8 +82,8 @@ const SP: &str = r#"
     short_intervals = "ns2"
 "#;
 
-/// Fifty packets a second, five in a round-trip time, and losses that are told by their numbers: every loss is an event.
-/// Intervals of 100 packets, then four of 10.
+/// Fifty packets a second, five in a round-trip time, and losses that are told by their numbers:
+/// every loss is an event. Intervals of 100 packets, then four of 10.
 const SCRIPTED: &str = r#"
     duration = "22s"
     nodes = ["near", "far"]
@@ -222,7 +223,8 @@ const PLAIN_AT_40: Check = Check {
     between: [0.77 / 1.25, 0.77 * 1.25],
 };
 
-/// s = 20, R = 0.1 s, t_RTO = 0.3 s, p = 1/2: 8·20/(0.1·√(1/3) + 0.3·½·9) with the factor of the timeout term capped at 1.
+/// s = 20, R = 0.1 s, t_RTO = 0.3 s, p = 1/2: 8·20/(0.1·√(1/3) + 0.3·½·9) with the factor of the
+/// timeout term capped at 1.
 const AT_A_HALF: Check = Check {
     name: "X at p = 1/2 is the equation's with its timeout term capped (ns-2, PFTK)",
     value: |scenario| last(scenario, |interval| interval.allowed_rate_bps),
@@ -250,8 +252,8 @@ const WEIGHTED_MEAN: Check = Check {
     between: [39.99, 40.01],
 };
 
-/// 390 packets without loss: more than eight times the mean of the intervals before them, so that their weights are
-/// multiplied by the floor, 0.25. (390 + 0.25·200)/(1 + 0.25·5) is about 196.
+/// 390 packets without loss: more than eight times the mean of the intervals before them, so that
+/// their weights are multiplied by the floor, 0.25. (390 + 0.25·200)/(1 + 0.25·5) is about 196.
 const DISCOUNTED_MEAN: Check = Check {
     name: "a long open interval discounts those before it (RFC 5348 §5.5)",
     value: mean_interval,

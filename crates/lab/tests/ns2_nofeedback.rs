@@ -4,9 +4,10 @@ use tfrc_lab::run_with;
 use tfrc_lab::scenario::Scenario;
 use tfrc_units::Duration;
 
-/// When ns-2 sent, in seconds: 14 bytes, 50 packets a second from the application, all of them lost. Each second packet is due
-/// just when the nofeedback timer (twice the time of a packet) expires and lets one go: it is one packet, not two. Left out are
-/// the second packets at 2.893, 5.880 and 11.853 s, where rounding parts the two times in ns-2.
+/// When ns-2 sent, in seconds: 14 bytes, 50 packets a second from the application, all of them
+/// lost. Each second packet is due just when the nofeedback timer (twice the time of a packet)
+/// expires and lets one go: it is one packet, not two. Left out are the second packets at 2.893,
+/// 5.880 and 11.853 s, where rounding parts the two times in ns-2.
 const SENT: [f64; 17] = [
     0.0, 0.0467, 0.0933, 0.1867, 0.28, 0.4667, 0.6533, 1.0267, 1.4, 2.1467, 2.8933, 4.3867, 5.88, 8.8667,
     11.8533, 17.8267, 23.8,

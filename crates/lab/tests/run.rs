@@ -41,7 +41,8 @@ fn one_flow_fills_the_bottleneck() {
     close(link.utilization, 0.97, 0.031);
     // Of 1504 bytes on the line 1460 are payload.
     close(flow.goodput_bps.unwrap() / (link.utilization * 2e6), 1460.0 / 1504.0, 0.005);
-    // The queue holds 25 packets of 6 ms each behind the one in transmission; it is neither empty nor always full.
+    // The queue holds 25 packets of 6 ms each behind the one in transmission; it is neither empty
+    // nor always full.
     close(link.mean_queue_packets, 15.0, 10.0);
     close(flow.rtt_s.unwrap(), 0.046 + 0.006 * link.mean_queue_packets, 0.006);
     close(flow.packet_loss_rate.unwrap(), link.drop_rate, 0.001);
@@ -98,7 +99,8 @@ fn two_flows_share() {
     let outcome = run(&scenario);
     let rates: Vec<f64> = outcome.flows.iter().map(|f| f.goodput_bps.unwrap()).collect();
     close(rates[0] + rates[1], 1.94e6, 0.06e6);
-    // Equal in theory, since both see the same round trip and the same queue; drop-tail is not so even-handed.
+    // Equal in theory, since both see the same round trip and the same queue; drop-tail is not so
+    // even-handed.
     close(rates[0] / (rates[0] + rates[1]), 0.5, 0.2);
     assert_eq!(outcome.flows[1].id, "tfrc-2");
 }
@@ -158,7 +160,8 @@ fn the_keys_of_an_outcome() {
     insta::assert_snapshot!(json);
 }
 
-/// The list of loss intervals agrees with the loss event rate that is measured beside it, and is there only if asked for.
+/// The list of loss intervals agrees with the loss event rate that is measured beside it, and is
+/// there only if asked for.
 #[test]
 fn loss_intervals_where_they_are_kept() {
     let text = "duration = '300s'\nwarmup = '20s'\nnodes = ['a', 'b']\n\

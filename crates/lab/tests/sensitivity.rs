@@ -1,4 +1,5 @@
-//! Every value of an experiment that its source does not give is varied: the sensitivity to it is shown.
+//! Every value of an experiment that its source does not give is varied: the sensitivity to it is
+//! shown.
 
 use std::collections::BTreeSet;
 use std::fs;

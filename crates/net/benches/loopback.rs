@@ -1,11 +1,12 @@
-//! CPU time per packet over loopback, sender's and receiver's thread together, beside a bare connected UDP socket.
+//! CPU time per packet over loopback, sender's and receiver's thread together, beside a bare
+//! connected UDP socket.
 //!
 //! ```text
 //! cargo bench -p tfrc-net --bench loopback -- [--rounds 5] [--seconds 2] [--bytes 1400]
 //! ```
 //!
-//! Each round runs every contender once, one after another; the ratios are medians over the rounds. Times alone say nothing: the
-//! machine is shared.
+//! Each round runs every contender once, one after another; the ratios are medians over the rounds.
+//! Times alone say nothing: the machine is shared.
 
 #![expect(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a benchmark measures and prints")]
 

@@ -1,4 +1,5 @@
-//! How late packets leave at 1,000 a second, beside a bare timerfd that wakes a thread for each, in the same run.
+//! How late packets leave at 1,000 a second, beside a bare timerfd that wakes a thread for each, in
+//! the same run.
 //!
 //! ```text
 //! cargo bench -p tfrc-net --bench pacing -- [--seconds 10]
@@ -84,9 +85,10 @@ fn bare(seconds: u64) -> Result<Vec<f64>> {
     Ok(lateness(&woken))
 }
 
-/// Microseconds between when each packet was due and when it came, sorted. The next one is due a millisecond after the last was, or half
-/// a millisecond after the last came if that was later still: that is the pacing rule (`BurstCredit::RoundTripOrHalfGap`). Between two
-/// such new beginnings the earliest packet counts as punctual.
+/// Microseconds between when each packet was due and when it came, sorted. The next one is due a
+/// millisecond after the last was, or half a millisecond after the last came if that was later
+/// still: that is the pacing rule (`BurstCredit::RoundTripOrHalfGap`). Between two such new
+/// beginnings the earliest packet counts as punctual.
 fn lateness(times: &[f64]) -> Vec<f64> {
     let (gap, credit) = (PERIOD_NS as f64 / 1e3, PERIOD_NS as f64 / 2e3);
     let (mut all, mut since): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());

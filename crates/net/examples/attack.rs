@@ -1,9 +1,10 @@
 //! Attacks on running programs, over real sockets; `docs/security.md` says what each shows.
 //!
-//! * `attack requests ADDRESS COUNT`: Requests of strangers to `tfrc recv`, each from another pair of ports.
-//! * `attack relay LISTEN ADDRESS forge|inflate|replay`: stands between `tfrc send` and `tfrc recv`. `forge` adds ten packets with
-//!   guessed numbers to each that passes, `inflate` rewrites Receive Rate to 4 GB/s and p to none, `replay` sends each packet again
-//!   ten times.
+//! * `attack requests ADDRESS COUNT`: Requests of strangers to `tfrc recv`, each from another pair
+//!   of ports.
+//! * `attack relay LISTEN ADDRESS forge|inflate|replay`: stands between `tfrc send` and `tfrc
+//!   recv`. `forge` adds ten packets with guessed numbers to each that passes, `inflate` rewrites
+//!   Receive Rate to 4 GB/s and p to none, `replay` sends each packet again ten times.
 //!
 //! For programs of your own, on your own machine.
 

@@ -1,4 +1,5 @@
-//! A voice coder over TFRC-SP: a frame every 20 ms, in packets that shrink and grow with the allowed rate (RFC 4828 §6).
+//! A voice coder over TFRC-SP: a frame every 20 ms, in packets that shrink and grow with the
+//! allowed rate (RFC 4828 §6).
 //!
 //! ```text
 //! tfrc recv
@@ -148,7 +149,8 @@ async fn run(to: SocketAddr, name: &str, modes: &[Mode], seconds: f64) -> Result
     Ok(())
 }
 
-/// The allowed rate with the headers that were taken off it for packets of this size (RFC 4828 §4.2).
+/// The allowed rate with the headers that were taken off it for packets of this size
+/// (RFC 4828 §4.2).
 fn on_the_wire(allowed: Rate, mode: Mode) -> Rate {
     let packet = f64::from(mode.packet());
     allowed * ((packet + f64::from(HEADER)) / packet)

@@ -13,7 +13,8 @@ use crate::endpoint::Shared;
 use crate::state::{Slot, SlotStage, State};
 use crate::status::Status;
 
-/// One end of a connection. Dropping it closes the connection; to see how it ended, [`Connection::close`] it.
+/// One end of a connection. Dropping it closes the connection; to see how it ended,
+/// [`Connection::close`] it.
 #[derive(Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
@@ -87,14 +88,14 @@ impl Connection {
         self.shared.state().machine.remote(self.id)
     }
 
-    /// Chooses what happens to data that the rate cannot carry at once, from now on and for what waits
-    /// already.
+    /// Chooses what happens to data that the rate cannot carry at once, from now on and for what
+    /// waits already.
     pub fn set_late_policy(&self, policy: LatePolicy) {
         self.shared.state().machine.set_late_policy(self.shared.clock.now(), self.id, policy);
     }
 
-    /// Hands over a datagram. It waits in a queue for the rate control; with [`LatePolicy::Wait`] this call waits while the
-    /// queue is full. Cancelled, nothing was handed over.
+    /// Hands over a datagram. It waits in a queue for the rate control; with [`LatePolicy::Wait`]
+    /// this call waits while the queue is full. Cancelled, nothing was handed over.
     ///
     /// # Errors
     /// [`SendError`].
@@ -139,8 +140,8 @@ impl Connection {
         .await;
     }
 
-    /// The next datagram received, in order of arrival; `None` when the peer has asked for the end, or the connection is over,
-    /// and all has been read. Cancel-safe.
+    /// The next datagram received, in order of arrival; `None` when the peer has asked for the end,
+    /// or the connection is over, and all has been read. Cancel-safe.
     pub async fn recv(&self) -> Option<Received> {
         use tfrc_dccp::State::{CloseReceived, Closed};
         self.until(|state, id| {
@@ -168,14 +169,15 @@ impl Connection {
         }
     }
 
-    /// The changes of the allowed rate since the last call, oldest first; up to 4096 are kept, and 32 until the first call.
+    /// The changes of the allowed rate since the last call, oldest first; up to 4096 are kept, and
+    /// 32 until the first call.
     #[must_use]
     pub fn take_rate_changes(&self) -> Vec<RateChange> {
         self.with_slot(Slot::take_rate_changes).unwrap_or_default()
     }
 
-    /// Closes the connection once what was handed over has gone out, and waits for the peer to agree. How it ended; `None` if the
-    /// endpoint ended first.
+    /// Closes the connection once what was handed over has gone out, and waits for the peer to
+    /// agree. How it ended; `None` if the endpoint ended first.
     pub async fn close(&self) -> Option<Closed> {
         self.shared.state().close(self.shared.clock.now(), self.id);
         self.shared.wake.notify_one();
@@ -208,8 +210,9 @@ impl Connection {
         tokio::time::timeout(patience.into(), self.over()).await.ok().flatten()
     }
 
-    /// Agrees to the end that the peer has asked for (after [`Connection::recv`] gave `None`), with a text for it of at most 200
-    /// bytes, and waits for it. How the connection ended; `None` if the endpoint ended first.
+    /// Agrees to the end that the peer has asked for (after [`Connection::recv`] gave `None`), with
+    /// a text for it of at most 200 bytes, and waits for it. How the connection ended; `None` if
+    /// the endpoint ended first.
     pub async fn accept_close(&self, text: &str) -> Option<Closed> {
         let now = self.shared.clock.now();
         self.shared.state().machine.accept_close(now, self.id, text);

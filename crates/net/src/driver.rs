@@ -1,4 +1,5 @@
-//! The loop around an endpoint: what arrives and what is due goes into the machine, what it says goes out.
+//! The loop around an endpoint: what arrives and what is due goes into the machine, what it says
+//! goes out.
 
 use std::io;
 use std::sync::Arc;

@@ -32,7 +32,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The state. A panic elsewhere while it was held does not make it unusable: the machine never panics half-way.
+    /// The state. A panic elsewhere while it was held does not make it unusable: the machine never
+    /// panics half-way.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,8 +55,9 @@ pub struct Endpoint {
     driver: JoinHandle<io::Result<()>>,
 }
 
-/// How long nothing must have come before nobody is believed to repeat a Close. Our own first three repetitions come 0.25, 0.75
-/// and 1.75 s after the Close: where one packet in ten is lost each way, all of them fail in one session of 1,500.
+/// How long nothing must have come before nobody is believed to repeat a Close. Our own first three
+/// repetitions come 0.25, 0.75 and 1.75 s after the Close: where one packet in ten is lost each
+/// way, all of them fail in one session of 1,500.
 const LINGER: Duration = Duration::from_secs(2);
 /// As long as our own side would repeat itself.
 const LONGEST_LINGER: Duration = Duration::from_secs(30);
@@ -109,7 +111,8 @@ pub enum BindError {
 }
 
 impl Endpoint {
-    /// Opens a UDP port; port 0 lets the system choose. Secrets come from the system's random numbers.
+    /// Opens a UDP port; port 0 lets the system choose. Secrets come from the system's random
+    /// numbers.
     ///
     /// # Errors
     /// [`BindError`].
@@ -129,7 +132,8 @@ impl Endpoint {
         Self::open(address, None, options, recordings)
     }
 
-    /// Opens a UDP port for connections to one peer. The system sends with less work then, and lets nothing from others through.
+    /// Opens a UDP port for connections to one peer. The system sends with less work then, and lets
+    /// nothing from others through.
     ///
     /// # Errors
     /// [`BindError`]; also when there is no route to the peer.
@@ -202,7 +206,8 @@ impl Endpoint {
         EndpointStats { strangers: state.machine.stats(), unsent: state.unsent }
     }
 
-    /// Connects to another endpoint; the handshake repeats itself until it is through or given up after a minute.
+    /// Connects to another endpoint; the handshake repeats itself until it is through or given up
+    /// after a minute.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -221,7 +226,8 @@ impl Endpoint {
         Ok(connection)
     }
 
-    /// The next connection that somebody has made to us; `None` when the endpoint has ended. Cancel-safe.
+    /// The next connection that somebody has made to us; `None` when the endpoint has ended.
+    /// Cancel-safe.
     pub async fn accept(&self) -> Option<Connection> {
         loop {
             let accepted = self.shared.accepted.notified();
@@ -263,8 +269,8 @@ impl Endpoint {
         }
     }
 
-    /// Ends the endpoint: what is due now is still sent, then the port is closed and the journal ended. Connections that are open
-    /// then break off; close them before.
+    /// Ends the endpoint: what is due now is still sent, then the port is closed and the journal
+    /// ended. Connections that are open then break off; close them before.
     ///
     /// # Errors
     /// What made the driver fail earlier, or a recording that could not be written.

@@ -184,7 +184,8 @@ impl Machine {
         self.names.remove(id);
     }
 
-    /// The system did not take a datagram of this length: the connections with this peer send shorter ones.
+    /// The system did not take a datagram of this length: the connections with this peer send
+    /// shorter ones.
     pub(crate) fn refused(&mut self, now: Instant, to: SocketAddr, length: u64) {
         let now = self.record(now, || Record::Refused { to, length });
         let ids: Vec<ConnectionId> = self.endpoint.connections().map(|(id, _)| id).collect();

@@ -19,17 +19,20 @@ use crate::{Revision, Variant};
 pub struct Options {
     /// The DCCP service code (RFC 4340 §8.1.2); both ends must name the same.
     pub service: u32,
-    /// The rate control to ask for. An endpoint that accepts connections serves both and prefers this one.
+    /// The rate control to ask for. An endpoint that accepts connections serves both and prefers
+    /// this one.
     #[serde(default)]
     pub variant: Variant,
     /// The text that rate control follows: a sender's in rates and p, a receiver's in measuring.
     #[serde(default)]
     pub revision: Revision,
-    /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the initial rate.
+    /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the
+    /// initial rate.
     pub segment_bytes: u32,
     /// The application's own limit on the sending rate, in bits of data per second.
     pub cap_bps: Option<f64>,
-    /// A rate that the network has promised (gTFRC). It needs a `dscp` of Assured Forwarding or a circuit breaker.
+    /// A rate that the network has promised (gTFRC). It needs a `dscp` of Assured Forwarding or a
+    /// circuit breaker.
     #[serde(default)]
     pub guarantee: Option<Promise>,
     /// The Differentiated Services codepoint of everything sent.
@@ -50,8 +53,8 @@ pub struct Options {
     /// `None`: it may wait for ever.
     #[serde(default, rename = "first_data_within_ns", with = "nanoseconds")]
     pub first_data_within: Option<Duration>,
-    /// Connections that one IP address may have with an endpoint that accepts them; `None`: as many as there is room for. Clients
-    /// behind one address translator share it.
+    /// Connections that one IP address may have with an endpoint that accepts them; `None`: as many
+    /// as there is room for. Clients behind one address translator share it.
     #[serde(default)]
     pub per_source: Option<u32>,
     /// The search for receivers that acknowledge what they have not got, by sequence numbers left
@@ -90,7 +93,8 @@ pub struct Promise {
     /// From when on it counts.
     #[serde(default)]
     pub start: PromiseStart,
-    /// y, above 1: below g/y the promise counts as broken and the flow gives way (§3.4.2). `None`: it never does.
+    /// y, above 1: below g/y the promise counts as broken and the flow gives way (§3.4.2). `None`:
+    /// it never does.
     #[serde(default)]
     pub give_way_below: Option<f64>,
 }
@@ -126,7 +130,8 @@ pub enum Breaker {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum OptimisticAcks {
-    /// About one number in 256 is left out; who acknowledges it is reset. An honest receiver may count a datagram too many.
+    /// About one number in 256 is left out; who acknowledges it is reset. An honest receiver may
+    /// count a datagram too many.
     FindOut,
     /// No number is left out.
     #[default]
@@ -211,13 +216,16 @@ mod nanoseconds {
     }
 }
 
-/// The DCCP port inside of UDP. One service per UDP port needs no more than one; it has the number of UDP's own (RFC 6773 §3.8).
+/// The DCCP port inside of UDP. One service per UDP port needs no more than one; it has the number
+/// of UDP's own (RFC 6773 §3.8).
 const DCCP_PORT: u16 = 6511;
 
-/// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this would fire for nothing.
+/// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this
+/// would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 
-/// For the same reason a receive rate over less than this is noise, and feedback sent more often a waste.
+/// For the same reason a receive rate over less than this is noise, and feedback sent more often a
+/// waste.
 const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 
 /// How long an application that accepts connections may take for the last of its data once the peer
@@ -225,8 +233,8 @@ const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 /// that went well. The peer repeats its Close for 30 s.
 const ACCEPT_CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
-/// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at most three packets in 30 ms
-/// (RFC 5622 §5).
+/// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at
+/// most three packets in 30 ms (RFC 5622 §5).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Default for Options {
@@ -254,8 +262,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A flow that will not go below some rate is not congestion controlled: either the network polices it, which needs a mark,
-    /// or a circuit breaker ends it.
+    /// A flow that will not go below some rate is not congestion controlled: either the network
+    /// polices it, which needs a mark, or a circuit breaker ends it.
     pub(crate) fn check_marking(&self) -> Result<(), Unmarked> {
         let guarded = self.circuit_breaker != Breaker::Off || self.dscp.is_assured();
         if self.guarantee.is_none() || guarded { Ok(()) } else { Err(Unmarked) }

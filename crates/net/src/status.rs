@@ -38,7 +38,8 @@ pub struct Status {
     pub sender_rtt: Option<Duration>,
     /// Loss events in what we receive.
     pub loss_events: u64,
-    /// Loss events, and data packets sent by the peer, since the first loss event: slow start is not in them.
+    /// Loss events, and data packets sent by the peer, since the first loss event: slow start is
+    /// not in them.
     pub after_slow_start: (u64, u64),
     /// Datagrams the peer has sent, received or not, as far as we can tell.
     pub peer_sent_packets: u64,

@@ -6,11 +6,13 @@ use tfrc_units::Ecn;
 
 use crate::io::Outgoing;
 
-/// Bytes that one system call may carry: what fits into an IP packet that is only cut afterwards, with room for its headers.
+/// Bytes that one system call may carry: what fits into an IP packet that is only cut afterwards,
+/// with room for its headers.
 const LONGEST: usize = 65_000;
 
-/// Datagrams in the order of sending. Equally long ones to the same peer with the same mark that follow each other make a train,
-/// which may be one system call (generic segmentation offload); a shorter one ends it.
+/// Datagrams in the order of sending. Equally long ones to the same peer with the same mark that
+/// follow each other make a train, which may be one system call (generic segmentation offload); a
+/// shorter one ends it.
 #[derive(Debug, Default)]
 pub(crate) struct Trains {
     bytes: Vec<u8>,

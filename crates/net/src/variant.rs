@@ -13,11 +13,12 @@ use crate::Accept;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Variant {
-    /// TFRC: as many packets as a TCP with packets of this size would send (CCID 3, RFC 4342 and 5348).
+    /// TFRC: as many packets as a TCP with packets of this size would send (CCID 3, RFC 4342 and
+    /// 5348).
     #[default]
     Tfrc,
-    /// TFRC-SP: as many bytes, headers included, as a TCP with large packets would send, in at most 100 packets a second (CCID 4,
-    /// RFC 5622 and 4828).
+    /// TFRC-SP: as many bytes, headers included, as a TCP with large packets would send, in at most
+    /// 100 packets a second (CCID 4, RFC 5622 and 4828).
     TfrcSp,
 }
 

@@ -31,7 +31,8 @@ impl Write for Memory {
     }
 }
 
-/// Sends datagrams to a receiver that says at the end how many came; the client's journal comes back.
+/// Sends datagrams to a receiver that says at the end how many came; the client's journal comes
+/// back.
 async fn session(variant: Variant, datagrams: u32) -> Vec<u8> {
     let server = server();
     let memory = Memory::default();
@@ -84,7 +85,8 @@ async fn a_journal_replays_to_the_same_bytes_and_every_change_is_noticed() {
     let journal = session(Variant::Tfrc, 50).await;
     let replayed = replay(journal.as_slice()).expect("the same machine");
     assert!(replayed.transmitted >= 50 && replayed.transmitted_bytes > 50_000, "{replayed:?}");
-    // One bit of any byte, times included. (Every 97th keeps the test short; the head of each kind of block is among them.)
+    // One bit of any byte, times included. (Every 97th keeps the test short; the head of each kind
+    // of block is among them.)
     for i in (0..journal.len()).step_by(97) {
         let mut changed = journal.clone();
         changed[i] ^= 1;
@@ -343,7 +345,8 @@ async fn who_lingers_repeats_a_lost_reset_and_takes_nobody_new() {
         tokio::net::UdpSocket::bind(any()).await.expect("a port"),
     );
     let entrance = outside.local_addr().expect("bound");
-    // A path that loses the first Reset: DCCP packet type 7, in the upper half of byte 8 less a bit (RFC 4340 §5.1).
+    // A path that loses the first Reset: DCCP packet type 7, in the upper half of byte 8 less a bit
+    // (RFC 4340 §5.1).
     let path = tokio::spawn(async move {
         let (mut there, mut back) = ([0; 2000], [0; 2000]);
         let (mut client, mut resets) = (None, 0);
@@ -416,7 +419,8 @@ async fn an_endpoint_towards_one_peer_connects_to_no_other() {
     client.connect(server.local_addr()).await.expect("an open door");
 }
 
-/// The system refuses what no UDP datagram can be (EMSGSIZE): shorter ones follow, and the journal has it.
+/// The system refuses what no UDP datagram can be (EMSGSIZE): shorter ones follow, and the journal
+/// has it.
 #[tokio::test]
 async fn what_the_system_does_not_take_is_not_tried_again() {
     let server = server();

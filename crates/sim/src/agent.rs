@@ -7,7 +7,8 @@ use tfrc_units::Instant;
 
 use crate::{Context, Packet};
 
-/// A protocol machine on a node. The engine tells it what reaches it; it answers through the [`Context`].
+/// A protocol machine on a node. The engine tells it what reaches it; it answers through the
+/// [`Context`].
 pub trait Agent {
     /// Content of the agent's packets besides the [`crate::Header`]. Links that duplicate packets
     /// copy it.
@@ -42,7 +43,8 @@ pub enum TimerKey {
     Fourth,
 }
 
-/// The agent type of an engine without agents, whose packets carry `P`: all its traffic is injected.
+/// The agent type of an engine without agents, whose packets carry `P`: all its traffic is
+/// injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoAgent<P> {
     never: Infallible,

@@ -26,7 +26,8 @@ pub struct LinkSpec {
     pub from: NodeId,
     /// Where they come out.
     pub to: NodeId,
-    /// Rate of the line at the start. Zero holds packets until a change; infinity transmits in no time.
+    /// Rate of the line at the start. Zero holds packets until a change; infinity transmits in no
+    /// time.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
@@ -44,7 +45,8 @@ pub struct LinkSpec {
     pub duplicate: Probability,
     /// Counting of packets by flow.
     pub flow_counts: FlowCounts,
-    /// Later rates, in the order of time. A packet in transmission when the rate changes ends at the old rate.
+    /// Later rates, in the order of time. A packet in transmission when the rate changes ends at
+    /// the old rate.
     pub changes: Vec<RateChange>,
 }
 
@@ -81,7 +83,8 @@ pub struct RateChange {
 pub struct Network {
     nodes: Vec<String>,
     links: Vec<LinkSpec>,
-    /// Hashes of the names: looking through all of them for each new one takes minutes with 100,000 flows.
+    /// Hashes of the names: looking through all of them for each new one takes minutes with 100,000
+    /// flows.
     node_names: BTreeSet<u64>,
     link_names: BTreeSet<u64>,
 }

@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 
 use crate::{LinkId, LinkSpec, NodeId};
 
-/// The next link from every node towards every other: fewest hops, and of equals the link that was added first.
+/// The next link from every node towards every other: fewest hops, and of equals the link that was
+/// added first.
 ///
-/// Most nodes of a large network are hosts on a line of their own: with one link to them and one from them, both of one
-/// neighbour. All that concerns them goes through that neighbour, so the table has rows and columns for the others only.
+/// Most nodes of a large network are hosts on a line of their own: with one link to them and one
+/// from them, both of one neighbour. All that concerns them goes through that neighbour, so the
+/// table has rows and columns for the others only.
 #[derive(Debug)]
 pub(crate) struct Routes {
     places: Vec<NodePlace>,

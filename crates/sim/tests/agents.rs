@@ -156,8 +156,8 @@ fn fifo_paths_keep_the_order() {
 
 #[test]
 fn a_new_link_moves_nobody_elses_draws() {
-    // Three pairs or four: the extra links must not change which of the first packets the bottleneck loses. The
-    // fourth pair's source never starts.
+    // Three pairs or four: the extra links must not change which of the first packets the
+    // bottleneck loses. The fourth pair's source never starts.
     let lost = |pairs| {
         let mut run = dumbbell(pairs, 100, 1000, 0.2, 5);
         for source in run.sources.iter().skip(1) {

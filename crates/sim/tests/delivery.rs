@@ -16,7 +16,8 @@ fn mbit(x: f64) -> Rate {
     Rate::from_bits_per_sec(x * 1e6)
 }
 
-/// Two nodes and one link, as `change` leaves it; 8 Mbit/s, so that one byte takes 1 µs, and 10 ms of propagation.
+/// Two nodes and one link, as `change` leaves it; 8 Mbit/s, so that one byte takes 1 µs, and 10 ms
+/// of propagation.
 fn one_link(change: impl FnOnce(&mut LinkSpec)) -> (Numbers, LinkId, Address, Address) {
     let mut network = Network::new();
     let a = network.node("a").unwrap();

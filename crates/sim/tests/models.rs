@@ -1,4 +1,5 @@
-//! Queues, markers and losses on links: where on a link each acts, what the counters say, and where controllers settle.
+//! Queues, markers and losses on links: where on a link each acts, what the counters say, and where
+//! controllers settle.
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,8 @@ fn p(x: f64) -> Probability {
     Probability::saturating(x)
 }
 
-/// Two nodes and one link, as `change` leaves it; 8 Mbit/s, so that one byte takes 1 µs, and 10 ms of propagation.
+/// Two nodes and one link, as `change` leaves it; 8 Mbit/s, so that one byte takes 1 µs, and 10 ms
+/// of propagation.
 fn one_link(change: impl FnOnce(&mut LinkSpec)) -> Line {
     let mut network = Network::new();
     let a = network.node("a").unwrap();
@@ -168,7 +170,8 @@ fn copies_arrive_right_behind() {
 
 #[test]
 fn buffers_of_fixed_size() {
-    // Four buffers of 500 B behind the packet on the line: 1000 B take two, 501 B take two, 40 B take one.
+    // Four buffers of 500 B behind the packet on the line: 1000 B take two, 501 B take two, 40 B
+    // take one.
     let queue = Queue::DropTail(Limit::Buffers { count: 4, bytes: 500 });
     let mut line = one_link(|l| l.queue = queue);
     for (payload, size) in [(1, 9000), (2, 1000), (3, 40), (4, 501), (5, 40), (6, 1)] {
@@ -241,8 +244,9 @@ fn rio_protects_what_the_meter_calls_in_profile() {
 
 #[test]
 fn red_settles_where_its_drops_match_the_overload() {
-    // 1000 packets/s of service, a packet each 0.95 ms: one in 20 must go. Drops come every (1 + (1/p − 1))/2 = 1/(2p)
-    // packets with uniform spacing, every (3/p − 1)/2 with `wait`: p = 0.025, or 3/41 = 0.0732.
+    // 1000 packets/s of service, a packet each 0.95 ms: one in 20 must go. Drops come every (1 +
+    // (1/p − 1))/2 = 1/(2p) packets with uniform spacing, every (3/p − 1)/2 with `wait`: p = 0.025,
+    // or 3/41 = 0.0732.
     for (spacing, target) in [(Spacing::Uniform, 0.025), (Spacing::Wait, 3.0 / 41.0)] {
         let red = Red { spacing, mean_packet: 1000, ..Red::new(Limit::Packets(200)) };
         let mut line = one_link(|l| l.queue = Queue::Red(red));
@@ -262,7 +266,8 @@ fn red_settles_where_its_drops_match_the_overload() {
         let average = sum / 400.0;
         let expected = 5.0 + 10.0 * target / 0.1;
         assert!((average / expected - 1.0).abs() < 0.05, "{average} {expected}");
-        // An arrival finds half a packet less than the mean in time, since it is counted only afterwards.
+        // An arrival finds half a packet less than the mean in time, since it is counted only
+        // afterwards.
         let more = since.mean_queue_packets() - average;
         assert!((0.4..=0.6).contains(&more), "{more}");
     }
@@ -288,7 +293,8 @@ fn red_marks_before_it_drops() {
 
 #[test]
 fn pie_settles_at_its_target_delay() {
-    // An integral controller has no lasting error: 15 ms, at the drop rate of the overload, 1 in 20.
+    // An integral controller has no lasting error: 15 ms, at the drop rate of the overload, 1 in
+    // 20.
     for pie in [
         Pie::new(Limit::Packets(1000)),
         Pie { activation: Activation::Always, ..Pie::enhanced(Limit::Packets(1000)) },
@@ -316,8 +322,8 @@ fn pie_settles_at_its_target_delay() {
 
 #[test]
 fn codel_holds_the_delay_of_a_responsive_load() {
-    // 300 packets a second more in each second, a fifth less for each strike, 100 ms after it. Without control the queue
-    // would fill its 1000 packets, a second.
+    // 300 packets a second more in each second, a fifth less for each strike, 100 ms after it.
+    // Without control the queue would fill its 1000 packets, a second.
     let mean_delay_ms = |queue, ecn| {
         let mut line = one_link(|l| l.queue = queue);
         let (mut rate, mut now, mut strikes) = (900.0_f64, 0.0_f64, 0);
@@ -540,7 +546,8 @@ fn same_seed_same_everything() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// At any moment each packet is in one place, with every model at once (asserted in `everything`).
+    /// At any moment each packet is in one place, with every model at once (asserted in
+    /// `everything`).
     #[test]
     fn packets_are_conserved(kind in 0_u32..8, limit in 0_u64..12, seed: u64, stop_us in 0_u64..150_000) {
         everything(kind, limit, seed, stop_us, 0);

@@ -1,7 +1,9 @@
-//! Our queues beside those of ns-2.35, alone on a link under the same sources: `testdata/ns2-queues` has the scripts.
+//! Our queues beside those of ns-2.35, alone on a link under the same sources:
+//! `testdata/ns2-queues` has the scripts.
 //!
-//! Bands are those of the project for reference runs, 5 %, or 0.01 for drop rates by precedence. The means of ns-2 are
-//! over ten seeds; their standard errors are below 1 %, as are ours over four seeds.
+//! Bands are those of the project for reference runs, 5 %, or 0.01 for drop rates by precedence.
+//! The means of ns-2 are over ten seeds; their standard errors are below 1 %, as are ours over four
+//! seeds.
 
 use tfrc_sim::{
     Adaptation, Coupling, DropMode, Ecn, Engine, FlowId, Flows, Happening, Limit, LinkId, LinkSpec, Marker,
@@ -32,8 +34,8 @@ impl Source {
     }
 }
 
-/// The link of 8 Mbit/s behind one of 1 Gbit/s, and sources that send through both; `sample` is called each 10 ms of the
-/// last 80 s, and `step` after each packet.
+/// The link of 8 Mbit/s behind one of 1 Gbit/s, and sources that send through both; `sample` is
+/// called each 10 ms of the last 80 s, and `step` after each packet.
 fn run(
     spec: impl FnOnce(LinkSpec) -> LinkSpec,
     sources: &mut [Source],
@@ -185,8 +187,8 @@ fn red_agrees_in_average_max_p_and_drop_rate() {
 #[test]
 fn rio_agrees_in_drops_by_source_and_profile() {
     use Coupling::{Coupled, Decoupled};
-    // Mode, Mbit/s of the two sources, committed rate of the first (the second's is 1 Mbit/s); drop rates: first source
-    // in profile, out, second in, out.
+    // Mode, Mbit/s of the two sources, committed rate of the first (the second's is 1 Mbit/s); drop
+    // rates: first source in profile, out, second in, out.
     let cases = [
         (Coupled, 5.0, 5.0, 4.0, [0.000_18, 0.403_10, 0.000_20, 0.398_43]),
         (Decoupled, 5.0, 5.0, 4.0, [0.068_50, 0.378_79, 0.080_17, 0.315_21]),

@@ -108,14 +108,16 @@ fn every_byte_arrives_whatever_is_lost() {
     }
 }
 
-/// Segments per round-trip time by Mathis, Semke, Mahdavi and Ott (1997), one acknowledgement for each segment.
+/// Segments per round-trip time by Mathis, Semke, Mahdavi and Ott (1997), one acknowledgement for
+/// each segment.
 fn square_root_law(p: f64) -> f64 {
     libm::sqrt(1.5 / p)
 }
 
 #[test]
 fn sack_under_random_loss_is_near_the_square_root_law() {
-    // Above it a little for rare losses, since a few are repaired by one halving; below it where timeouts begin to count.
+    // Above it a little for rare losses, since a few are repaired by one halving; below it where
+    // timeouts begin to count.
     for (p, low, high) in [(0.001, 0.97, 1.06), (0.003, 0.96, 1.04), (0.01, 0.91, 1.0)] {
         let settings = Settings { acks: Acks::Each, ..Settings::rfc(Variant::Sack) };
         let path = NetworkPath { loss: bernoulli(p), ..NetworkPath::clean(50) };
@@ -141,7 +143,8 @@ fn mean_window(path: &NetworkPath, settings: &Settings, from: u64, to: u64) -> f
 
 #[test]
 fn delayed_acknowledgements_cost_the_square_root_of_two() {
-    // Growth by the acknowledgement, two segments for each: sqrt(3/4p). Counting segments gives the whole of it back.
+    // Growth by the acknowledgement, two segments for each: sqrt(3/4p). Counting segments gives the
+    // whole of it back.
     let path = NetworkPath { loss: bernoulli(0.002), ..NetworkPath::clean(50) };
     let delayed = Acks::Delayed(Duration::from_millis(100));
     let per_ack =
@@ -211,8 +214,8 @@ fn a_stopped_flow_delivers_what_it_has_sent() {
 
 #[test]
 fn equal_flows_share_a_link() {
-    // Four SACK flows over 4 Mbit/s and 25 packets of buffer, overhead to break up phases: each within a quarter of a fair
-    // share over ten minutes, and together all of the link.
+    // Four SACK flows over 4 Mbit/s and 25 packets of buffer, overhead to break up phases: each
+    // within a quarter of a fair share over ten minutes, and together all of the link.
     let settings = Settings::rfc(Variant::Sack);
     let mut network = Network::new();
     let a = network.node("a").unwrap();

@@ -77,8 +77,9 @@ fn a_constant_rate_is_met_to_the_packet() {
 
 #[test]
 fn on_and_off_have_their_means() {
-    // On 0.5 s at 2 Mbit/s of data, off 1 s: a third of the rate. 20,000 s are about 13,000 cycles, so the mean is known to
-    // about 1 % (exponential) and 2 % (shape 1.5 has no variance: a wide band).
+    // On 0.5 s at 2 Mbit/s of data, off 1 s: a third of the rate. 20,000 s are about 13,000 cycles,
+    // so the mean is known to about 1 % (exponential) and 2 % (shape 1.5 has no variance: a wide
+    // band).
     for (on, off, band) in [
         (Distribution::Exponential { mean: 0.5 }, Distribution::Exponential { mean: 1.0 }, 0.05),
         (
@@ -165,15 +166,16 @@ fn every_page_is_loaded_whatever_is_lost() {
         assert_eq!(stats.delivered.bytes, stats.delivered.packets * 512);
         assert!(stats.delivered.packets <= server(&run).sent().packets);
         assert_eq!(run.engine.in_flight(), 0);
-        // What was asked for does not depend on what was lost: the sizes are drawn when objects are asked for, in an order
-        // that does, but their number is the same.
+        // What was asked for does not depend on what was lost: the sizes are drawn when objects are
+        // asked for, in an order that does, but their number is the same.
         assert!(stats.page_time > Duration::from_millis(60 * 120), "{stats:?}");
     }
 }
 
 #[test]
 fn places_of_connections_are_used_again() {
-    // 10 sessions for 2000 s ask for many thousands of objects; hardly ever more than five of each session at once.
+    // 10 sessions for 2000 s ask for many thousands of objects; hardly ever more than five of each
+    // session at once.
     let mut run = web(0.01, 2, 10, None, Some(at(2000.0)));
     run.engine.run_until(at(5000.0));
     let stats = *client(&run).stats();
@@ -183,7 +185,8 @@ fn places_of_connections_are_used_again() {
 
 #[test]
 fn an_object_takes_two_openings_and_its_slow_start() {
-    // No loss, a path of 20 ms: SYN and answer, request (one way), SYN and answer back, segments: 1 in the first window.
+    // No loss, a path of 20 ms: SYN and answer, request (one way), SYN and answer back, segments: 1
+    // in the first window.
     let settings = Settings { segment: 1000, ..Settings::ns2(Variant::Sack) };
     let far = Traffic::WebServer(Box::new(WebServer::new(&settings, Duration::from_millis(5))));
     let mut run = run(0.0, 1, far, |to| {

@@ -9,7 +9,8 @@ use crate::guard::Trip;
 pub enum SendDecision {
     /// Yes, at this moment.
     Now,
-    /// Not before this time. It may come sooner if the allowed rate rises: ask again after every input.
+    /// Not before this time. It may come sooner if the allowed rate rises: ask again after every
+    /// input.
     At(Instant),
     /// Never again by itself: a circuit breaker or the stop rule has struck.
     /// [`Sender::resume`](crate::Sender::resume) begins again. Rate control alone always allows one
@@ -17,7 +18,8 @@ pub enum SendDecision {
     Stopped(Trip),
 }
 
-/// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice do no harm.
+/// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice
+/// do no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
     /// When.
@@ -34,7 +36,8 @@ pub enum WakeReason {
     Feedback,
     /// The sender's nofeedback timer (RFC 5348 §4.4).
     NoFeedback,
-    /// The circuit breaker's feedback timeout (RFC 8083 §4.1), or the end of a pause (RFC 3714 §5.3).
+    /// The circuit breaker's feedback timeout (RFC 8083 §4.1), or the end of a pause
+    /// (RFC 3714 §5.3).
     Guard,
 }
 

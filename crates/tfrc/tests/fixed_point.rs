@@ -1,4 +1,5 @@
-//! The core alone, in virtual time: a sender and a receiver over a path that loses packets independently.
+//! The core alone, in virtual time: a sender and a receiver over a path that loses packets
+//! independently.
 
 use tfrc::Settings;
 use tfrc::equation::Equation;
@@ -32,8 +33,9 @@ fn run(p: f64, rtt: Duration, seconds: u64, seed: u64) -> Outcome {
     }
 }
 
-/// Where the equation meets the loss events it causes: L packets per round-trip time with 1/f(p_e) = L and
-/// p_e = p/(1 + p·L), since further losses within a round-trip time of the first join its event.
+/// Where the equation meets the loss events it causes: L packets per round-trip time with 1/f(p_e)
+/// = L and p_e = p/(1 + p·L), since further losses within a round-trip time of the first join its
+/// event.
 fn fixed_point(equation: Equation, p: f64) -> (f64, f64) {
     let mut l = 1.0;
     for _ in 0..200 {
@@ -43,8 +45,9 @@ fn fixed_point(equation: Equation, p: f64) -> (f64, f64) {
     (l, p / (1.0 + p * l))
 }
 
-/// The bands: 7 % around the fixed point for the rate, 10 % around p/(1 + pL) for the loss event rate. At p = 0.1 the rate lies
-/// some 6 % below: see docs/decisions/0003-discount-factor-at-detection.md.
+/// The bands: 7 % around the fixed point for the rate, 10 % around p/(1 + pL) for the loss event
+/// rate. At p = 0.1 the rate lies some 6 % below: see
+/// docs/decisions/0003-discount-factor-at-detection.md.
 #[test]
 fn bernoulli_loss_gives_the_rate_of_the_equation() {
     let rtt = Duration::from_millis(100);

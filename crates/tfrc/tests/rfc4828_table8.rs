@@ -1,8 +1,9 @@
-//! RFC 4828 Table 8: a voice-like flow, 14 bytes every 20 ms, over a path of 240 ms that drops packets independently. Send rates of
-//! TFRC-SP and of plain TFRC by ns-2's rules, against the print and against ns-2.35 run again.
+//! RFC 4828 Table 8: a voice-like flow, 14 bytes every 20 ms, over a path of 240 ms that drops
+//! packets independently. Send rates of TFRC-SP and of plain TFRC by ns-2's rules, against the
+//! print and against ns-2.35 run again.
 //!
-//! As there, ten flows of 100 s each, packets counted in the second half, 32 bytes of headers on each. What the application makes
-//! while the rate is below it waits and is sent later.
+//! As there, ten flows of 100 s each, packets counted in the second half, 32 bytes of headers on
+//! each. What the application makes while the rate is below it waits and is sent later.
 
 use tfrc::config::{PacketSize, TfrcSp};
 use tfrc::study::{Revision, ShortIntervals};
@@ -18,7 +19,8 @@ struct Row {
     drop: f64,
     /// RFC 4828 Table 8.
     printed: f64,
-    /// ns-2.35 over the same path, mean of 60 to 110 flows; `None` where the application is the limit.
+    /// ns-2.35 over the same path, mean of 60 to 110 flows; `None` where the application is the
+    /// limit.
     ns2: Option<f64>,
 }
 
@@ -97,7 +99,8 @@ fn plain() {
     check("TFRC", Settings::for_revision(Revision::Ns2), &TFRC);
 }
 
-/// What RFC 4828 §3 says of short intervals, in ns-2 otherwise, gives far more at high loss: the printed rates need ns-2's counting.
+/// What RFC 4828 §3 says of short intervals, in ns-2 otherwise, gives far more at high loss: the
+/// printed rates need ns-2's counting.
 #[test]
 fn short_intervals_by_the_text_give_more() {
     let by_the_text = TfrcSp { short_intervals: ShortIntervals::TwoRoundTrips, ..Revision::Ns2.tfrc_sp() };

@@ -1,7 +1,8 @@
 //! RFC 4828 Tables 1 to 4, closed forms, against the printed digits.
 //!
-//! N is segment plus 40 bytes of headers and the round-trip time 100 ms. The print comes from constants rounded to three digits
-//! (f(p) = 0.816·√p + 7.34·p^1.5·(1 + 32p²)); the core's exact ones lie within 0.1 % of it.
+//! N is segment plus 40 bytes of headers and the round-trip time 100 ms. The print comes from
+//! constants rounded to three digits (f(p) = 0.816·√p + 7.34·p^1.5·(1 + 32p²)); the core's exact
+//! ones lie within 0.1 % of it.
 
 use tfrc::config::{MinInterval, TfrcSp};
 use tfrc::equation::Equation;

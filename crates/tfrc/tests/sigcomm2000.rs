@@ -1,9 +1,10 @@
-//! Figures 2, 19, 20 and 21 of ICSI TR-00-003 (the long version of the SIGCOMM 2000 paper) from the core alone: one flow over a path
-//! that drops what the paper says.
+//! Figures 2, 19, 20 and 21 of ICSI TR-00-003 (the long version of the SIGCOMM 2000 paper) from the
+//! core alone: one flow over a path that drops what the paper says.
 //!
-//! As in the paper: n = 8, discounts down to 0.5, the first interval at half of the rate, a loss at the first packet out of order, loss
-//! events by times of sending. The round-trip times and t_RTO are read off the figures: Figure 2's rates of 238, 27 to 30 and
-//! 360 kB/s at 100, 10 and 200 packets fit R = 44.7 ms with t_RTO = 300 ms and not 4R; Figures 19 and 20 fit R = 81 ms, where
+//! As in the paper: n = 8, discounts down to 0.5, the first interval at half of the rate, a loss at
+//! the first packet out of order, loss events by times of sending. The round-trip times and t_RTO
+//! are read off the figures: Figure 2's rates of 238, 27 to 30 and 360 kB/s at 100, 10 and 200
+//! packets fit R = 44.7 ms with t_RTO = 300 ms and not 4R; Figures 19 and 20 fit R = 81 ms, where
 //! 4R is as good.
 
 use tfrc::config::SegmentSize;
@@ -58,7 +59,8 @@ fn at(samples: &[Sample], seconds: f64) -> Sample {
     *samples.iter().rev().find(|s| s.seconds <= seconds).expect("a report before that time")
 }
 
-/// Drops a packet when this many have been sent since the last drop, as if `count` had been sent before the first; none at 0.
+/// Drops a packet when this many have been sent since the last drop, as if `count` had been sent
+/// before the first; none at 0.
 fn every(mut count: u64, period: impl Fn(f64) -> u64) -> impl FnMut(f64) -> bool {
     move |seconds| {
         count += 1;
@@ -119,12 +121,14 @@ fn packets(sample: Sample) -> f64 {
     sample.allowed / 1000.0 * RTT.as_secs_f64()
 }
 
-/// Loss of 1 % to 6 s, then 10 %, then 0.5 %: the estimate stands still, falls, stands still and rises without steps.
+/// Loss of 1 % to 6 s, then 10 %, then 0.5 %: the estimate stands still, falls, stands still and
+/// rises without steps.
 ///
-/// The paper gives 9 s for the last change; its own curve of the current interval shows no loss of the 10 % after 8.5 s.
-/// Measured: equal to 6 s; at most 10 % apart on the rise to 11 s, where the two curves of the paper do not quite agree with
-/// each other, then 4 %, at last 1 %; 7 % in the middle, where the read-off is coarse; on the fall what the phase of one loss
-/// event makes, 0.12 s.
+/// The paper gives 9 s for the last change; its own curve of the current interval shows no loss of
+/// the 10 % after 8.5 s. Measured: equal to 6 s; at most 10 % apart on the rise to 11 s, where the
+/// two curves of the paper do not quite agree with each other, then 4 %, at last 1 %; 7 % in the
+/// middle, where the read-off is coarse; on the fall what the phase of one loss event makes, 0.12
+/// s.
 #[test]
 fn figure_2_periodic_loss() {
     let csv = include_str!("../../../testdata/sigcomm2000/fig-02.csv");
@@ -208,11 +212,13 @@ fn figure_20_persistent_congestion() {
     assert!(flows.iter().all(|samples| at(samples, 12.0).allowed < 5000.0));
 }
 
-/// How long the halving takes, at 35 loss rates: 5 to 6 round-trip times at low ones, 3 to 4 from 10 % on.
+/// How long the halving takes, at 35 loss rates: 5 to 6 round-trip times at low ones, 3 to 4 from
+/// 10 % on.
 ///
-/// Counted in reports that lower the rate, one for each round-trip time with a loss. Measured: at most one apart up to 4 % and at 10 to
-/// 12.5 %; at 5 to 8 %, two to three packets in a round-trip time, two fewer, since some have no loss. Above 14 % the flow is
-/// below a packet in each round-trip time and the paper's numbers (4, 5, 8, 6) are not of loss events any more.
+/// Counted in reports that lower the rate, one for each round-trip time with a loss. Measured: at
+/// most one apart up to 4 % and at 10 to 12.5 %; at 5 to 8 %, two to three packets in a round-trip
+/// time, two fewer, since some have no loss. Above 14 % the flow is below a packet in each
+/// round-trip time and the paper's numbers (4, 5, 8, 6) are not of loss events any more.
 #[test]
 fn figure_21_round_trips_to_halve() {
     let csv = include_str!("../../../testdata/sigcomm2000/fig-21.csv");

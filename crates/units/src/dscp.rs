@@ -3,7 +3,8 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// A Differentiated Services codepoint: the upper six bits of the IPv4 TOS or IPv6 Traffic Class byte (RFC 2474 §3).
+/// A Differentiated Services codepoint: the upper six bits of the IPv4 TOS or IPv6 Traffic Class
+/// byte (RFC 2474 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dscp(u8);
 

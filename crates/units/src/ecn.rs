@@ -6,7 +6,8 @@ pub enum Ecn {
     /// 00: the sender does not take part in ECN.
     #[default]
     NotEct,
-    /// 01: ECN-capable, codepoint 1. Now the identifier of L4S (RFC 8311 §4.2), so never sent by this project.
+    /// 01: ECN-capable, codepoint 1. Now the identifier of L4S (RFC 8311 §4.2), so never sent by
+    /// this project.
     Ect1,
     /// 10: ECN-capable, codepoint 0: what an ECN-capable sender here sets.
     Ect0,

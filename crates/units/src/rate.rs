@@ -9,7 +9,8 @@ use crate::{Duration, u64_from_f64};
 
 /// A data rate in bytes per second, from one packet per 64 s up to [`Rate::INFINITY`].
 ///
-/// Never negative, never NaN: constructors and arithmetic turn both into zero, so rates have a total order.
+/// Never negative, never NaN: constructors and arithmetic turn both into zero, so rates have a
+/// total order.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Rate(f64);
 

@@ -4,7 +4,8 @@ use core::fmt;
 
 /// A DCCP sequence number: 48 bits, compared and counted modulo 2^48 (RFC 4340 §3.1, §7).
 ///
-/// There is no `Ord`: in a circle "greater" only means "within half the circle ahead"; ask [`SeqNo48::is_after`].
+/// There is no `Ord`: in a circle "greater" only means "within half the circle ahead"; ask
+/// [`SeqNo48::is_after`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SeqNo48(u64);
 
@@ -99,8 +100,8 @@ impl SeqNo24 {
         self.0
     }
 
-    /// The 48-bit number with these low bits that is nearest to `reference`: at most 2^23 ahead, less than 2^23 behind
-    /// (the intent of the procedure in RFC 4340 §7.6).
+    /// The 48-bit number with these low bits that is nearest to `reference`: at most 2^23 ahead,
+    /// less than 2^23 behind (the intent of the procedure in RFC 4340 §7.6).
     #[must_use]
     pub const fn extend(self, reference: SeqNo48) -> SeqNo48 {
         let ahead = self.0.wrapping_sub(reference.short().0) & (Self::MODULUS - 1);

@@ -1,4 +1,5 @@
-//! Two endpoints over the worst of networks, for as long as asked: the test `adversary` of `crates/dccp`, with optimisation.
+//! Two endpoints over the worst of networks, for as long as asked: the test `adversary` of
+//! `crates/dccp`, with optimisation.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! Rules on the book: every page is in the summary, every link resolves, prose is at most 100 columns
-//! wide, and every source file and `cargo xtask` command that a page names exists.
+//! Rules on the book: every page is in the summary, every link resolves, prose is at most 100
+//! columns wide, and every source file and `cargo xtask` command that a page names exists.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ const WIDTH: usize = 100;
 /// Pages of the repository's root that the rules hold for.
 const OUTSIDE: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
-/// Phrases in the first lines of pages that a command writes; the width rule leaves those pages out.
+/// Phrases in the first lines of pages that a command writes; the width rule leaves those pages
+/// out.
 const GENERATED: [&str; 3] = ["written by `", "wrote this page", "do not edit by hand"];
 
 pub(crate) fn check() -> Outcome {

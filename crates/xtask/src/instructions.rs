@@ -1,6 +1,7 @@
 //! `cargo xtask instructions`: what the core costs for each data packet, counted by valgrind, against what was recorded.
 //!
-//! Counts do not depend on how busy the machine is. They do depend on the compiler, so a new one may need `--write`.
+//! Counts do not depend on how busy the machine is. They do depend on the compiler, so a new one
+//! may need `--write`.
 
 use std::process::Command;
 

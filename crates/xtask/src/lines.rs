@@ -160,8 +160,8 @@ fn is_test(name: &str) -> bool {
         || name.starts_with("crates/testkit/")
 }
 
-/// Counts lines; what stands in a module under `#[cfg(test)]` is test. rustfmt puts its closing brace where the
-/// attribute began.
+/// Counts lines; what stands in a module under `#[cfg(test)]` is test. rustfmt puts its closing
+/// brace where the attribute began.
 fn count(text: &str) -> Lines {
     let mut lines = Lines::default();
     let mut test: Option<usize> = None;

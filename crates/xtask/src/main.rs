@@ -1,4 +1,5 @@
-//! The checks and chores of this workspace: `cargo xtask ci` is what has to pass, on every machine and in CI.
+//! The checks and chores of this workspace: `cargo xtask ci` is what has to pass, on every machine
+//! and in CI.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_macros,

@@ -57,7 +57,8 @@ fn mutations() -> Outcome {
     Ok(())
 }
 
-/// Runs three experiments, chosen by the commit, without the cache, and compares their lines with the page's.
+/// Runs three experiments, chosen by the commit, without the cache, and compares their lines with
+/// the page's.
 fn check(commit: &str) -> Outcome {
     let page = read(&page_path())?;
     let mut ids: Vec<String> = Vec::new();
@@ -117,7 +118,8 @@ fn chosen(ids: &mut Vec<String>, commit: &str) -> Vec<String> {
     list
 }
 
-/// Runs experiments with the built command. That one does not agree is no failure here: the page says so.
+/// Runs experiments with the built command. That one does not agree is no failure here: the page
+/// says so.
 fn reproduce(ids: &[String], report: &std::path::Path, more: &[&str]) -> Outcome {
     let built = cargo().args(["build", "--release", "-p", "tfrc-cli"]).status();
     if !built.is_ok_and(|status| status.success()) {

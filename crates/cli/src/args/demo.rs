@@ -8,14 +8,15 @@ use tfrc_units::Duration;
 use super::output::StreamArgs;
 use super::values;
 
-/// Arguments of `tfrc demo`: sender, receiver and an emulated bottleneck (2 Mbit/s, round-trip time 40 ms, 25 packets)
-/// in one process, over the loopback interface, without privileges.
+/// Arguments of `tfrc demo`: sender, receiver and an emulated bottleneck (2 Mbit/s, round-trip time
+/// 40 ms, 25 packets) in one process, over the loopback interface, without privileges.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// How long to run
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_time)]
     pub duration: Duration,
-    /// Simulated TCP flows (SACK, delayed acknowledgements) that compete for the bottleneck; 0 for none
+    /// Simulated TCP flows (SACK, delayed acknowledgements) that compete for the bottleneck; 0 for
+    /// none
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub tcp: u16,
     /// When the last TCP flow begins; without this all begin within the first second

@@ -78,7 +78,8 @@ mod tests {
     use tfrc_units::{Duration, Rate};
     use values::{FileOrStream, Target};
 
-    /// Reads arguments by themselves, whether or not their subcommand is there, and has clap check their definition.
+    /// Reads arguments by themselves, whether or not their subcommand is there, and has clap check
+    /// their definition.
     fn read<A: Args + FromArgMatches>(line: &str) -> Result<A, String> {
         let command = A::augment_args(clap::Command::new("x"));
         command.clone().debug_assert();

@@ -43,7 +43,8 @@ pub struct RecvArgs {
     /// Half-open and open connections that one IP address may have; without it no limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub per_source: Option<u32>,
-    /// DCCP service code to accept: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
+    /// DCCP service code to accept: SC:text, SC=number, or the bare text or number
+    /// (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,
     /// RFC whose rules it measures by: rfc5348 or rfc3448

@@ -11,10 +11,12 @@ use super::sim::shard;
 /// Arguments of `tfrc reproduce`: the experiments of the literature.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
-    /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; `all`; or `list` to name them
+    /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; `all`; or `list`
+    /// to name them
     #[arg(value_name = "ID-PREFIX", required = true)]
     pub wanted: Vec<String>,
-    /// Which worlds: virtual time alone, or also real time with real datagrams (not yet: those experiments say so)
+    /// Which worlds: virtual time alone, or also real time with real datagrams (not yet: those
+    /// experiments say so)
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: WorldArg,
     /// Fewer runs, rows and seconds: enough to see that everything works, not for verdicts
@@ -27,7 +29,8 @@ pub struct ReproduceArgs {
     /// Run everything anew
     #[arg(long)]
     pub no_cache: bool,
-    /// Where the results of single runs are kept; given again, further directories that are only read
+    /// Where the results of single runs are kept; given again, further directories that are only
+    /// read
     #[arg(long, value_name = "DIR", default_value = ".tfrc-cache", conflicts_with = "no_cache")]
     pub cache: Vec<PathBuf>,
     /// Threads; 0 for one on each processor

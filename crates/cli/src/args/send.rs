@@ -36,7 +36,8 @@ pub struct SendArgs {
     /// Rate control: tfrc-sp is for small packets, at most 100 a second (RFC 4828)
     #[arg(long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
-    /// A rate the network has promised, below which the flow does not go (gTFRC); usually with --dscp
+    /// A rate the network has promised, below which the flow does not go (gTFRC); usually with
+    /// --dscp
     #[arg(long, value_name = "RATE", value_parser = values::positive_rate)]
     pub guarantee: Option<Rate>,
     /// From when on the guarantee counts
@@ -57,7 +58,8 @@ pub struct SendArgs {
     /// RFC whose rules the sender follows: rfc5348 or rfc3448
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
-    /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number (RFC 4340 §8.1.2)
+    /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number
+    /// (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,
     /// Drop data that has waited longer than this instead of sending it late

@@ -19,7 +19,8 @@ pub struct SimArgs {
     /// Runs of each point, with seeds that come from the one seed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: Option<u32>,
-    /// Change a value: its path, such as link.bottleneck.rate=2Mbit/s or flow.0.count=4; may be given again
+    /// Change a value: its path, such as link.bottleneck.rate=2Mbit/s or flow.0.count=4; may be
+    /// given again
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Threads for several runs; 0 for one on each processor

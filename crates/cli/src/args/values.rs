@@ -1,5 +1,5 @@
-//! Values as people write them, read by the grammar of [`tfrc_units::text`], with an error that says what would be
-//! right.
+//! Values as people write them, read by the grammar of [`tfrc_units::text`], with an error that
+//! says what would be right.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -183,7 +183,8 @@ pub fn target(written: &str) -> Result<Target, String> {
     Ok(Target { host: host.to_owned(), port })
 }
 
-/// A DCCP service code (RFC 4340 §8.1.2): `SC:text`, `SC=decimal`, `SC=xhex`, or the text or decimal number alone.
+/// A DCCP service code (RFC 4340 §8.1.2): `SC:text`, `SC=decimal`, `SC=xhex`, or the text or
+/// decimal number alone.
 ///
 /// # Errors
 /// A sentence for the reader.

@@ -15,7 +15,8 @@ use crate::session;
 /// Runs `tfrc link` until the user ends it.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a scenario that is not right, [`Failure::Run`] when an address cannot be had.
+/// [`Failure::Usage`] for a scenario that is not right, [`Failure::Run`] when an address cannot be
+/// had.
 pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario)?;
     let relay = relay(&scenario, scenario.seed, args.listen, args.to)

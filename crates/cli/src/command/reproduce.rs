@@ -21,8 +21,8 @@ use crate::interrupt::Interrupt;
 /// Runs `tfrc reproduce`.
 ///
 /// # Errors
-/// [`Failure::Scenario`] for a file that is not right, [`Failure::Run`] if runs are missing at the end,
-/// [`Failure::Check`] if an experiment that must agree does not.
+/// [`Failure::Scenario`] for a file that is not right, [`Failure::Run`] if runs are missing at the
+/// end, [`Failure::Check`] if an experiment that must agree does not.
 pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.wanted.iter().any(|wanted| wanted == "list") {
         return list(args);
@@ -117,7 +117,8 @@ fn cache(args: &ReproduceArgs) -> Option<Cache> {
     (!args.no_cache).then(|| Cache::new(own.clone(), others.to_vec()))
 }
 
-/// The commit of the experiments, and whether they differ from it; nothing outside of a repository or without git.
+/// The commit of the experiments, and whether they differ from it; nothing outside of a repository
+/// or without git.
 fn commit(experiments: &Path) -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").arg("-C").arg(experiments).args(arguments).output().ok()?;

@@ -9,7 +9,8 @@ use super::Tally;
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     order: Option<InOrder>,
-    /// The number space of [`InOrder`] begins well below the first packet, so that earlier ones have numbers too.
+    /// The number space of [`InOrder`] begins well below the first packet, so that earlier ones
+    /// have numbers too.
     base: Option<tfrc_units::SeqNo48>,
     handed_out: u64,
     bytes: u64,

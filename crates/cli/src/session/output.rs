@@ -1,7 +1,7 @@
 //! Where `recv` puts the data: a file by way of `FILE.part`, or directly (docs/decisions/0008).
 //!
-//! A [`OutputPlan`] is made before the port is opened and touches nothing; [`OutputPlan::open`] comes after the
-//! port is ours.
+//! A [`OutputPlan`] is made before the port is opened and touches nothing; [`OutputPlan::open`]
+//! comes after the port is ours.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};

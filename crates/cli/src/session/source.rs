@@ -70,7 +70,8 @@ impl DatagramSource {
     pub(crate) fn paced(mut self, pace: Pace) -> Self {
         if let Pace::PerSecond(rate) = pace {
             let mut ticker = interval(Duration::from_secs_f64(1.0 / rate));
-            // The pace is that of a device: what was missed is not made up for in a burst longer than a moment.
+            // The pace is that of a device: what was missed is not made up for in a burst longer
+            // than a moment.
             ticker.set_missed_tick_behavior(MissedTickBehavior::Burst);
             self.ticker = Some(ticker);
         }

@@ -19,7 +19,8 @@ struct Captured {
 fn captured() -> Captured {
     let place = Place::new();
     let file = place.file("session.pcap");
-    // A round trip long enough for data to go before the handshake is confirmed, and a queue that overflows.
+    // A round trip long enough for data to go before the handshake is confirmed, and a queue that
+    // overflows.
     let path = place.one_link("rate = \"2Mbit/s\"\ndelay = \"100ms\"\nqueue = \"25p\"");
     let (session, ..) = session_over(&path, &[], &["-n", "500kB", "--pcap", &file]);
     // All our datagrams go to one UDP port, the link's; the frames of the first packet name it.
@@ -110,7 +111,8 @@ fn wireshark_names_our_options_and_features() {
     ] {
         assert!(text.contains(name), "no {name:?} in {text:.3000}");
     }
-    // What Wireshark reads in the last feedback is what the sender used: X_recv in bytes/s and p as its inverse.
+    // What Wireshark reads in the last feedback is what the sender used: X_recv in bytes/s and p as
+    // its inverse.
     let number = |name: &str| -> Vec<f64> {
         let lines = text.lines().filter_map(|line| line.trim().strip_prefix(name));
         lines.filter_map(|rest| rest.split_whitespace().next()?.parse().ok()).collect()

@@ -29,7 +29,8 @@ fn the_demo_sums_up_and_writes_its_report() {
     ] {
         assert!(number(key) > 0.0, "{key}: {document}");
     }
-    // The network of the demo: 2 Mbit/s; 40 ms, and at most 26 packets of some 1400 bytes before ours.
+    // The network of the demo: 2 Mbit/s; 40 ms, and at most 26 packets of some 1400 bytes before
+    // ours.
     assert!((number("bottleneck_bps") - 2e6).abs() < 1.0);
     assert!(number("goodput_bps") < 2e6 && number("wire_goodput_bps") <= 2.02e6, "{document}");
     assert!((0.04..0.2).contains(&number("rtt_s")), "{document}");
@@ -71,7 +72,8 @@ fn simulated_tcps_compete() {
         }
         goodput += flow["goodput_bps"].as_f64().expect("a number");
     }
-    // All of them go through the same 2 Mbit/s; a queue of 25 packets may empty into the measured time.
+    // All of them go through the same 2 Mbit/s; a queue of 25 packets may empty into the measured
+    // time.
     assert!(goodput < 2.2e6, "{document}");
     for key in ["share", "cov_ratio", "equivalence_ratio"] {
         assert!(document[key].as_f64().is_some_and(|x| x > 0.0), "{key}: {document}");

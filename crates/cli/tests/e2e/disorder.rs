@@ -7,7 +7,8 @@ use tfrc_units::saturating;
 
 use crate::network::{LENGTH, Place, noise, session};
 
-/// Relays datagrams between a client and a server, each datagram of the client as `then` says, until it is told to stop.
+/// Relays datagrams between a client and a server, each datagram of the client as `then` says,
+/// until it is told to stop.
 struct DisorderedPath {
     ends: [Arc<UdpSocket>; 2],
     relays: [JoinHandle<()>; 2],
@@ -17,8 +18,8 @@ struct DisorderedPath {
 const STOP: usize = 1;
 
 impl DisorderedPath {
-    /// A path to `server`. `then` is given each datagram and says which to send on. It is numbered if it carries data, from 1;
-    /// the others, of which a busy machine sends more or fewer, have 0.
+    /// A path to `server`. `then` is given each datagram and says which to send on. It is numbered
+    /// if it carries data, from 1; the others, of which a busy machine sends more or fewer, have 0.
     fn to(server: &str, mut then: impl FnMut(u64, Vec<u8>) -> Vec<Vec<u8>> + Send + 'static) -> Self {
         let bind = || Arc::new(UdpSocket::bind("127.0.0.1:0").expect("a port"));
         let (outside, inside) = (bind(), bind());

@@ -4,7 +4,8 @@ use std::process::Stdio;
 
 use crate::network::{Place, end_link, link, recv, send};
 
-/// Until the connection is open every packet is in its place, so a seed fixes which of them are lost.
+/// Until the connection is open every packet is in its place, so a seed fixes which of them are
+/// lost.
 #[test]
 fn a_connection_comes_to_be_over_a_path_that_loses_three_in_ten_both_ways() {
     let mut waiting = Vec::new();

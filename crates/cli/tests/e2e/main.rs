@@ -1,8 +1,9 @@
-//! The whole system, end to end: the built command as its users run it, over the loopback interface.
+//! The whole system, end to end: the built command as its users run it, over the loopback
+//! interface.
 //!
-//! Every program is started on a port the system chooses, is waited for within [`program::LIMIT`], and is ended by its
-//! own handle. Nothing here sleeps: a test waits for what a program says. Programs of others (ffmpeg, tshark, chromium)
-//! must be there; a test without them fails.
+//! Every program is started on a port the system chooses, is waited for within [`program::LIMIT`],
+//! and is ended by its own handle. Nothing here sleeps: a test waits for what a program says.
+//! Programs of others (ffmpeg, tshark, chromium) must be there; a test without them fails.
 #![allow(clippy::disallowed_methods, reason = "output of other programs is read by threads")]
 #![cfg(unix)]
 

@@ -48,7 +48,8 @@ fn flood(args: &[&str]) -> (Summary, Summary) {
 fn with_a_deadline_a_pipe_too_fast_for_the_path_loses_its_oldest_data_and_never_waits() {
     let (sender, receiver) = flood(&["--deadline", "100ms"]);
     let (sent, dropped) = (sender.sent_packets.expect("known"), sender.late_dropped_packets.expect("known"));
-    // Every datagram was sent or dropped. A writer that pauses makes short ones, so there may be some more.
+    // Every datagram was sent or dropped. A writer that pauses makes short ones, so there may be
+    // some more.
     let datagrams = 3_000_000_u64.div_ceil(LENGTH);
     assert!((datagrams..datagrams + 50).contains(&(sent + dropped)), "{sender:?}");
     assert!(dropped > datagrams / 2, "{sender:?}");

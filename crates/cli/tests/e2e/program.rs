@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// No single wait of these tests needs more than some seconds; one that lasts this long will never end.
+/// No single wait of these tests needs more than some seconds; one that lasts this long will never
+/// end.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// A running program. It is killed if the test ends before it does.

@@ -43,7 +43,8 @@ fn a_listener_for_another_service_refuses() {
     receiver.succeed();
 }
 
-/// Nobody answers; an unreachable port says nothing about a path (it is forged too easily), so the user is who gives up.
+/// Nobody answers; an unreachable port says nothing about a path (it is forged too easily), so the
+/// user is who gives up.
 #[test]
 fn waiting_for_nobody_can_be_ended() {
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -142,7 +143,8 @@ fn the_scenarios_of_the_repository_are_right() {
     assert!(seen >= 5);
 }
 
-/// A guaranteed flow does not go on into silence (RFC 8083 §4.1): three times five seconds without feedback end it.
+/// A guaranteed flow does not go on into silence (RFC 8083 §4.1): three times five seconds without
+/// feedback end it.
 #[test]
 fn the_circuit_breaker_ends_a_guaranteed_flow_that_hears_nothing() {
     let (receiver, address) = recv(&["-1", "--json"]);

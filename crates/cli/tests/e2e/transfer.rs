@@ -89,7 +89,8 @@ fn random_losses_both_ways_are_counted_alike_at_both_ends() {
     assert!(session.sender.packet_loss_rate.is_some_and(|p| (0.015..0.085).contains(&p)), "{session:?}");
 }
 
-/// Nothing comes after the last packets that could show them missing but the Close, and that is lost once too.
+/// Nothing comes after the last packets that could show them missing but the Close, and that is
+/// lost once too.
 #[test]
 fn losses_at_the_very_end_are_counted() {
     let place = Place::new();
@@ -121,7 +122,8 @@ fn time_bytes_length_and_pace_are_kept_to() {
     assert!(capped.sent() > 1 && rate < 1.1e6, "{capped:?}");
 }
 
-/// A marked flow with a guarantee: everything it sends carries the codepoint, and the journal knows of it.
+/// A marked flow with a guarantee: everything it sends carries the codepoint, and the journal knows
+/// of it.
 #[test]
 fn a_guaranteed_flow_is_marked() {
     let directory = tempfile::tempdir().expect("a directory");

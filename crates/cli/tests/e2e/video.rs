@@ -1,4 +1,5 @@
-//! Video as people send it: an MPEG transport stream out of ffmpeg, through a bottleneck, into a file that plays.
+//! Video as people send it: an MPEG transport stream out of ffmpeg, through a bottleneck, into a
+//! file that plays.
 
 use std::process::Stdio;
 
@@ -41,7 +42,8 @@ fn video_goes_through_a_bottleneck() {
     send(&entrance, &["-f", &original], Stdio::null()).succeed();
     receiver.succeed();
     end_link(relay);
-    // Slow start loses some twenty packets of 300; what is left is still a stream of whole 188-byte packets.
+    // Slow start loses some twenty packets of 300; what is left is still a stream of whole 188-byte
+    // packets.
     let (kinds, pictures) = probe(&arrived);
     assert_eq!(kinds, ["audio", "video"]);
     assert!((38..=75).contains(&pictures), "{pictures} of 75 pictures");

@@ -1,10 +1,11 @@
 //! Differences of CCID 4 from CCID 3 (RFC 5622): its place in the settings of the rate control, the
 //! Dropped Packets option, and how long loss intervals lasted as the sender sees it.
 //!
-//! A receiver that is told no round-trip time judges by the window counter which loss intervals are short. CCVal steps by at most
-//! five, so an interval whose packets show only k and k + 5 may have lasted for any time and is taken for a short one, as is one whose
-//! packets in between are lost (RFC 5622 §8.4): then p comes out too high, which harms nobody else. RTT Estimate options (RFC 6323)
-//! avoid that, and the sender goes by its own send times.
+//! A receiver that is told no round-trip time judges by the window counter which loss intervals are
+//! short. CCVal steps by at most five, so an interval whose packets show only k and k + 5 may have
+//! lasted for any time and is taken for a short one, as is one whose packets in between are lost
+//! (RFC 5622 §8.4): then p comes out too high, which harms nobody else. RTT Estimate options
+//! (RFC 6323) avoid that, and the sender goes by its own send times.
 
 use alloc::vec::Vec;
 
@@ -26,8 +27,8 @@ const UDP: usize = 8;
 /// IPv4 and TCP without options, which the MSS of a path leaves out of its MTU.
 const IP_AND_TCP: usize = 40;
 
-/// H, what a data packet has besides its data: 36 bytes, or 32 without `extended` sequence numbers (RFC 5622 §5), and those of UDP
-/// where there is UDP (RFC 6773).
+/// H, what a data packet has besides its data: 36 bytes, or 32 without `extended` sequence numbers
+/// (RFC 5622 §5), and those of UDP where there is UDP (RFC 6773).
 const fn header_bytes(encapsulation: Encapsulation, extended: bool) -> usize {
     below(encapsulation) + PacketType::Data.fixed_length(extended)
 }
@@ -46,9 +47,10 @@ pub(crate) fn path_mss(encapsulation: Encapsulation, max_packet: usize) -> u32 {
 }
 
 impl Ccid {
-    /// The settings of a half-connection with this CCID: CCID 4 is TFRC-SP with the headers that its packets have and the MSS of a
-    /// path that carries `max_packet` bytes of DCCP (RFC 4828 §3); CCID 3 never is. The rest is as in `base`, of TFRC-SP the Min Interval
-    /// and the rule for short intervals; with a study's rule the headers too.
+    /// The settings of a half-connection with this CCID: CCID 4 is TFRC-SP with the headers that
+    /// its packets have and the MSS of a path that carries `max_packet` bytes of DCCP
+    /// (RFC 4828 §3); CCID 3 never is. The rest is as in `base`, of TFRC-SP the Min Interval and
+    /// the rule for short intervals; with a study's rule the headers too.
     pub(crate) fn config(self, base: &Config, encapsulation: Encapsulation, max_packet: usize) -> Config {
         let mut settings = *base.settings();
         let cut = |bytes: usize| saturating::<u32>(bytes);
@@ -87,7 +89,8 @@ pub(crate) fn drop_counts(
 /// A value for each loss interval of a report.
 pub(crate) type PerInterval<T> = ArrayVec<T, { LossIntervals::MAX_INTERVALS }>;
 
-/// When the loss intervals began that were reported last: their first packets are acknowledged and soon forgotten.
+/// When the loss intervals began that were reported last: their first packets are acknowledged and
+/// soon forgotten.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IntervalTimes {
     /// Newest first, as many as one report holds at most.
@@ -95,11 +98,12 @@ pub(crate) struct IntervalTimes {
 }
 
 impl IntervalTimes {
-    /// The intervals of a report that acknowledges `ack`, each with its losses and its duration in round-trip times between the
-    /// sending of its first packet and of the next one's.
+    /// The intervals of a report that acknowledges `ack`, each with its losses and its duration in
+    /// round-trip times between the sending of its first packet and of the next one's.
     ///
-    /// A Drop Count above the Loss Length counts as that, and so does a missing one (§8.7). What cannot be timed is taken for short:
-    /// that happens only when a receiver reports losses before what it has long acknowledged as received.
+    /// A Drop Count above the Loss Length counts as that, and so does a missing one (§8.7). What
+    /// cannot be timed is taken for short: that happens only when a receiver reports losses before
+    /// what it has long acknowledged as received.
     pub(crate) fn measure(
         &mut self,
         ack: SeqNo48,

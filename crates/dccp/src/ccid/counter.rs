@@ -23,7 +23,8 @@ impl WindowCounter {
         let elapsed = now.saturating_since(since).as_nanos();
         let quarters = elapsed.saturating_mul(4).checked_div(rtt.as_nanos()).unwrap_or(5).min(5);
         let passed = saturating::<u8>(quarters);
-        // Adjacent packets differ by at most five, and an acknowledged counter asks for at most four.
+        // Adjacent packets differ by at most five, and an acknowledged counter asks for at most
+        // four.
         let step = passed.max(self.step_after_acknowledged());
         if step > 0 {
             self.last = (self.last + step) % 16;

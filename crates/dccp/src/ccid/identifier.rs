@@ -2,7 +2,8 @@
 
 use crate::wire::option_kind as kind;
 
-/// A congestion control identifier that this implementation can run a half-connection with (RFC 4340 §10).
+/// A congestion control identifier that this implementation can run a half-connection with
+/// (RFC 4340 §10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Ccid {
@@ -13,7 +14,8 @@ pub enum Ccid {
 }
 
 impl Ccid {
-    /// From the value of the CCID feature; `None` for one that is not known here, such as the initial 2.
+    /// From the value of the CCID feature; `None` for one that is not known here, such as the
+    /// initial 2.
     #[must_use]
     pub const fn from_value(value: u64) -> Option<Self> {
         match value {

@@ -9,7 +9,8 @@ use crate::wire::{LossInterval, LossIntervals, Nonce};
 /// The value that says that nothing was lost yet.
 const NO_LOSS: u32 = u32::MAX;
 
-/// The Loss Event Rate option's number: 1/p rounded up. A small p stays above zero: it never reads as "no loss".
+/// The Loss Event Rate option's number: 1/p rounded up. A small p stays above zero: it never reads
+/// as "no loss".
 pub(crate) fn rate_to_wire(p: Probability) -> u32 {
     if p.is_zero() {
         return NO_LOSS;

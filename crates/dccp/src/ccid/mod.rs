@@ -1,8 +1,9 @@
-//! CCID 3, TFRC (RFC 4342 read with RFC 5348 and RFC 6323), and CCID 4, TFRC-SP (RFC 5622): how the state machines of the `tfrc`
-//! crate speak DCCP. Both are the same code; [`ccid4`] has what differs.
+//! CCID 3, TFRC (RFC 4342 read with RFC 5348 and RFC 6323), and CCID 4, TFRC-SP (RFC 5622): how the
+//! state machines of the `tfrc` crate speak DCCP. Both are the same code; [`ccid4`] has what
+//! differs.
 //!
-//! A half-connection has a sender at one end, [`DataSender`], and a receiver at the other, [`DataReceiver`]. An end of a
-//! connection has one of each.
+//! A half-connection has a sender at one end, [`DataSender`], and a receiver at the other,
+//! [`DataReceiver`]. An end of a connection has one of each.
 
 mod ccid4;
 mod counter;

@@ -1,4 +1,5 @@
-//! The data receiver of a half-connection: measures, and writes feedback (RFC 4342 §6, 8, 10; RFC 6323).
+//! The data receiver of a half-connection: measures, and writes feedback (RFC 4342 §6, 8, 10;
+//! RFC 6323).
 
 use alloc::vec::Vec;
 
@@ -120,8 +121,8 @@ impl DataReceiver {
         self.tfrc.poll_feedback(now)
     }
 
-    /// Writes a report's options, but for Elapsed Time. The packet acknowledges `unreported` packets more than the loss history
-    /// knows.
+    /// Writes a report's options, but for Elapsed Time. The packet acknowledges `unreported`
+    /// packets more than the loss history knows.
     pub(crate) fn push_feedback(
         &mut self,
         report: &Report,
@@ -172,8 +173,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// p after two loss events of three losses each, 40 packets and ten round-trip times apart, when all that CCVal shows of the
-    /// time between is k and k + 5.
+    /// p after two loss events of three losses each, 40 packets and ten round-trip times apart,
+    /// when all that CCVal shows of the time between is k and k + 5.
     fn after_a_pause(source: RttSource) -> f64 {
         let config = Ccid::Four.config(&tfrc::Config::default(), Encapsulation::Udp, 1472);
         let mut receiver = DataReceiver::new(Instant::ZERO, Ccid::Four, &config, source, 1);
@@ -193,8 +194,8 @@ mod tests {
         receiver.tfrc().loss_event_rate().get()
     }
 
-    /// RFC 5622 §8.4: the window counter takes this long interval for a short one, and its three losses all count; p is then too
-    /// high, never too low.
+    /// RFC 5622 §8.4: the window counter takes this long interval for a short one, and its three
+    /// losses all count; p is then too high, never too low.
     #[test]
     fn the_window_counter_may_take_a_long_interval_for_a_short_one() {
         let by_counter = after_a_pause(RttSource::WindowCounter);

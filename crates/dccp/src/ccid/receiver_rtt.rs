@@ -24,7 +24,8 @@ enum Heard {
 const INITIAL: Duration = Duration::from_millis(500);
 /// t_mbi, the end of the back-off.
 const LONGEST: Duration = Duration::from_secs(64);
-/// Weight of the old value in the moving average, against 1 for the new: 0.9 and 0.1 (RFC 5348 §4.3).
+/// Weight of the old value in the moving average, against 1 for the new: 0.9 and 0.1
+/// (RFC 5348 §4.3).
 const OLD: u64 = 9;
 
 impl ReceiverRtt {

@@ -1,4 +1,5 @@
-//! The data sender of a half-connection: paces, remembers what it sent, and understands feedback (RFC 4342 §5, 6, 8).
+//! The data sender of a half-connection: paces, remembers what it sent, and understands feedback
+//! (RFC 4342 §5, 6, 8).
 
 use tfrc::equation::InverseError;
 use tfrc::{Feedback, LossReport, PacketCount, RateChange, SendDecision, Sender};
@@ -80,7 +81,8 @@ pub(crate) enum FeedbackVerdict {
     NotFeedback,
     /// It was taken in.
     Taken,
-    /// It acknowledges what was never sent, or is forgotten, or is older than what was taken in already.
+    /// It acknowledges what was never sent, or is forgotten, or is older than what was taken in
+    /// already.
     Refused,
 }
 
@@ -138,7 +140,8 @@ impl DataSender {
         self.counter.on_send(now, rtt)
     }
 
-    /// The Timestamp to put on a data packet, about once per round-trip time, if the peer needs that.
+    /// The Timestamp to put on a data packet, about once per round-trip time, if the peer needs
+    /// that.
     pub(crate) fn timestamp(&mut self, now: Instant) -> Option<u32> {
         let rtt = self.rtt_or_default();
         let due = self.timing == Timing::Timestamps
@@ -176,8 +179,8 @@ impl DataSender {
         self.log.get(seq).map(|sent| sent.at)
     }
 
-    /// A packet acknowledges `ack` and carries these options. `lenient` accepts a Loss Event Rate in place of Loss Intervals
-    /// and of Elapsed Time.
+    /// A packet acknowledges `ack` and carries these options. `lenient` accepts a Loss Event Rate
+    /// in place of Loss Intervals and of Elapsed Time.
     pub(crate) fn on_acknowledgement(
         &mut self,
         now: Instant,
@@ -207,7 +210,8 @@ impl DataSender {
                 let travelled = Elapsed::from_units(clock(now).wrapping_sub(stamp)).duration();
                 since_sent.saturating_sub(travelled.saturating_sub(held.duration()))
             }
-            // Nobody knows for how long it was held: then this one says nothing new about the round-trip time.
+            // Nobody knows for how long it was held: then this one says nothing new about the
+            // round-trip time.
             (None, None) => since_sent.saturating_sub(self.tfrc.rtt().unwrap_or(since_sent)),
         };
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
@@ -244,7 +248,8 @@ impl DataSender {
         FeedbackVerdict::Taken
     }
 
-    /// p from the intervals reported: in CCID 4 with what was lost in them and how long they lasted (RFC 5622 §5).
+    /// p from the intervals reported: in CCID 4 with what was lost in them and how long they lasted
+    /// (RFC 5622 §5).
     fn rate_of(
         &mut self,
         ack: SeqNo48,
@@ -354,7 +359,8 @@ impl DataSender {
     }
 }
 
-/// The longest synthetic first interval of a receiver that this rate can have reached (RFC 5348 §6.3.1).
+/// The longest synthetic first interval of a receiver that this rate can have reached
+/// (RFC 5348 §6.3.1).
 fn longest_first_interval(tfrc: &Sender, rate: Rate) -> f64 {
     let Some(rtt) = tfrc.rtt() else { return f64::INFINITY };
     let equation = tfrc.config().settings().algorithm.choices().equation;

@@ -24,7 +24,8 @@ pub(crate) enum SentKind {
     Skipped,
 }
 
-/// The packets sent last, one entry per sequence number, at most 2^16, or 16 while none of them carried data.
+/// The packets sent last, one entry per sequence number, at most 2^16, or 16 while none of them
+/// carried data.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentLog {
     /// The number of the first entry.
@@ -69,7 +70,8 @@ impl SentEntry {
     }
 }
 
-/// Room is made for a quarter more entries at once, or so many: doubling would waste up to half of it.
+/// Room is made for a quarter more entries at once, or so many: doubling would waste up to half of
+/// it.
 const GROWTH: usize = 17;
 /// Older packets are forgotten: an acknowledgement of one is no use any more.
 const MAX_ENTRIES: usize = 1 << 16;

@@ -7,8 +7,8 @@ use siphasher::sip::SipHasher24;
 /// Sequence numbers left out on purpose, so that a receiver that acknowledges what it cannot have
 /// is found out; the connection then ends with "Aggression Penalty".
 ///
-/// NDP Count announces the gap as a packet without data: an honest receiver counts no loss. Where the packet that announces it is
-/// lost too, the peer's count of datagrams sent is one too high.
+/// NDP Count announces the gap as a packet without data: an honest receiver counts no loss. Where
+/// the packet that announces it is lost too, the peer's count of datagrams sent is one too high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkippedNumbers {
     /// Every number is used.

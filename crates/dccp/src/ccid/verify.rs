@@ -1,8 +1,9 @@
 //! Checks of a receiver's reports: the sender believes no more than its own record of what it sent
 //! allows (RFC 4342 §9).
 //!
-//! A receiver gains by three lies: that more arrives than was sent, that less is lost, that the path is shorter. The record shows how
-//! fast data was sent, how many packets a loss interval can hold, and when the packet after the one acknowledged was sent.
+//! A receiver gains by three lies: that more arrives than was sent, that less is lost, that the
+//! path is shorter. The record shows how fast data was sent, how many packets a loss interval can
+//! hold, and when the packet after the one acknowledged was sent.
 //! `docs/security.md` says what is left to a liar. What a report says beyond the record is cut down, not punished.
 
 use alloc::collections::VecDeque;
@@ -38,10 +39,11 @@ pub(crate) struct Verifier {
     tallies: VecDeque<SentBy>,
     /// The highest rate shown sent so far.
     fastest: Rate,
-    /// The best of 1/p as believed in the last two stretches of two round-trip times each, the older first.
+    /// The best of 1/p as believed in the last two stretches of two round-trip times each, the
+    /// older first.
     believed: [Option<Belief>; 2],
-    /// Reported intervals whose lossy part was sent over more than one loss event can hold: where they begin, and how many events
-    /// they are.
+    /// Reported intervals whose lossy part was sent over more than one loss event can hold: where
+    /// they begin, and how many events they are.
     merged: Vec<(SeqNo48, u32)>,
     corrections: u64,
 }
@@ -58,15 +60,16 @@ struct SentBy {
 struct Belief {
     /// When the stretch began.
     since: Instant,
-    /// 1/p less the datagrams sent by the packet acknowledged then; infinite while nothing was lost.
+    /// 1/p less the datagrams sent by the packet acknowledged then; infinite while nothing was
+    /// lost.
     head_start: f64,
 }
 
 /// Tallies kept: four round-trip times of them.
 const TALLIES: usize = 32;
 const TALLIES_PER_RTT: u64 = 8;
-/// A hold time is believed if it ends no later than so many packets after the acknowledged one were due to arrive: one might be
-/// lost, and two.
+/// A hold time is believed if it ends no later than so many packets after the acknowledged one were
+/// due to arrive: one might be lost, and two.
 const LATER_PACKETS: u64 = 4;
 /// Merged intervals remembered: as many as are reported.
 const MERGED: usize = 9;
@@ -114,8 +117,9 @@ impl Verifier {
         }
     }
 
-    /// X_recv, at most the rate at which data was sent in the round-trip time before the acknowledged packet, and a packet more:
-    /// nobody receives more than that (RFC 5348 §4.3 then allows twice as much). Rounded up to an eighth of a round-trip time.
+    /// X_recv, at most the rate at which data was sent in the round-trip time before the
+    /// acknowledged packet, and a packet more: nobody receives more than that (RFC 5348 §4.3 then
+    /// allows twice as much). Rounded up to an eighth of a round-trip time.
     pub(crate) fn receive_rate(
         &mut self,
         claimed: Rate,
@@ -140,9 +144,10 @@ impl Verifier {
         }
     }
 
-    /// How long the receiver held the packet it acknowledges, as far as that can be: meanwhile the packets sent after it arrived, and
-    /// it would have acknowledged those. A quarter of the round-trip time is left to jitter, so that false hold times cannot bring
-    /// the round-trip time below four fifths of the true one while packets are that close.
+    /// How long the receiver held the packet it acknowledges, as far as that can be: meanwhile the
+    /// packets sent after it arrived, and it would have acknowledged those. A quarter of the
+    /// round-trip time is left to jitter, so that false hold times cannot bring the round-trip time
+    /// below four fifths of the true one while packets are that close.
     pub(crate) fn hold_time(
         &mut self,
         claimed: Duration,
@@ -164,8 +169,9 @@ impl Verifier {
         }
     }
 
-    /// The intervals of a report that acknowledges `ack`. Only the oldest may be longer than its numbers (RFC 4342 §6.1.1), by as
-    /// much as `first_interval` says of twice the highest rate shown sent (RFC 5348 §6.3.1), and none begins before our first packet.
+    /// The intervals of a report that acknowledges `ack`. Only the oldest may be longer than its
+    /// numbers (RFC 4342 §6.1.1), by as much as `first_interval` says of twice the highest rate
+    /// shown sent (RFC 5348 §6.3.1), and none begins before our first packet.
     pub(crate) fn intervals(
         &mut self,
         ack: SeqNo48,
@@ -201,8 +207,9 @@ impl Verifier {
         intervals
     }
 
-    /// The lengths that p goes by. A lossy part whose packets were sent over more than two round-trip times is more than one loss event
-    /// (RFC 4342 §9.2), however the receiver counts it: one in two round-trip times at least.
+    /// The lengths that p goes by. A lossy part whose packets were sent over more than two
+    /// round-trip times is more than one loss event (RFC 4342 §9.2), however the receiver counts
+    /// it: one in two round-trip times at least.
     pub(crate) fn lengths(
         &mut self,
         ack: SeqNo48,
@@ -252,8 +259,9 @@ impl Verifier {
         events
     }
 
-    /// p, which cannot fall faster than packets are sent: the mean loss interval grows by no more than one for each. A late packet may
-    /// take a loss back, so what was believed a few round-trip times ago counts too.
+    /// p, which cannot fall faster than packets are sent: the mean loss interval grows by no more
+    /// than one for each. A late packet may take a loss back, so what was believed a few round-trip
+    /// times ago counts too.
     pub(crate) fn loss_event_rate(
         &mut self,
         now: Instant,

@@ -19,7 +19,8 @@ impl Connection {
         Some(received)
     }
 
-    /// Gives back the bytes of a datagram that was read, for those to come: with it nothing is allocated for a packet.
+    /// Gives back the bytes of a datagram that was read, for those to come: with it nothing is
+    /// allocated for a packet.
     pub fn recycle(&mut self, bytes: Vec<u8>) {
         self.queue.recycle(bytes);
     }
@@ -60,9 +61,9 @@ impl Connection {
         self.ledger.data_before(self.seq.extend(seq))
     }
 
-    /// Datagrams that the peer has sent, received or not, up to the newest packet received. At the end of a connection this is
-    /// all of them: Close has a number too, and its NDP Count tells what stood before it. Where NDP Count cannot tell, a lost
-    /// packet counts as a datagram.
+    /// Datagrams that the peer has sent, received or not, up to the newest packet received. At the
+    /// end of a connection this is all of them: Close has a number too, and its NDP Count tells
+    /// what stood before it. Where NDP Count cannot tell, a lost packet counts as a datagram.
     #[must_use]
     pub const fn peer_sent_data_packets(&self) -> u64 {
         self.ledger.data_sent()
@@ -146,31 +147,34 @@ impl Connection {
         self.receiver.as_ref().map(|receiver| receiver.tfrc())
     }
 
-    /// The longest packet that may be tried has changed: the interface's MTU less IP and UDP headers. What was found out about the
-    /// path is forgotten (RFC 4340 §14.1).
+    /// The longest packet that may be tried has changed: the interface's MTU less IP and UDP
+    /// headers. What was found out about the path is forgotten (RFC 4340 §14.1).
     pub fn set_max_packet(&mut self, bytes: usize) {
         Arc::make_mut(&mut self.config).max_packet = bytes;
         self.path = PathMtu::new(self.config.path_mtu, bytes);
         self.follow_path();
     }
 
-    /// The longest packet sent now, header included: what the path carries as far as is known (RFC 4340 §14).
+    /// The longest packet sent now, header included: what the path carries as far as is known
+    /// (RFC 4340 §14).
     #[must_use]
     pub const fn max_packet(&self) -> usize {
         self.path.current()
     }
 
-    /// An ICMP message says that the path carries packets of `bytes` at most: its MTU less IP and UDP headers. Check before that
-    /// it quotes a packet of this connection. More than is sent now is ignored; less than 1200 bytes leads to a probe, and to
-    /// nothing else (RFC 4340 §14.1, RFC 8899 §4.6.2).
+    /// An ICMP message says that the path carries packets of `bytes` at most: its MTU less IP and
+    /// UDP headers. Check before that it quotes a packet of this connection. More than is sent now
+    /// is ignored; less than 1200 bytes leads to a probe, and to nothing else (RFC 4340 §14.1,
+    /// RFC 8899 §4.6.2).
     pub fn path_reports(&mut self, now: Instant, bytes: usize) {
         let now = self.advance(now);
         self.path.on_report(now, bytes);
         self.follow_path();
     }
 
-    /// The network has something to say about the packet with this number. It is believed if we sent that packet lately: whoever is not
-    /// on the path cannot know its number (RFC 4340 §14.1, RFC 8899 §4.6).
+    /// The network has something to say about the packet with this number. It is believed if we
+    /// sent that packet lately: whoever is not on the path cannot know its number (RFC 4340 §14.1,
+    /// RFC 8899 §4.6).
     pub(crate) fn path_error(&mut self, now: Instant, seq: SeqNo48, error: PathError) {
         let now = self.advance(now);
         if self.sender.sent_at(seq).is_none() {
@@ -184,7 +188,8 @@ impl Connection {
         }
     }
 
-    /// The system did not take a packet of `bytes` because it is too long for the interface or the route.
+    /// The system did not take a packet of `bytes` because it is too long for the interface or the
+    /// route.
     pub fn path_refuses(&mut self, now: Instant, bytes: usize) {
         let now = self.advance(now);
         self.path.on_refused(now, bytes);

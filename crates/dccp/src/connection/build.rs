@@ -111,7 +111,8 @@ impl Connection {
         Some(Transmit { ecn: self.codepoint(kind), kind })
     }
 
-    /// Now and then a number before a datagram stays unused; to the peer it looks like a lost packet without data.
+    /// Now and then a number before a datagram stays unused; to the peer it looks like a lost
+    /// packet without data.
     fn skip_if_due(&mut self, now: Instant, plan: &PlannedPacket) {
         let datagram = matches!(plan, PlannedPacket::Data(_) | PlannedPacket::DataAck(_));
         if datagram && self.state == State::Open && self.skipper.is_due() {

@@ -14,8 +14,8 @@ use super::{
 use crate::feature::Role;
 use crate::wire::{Reset, ResetCode};
 
-/// The first wait for an answer to Close is two round-trip times, but not less than this: the peer's application may take a
-/// moment.
+/// The first wait for an answer to Close is two round-trip times, but not less than this: the
+/// peer's application may take a moment.
 const LEAST_CLOSE_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_CLOSE_WAIT: Duration = Duration::from_secs(64);
 /// The wait doubles after this many. At 30 % loss in each direction half of the attempts fail; five

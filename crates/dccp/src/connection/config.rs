@@ -17,9 +17,10 @@ pub struct ConnectionConfig {
     pub service: ServiceCode,
     /// The protocol that carries the packets.
     pub encapsulation: Encapsulation,
-    /// The rate control: estimator, timers, the application's cap. The CCID agreed on decides between
-    /// TFRC and TFRC-SP, with the nominal segment and the header size of RFC 5622. A `packet_size` of
-    /// TFRC-SP gives only its other two fields, `min_interval` and `short_intervals`.
+    /// The rate control: estimator, timers, the application's cap. The CCID agreed on decides
+    /// between TFRC and TFRC-SP, with the nominal segment and the header size of RFC 5622. A
+    /// `packet_size` of TFRC-SP gives only its other two fields, `min_interval` and
+    /// `short_intervals`.
     pub tfrc: tfrc::Config,
     /// Values asked for in feature negotiation.
     pub wishes: Wishes,
@@ -46,8 +47,8 @@ pub struct ConnectionConfig {
     pub receive_queue: usize,
     /// How long a client tries to connect.
     pub connect_timeout: Duration,
-    /// How long a server keeps a connection whose client does not complete the handshake; RFC 4340 §8.1.3 asks for at least
-    /// 8 minutes.
+    /// How long a server keeps a connection whose client does not complete the handshake;
+    /// RFC 4340 §8.1.3 asks for at least 8 minutes.
     pub respond_timeout: Duration,
     /// How long a server waits for the first datagram of a client whose handshake is complete; then
     /// it breaks the connection off with [`Cause::NoData`](crate::Cause::NoData). `None` waits for
@@ -55,7 +56,8 @@ pub struct ConnectionConfig {
     pub first_data_within: Option<Duration>,
     /// How long the end that closes repeats itself.
     pub close_timeout: Duration,
-    /// How long the end that is asked to close waits for its application's [`accept_close`](crate::Connection::accept_close).
+    /// How long the end that is asked to close waits for its application's
+    /// [`accept_close`](crate::Connection::accept_close).
     pub accept_close_within: Duration,
     /// The reaction to a peer that is not heard any more.
     pub silence: Silence,
@@ -89,7 +91,8 @@ pub enum EcnSending {
 pub enum FeedbackProfile {
     /// Those with Elapsed Time or Timestamp Echo, Receive Rate and Loss Intervals (RFC 4342 §6).
     Strict,
-    /// Also those with Receive Rate and Loss Event Rate alone, once Send Loss Event Rate is agreed: Linux sends no others.
+    /// Also those with Receive Rate and Loss Event Rate alone, once Send Loss Event Rate is agreed:
+    /// Linux sends no others.
     Lenient,
 }
 

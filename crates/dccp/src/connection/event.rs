@@ -78,7 +78,8 @@ pub struct Closed {
     /// The text that the peer's Reset carried, safe to show: control characters and those that
     /// change the direction or the line are escaped as `\u{1b}`. At most 1024 bytes.
     pub text: Option<String>,
-    /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts tell.
+    /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts
+    /// tell.
     pub peer_sent_data_packets: u64,
 }
 

@@ -18,8 +18,9 @@ const PART_OPEN_WAIT: Duration = Duration::from_millis(200);
 const PART_OPEN_LIMIT: Duration = Duration::from_secs(480);
 
 impl Connection {
-    /// A client that asks for a connection from `now` on. `local_port` and `remote_port` are DCCP ports; the initial sequence
-    /// number comes from `seed` and the ports, so use a fresh seed per process.
+    /// A client that asks for a connection from `now` on. `local_port` and `remote_port` are DCCP
+    /// ports; the initial sequence number comes from `seed` and the ports, so use a fresh seed per
+    /// process.
     #[must_use]
     pub fn client(
         config: ConnectionConfig,
@@ -111,7 +112,8 @@ impl Connection {
         }
     }
 
-    /// A client that still acknowledges a Response has not heard from us since: it is told again, about once a round-trip time.
+    /// A client that still acknowledges a Response has not heard from us since: it is told again,
+    /// about once a round-trip time.
     pub(super) fn nudge_part_open(&mut self, now: Instant, ack: SeqNo48) {
         let in_part_open = self.role == Role::Server
             && self.state == State::Open

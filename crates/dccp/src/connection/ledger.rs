@@ -1,11 +1,13 @@
 //! Which packets the peer has sent, and which of them carried data (RFC 4340 §7.7).
 //!
-//! Numbers are extended: they do not wrap. Everything up to the base belongs to the handshake and carries no datagram.
+//! Numbers are extended: they do not wrap. Everything up to the base belongs to the handshake and
+//! carries no datagram.
 
 use alloc::vec::Vec;
 
-/// The peer's packets after the handshake, as far as is known. Only what is not received data takes space, in runs, of which
-/// the newest few hundred are kept, and few that are thousands of packets back.
+/// The peer's packets after the handshake, as far as is known. Only what is not received data takes
+/// space, in runs, of which the newest few hundred are kept, and few that are thousands of packets
+/// back.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
     base: u64,
@@ -51,7 +53,8 @@ pub(crate) enum Content {
 /// Spans kept, and how many go at once when they are too many.
 const MAX_SPANS: usize = 512;
 const FORGOTTEN_AT_ONCE: usize = 128;
-/// Packets so far back are forgotten once there are a few spans: by then their numbers have long left the window (§7.5.1).
+/// Packets so far back are forgotten once there are a few spans: by then their numbers have long
+/// left the window (§7.5.1).
 const HORIZON: u64 = 4096;
 const FEW_SPANS: usize = 32;
 
@@ -69,7 +72,8 @@ impl Ledger {
         }
     }
 
-    /// A Request or Response: what lies before it belongs to the handshake too, unless data has come already.
+    /// A Request or Response: what lies before it belongs to the handshake too, unless data has
+    /// come already.
     pub(crate) fn record_handshake(&mut self, number: u64) {
         if number > self.highest && self.highest == self.base {
             *self = Self::new(number);
@@ -78,7 +82,8 @@ impl Ledger {
         }
     }
 
-    /// The peer's first packet after the handshake is known to carry no data (a client acknowledges the Response first).
+    /// The peer's first packet after the handshake is known to carry no data (a client acknowledges
+    /// the Response first).
     pub(crate) fn presume_first_non_data(&mut self) {
         self.presumed = Some(self.base + 1);
     }
@@ -91,7 +96,8 @@ impl Ledger {
         self.span_at(number).is_none_or(|span| span.fate == LedgerEntry::NonData)
     }
 
-    /// Takes in a packet that is no duplicate, before which `non_data_before` packets are known to have carried no data.
+    /// Takes in a packet that is no duplicate, before which `non_data_before` packets are known to
+    /// have carried no data.
     pub(crate) fn record(&mut self, number: u64, content: Content, non_data_before: u64) {
         if self.is_duplicate(number) {
             return;
@@ -120,8 +126,8 @@ impl Ledger {
         self.forget();
     }
 
-    /// Packets with a datagram that the peer has sent up to the highest number seen; lost ones that may have carried one
-    /// count (RFC 4342 §6.1 takes the same side).
+    /// Packets with a datagram that the peer has sent up to the highest number seen; lost ones that
+    /// may have carried one count (RFC 4342 §6.1 takes the same side).
     pub(crate) const fn data_sent(&self) -> u64 {
         (self.highest - self.base).saturating_sub(self.non_data)
     }
@@ -176,7 +182,8 @@ impl Ledger {
         if first >= after {
             return;
         }
-        // The pieces are put after all spans and then moved to their place: no other room is needed.
+        // The pieces are put after all spans and then moved to their place: no other room is
+        // needed.
         let spans = self.spans.len();
         let (mut gained, mut given) = (0, 0);
         for i in first..after {
@@ -235,7 +242,8 @@ mod tests {
 
     #[test]
     fn the_example_of_the_text() {
-        // RFC 4340 §7.7.1: N0 N1 D2 N3 D4 D5 N6 D7 D8 D9 D10 N11 N12 D13, here from number 101 on, nothing lost.
+        // RFC 4340 §7.7.1: N0 N1 D2 N3 D4 D5 N6 D7 D8 D9 D10 N11 N12 D13, here from number 101 on,
+        // nothing lost.
         let data = [2, 4, 5, 7, 8, 9, 10, 13];
         let mut ledger = Ledger::new(100);
         for n in 0..14 {

@@ -63,10 +63,11 @@ use seq::{SeqSpace, Windows};
 use standing::Question;
 use timers::Timers;
 
-/// A DCCP connection, sans-IO. Clients are made by [`Connection::client`], servers by an [`Endpoint`](crate::Endpoint).
+/// A DCCP connection, sans-IO. Clients are made by [`Connection::client`], servers by an
+/// [`Endpoint`](crate::Endpoint).
 ///
-/// Memory is bounded: the receive queue by its limit, the record of sent packets by 2^16 entries, the record of the peer's
-/// packets by 512 runs. Work per call is bounded by the size of a packet.
+/// Memory is bounded: the receive queue by its limit, the record of sent packets by 2^16 entries,
+/// the record of the peer's packets by 512 runs. Work per call is bounded by the size of a packet.
 #[derive(Debug, Clone)]
 pub struct Connection {
     config: Arc<ConnectionConfig>,
@@ -104,7 +105,8 @@ pub struct Connection {
     outgoing: SendQueue,
     ending: Ending,
     init_cookies: Vec<Vec<u8>>,
-    /// The number of our first packet that is no Response; a client that acknowledges less is in PARTOPEN.
+    /// The number of our first packet that is no Response; a client that acknowledges less is in
+    /// PARTOPEN.
     first_since_response: Option<SeqNo48>,
     last_nudge: Option<Instant>,
     probes: u32,
@@ -144,7 +146,8 @@ struct Due {
     sync_ack: Option<SeqNo48>,
     /// A Close or a CloseReq, as the state has it.
     close: bool,
-    /// A Reset that ends the connection, or, with a number to acknowledge, one in REQUEST that does not.
+    /// A Reset that ends the connection, or, with a number to acknowledge, one in REQUEST that does
+    /// not.
     reset: Option<Box<DueReset>>,
 }
 
@@ -296,7 +299,8 @@ impl Connection {
             Encapsulation::Udp => Integrity::Udp,
             Encapsulation::Native { local, remote } => {
                 let (source, destination) = order(local, remote);
-                // Addresses of two IP versions have no pseudo-header; such a connection is refused when it is made.
+                // Addresses of two IP versions have no pseudo-header; such a connection is refused
+                // when it is made.
                 PseudoHeader::new(source, destination).map_or(Integrity::Udp, Integrity::Native)
             }
         }

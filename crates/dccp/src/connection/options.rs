@@ -78,7 +78,8 @@ impl Connection {
                 Opt::DataDropped(dropped) => gathered.feedback.add_dropped(dropped),
                 Opt::SlowReceiver => gathered.feedback.slow_receiver = true,
                 Opt::InitCookie(cookie) => self.keep_cookie(kind, cookie),
-                // Data Checksums are not checked here (RFC 4340 §9.3.1 leaves that open), so none can be insisted on.
+                // Data Checksums are not checked here (RFC 4340 §9.3.1 leaves that open), so none
+                // can be insisted on.
                 Opt::DataChecksum(_) if item.mandatory => {
                     return Err(Reset::about_option(ResetCode::MandatoryError, item.raw.kind, item.raw.data));
                 }
@@ -105,7 +106,8 @@ impl Connection {
         self.ccid(location).is_some_and(|ccid| ccid.knows(kind))
     }
 
-    /// An option that is not processed: harmless unless it was mandatory, or is an RTT Estimate that we have asked for.
+    /// An option that is not processed: harmless unless it was mandatory, or is an RTT Estimate
+    /// that we have asked for.
     fn refuse(&self, item: &Item<'_>, refusal: Refusal) -> Result<(), Reset> {
         let (kind, data) = (item.raw.kind, item.raw.data);
         if item.mandatory {

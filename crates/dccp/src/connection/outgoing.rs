@@ -184,7 +184,8 @@ impl Connection {
 
     /// The time of the next datagram: of the oldest in the queue, or of one handed over now. For
     /// applications that make each datagram at the last moment; others leave the time to
-    /// [`Connection::poll_timeout`]. `None` before the connection is established and once it closes.
+    /// [`Connection::poll_timeout`]. `None` before the connection is established and once it
+    /// closes.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> Option<SendDecision> {
         matches!(self.state, State::PartOpen | State::Open).then(|| self.sender.next_send(now))

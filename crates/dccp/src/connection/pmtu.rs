@@ -2,10 +2,12 @@
 //!
 //! It begins with the longest packet configured, and comes down when
 //! * the system or a believable ICMP message says so, or
-//! * a black hole shows: long packets go unacknowledged, and then padded Syncs of their length do, while short Syncs sent right after them
-//!   are answered. A path that is dead altogether says nothing about lengths.
+//! * a black hole shows: long packets go unacknowledged, and then padded Syncs of their length do,
+//!   while short Syncs sent right after them are answered. A path that is dead altogether says
+//!   nothing about lengths.
 //!
-//! From there padded Syncs search upwards, and again every ten minutes. Lengths are those of DCCP packets: without IP and UDP.
+//! From there padded Syncs search upwards, and again every ten minutes. Lengths are those of DCCP
+//! packets: without IP and UDP.
 
 use alloc::boxed::Box;
 
@@ -20,13 +22,15 @@ pub enum PathMtuDiscovery {
     Probe,
 }
 
-/// Passes on practically every path (BASE_PLPMTU of RFC 8899 §5.1.2); reports below it are not believed unseen.
+/// Passes on practically every path (BASE_PLPMTU of RFC 8899 §5.1.2); reports below it are not
+/// believed unseen.
 const BASE: usize = 1200;
 /// Bytes that IPv4 must carry, less the longest usual headers: used when not even the base passes.
 const FLOOR: usize = 548;
 /// MAX_PROBES of RFC 8899 §5.1.2.
 const MAX_PROBES: u8 = 3;
-/// A probe is taken for lost after this or four round-trip times, whichever is longer (PROBE_TIMER: never below a second).
+/// A probe is taken for lost after this or four round-trip times, whichever is longer (PROBE_TIMER:
+/// never below a second).
 const PROBE_WAIT: Duration = Duration::from_secs(1);
 /// While nothing at all is answered, probes come less and less often, up to this.
 const LONGEST_WAIT: Duration = Duration::from_secs(64);
@@ -159,8 +163,9 @@ impl PathMtu {
         self.search(now);
     }
 
-    /// The host knows that the path takes packets of this length at most: an interface's MTU or an ICMP message. What is not
-    /// below the current length is ignored; what is below the base is checked first.
+    /// The host knows that the path takes packets of this length at most: an interface's MTU or an
+    /// ICMP message. What is not below the current length is ignored; what is below the base is
+    /// checked first.
     pub(super) fn on_report(&mut self, now: Instant, length: usize) {
         if length >= self.current {
             return;
@@ -322,7 +327,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// A path that carries packets up to `passes`, or nothing, for so many seconds; the datagrams are as long as may be.
+    /// A path that carries packets up to `passes`, or nothing, for so many seconds; the datagrams
+    /// are as long as may be.
     struct SizedPath {
         mtu: PathMtu,
         now: Instant,

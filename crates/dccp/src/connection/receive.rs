@@ -21,8 +21,9 @@ pub(super) const LAST_NUMBER: u64 = 1 << 62;
 const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
 impl Connection {
-    /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without what encapsulates it. Anything but a
-    /// valid packet of this connection is counted and otherwise ignored.
+    /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without what
+    /// encapsulates it. Anything but a valid packet of this connection is counted and otherwise
+    /// ignored.
     pub fn handle_datagram(&mut self, now: Instant, ecn: Ecn, bytes: &[u8]) {
         match Packet::parse(bytes, self.receiving_integrity()) {
             Ok(packet)
@@ -242,8 +243,8 @@ impl Connection {
         }
     }
 
-    /// The Response's way there and back. An acknowledgement that may have waited for data to carry says nothing, unless it says
-    /// for how long.
+    /// The Response's way there and back. An acknowledgement that may have waited for data to carry
+    /// says nothing, unless it says for how long.
     fn sample_from_ack(
         &mut self,
         now: Instant,
@@ -347,7 +348,8 @@ impl Connection {
         self.stats.peer_dropped_packets = self.sender.peer_dropped();
     }
 
-    /// Our Sequence Window is to be about five times what is in flight (§7.5.2); it grows by doubling at least.
+    /// Our Sequence Window is to be about five times what is in flight (§7.5.2); it grows by
+    /// doubling at least.
     fn widen_window(&mut self, ack: SeqNo48) {
         if ack != self.seq.gar() {
             return;

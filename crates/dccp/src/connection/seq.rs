@@ -33,7 +33,8 @@ enum Start {
     Left,
 }
 
-/// The Sequence Window features: widths of the window for sequence numbers and for acknowledgement numbers.
+/// The Sequence Window features: widths of the window for sequence numbers and for acknowledgement
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Windows {
     /// W, Sequence Window at the peer.
@@ -159,7 +160,8 @@ impl SeqSpace {
         seq_valid && ack_valid
     }
 
-    /// A valid packet has come: GSR, and GAR unless it is a Sync, move forward. Says whether GSR did.
+    /// A valid packet has come: GSR, and GAR unless it is a Sync, move forward. Says whether GSR
+    /// did.
     pub(crate) fn accept(&mut self, kind: PacketType, seq: SeqNo48, ack: Option<SeqNo48>) -> bool {
         if let Some(ack) = ack
             && kind != PacketType::Sync

@@ -11,8 +11,8 @@ pub enum State {
     PartOpen,
     /// Data flows.
     Open,
-    /// The peer has sent Close; the application may still read and leave a closing text. (RFC 4340 answers at once; this
-    /// waits for a moment, and the peer repeats itself.)
+    /// The peer has sent Close; the application may still read and leave a closing text. (RFC 4340
+    /// answers at once; this waits for a moment, and the peer repeats itself.)
     CloseReceived,
     /// A server has asked its client to close.
     CloseReq,

@@ -52,7 +52,8 @@ pub struct Stats {
     pub received_feedback: u64,
     /// Feedback packets refused: they acknowledged what was not sent, or were overtaken.
     pub refused_feedback: u64,
-    /// Statements in feedback that were cut down because our record of what was sent rules them out.
+    /// Statements in feedback that were cut down because our record of what was sent rules them
+    /// out.
     pub corrected_feedback: u64,
     /// Syncs sent to find out what lengths the path carries, those not padded included.
     pub sent_path_probes: u64,

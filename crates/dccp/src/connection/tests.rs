@@ -1,4 +1,5 @@
-//! Connections wired to each other or to packets written by hand, where an endpoint would choose the numbers.
+//! Connections wired to each other or to packets written by hand, where an endpoint would choose
+//! the numbers.
 
 use std::vec;
 use std::vec::Vec;
@@ -73,7 +74,8 @@ fn trusting() -> ConnectionConfig {
     ConnectionConfig { verification: crate::Verification::Trusting, ..ConnectionConfig::default() }
 }
 
-/// A client in PARTOPEN whose server knows no RTT Estimate, as Linux, and has said `extra` in its Response.
+/// A client in PARTOPEN whose server knows no RTT Estimate, as Linux, and has said `extra` in its
+/// Response.
 fn client(config: ConnectionConfig, iss: SeqNo48, extra: &[Opt<'_>]) -> Connection {
     let mut client = Connection::client_at(config, PORTS, iss, at(0));
     let request = sent(&mut client, at(0));
@@ -255,7 +257,8 @@ fn loss_intervals_make_the_rate() {
         Opt::LossIntervals(LossIntervals::encode(0, &intervals, &mut space)),
     ];
     client.handle_datagram(at(100), Ecn::NotEct, &feedback(1, data, &report));
-    // (6 + 3)/2 packets with the open interval, (3 + 4)/2 without: 4.5, which the rate option could not say.
+    // (6 + 3)/2 packets with the open interval, (3 + 4)/2 without: 4.5, which the rate option could
+    // not say.
     assert_eq!(client.loss_event_rate(), Probability::saturating(1.0 / 4.5));
 }
 
@@ -334,7 +337,8 @@ fn other_packets_in_request_are_answered_with_packet_error() {
     assert_eq!(client.state(), State::Request);
 }
 
-/// Two connections with numbers of choice, half a round-trip time apart, that exchange `count` datagrams.
+/// Two connections with numbers of choice, half a round-trip time apart, that exchange `count`
+/// datagrams.
 fn exchange(
     iss: SeqNo48,
     isr: SeqNo48,

@@ -5,11 +5,12 @@ use tfrc_units::{Duration, Instant};
 use super::{Cause, Connection, Silence, State};
 use crate::wire::{Reset, ResetCode};
 
-/// How late a timer may be before the host's loop is called wrong. A host that reads its clock twice
-/// in a turn, or is held up between the two, makes no mistake.
+/// How late a timer may be before the host's loop is called wrong. A host that reads its clock
+/// twice in a turn, or is held up between the two, makes no mistake.
 const LATE: Duration = Duration::from_millis(500);
 
-/// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice do no harm.
+/// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice
+/// do no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
     /// When.
@@ -65,8 +66,8 @@ pub(super) struct Timers {
 }
 
 impl Connection {
-    /// When [`Connection::handle_timeout`] wants to be called next; `None` if nothing is waited for.
-    /// The time of the next datagram in the send queue is one of these times.
+    /// When [`Connection::handle_timeout`] wants to be called next; `None` if nothing is waited
+    /// for. The time of the next datagram in the send queue is one of these times.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wake> {
         if self.state == State::Closed {
@@ -81,7 +82,8 @@ impl Connection {
             (self.timers.close, WakeReason::Close),
             (self.timers.close_limit, WakeReason::Close),
             (self.timers.accept_close, WakeReason::AcceptClose),
-            // The rest is served only while data may flow: a timer that nobody serves would come again and again.
+            // The rest is served only while data may flow: a timer that nobody serves would come
+            // again and again.
             (self.timers.feature_ride.filter(|_| flows), WakeReason::Feature),
             (self.features.poll_timeout().filter(|_| flows), WakeReason::Feature),
             (receiver.filter(|_| flows), WakeReason::Feedback),
@@ -126,8 +128,8 @@ impl Connection {
         self.served = self.advance(now);
     }
 
-    /// A host that lets a time of `poll_timeout` pass by [`LATE`] without `handle_timeout` has a mistake
-    /// in its loop. A timer that is set again in the past, after a long sleep, is none.
+    /// A host that lets a time of `poll_timeout` pass by [`LATE`] without `handle_timeout` has a
+    /// mistake in its loop. A timer that is set again in the past, after a long sleep, is none.
     pub(super) fn assert_timeouts_served(&self) {
         debug_assert!(
             self.poll_timeout().is_none_or(|wake| {

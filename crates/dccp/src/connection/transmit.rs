@@ -36,8 +36,8 @@ pub(super) enum PlannedPacket {
 }
 
 impl Connection {
-    /// The next packet to send now, written into `out`, which is cleared first; `None` when there is none. Its answer can change
-    /// with every input and with time.
+    /// The next packet to send now, written into `out`, which is cleared first; `None` when there
+    /// is none. Its answer can change with every input and with time.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
         self.poll_transmit_in(now, out, &mut Scratch::default())
     }
@@ -111,13 +111,15 @@ impl Connection {
         (self.report.is_some() || owed || rides_no_more).then_some(PlannedPacket::Ack)
     }
 
-    /// In PARTOPEN every packet carries the Init Cookies (RFC 4340 §8.1.4): a datagram that leaves no room for them waits.
+    /// In PARTOPEN every packet carries the Init Cookies (RFC 4340 §8.1.4): a datagram that leaves
+    /// no room for them waits.
     fn cookies_leave_room(&self, datagram: usize) -> bool {
         let cookies: usize = self.init_cookies.iter().map(|cookie| cookie.len() + 2).sum();
         self.state != State::PartOpen || cookies == 0 || datagram + cookies <= self.max_datagram()
     }
 
-    /// Data goes with an acknowledgement where there is something to say; if that makes it too long, that goes first.
+    /// Data goes with an acknowledgement where there is something to say; if that makes it too
+    /// long, that goes first.
     fn plan_data(&mut self, length: usize) -> Option<PlannedPacket> {
         let part_open = self.state == State::PartOpen;
         let negotiates = self.features.owes_answer() || self.features.owes_question();
@@ -131,7 +133,8 @@ impl Connection {
         self.take_datagram().map(PlannedPacket::DataAck)
     }
 
-    /// Feature options wait about a round-trip time for a packet that goes anyway (RFC 4340 §6.6.1).
+    /// Feature options wait about a round-trip time for a packet that goes anyway
+    /// (RFC 4340 §6.6.1).
     fn feature_ride_over(&mut self, now: Instant) -> bool {
         if !(self.features.owes_answer() || self.features.owes_question()) {
             self.timers.feature_ride = None;

@@ -16,7 +16,8 @@ use super::{ConnectionId, Endpoint, Key, Listen, Pressure};
 use crate::connection::{Connection, ConnectionConfig, Ports, State};
 use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode};
 
-/// A connection half-open for longer gives way to a newcomer when there is no room: several handshakes have passed.
+/// A connection half-open for longer gives way to a newcomer when there is no room: several
+/// handshakes have passed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Verdict on a Request that is not refused.
@@ -136,7 +137,8 @@ impl Endpoint {
         }
     }
 
-    /// Sends what a connection that is not to live has to say: Syncs and Resets, as many as the limit allows.
+    /// Sends what a connection that is not to live has to say: Syncs and Resets, as many as the
+    /// limit allows.
     fn send_what_it_says(&mut self, now: Instant, remote: SocketAddr, server: &mut Connection) {
         let mut bytes = Vec::new();
         while let Some(sent) = server.poll_transmit(now, &mut bytes) {
@@ -270,7 +272,8 @@ impl Endpoint {
         Some(())
     }
 
-    /// The half-open connection that a Request makes, with the Response that it has sent: the same for the same cookie.
+    /// The half-open connection that a Request makes, with the Response that it has sent: the same
+    /// for the same cookie.
     fn half_open_from(
         &self,
         remote: SocketAddr,
@@ -309,8 +312,9 @@ impl Endpoint {
         (sent.kind == PacketType::Response).then_some((server, response))
     }
 
-    /// A packet without a connection may bring a cookie back: then its connection exists after all, in RESPOND, and has not
-    /// yet got this packet. `Err` if there was a cookie that is none of ours.
+    /// A packet without a connection may bring a cookie back: then its connection exists after all,
+    /// in RESPOND, and has not yet got this packet. `Err` if there was a cookie that is none of
+    /// ours.
     pub(super) fn redeem(
         &mut self,
         now: Instant,

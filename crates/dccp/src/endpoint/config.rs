@@ -19,7 +19,8 @@ pub struct EndpointConfig {
     pub allow: Allow,
     /// The DCCP port to listen on.
     pub port: u16,
-    /// For the connections that are accepted. Its service code must be the client's; its encapsulation is set by `carrier`.
+    /// For the connections that are accepted. Its service code must be the client's; its
+    /// encapsulation is set by `carrier`.
     pub connection: ConnectionConfig,
     /// Accepted connections whose handshake is not complete, at most.
     pub half_open: usize,
@@ -70,8 +71,8 @@ pub enum Listen {
 /// Answer to a Request when as many connections are half-open as are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressure {
-    /// A Response with an Init Cookie (RFC 4340 §8.1.4): nothing is kept until the client brings it back. Clients that do not, as
-    /// Linux, get "No Connection" then.
+    /// A Response with an Init Cookie (RFC 4340 §8.1.4): nothing is kept until the client brings it
+    /// back. Clients that do not, as Linux, get "No Connection" then.
     Cookies,
     /// "Too Busy".
     Refuse,
@@ -80,7 +81,8 @@ pub enum Pressure {
 /// Limit of the connections that one source may have: an IPv4 address, or a /64 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerSource {
-    /// At most so many. Further Requests are treated as under pressure; clients behind one translator share this.
+    /// At most so many. Further Requests are treated as under pressure; clients behind one
+    /// translator share this.
     AtMost(usize),
     /// As many as there is room for.
     Unlimited,

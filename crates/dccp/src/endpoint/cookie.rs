@@ -1,4 +1,5 @@
-//! Init Cookies (RFC 4340 §8.1.4): what a server would have to remember of a Request, given to the client to keep.
+//! Init Cookies (RFC 4340 §8.1.4): what a server would have to remember of a Request, given to the
+//! client to keep.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -7,8 +8,9 @@
 //! | n | the options of the Request as they stood |
 //! | 8 | a keyed hash (SipHash-2-4) of all of this, the client's address and both ports |
 //!
-//! Nothing in it is secret, so it is not encrypted; nobody else can make one. The initial sequence number of the Response is not in it:
-//! it follows from addresses, ports and the time, and the client proves with it that it has seen the Response.
+//! Nothing in it is secret, so it is not encrypted; nobody else can make one. The initial sequence
+//! number of the Response is not in it: it follows from addresses, ports and the time, and the
+//! client proves with it that it has seen the Response.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -41,7 +43,8 @@ impl Freshness {
     }
 }
 
-/// Requests within the same stretch of time get the same initial sequence number, so that a repeated one does not confuse its client.
+/// Requests within the same stretch of time get the same initial sequence number, so that a
+/// repeated one does not confuse its client.
 const STRETCH_NS: u64 = 64_000_000_000;
 const TIME: usize = 8;
 const NUMBER: usize = 6;

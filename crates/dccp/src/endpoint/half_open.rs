@@ -1,5 +1,6 @@
-//! Half-open connections (RESPOND, RFC 4340 §8.1.3), remembered as what an Init Cookie would hold: a stranger's Request costs about
-//! two hundred bytes, not a connection. The connection is made of it when the handshake is complete.
+//! Half-open connections (RESPOND, RFC 4340 §8.1.3), remembered as what an Init Cookie would hold:
+//! a stranger's Request costs about two hundred bytes, not a connection. The connection is made of
+//! it when the handshake is complete.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};

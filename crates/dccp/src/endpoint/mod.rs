@@ -1,4 +1,5 @@
-//! Many connections behind one socket: demultiplexing, admission, and what is left of connections that are over.
+//! Many connections behind one socket: demultiplexing, admission, and what is left of connections
+//! that are over.
 
 mod admission;
 mod config;
@@ -136,8 +137,8 @@ const FIRST_PORT: u16 = 49_152;
 const PORTS: u64 = 16_384;
 
 impl Endpoint {
-    /// An endpoint without connections. Initial sequence numbers and client ports come from `seed`, which must be secret, and
-    /// fresh for each process.
+    /// An endpoint without connections. Initial sequence numbers and client ports come from `seed`,
+    /// which must be secret, and fresh for each process.
     #[must_use]
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Self {
         Self {
@@ -229,8 +230,8 @@ impl Endpoint {
         self.touch(id);
     }
 
-    /// The network says something about a packet to `remote` whose beginning it quotes. What quotes no packet that a connection sent
-    /// lately is ignored.
+    /// The network says something about a packet to `remote` whose beginning it quotes. What quotes
+    /// no packet that a connection sent lately is ignored.
     pub fn handle_path_error(&mut self, now: Instant, remote: SocketAddr, quoted: &[u8], error: PathError) {
         let now = self.advance(now);
         let Some(quoted) = Quoted::parse(quoted) else { return };
@@ -259,8 +260,9 @@ impl Endpoint {
         }
     }
 
-    /// The time at which [`Endpoint::handle_timeout`] wants to be called next: the latest time
-    /// it was told if there may be something to send that [`Endpoint::poll_transmit`] was not asked for.
+    /// The time at which [`Endpoint::handle_timeout`] wants to be called next: the latest time it
+    /// was told if there may be something to send that [`Endpoint::poll_transmit`] was not asked
+    /// for.
     pub fn poll_timeout(&mut self) -> Option<Wake> {
         self.settle();
         if !(self.outbox.is_empty() && self.may_respond.is_empty() && self.may_transmit.is_empty()) {
@@ -278,7 +280,8 @@ impl Endpoint {
         connection.into_iter().chain(tomb).chain(handshake).min_by_key(|wake| wake.at)
     }
 
-    /// The next packet to send, written into `out`, which is cleared first; `None` when there is none. Connections take turns.
+    /// The next packet to send, written into `out`, which is cleared first; `None` when there is
+    /// none. Connections take turns.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmission> {
         let now = self.advance(now);
         out.clear();
@@ -332,7 +335,8 @@ impl Endpoint {
         }
     }
 
-    /// The oldest datagram of a connection that waits to be read. Reading changes nothing that is sent.
+    /// The oldest datagram of a connection that waits to be read. Reading changes nothing that is
+    /// sent.
     pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
         self.slots.get_mut(id)?.connection.recv()
     }
@@ -390,7 +394,8 @@ impl Endpoint {
             .map(|(id, live)| (id, &live.connection))
     }
 
-    /// Forgets a connection; one that is not over is broken off first. Stragglers are still answered.
+    /// Forgets a connection; one that is not over is broken off first. Stragglers are still
+    /// answered.
     pub fn release(&mut self, now: Instant, id: ConnectionId) {
         let now = self.advance(now);
         let Some(live) = self.slots.get_mut(id) else { return };

@@ -1,5 +1,6 @@
-//! Which connection wants to be woken first. Entries are not taken out when a connection changes its mind: one that does not say what the
-//! connection says now is passed over. So nothing is allocated while timers move.
+//! Which connection wants to be woken first. Entries are not taken out when a connection changes
+//! its mind: one that does not say what the connection says now is passed over. So nothing is
+//! allocated while timers move.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -18,7 +19,8 @@ pub(super) struct WakeTimes {
 const FEW: usize = 8;
 
 impl WakeTimes {
-    /// A connection wants to be woken at this time, and no more at what it said before. `connections` is how many there are.
+    /// A connection wants to be woken at this time, and no more at what it said before.
+    /// `connections` is how many there are.
     pub(super) fn set(
         &mut self,
         at: Instant,

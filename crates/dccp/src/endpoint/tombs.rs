@@ -1,4 +1,5 @@
-//! Connections that are over, remembered for a while (RFC 4340 §8.3: TIMEWAIT; and the Reset that may have been lost).
+//! Connections that are over, remembered for a while (RFC 4340 §8.3: TIMEWAIT; and the Reset that
+//! may have been lost).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -31,7 +32,8 @@ pub(super) struct Answer {
     pub(super) text: String,
 }
 
-/// The closing text is repeated so often for a peer that has not got it; then whoever asks gets a short answer.
+/// The closing text is repeated so often for a peer that has not got it; then whoever asks gets a
+/// short answer.
 const TELLINGS: u8 = 8;
 /// Numbers up to the last one received that are taken for the old connection's.
 const OLD_NUMBERS: u64 = 1 << 24;

@@ -1,7 +1,8 @@
 //! Feature negotiation (RFC 4340 §6): what the two ends agree on before and while they talk.
 //!
-//! A feature is a variable located at one end. Either end may ask for a new value with Change, the other settles it with
-//! Confirm. The negotiation keeps both ends' features, answers the peer, and repeats its own questions until answered.
+//! A feature is a variable located at one end. Either end may ask for a new value with Change, the
+//! other settles it with Confirm. The negotiation keeps both ends' features, answers the peer, and
+//! repeats its own questions until answered.
 
 mod negotiation;
 mod number;

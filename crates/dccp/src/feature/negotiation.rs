@@ -80,7 +80,8 @@ pub(crate) struct Order {
 pub(crate) enum Repeat {
     /// Nothing.
     Due,
-    /// All open questions, and answers are kept for the next packet: the handshake's packets replace each other.
+    /// All open questions, and answers are kept for the next packet: the handshake's packets
+    /// replace each other.
     Handshake,
 }
 
@@ -182,7 +183,8 @@ impl Negotiation {
         self.entries.iter().all(|entry| entry.state == FeatureState::Stable && !entry.due)
     }
 
-    /// Which feature options of a packet may be processed (§6.6.4): those not overtaken by newer ones.
+    /// Which feature options of a packet may be processed (§6.6.4): those not overtaken by newer
+    /// ones.
     pub(crate) fn order(&self, seq: SeqNo48, ack: Option<SeqNo48>) -> Order {
         let newer = self.greatest_received.is_none_or(|greatest| seq.is_after(greatest));
         let answers_us = ack.is_some_and(|ack| ack.is_at_or_after(self.greatest_sent));
@@ -236,7 +238,8 @@ impl Negotiation {
         self.update_timer();
     }
 
-    /// Keeps the two reference numbers behind the connection's when those have gone half round (erratum 974).
+    /// Keeps the two reference numbers behind the connection's when those have gone half round
+    /// (erratum 974).
     pub(crate) fn follow(&mut self, gsr: SeqNo48, gss: SeqNo48) {
         if let Some(greatest) = &mut self.greatest_received
             && greatest.is_after(gsr)
@@ -258,7 +261,8 @@ impl Negotiation {
         self.entries.iter().any(|entry| entry.due)
     }
 
-    /// Puts what is due into the options of the packet with sequence number `seq`. What does not fit stays due.
+    /// Puts what is due into the options of the packet with sequence number `seq`. What does not
+    /// fit stays due.
     pub(crate) fn emit(
         &mut self,
         now: Instant,
@@ -300,8 +304,8 @@ impl Negotiation {
         }
     }
 
-    /// The handshake is over: answers sent in it need not be repeated, and a CCID agreed on stays, since the rate of what flows hangs
-    /// on it.
+    /// The handshake is over: answers sent in it need not be repeated, and a CCID agreed on stays,
+    /// since the rate of what flows hangs on it.
     pub(crate) fn handshake_done(&mut self) {
         self.answers.retain(|answer| !answer.sent);
         self.answers.shrink_to_fit();
@@ -418,7 +422,8 @@ fn number(values: &[u8], bytes: usize) -> Option<u64> {
     (values.len() == bytes).then(|| values.iter().fold(0, |n, byte| (n << 8) | u64::from(*byte)))
 }
 
-/// The value of a Confirm if it is the right one for both preference lists; the confirmer's may be left out (§6.2).
+/// The value of a Confirm if it is the right one for both preference lists; the confirmer's may be
+/// left out (§6.2).
 fn confirmed(role: Role, ours: &[u8], old: u64, values: &[u8]) -> Option<u8> {
     let (value, theirs) = values.split_first()?;
     let unchanged = u64::from(*value) == old;

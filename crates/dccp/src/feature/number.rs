@@ -19,7 +19,8 @@ pub enum Feature {
     SendNdpCount,
     /// 8: which partial checksums its location refuses. Full ones are wanted here.
     MinimumChecksumCoverage,
-    /// 128, CCID 3: whether its location, a data sender, must report its round-trip time (RFC 6323).
+    /// 128, CCID 3: whether its location, a data sender, must report its round-trip time
+    /// (RFC 6323).
     SendRttEstimate,
     /// 192, CCID 3: whether its location, a data receiver, must report the loss event rate.
     SendLossEventRate,

@@ -309,8 +309,9 @@ fn what_does_not_fit_waits() {
     assert!(!client.owes_question());
 }
 
-/// Runs the handshake's three packets between a client and a server that prefer these CCIDs, both ways; what the client and the
-/// server take the CCIDs to be, for the client's data and for the server's.
+/// Runs the handshake's three packets between a client and a server that prefer these CCIDs, both
+/// ways; what the client and the server take the CCIDs to be, for the client's data and for the
+/// server's.
 fn settle(client: CcidPreference, server: CcidPreference) -> Result<[u64; 4], Failure> {
     let wishes = |ccids| Wishes { sending: ccids, receiving: ccids, ..Wishes::default() };
     let mut client = Negotiation::new(Role::Client, wishes(client), seq(1000));

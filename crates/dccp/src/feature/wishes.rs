@@ -6,7 +6,8 @@ use crate::ccid::Ccid;
 /// Wishes of an end for the values of the features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wishes {
-    /// Our Sequence Window to begin with, at least 32; it is raised when more than a fifth of it is in flight.
+    /// Our Sequence Window to begin with, at least 32; it is raised when more than a fifth of it is
+    /// in flight.
     pub sequence_window: u64,
     /// The host's ability to read ECN marks of what it receives.
     pub ecn: EcnReading,
@@ -18,8 +19,8 @@ pub struct Wishes {
     pub receiving: CcidPreference,
 }
 
-/// Which CCIDs are acceptable for a half-connection, best first. If the ends share none, there is no connection. Where the two
-/// want different ones first, the server prevails (RFC 4340 §6.3.1).
+/// Which CCIDs are acceptable for a half-connection, best first. If the ends share none, there is
+/// no connection. Where the two want different ones first, the server prevails (RFC 4340 §6.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CcidPreference {

@@ -36,7 +36,8 @@ pub(crate) fn u32_exact(bytes: &[u8]) -> Option<u32> {
 #[inline]
 pub(crate) fn push_be(out: &mut Vec<u8>, n: u64, length: usize) {
     let all = n.to_be_bytes();
-    // With the length known where this is inlined, an array of that length: no loop, one check of the room.
+    // With the length known where this is inlined, an array of that length: no loop, one check of
+    // the room.
     out.extend_from_slice(all.get(8usize.saturating_sub(length)..).unwrap_or(&all));
 }
 

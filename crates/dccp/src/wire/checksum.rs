@@ -8,7 +8,8 @@ use tfrc_units::saturating;
 pub enum Integrity {
     /// IP protocol 33: the header checksum with a pseudo-header from the network layer.
     Native(PseudoHeader),
-    /// Inside UDP, whose checksum does the work: ours is sent as zero and ignored on receipt (RFC 6773 §3.3).
+    /// Inside UDP, whose checksum does the work: ours is sent as zero and ignored on receipt
+    /// (RFC 6773 §3.3).
     Udp,
 }
 
@@ -41,12 +42,14 @@ impl PseudoHeader {
             Self::V4(source, destination) => sum(&source.octets()) + sum(&destination.octets()),
             Self::V6(source, destination) => sum(&source.octets()) + sum(&destination.octets()),
         };
-        // Word for word the length is the same number in either version: 16 bits, or 32 with the upper ones zero here.
+        // Word for word the length is the same number in either version: 16 bits, or 32 with the
+        // upper ones zero here.
         addresses + u64::from(PROTOCOL) + saturating::<u64>(length).min(u64::MAX >> 32)
     }
 }
 
-/// The value for the Checksum field of `packet`, whose field is zero, of which the first `covered` bytes are protected.
+/// The value for the Checksum field of `packet`, whose field is zero, of which the first `covered`
+/// bytes are protected.
 pub(super) fn compute(pseudo: PseudoHeader, packet: &[u8], covered: usize) -> u16 {
     !fold(pseudo.sum(packet.len()) + sum(packet.get(..covered).unwrap_or(packet)))
 }

@@ -1,4 +1,5 @@
-//! Data Dropped (RFC 4340 §11.7): packets that arrived but whose data did not reach the application.
+//! Data Dropped (RFC 4340 §11.7): packets that arrived but whose data did not reach the
+//! application.
 
 /// Why the data of received packets was dropped (RFC 4340 table 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,11 +1,12 @@
-//! Dropped Packets (RFC 5622 §8.7): how many packets were lost or marked in each loss interval, newest first.
+//! Dropped Packets (RFC 5622 §8.7): how many packets were lost or marked in each loss interval,
+//! newest first.
 
 use alloc::vec::Vec;
 
 use super::bytes::{be, push_be};
 
-/// A Dropped Packets option, its counts still encoded. It speaks of the intervals of the Loss Intervals option beside it, in the
-/// same order.
+/// A Dropped Packets option, its counts still encoded. It speaks of the intervals of the Loss
+/// Intervals option beside it, in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DroppedPackets<'a> {
     cells: &'a [u8],
@@ -25,8 +26,8 @@ impl<'a> DroppedPackets<'a> {
         whole.then_some(Self { cells })
     }
 
-    /// Encodes the option's data into `out`, which then can be read back: counts saturate at 2^24 − 1, and only the newest 84 are
-    /// taken.
+    /// Encodes the option's data into `out`, which then can be read back: counts saturate at 2^24 −
+    /// 1, and only the newest 84 are taken.
     #[must_use]
     pub fn encode(counts: &[u32], out: &'a mut Vec<u8>) -> Self {
         Self::encode_each(counts.iter().copied(), out)
@@ -82,8 +83,8 @@ mod tests {
         }
     }
 
-    /// RFC 5622 table 1: not on Data packets. The Acknowledgement Number says what the counts belong to, so a Request has no use for
-    /// them either.
+    /// RFC 5622 table 1: not on Data packets. The Acknowledgement Number says what the counts
+    /// belong to, so a Request has no use for them either.
     #[test]
     fn counts_stand_where_loss_intervals_may() {
         let wire = [195, 5, 0, 0, 1, 0, 0, 0];

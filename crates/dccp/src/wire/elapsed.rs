@@ -2,7 +2,8 @@
 
 use tfrc_units::{Duration, saturating};
 
-/// A time in units of 10 µs, as the Elapsed Time and Timestamp Echo options carry it (RFC 4340 §13.2).
+/// A time in units of 10 µs, as the Elapsed Time and Timestamp Echo options carry it
+/// (RFC 4340 §13.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Elapsed(u32);
 

@@ -1,6 +1,7 @@
 //! The feature negotiation options: Change and Confirm (RFC 4340 §6).
 
-/// Change L, Confirm L, Change R or Confirm R (RFC 4340 §6.1, 6.2): L is sent by the end where the feature is located.
+/// Change L, Confirm L, Change R or Confirm R (RFC 4340 §6.1, 6.2): L is sent by the end where the
+/// feature is located.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureOp {
     /// 32: the sender wants to change a feature of its own.

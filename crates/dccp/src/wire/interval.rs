@@ -1,4 +1,5 @@
-//! Loss Intervals (RFC 4342 §8.6): the receiver's loss history in nine bytes per interval, newest first.
+//! Loss Intervals (RFC 4342 §8.6): the receiver's loss history in nine bytes per interval, newest
+//! first.
 
 use alloc::vec::Vec;
 
@@ -13,7 +14,8 @@ pub struct LossInterval {
     pub nonce: Nonce,
     /// Packets in the lossy part, below 2^23; 0 only in a connection's first interval.
     pub loss_length: u32,
-    /// Data packets in the interval, below 2^24: the length that counts for the loss event rate (§6.1.1).
+    /// Data packets in the interval, below 2^24: the length that counts for the loss event rate
+    /// (§6.1.1).
     pub data_length: u32,
 }
 
@@ -43,8 +45,8 @@ impl<'a> LossIntervals<'a> {
         whole.then_some(Self { skip_length: *skip_length, cells })
     }
 
-    /// Encodes the option's data into `out`, which then can be read back: fields saturate, and only the newest 28
-    /// intervals are taken.
+    /// Encodes the option's data into `out`, which then can be read back: fields saturate, and only
+    /// the newest 28 intervals are taken.
     #[must_use]
     #[inline]
     pub fn encode(skip_length: u8, intervals: &[LossInterval], out: &'a mut Vec<u8>) -> Self {

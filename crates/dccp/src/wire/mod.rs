@@ -1,9 +1,9 @@
-//! Packets and options of DCCP, parsed and emitted (RFC 4340 §5, 6, 7.7, 8.1.4, 9, 11, 13; RFC 4342 §8; RFC 5622 §8.7;
-//! RFC 6323 §3.2).
+//! Packets and options of DCCP, parsed and emitted (RFC 4340 §5, 6, 7.7, 8.1.4, 9, 11, 13;
+//! RFC 4342 §8; RFC 5622 §8.7; RFC 6323 §3.2).
 //!
-//! [`Packet::parse`] checks a datagram as step 1 of RFC 4340 §8.5 asks; what it returns is legal, and what is legal can
-//! be emitted. Option space is walked by [`options`], which applies the rules of §5.8 and never fails on what a peer
-//! sent: it stops, or says what was not understood.
+//! [`Packet::parse`] checks a datagram as step 1 of RFC 4340 §8.5 asks; what it returns is legal,
+//! and what is legal can be emitted. Option space is walked by [`options`], which applies the rules
+//! of §5.8 and never fails on what a peer sent: it stops, or says what was not understood.
 
 mod ackvec;
 mod bytes;

@@ -12,7 +12,8 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opt<'a> {
-    /// 2: the receiver asks not to be sent more per second for about a round-trip time (RFC 4340 §11.6).
+    /// 2: the receiver asks not to be sent more per second for about a round-trip time
+    /// (RFC 4340 §11.6).
     SlowReceiver,
     /// 32 to 35: feature negotiation (§6).
     Feature(FeatureOption<'a>),

@@ -1,4 +1,5 @@
-//! The header of a packet, its fixed fields per type, and where options and application data lie (RFC 4340 §5.1–5.7).
+//! The header of a packet, its fixed fields per type, and where options and application data lie
+//! (RFC 4340 §5.1–5.7).
 
 use alloc::vec::Vec;
 
@@ -15,9 +16,11 @@ pub struct Packet<'a> {
     pub source_port: u16,
     /// The receiver's DCCP port.
     pub destination_port: u16,
-    /// CCVal, four bits that belong to the sending half-connection's CCID; CCID 3 counts quarter round-trip times here.
+    /// CCVal, four bits that belong to the sending half-connection's CCID; CCID 3 counts quarter
+    /// round-trip times here.
     pub ccval: u8,
-    /// CsCov, four bits: 0 covers all application data, n > 0 the first 4(n − 1) bytes of it (RFC 4340 §9.2).
+    /// CsCov, four bits: 0 covers all application data, n > 0 the first 4(n − 1) bytes of it
+    /// (RFC 4340 §9.2).
     pub coverage: u8,
     /// Type, sequence numbers and the type's own fields.
     pub header: Header,
@@ -27,7 +30,8 @@ pub struct Packet<'a> {
     pub payload: &'a [u8],
 }
 
-/// The ten types with what each must carry; a combination that cannot be written here is not legal on the wire.
+/// The ten types with what each must carry; a combination that cannot be written here is not legal
+/// on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "`seq` and `ack` are the Sequence and Acknowledgement Number everywhere")]
 pub enum Header {
@@ -88,7 +92,8 @@ pub enum PacketType {
     SyncAck,
 }
 
-/// Why a datagram is no DCCP packet. Such a datagram is dropped without an answer (RFC 4340 §8.5 step 1).
+/// Why a datagram is no DCCP packet. Such a datagram is dropped without an answer (RFC 4340 §8.5
+/// step 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
@@ -160,7 +165,8 @@ const SHORT: usize = 12;
 const CHECKSUM_AT: usize = 6;
 
 impl<'a> Packet<'a> {
-    /// Checks a datagram and finds its parts: step 1 of RFC 4340 §8.5, and the checksum as `integrity` says.
+    /// Checks a datagram and finds its parts: step 1 of RFC 4340 §8.5, and the checksum as
+    /// `integrity` says.
     ///
     /// # Errors
     /// [`ParseError`] says which byte is wrong; the datagram deserves no answer.
@@ -207,7 +213,8 @@ impl<'a> Packet<'a> {
     /// Appends the packet to `out`.
     ///
     /// # Errors
-    /// [`EmitError`] if the options are too long or unpadded, or a four-bit field overflows; `out` is then unchanged.
+    /// [`EmitError`] if the options are too long or unpadded, or a four-bit field overflows; `out`
+    /// is then unchanged.
     #[inline]
     pub fn emit(&self, out: &mut Vec<u8>, integrity: Integrity) -> Result<(), EmitError> {
         let kind = self.header.kind();
@@ -318,7 +325,8 @@ impl Header {
     #[inline]
     fn parse(kind: PacketType, extended: bool, head: &[u8]) -> Option<Self> {
         if !extended {
-            // The numbers are the low bits of a word each; above them are the type and reserved bits.
+            // The numbers are the low bits of a word each; above them are the type and reserved
+            // bits.
             let seq = SeqNo24::new(u32_at(head, 8)?);
             let ack = || u32_at(head, SHORT).map(SeqNo24::new);
             return Some(match kind {

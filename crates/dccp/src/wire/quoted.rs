@@ -17,8 +17,8 @@ pub struct Quoted {
 }
 
 impl Quoted {
-    /// Reads the beginning of a packet with a sequence number of 48 bits; a shorter number proves too little and gives `None`, as does
-    /// less than the first 16 bytes.
+    /// Reads the beginning of a packet with a sequence number of 48 bits; a shorter number proves
+    /// too little and gives `None`, as does less than the first 16 bytes.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let extended = bytes.get(8)? & 1 == 1;

@@ -1,4 +1,5 @@
-//! Option space cut into options: type, length, data (RFC 4340 §5.8). Meaning comes in [`super::options`].
+//! Option space cut into options: type, length, data (RFC 4340 §5.8). Meaning comes in
+//! [`super::options`].
 
 /// One option, not interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +12,8 @@ pub struct RawOption<'a> {
     pub data: &'a [u8],
 }
 
-/// An option whose length byte makes no sense; it and everything after it are ignored (RFC 4340 §5.8).
+/// An option whose length byte makes no sense; it and everything after it are ignored
+/// (RFC 4340 §5.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("option {option} at byte {offset} of the options: {kind}")]
 pub struct OptionError {

@@ -1,4 +1,5 @@
-//! Byte vectors from captures of Linux 6.1 and from the RFCs, and round trips of everything that can be built.
+//! Byte vectors from captures of Linux 6.1 and from the RFCs, and round trips of everything that
+//! can be built.
 
 use core::net::Ipv4Addr;
 use std::vec::Vec;
@@ -149,7 +150,8 @@ fn a_captured_bad_checksum_is_refused_natively_and_ignored_over_udp() {
     assert!(Packet::parse(&bytes, Integrity::Udp).is_ok());
 }
 
-/// One packet of each type as it goes into UDP: ports 5000 and 6511, sequence number 1, acknowledgement number 2.
+/// One packet of each type as it goes into UDP: ports 5000 and 6511, sequence number 1,
+/// acknowledgement number 2.
 #[test]
 fn each_type_has_its_bytes() {
     let (seq, ack) = (SeqNo48::new(1), SeqNo48::new(2));

@@ -1,12 +1,13 @@
-//! The options of a packet in order, with the rules about where each may stand (RFC 4340 §5.8, tables 3; §5.8.2).
+//! The options of a packet in order, with the rules about where each may stand (RFC 4340 §5.8,
+//! tables 3; §5.8.2).
 
 use super::opt::{Opt, kind};
 use super::{OptionError, PacketType, RawOption, RawOptions};
 
 /// The options of a packet of type `packet`, as they are to be processed.
 ///
-/// Padding is left out, as is everything that must be ignored on a Data packet. A nonsensical length ends the walk
-/// ([`Walk::error`] tells).
+/// Padding is left out, as is everything that must be ignored on a Data packet. A nonsensical
+/// length ends the walk ([`Walk::error`] tells).
 #[must_use]
 pub const fn options(packet: PacketType, space: &[u8]) -> Walk<'_> {
     Walk { packet, raw: RawOptions::new(space), error: None }
@@ -35,7 +36,8 @@ pub enum Refusal {
     Misplaced,
 }
 
-/// Mandatory with nothing, or another Mandatory, after it: the connection is in error (RFC 4340 §5.8.2).
+/// Mandatory with nothing, or another Mandatory, after it: the connection is in error
+/// (RFC 4340 §5.8.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset} of the options: Mandatory needs an option after it")]
 pub struct MandatoryMisplaced {

@@ -81,11 +81,13 @@ impl Meter {
         self.windows.iter().map(|(_, window)| *window).fold(0.0, f64::max)
     }
 
-    /// At most a round-trip time's worth may go at once (RFC 5348 §4.6), at the rate of the last two, and what rounding makes of it.
+    /// At most a round-trip time's worth may go at once (RFC 5348 §4.6), at the rate of the last
+    /// two, and what rounding makes of it.
     fn sent(&mut self, bytes: usize) {
         let bytes = f64::from(u32::try_from(bytes).expect("short"));
         self.ahead += bytes;
-        // A raised rate counts from the packet before on: that may be a round-trip time's worth once more.
+        // A raised rate counts from the packet before on: that may be a round-trip time's worth
+        // once more.
         let allowed = 2.0 * self.allowed() + 2.0 * bytes;
         assert!(self.ahead <= allowed, "{} bytes ahead, {allowed} allowed", self.ahead);
     }
@@ -149,8 +151,8 @@ impl End {
         }
     }
 
-    /// The application does what it can; what goes out is handed to `post`. Says whether anything did. `peer` is what the other end has
-    /// sent, if what arrives can be held against it.
+    /// The application does what it can; what goes out is handed to `post`. Says whether anything
+    /// did. `peer` is what the other end has sent, if what arrives can be held against it.
     pub(crate) fn run(
         &mut self,
         now: Instant,

@@ -1,5 +1,6 @@
-//! Two endpoints in virtual time over the worst of networks: random loss, duplication, reordering, corruption, delay spikes, clock
-//! steps, blackholes and address changes. What happens follows from a seed alone.
+//! Two endpoints in virtual time over the worst of networks: random loss, duplication, reordering,
+//! corruption, delay spikes, clock steps, blackholes and address changes. What happens follows from
+//! a seed alone.
 //!
 //! `cargo xtask adversary --packets N --seed S` runs it for longer; the plain test is a short one.
 

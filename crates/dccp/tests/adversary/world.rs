@@ -12,7 +12,8 @@ use super::plan::{Corruption, Plan};
 
 /// Traffic goes on for at most so long.
 const TRAFFIC: Duration = Duration::from_secs(300);
-/// However bad it was, by then nothing is left: the peer is given up after a minute, and forgotten four minutes later.
+/// However bad it was, by then nothing is left: the peer is given up after a minute, and forgotten
+/// four minutes later.
 const REST: Duration = Duration::from_secs(1200);
 
 pub(crate) struct World {

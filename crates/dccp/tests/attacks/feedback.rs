@@ -1,4 +1,5 @@
-//! A receiver that lies in its reports: the sender believes what its own record allows. Reports are rewritten on their way.
+//! A receiver that lies in its reports: the sender believes what its own record allows. Reports are
+//! rewritten on their way.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -22,7 +23,8 @@ fn with(verification: Verification) -> ConnectionConfig {
     ConnectionConfig { verification, ..ConnectionConfig::default() }
 }
 
-/// A pair whose server's reports pass through `lie`, which sees each option's type and data, while the switch is on.
+/// A pair whose server's reports pass through `lie`, which sees each option's type and data, while
+/// the switch is on.
 fn lying(
     config: ConnectionConfig,
     rule: impl FnMut(&Flight) -> Fate + 'static,
@@ -64,7 +66,8 @@ fn rate(pair: &Pair) -> f64 {
     pair.client.connection().rate().bytes_per_sec()
 }
 
-/// Ten datagrams of 500 bytes in a round-trip time of 50 ms, while the receiver says that it gets a gigabyte a second.
+/// Ten datagrams of 500 bytes in a round-trip time of 50 ms, while the receiver says that it gets a
+/// gigabyte a second.
 #[test]
 fn an_inflated_receive_rate_is_cut_down_to_what_was_sent() {
     let outcome = |verification, lies: bool| {
@@ -92,7 +95,8 @@ fn an_inflated_receive_rate_is_cut_down_to_what_was_sent() {
     assert!(trusted > 100.0 * SENT, "without the record the lie works: {trusted}");
     let (checked, corrected) = outcome(RECORDS, true);
     assert!(corrected > 100);
-    // Twice what was sent, and four packets in a round-trip time: one that is allowed, and what the record rounds up.
+    // Twice what was sent, and four packets in a round-trip time: one that is allowed, and what the
+    // record rounds up.
     assert!(checked <= 2.0 * (SENT + 4.0 * 10_000.0), "{checked}, honest {honest}");
 }
 
@@ -151,7 +155,8 @@ fn hold_times_do_not_shorten_the_round_trip() {
     assert!(checked >= ms(25), "{checked}");
 }
 
-/// A receiver that acknowledges one packet more than it has: sooner or later that is one that was never sent.
+/// A receiver that acknowledges one packet more than it has: sooner or later that is one that was
+/// never sent.
 #[test]
 fn an_optimistic_receiver_is_found_out() {
     let outcome = |skipped_numbers| {
@@ -174,7 +179,8 @@ fn an_optimistic_receiver_is_found_out() {
     assert_eq!(outcome(SkippedNumbers::Every { datagrams: 8 }), Some(ResetCode::AggressionPenalty));
 }
 
-/// Whoever is honest loses nothing by it: no loss is counted, and both ends count the same datagrams.
+/// Whoever is honest loses nothing by it: no loss is counted, and both ends count the same
+/// datagrams.
 #[test]
 fn skipped_numbers_cost_an_honest_receiver_nothing() {
     let config = ConnectionConfig { skipped_numbers: SkippedNumbers::USUAL, ..ConnectionConfig::default() };
@@ -189,7 +195,8 @@ fn skipped_numbers_cost_an_honest_receiver_nothing() {
     assert_eq!(pair.server.closed().map(|closed| closed.peer_sent_data_packets), Some(5000));
 }
 
-/// An acknowledgement of what was not sent yet is no packet of this connection: it is answered with a Sync at most.
+/// An acknowledgement of what was not sent yet is no packet of this connection: it is answered with
+/// a Sync at most.
 #[test]
 fn what_was_not_sent_cannot_be_acknowledged() {
     let mut pair = Pair::new(|_| Fate::Deliver);
@@ -211,7 +218,8 @@ fn what_was_not_sent_cannot_be_acknowledged() {
     assert_eq!(rate(&pair).to_bits(), before.1.to_bits());
 }
 
-/// A data sender that writes what it likes into CCVal: the receiver goes on, and reports no rate above what it measured.
+/// A data sender that writes what it likes into CCVal: the receiver goes on, and reports no rate
+/// above what it measured.
 #[test]
 fn counters_without_sense_do_no_harm() {
     for reports in [true, false] {
@@ -238,7 +246,8 @@ fn counters_without_sense_do_no_harm() {
     }
 }
 
-/// Every honest path leaves the record nothing to correct, or next to nothing: jitter, reordering, doubles, marks, slow paths.
+/// Every honest path leaves the record nothing to correct, or next to nothing: jitter, reordering,
+/// doubles, marks, slow paths.
 #[test]
 fn honest_reports_pass() {
     type Rule = fn(u64, &Flight) -> Fate;

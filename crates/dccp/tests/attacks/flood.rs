@@ -87,8 +87,9 @@ impl Caller {
     }
 }
 
-/// The Must-show of the issue: two hundred thousand Requests from forged ports in ten seconds leave nothing behind, and in the
-/// middle of it somebody honest connects within a second; to a server that serves only one, too.
+/// The Must-show of the issue: two hundred thousand Requests from forged ports in ten seconds leave
+/// nothing behind, and in the middle of it somebody honest connects within a second; to a server
+/// that serves only one, too.
 #[test]
 fn a_flood_leaves_nothing_behind_and_locks_nobody_out() {
     for listen in [Listen::One, Listen::Many { limit: 1000 }] {
@@ -147,7 +148,8 @@ fn a_half_open_connection_is_small() {
     assert_eq!(server.stats().cookies_sent, 0);
 }
 
-/// A repeated Request gets a new Response under the next number; either of the two may be acknowledged.
+/// A repeated Request gets a new Response under the next number; either of the two may be
+/// acknowledged.
 #[test]
 fn requests_may_be_repeated_and_either_response_acknowledged() {
     for acknowledged in 0..2 {
@@ -237,7 +239,8 @@ fn a_cookie_makes_the_same_connection() {
     assert_eq!(cookie.0, State::Open);
 }
 
-/// As long as the handshake is not complete a datagram that leaves no room for the cookie waits: without it the server knows nothing.
+/// As long as the handshake is not complete a datagram that leaves no room for the cookie waits:
+/// without it the server knows nothing.
 #[test]
 fn every_packet_brings_the_cookie() {
     let mut server = pressed();
@@ -395,7 +398,8 @@ fn cookies_do_not_outlive_their_connection() {
     }
 }
 
-/// Of two clients that complete the handshake with a server for one, the second is told so; the application hears of the first.
+/// Of two clients that complete the handshake with a server for one, the second is told so; the
+/// application hears of the first.
 #[test]
 fn half_open_connections_reserve_nothing() {
     let mut server = server(one());
@@ -459,8 +463,8 @@ fn one_address_takes_its_share_and_no_more() {
     }
 }
 
-/// Before the handshake is complete a forged address gets one packet for each of the forger's, at most three times as long with
-/// what is around it.
+/// Before the handshake is complete a forged address gets one packet for each of the forger's, at
+/// most three times as long with what is around it.
 #[test]
 fn amplification_is_bounded() {
     const AROUND: usize = 28;
@@ -488,7 +492,8 @@ fn amplification_is_bounded() {
     }
 }
 
-/// Garbage and stragglers are answered with so many Resets a second, and never a Reset with a Reset.
+/// Garbage and stragglers are answered with so many Resets a second, and never a Reset with a
+/// Reset.
 #[test]
 fn resets_are_limited() {
     let mut server = server(one());

@@ -1,4 +1,5 @@
-//! Packets of strangers for a connection that lives: guessed numbers, old packets again, options without end.
+//! Packets of strangers for a connection that lives: guessed numbers, old packets again, options
+//! without end.
 
 use tfrc_dccp::State;
 use tfrc_dccp::wire::{Header, Opt, PacketType, Reset, ResetCode, SeqAck, Sequence};
@@ -31,8 +32,9 @@ fn forged(random: &mut Random) -> Header {
     }
 }
 
-/// A hundred thousand packets of every type with guessed numbers, to both ends, in four seconds: the transfer goes on as without
-/// them, and few Syncs answer them. A guess is right once in 2^48/W; both numbers of a Reset are, once in 2^96/W^2.
+/// A hundred thousand packets of every type with guessed numbers, to both ends, in four seconds:
+/// the transfer goes on as without them, and few Syncs answer them. A guess is right once in
+/// 2^48/W; both numbers of a Reset are, once in 2^96/W^2.
 #[test]
 fn guessed_numbers_hit_nothing() {
     let outcome = |forge: bool| {
@@ -91,7 +93,8 @@ fn replays_change_nothing() {
     assert_eq!(pair.server.numbers().len(), 2000);
 }
 
-/// Somebody on the path knows the numbers: valid packets full of options cost bounded memory, and bounded answers.
+/// Somebody on the path knows the numbers: valid packets full of options cost bounded memory, and
+/// bounded answers.
 #[test]
 fn option_floods_are_bounded() {
     let floods: [(&str, Vec<u8>); 6] = [
@@ -138,8 +141,8 @@ fn option_floods_are_bounded() {
     }
 }
 
-/// A Reset with the right numbers ends a connection: who sees the packets can do that. Its numbers must be right, though: one off
-/// the end of a window does nothing but ask for a Sync.
+/// A Reset with the right numbers ends a connection: who sees the packets can do that. Its numbers
+/// must be right, though: one off the end of a window does nothing but ask for a Sync.
 #[test]
 fn a_reset_needs_both_numbers() {
     let pair = busy();
@@ -158,7 +161,8 @@ fn a_reset_needs_both_numbers() {
     assert_eq!(attempt(seq.add(10), ack.sub(1000)), Some(State::Open));
 }
 
-/// A connection that is over repeats its closing text a few times for a peer that has not got it, not for ever for a forger.
+/// A connection that is over repeats its closing text a few times for a peer that has not got it,
+/// not for ever for a forger.
 #[test]
 fn the_last_word_is_no_amplifier() {
     let mut pair = busy();
@@ -179,7 +183,8 @@ fn the_last_word_is_no_amplifier() {
     assert_eq!((resets, with_text), (100, 8));
 }
 
-/// Before a connection lives, a forged Response needs the number of a Request that nobody else has seen.
+/// Before a connection lives, a forged Response needs the number of a Request that nobody else has
+/// seen.
 #[test]
 fn a_forged_response_finds_no_client() {
     let mut pair = Pair::new(|flight| Fate::drop_if(flight.from == Side::Client));

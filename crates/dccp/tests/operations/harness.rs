@@ -1,4 +1,5 @@
-//! Two endpoints and whatever can happen to them, one operation after another. Used by a property test and by a fuzz target.
+//! Two endpoints and whatever can happen to them, one operation after another. Used by a property
+//! test and by a fuzz target.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! The harness of the fuzz target `connection` as a property: no sequence of operations breaks two endpoints.
+//! The harness of the fuzz target `connection` as a property: no sequence of operations breaks two
+//! endpoints.
 
 mod harness;
 

@@ -8,8 +8,9 @@ use super::{TICKS_PER_REFERENCE, decode};
 use crate::unwrapping::{Clock, nearest_u16};
 use crate::{Counts, DecodeError};
 
-/// Takes reports to an [`Advisor`]. The numbers given to [`Advisor::on_sent`] must be the transport-wide sequence numbers, counted
-/// on beyond their 16 bits, and fewer than 32768 packets may be on their way.
+/// Takes reports to an [`Advisor`]. The numbers given to [`Advisor::on_sent`] must be the
+/// transport-wide sequence numbers, counted on beyond their 16 bits, and fewer than 32768 packets
+/// may be on their way.
 #[derive(Debug, Clone, Default)]
 pub struct Adapter {
     /// The reference time, which goes round after 12 days.
@@ -19,8 +20,9 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds that out itself. If reports are
-    /// missing before it, so that nobody will say what became of the packets between, those are passed over.
+    /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds
+    /// that out itself. If reports are missing before it, so that nobody will say what became of
+    /// the packets between, those are passed over.
     ///
     /// # Errors
     /// [`DecodeError`] if it is no such report; then nothing has been taken in.

@@ -30,8 +30,8 @@ pub enum EncodeError {
     },
 }
 
-/// The report on packets from `base_seq` on, each with its arrival time in ticks of 250 µs or `None`. `feedback_count` counts the
-/// reports.
+/// The report on packets from `base_seq` on, each with its arrival time in ticks of 250 µs or
+/// `None`. `feedback_count` counts the reports.
 ///
 /// # Errors
 /// [`EncodeError`] if it does not fit.

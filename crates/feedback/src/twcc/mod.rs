@@ -1,7 +1,9 @@
-//! RTP transport-wide congestion control feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1): RTCP PT 205, FMT 15.
+//! RTP transport-wide congestion control feedback
+//! (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1): RTCP PT 205, FMT 15.
 //!
-//! The sender numbers all packets of a transport with 16 bits; the receiver says of each whether it came, and when by its own clock.
-//! How long it held the last of them before it reported, it does not say.
+//! The sender numbers all packets of a transport with 16 bits; the receiver says of each whether it
+//! came, and when by its own clock. How long it held the last of them before it reported, it does
+//! not say.
 
 mod adapter;
 mod encode;
@@ -25,7 +27,8 @@ const TICKS_PER_REFERENCE: i64 = 256;
 pub struct PacketStatus {
     /// Its transport-wide sequence number.
     pub seq: u16,
-    /// When it came, in ticks of 250 µs from the report's reference time; `None` if it has not come so far.
+    /// When it came, in ticks of 250 µs from the report's reference time; `None` if it has not come
+    /// so far.
     pub arrival: Option<i64>,
 }
 
@@ -48,7 +51,8 @@ pub struct TwccReport<'a> {
     deltas: ByteReader<'a>,
 }
 
-/// Reads one RTCP packet. No work or memory depends on a length that has not been checked; a report has at most 65535 packets.
+/// Reads one RTCP packet. No work or memory depends on a length that has not been checked; a report
+/// has at most 65535 packets.
 ///
 /// # Errors
 /// [`DecodeError`] if it is another message, is cut short, or uses the reserved symbol.
@@ -84,7 +88,8 @@ impl<'a> TwccReport<'a> {
         let (mut deltas, mut ticks) = (self.deltas, 0i64);
         let mut seq = self.base_seq;
         core::iter::from_fn(move || {
-            // All of it was read once by `decode`, so errors cannot come up here; they would end the report.
+            // All of it was read once by `decode`, so errors cannot come up here; they would end
+            // the report.
             let symbol = symbols.next().ok()??;
             let delta = match symbol {
                 Symbol::NotReceived => None,
@@ -139,7 +144,8 @@ impl Symbol {
     }
 }
 
-/// Symbols still to come from the chunk at hand: `left` of them, each in the top `width` bits, or all the same.
+/// Symbols still to come from the chunk at hand: `left` of them, each in the top `width` bits, or
+/// all the same.
 #[derive(Debug, Clone, Copy, Default)]
 struct Chunk {
     bits: u16,
@@ -148,8 +154,8 @@ struct Chunk {
     left: u16,
 }
 
-/// A run length chunk: a zero bit, two of symbol, 13 of length. A status vector chunk: a one bit, a bit of size, then 14 symbols
-/// of one bit or 7 of two.
+/// A run length chunk: a zero bit, two of symbol, 13 of length. A status vector chunk: a one bit, a
+/// bit of size, then 14 symbols of one bit or 7 of two.
 #[derive(Debug, Clone, Copy)]
 struct Symbols<'a> {
     at: ByteReader<'a>,

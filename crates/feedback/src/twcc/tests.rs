@@ -12,8 +12,8 @@ fn arrivals(bytes: &[u8]) -> Option<(i64, Vec<Option<i64>>)> {
     Some((base, report.packets().map(|p| p.arrival).collect()))
 }
 
-/// Put together by hand from the draft's figures: base 0xFFFE, five packets, reference 0x000102, report 9; a run of two small ones,
-/// then a vector of 2-bit symbols: not received, large, small.
+/// Put together by hand from the draft's figures: base 0xFFFE, five packets, reference 0x000102,
+/// report 9; a run of two small ones, then a vector of 2-bit symbols: not received, large, small.
 #[test]
 fn a_report_by_hand() {
     let bytes = [
@@ -152,7 +152,8 @@ proptest! {
         prop_assert_eq!(got, expected);
     }
 
-    /// Whatever comes, `packets` gives as many as it said, or it is an error at a byte within the input.
+    /// Whatever comes, `packets` gives as many as it said, or it is an error at a byte within the
+    /// input.
     #[test]
     fn random_bytes(head in any::<bool>(), bytes in prop::collection::vec(any::<u8>(), 0..120)) {
         let mut bytes = bytes;

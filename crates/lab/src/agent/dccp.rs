@@ -1,4 +1,5 @@
-//! DCCP in the simulator: an endpoint of the core at each end, and its packets byte for byte over IPv4 (protocol 33).
+//! DCCP in the simulator: an endpoint of the core at each end, and its packets byte for byte over
+//! IPv4 (protocol 33).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

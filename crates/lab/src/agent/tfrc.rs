@@ -13,8 +13,9 @@ const SEND: TimerKey = super::START;
 /// The nofeedback timer of a sender, the feedback timer of a receiver.
 const PROTOCOL: TimerKey = TimerKey::Second;
 
-/// Bytes on the wire of a feedback packet, about those of a DCCP-Ack with the options of CCID 3 over UDP: IPv4 and UDP 28,
-/// header 24, Elapsed Time, Receive Rate and Loss Intervals with a few intervals.
+/// Bytes on the wire of a feedback packet, about those of a DCCP-Ack with the options of CCID 3
+/// over UDP: IPv4 and UDP 28, header 24, Elapsed Time, Receive Rate and Loss Intervals with a few
+/// intervals.
 const FEEDBACK_BYTES: u32 = 100;
 
 /// The size of a feedback packet of ns-2 in bytes (docs/ns2-facts.md §2).
@@ -97,9 +98,9 @@ impl TfrcSender {
         &self.machine
     }
 
-    /// Handles the timer before the packet when both are due at one time, so that an expiration halves
-    /// the rate first, as in ns-2. Otherwise two packets would be sent: the one that is due and the one
-    /// that the timer's expiration releases.
+    /// Handles the timer before the packet when both are due at one time, so that an expiration
+    /// halves the rate first, as in ns-2. Otherwise two packets would be sent: the one that is due
+    /// and the one that the timer's expiration releases.
     pub(super) fn on_timer(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
         self.machine.handle_timeout(now);
         self.go_on(now, context);
@@ -183,7 +184,8 @@ pub struct TfrcReceiver {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LossEvent {
     pub(crate) at: Instant,
-    /// The loss interval that it closed, in packets; the first is the synthetic one of RFC 5348 §6.3.1.
+    /// The loss interval that it closed, in packets; the first is the synthetic one of
+    /// RFC 5348 §6.3.1.
     pub(crate) interval: f64,
     /// The mean loss interval from now on: 1/p.
     pub(crate) mean: f64,

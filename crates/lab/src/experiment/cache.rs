@@ -1,8 +1,9 @@
 //! Results of runs, kept on disk: one small file for each run, named by a hash of all that decides
 //! it.
 //!
-//! The name is made of the code's version, the scenario's text with every change, the row and the seed; the file has the
-//! value of each formula. A run that has ended is never lost, so a stopped command goes on where it was.
+//! The name is made of the code's version, the scenario's text with every change, the row and the
+//! seed; the file has the value of each formula. A run that has ended is never lost, so a stopped
+//! command goes on where it was.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -41,7 +42,8 @@ pub(super) enum Found {
 }
 
 impl Cache {
-    /// The cache in `own`, which comes into being when something is written; `others` are only read.
+    /// The cache in `own`, which comes into being when something is written; `others` are only
+    /// read.
     #[must_use]
     pub fn new(own: PathBuf, others: Vec<PathBuf>) -> Self {
         Self { own, others, written: AtomicU64::new(0) }

@@ -1,4 +1,5 @@
-//! Sentences of the sources as formulas over a table, which may be the measured one, the published one or ns-2's.
+//! Sentences of the sources as formulas over a table, which may be the measured one, the published
+//! one or ns-2's.
 
 use super::expression::{Expression, Function, Given, Kind, Scope, Wrong};
 use super::table::{Table, number};

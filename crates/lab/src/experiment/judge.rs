@@ -14,7 +14,8 @@ use super::verdict::{CellVerdict, FEWEST_RUNS, Verdict};
 use super::{undecided, welch};
 use crate::statistics::{Estimate, estimate, median};
 
-/// The values of one cell in one row: those of the runs that have one, and how many runs there were.
+/// The values of one cell in one row: those of the runs that have one, and how many runs there
+/// were.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) values: Vec<f64>,

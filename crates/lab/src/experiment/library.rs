@@ -39,10 +39,12 @@ fn directories(path: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentError> {
     Ok(list)
 }
 
-/// Reads the experiments whose ids begin with one of these, or are one of these; all of them for `all`.
+/// Reads the experiments whose ids begin with one of these, or are one of these; all of them for
+/// `all`.
 ///
 /// # Errors
-/// [`ExperimentError::Unknown`] if one of these fits none, else what is wrong with the first that cannot be read.
+/// [`ExperimentError::Unknown`] if one of these fits none, else what is wrong with the first that
+/// cannot be read.
 pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, ExperimentError> {
     let all = ids(root)?;
     let is_id = |wanted: &str| all.iter().any(|(id, _)| id == wanted);

@@ -44,8 +44,8 @@ impl Reading<'_> {
     }
 }
 
-/// Experiments as they are, with the seeds that the rule gives them, and with each of their mutations,
-/// with the seeds of the first step.
+/// Experiments as they are, with the seeds that the rule gives them, and with each of their
+/// mutations, with the seeds of the first step.
 #[derive(Debug)]
 pub struct Mutants {
     /// Each experiment, followed by its mutants.
@@ -98,8 +98,8 @@ impl Mutants {
 }
 
 impl Experiment {
-    /// The experiment as published alone, without variants, perhaps broken. Broken it has the seeds of
-    /// the first step: red needs no more.
+    /// The experiment as published alone, without variants, perhaps broken. Broken it has the seeds
+    /// of the first step: red needs no more.
     fn alone(&self, mutation: Option<Mutation>) -> Self {
         let can_tell = |claim: &&Claim| {
             claim.profile == Profile::AsPublished

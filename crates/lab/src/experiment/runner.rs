@@ -161,7 +161,8 @@ impl<'a> Prepared<'a> {
         .max(1)
     }
 
-    /// Experiments of the emulated world are not run in virtual time, where they would show something else.
+    /// Experiments of the emulated world are not run in virtual time, where they would show
+    /// something else.
     fn why_not_emulated(&self) -> &'static str {
         match self.wanted.world {
             World::Sim => "needs --world emu",

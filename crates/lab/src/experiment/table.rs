@@ -1,4 +1,5 @@
-//! Tables of published and of reference values: CSV with `#` lines that say where it comes from, a line of names, rows.
+//! Tables of published and of reference values: CSV with `#` lines that say where it comes from, a
+//! line of names, rows.
 
 use std::collections::BTreeMap;
 use std::path::Path;

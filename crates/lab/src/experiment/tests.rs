@@ -232,7 +232,8 @@ fn a_plateau_says_nothing_and_a_missing_reference_neither() {
     let verdicts: Vec<_> =
         result.cells.iter().filter(|cell| cell.column == "kbps").map(|c| c.verdict).collect();
     assert_eq!(verdicts, [Some(CellVerdict::AgreesWithPrint), None]);
-    // The claim needs the missing cell in the source, so that the source's word stands: it must hold here.
+    // The claim needs the missing cell in the source, so that the source's word stands: it must
+    // hold here.
     assert_eq!((result.claims[0].holds_in_source, result.claims[0].holds), (None, Some(false)));
     assert_eq!(result.verdict, ExperimentVerdict::Disagrees);
 }

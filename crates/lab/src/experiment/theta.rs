@@ -1,4 +1,5 @@
-//! Loss event intervals and what the receiver estimates them to be, as Rhee and Xu sample them: at every loss event.
+//! Loss event intervals and what the receiver estimates them to be, as Rhee and Xu sample them: at
+//! every loss event.
 
 use tfrc_units::Instant;
 

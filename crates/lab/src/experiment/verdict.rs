@@ -1,5 +1,6 @@
-//! When a measured value agrees with a published one: an equivalence test (the 95 % interval of the mean against a band
-//! around the reference), never a test of difference, so that few runs cannot agree by their uncertainty.
+//! When a measured value agrees with a published one: an equivalence test (the 95 % interval of the
+//! mean against a band around the reference), never a test of difference, so that few runs cannot
+//! agree by their uncertainty.
 
 use serde::{Deserialize, Serialize};
 

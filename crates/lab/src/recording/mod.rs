@@ -1,4 +1,5 @@
-//! All that is kept of one run for the formulas of experiments: more than an [`Outcome`], in memory only.
+//! All that is kept of one run for the formulas of experiments: more than an [`Outcome`], in memory
+//! only.
 
 mod keeping;
 mod series;

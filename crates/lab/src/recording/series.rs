@@ -46,7 +46,8 @@ pub(crate) fn equivalence(
     statistics::equivalence(a.iter().zip(&b).map(|(a, b)| (*a as f64, *b as f64)))
 }
 
-/// The mean rate in bit/s between two times of the run, to the tenth of a second. `None` over no time.
+/// The mean rate in bit/s between two times of the run, to the tenth of a second. `None` over no
+/// time.
 pub(crate) fn rate(series: &Series, from: Instant, to: Instant) -> Option<f64> {
     let bins = to.saturating_since(from).as_nanos() / BIN.as_nanos();
     let bytes: u64 = series.stretches(from, to, BIN).iter().sum();

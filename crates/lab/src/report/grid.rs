@@ -1,4 +1,5 @@
-//! One time axis for all curves of a page: intervals of every flow brought onto the cells of the first.
+//! One time axis for all curves of a page: intervals of every flow brought onto the cells of the
+//! first.
 
 use crate::record::Interval;
 
@@ -66,7 +67,8 @@ impl Grid {
         Self { cells, merged }
     }
 
-    /// One value for each cell from the intervals of one flow, sorted by time; `None` where nothing is known.
+    /// One value for each cell from the intervals of one flow, sorted by time; `None` where nothing
+    /// is known.
     pub(super) fn column(
         &self,
         intervals: &[&Interval],

@@ -1,8 +1,8 @@
 //! The page of one run: a single HTML file that opens from disk and needs no network.
 //!
-//! It is made from the records of [`crate::record`] and nothing else, so that a figure and the numbers beside it
-//! cannot differ. [uPlot](../../vendor/uplot/README.md) draws the charts; everything else on the page is readable
-//! without scripts.
+//! It is made from the records of [`crate::record`] and nothing else, so that a figure and the
+//! numbers beside it cannot differ. [uPlot](../../vendor/uplot/README.md) draws the charts;
+//! everything else on the page is readable without scripts.
 
 mod chart;
 mod grid;
@@ -16,7 +16,8 @@ use crate::record::{Event, Interval, Record, Role, Start, Summary};
 
 /// The records of one run, sorted by kind.
 ///
-/// Make one with [`RunRecords::new`], hand it every record with [`RunRecords::push`], and give it to [`page`].
+/// Make one with [`RunRecords::new`], hand it every record with [`RunRecords::push`], and give it
+/// to [`page`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RunRecords {
@@ -88,8 +89,8 @@ pub fn rows(summary: &Summary) -> Vec<(&'static str, String, &'static str)> {
 
 /// The HTML page of a run, complete: write it to a file and open it.
 ///
-/// Long runs are thinned to about 1500 points a curve, and the page then says so. No input, however odd, breaks the
-/// page or runs as a script in it.
+/// Long runs are thinned to about 1500 points a curve, and the page then says so. No input, however
+/// odd, breaks the page or runs as a script in it.
 #[must_use]
 pub fn page(run: &RunRecords) -> String {
     html::page(run)

@@ -20,8 +20,8 @@ pub(crate) struct Member<'a> {
 }
 
 impl Scenario {
-    /// The network of a run, with the lines of the flows' own behind the links of the file, and the flows in it. What is
-    /// drawn depends on the seed and the flow's name alone.
+    /// The network of a run, with the lines of the flows' own behind the links of the file, and the
+    /// flows in it. What is drawn depends on the seed and the flow's name alone.
     pub(crate) fn lay_out(&self, seed: Seed) -> (Network, Vec<Member<'_>>) {
         let mut network = self.network.clone();
         let mut members = Vec::new();
@@ -60,7 +60,8 @@ impl Scenario {
     }
 }
 
-/// A host at the end of a line of its own to `node`, both ways. Without a free name for it the host is the node itself.
+/// A host at the end of a line of its own to `node`, both ways. Without a free name for it the host
+/// is the node itself.
 fn own_line(
     network: &mut Network,
     flow: &str,

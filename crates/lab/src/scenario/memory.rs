@@ -10,7 +10,8 @@ use crate::metric::BIN;
 const PACKET_BYTES: u64 = 256;
 /// A packet that fills a line or a queue of bytes, bytes.
 const SMALL_PACKET: u64 = 500;
-/// Bytes of the agents of a flow with what they remember: 100,000 TFRC flows were seen to take 16 kB each.
+/// Bytes of the agents of a flow with what they remember: 100,000 TFRC flows were seen to take 16
+/// kB each.
 const FLOW_BYTES: u64 = 16 << 10;
 /// The same of a DCCP connection.
 const DCCP_BYTES: u64 = 64 << 10;
@@ -20,8 +21,8 @@ const SESSION_BYTES: u64 = 16 << 10;
 const LINK_BYTES: u64 = 1 << 10;
 
 impl Scenario {
-    /// Memory that a run needs, by estimate, in bytes: flows with their records, and what the lines and the queues with
-    /// a limit hold. A queue without one is left out.
+    /// Memory that a run needs, by estimate, in bytes: flows with their records, and what the lines
+    /// and the queues with a limit hold. A queue without one is left out.
     #[must_use]
     pub fn memory_estimate(&self) -> u64 {
         let bins = self.duration.as_nanos().div_ceil(BIN.as_nanos());

@@ -40,8 +40,8 @@ fn picture(error: &ScenarioError) -> String {
     out
 }
 
-/// A file of this kind gives this mistake, with a mark in the text and a hint. A new kind does not build until it has
-/// a name in `file`, and then wants its file.
+/// A file of this kind gives this mistake, with a mark in the text and a hint. A new kind does not
+/// build until it has a name in `file`, and then wants its file.
 #[test]
 fn every_kind_of_mistake_has_its_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong");

@@ -1,5 +1,6 @@
-//! A made-up run with the shape of a real one: slow start, a sawtooth TCP beside a smooth TFRC flow, a hole in the
-//! measurement, a change of the link. Arithmetic only, so that it is the same everywhere.
+//! A made-up run with the shape of a real one: slow start, a sawtooth TCP beside a smooth TFRC
+//! flow, a hole in the measurement, a change of the link. Arithmetic only, so that it is the same
+//! everywhere.
 
 use tfrc_lab::record::{Event, EventKind, FlowSummary, Interval, Record, Role, Start, Summary};
 use tfrc_lab::report::RunRecords;

@@ -18,8 +18,8 @@ use tfrc_dccp::PathError;
 /// Datagrams given to the system at once, at most.
 pub(super) const MOST: usize = 64;
 
-/// Sends datagrams of which each has the same marks, those of the socket; how many of them the system took. `to` is `None` on a connected
-/// socket.
+/// Sends datagrams of which each has the same marks, those of the socket; how many of them the
+/// system took. `to` is `None` on a connected socket.
 pub(super) fn send_run<'a>(
     socket: &UdpSocket,
     to: Option<SocketAddr>,
@@ -44,7 +44,8 @@ fn send_as<'a, S: SockaddrLike + Copy>(
     Ok(sent.count())
 }
 
-/// Nobody here asks for the address that a datagram came to, so the system need not write it beside each.
+/// Nobody here asks for the address that a datagram came to, so the system need not write it beside
+/// each.
 pub(super) fn without_destinations(socket: &UdpSocket) {
     // Where they go on they do no harm.
     let _ = setsockopt(socket, Ipv4PacketInfo, &false);

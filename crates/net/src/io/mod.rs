@@ -1,4 +1,5 @@
-//! Sockets, clocks and timers: the only code that touches the outside world. Shared with the emulator.
+//! Sockets, clocks and timers: the only code that touches the outside world. Shared with the
+//! emulator.
 
 mod clock;
 mod fault;

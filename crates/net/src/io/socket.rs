@@ -69,7 +69,8 @@ pub struct Socket {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Offload {
-    /// Where it can (Linux: generic segmentation offload): datagrams that are due together cost one system call.
+    /// Where it can (Linux: generic segmentation offload): datagrams that are due together cost one
+    /// system call.
     #[default]
     Segmentation,
     /// Never: the system is given datagrams as they go out.
@@ -100,12 +101,14 @@ pub struct Outgoing<'a> {
     pub ecn: Ecn,
     /// Its payload.
     pub bytes: &'a [u8],
-    /// The payload is that of several datagrams one after another, each but the last of this length.
+    /// The payload is that of several datagrams one after another, each but the last of this
+    /// length.
     pub segment: Option<usize>,
 }
 
 impl Socket {
-    /// Binds to an address; port 0 lets the system choose. Must be called inside a tokio runtime with I/O.
+    /// Binds to an address; port 0 lets the system choose. Must be called inside a tokio runtime
+    /// with I/O.
     ///
     /// # Errors
     /// What the system says, such as an address in use.
@@ -165,7 +168,8 @@ impl Socket {
         Ok(SocketSender { socket: self.socket.get().try_clone()?, state: Arc::clone(&self.state) })
     }
 
-    /// Has the system send to this address only, which it can do with less work, and take in nothing from others.
+    /// Has the system send to this address only, which it can do with less work, and take in
+    /// nothing from others.
     ///
     /// # Errors
     /// What the system says, such as that there is no route.
@@ -322,7 +326,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Takes in what has arrived, without waiting; [`Socket::incoming`] then shows it. Zero if there is nothing.
+    /// Takes in what has arrived, without waiting; [`Socket::incoming`] then shows it. Zero if
+    /// there is nothing.
     ///
     /// # Errors
     /// If the socket cannot be used any more; no message of the network is an error here.
@@ -346,7 +351,8 @@ impl Socket {
             Ok(0)
         };
         let mut count = 0;
-        // A batch that is not full was the last one: the runtime need not be asked for more in vain.
+        // A batch that is not full was the last one: the runtime need not be asked for more in
+        // vain.
         let outcome = if std::mem::take(&mut self.unsure) {
             receive(self.socket.get()).map(|received| count = received)
         } else {
@@ -449,7 +455,8 @@ impl Socket {
         tries > 0 || datagram.bytes.len() > LONGEST
     }
 
-    /// With a codepoint the whole TOS byte goes along as ancillary data: the ordinary path sets only its ECN bits.
+    /// With a codepoint the whole TOS byte goes along as ancillary data: the ordinary path sets
+    /// only its ECN bits.
     fn try_send_marked(&self, datagram: Outgoing<'_>) -> io::Result<()> {
         let tos = self.dscp.number() << 2 | datagram.ecn.bits();
         let control = traffic_class(datagram.to, tos);
@@ -555,7 +562,8 @@ mod tests {
         Ok(())
     }
 
-    /// The kernel takes the control message in both families, and the ECN bits in the same byte arrive as they were sent.
+    /// The kernel takes the control message in both families, and the ECN bits in the same byte
+    /// arrive as they were sent.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_codepoint_goes_beside_the_marks() -> io::Result<()> {
@@ -574,7 +582,8 @@ mod tests {
         Ok(())
     }
 
-    /// On loopback an unreachable port comes back as an error of a later call; it must not end the socket.
+    /// On loopback an unreachable port comes back as an error of a later call; it must not end the
+    /// socket.
     #[tokio::test]
     async fn an_unreachable_peer_is_no_error() -> io::Result<()> {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));

@@ -8,8 +8,8 @@ use crate::io::Clock;
 
 /// One deadline that can be moved at any time.
 ///
-/// On Linux a timerfd, which wakes within some tens of microseconds; elsewhere the runtime's timer, which is good to a
-/// millisecond.
+/// On Linux a timerfd, which wakes within some tens of microseconds; elsewhere the runtime's timer,
+/// which is good to a millisecond.
 #[derive(Debug)]
 pub struct Timer {
     clock: Clock,
@@ -19,8 +19,9 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Makes sure that the timer fires by then. A deadline that is set and comes earlier stays: whoever keeps moving a deadline
-    /// onwards is woken once in vain instead of asking the system each time.
+    /// Makes sure that the timer fires by then. A deadline that is set and comes earlier stays:
+    /// whoever keeps moving a deadline onwards is woken once in vain instead of asking the system
+    /// each time.
     ///
     /// # Errors
     /// What the system says.
@@ -78,7 +79,8 @@ impl Timer {
     /// What the system says.
     pub async fn expired(&mut self) -> io::Result<()> {
         loop {
-            // The descriptor is never read: setting it anew makes it unready, and each expiration wakes the runtime once.
+            // The descriptor is never read: setting it anew makes it unready, and each expiration
+            // wakes the runtime once.
             self.fd.readable().await?.clear_ready();
             // Otherwise it was an expiration of a deadline that has been moved.
             if self.armed.is_some_and(|at| at <= self.clock.now()) {

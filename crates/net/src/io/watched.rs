@@ -12,8 +12,8 @@ pub(super) enum Ready {
     Error,
 }
 
-/// A socket of which only arrivals and errors are watched. Room to send is not: on Linux every packet that leaves makes room, and each time
-/// a thread that watches for it would wake up.
+/// A socket of which only arrivals and errors are watched. Room to send is not: on Linux every
+/// packet that leaves makes room, and each time a thread that watches for it would wake up.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -43,7 +43,8 @@ impl Watched {
         Ok(Ready::Data)
     }
 
-    /// Reads, unless it is known that there is nothing. `read` says with `WouldBlock` that it has read all there was.
+    /// Reads, unless it is known that there is nothing. `read` says with `WouldBlock` that it has
+    /// read all there was.
     pub(super) fn try_read<T>(&self, read: impl FnOnce(&UdpSocket) -> io::Result<T>) -> io::Result<T> {
         self.fd.try_io(tokio::io::Interest::READABLE, read)
     }
@@ -91,7 +92,8 @@ impl Watched {
         self.runtime.readable().await.map(|()| Ready::Data)
     }
 
-    /// Reads, unless it is known that there is nothing. `read` says with `WouldBlock` that it has read all there was.
+    /// Reads, unless it is known that there is nothing. `read` says with `WouldBlock` that it has
+    /// read all there was.
     pub(super) fn try_read<T>(&self, read: impl FnOnce(&UdpSocket) -> io::Result<T>) -> io::Result<T> {
         self.runtime.try_io(tokio::io::Interest::READABLE, || read(&self.socket))
     }

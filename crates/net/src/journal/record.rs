@@ -15,14 +15,16 @@ pub struct Setup {
     pub version: String,
     /// The options of the endpoint.
     pub options: Options,
-    /// The seed of initial sequence numbers and everything else secret. Whoever has the journal has it too.
+    /// The seed of initial sequence numbers and everything else secret. Whoever has the journal has
+    /// it too.
     pub seed: [u8; 32],
 }
 
 /// One input or output of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
-    /// In: connect to this address. Connections are numbered in the order in which they come to be, from 0.
+    /// In: connect to this address. Connections are numbered in the order in which they come to be,
+    /// from 0.
     Connect(SocketAddr),
     /// In: a datagram has arrived.
     Datagram {

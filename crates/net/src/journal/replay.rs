@@ -43,7 +43,8 @@ pub enum ReplayError {
     },
 }
 
-/// Feeds a journal's inputs into a fresh machine and compares what it sends with what was recorded, byte for byte.
+/// Feeds a journal's inputs into a fresh machine and compares what it sends with what was recorded,
+/// byte for byte.
 ///
 /// # Errors
 /// [`ReplayError`] at the first difference or the first block that was changed.

@@ -21,7 +21,8 @@ pub use file::{LinkType, Writer};
 
 const TTL: u8 = 64;
 
-/// Writes a capture. A failed write is remembered and told by [`Capture::finish`]: the session goes on.
+/// Writes a capture. A failed write is remembered and told by [`Capture::finish`]: the session goes
+/// on.
 pub(crate) struct Capture {
     out: Writer<Box<dyn Write + Send>>,
     local: SocketAddr,
@@ -35,7 +36,8 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Begins a capture of the socket bound to `local`, which marks what it sends with `dscp`; times are `clock`'s.
+    /// Begins a capture of the socket bound to `local`, which marks what it sends with `dscp`;
+    /// times are `clock`'s.
     ///
     /// # Errors
     /// What the system says of the first write.

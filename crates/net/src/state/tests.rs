@@ -103,7 +103,8 @@ fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// A thousand packets a second, each wake-up 0.4 ms late on a path of 50 µs: what is asked for stays a grid of milliseconds.
+/// A thousand packets a second, each wake-up 0.4 ms late on a path of 50 µs: what is asked for
+/// stays a grid of milliseconds.
 #[test]
 fn late_wake_ups_do_not_move_what_is_due() {
     let options = Options { segment_bytes: 1000, cap_bps: Some(8e6), ..Options::default() };
@@ -142,7 +143,8 @@ fn what_nobody_reads_is_not_kept() {
     assert_eq!((change(slot), change(slot)), (FEW_RATE_CHANGES, RATE_CHANGES));
 }
 
-/// RFC 4340 §14.1, RFC 8899 §4.6: a message counts if it quotes what was sent lately, and down to the base length.
+/// RFC 4340 §14.1, RFC 8899 §4.6: a message counts if it quotes what was sent lately, and down to
+/// the base length.
 #[test]
 fn messages_about_long_packets_are_checked() {
     let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);

@@ -3,7 +3,8 @@
 use crate::Packet;
 use tfrc_units::saturating;
 
-/// All packets in the network. They stay in their place from sending to reception; links hand on only their numbers.
+/// All packets in the network. They stay in their place from sending to reception; links hand on
+/// only their numbers.
 #[derive(Debug)]
 pub(crate) struct Arena<P> {
     slots: Vec<Option<Packet<P>>>,

@@ -1,9 +1,10 @@
 //! The event queue: a calendar (R. Brown 1988) that adapts the length of its days to what happens.
 //!
-//! Time is cut into days of 2^`shift` nanoseconds. Entries of today are sorted; those of the next [`DAYS`] days hang on lists,
-//! one a day, and are sorted when their day begins; those of the next [`DAYS`] *ages*, of as many days each, hang on lists for
-//! an age, and go to those of its days when it begins; those still later wait in a heap. What comes out, and when, does not
-//! depend on the length of a day: only the cost does.
+//! Time is cut into days of 2^`shift` nanoseconds. Entries of today are sorted; those of the next
+//! [`DAYS`] days hang on lists, one a day, and are sorted when their day begins; those of the next
+//! [`DAYS`] *ages*, of as many days each, hang on lists for an age, and go to those of its days
+//! when it begins; those still later wait in a heap. What comes out, and when, does not depend on
+//! the length of a day: only the cost does.
 
 use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -12,7 +13,8 @@ use tfrc_units::{Instant, saturating};
 
 use super::event::{Entry, Key};
 
-/// Days that have a list, ages that have one, and days in an age. 64 times the number of words in [`Lists::used`].
+/// Days that have a list, ages that have one, and days in an age. 64 times the number of words in
+/// [`Lists::used`].
 const DAYS: u64 = 1 << AGE_SHIFT;
 const AGE_SHIFT: u32 = 12;
 const WORDS: usize = 64;
@@ -23,7 +25,8 @@ const NONE: u32 = u32::MAX;
 const FIRST_SHIFT: u32 = 14;
 /// Days of 16 ns to 17 ms: what lies outside gains nothing.
 const SHIFTS: core::ops::RangeInclusive<u32> = 4..=24;
-/// The length of a day is looked at whenever so many have begun, or eight times as many entries have been sorted.
+/// The length of a day is looked at whenever so many have begun, or eight times as many entries
+/// have been sorted.
 const REVIEW: u32 = 1024;
 
 /// All events to come.
@@ -36,8 +39,9 @@ pub(crate) struct Events {
     lists: Lists,
     ages: Lists,
     far: BinaryHeap<Reverse<Far>>,
-    /// When the lists for days must be looked after: the beginning of the first age with a list, or the day of the first entry
-    /// in the heap if that is earlier; `u64::MAX` if there is neither. After today.
+    /// When the lists for days must be looked after: the beginning of the first age with a list, or
+    /// the day of the first entry in the heap if that is earlier; `u64::MAX` if there is neither.
+    /// After today.
     far_day: u64,
     seen: DayCounts,
 }
@@ -131,8 +135,8 @@ impl Events {
         }
     }
 
-    /// Goes on to the next day with entries, unless it begins after `until`, and takes the earliest out if it is due by then.
-    /// Only when nothing is left of today.
+    /// Goes on to the next day with entries, unless it begins after `until`, and takes the earliest
+    /// out if it is due by then. Only when nothing is left of today.
     #[inline(always)]
     fn begin_day(&mut self, until: Instant) -> Option<Entry> {
         if self.seen.days >= REVIEW || self.seen.near >= 8 * REVIEW {
@@ -288,7 +292,8 @@ impl Lists {
                 *free = cell;
             }
             None => {
-                // As many entries as there are links and timers, each of which has a number of 32 bits.
+                // As many entries as there are links and timers, each of which has a number of 32
+                // bits.
                 *first = saturating::<u32>(self.cells.len());
                 self.cells.push(cell);
             }
@@ -399,7 +404,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// Distances from now to push at, over all magnitudes, with many ties; each with how many to take out afterwards.
+    /// Distances from now to push at, over all magnitudes, with many ties; each with how many to
+    /// take out afterwards.
     fn steps() -> impl Strategy<Value = Vec<(u64, u64, usize)>> {
         let step = (0_u32..40, 0_u64..4, 0_usize..4, 0_u64..3)
             .prop_map(|(magnitude, mantissa, pops, ahead)| (mantissa << magnitude, ahead << 20, pops));
@@ -456,7 +462,8 @@ mod tests {
 
     #[test]
     fn the_length_of_a_day_follows_and_the_order_does_not() {
-        // 1000 in 50 µs: a day of 16 µs would hold hundreds. 100 in 10 s: most lie beyond 1024 days of 16 µs.
+        // 1000 in 50 µs: a day of 16 µs would hold hundreds. 100 in 10 s: most lie beyond 1024 days
+        // of 16 µs.
         for (entries, period, wanted) in [(1000, 50_000, 4..=10), (100, 10_000_000_000, 20..=24)] {
             let (shift, out) = after_turning(entries, period);
             assert!(wanted.contains(&shift), "{entries} in {period} ns: 2^{shift} ns");

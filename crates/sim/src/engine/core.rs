@@ -316,7 +316,8 @@ impl<P: Clone> Core<P> {
         }
     }
 
-    /// Lets happen what stands at `key` on a link that is not plain; gives the packet that goes on from its far end.
+    /// Lets happen what stands at `key` on a link that is not plain; gives the packet that goes on
+    /// from its far end.
     #[cold]
     fn step(&mut self, id: LinkId, key: Key) -> Option<Slot> {
         let (now, serial) = (self.now, self.serial());
@@ -335,7 +336,8 @@ impl<P: Clone> Core<P> {
         arrived
     }
 
-    /// A packet has reached the far end of a link that is not plain. `serial` is for one packet more.
+    /// A packet has reached the far end of a link that is not plain. `serial` is for one packet
+    /// more.
     fn reach(&mut self, id: LinkId, slot: Slot, serial: u64) -> Option<Slot> {
         let later = self.serial();
         let link = self.links.get_mut(id.index())?;
@@ -379,7 +381,8 @@ impl<P: Clone> Core<P> {
     }
 }
 
-/// The packet of a plain link whose entry has come up. The link's next one goes into the event queue.
+/// The packet of a plain link whose entry has come up. The link's next one goes into the event
+/// queue.
 #[inline(always)]
 fn take_due(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) -> Option<Slot> {
     let packet = link.take(all);

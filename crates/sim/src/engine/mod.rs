@@ -19,8 +19,8 @@ use crate::{
 
 /// A network in motion: nodes, links, the agents on them, and virtual time.
 ///
-/// Time only moves in [`run_until`](Self::run_until) and [`inject`](Self::inject), never back. Same network, agents,
-/// inputs and seed give the same events, on every platform.
+/// Time only moves in [`run_until`](Self::run_until) and [`inject`](Self::inject), never back. Same
+/// network, agents, inputs and seed give the same events, on every platform.
 #[derive(Debug)]
 pub struct Engine<A: Agent> {
     agents: Vec<Attached<A>>,
@@ -77,7 +77,8 @@ impl<P> Context<'_, P> {
         self.core.send(self.address, packet);
     }
 
-    /// Sets a timer, in place of its old deadline if it had one. A time past means at once, after this call.
+    /// Sets a timer, in place of its old deadline if it had one. A time past means at once, after
+    /// this call.
     pub fn set_timer(&mut self, key: TimerKey, at: Instant) {
         self.core.set_timer(self.id, key, at);
     }
@@ -99,7 +100,8 @@ impl<A: Agent> Engine<A> {
         Self { agents: Vec::new(), core: Core::new(nodes, links, routes, seed) }
     }
 
-    /// Puts an agent on a node, at a port of its own. It does nothing until a packet or a timer reaches it.
+    /// Puts an agent on a node, at a port of its own. It does nothing until a packet or a timer
+    /// reaches it.
     ///
     /// # Errors
     /// [`UnknownNode`].
@@ -110,7 +112,8 @@ impl<A: Agent> Engine<A> {
         Ok(id)
     }
 
-    /// Opens a port on a node whose packets go to the host: see [`poll_delivery`](Self::poll_delivery).
+    /// Opens a port on a node whose packets go to the host: see
+    /// [`poll_delivery`](Self::poll_delivery).
     ///
     /// # Errors
     /// [`UnknownNode`].
@@ -146,15 +149,15 @@ impl<A: Agent> Engine<A> {
         self.core.now
     }
 
-    /// When something may happen next without further input, `None` if never. It may turn out that nothing does: an
-    /// early [`run_until`](Self::run_until) is harmless.
+    /// When something may happen next without further input, `None` if never. It may turn out that
+    /// nothing does: an early [`run_until`](Self::run_until) is harmless.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.core.events.next()
     }
 
-    /// Lets everything happen that is due up to and including `until`; afterwards the time is `until`, or what it was
-    /// if that is later.
+    /// Lets everything happen that is due up to and including `until`; afterwards the time is
+    /// `until`, or what it was if that is later.
     pub fn run_until(&mut self, until: Instant) {
         while let Some(due) = self.core.advance(until) {
             let now = self.core.now;
@@ -184,13 +187,15 @@ impl<A: Agent> Engine<A> {
         self.core.now = self.core.now.max(until);
     }
 
-    /// Sends a packet from `from` at `now`, after everything due by then. A time past counts as the engine's.
+    /// Sends a packet from `from` at `now`, after everything due by then. A time past counts as the
+    /// engine's.
     pub fn inject(&mut self, now: Instant, from: Address, packet: Outgoing<A::Payload>) {
         self.run_until(now);
         self.core.send(from, packet);
     }
 
-    /// The next packet that reached this gateway, in the order of arrival. Packets wait here until they are taken.
+    /// The next packet that reached this gateway, in the order of arrival. Packets wait here until
+    /// they are taken.
     pub fn poll_delivery(&mut self, gateway: Address) -> Option<Delivery<A::Payload>> {
         self.core.outbox(gateway)?.pop_front()
     }
@@ -200,8 +205,8 @@ impl<A: Agent> Engine<A> {
         (0..self.core.link_count()).map(LinkId)
     }
 
-    /// The counters of a link up to now, `None` for the id of another network. Takes time in proportion to the number
-    /// of packets on the link.
+    /// The counters of a link up to now, `None` for the id of another network. Takes time in
+    /// proportion to the number of packets on the link.
     #[must_use]
     pub fn link_stats(&self, link: LinkId) -> Option<LinkStats> {
         self.core.link_stats(link)
@@ -214,8 +219,8 @@ impl<A: Agent> Engine<A> {
         self.core.link(link).map_or_else(Vec::new, crate::link::Link::flow_stats)
     }
 
-    /// The inner state of a link's queue now, `None` for the id of another network. Takes time in proportion to the
-    /// number of packets on the link.
+    /// The inner state of a link's queue now, `None` for the id of another network. Takes time in
+    /// proportion to the number of packets on the link.
     #[must_use]
     pub fn queue_state(&self, link: LinkId) -> Option<QueueState> {
         self.core.queue_state(link)

@@ -8,8 +8,9 @@ use crate::{AgentId, TimerKey};
 
 /// The timers of all agents.
 ///
-/// A timer that is put off, as retransmission and no-feedback timers are with every packet, leaves its entry in the
-/// event queue where it is; when that comes up, the timer moves on to its real deadline.
+/// A timer that is put off, as retransmission and no-feedback timers are with every packet, leaves
+/// its entry in the event queue where it is; when that comes up, the timer moves on to its real
+/// deadline.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     slots: Vec<[ArmedTimer; 4]>,
@@ -19,7 +20,8 @@ pub(crate) struct Timers {
 struct ArmedTimer {
     /// When it is due, or [`Key::NEVER`].
     deadline: Key,
-    /// The entry in the event queue that stands for it, never later than the deadline, or [`Key::NEVER`]; others are stale.
+    /// The entry in the event queue that stands for it, never later than the deadline, or
+    /// [`Key::NEVER`]; others are stale.
     queued: Key,
 }
 

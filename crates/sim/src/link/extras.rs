@@ -1,5 +1,5 @@
-//! Optional impairments of a link: losses, markers, reordering, copies, CoDel, counts of flows. Links
-//! without them do not pay for them.
+//! Optional impairments of a link: losses, markers, reordering, copies, CoDel, counts of flows.
+//! Links without them do not pay for them.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -26,7 +26,8 @@ pub(super) struct Extras {
     tail: Vec<LossProcess>,
     reorder: Option<(Probability, Duration, Stream)>,
     duplicate: Option<(Probability, Stream)>,
-    /// Packets that reached the far end and are held up there, and copies: when each goes on, and its size.
+    /// Packets that reached the far end and are held up there, and copies: when each goes on, and
+    /// its size.
     late: BinaryHeap<Reverse<(Key, Slot, CopyKind, u32)>>,
     late_now: PacketCount,
     flows: Option<BTreeMap<FlowId, FlowStats>>,
@@ -117,7 +118,8 @@ impl Extras {
         }))
     }
 
-    /// Adds what the controller holds to `queued`, and gives how long that has waited, in nanoseconds.
+    /// Adds what the controller holds to `queued`, and gives how long that has waited, in
+    /// nanoseconds.
     pub(super) fn held(&self, now: Instant, queued: &mut PacketCount) -> u128 {
         let mut waited = 0;
         for held in self.hold.iter().flat_map(|hold| &hold.packets) {
@@ -260,7 +262,8 @@ impl Link {
         }
     }
 
-    /// The earliest of: the first arrival, the line's next free moment with packets held back, the end of a delay.
+    /// The earliest of: the first arrival, the line's next free moment with packets held back, the
+    /// end of a delay.
     pub(super) fn next_of_extras(&self, arrival: Option<Key>) -> Option<Key> {
         [arrival, self.next_service(), self.next_late()].into_iter().flatten().min()
     }

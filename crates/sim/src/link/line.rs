@@ -4,8 +4,9 @@ use tfrc_units::{Instant, Rate, f64_from_u64, u64_from_f64};
 
 /// The transmitter of a link: one packet after another at a constant rate.
 ///
-/// Times are whole nanoseconds, but what a transmission leaves over below one is carried to the next while the line
-/// stays busy, so rates are exact over any number of packets (40 bytes at 100 Gbit/s take 3.2 ns).
+/// Times are whole nanoseconds, but what a transmission leaves over below one is carried to the
+/// next while the line stays busy, so rates are exact over any number of packets (40 bytes at 100
+/// Gbit/s take 3.2 ns).
 #[derive(Debug)]
 pub(crate) struct Transmitter {
     ns_per_byte: f64,
@@ -76,8 +77,8 @@ impl Transmitter {
 /// From here on to its double all floats are integers, one apart.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
 
-/// The whole part of a time in nanoseconds and what is left, exactly: as conversions there and back give them, in half the
-/// instructions. For 0 up to [`INTEGERS`] / 2.
+/// The whole part of a time in nanoseconds and what is left, exactly: as conversions there and back
+/// give them, in half the instructions. For 0 up to [`INTEGERS`] / 2.
 #[inline]
 fn split(exact: f64) -> (u64, f64) {
     let nearest = (exact + INTEGERS) - INTEGERS;

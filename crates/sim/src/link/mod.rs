@@ -1,8 +1,8 @@
 //! One direction of a link: loss model, queue, line, propagation.
 //!
-//! The line's rate is known, so the time a packet leaves it is known when the packet joins the queue. A link therefore
-//! needs one event per packet, its arrival at the far end, and only the next of them stands in the engine's event
-//! queue: the others wait in the link's own ring.
+//! The line's rate is known, so the time a packet leaves it is known when the packet joins the
+//! queue. A link therefore needs one event per packet, its arrival at the far end, and only the
+//! next of them stands in the engine's event queue: the others wait in the link's own ring.
 //!
 //! [`Extras`] holds what few links have: losses, markers, reordering, copies, CoDel, counts of
 //! flows. A link without them is *plain*, and pays nothing for them.
@@ -28,13 +28,14 @@ pub use stats::{FlowStats, LinkStats, PacketCount};
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) to: NodeId,
-    /// The key under which the engine's event queue holds this link, or [`Key::NEVER`]; an entry with any other key is stale.
+    /// The key under which the engine's event queue holds this link, or [`Key::NEVER`]; an entry
+    /// with any other key is stale.
     pub(crate) pending: Key,
     delay: Duration,
     line: Transmitter,
     queue: Discipline,
-    /// All packets on the link in the order of arrival at the far end. Who has left the line is looked at only where a limit
-    /// or a controller asks.
+    /// All packets on the link in the order of arrival at the far end. Who has left the line is
+    /// looked at only where a limit or a controller asks.
     ring: Ring,
     /// Bytes of those that are not known to have left the line, in whole granules.
     queued_bytes: u64,
@@ -83,8 +84,8 @@ impl Link {
         self.extras.is_none()
     }
 
-    /// A packet comes to the link; `serial` orders its arrival at the far end among simultaneous events. Its header may
-    /// be marked.
+    /// A packet comes to the link; `serial` orders its arrival at the far end among simultaneous
+    /// events. Its header may be marked.
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
@@ -224,8 +225,8 @@ impl Link {
         if granule == 1 { size } else { size.div_ceil(granule).saturating_mul(granule) }
     }
 
-    /// When something happens on the link next: on a plain one, when a packet reaches the far end. `None` if none is on
-    /// its way, or the line stands still before it.
+    /// When something happens on the link next: on a plain one, when a packet reaches the far end.
+    /// `None` if none is on its way, or the line stands still before it.
     #[inline]
     pub(crate) fn next_event(&self, all: &OnLinks) -> Option<Key> {
         let arrival = self.next_arrival(all);
@@ -255,8 +256,8 @@ impl Link {
         self.changes.last().map(|change| change.at)
     }
 
-    /// Makes the next rate change: the packet in transmission ends as it began, those that have not begun by `now`
-    /// are timed anew.
+    /// Makes the next rate change: the packet in transmission ends as it began, those that have not
+    /// begun by `now` are timed anew.
     pub(crate) fn change_rate(&mut self, all: &mut OnLinks, now: Instant) {
         let Some(change) = self.changes.pop() else { return };
         self.retime(all, now, change.rate);

@@ -1,7 +1,8 @@
 //! Packets on links, in the order of their arrival at the far end.
 //!
-//! All links share one store with a place for each packet in the network, found by the packet's number in the arena; a link's
-//! ring is a list through it. Rings of their own would each keep room for the most they ever held.
+//! All links share one store with a place for each packet in the network, found by the packet's
+//! number in the arena; a link's ring is a list through it. Rings of their own would each keep room
+//! for the most they ever held.
 
 use super::line::Transmission;
 use crate::engine::arena::Slot;
@@ -172,7 +173,8 @@ mod tests {
     use tfrc_units::Instant;
 
     proptest! {
-        /// Two rings in one store, against queues of their own: what is put in comes out in order, with what is known of it.
+        /// Two rings in one store, against queues of their own: what is put in comes out in order,
+        /// with what is known of it.
         #[test]
         fn as_queues_of_their_own(steps in prop::collection::vec((0_usize..2, 0_u8..4), 1..200)) {
             let (mut packets, mut all) = (Arena::new(), OnLinks::default());

@@ -36,8 +36,8 @@ pub struct LinkStats {
     pub queued: PacketCount,
     /// Time the line was transmitting.
     pub busy: Duration,
-    /// Waiting times added up over all packets, in nanoseconds: the integral of the number of waiting packets.
-    /// The packet in transmission does not wait.
+    /// Waiting times added up over all packets, in nanoseconds: the integral of the number of
+    /// waiting packets. The packet in transmission does not wait.
     pub waited_ns: u128,
 }
 
@@ -93,14 +93,16 @@ impl LinkStats {
         ratio(self.busy.as_nanos(), self.elapsed.as_nanos())
     }
 
-    /// Share of the arriving packets that were dropped, by loss models or by the queue; 0 if none arrived.
+    /// Share of the arriving packets that were dropped, by loss models or by the queue; 0 if none
+    /// arrived.
     #[must_use]
     pub fn drop_rate(&self) -> f64 {
         let dropped = self.lost.plus(self.overflowed).plus(self.corrupted);
         ratio(dropped.packets, self.arrivals.packets)
     }
 
-    /// Time average of the number of packets that wait behind the one in transmission; 0 over no time.
+    /// Time average of the number of packets that wait behind the one in transmission; 0 over no
+    /// time.
     #[must_use]
     pub fn mean_queue_packets(&self) -> f64 {
         ratio(saturating::<u64>(self.waited_ns), self.elapsed.as_nanos())

@@ -118,7 +118,8 @@ impl LossProcess {
         match &mut self.state {
             ProcessState::Bernoulli(p) => self.stream.happens(*p),
             ProcessState::PerByte(log) => {
-                // Zero bytes times minus infinity is not a number, and such a packet has nothing to lose.
+                // Zero bytes times minus infinity is not a number, and such a packet has nothing to
+                // lose.
                 let p = if size == 0 { 0.0 } else { -libm::expm1(f64::from(size) * *log) };
                 self.stream.happens(Probability::saturating(p))
             }

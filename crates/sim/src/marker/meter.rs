@@ -122,8 +122,8 @@ mod tests {
     }
 
     proptest! {
-        /// Over any stretch no more goes in profile than the bucket and the rate give, and what goes out would not
-        /// have fit.
+        /// Over any stretch no more goes in profile than the bucket and the rate give, and what
+        /// goes out would not have fit.
         #[test]
         fn tokens_are_conserved(
             rate in 1.0f64..1e6,
@@ -149,7 +149,8 @@ mod tests {
             }
         }
 
-        /// The green volume does not depend on the excess bucket, and green plus yellow is bounded by both buckets.
+        /// The green volume does not depend on the excess bucket, and green plus yellow is bounded
+        /// by both buckets.
         #[test]
         fn excess_never_costs_green(
             rate in 1.0f64..1e5,

@@ -1,7 +1,7 @@
 //! Limits of queues in packets, bytes or buffers.
 
-/// How much may wait in a queue. The packet in transmission has left it, so an idle line takes a packet whatever the
-/// limit is.
+/// How much may wait in a queue. The packet in transmission has left it, so an idle line takes a
+/// packet whatever the limit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {

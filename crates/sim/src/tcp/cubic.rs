@@ -24,7 +24,8 @@ pub(crate) struct Cubic {
 /// Where the plateau of the next epoch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plateau {
-    /// At the window where it begins: after a timeout, and after the first slow start if no loss ended it.
+    /// At the window where it begins: after a timeout, and after the first slow start if no loss
+    /// ended it.
     Here,
     /// At `w_max`.
     Max,
@@ -58,8 +59,8 @@ impl Cubic {
         self.plateau = Plateau::Here;
     }
 
-    /// The window after an acknowledgement of `acked` segments in congestion avoidance (§4.2 to §4.5). It is not made
-    /// smaller.
+    /// The window after an acknowledgement of `acked` segments in congestion avoidance (§4.2 to
+    /// §4.5). It is not made smaller.
     pub(crate) fn grow(&mut self, now: Instant, cwnd: f64, acked: f64, rtt: Duration) -> f64 {
         if self.epoch.is_none() && (self.plateau == Plateau::Here || self.w_max < cwnd) {
             self.w_max = cwnd;
@@ -171,8 +172,8 @@ mod tests {
 
     #[test]
     fn reno_friendly_region() {
-        // At RTT 10 ms and window 10 the curve is slow: the window is W_est, which gains ALPHA in a round-trip time and 1
-        // from the old window on.
+        // At RTT 10 ms and window 10 the curve is slow: the window is W_est, which gains ALPHA in a
+        // round-trip time and 1 from the old window on.
         let mut cubic = Cubic::new();
         cubic.reduce(10.0, FastConvergence::On);
         let (mut cwnd, rtt) = (7.0, 0.01);

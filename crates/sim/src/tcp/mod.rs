@@ -1,8 +1,8 @@
 //! The simulator's TCPs: Tahoe, Reno, NewReno, SACK and CUBIC, sender and sink, without I/O.
 //!
-//! Sequence numbers count segments, from 0; a transfer is at most 2^32 − 2 of them. Windows are in segments too. The
-//! machines follow the contract of ARCHITECTURE.md: after any input, take everything from [`Sender::poll_transmit`], then
-//! read [`Sender::poll_timeout`].
+//! Sequence numbers count segments, from 0; a transfer is at most 2^32 − 2 of them. Windows are in
+//! segments too. The machines follow the contract of ARCHITECTURE.md: after any input, take
+//! everything from [`Sender::poll_transmit`], then read [`Sender::poll_timeout`].
 //!
 //! The other end's window has an end and never closes, connections are not closed by an exchange,
 //! and nothing is reordered on purpose.

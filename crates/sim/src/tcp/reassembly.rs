@@ -3,7 +3,8 @@
 use super::ranges::Ranges;
 use super::segment::SackBlock;
 
-/// Blocks remembered in the order of arrival; more than an acknowledgement has room for, since they grow together.
+/// Blocks remembered in the order of arrival; more than an acknowledgement has room for, since they
+/// grow together.
 const REMEMBERED: usize = 8;
 
 /// The segments received.
@@ -55,8 +56,8 @@ impl Reassembly {
         if new == 0 { SegmentArrival::Duplicate } else { SegmentArrival::OutOfOrder }
     }
 
-    /// The blocks of the next acknowledgement (RFC 2018 §4): the one with the newest segment first, then those that grew
-    /// before it.
+    /// The blocks of the next acknowledgement (RFC 2018 §4): the one with the newest segment first,
+    /// then those that grew before it.
     pub(crate) fn blocks(&self) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
         if self.beyond.is_empty() {
@@ -75,7 +76,8 @@ impl Reassembly {
         blocks
     }
 
-    /// Puts `seq` in front; of what it displaces, an entry of the same block goes first, else the oldest.
+    /// Puts `seq` in front; of what it displaces, an entry of the same block goes first, else the
+    /// oldest.
     fn remember(&mut self, seq: u32) {
         let block = self.beyond.find(seq).unwrap_or_default();
         let mut carried = Some(seq);

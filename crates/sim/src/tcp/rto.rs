@@ -13,7 +13,8 @@ const MOST_DOUBLINGS: u32 = 30;
 pub(crate) struct Rto {
     estimate: RttEstimate,
     doublings: u32,
-    /// After the fourth doubling in a row BSD takes the next sample for the first (RFC 6298 §5 permits it).
+    /// After the fourth doubling in a row BSD takes the next sample for the first (RFC 6298 §5
+    /// permits it).
     doubtful: bool,
     /// Current timeout, which [`Rto::timeout`] returns.
     timeout: Duration,
@@ -148,7 +149,8 @@ impl Rto {
             RttEstimate::Exact { srtt, var } => {
                 Duration::from_secs_f64(srtt + settings.tick.as_secs_f64().max(4.0 * var))
             }
-            // 8·(srtt + 4·var) is the one plus eight times the other's quarters; BSD cuts the eighths off.
+            // 8·(srtt + 4·var) is the one plus eight times the other's quarters; BSD cuts the
+            // eighths off.
             RttEstimate::Fixed { srtt, var } => eighths((srtt + (var << 3)) >> 3 << 3, settings.tick),
             RttEstimate::None => settings.initial_rto,
         };
@@ -198,8 +200,8 @@ mod tests {
 
     #[test]
     fn first_and_second_sample() {
-        // RFC 6298 §2.1: 1 s. §2.2: R + max(G, 4·R/2) = 3R. §2.3 for 100 then 140 ms: RTTVAR 0.75·50 + 0.25·40 = 47.5,
-        // SRTT 0.875·100 + 0.125·140 = 105, RTO 295 ms.
+        // RFC 6298 §2.1: 1 s. §2.2: R + max(G, 4·R/2) = 3R. §2.3 for 100 then 140 ms: RTTVAR
+        // 0.75·50 + 0.25·40 = 47.5, SRTT 0.875·100 + 0.125·140 = 105, RTO 295 ms.
         let s = settings(RttArithmetic::Exact);
         let mut rto = Rto::new(&s);
         assert_eq!(rto.timeout(), ms(1000));
@@ -283,7 +285,8 @@ mod tests {
 
     #[test]
     fn a_clock_of_ticks_counts_what_passes() {
-        // Trace of ns-2.35's `rtt_` with ticks of 100 ms on a path of 140.8 ms: samples of 100 and 200 ms.
+        // Trace of ns-2.35's `rtt_` with ticks of 100 ms on a path of 140.8 ms: samples of 100 and
+        // 200 ms.
         let tick = ms(100);
         let trips = (0..7).map(|n| {
             let sent = Instant::from_nanos(30_000_000 + n * 140_860_000);

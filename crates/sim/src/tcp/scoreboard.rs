@@ -10,8 +10,8 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Update(): takes in the blocks of an acknowledgement, as far as they lie in what is outstanding, `una` to `high` − 1.
-    /// Says how many segments are newly reported.
+    /// Update(): takes in the blocks of an acknowledgement, as far as they lie in what is
+    /// outstanding, `una` to `high` − 1. Says how many segments are newly reported.
     #[inline]
     pub(crate) fn update(&mut self, blocks: &[SackBlock; 3], una: u32, high: u32) -> u32 {
         // The used ones come first.

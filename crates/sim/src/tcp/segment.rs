@@ -4,7 +4,8 @@ use core::num::NonZeroU64;
 
 use tfrc_units::Instant;
 
-/// Which connection of a pair of agents a segment belongs to. A place is used again by later generations.
+/// Which connection of a pair of agents a segment belongs to. A place is used again by later
+/// generations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ConnectionId {
     /// Place among the connections of the pair, from 0.
@@ -18,7 +19,8 @@ pub struct ConnectionId {
 pub struct Stamp(NonZeroU64);
 
 impl Stamp {
-    /// The stamp of a time. The last representable nanosecond shares its stamp with the one before it.
+    /// The stamp of a time. The last representable nanosecond shares its stamp with the one before
+    /// it.
     #[must_use]
     pub const fn new(at: Instant) -> Self {
         match NonZeroU64::new(at.as_nanos().saturating_add(1)) {
@@ -78,7 +80,8 @@ pub struct Data {
     pub reduced: Reduced,
     /// Position in the transfer: last or not.
     pub fin: Fin,
-    /// For the application: segments asked of the other end, by web requests. The machines leave it at 0.
+    /// For the application: segments asked of the other end, by web requests. The machines leave it
+    /// at 0.
     pub ask: u32,
 }
 

@@ -63,7 +63,8 @@ impl Sink {
         }
     }
 
-    /// A segment arrives, with these ECN bits; the acknowledgement to be sent at once, if there is one.
+    /// A segment arrives, with these ECN bits; the acknowledgement to be sent at once, if there is
+    /// one.
     pub fn on_data(&mut self, now: Instant, data: &Data, ecn: Ecn) -> Option<Ack> {
         if data.kind == DataKind::Syn {
             return Some(self.ack(AckKind::SynAck));

@@ -21,10 +21,11 @@ pub struct Datagram {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Pattern {
-    /// All the time at this rate of data (without headers). For packets per second give `Rate::of(data bytes, gap)`.
+    /// All the time at this rate of data (without headers). For packets per second give
+    /// `Rate::of(data bytes, gap)`.
     Constant(Rate),
-    /// In bursts. A burst is a whole number of packets, the nearest to what the time on would hold and at least one; the
-    /// time off follows the gap after its last packet (as in ns-2).
+    /// In bursts. A burst is a whole number of packets, the nearest to what the time on would hold
+    /// and at least one; the time off follows the gap after its last packet (as in ns-2).
     OnOff {
         /// Rate of data while on.
         rate: Rate,
@@ -57,7 +58,8 @@ pub struct DatagramSetup {
 pub struct DatagramSource {
     setup: DatagramSetup,
     sent: u64,
-    /// When the first packet of the burst went (of all, at a constant rate), and how many have gone since.
+    /// When the first packet of the burst went (of all, at a constant rate), and how many have gone
+    /// since.
     burst: Option<(Instant, u64)>,
     /// Packets the burst still has.
     left: u64,

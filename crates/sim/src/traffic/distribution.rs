@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn means_and_tails() {
-        // Shapes of 3 have a variance, so five standard errors of the mean bound it; P(X > x) at three times the mean.
+        // Shapes of 3 have a variance, so five standard errors of the mean bound it; P(X > x) at
+        // three times the mean.
         let n = 200_000;
         for (distribution, deviation, tail) in [
             (Distribution::Constant(2.0), 0.0, 0.0),

@@ -1,7 +1,8 @@
 //! Background traffic as agents: TCP, constant rate, on/off, web sessions, ping.
 //!
-//! [`Traffic`] is an [`Agent`] of its own, and lends itself to a larger enum of agents: its methods work with any payload
-//! that a [`Segment`] can become. A source starts when its first timer fires: `engine.set_timer(id, TimerKey::First, start)`.
+//! [`Traffic`] is an [`Agent`] of its own, and lends itself to a larger enum of agents: its methods
+//! work with any payload that a [`Segment`] can become. A source starts when its first timer fires:
+//! `engine.set_timer(id, TimerKey::First, start)`.
 
 mod datagrams;
 mod distribution;

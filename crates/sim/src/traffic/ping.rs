@@ -103,7 +103,8 @@ impl Pinger {
         &self.stats
     }
 
-    /// When each answered request was sent, and its round-trip time, in the order of replies; empty unless kept.
+    /// When each answered request was sent, and its round-trip time, in the order of replies; empty
+    /// unless kept.
     #[must_use]
     pub fn samples(&self) -> &[(Instant, Duration)] {
         &self.samples

@@ -1,10 +1,12 @@
-//! Every estimator and every method for small packets under independent losses, against the rate at which it should rest.
+//! Every estimator and every method for small packets under independent losses, against the rate at
+//! which it should rest.
 //!
 //! ```text
 //! cargo run --release -p tfrc --example fixed_points -- 2000000 > fixed-points.csv
 //! ```
 //!
-//! The argument is the most packets to send for one figure; what would need more is left out. `cargo xtask measure fixed-points` makes the page
+//! The argument is the most packets to send for one figure; what would need more is left out.
+//! `cargo xtask measure fixed-points` makes the page
 //! `docs/models/fixed-points.md` of it.
 
 #![expect(clippy::disallowed_macros, reason = "a program prints")]

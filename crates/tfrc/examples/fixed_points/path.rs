@@ -1,4 +1,5 @@
-//! A sender and a receiver in virtual time, over a path that loses packets independently and does nothing else.
+//! A sender and a receiver in virtual time, over a path that loses packets independently and does
+//! nothing else.
 
 use tfrc::Settings;
 use tfrc_testkit::{Fate, Flow, FlowEvent, Random, Wire};

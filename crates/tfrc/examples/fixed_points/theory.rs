@@ -1,4 +1,5 @@
-//! Where a flow should come to rest: its rate causes a loss event rate at which the equation gives this very rate.
+//! Where a flow should come to rest: its rate causes a loss event rate at which the equation gives
+//! this very rate.
 
 use tfrc::Config;
 use tfrc::config::PacketSize;
@@ -14,7 +15,8 @@ pub(crate) struct FixedPoint {
     pub(crate) loss_event_rate: f64,
 }
 
-/// The rate at which what is sent is what is allowed, by bisection: the more is sent, the less is allowed.
+/// The rate at which what is sent is what is allowed, by bisection: the more is sent, the less is
+/// allowed.
 pub(crate) fn fixed_point(config: &Config, path: Path) -> FixedPoint {
     let settings = config.settings();
     let own = f64::from(path.segment);
@@ -31,7 +33,8 @@ pub(crate) fn fixed_point(config: &Config, path: Path) -> FixedPoint {
     FixedPoint { packets_per_rtt: low, loss_event_rate: loss_event_rate(&settings.packet_size, path, low) }
 }
 
-/// The loss event rate that a flow of `l` evenly spaced packets per round-trip time sees under independent losses.
+/// The loss event rate that a flow of `l` evenly spaced packets per round-trip time sees under
+/// independent losses.
 fn loss_event_rate(method: &PacketSize, path: Path, l: f64) -> f64 {
     let p = path.loss;
     let event_rate = |l: f64| p / (1.0 + p * l);
@@ -62,10 +65,12 @@ fn loss_event_rate(method: &PacketSize, path: Path, l: f64) -> f64 {
     }
 }
 
-/// The mean length of a loss interval of TFRC-SP with m further packets in the loss event's round-trip time: then come G packets,
-/// geometric, to the first loss of the next event, so N = m + G; K of them are lost, the first and a binomial share of the m.
+/// The mean length of a loss interval of TFRC-SP with m further packets in the loss event's
+/// round-trip time: then come G packets, geometric, to the first loss of the next event, so N = m +
+/// G; K of them are lost, the first and a binomial share of the m.
 fn mean_length(rule: ShortIntervals, p: f64, m: f64) -> f64 {
-    // Beyond this the probability that G is larger than m is below 1e-12, and K is where its mean is.
+    // Beyond this the probability that G is larger than m is below 1e-12, and K is where its mean
+    // is.
     let mut inverse = [0.0; 3];
     let (mut mass, mut k) = (libm::pow(1.0 - p, m), 1.0);
     while k <= m + 1.0 && mass.is_finite() {
@@ -75,7 +80,8 @@ fn mean_length(rule: ShortIntervals, p: f64, m: f64) -> f64 {
         mass *= (m - k + 1.0) / k * p / (1.0 - p);
         k += 1.0;
     }
-    // For very long intervals the first mass underflows: K is then its mean, and nearly all intervals are short.
+    // For very long intervals the first mass underflows: K is then its mean, and nearly all
+    // intervals are short.
     if inverse[0] == 0.0 {
         for (value, share) in inverse.iter_mut().zip([1.0, 2.0 / 3.0, 1.0 / 3.0]) {
             *value = 1.0 / ((1.0 + m * p) * share);

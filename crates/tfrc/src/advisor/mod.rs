@@ -1,4 +1,5 @@
-//! The sender-side variant (RFC 5348 §7): all of the algorithm at the sender, fed with what became of each packet.
+//! The sender-side variant (RFC 5348 §7): all of the algorithm at the sender, fed with what became
+//! of each packet.
 
 mod sent;
 #[cfg(test)]
@@ -24,24 +25,29 @@ use timeline::{Timeline, TimelinePacket};
 pub struct Ack {
     /// The number given to [`Advisor::on_sent`].
     pub id: u64,
-    /// When it arrived, by the receiver's clock, whatever its epoch; `None` if the report does not tell.
+    /// When it arrived, by the receiver's clock, whatever its epoch; `None` if the report does not
+    /// tell.
     pub arrived_at: Option<Instant>,
     /// The mark it came with; [`Ecn::Ce`] counts as a loss (§5.1).
     pub ecn: Ecn,
 }
 
-/// Rate control for transports whose receivers say which packets came: RTP with transport-wide or RFC 8888 feedback, QUIC, SRT.
+/// Rate control for transports whose receivers say which packets came: RTP with transport-wide or
+/// RFC 8888 feedback, QUIC, SRT.
 ///
-/// Send as [`Advisor::next_send`] says and tell [`Advisor::on_sent`]. Of each report pass every packet to [`Advisor::on_acked`] or
-/// [`Advisor::on_lost`], in any order, and then call [`Advisor::on_report`] once. Let [`Advisor::handle_timeout`] have its time.
+/// Send as [`Advisor::next_send`] says and tell [`Advisor::on_sent`]. Of each report pass every
+/// packet to [`Advisor::on_acked`] or [`Advisor::on_lost`], in any order, and then call
+/// [`Advisor::on_report`] once. Let [`Advisor::handle_timeout`] have its time.
 ///
-/// Inside, a [`Receiver`] takes in the packets as they arrived and a [`Sender`] its reports, so the rate is that of the two with
-/// the receiver at the other end. A packet is lost when `lost_after` later ones have arrived, or at the transport's word if that
-/// comes sooner; a packet that turns up after all repairs the record. What is not said is guessed on the safe side.
+/// Inside, a [`Receiver`] takes in the packets as they arrived and a [`Sender`] its reports, so the
+/// rate is that of the two with the receiver at the other end. A packet is lost when `lost_after`
+/// later ones have arrived, or at the transport's word if that comes sooner; a packet that turns up
+/// after all repairs the record. What is not said is guessed on the safe side.
 ///
-/// It remembers the last `N` packets and allocates nothing. `N` must cover what is sent in a round-trip time and a time between
-/// reports; a packet that falls out before it is reported can only count as lost ([`Advisor::forgotten`]). Work per call is
-/// constant, but for `on_report`, which goes once over the packets between the lowest and the highest reported.
+/// It remembers the last `N` packets and allocates nothing. `N` must cover what is sent in a
+/// round-trip time and a time between reports; a packet that falls out before it is reported can
+/// only count as lost ([`Advisor::forgotten`]). Work per call is constant, but for `on_report`,
+/// which goes once over the packets between the lowest and the highest reported.
 ///
 /// `now` must not go back; if it does, the latest time seen counts.
 #[derive(Debug, Clone)]
@@ -64,9 +70,10 @@ pub struct Advisor<const N: usize = 1024> {
 }
 
 impl Advisor {
-    /// An advisor that remembers 1024 packets. `report_interval` is the longest usual time between two reports while packets
-    /// arrive; zero if every packet or two are reported at once. Where it is longer than the round-trip time it takes the place of
-    /// that in the nofeedback timer (RFC 5348 §4.3 step 3) and in the measurement of the receive rate (§6.2).
+    /// An advisor that remembers 1024 packets. `report_interval` is the longest usual time between
+    /// two reports while packets arrive; zero if every packet or two are reported at once. Where it
+    /// is longer than the round-trip time it takes the place of that in the nofeedback timer
+    /// (RFC 5348 §4.3 step 3) and in the measurement of the receive rate (§6.2).
     #[must_use]
     pub fn new(config: &Config, report_interval: Duration) -> Self {
         Self::with_capacity(config, report_interval)
@@ -105,8 +112,9 @@ impl<const N: usize> Advisor<N> {
         self.sender.next_send(now)
     }
 
-    /// A packet with `size` bytes of data has gone. `id` is the transport's number for it, above all before; numbers may be left
-    /// out. A packet with another number is counted against the rate, but no report about it can be taken in.
+    /// A packet with `size` bytes of data has gone. `id` is the transport's number for it, above
+    /// all before; numbers may be left out. A packet with another number is counted against the
+    /// rate, but no report about it can be taken in.
     pub fn on_sent(&mut self, now: Instant, id: u64, size: u32) {
         let now = self.advance(now);
         self.sender.on_sent(now, size);
@@ -124,15 +132,15 @@ impl<const N: usize> Advisor<N> {
         self.sent.report(ack.id, ack.arrived_at, ack.ecn)
     }
 
-    /// A report says that all packets from `first` to `last` have arrived, when is not known. Says how many of them are news.
-    /// Linear in the packets remembered, not in the range.
+    /// A report says that all packets from `first` to `last` have arrived, when is not known. Says
+    /// how many of them are news. Linear in the packets remembered, not in the range.
     pub fn on_acked_range(&mut self, first: u64, last: u64, ecn: Ecn) -> u64 {
         self.sent.report_range(first, last, ecn)
     }
 
-    /// The transport has given this packet up for lost, and with it all older ones not heard of. Takes effect at
-    /// [`Advisor::on_report`], or, with no later packet arrived, when one is. To be told only what is certain: TFRC finds losses
-    /// by itself.
+    /// The transport has given this packet up for lost, and with it all older ones not heard of.
+    /// Takes effect at [`Advisor::on_report`], or, with no later packet arrived, when one is. To be
+    /// told only what is certain: TFRC finds losses by itself.
     pub fn on_lost(&mut self, id: u64) -> Taken {
         let Some(ordinal) = self.sent.ordinal(id) else { return Taken::Unknown };
         if self.sent.get(ordinal).is_none_or(|packet| packet.fate != PacketFate::InFlight)
@@ -144,14 +152,16 @@ impl<const N: usize> Advisor<N> {
         Taken::New
     }
 
-    /// No report will tell what became of the packets from `first` to `last`: the one that would have is lost. As far as nothing is
-    /// known of them they count neither as arrived nor as lost. To be called before [`Advisor::on_report`] takes in the next report;
-    /// for reports that repeat what older ones said there is no need. Linear in the packets remembered, not in the range.
+    /// No report will tell what became of the packets from `first` to `last`: the one that would
+    /// have is lost. As far as nothing is known of them they count neither as arrived nor as lost.
+    /// To be called before [`Advisor::on_report`] takes in the next report; for reports that repeat
+    /// what older ones said there is no need. Linear in the packets remembered, not in the range.
     pub fn on_unreported(&mut self, first: u64, last: u64) {
         self.sent.pass_over(first, last);
     }
 
-    /// The report has been told whole. `hold` is how long its newest packet had been there when the report was sent.
+    /// The report has been told whole. `hold` is how long its newest packet had been there when the
+    /// report was sent.
     pub fn on_report(&mut self, now: Instant, hold: Hold) {
         let now = self.advance(now);
         let Some((lowest, highest)) = self.sent.take_reported() else {
@@ -161,7 +171,8 @@ impl<const N: usize> Advisor<N> {
         let Some(newest) = self.sent.get(highest) else { return };
         let is_newer = self.newest.is_none_or(|(ordinal, _)| ordinal < highest);
         let reading = self.timeline.open(now, moment(&newest), hold);
-        // Only a packet above all before tells the round-trip time: an older one may have been reported late.
+        // Only a packet above all before tells the round-trip time: an older one may have been
+        // reported late.
         let sample = now.saturating_since(newest.sent_at).saturating_sub(reading.hold);
         let rtt = self.sender.rtt().or(is_newer.then_some(sample));
         if let Some(first_sent) = self.first_sent {
@@ -195,7 +206,8 @@ impl<const N: usize> Advisor<N> {
         if is_newer {
             self.newest = Some((highest, newest.sent_at));
         }
-        // However long the newest packet was held, X_recv is measured over a time that has it in it: a report is never of nothing.
+        // However long the newest packet was held, X_recv is measured over a time that has it in
+        // it: a report is never of nothing.
         let still = self.receiver.window().saturating_sub(Duration::from_nanos(1));
         let end = reading.end.min(self.timeline.latest() + still);
         self.receiver.on_lost(end, self.lost_up_to);
@@ -211,7 +223,8 @@ impl<const N: usize> Advisor<N> {
         self.sender.handle_timeout(now);
     }
 
-    /// When [`Advisor::handle_timeout`] wants to be called next. (The time of the next packet is [`Advisor::next_send`]'s.)
+    /// When [`Advisor::handle_timeout`] wants to be called next. (The time of the next packet is
+    /// [`Advisor::next_send`]'s.)
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wake> {
         self.sender.poll_timeout()
@@ -264,8 +277,8 @@ impl<const N: usize> Advisor<N> {
         self.sent.oldest().map(|packet| packet.id)
     }
 
-    /// Packets that fell out of the record before a report had reached as far as them. If this grows while reports come, `N` is too
-    /// small and the rate too low.
+    /// Packets that fell out of the record before a report had reached as far as them. If this
+    /// grows while reports come, `N` is too small and the rate too low.
     #[must_use]
     pub const fn forgotten(&self) -> u64 {
         self.forgotten
@@ -293,7 +306,8 @@ impl<const N: usize> Advisor<N> {
             stamp: Stamp { wants_report: false, ..self.sender.stamp(packet.sent_at) },
             window_counter: 0,
             kind,
-            // Those of which nothing will be known are, like packets without data, in no loss interval.
+            // Those of which nothing will be known are, like packets without data, in no loss
+            // interval.
             non_data_before: unreported_before,
         };
         self.receiver.on_packet(at, arrival);

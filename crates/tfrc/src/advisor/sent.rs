@@ -41,7 +41,8 @@ pub enum Taken {
     Unknown,
 }
 
-/// The last `N` packets. Their ordinals count 1, 2, 3… without the gaps that the application's numbers may have.
+/// The last `N` packets. Their ordinals count 1, 2, 3… without the gaps that the application's
+/// numbers may have.
 #[derive(Debug, Clone)]
 pub(crate) struct SentPackets<const N: usize> {
     ring: Ring<SentPacket, N>,
@@ -57,7 +58,8 @@ impl<const N: usize> SentPackets<N> {
         Self { ring: Ring::new(), next: 1, reported: None }
     }
 
-    /// Remembers a packet, if its number is above all before. Gives back the ordinal of one forgotten for it.
+    /// Remembers a packet, if its number is above all before. Gives back the ordinal of one
+    /// forgotten for it.
     pub(crate) fn push(&mut self, packet: SentPacket) -> Option<u64> {
         if self.ring.last().is_some_and(|last| packet.id <= last.id) {
             return None;
@@ -117,7 +119,8 @@ impl<const N: usize> SentPackets<N> {
         news
     }
 
-    /// No report will tell what became of the packets in this range, as far as nothing is known of them.
+    /// No report will tell what became of the packets in this range, as far as nothing is known of
+    /// them.
     pub(crate) fn pass_over(&mut self, first: u64, last: u64) {
         let mut index = self.first_at_or_above(first);
         while let Some(packet) = self.ring.get_mut(index).filter(|packet| packet.id <= last) {
@@ -144,8 +147,8 @@ impl<const N: usize> SentPackets<N> {
         Some(before)
     }
 
-    /// Was the sender data-limited all the time in (`after`, newest packet `ordinal`]? (RFC 5348 §8.2.1) Reads back from that
-    /// packet, until it finds one after which it was not.
+    /// Was the sender data-limited all the time in (`after`, newest packet `ordinal`]?
+    /// (RFC 5348 §8.2.1) Reads back from that packet, until it finds one after which it was not.
     pub(crate) fn coverage(&self, ordinal: u64, after: Option<Instant>) -> Coverage {
         let newest = self.index_of(ordinal).map_or(0, |index| index + 1);
         let held_back = (0..newest)
@@ -239,7 +242,8 @@ mod tests {
         assert_eq!(packets.take_reported(), None);
     }
 
-    /// RFC 5348 §8.2.1: the interval is half-open. Packets 1, 3, 5 went at 0, 2, 4 s and left the sender held back.
+    /// RFC 5348 §8.2.1: the interval is half-open. Packets 1, 3, 5 went at 0, 2, 4 s and left the
+    /// sender held back.
     #[test]
     fn coverage_looks_at_the_interval() {
         let packets = sent::<8>(&[1, 2, 3, 4, 5, 6]);

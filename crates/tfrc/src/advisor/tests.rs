@@ -111,7 +111,8 @@ fn periodic_loss_gives_its_rate() {
     assert_eq!(host.advisor.forgotten(), 0);
 }
 
-/// A report every 50 ms, a round-trip time a little over 100: the sending half is fed with every second report, not with every third.
+/// A report every 50 ms, a round-trip time a little over 100: the sending half is fed with every
+/// second report, not with every third.
 #[test]
 fn feedback_comes_once_a_round_trip() {
     let mut host = Host::new();
@@ -122,8 +123,8 @@ fn feedback_comes_once_a_round_trip() {
     assert!((95..=105).contains(&told), "{told} in 10 s");
 }
 
-/// RFC 5348 §4.3 step 4, §8.2.1: an application that sends less than it may is allowed twice what arrives, no more; when it wants
-/// more, it gets more.
+/// RFC 5348 §4.3 step 4, §8.2.1: an application that sends less than it may is allowed twice what
+/// arrives, no more; when it wants more, it gets more.
 #[test]
 fn the_rate_of_a_slow_application_is_bounded() {
     let mut host = Host::new();
@@ -146,8 +147,8 @@ fn a_slow_application_with_losses_keeps_its_rate() {
     assert!((20_000.0..=greedy * 1.1).contains(&host.rate()), "{} after {greedy}", host.rate());
 }
 
-/// RFC 5348 §4.4, §8.2: after an hour of silence the sender may go on at the initial rate at least and at the old one at most, and
-/// is back where it was in a few seconds.
+/// RFC 5348 §4.4, §8.2: after an hour of silence the sender may go on at the initial rate at least
+/// and at the old one at most, and is back where it was in a few seconds.
 #[test]
 fn idleness_is_survived() {
     let mut host = Host::new();
@@ -161,7 +162,8 @@ fn idleness_is_survived() {
     assert!((0.8..1.25).contains(&(after / before)), "{after} after {before}");
 }
 
-/// No loss so far: idleness halves a high rate down to the initial one, and slow start begins again from there (§4.4).
+/// No loss so far: idleness halves a high rate down to the initial one, and slow start begins again
+/// from there (§4.4).
 #[test]
 fn idleness_in_slow_start_ends_at_the_initial_rate() {
     let mut host = Host::new();
@@ -394,7 +396,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
-    /// Whatever is said in whatever order: no panic, a rate that is a number and at least a packet in 64 s, and a next time.
+    /// Whatever is said in whatever order: no panic, a rate that is a number and at least a packet
+    /// in 64 s, and a next time.
     #[test]
     fn anything_may_come(interval in 0u64..300, operations in prop::collection::vec(operation(), 0..200)) {
         let mut advisor = Advisor::<16>::with_capacity(&Config::default(), MS(interval));

@@ -7,12 +7,13 @@ use tfrc_units::{Duration, Instant, saturating};
 pub enum Hold {
     /// The report says it: the acknowledgement delay of QUIC, the arrival time offset of RFC 8888.
     Known(Duration),
-    /// It does not. With arrival times it is estimated, without it counts as none and the round-trip time comes out longer.
+    /// It does not. With arrival times it is estimated, without it counts as none and the
+    /// round-trip time comes out longer.
     Unknown,
 }
 
-/// How long a fast report bounds the offset between the clocks: long enough to meet one without delay, short against drift
-/// (10 s at 100 ppm are 1 ms).
+/// How long a fast report bounds the offset between the clocks: long enough to meet one without
+/// delay, short against drift (10 s at 100 ppm are 1 ms).
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// A packet as the timeline sees it.
@@ -23,8 +24,9 @@ pub(crate) struct TimelinePacket {
     pub(crate) arrived_at: Option<Instant>,
 }
 
-/// Places arrivals on the sender's clock so that the fastest report of late took no time for its way back. Only differences
-/// between arrivals matter to RFC 5348, so where the way back really stands makes no difference.
+/// Places arrivals on the sender's clock so that the fastest report of late took no time for its
+/// way back. Only differences between arrivals matter to RFC 5348, so where the way back really
+/// stands makes no difference.
 #[derive(Debug, Clone)]
 pub(crate) struct Timeline {
     /// The longest usual time between reports.
@@ -87,7 +89,8 @@ impl Timeline {
         NewestPacket { hold, end: (place + hold).min(now) }
     }
 
-    /// When a packet of this report arrived: never before it was sent, after now, or before one already placed.
+    /// When a packet of this report arrived: never before it was sent, after now, or before one
+    /// already placed.
     pub(crate) fn place(&mut self, packet: TimelinePacket) -> Instant {
         let at = match packet.arrived_at {
             Some(arrived_at) => self.translate(arrived_at),
@@ -119,7 +122,8 @@ impl Timeline {
         }
     }
 
-    /// Without arrival times, packets lie between the newest of the last report and of this one as they did when sent.
+    /// Without arrival times, packets lie between the newest of the last report and of this one as
+    /// they did when sent.
     fn interpolate(&self, sent_at: Instant) -> Instant {
         let (newest_sent, newest_place) = self.newest;
         let Some((anchor_sent, anchor_place)) = self.anchor.filter(|(sent, _)| *sent < newest_sent) else {
@@ -146,7 +150,8 @@ impl Offset {
         self.current.min(self.previous)
     }
 
-    /// Takes in an offset. One that is larger by more than `slack` means that a clock was set or the path has changed.
+    /// Takes in an offset. One that is larger by more than `slack` means that a clock was set or
+    /// the path has changed.
     fn update(this: &mut Option<Self>, now: Instant, offset: i64, slack: Duration) {
         let fresh = Self { since: now, current: offset, previous: offset };
         let slack = saturating::<i64>(slack.as_nanos());
@@ -175,8 +180,9 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    /// A packet every 10 ms, 30 ms out and 20 ms back, a report every 95 ms; the receiver's clock is 7 s ahead.
-    /// The hold is 5 ms and none in turn: seen as soon as one report has come without.
+    /// A packet every 10 ms, 30 ms out and 20 ms back, a report every 95 ms; the receiver's clock
+    /// is 7 s ahead. The hold is 5 ms and none in turn: seen as soon as one report has come
+    /// without.
     #[test]
     fn the_hold_is_seen_from_the_arrival_times() {
         let mut timeline = Timeline::new(MS(95));
@@ -204,7 +210,8 @@ mod tests {
         assert_eq!(reading.hold, MS(100));
     }
 
-    /// Packets sent at 100, 120 and 150 ms, the newest held for 10 ms; the report before ended with one sent at 90, placed at 140.
+    /// Packets sent at 100, 120 and 150 ms, the newest held for 10 ms; the report before ended with
+    /// one sent at 90, placed at 140.
     #[test]
     fn arrivals_are_interpolated() {
         let mut timeline = Timeline::new(MS(0));
@@ -221,7 +228,8 @@ mod tests {
         assert_eq!(timeline.place(packet(160)), at(285), "half way from 260 to 310");
     }
 
-    /// A clock set forward or back by an hour spoils a few reports at most, and nothing goes back or runs ahead of now.
+    /// A clock set forward or back by an hour spoils a few reports at most, and nothing goes back
+    /// or runs ahead of now.
     #[test]
     fn a_clock_that_jumps_is_followed() {
         for step in [3_600_000i64, -3_600_000] {

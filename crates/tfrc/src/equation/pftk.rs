@@ -1,5 +1,6 @@
-//! The full model of Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998, "PFTK", its equations (29) to (32)): a Reno TCP with fast
-//! retransmit, timeouts with backoff and a receive window, of which the equation of TFRC is an approximation.
+//! The full model of Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998, "PFTK", its equations (29)
+//! to (32)): a Reno TCP with fast retransmit, timeouts with backoff and a receive window, of which
+//! the equation of TFRC is an approximation.
 
 use tfrc_units::Duration;
 
@@ -66,8 +67,9 @@ mod tests {
         0.1 / seconds_per_packet(RTT, RTT * 4, p, b, window)
     }
 
-    /// By hand at p = 0.5, b = 1: W = 1 + √(8/3 + 1) = 2.91485, so Q = 1. Numerator 1 + W + 2 = 5.91485. The backoff is 1 and
-    /// six terms of one half, 4. Denominator R·(W/2 + 1) + 2·4R·4 = 34.45743·R.
+    /// By hand at p = 0.5, b = 1: W = 1 + √(8/3 + 1) = 2.91485, so Q = 1. Numerator 1 + W + 2 =
+    /// 5.91485. The backoff is 1 and six terms of one half, 4. Denominator R·(W/2 + 1) + 2·4R·4 =
+    /// 34.45743·R.
     #[test]
     fn one_value_by_hand() {
         let got = packets_per_rtt(0.5, 1.0, ReceiveWindow::Unlimited);
@@ -81,7 +83,8 @@ mod tests {
         assert!((got * 4.0 * 64.0 - 1.0).abs() < 1e-9, "{got}");
     }
 
-    /// With little loss the simple law √(3/2bp) holds, and a receive window of W gives nearly W packets per round-trip time.
+    /// With little loss the simple law √(3/2bp) holds, and a receive window of W gives nearly W
+    /// packets per round-trip time.
     #[test]
     fn limits_at_little_loss() {
         for b in [1.0, 2.0] {

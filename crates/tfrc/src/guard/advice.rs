@@ -1,4 +1,5 @@
-//! Packet sizes for an application with a fixed packet rate and a few sizes, such as a voice coder (RFC 4828 §6).
+//! Packet sizes for an application with a fixed packet rate and a few sizes, such as a voice coder
+//! (RFC 4828 §6).
 
 use core::fmt;
 
@@ -14,7 +15,8 @@ pub struct SizeAdviceSettings {
     pub packets_per_second: f64,
     /// Headers that the rate pays for, in bytes: 0 if the allowed rate is one of data only.
     pub header: u32,
-    /// How long the rate must stay below what the present size needs before a smaller one is advised.
+    /// How long the rate must stay below what the present size needs before a smaller one is
+    /// advised.
     pub patience_down: Duration,
     /// How long the rate must stay above what a larger size needs before that is advised.
     pub patience_up: Duration,
@@ -23,7 +25,8 @@ pub struct SizeAdviceSettings {
 }
 
 impl SizeAdviceSettings {
-    /// Down after one second, up after five with a tenth to spare. Ours: RFC 4828 §6 leaves them to the application.
+    /// Down after one second, up after five with a tenth to spare. Ours: RFC 4828 §6 leaves them to
+    /// the application.
     #[must_use]
     pub const fn new(packets_per_second: f64, header: u32) -> Self {
         Self {
@@ -65,8 +68,8 @@ impl core::error::Error for AdviceError {}
 pub enum Advice {
     /// Packets with this much data, in bytes.
     Size(u32),
-    /// Even the smallest, this one, needs more than the allowed rate, and has done so for `patience_down`: send fewer
-    /// packets, or stop ([`StopRule`](crate::guard::StopRule)).
+    /// Even the smallest, this one, needs more than the allowed rate, and has done so for
+    /// `patience_down`: send fewer packets, or stop ([`StopRule`](crate::guard::StopRule)).
     TooFast(u32),
 }
 
@@ -80,8 +83,8 @@ impl Advice {
     }
 }
 
-/// Advises packet sizes, with hysteresis. Tell it the allowed rate whenever that changes and now and then, about once per
-/// round-trip time.
+/// Advises packet sizes, with hysteresis. Tell it the allowed rate whenever that changes and now
+/// and then, about once per round-trip time.
 #[derive(Debug, Clone, Copy)]
 pub struct SizeAdvice {
     settings: SizeAdviceSettings,
@@ -186,7 +189,8 @@ mod tests {
     use super::*;
     use tfrc_testkit::at;
 
-    /// 50 packets a second of 20, 40 or 160 bytes and 40 of headers: 3000, 4000 and 10,000 bytes a second.
+    /// 50 packets a second of 20, 40 or 160 bytes and 40 of headers: 3000, 4000 and 10,000 bytes a
+    /// second.
     fn coder() -> SizeAdvice {
         let Ok(advice) = SizeAdvice::new(SizeAdviceSettings::new(50.0, 40), &[20, 40, 160]) else {
             panic!("sound settings")

@@ -1,8 +1,10 @@
 //! When to stop sending altogether: a rate control adapts, these rules give up.
 //!
-//! * The circuit breaker of RFC 8083, on by default beside a [`Guarantee`](crate::config::Guarantee): a sender that does not slow
-//!   down below a promised rate needs something that notices a broken or badly congested path.
-//! * The stop rule of RFC 3714, for an application that has a least rate: TCP at the same loss would send less.
+//! * The circuit breaker of RFC 8083, on by default beside a
+//!   [`Guarantee`](crate::config::Guarantee): a sender that does not slow down below a promised
+//!   rate needs something that notices a broken or badly congested path.
+//! * The stop rule of RFC 3714, for an application that has a least rate: TCP at the same loss
+//!   would send less.
 //! * [`SizeAdvice`] for applications that can still make their packets smaller (RFC 4828 §6).
 
 mod advice;
@@ -143,7 +145,8 @@ impl Guard {
         self.0.is_some()
     }
 
-    /// A packet has gone; at the rate in force the next one follows after `spacing`. Sending ends a suspension that is over.
+    /// A packet has gone; at the rate in force the next one follows after `spacing`. Sending ends a
+    /// suspension that is over.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32, spacing: Duration) {
         let Some(watch) = &mut self.0 else { return };
         watch.resume_if_due(now);

@@ -38,7 +38,8 @@ fn sender_with(guarantee: f64, change: impl FnOnce(&mut Settings)) -> Sender {
     sender
 }
 
-/// Sends `per_report` packets every 100 ms with a report after them, until the sender stops; when that was, in ms.
+/// Sends `per_report` packets every 100 ms with a report after them, until the sender stops; when
+/// that was, in ms.
 fn run(sender: &mut Sender, from: u64, to: u64, per_report: u32, weather: Weather) -> Option<u64> {
     for ms in (from..to).step_by(100) {
         sender.handle_timeout(at(ms));
@@ -133,7 +134,8 @@ fn the_deadline_is_a_wake_up() {
 fn a_slow_flow_waits_longer() {
     let mut sender =
         sender_with(0.0, |s| s.circuit_breaker = CircuitBreaker::Always(BreakerLimits::default()));
-    // Everything is lost: 41 bytes a second, a packet in 24.3 s, and half of that after 48.7 s without feedback.
+    // Everything is lost: 41 bytes a second, a packet in 24.3 s, and half of that after 48.7 s
+    // without feedback.
     run(&mut sender, 0, 200, 1, Weather { p: 1.0, ..FINE });
     let mut now = at(200);
     let mut first = None;
@@ -166,13 +168,15 @@ fn media_timeout() {
     }
 }
 
-/// RFC 8083 §4.3: three intervals of 5 s above ten times TCP's rate, and a fourth to make it more than three.
+/// RFC 8083 §4.3: three intervals of 5 s above ten times TCP's rate, and a fourth to make it more
+/// than three.
 #[test]
 fn congestion() {
     for (packets, form, stops) in [
         (16, EquationForm::SquareRoot, false),
         (18, EquationForm::SquareRoot, true),
-        // The full form gives 0.042 packets per round-trip time at p = 0.5: one packet in each is 24 times that.
+        // The full form gives 0.042 packets per round-trip time at p = 0.5: one packet in each is
+        // 24 times that.
         (1, EquationForm::Tfrc, true),
         (1, EquationForm::SquareRoot, false),
     ] {
@@ -252,7 +256,8 @@ fn fractions_are_weighted_by_duration() {
     }
 }
 
-/// §4.5: not by itself and not before as much time has passed as the evidence took; then from scratch.
+/// §4.5: not by itself and not before as much time has passed as the evidence took; then from
+/// scratch.
 #[test]
 fn resuming() {
     let mut sender = sender_with(1e5, |_| ());
@@ -302,8 +307,9 @@ fn voice() -> MinimumRate {
     MinimumRate::new(Rate::from_bits_per_sec(64_000.0), 50.0)
 }
 
-/// RFC 4828 §5 prints 25 % for 64 kbit/s at 0.1 s, headers left out; RFC 3714 §5.2 has 10,000 bytes a second on the wire,
-/// 0.667 packets per round-trip time, and §5.1 1393 bytes and 0.09 packets for 4.75 kbit/s in 20 packets, "roughly 50 %".
+/// RFC 4828 §5 prints 25 % for 64 kbit/s at 0.1 s, headers left out; RFC 3714 §5.2 has 10,000 bytes
+/// a second on the wire, 0.667 packets per round-trip time, and §5.1 1393 bytes and 0.09 packets
+/// for 4.75 kbit/s in 20 packets, "roughly 50 %".
 #[test]
 fn published_thresholds() {
     let threshold = |minimum: MinimumRate| minimum.threshold(RTT).get();
@@ -357,8 +363,8 @@ fn the_stop_rule_strikes() {
     assert_eq!(sender.stopped().map(|s| s.trip), Some(Trip::DropRate));
 }
 
-/// A pause after which the mean is TCP's rate: 44,000 bytes have gone by 5 s, TCP would send 5.97 kB/s at 28.5 %; then
-/// sending goes on.
+/// A pause after which the mean is TCP's rate: 44,000 bytes have gone by 5 s, TCP would send 5.97
+/// kB/s at 28.5 %; then sending goes on.
 #[test]
 fn the_pause_ends_by_itself() {
     let minimum = MinimumRate { header: 0, ..voice() };

@@ -1,4 +1,5 @@
-//! From lost and marked packets to loss events (RFC 5348 §5.2; RFC 4342 §10.2) and their intervals (§5.3).
+//! From lost and marked packets to loss events (RFC 5348 §5.2; RFC 4342 §10.2) and their intervals
+//! (§5.3).
 
 use tfrc_units::{Duration, Instant, f64_from_u64, saturating};
 
@@ -59,7 +60,8 @@ pub(crate) struct FirstInterval {
 enum InsensitivePeriod {
     /// R (RFC 5348 §5.2).
     RoundTrip,
-    /// R·s/S: what packets of size S would be sent in becomes what packets of size s are sent in (Widmer et al., LIP scaling).
+    /// R·s/S: what packets of size S would be sent in becomes what packets of size s are sent in
+    /// (Widmer et al., LIP scaling).
     Scaled {
         /// S.
         reference: f64,
@@ -68,7 +70,8 @@ enum InsensitivePeriod {
     None,
 }
 
-/// The window counter steps by quarters of a round-trip time: more than four are a new loss event (RFC 4342 §10.2).
+/// The window counter steps by quarters of a round-trip time: more than four are a new loss event
+/// (RFC 4342 §10.2).
 const QUARTERS: f64 = 4.0;
 
 /// Most packets of one hole that are looked at one by one where units are counted; of a longer hole
@@ -114,7 +117,8 @@ impl Events {
         }
     }
 
-    /// How long ago the current loss event began, in round-trip times; infinite if there is none or R is zero.
+    /// How long ago the current loss event began, in round-trip times; infinite if there is none or
+    /// R is zero.
     pub(crate) fn open_round_trips(&self, now: Mark, rtt: Duration) -> f64 {
         self.current.map_or(f64::INFINITY, |e| self.round_trips(&e, now.at.at, now.counter, rtt))
     }
@@ -182,8 +186,8 @@ impl Events {
         }
     }
 
-    /// Losses one by one where not every lost packet is a unit lost. Of a hole too long for that, each packet examined stands for
-    /// several.
+    /// Losses one by one where not every lost packet is a unit lost. Of a hole too long for that,
+    /// each packet examined stands for several.
     fn add_units(&mut self, run: &Congestion, first: FirstInterval) {
         let stride = ((run.last - run.first) / EXAMINED).saturating_add(1);
         let mut seq = run.first;
@@ -218,8 +222,9 @@ impl Events {
         }
     }
 
-    /// Nominal arrival times lie evenly between those of the packets around the hole (RFC 5348 §5.2), so loss events
-    /// begin at even steps too and a hole of any length takes bounded work.
+    /// Nominal arrival times lie evenly between those of the packets around the hole
+    /// (RFC 5348 §5.2), so loss events begin at even steps too and a hole of any length takes
+    /// bounded work.
     fn add_missing_by_time(
         &mut self,
         run: &Congestion,
@@ -229,7 +234,8 @@ impl Events {
     ) {
         let span = after.at.at.saturating_since(before.at.at);
         let steps = after.seq - before.seq;
-        // Packets k (counted from S_before) whose nominal time is at most `limit` after T_before: k ≤ limit·steps/span.
+        // Packets k (counted from S_before) whose nominal time is at most `limit` after T_before: k
+        // ≤ limit·steps/span.
         let within = |limit: Duration| -> u64 {
             let (limit, span) = (limit.as_nanos(), span.as_nanos());
             if let Some(product) = limit.checked_mul(steps) {
@@ -264,7 +270,8 @@ impl Events {
             within(self.period(run)).saturating_add(1)
         };
         let events = (last_k - start_k) / step + 1;
-        // All but the outermost of the intervals inside the hole are alike: past what the history holds they are only counted.
+        // All but the outermost of the intervals inside the hole are alike: past what the history
+        // holds they are only counted.
         let few = saturating::<u64>(2 * MAX_INTERVALS);
         let skip_from = events.min(few);
         let skipped = events - skip_from;
@@ -328,8 +335,8 @@ impl Events {
                     lossless: sequence - lossy,
                     lost: current.lost,
                 };
-                // No packet has arrived between two events that were found together, and a short interval of TFRC-SP never was in
-                // the mean: DF is still at 1 (§5.5).
+                // No packet has arrived between two events that were found together, and a short
+                // interval of TFRC-SP never was in the mean: DF is still at 1 (§5.5).
                 let grown_to = if self.discounts_by_reports() {
                     current.record.grown_to()
                 } else if event.found_at == current.found_at || !self.length.open_counts(round_trips) {

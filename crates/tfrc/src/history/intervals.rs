@@ -57,8 +57,9 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
         }
     }
 
-    /// A new loss event ends the current interval (§5.5, the shift): the general discount factor reached by then passes into
-    /// those of the older ones. DF goes by every packet that arrives (§5.5), so when the loss event is found it goes by
+    /// A new loss event ends the current interval (§5.5, the shift): the general discount factor
+    /// reached by then passes into those of the older ones. DF goes by every packet that arrives
+    /// (§5.5), so when the loss event is found it goes by
     /// `grown_to`, the length the interval had then, with the packets that revealed the loss in it.
     pub(crate) fn close(&mut self, mut interval: ClosedInterval, grown_to: f64) {
         let df = self.general_discount(grown_to);
@@ -81,8 +82,8 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
         }
     }
 
-    /// p with the current interval at `open` packets, `None` if it must not count; zero before the first loss event. A dynamic
-    /// history window reaches back `window` packets at least.
+    /// p with the current interval at `open` packets, `None` if it must not count; zero before the
+    /// first loss event. A dynamic history window reaches back `window` packets at least.
     pub(crate) fn loss_event_rate(&self, open: Option<f64>, window: f64) -> Probability {
         self.discounted_rate(open, open.unwrap_or(0.0), window)
     }
@@ -124,7 +125,8 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
         self.closed.iter().rev()
     }
 
-    /// DF of an average loss interval: 1 until the current interval is more than twice the mean of the closed ones, then falling to the floor.
+    /// DF of an average loss interval: 1 until the current interval is more than twice the mean of
+    /// the closed ones, then falling to the floor.
     fn general_discount(&self, open: f64) -> f64 {
         let HistoryDiscounting::Floor(floor) = self.discounting else { return 1.0 };
         match self.mean {
@@ -169,8 +171,9 @@ mod tests {
         }
     }
 
-    /// RFC 5348 §5.5 worked by hand: nine intervals of 100, the current one at 400, so DF = max(200/400, 0.25) = 0.5 and
-    /// I_tot0 = 400 + 0.5·100·(1+1+1+0.8+0.6+0.4+0.2) = 650 over W_tot0 = 1 + 0.5·5 = 3.5.
+    /// RFC 5348 §5.5 worked by hand: nine intervals of 100, the current one at 400, so DF =
+    /// max(200/400, 0.25) = 0.5 and I_tot0 = 400 + 0.5·100·(1+1+1+0.8+0.6+0.4+0.2) = 650 over
+    /// W_tot0 = 1 + 0.5·5 = 3.5.
     #[test]
     fn a_long_open_interval_discounts_the_others() {
         let p = after(&[100.0; 9], HistoryDiscounting::Floor(0.25)).loss_event_rate(Some(400.0), 0.0).get();
@@ -196,7 +199,8 @@ mod tests {
         assert!((p - (1.0 + old) / (400.0 + 100.0 * old)).abs() < 1e-15, "{p}");
     }
 
-    /// After a loss the discount reached by then stays with the old intervals: the new one of 400 weighs double.
+    /// After a loss the discount reached by then stays with the old intervals: the new one of 400
+    /// weighs double.
     #[test]
     fn the_discount_is_carried_over() {
         let intervals = after(
@@ -216,7 +220,8 @@ mod tests {
         1.0 / intervals.loss_event_rate(open, window).get()
     }
 
-    /// A ← hA + (1 − h)I at each interval, A of the first; the open one when it makes the mean longer.
+    /// A ← hA + (1 − h)I at each interval, A of the first; the open one when it makes the mean
+    /// longer.
     #[test]
     fn exponentially_weighted_intervals() {
         let ewma = |open| Estimator::EwmaLossInterval { weight: 0.75, open };
@@ -228,7 +233,8 @@ mod tests {
         assert_eq!(estimated(ewma(OpenInterval::WhenLonger), &[100.0; 50], None, 0.0), 100.0);
     }
 
-    /// With four events: the open interval and three before it; before the first interval lies more of the same.
+    /// With four events: the open interval and three before it; before the first interval lies more
+    /// of the same.
     #[test]
     fn a_window_of_events() {
         let window =
@@ -239,7 +245,8 @@ mod tests {
         assert_eq!(estimated(window, &[10.0; 60], Some(10.0), 1e9), 10.0);
     }
 
-    /// An open interval that must not count leaves the mean of the closed ones, however long it is (RFC 4828 §3).
+    /// An open interval that must not count leaves the mean of the closed ones, however long it is
+    /// (RFC 4828 §3).
     #[test]
     fn the_open_interval_may_be_left_out() {
         let intervals = after(&[100.0; 9], HistoryDiscounting::Off);

@@ -1,4 +1,5 @@
-//! How long a loss interval counts: for packets of the size compared with (RFC 5348 §5.3; RFC 4828 §3; Widmer et al. 2004).
+//! How long a loss interval counts: for packets of the size compared with (RFC 5348 §5.3;
+//! RFC 4828 §3; Widmer et al. 2004).
 
 use tfrc_units::f64_from_u64;
 
@@ -54,7 +55,8 @@ impl LengthRule {
                 None => n,
             },
             Self::Short(rule) => n / (k * counted_part(rule, interval.round_trips)).max(1.0),
-            // 1/p_e = 1/p + L with L packets of size s in a round-trip time; 1/p + L·s/S is wanted instead.
+            // 1/p_e = 1/p + L with L packets of size s in a round-trip time; 1/p + L·s/S is wanted
+            // instead.
             Self::Unbiased(reference) => {
                 let insensitive = n * (1.0 / interval.round_trips).min(1.0);
                 n - insensitive * (1.0 - interval.size / reference)
@@ -98,7 +100,8 @@ mod tests {
         rule.length(&measured(packets, lost, round_trips))
     }
 
-    /// RFC 4828 §3 and §4.4: K of N in at most two round-trip times are an interval of N/K, later one of N.
+    /// RFC 4828 §3 and §4.4: K of N in at most two round-trip times are an interval of N/K, later
+    /// one of N.
     #[test]
     fn short_intervals_count_every_loss() {
         let rule = LengthRule::new(&PacketSize::TfrcSp(TfrcSp::default()));
@@ -111,7 +114,8 @@ mod tests {
         assert!(!rule.open_counts(2.0) && rule.open_counts(2.1));
     }
 
-    /// RFC 4828 appendix C: all losses in one round-trip time, 2/3 in two, 1/3 in three, one beyond.
+    /// RFC 4828 appendix C: all losses in one round-trip time, 2/3 in two, 1/3 in three, one
+    /// beyond.
     #[test]
     fn the_gradual_variant() {
         let graded = TfrcSp { short_intervals: ShortIntervals::Graded, ..TfrcSp::default() };
@@ -122,8 +126,8 @@ mod tests {
         assert!(!rule.open_counts(3.0) && rule.open_counts(3.1));
     }
 
-    /// Ten packets in each round-trip time, an interval of 60 in six of them: 1/p = 50, and 5 packets of twice the size fit into
-    /// the insensitive period.
+    /// Ten packets in each round-trip time, an interval of 60 in six of them: 1/p = 50, and 5
+    /// packets of twice the size fit into the insensitive period.
     #[test]
     fn unbiasing_puts_large_packets_for_small() {
         let correction = SizeCorrection::Unbiasing;

@@ -1,4 +1,5 @@
-//! Lost and marked packets: the holes in the sequence space (RFC 5348 §5.1), repaired when a packet comes late.
+//! Lost and marked packets: the holes in the sequence space (RFC 5348 §5.1), repaired when a packet
+//! comes late.
 
 use tfrc_units::Duration;
 
@@ -65,8 +66,8 @@ pub(crate) enum Fill {
     Lost { before: Mark },
 }
 
-/// Runs of congestion in order of sequence, the declared ones (lost for certain, or marked) before the pending ones:
-/// whatever arrives above a hole arrives above all older holes too.
+/// Runs of congestion in order of sequence, the declared ones (lost for certain, or marked) before
+/// the pending ones: whatever arrives above a hole arrives above all older holes too.
 #[derive(Debug, Clone)]
 pub(crate) struct Losses {
     runs: Ring<Congestion, REPAIRABLE>,
@@ -94,14 +95,16 @@ impl Losses {
         self.runs.get(self.declared).map(|run| run.first)
     }
 
-    /// Adds a hole above everything so far. A run that no longer fits is given back for good, its fate decided.
+    /// Adds a hole above everything so far. A run that no longer fits is given back for good, its
+    /// fate decided.
     pub(crate) fn add_hole(&mut self, run: Congestion) -> Option<Congestion> {
         let out = self.runs.push(run);
         self.forget(out)
     }
 
-    /// Adds a marked packet; everything missing below it now counts as lost (RFC 5348 §5.1). Says whether the mark lies
-    /// below a declared run, so that loss events must be worked out anew, and gives back a run that no longer fits.
+    /// Adds a marked packet; everything missing below it now counts as lost (RFC 5348 §5.1). Says
+    /// whether the mark lies below a declared run, so that loss events must be worked out anew, and
+    /// gives back a run that no longer fits.
     pub(crate) fn add_mark(&mut self, run: Congestion) -> (bool, Option<Congestion>) {
         for i in self.declared..self.runs.len() {
             if let Some(pending) = self.runs.get_mut(i) {
@@ -114,14 +117,15 @@ impl Losses {
         let kept = out.is_none();
         let out = self.forget(out);
         let marked = if kept { at + 1 } else { at };
-        // A run put before everything in a full ring comes straight back and does not count as declared.
+        // A run put before everything in a full ring comes straight back and does not count as
+        // declared.
         self.declared = if disorder { self.declared + 1 } else { marked.max(self.declared) };
         self.declared = self.declared.min(self.runs.len());
         (disorder, out)
     }
 
-    /// A packet that is not above everything so far takes its place in a hole, if there is one for it.
-    /// A hole split in two may push out the oldest run, given back.
+    /// A packet that is not above everything so far takes its place in a hole, if there is one for
+    /// it. A hole split in two may push out the oldest run, given back.
     pub(crate) fn fill(&mut self, seq: u64) -> (Fill, Option<Congestion>) {
         let found = (0..self.runs.len()).rev().find_map(|i| {
             let run = self.runs.get(i)?;
@@ -154,7 +158,8 @@ impl Losses {
         (fill, out)
     }
 
-    /// Counts an arrival for every pending hole below it; `highest` is S_C. Returns how many runs became declared.
+    /// Counts an arrival for every pending hole below it; `highest` is S_C. Returns how many runs
+    /// became declared.
     pub(crate) fn count_arrival(&mut self, seq: u64, highest: u64) -> usize {
         let before = self.declared;
         for i in self.declared..self.runs.len() {
@@ -171,7 +176,8 @@ impl Losses {
         self.declared - before
     }
 
-    /// Pending holes that begin at `up_to` or below are lost at somebody else's word; `highest` is S_C. Returns how many.
+    /// Pending holes that begin at `up_to` or below are lost at somebody else's word; `highest` is
+    /// S_C. Returns how many.
     pub(crate) fn declare(&mut self, up_to: u64, highest: u64) -> usize {
         let before = self.declared;
         while let Some(run) = self.runs.get_mut(self.declared).filter(|run| run.first <= up_to) {

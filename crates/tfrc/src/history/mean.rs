@@ -19,7 +19,8 @@ pub(crate) struct Weighed {
     pub(crate) discount: f64,
 }
 
-/// The mean over closed intervals only, newest (I_1) first: I_mean of RFC 5348 §5.5. `None` without any.
+/// The mean over closed intervals only, newest (I_1) first: I_mean of RFC 5348 §5.5. `None` without
+/// any.
 pub(crate) fn mean_of_closed(closed: impl Iterator<Item = Weighed>, weights: Weights, n: u8) -> Option<f64> {
     let (mut total, mut total_weight) = (0.0, 0.0);
     for (i, interval) in (0..n).zip(closed) {
@@ -30,8 +31,9 @@ pub(crate) fn mean_of_closed(closed: impl Iterator<Item = Weighed>, weights: Wei
     if total_weight > 0.0 { Some(total / total_weight) } else { None }
 }
 
-/// The mean with the open interval I_0 in it: the `count` closed ones move down by one weight, the oldest drops out, and the general
-/// discount factor `df` applies to them (RFC 5348 §5.5, I_tot0/W_tot0). A study may leave the oldest in.
+/// The mean with the open interval I_0 in it: the `count` closed ones move down by one weight, the
+/// oldest drops out, and the general discount factor `df` applies to them (RFC 5348 §5.5,
+/// I_tot0/W_tot0). A study may leave the oldest in.
 fn mean_with_open(
     open: f64,
     closed: impl Iterator<Item = Weighed>,
@@ -50,13 +52,15 @@ fn mean_with_open(
         total_weight += w;
         i += 1;
     };
-    // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest closed one (§5.4).
+    // I_tot0 runs over as many intervals as I_tot1 does: the open one takes the place of the oldest
+    // closed one (§5.4).
     let beside = if policy.takes_no_place() { count } else { count.saturating_sub(1) };
     closed.take(beside.min(usize::from(n.saturating_sub(1)))).for_each(add);
     total / total_weight
 }
 
-/// The mean loss interval from the open interval, if it may count, and the closed ones, newest first, whose own mean is `without`;
+/// The mean loss interval from the open interval, if it may count, and the closed ones, newest
+/// first, whose own mean is `without`;
 /// `None` with another estimator.
 pub(crate) fn mean_interval(
     open: Option<f64>,

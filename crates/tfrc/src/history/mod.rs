@@ -28,8 +28,9 @@ pub struct LossInterval {
     pub lossless_length: u64,
     /// Sequence numbers from the first to the last loss of the interval.
     pub loss_length: u64,
-    /// Data packets, the length that counts for p; of the very first interval the synthetic length of RFC 5348 §6.3.1,
-    /// or 0 before the first loss event. Where small packets are counted in units (`SizeCorrection`), the number of units.
+    /// Data packets, the length that counts for p; of the very first interval the synthetic length
+    /// of RFC 5348 §6.3.1, or 0 before the first loss event. Where small packets are counted in
+    /// units (`SizeCorrection`), the number of units.
     pub data_length: f64,
     /// Packets of it that were lost or marked, at most `loss_length` (RFC 5622 §8.7, Drop Count); 0
     /// before the first loss event.
@@ -66,7 +67,8 @@ pub(crate) enum Change {
     LossEventRemoved,
 }
 
-/// The reception record and everything worked out from it. Bounded: it keeps the last 32 runs of losses open to repair.
+/// The reception record and everything worked out from it. Bounded: it keeps the last 32 runs of
+/// losses open to repair.
 #[derive(Debug, Clone)]
 pub(crate) struct LossHistory {
     origin: Option<u64>,
@@ -152,7 +154,8 @@ impl LossHistory {
         self.late.or(self.highest)
     }
 
-    /// The window counter of the packet with the highest sequence number, counted on without wrapping.
+    /// The window counter of the packet with the highest sequence number, counted on without
+    /// wrapping.
     pub(crate) fn window_counter(&self) -> u64 {
         self.highest.map_or(0, |mark| mark.counter)
     }
@@ -231,9 +234,9 @@ impl LossHistory {
         mark
     }
 
-    /// Takes in any packet: new, late into its hole (RFC 5348 §5.1), or a duplicate. `first_interval` is asked for the synthetic
-    /// interval of §6.3.1 when the first loss event is found; its argument says whether the connection's very first packet was the
-    /// one lost.
+    /// Takes in any packet: new, late into its hole (RFC 5348 §5.1), or a duplicate.
+    /// `first_interval` is asked for the synthetic interval of §6.3.1 when the first loss event is
+    /// found; its argument says whether the connection's very first packet was the one lost.
     pub(crate) fn take(
         &mut self,
         now: Instant,
@@ -305,8 +308,8 @@ impl LossHistory {
         }
     }
 
-    /// The missing packets up to this one are lost, whether or not enough later ones have come: a hole that reaches further
-    /// counts whole. For `first_interval` see [`LossHistory::take`].
+    /// The missing packets up to this one are lost, whether or not enough later ones have come: a
+    /// hole that reaches further counts whole. For `first_interval` see [`LossHistory::take`].
     pub(crate) fn declare_lost(
         &mut self,
         up_to: u64,
@@ -319,8 +322,8 @@ impl LossHistory {
         if self.events.count > events_before { Change::NewLossEvent } else { Change::None }
     }
 
-    /// Up to this many of the newest packets are in no loss interval because a hole among them may still be filled
-    /// (RFC 4342 §6.1, §8.6.1: Skip Length, at most 3).
+    /// Up to this many of the newest packets are in no loss interval because a hole among them may
+    /// still be filled (RFC 4342 §6.1, §8.6.1: Skip Length, at most 3).
     pub(crate) fn skip_length(&self) -> u64 {
         match (self.losses.first_pending(), self.highest) {
             (Some(first), Some(highest)) => (highest.seq - first + 1).min(3),
@@ -369,7 +372,8 @@ impl LossHistory {
         (highest.seq + 1).saturating_sub(self.events.intervals.open_policy().uncounted())
     }
 
-    /// I_0 = S_C − S_A + 1 (RFC 5348 §5.3) with `end` = S_C + 1, packets without data left out (RFC 4342 §6.1.1).
+    /// I_0 = S_C − S_A + 1 (RFC 5348 §5.3) with `end` = S_C + 1, packets without data left out
+    /// (RFC 4342 §6.1.1).
     fn open_packets(&self, event: &LossEvent, end: u64) -> f64 {
         match self.events.units {
             None => {
@@ -394,8 +398,8 @@ impl LossHistory {
         }
     }
 
-    /// The packets between the highest so far and this one are missing, but for those known to carry no data. S_before of RFC
-    /// 5348 §5.2 is the last to arrive, not the highest.
+    /// The packets between the highest so far and this one are missing, but for those known to
+    /// carry no data. S_before of RFC 5348 §5.2 is the last to arrive, not the highest.
     fn add_hole(&mut self, origin: u64, highest: Mark, last_arrival: Mark, mark: Mark, seen: &Seen) {
         // Times of sending follow the sequence, times of arrival need not.
         let before = if self.clock.is_in_use() { highest } else { last_arrival };
@@ -403,7 +407,8 @@ impl LossHistory {
         let non_data = u64::from(seen.non_data_before).min(missing);
         if missing > non_data {
             let cause = Cause::Missing { before, after: mark };
-            // Before the first packet arrives there is no mean size but that of the one that shows the hole.
+            // Before the first packet arrives there is no mean size but that of the one that shows
+            // the hole.
             let size = if self.size > 0.0 { self.size } else { f64::from(seen.size) };
             let run = Congestion {
                 non_data_below: self.non_data,

@@ -8,27 +8,31 @@ use crate::history::length::{LengthRule, MeasuredInterval};
 use crate::ring::InPlace;
 use crate::study::{MAX_INTERVALS, ShortIntervals};
 
-/// A loss interval as a report gives it, with what TFRC-SP wants to know besides its length (RFC 5622 §8.6, §8.7).
+/// A loss interval as a report gives it, with what TFRC-SP wants to know besides its length
+/// (RFC 5622 §8.6, §8.7).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReportedInterval {
     /// N, its length in data packets.
     pub length: f64,
-    /// K, how many of them were lost or marked: the Drop Count, or the Loss Length where there is none.
+    /// K, how many of them were lost or marked: the Drop Count, or the Loss Length where there is
+    /// none.
     pub lost: u64,
-    /// How long it lasted in round-trip times, as the sender knows from its own send times. Up to 2 it is short; infinite if long.
+    /// How long it lasted in round-trip times, as the sender knows from its own send times. Up to 2
+    /// it is short; infinite if long.
     pub round_trips: f64,
 }
 
-/// The loss event rate from interval lengths alone, newest (still open) first: what a CCID 3 sender computes from a Loss
-/// Intervals option (RFC 4342 §6; RFC 5348 §5.4, §5.5). Zero while there is only the open interval. Linear work per interval
-/// kept.
+/// The loss event rate from interval lengths alone, newest (still open) first: what a CCID 3 sender
+/// computes from a Loss Intervals option (RFC 4342 §6; RFC 5348 §5.4, §5.5). Zero while there is
+/// only the open interval. Linear work per interval kept.
 ///
-/// Discount factors are worked out again from the intervals given, as if nothing had come before the oldest of them and each
-/// loss had been found by the packets that are needed for it. Under independent losses of 1 to 10 % this lies within 1 % of the
-/// receiver's own p on average, but single values may be off by a third.
+/// Discount factors are worked out again from the intervals given, as if nothing had come before
+/// the oldest of them and each loss had been found by the packets that are needed for it. Under
+/// independent losses of 1 to 10 % this lies within 1 % of the receiver's own p on average, but
+/// single values may be off by a third.
 ///
-/// Of the estimators, an exponentially weighted mean begins at the oldest interval given, and a dynamic history window is as long as
-/// the events it must hold.
+/// Of the estimators, an exponentially weighted mean begins at the oldest interval given, and a
+/// dynamic history window is as long as the events it must hold.
 #[must_use]
 pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
     let uncounted = uncounted_in_open(config);
@@ -112,9 +116,10 @@ mod tests {
         assert_eq!(loss_event_rate(&[1000.0], &Config::default()), Probability::ZERO);
     }
 
-    /// RFC 5348 §5.5: in the total with the open interval the discounts carried over and the new one multiply. The loss after the
-    /// 400 was found at 404, so the hundreds carry 200/404; 2000 is more than eight times the mean, so DF is at its floor. It
-    /// takes a quarter of the 400's weight and of the hundreds' 1, 1, 0.8, 0.6, 0.4, 0.2.
+    /// RFC 5348 §5.5: in the total with the open interval the discounts carried over and the new
+    /// one multiply. The loss after the 400 was found at 404, so the hundreds carry 200/404; 2000
+    /// is more than eight times the mean, so DF is at its floor. It takes a quarter of the 400's
+    /// weight and of the hundreds' 1, 1, 0.8, 0.6, 0.4, 0.2.
     #[test]
     fn carried_discounts_count_beside_a_long_open_interval() {
         let mut lengths = [100.0; 10];
@@ -137,7 +142,8 @@ mod tests {
         assert!(off.is_ok_and(|c| (loss_event_rate(&lengths, &c).get() - 6.0 / 900.0).abs() < 1e-15));
     }
 
-    /// RFC 4828 §3 by hand: eight short intervals of 12 packets with 3 losses each, and a short open one that must not count.
+    /// RFC 4828 §3 by hand: eight short intervals of 12 packets with 3 losses each, and a short
+    /// open one that must not count.
     #[test]
     fn short_intervals_of_tfrc_sp() {
         let rate = |intervals: &[ReportedInterval], packet_size, discounting| {
@@ -149,7 +155,8 @@ mod tests {
         let interval = |length, lost, round_trips| ReportedInterval { length, lost, round_trips };
         let mut intervals = [interval(12.0, 3, 1.5); 9];
         assert_eq!((rate(&intervals, sp, off), rate(&intervals, sp, on)), (4.0, 4.0));
-        // The newest closed one long: one loss event in it, 12 packets, (12 + 4·(1+1+1+.8+.6+.4+.2))/6.
+        // The newest closed one long: one loss event in it, 12 packets, (12 +
+        // 4·(1+1+1+.8+.6+.4+.2))/6.
         intervals[1].round_trips = 2.5;
         assert!((rate(&intervals, sp, off) - 32.0 / 6.0).abs() < 1e-12);
         // It had grown to 16 when its end was found, so DF = 8/16: (12 + 4·2.5)/3.5.

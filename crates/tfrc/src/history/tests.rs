@@ -1,4 +1,5 @@
-//! The incremental history against RFC 5348 §5.1–5.4 written down plainly over the whole list of arrivals.
+//! The incremental history against RFC 5348 §5.1–5.4 written down plainly over the whole list of
+//! arrivals.
 
 mod bernoulli;
 mod small;
@@ -198,8 +199,9 @@ fn a_late_packet_splits_a_hole() {
     assert_eq!(open(&[(40, 2), (50, 1), (60, 3)]).0, 0);
 }
 
-/// RFC 5348 §5.2: S_before is the last packet to arrive before any above the hole, here the late 11 at 100 ms and not 12 at
-/// 20 ms: so 13 would have come at 120 ms, more than a round-trip time after the mark at 10 ms.
+/// RFC 5348 §5.2: S_before is the last packet to arrive before any above the hole, here the late 11
+/// at 100 ms and not 12 at 20 ms: so 13 would have come at 120 ms, more than a round-trip time
+/// after the mark at 10 ms.
 #[test]
 fn the_packet_before_a_hole_may_be_a_late_one() {
     let mut h = history();
@@ -209,8 +211,8 @@ fn the_packet_before_a_hole_may_be_a_late_one() {
     assert_eq!(h.loss_events(), 2);
 }
 
-/// RFC 5348 §5.2: an event takes in what is lost or marked up to R after its first loss, that time included. Packet i comes at
-/// 10·i ms, or would.
+/// RFC 5348 §5.2: an event takes in what is lost or marked up to R after its first loss, that time
+/// included. Packet i comes at 10·i ms, or would.
 #[test]
 fn a_loss_event_lasts_one_round_trip_from_its_first_loss() {
     for (hit, events) in
@@ -237,8 +239,8 @@ fn discounted(last: u64, lost: impl Fn(u64) -> bool) -> f64 {
     h.loss_event_rate().get()
 }
 
-/// RFC 5348 §5.5 with every packet, before the loss is worked out (§6.1): eight intervals of 20, then one of 60. When its end is
-/// found it has grown to 64, so DF = 40/64.
+/// RFC 5348 §5.5 with every packet, before the loss is worked out (§6.1): eight intervals of 20,
+/// then one of 60. When its end is found it has grown to 64, so DF = 40/64.
 #[test]
 fn discounting_goes_by_every_arrival() {
     let p = discounted(243, |seq| seq == 240 || (seq % 20 == 0 && (20..=180).contains(&seq)));
@@ -246,8 +248,8 @@ fn discounting_goes_by_every_arrival() {
     assert!((p - (1.0 + 5.0 * df) / (60.0 + 100.0 * df)).abs() < 1e-15, "{p}");
 }
 
-/// Fifty packets lost in 500 ms, after eight intervals of 20: five events, found with one packet. DF = 40/73 at the first;
-/// between the others nothing arrives, so it is back at 1.
+/// Fifty packets lost in 500 ms, after eight intervals of 20: five events, found with one packet.
+/// DF = 40/73 at the first; between the others nothing arrives, so it is back at 1.
 #[test]
 fn events_found_together_discount_once() {
     let p = discounted(252, |seq| (200..250).contains(&seq) || (seq % 20 == 0 && (20..=180).contains(&seq)));
@@ -266,7 +268,8 @@ fn nine_intervals_are_kept() {
     assert_eq!((h.loss_events(), h.loss_intervals().count()), (50, 9));
 }
 
-/// subtle-points, §5.1: n−1, n+1, then n+2 marked: the event begins at the missing n when the mark comes.
+/// subtle-points, §5.1: n−1, n+1, then n+2 marked: the event begins at the missing n when the mark
+/// comes.
 #[test]
 fn a_mark_makes_holes_before_it_count_at_once() {
     let mut h = history();
@@ -294,8 +297,8 @@ fn a_single_mark_is_an_interval_of_one() {
     assert_eq!(h.loss_intervals().next().map(|i| i.data_length), Some(1.0));
 }
 
-/// RFC 5348 §5.2: a run of losses that lasts longer than a round-trip time is several events. 1000 packets in 1 s: nominal
-/// times 1 ms apart, so an event every 101 packets.
+/// RFC 5348 §5.2: a run of losses that lasts longer than a round-trip time is several events. 1000
+/// packets in 1 s: nominal times 1 ms apart, so an event every 101 packets.
 #[test]
 fn a_long_outage_is_several_events() {
     let mut h = history();
@@ -317,7 +320,8 @@ fn a_huge_outage_takes_bounded_work() {
     assert_eq!(h.loss_intervals().nth(8).map(|i| i.data_length), Some(100_001.0));
 }
 
-/// RFC 4342 §10.2: by the window counter, losses are one event until the counter has gone on by more than four.
+/// RFC 4342 §10.2: by the window counter, losses are one event until the counter has gone on by
+/// more than four.
 #[test]
 fn loss_events_by_the_window_counter() {
     let events = |counters: &[u8]| {
@@ -380,7 +384,8 @@ fn memory_is_bounded() {
     }
     assert_eq!(h.loss_events(), 100_000 - 3);
     assert_eq!(feed(&mut h, Packet { seq: 1, at: at(20_000_001), marked: false }), Change::Duplicate);
-    // Every other packet lost, and six since the last loss that is certain: I_tot0 = 6 + 2·5 over 6.
+    // Every other packet lost, and six since the last loss that is certain: I_tot0 = 6 + 2·5 over
+    // 6.
     assert_eq!(h.loss_event_rate().get(), 6.0 / 16.0);
 }
 

@@ -1,5 +1,5 @@
-//! Losses and lengths in packets of the size compared with: virtual packets and random sampling (Widmer et al. 2004), drop rate
-//! (Vasallo 2000).
+//! Losses and lengths in packets of the size compared with: virtual packets and random sampling
+//! (Widmer et al. 2004), drop rate (Vasallo 2000).
 
 use tfrc_units::hash::{GOLDEN_STEP, finalise};
 
@@ -17,7 +17,8 @@ enum Rule {
     Sampled { seed: u64 },
 }
 
-/// The units lost so far, and the rule. Those received are counted by [`Units::received`], one sum over all packets.
+/// The units lost so far, and the rule. Those received are counted by [`Units::received`], one sum
+/// over all packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Units {
     rule: Rule,
@@ -59,7 +60,8 @@ impl Units {
         }
     }
 
-    /// A packet was lost after `received` units had arrived. Where the unit begins that is lost with it, if one is.
+    /// A packet was lost after `received` units had arrived. Where the unit begins that is lost
+    /// with it, if one is.
     pub(crate) fn lose(&mut self, seq: u64, size: f64, received: f64) -> Option<f64> {
         let part = size / self.reference;
         let position = received + self.lost;

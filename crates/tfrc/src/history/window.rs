@@ -1,8 +1,10 @@
-//! The dynamic history window: loss events among the latest packets (SIGCOMM 2000, "Dynamic History Window").
+//! The dynamic history window: loss events among the latest packets (SIGCOMM 2000, "Dynamic History
+//! Window").
 
 use tfrc_units::f64_from_u64;
 
-/// 1/p from interval lengths, newest (the open one) first: packets in the window over the loss events in it. The window reaches back
+/// 1/p from interval lengths, newest (the open one) first: packets in the window over the loss
+/// events in it. The window reaches back
 /// `window` packets, or further, to the start of the interval with which it holds `least` events. Where the lengths end it ends too.
 pub(crate) fn mean_interval(lengths: impl Iterator<Item = f64>, least: u8, window: f64) -> Option<f64> {
     let (mut packets, mut events) = (0.0, 0u64);
@@ -36,7 +38,8 @@ mod tests {
         assert_eq!(mean(&[], 4, 100.0), None);
     }
 
-    /// The fault that the paper names: under perfectly periodic loss the estimate moves as events enter and leave.
+    /// The fault that the paper names: under perfectly periodic loss the estimate moves as events
+    /// enter and leave.
     #[test]
     fn periodic_loss_gives_noise() {
         let at = |open: f64| mean(&[open, 100.0, 100.0, 100.0, 100.0, 100.0], 4, 450.0);

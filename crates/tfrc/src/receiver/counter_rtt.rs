@@ -1,4 +1,5 @@
-//! The round-trip time read off the window counter, for senders that do not tell it (RFC 4342 §8.1).
+//! The round-trip time read off the window counter, for senders that do not tell it
+//! (RFC 4342 §8.1).
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
@@ -25,7 +26,8 @@ impl CounterRtt {
         if self.firsts.last().is_some_and(|(newest, _)| counter <= newest) {
             return;
         }
-        // A counter four on is one round-trip time later; three and two are taken when there is no packet four back.
+        // A counter four on is one round-trip time later; three and two are taken when there is no
+        // packet four back.
         let sample = [4u64, 3, 2].into_iter().find_map(|quarters| {
             let wanted = counter.checked_sub(quarters)?;
             let (_, then) = self.firsts.iter().find(|(c, _)| *c == wanted)?;

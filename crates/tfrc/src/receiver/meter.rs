@@ -121,7 +121,8 @@ impl ReceiveRate {
         rate
     }
 
-    /// The highest rate measured so far, the present one included: X_target of §6.3.1 before its lower bound.
+    /// The highest rate measured so far, the present one included: X_target of §6.3.1 before its
+    /// lower bound.
     pub(crate) fn maximum(&self, now: Instant, rtt: Duration) -> Rate {
         self.maximum.max(self.current(now, rtt))
     }
@@ -226,7 +227,8 @@ mod tests {
         assert_eq!(steady(700, 1400), 10_000.0);
     }
 
-    /// A rate that doubles within the last round-trip time is seen as it is, however many packets that holds.
+    /// A rate that doubles within the last round-trip time is seen as it is, however many packets
+    /// that holds.
     #[test]
     fn a_rising_rate() {
         let mut meter = ReceiveRate::new(ReceiveRateWindow::RoundTrip);
@@ -238,7 +240,8 @@ mod tests {
         assert!(rate > 1_900_000.0 && rate <= 2_000_000.0, "{rate}");
     }
 
-    /// After the round-trip time has grown fourfold the arrivals remembered are of a part of it: the expirations reach further.
+    /// After the round-trip time has grown fourfold the arrivals remembered are of a part of it:
+    /// the expirations reach further.
     #[test]
     fn a_grown_round_trip() {
         let mut meter = ReceiveRate::new(ReceiveRateWindow::RoundTrip);
@@ -257,7 +260,8 @@ mod tests {
         assert!((steady(1, 1030) / 1e6 - 1.0).abs() < 1e-12);
     }
 
-    /// Many packets a round-trip time, then none; the timer that was due at 100 ms is served at 250 ms.
+    /// Many packets a round-trip time, then none; the timer that was due at 100 ms is served at 250
+    /// ms.
     #[test]
     fn a_late_report_counts_all_since_the_last_one() {
         let mut meter = ReceiveRate::new(ReceiveRateWindow::RoundTrip);
@@ -268,7 +272,8 @@ mod tests {
         assert_eq!(meter.measure(at(250), RTT).bytes_per_sec(), 400_000.0);
     }
 
-    /// Two packets in the 250 ms since a report: the pause counts, but not within a round-trip time of the report.
+    /// Two packets in the 250 ms since a report: the pause counts, but not within a round-trip time
+    /// of the report.
     #[test]
     fn since_the_last_report() {
         let rates = [ReceiveRateWindow::RoundTrip, ReceiveRateWindow::SinceReport].map(|window| {

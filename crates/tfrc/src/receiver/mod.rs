@@ -39,14 +39,15 @@ pub struct Arrival {
     pub ecn: Ecn,
     /// R_i, the sender's estimate of the round-trip time on the packet; `None` if it carries none.
     pub rtt: Option<Duration>,
-    /// The low four bits of a counter of quarter round-trip times; 0 if the protocol has none (RFC 4342 §8.1).
+    /// The low four bits of a counter of quarter round-trip times; 0 if the protocol has none
+    /// (RFC 4342 §8.1).
     pub window_counter: u8,
     /// The sender's facts for a study; [`Stamp::NONE`] over a real network.
     pub stamp: Stamp,
     /// The kind: data or no data.
     pub kind: PacketKind,
-    /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7). Missing ones among them are
-    /// no losses.
+    /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7).
+    /// Missing ones among them are no losses.
     pub non_data_before: u32,
 }
 
@@ -83,7 +84,8 @@ impl Report {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FeedbackReason {
-    /// The first packet has arrived (§6.3), or there is still no round-trip time to pace reports by.
+    /// The first packet has arrived (§6.3), or there is still no round-trip time to pace reports
+    /// by.
     First,
     /// p has risen because of a new loss event (§6.1 step 4).
     NewLossEvent,
@@ -95,10 +97,11 @@ pub enum FeedbackReason {
     Asked,
 }
 
-/// The receiving half. Feed every packet that arrives, valid and in the order of arrival, then poll for feedback.
+/// The receiving half. Feed every packet that arrives, valid and in the order of arrival, then poll
+/// for feedback.
 ///
-/// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 33 loss intervals and the last
-/// 16 arrivals.
+/// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 33
+/// loss intervals and the last 16 arrivals.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     rules: Measuring,
@@ -106,11 +109,13 @@ pub struct Receiver {
     meter: ReceiveRate,
     told_rtt: Option<Duration>,
     counter_rtt: CounterRtt,
-    /// When the feedback timer expires; `None` before the first packet or without a round-trip time.
+    /// When the feedback timer expires; `None` before the first packet or without a round-trip
+    /// time.
     timer: Option<Instant>,
     /// R when the timer was last set: R_(m-1) at the next expiration.
     timer_rtt: Duration,
-    /// Reports are at least this far apart, new loss events aside, and X_recv is measured over as long.
+    /// Reports are at least this far apart, new loss events aside, and X_recv is measured over as
+    /// long.
     least_period: Duration,
     data_since_feedback: bool,
     /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
@@ -181,9 +186,10 @@ impl Receiver {
         Self { least_period: least_period.max(config.settings().feedback_floor), ..Self::new(config) }
     }
 
-    /// Says which sequence number comes first, so that the loss of the very first packet is noticed (RFC 5348 §6.3.1). Without
-    /// it the first packet that arrives is taken for the first sent. `first_seq` is at least 1. Too late once a packet has arrived.
-    /// Without effect with [`FirstLosses::Unknown`].
+    /// Says which sequence number comes first, so that the loss of the very first packet is noticed
+    /// (RFC 5348 §6.3.1). Without it the first packet that arrives is taken for the first sent.
+    /// `first_seq` is at least 1. Too late once a packet has arrived. Without effect with
+    /// [`FirstLosses::Unknown`].
     pub fn expect(&mut self, now: Instant, first_seq: u64) {
         match self.rules.first_losses {
             FirstLosses::Counted => self.history.expect(now, first_seq),
@@ -191,7 +197,8 @@ impl Receiver {
         }
     }
 
-    /// A round-trip time known from elsewhere (a handshake, an earlier connection), used until a packet tells one.
+    /// A round-trip time known from elsewhere (a handshake, an earlier connection), used until a
+    /// packet tells one.
     pub fn on_rtt_sample(&mut self, rtt: Duration) {
         if self.told_rtt.is_none() && !rtt.is_zero() {
             self.told_rtt = Some(rtt);
@@ -259,7 +266,8 @@ impl Receiver {
             .take(now, &seen(arrival, rtt), |first| first_interval(rules, meter, now, rtt, first, arriving))
     }
 
-    /// Lets time pass: the feedback timer may expire (RFC 5348 §6.2). Early, late and repeated calls do no harm.
+    /// Lets time pass: the feedback timer may expire (RFC 5348 §6.2). Early, late and repeated
+    /// calls do no harm.
     #[inline]
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.timer.is_none_or(|at| now < at) {
@@ -284,7 +292,8 @@ impl Receiver {
             .is_some_and(|(_, arrived)| self.rules.empty_report.is_due(arrived, self.last_report))
     }
 
-    /// Missing packets up to this one are lost at somebody else's word, however few later ones have come.
+    /// Missing packets up to this one are lost at somebody else's word, however few later ones have
+    /// come.
     pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
         let rtt = self.rtt();
         let (meter, rules) = (&self.meter, &self.rules);
@@ -315,8 +324,8 @@ impl Receiver {
         self.timer.map(|at| Wake { at, reason: WakeReason::Feedback })
     }
 
-    /// The report that is due, if any. Taking it restarts the feedback timer (RFC 5348 §6.2 steps 1 to 4), so it must then be
-    /// sent. `None` until data has arrived.
+    /// The report that is due, if any. Taking it restarts the feedback timer (RFC 5348 §6.2 steps 1
+    /// to 4), so it must then be sent. `None` until data has arrived.
     #[inline]
     pub fn poll_feedback(&mut self, now: Instant) -> Option<Report> {
         let reason = self.due.take()?;
@@ -330,7 +339,8 @@ impl Receiver {
         self.history.on_report(now);
         let p = self.history.loss_event_rate();
         self.previous_p = p;
-        // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to ignore that.
+        // §6.2 step 2, over R_(m-1). §6.3: the first report says zero, and the sender knows to
+        // ignore that.
         let receive_rate = if self.reports == 0 {
             Rate::ZERO
         } else if self.data_since_feedback {
@@ -371,13 +381,15 @@ impl Receiver {
         self.history.loss_events()
     }
 
-    /// The round-trip time in use: the sender's word, else what the window counter shows, else the configured guess.
+    /// The round-trip time in use: the sender's word, else what the window counter shows, else the
+    /// configured guess.
     #[must_use]
     pub fn rtt(&self) -> Duration {
         self.told_rtt.or_else(|| self.counter_rtt.estimate()).unwrap_or(self.rules.rtt_before_sample)
     }
 
-    /// The loss intervals, newest first, the open one included (RFC 4342 §8.6). As many as the estimator keeps, and one.
+    /// The loss intervals, newest first, the open one included (RFC 4342 §8.6). As many as the
+    /// estimator keeps, and one.
     pub fn loss_intervals(&self) -> impl Iterator<Item = LossInterval> + '_ {
         self.history.loss_intervals()
     }
@@ -423,8 +435,8 @@ impl Receiver {
         is_due.then_some(FeedbackReason::Regular)
     }
 
-    /// The window of packets in which the equation, giving the present receive rate, expects as many loss events as a dynamic
-    /// history window must hold.
+    /// The window of packets in which the equation, giving the present receive rate, expects as
+    /// many loss events as a dynamic history window must hold.
     #[inline(never)]
     fn set_window(&mut self, now: Instant) {
         let Estimator::DynamicHistoryWindow { events, window: HistoryWindow::ByRate } = self.rules.estimator
@@ -471,8 +483,9 @@ const fn seen(arrival: &Arrival, rtt: Duration) -> Seen {
     }
 }
 
-/// The synthetic interval before the first loss event (RFC 5348 §6.3.1): where the equation gives the highest receive rate
-/// so far, or what else is set, but at least half a packet per round-trip time; exactly that if the very first packet was lost.
+/// The synthetic interval before the first loss event (RFC 5348 §6.3.1): where the equation gives
+/// the highest receive rate so far, or what else is set, but at least half a packet per round-trip
+/// time; exactly that if the very first packet was lost.
 fn first_interval(
     rules: &Measuring,
     meter: &ReceiveRate,
@@ -483,7 +496,8 @@ fn first_interval(
 ) -> f64 {
     let size = rules.packet_size.equation_segment(meter.mean_size());
     let least = Rate::of(0.5 * size, rtt);
-    // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in the meter yet.
+    // The packet that shows the loss has arrived too, with `arriving` bytes of data, but is not in
+    // the meter yet.
     let present = || {
         let mut meter = meter.clone();
         meter.on_data(now, arriving, rtt);

@@ -67,7 +67,8 @@ fn first_report_then_one_per_round_trip() {
     assert_eq!(receiver.poll_timeout(), Some(Wake { at: at(400), reason: WakeReason::Feedback }));
 }
 
-/// §6.2: no data, no report, but the timer goes on; §6.1 step 2: the next packet is then reported at once.
+/// §6.2: no data, no report, but the timer goes on; §6.1 step 2: the next packet is then reported
+/// at once.
 #[test]
 fn after_a_pause_the_next_packet_is_reported_at_once() {
     let mut receiver = Receiver::new(&Config::default());
@@ -95,7 +96,8 @@ fn every_packet_until_there_is_a_round_trip_time() {
     assert_eq!(times, [0, 10, 20, 30, 130]);
 }
 
-/// §6.1 step 4: a new loss event is reported early, and §6.2 step 2: X_recv is still measured over a round-trip time.
+/// §6.1 step 4: a new loss event is reported early, and §6.2 step 2: X_recv is still measured over
+/// a round-trip time.
 #[test]
 fn a_new_loss_event_is_reported_early() {
     let mut packets = every_10_ms(0, 60);
@@ -141,8 +143,8 @@ fn late_packets_do_not_tell_the_round_trip_time() {
     assert_eq!(receiver.rtt(), RTT * 2);
 }
 
-/// §6.2 step 2: measured over R_(m-1), 100 ms, although the newest packets tell of 50 ms. Ten packets come in the first half of
-/// the window and five in the second.
+/// §6.2 step 2: measured over R_(m-1), 100 ms, although the newest packets tell of 50 ms. Ten
+/// packets come in the first half of the window and five in the second.
 #[test]
 fn the_receive_rate_goes_by_the_round_trip_time_before() {
     let mut packets = every_10_ms(0, 20);
@@ -195,8 +197,9 @@ fn the_previous_p_need_not_have_been_sent() {
     let settings = Settings::of_study(|c| c.discounting = HistoryDiscounting::Off);
     let Ok(config) = settings.validate() else { panic!("sound settings") };
 
-    // The p of a report: an interval of 305 packets lets p fall below 1/300, and with the seed of 82 packets beside it in the
-    // mean p then rises, though it stays below that of the first loss event.
+    // The p of a report: an interval of 305 packets lets p fall below 1/300, and with the seed of
+    // 82 packets beside it in the mean p then rises, though it stays below that of the first loss
+    // event.
     let mut receiver = Receiver::new(&config);
     let mut packets = every_10_ms(0, 400);
     packets.retain(|(_, p)| ![50, 355].contains(&p.seq));
@@ -205,8 +208,9 @@ fn the_previous_p_need_not_have_been_sent() {
         got.iter().filter(|r| r.1 == FeedbackReason::NewLossEvent).map(|(ms, ..)| *ms).collect();
     assert_eq!(early, [530, 3580]);
 
-    // The p of a loss event that was not reported. Intervals of 100 in a round-trip time of 1 s; then, while that timer still
-    // runs, the sender tells of 2 ms and one of 1000 packets (p falls, no report) is followed by one of 50 (p rises).
+    // The p of a loss event that was not reported. Intervals of 100 in a round-trip time of 1 s;
+    // then, while that timer still runs, the sender tells of 2 ms and one of 1000 packets (p falls,
+    // no report) is followed by one of 50 (p rises).
     let mut receiver = Receiver::new(&config);
     let mut packets: Vec<_> =
         (0..1000).map(|i| (11 * i, Arrival { rtt: Some(Duration::from_secs(1)), ..packet(i) })).collect();
@@ -223,8 +227,8 @@ fn the_previous_p_need_not_have_been_sent() {
     assert_eq!(receiver.loss_events(), 12);
 }
 
-/// §6.1 step 4: a loss event that does not raise p is not reported early. With a full history an interval of three times
-/// the mean has already counted as much while it was open.
+/// §6.1 step 4: a loss event that does not raise p is not reported early. With a full history an
+/// interval of three times the mean has already counted as much while it was open.
 #[test]
 fn p_must_have_risen_for_an_early_report() {
     let mut receiver = Receiver::new(&Config::default());
@@ -312,8 +316,9 @@ fn other_first_intervals() {
     }
 }
 
-/// A dynamic history window at ten packets in each round-trip time: the equation expects a loss event every 80.8 of them, so the window
-/// of four events is 323 packets. Every 50th packet lost puts six or seven events into it.
+/// A dynamic history window at ten packets in each round-trip time: the equation expects a loss
+/// event every 80.8 of them, so the window of four events is 323 packets. Every 50th packet lost
+/// puts six or seven events into it.
 #[test]
 fn a_history_window_by_the_receive_rate() {
     let settings = Settings::of_study(|c| {
@@ -330,7 +335,8 @@ fn a_history_window_by_the_receive_rate() {
     assert!((p * window - 6.0).abs() < 1e-9 || (p * window - 7.0).abs() < 1e-9, "{} events", p * window);
 }
 
-/// §6.3.1: the highest rate so far, ten packets per round-trip time, although only five came before the loss.
+/// §6.3.1: the highest rate so far, ten packets per round-trip time, although only five came before
+/// the loss.
 #[test]
 fn the_first_interval_goes_by_the_highest_rate() {
     let mut packets = every_10_ms(0, 100);
@@ -368,7 +374,8 @@ pub(crate) fn assert_share_after_first_loss(sp: TfrcSp, share: f64) {
     assert!((x.bytes_per_sec() / 20_000.0 - share).abs() < 1e-6, "{x}, not {share}");
 }
 
-/// §6.3.1: the target is at least half a packet per round-trip time; nothing is measured yet when the second packet is marked.
+/// §6.3.1: the target is at least half a packet per round-trip time; nothing is measured yet when
+/// the second packet is marked.
 #[test]
 fn the_least_target_of_the_first_interval() {
     let mut receiver = Receiver::new(&Config::default());
@@ -386,7 +393,8 @@ fn a_mark_on_the_first_packet() {
     assert!((seeded - 4.844).abs() < 0.001, "{seeded}");
 }
 
-/// §6.3.1: the very first packet lost: half a packet per round-trip time, an interval of 4.844 packets.
+/// §6.3.1: the very first packet lost: half a packet per round-trip time, an interval of 4.844
+/// packets.
 #[test]
 fn the_first_interval_when_the_first_packet_is_lost() {
     let mut receiver = Receiver::new(&Config::default());
@@ -406,7 +414,8 @@ fn duplicates_and_non_data() {
     assert_eq!(got, [(10, FeedbackReason::First, 0.0)]);
 }
 
-/// RFC 4342 §10.3 and §8.1: feedback when the counter has gone on by four; the round-trip time is read off it.
+/// RFC 4342 §10.3 and §8.1: feedback when the counter has gone on by four; the round-trip time is
+/// read off it.
 #[test]
 fn feedback_by_the_window_counter() {
     let settings = Settings::of_study(|c| {

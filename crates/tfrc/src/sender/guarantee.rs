@@ -1,8 +1,10 @@
-//! gTFRC: the promise of the network as a lower bound of the sending rate (draft-lochin-ietf-tsvwg-gtfrc-02 §2).
+//! gTFRC: the promise of the network as a lower bound of the sending rate
+//! (draft-lochin-ietf-tsvwg-gtfrc-02 §2).
 //!
-//! X is computed as if there were no promise; only what is sent, and so the nofeedback timer's 2s/X, follows G = max(g, X).
-//! The draft says nothing of idleness and of missing feedback: X falls then as always, G stays at g or above, or follows X
-//! below g/y, and it is the circuit breaker that ends a flow which hears nothing.
+//! X is computed as if there were no promise; only what is sent, and so the nofeedback timer's
+//! 2s/X, follows G = max(g, X). The draft says nothing of idleness and of missing feedback: X falls
+//! then as always, G stays at g or above, or follows X below g/y, and it is the circuit breaker
+//! that ends a flow which hears nothing.
 
 use tfrc_units::Rate;
 

@@ -1,9 +1,10 @@
-//! Was the sender data-limited over the whole interval that a feedback packet covers? (RFC 5348 §8.2.1)
+//! Was the sender data-limited over the whole interval that a feedback packet covers?
+//! (RFC 5348 §8.2.1)
 
 use tfrc_units::{Duration, Instant};
 
-/// Two times at which the sender had sent all it was allowed to: one for the interval that the next feedback packet will
-/// cover, one for the interval after that.
+/// Two times at which the sender had sent all it was allowed to: one for the interval that the next
+/// feedback packet will cover, one for the interval after that.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DataLimited {
     not_limited: [Option<Instant>; 2],
@@ -46,8 +47,8 @@ impl DataLimited {
         };
     }
 
-    /// A feedback packet reports the packet sent at `newest_sent_at`. Whether the sender was data-limited all through the
-    /// round-trip time `rtt` up to then.
+    /// A feedback packet reports the packet sent at `newest_sent_at`. Whether the sender was
+    /// data-limited all through the round-trip time `rtt` up to then.
     pub(crate) fn on_feedback(&mut self, now: Instant, newest_sent_at: Instant, rtt: Duration) -> Coverage {
         self.t_new = Some(newest_sent_at);
         self.t_next = Some(now);
@@ -112,7 +113,8 @@ mod tests {
         assert_eq!(limited.on_feedback(at(800), at(700), RTT), Coverage::DataLimited);
     }
 
-    /// The first moment of the interval that the next feedback covers is kept while later ones come.
+    /// The first moment of the interval that the next feedback covers is kept while later ones
+    /// come.
     #[test]
     fn the_first_time_of_an_interval_is_kept() {
         let mut limited = DataLimited::default();

@@ -4,7 +4,8 @@ use tfrc_units::{Duration, Instant, Rate};
 
 use crate::ring::Ring;
 
-/// At most three receive rates of the last two round-trip times (§8.2.2); it begins with {Infinity}.
+/// At most three receive rates of the last two round-trip times (§8.2.2); it begins with
+/// {Infinity}.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveLimits {
     entries: Ring<(Rate, Instant), 3>,
@@ -30,7 +31,8 @@ impl ReceiveLimits {
         self.entries.push((rate, now));
     }
 
-    /// "Maximize X_recv_set": keeps only the largest of the old rates and the new one, as of now; Infinity goes.
+    /// "Maximize X_recv_set": keeps only the largest of the old rates and the new one, as of now;
+    /// Infinity goes.
     pub(crate) fn maximize(&mut self, now: Instant, rate: Rate) {
         let largest = self
             .entries

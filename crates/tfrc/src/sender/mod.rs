@@ -59,14 +59,16 @@ pub struct Feedback {
 /// New loss events in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossReport {
-    /// None since the last report, as far as the sender can tell. A risen p counts as a new loss event all the same.
+    /// None since the last report, as far as the sender can tell. A risen p counts as a new loss
+    /// event all the same.
     NoNewLoss,
     /// At least one new loss event.
     NewLossEvent,
 }
 
-/// The sending half. Ask [`Sender::next_send`], tell [`Sender::on_sent`], feed [`Sender::on_feedback`] and
-/// [`Sender::handle_timeout`], and read events after each input. Work and memory per call are constant.
+/// The sending half. Ask [`Sender::next_send`], tell [`Sender::on_sent`], feed
+/// [`Sender::on_feedback`] and [`Sender::handle_timeout`], and read events after each input. Work
+/// and memory per call are constant.
 ///
 /// `now` must not go back; if it does, the latest time seen counts.
 #[derive(Debug, Clone)]
@@ -123,8 +125,8 @@ impl Sender {
         sender
     }
 
-    /// The maximum segment size of the path is `mss` bytes from now on: the nominal segment of TFRC-SP follows (RFC 4828 §3). Without
-    /// effect with other packet sizes.
+    /// The maximum segment size of the path is `mss` bytes from now on: the nominal segment of
+    /// TFRC-SP follows (RFC 4828 §3). Without effect with other packet sizes.
     pub const fn set_path_mss(&mut self, mss: u32) {
         if let PacketSize::TfrcSp(settings) = &mut self.settings.packet_size {
             settings.nominal = NominalSegment::PathMss(if mss == 0 { 1 } else { mss });
@@ -142,8 +144,9 @@ impl Sender {
         }
     }
 
-    /// When the next packet may go (§4.6, §8.3). `Stopped` only after a circuit breaker or the stop rule has struck (never with
-    /// the default settings): the floor of one packet in 64 s always stands.
+    /// When the next packet may go (§4.6, §8.3). `Stopped` only after a circuit breaker or the stop
+    /// rule has struck (never with the default settings): the floor of one packet in 64 s always
+    /// stands.
     #[must_use]
     #[inline]
     pub fn next_send(&self, now: Instant) -> SendDecision {
@@ -158,7 +161,8 @@ impl Sender {
         if at <= now { SendDecision::Now } else { SendDecision::At(at) }
     }
 
-    /// A packet with `size` bytes of data has gone (§4.6, §8.2.1). The first one starts the nofeedback timer (§4.2).
+    /// A packet with `size` bytes of data has gone (§4.6, §8.2.1). The first one starts the
+    /// nofeedback timer (§4.2).
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
         if self.study.watches_packets() {
@@ -207,7 +211,8 @@ impl Sender {
     /// by the allowed rate (§8.2.1).
     #[inline]
     pub(crate) fn coverage(&self, now: Instant) -> Coverage {
-        // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed to, however busy it is.
+        // Held back by its own cap or by the Min Interval, the sender sends less than it is allowed
+        // to, however busy it is.
         let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < self.instantaneous_rate());
         if !capped && self.pacing.next_send() > now {
             Coverage::NotDataLimited
@@ -216,7 +221,8 @@ impl Sender {
         }
     }
 
-    /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet really sent.
+    /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet
+    /// really sent.
     pub fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
         let now = self.advance(now);
         self.with_rate_change(now, |sender| sender.hear(now, feedback, None));
@@ -232,8 +238,8 @@ impl Sender {
         self.settle();
     }
 
-    /// Lets time pass: the nofeedback timer may expire (§4.4), a circuit breaker strike. Early, late and repeated calls do
-    /// no harm.
+    /// Lets time pass: the nofeedback timer may expire (§4.4), a circuit breaker strike. Early,
+    /// late and repeated calls do no harm.
     #[inline]
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
@@ -268,7 +274,8 @@ impl Sender {
         self.settle();
     }
 
-    /// When [`Sender::handle_timeout`] wants to be called next. (The time of the next packet is [`Sender::next_send`]'s.)
+    /// When [`Sender::handle_timeout`] wants to be called next. (The time of the next packet is
+    /// [`Sender::next_send`]'s.)
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Wake> {
@@ -286,7 +293,8 @@ impl Sender {
         self.guard.stopped()
     }
 
-    /// Sends again after a stop, because the application has reason to believe that the path is better now (RFC 8083 §4.5).
+    /// Sends again after a stop, because the application has reason to believe that the path is
+    /// better now (RFC 8083 §4.5).
     ///
     /// # Errors
     /// [`ResumeError`] before [`Stopped::resume_at`], or if there was no stop.
@@ -302,8 +310,8 @@ impl Sender {
         self.events.pop_front()
     }
 
-    /// The allowed sending rate in bytes of data per second: X, or G = max(g, X) while a guarantee is in force; zero after
-    /// a stop.
+    /// The allowed sending rate in bytes of data per second: X, or G = max(g, X) while a guarantee
+    /// is in force; zero after a stop.
     #[must_use]
     pub fn allowed_rate(&self) -> Rate {
         if self.guard.stopped().is_some() { Rate::ZERO } else { self.granted() }
@@ -315,8 +323,8 @@ impl Sender {
         self.allowed.x
     }
 
-    /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the application's cap and what the
-    /// Min Interval of TFRC-SP lets pass; zero after a stop.
+    /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the
+    /// application's cap and what the Min Interval of TFRC-SP lets pass; zero after a stop.
     #[must_use]
     pub fn sending_rate(&self) -> Rate {
         if self.guard.stopped().is_some() {
@@ -397,7 +405,8 @@ impl Sender {
         self.feedback_packets += 1;
         self.study.on_feedback();
         self.latest_feedback = Some(feedback);
-        // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no sample.
+        // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no
+        // sample.
         let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
         if self.allowed.rules.equation.high_loss == HighLoss::Moderate {
             self.drop_rate.on_feedback(feedback.count, feedback.loss_event_rate);
@@ -448,7 +457,8 @@ impl Sender {
         }
     }
 
-    /// A report in slow start or the nofeedback timer lets the next packet go, where the settings say so.
+    /// A report in slow start or the nofeedback timer lets the next packet go, where the settings
+    /// say so.
     fn release(&mut self, now: Instant) {
         if !self.settings.algorithm.choices().reschedule.moves_waiting() {
             self.pacing.release(now);
@@ -497,8 +507,8 @@ impl Sender {
             .max(self.promise.least(self.allowed.x))
     }
 
-    /// The supply of data: short if a packet could have gone before `now` and has not. A host that is
-    /// late with its packets by more than its timer granularity looks so too.
+    /// The supply of data: short if a packet could have gone before `now` and has not. A host that
+    /// is late with its packets by more than its timer granularity looks so too.
     fn supply(&self, now: Instant) -> Supply {
         if self.timer.is_some() && self.due() + self.settings.timer_granularity < now {
             Supply::Short
@@ -530,8 +540,8 @@ impl Sender {
         })
     }
 
-    /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R. Two packets take exactly twice the time of one, so that the timer expires with
-    /// the second packet, not a nanosecond after it.
+    /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R. Two packets take exactly twice the time of one,
+    /// so that the timer expires with the second packet, not a nanosecond after it.
     fn timeout(&self) -> Duration {
         let two_packets = self.granted().time_for(self.segment.bytes()) * 2;
         self.allowed.rules.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)

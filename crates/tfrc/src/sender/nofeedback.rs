@@ -59,7 +59,8 @@ impl AllowedRate {
                 self.update_limits(now, path, self.x_bps.min(receive_rate * 2.0) * factor);
             }
             NoFeedbackCut::ReceiveRate if !slow_start => {
-                // X_recv falls, to at least half of a packet in 64 s if it is what limits X (RFC 3448 §4.4 step 1).
+                // X_recv falls, to at least half of a packet in 64 s if it is what limits X
+                // (RFC 3448 §4.4 step 1).
                 let cached = if self.x_bps > receive_rate * 2.0 {
                     (receive_rate * factor).max(Rate::of(path.segment, MAXIMUM_BACKOFF) / 2.0)
                 } else {

@@ -5,7 +5,8 @@ use tfrc_units::{Duration, Instant, Rate};
 use crate::config::BurstCredit;
 use crate::study::Reschedule;
 
-/// The nominal send time of the packet sent last, from which that of the next one follows at the rate in force then.
+/// The nominal send time of the packet sent last, from which that of the next one follows at the
+/// rate in force then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pacing {
     policy: BurstCredit,
@@ -19,7 +20,8 @@ pub(crate) struct Pacing {
     /// t_i of the packet sent last, and its size.
     last: Option<Instant>,
     size: u32,
-    /// t_ipi, and what is left of it without t_delta: worked out when the rate or the size changes, not for each packet.
+    /// t_ipi, and what is left of it without t_delta: worked out when the rate or the size changes,
+    /// not for each packet.
     gap: Duration,
     wait: Duration,
 }
@@ -40,8 +42,8 @@ impl Pacing {
         }
     }
 
-    /// The rate and the round-trip time from now on. A packet that waits follows them (§4.6), unless a
-    /// study says otherwise.
+    /// The rate and the round-trip time from now on. A packet that waits follows them (§4.6),
+    /// unless a study says otherwise.
     pub(crate) fn set_pace(&mut self, rate: Rate, rtt: Option<Duration>) {
         let round_trip = rtt.unwrap_or(Duration::ZERO);
         (self.rate, self.rtt) = (rate, round_trip);
@@ -56,7 +58,8 @@ impl Pacing {
         self.rate
     }
 
-    /// The earliest time for the next packet: its nominal send time t_i less t_delta = min(t_ipi, t_gran, rtt)/2 (§8.3).
+    /// The earliest time for the next packet: its nominal send time t_i less t_delta = min(t_ipi,
+    /// t_gran, rtt)/2 (§8.3).
     pub(crate) fn next_send(&self) -> Instant {
         self.last.map_or(Instant::ZERO, |last| last + self.wait)
     }
@@ -128,7 +131,8 @@ mod tests {
         assert_eq!(next_at(&pacing, RATE * 3.0, RTT), at(7), "a higher rate counts at once");
     }
 
-    /// RFC 5348 §4.6: after 10 s idle the burst is a round-trip time's worth, here 100 packets and the one due now.
+    /// RFC 5348 §4.6: after 10 s idle the burst is a round-trip time's worth, here 100 packets and
+    /// the one due now.
     #[test]
     fn the_burst_after_idleness_is_one_round_trip() {
         for (credit, packets) in [
@@ -160,7 +164,8 @@ mod tests {
         assert_eq!((burst, pacing.next_send()), (4, at(5)));
     }
 
-    /// On a path of 50 µs every wake-up may come later than a round-trip time: the rate holds all the same, and idleness gives no burst.
+    /// On a path of 50 µs every wake-up may come later than a round-trip time: the rate holds all
+    /// the same, and idleness gives no burst.
     #[test]
     fn half_a_gap_is_made_up_for() {
         let short = Some(Duration::from_micros(50));

@@ -1,5 +1,5 @@
-//! The sender's side of the packet size axis: the Min Interval of TFRC-SP (RFC 4828 §4.3). What the equation is given and what
-//! headers cost is [`PacketSize`]'s.
+//! The sender's side of the packet size axis: the Min Interval of TFRC-SP (RFC 4828 §4.3). What the
+//! equation is given and what headers cost is [`PacketSize`]'s.
 
 use tfrc_units::{Duration, Instant, Rate};
 
@@ -40,7 +40,8 @@ impl PacketInterval {
         }
     }
 
-    /// A packet goes. With coarse timers a slot missed is made up for by one packet more, not by two (RFC 5622 §5).
+    /// A packet goes. With coarse timers a slot missed is made up for by one packet more, not by
+    /// two (RFC 5622 §5).
     pub(crate) fn on_sent(&mut self, now: Instant) {
         if let MinInterval::ThreePackets(interval) = self.policy {
             let due = if self.sent.len() == 0 { now } else { self.slot + interval };
@@ -99,7 +100,8 @@ mod tests {
         assert_eq!(sent(MinInterval::Each(MIN), 4, 50), [0, 12, 24, 36, 48]);
     }
 
-    /// RFC 5622 §5: with timers of 15 ms two packets may go at once, but never more than three in 30 ms.
+    /// RFC 5622 §5: with timers of 15 ms two packets may go at once, but never more than three in
+    /// 30 ms.
     #[test]
     fn coarse_timers_may_send_one_more() {
         let times = sent(MinInterval::ThreePackets(MIN), 15, 30_000);

@@ -1,4 +1,5 @@
-//! X, the allowed sending rate: what feedback does to it (RFC 5348 §4.2, §4.3 step 4), and what other revisions do.
+//! X, the allowed sending rate: what feedback does to it (RFC 5348 §4.2, §4.3 step 4), and what
+//! other revisions do.
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 

@@ -1,4 +1,5 @@
-//! s, the segment size (RFC 5348 §4.1); s_true where the equation has a size of its own (RFC 4828 §3).
+//! s, the segment size (RFC 5348 §4.1); s_true where the equation has a size of its own
+//! (RFC 4828 §3).
 
 use tfrc_units::f64_from_u64;
 
@@ -11,7 +12,8 @@ struct IntervalTotal {
     packets: u64,
 }
 
-/// The mean packet size over the current and the last four loss intervals, as the sender learns of them.
+/// The mean packet size over the current and the last four loss intervals, as the sender learns of
+/// them.
 #[derive(Debug, Clone)]
 pub(crate) struct MeanSegment {
     policy: SegmentSize,

@@ -65,7 +65,8 @@ fn send_all(sender: &mut Sender, from: u64, to: u64) {
     }
 }
 
-/// Sends as much as is allowed from `from` on, with feedback (ms, X_recv, p) in between, up to the last feedback.
+/// Sends as much as is allowed from `from` on, with feedback (ms, X_recv, p) in between, up to the
+/// last feedback.
 fn drive(sender: &mut Sender, from: u64, feedbacks: &[(u64, f64, f64)]) {
     let mut now = from;
     for (ms, receive_rate, p) in feedbacks {
@@ -89,8 +90,8 @@ fn before_the_first_sample() {
     assert_eq!(sender.next_send(at(999)), SendDecision::At(at(1000)));
 }
 
-/// §4.2: W_init = min(4·MSS, max(2·MSS, 4380)) per round-trip time, from a handshake or from the first feedback, which then
-/// replaces step 4 of §4.3.
+/// §4.2: W_init = min(4·MSS, max(2·MSS, 4380)) per round-trip time, from a handshake or from the
+/// first feedback, which then replaces step 4 of §4.3.
 #[test]
 fn the_initial_rate() {
     for (segment, window) in [(1460, 4380.0), (500, 2000.0), (2500, 5000.0), (1000, 4000.0)] {
@@ -109,7 +110,8 @@ fn the_initial_rate() {
     }
 }
 
-/// §4.3 step 4, p = 0: doubling at most once per round-trip time; extra feedback does not double twice.
+/// §4.3 step 4, p = 0: doubling at most once per round-trip time; extra feedback does not double
+/// twice.
 #[test]
 fn slow_start_doubles_once_per_round_trip() {
     let mut sender = sender();
@@ -141,7 +143,8 @@ fn the_first_sample_starts_the_doubling_clock() {
     assert_eq!(sender.allowed_rate(), rate(80_000.0));
 }
 
-/// §4.2: the feedback that brings the first sample gives the initial rate, whatever it says of losses.
+/// §4.2: the feedback that brings the first sample gives the initial rate, whatever it says of
+/// losses.
 #[test]
 fn the_first_sample_replaces_step_4() {
     let mut sender = sender();
@@ -195,8 +198,8 @@ fn congestion_avoidance() {
     assert_eq!((sender.allowed_rate(), sender.rate_reason()), (rate(1000.0 / 64.0), RateReason::Floor));
 }
 
-/// A first report of X_recv = 0 with p > 0 must not stop the flow: X_recv_set still holds Infinity (§4.3), also when the
-/// handshake was long ago.
+/// A first report of X_recv = 0 with p > 0 must not stop the flow: X_recv_set still holds Infinity
+/// (§4.3), also when the handshake was long ago.
 #[test]
 fn the_first_report_does_not_stop_the_flow() {
     let mut sender = sender();
@@ -353,12 +356,14 @@ fn sending_in_pairs_is_not_data_limited() {
     for ms in [100, 200, 301, 402] {
         feedback(&mut sender, ms, 30_000.0, 0.001);
     }
-    // Data-limited rules would keep the first maximum; "Update" forgets it after two round-trip times.
+    // Data-limited rules would keep the first maximum; "Update" forgets it after two round-trip
+    // times.
     drive(&mut sender, 402, &[(502, 10_000.0, 0.001), (602, 10_000.0, 0.001), (703, 10_000.0, 0.001)]);
     assert_eq!(sender.allowed_rate(), rate(20_000.0));
 }
 
-/// A cap of the application's own makes the sender data-limited: its low receive rate does not hold X down.
+/// A cap of the application's own makes the sender data-limited: its low receive rate does not hold
+/// X down.
 #[test]
 fn a_capped_sender_is_data_limited() {
     let mut sender = sender_with(|s| s.cap = RateCap::AtMost(rate(10_000.0)));
@@ -387,7 +392,8 @@ fn a_capped_sender_is_data_limited() {
     assert_eq!(sender.allowed_rate(), rate(17_000.0), "0.85 of 10,000 at the loss is remembered");
 }
 
-/// §4.4: without any feedback the rate is halved and the timer doubles with 2s/X; the floor is one packet in 64 s.
+/// §4.4: without any feedback the rate is halved and the timer doubles with 2s/X; the floor is one
+/// packet in 64 s.
 #[test]
 fn no_feedback_before_any_sample() {
     let mut sender = sender();
@@ -435,7 +441,8 @@ fn no_feedback_in_slow_start() {
     assert_eq!((sender.allowed_rate(), sender.rate_reason()), (rate(20_000.0), RateReason::NoFeedback));
 }
 
-/// §4.4, p > 0: X halves exactly once per expiration, whether the equation or the receive rate was the limit.
+/// §4.4, p > 0: X halves exactly once per expiration, whether the equation or the receive rate was
+/// the limit.
 #[test]
 fn no_feedback_in_congestion_avoidance() {
     let mut by_equation = sender();
@@ -463,8 +470,8 @@ fn no_feedback_in_congestion_avoidance() {
     assert_eq!(by_receive_rate.allowed_rate(), rate(30_000.0));
 }
 
-/// §4.4, p > 0 and idle: nothing happens while X_recv is below the recover rate, and after many expirations X has not
-/// fallen below half of it.
+/// §4.4, p > 0 and idle: nothing happens while X_recv is below the recover rate, and after many
+/// expirations X has not fallen below half of it.
 #[test]
 fn idle_in_congestion_avoidance() {
     let mut sender = sender();
@@ -484,7 +491,8 @@ fn idle_in_congestion_avoidance() {
     assert!((recover_rate / 2.0..2.0 * recover_rate).contains(&kept), "{kept}");
 }
 
-/// §4.4, Update_Limits: however often the timer expires, the limit left behind is one packet in 64 s.
+/// §4.4, Update_Limits: however often the timer expires, the limit left behind is one packet in 64
+/// s.
 #[test]
 fn the_nofeedback_timer_stops_at_the_floor() {
     let mut sender = sender();
@@ -588,7 +596,8 @@ fn packets_are_spaced_by_the_damped_rate() {
 #[test]
 fn damping_stops_at_the_floor() {
     let mut sender = sender_with(|s| s.algorithm.choices_mut().spacing = Spacing::Damped { weight: 0.9 });
-    // The first sample of feedback is the estimate (§4.3 step 2) and damps nothing; the second one is ten times as long.
+    // The first sample of feedback is the estimate (§4.3 step 2) and damps nothing; the second one
+    // is ten times as long.
     feedback_after(&mut sender, 500, RTT * 5, 0.0);
     feedback_after(&mut sender, 6000, RTT * 50, 1.0);
     assert_eq!((sender.allowed_rate(), sender.sending_rate()), (rate(1000.0 / 64.0), rate(1000.0 / 64.0)));
@@ -644,8 +653,8 @@ fn tfrc_sp_small_packets() {
     assert_eq!(sender.next_send(at(109)), SendDecision::At(at(110)));
 }
 
-/// RFC 4828 §3: the equation's segment is the path's MSS up to 1460 bytes, so X under the same p falls with it; zero stands for one
-/// byte. Other packet sizes do not care.
+/// RFC 4828 §3: the equation's segment is the path's MSS up to 1460 bytes, so X under the same p
+/// falls with it; zero stands for one byte. Other packet sizes do not care.
 #[test]
 fn the_equation_follows_the_path_mss() {
     let x = |packet_size, mss: Option<u32>| {

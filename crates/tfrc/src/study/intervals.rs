@@ -36,8 +36,8 @@ impl ShortIntervals {
         crate::study::ns2::short_intervals::length(interval)
     }
 
-    /// The losses of a reported interval that a loss ended, by such a rule: no report tells the hole
-    /// that ends it from the one that began it.
+    /// The losses of a reported interval that a loss ended, by such a rule: no report tells the
+    /// hole that ends it from the one that began it.
     pub(crate) const fn lost_in_ended(lost: u64) -> u64 {
         lost.saturating_add(if lost > 0 { 1 } else { 0 })
     }

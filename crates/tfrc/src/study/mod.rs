@@ -1,8 +1,8 @@
 //! The algorithm of a study: for reproducing papers; leave it at the default to send.
 //!
-//! [`Settings`](crate::Settings) hold one [`Algorithm`]. It is RFC 5348 unless a study names another
-//! [`Revision`], or deviates from one in single [`Choices`]. `docs/models/tfrc.md` has each choice
-//! with its source.
+//! [`Settings`](crate::Settings) hold one [`Algorithm`]. It is RFC 5348 unless a study names
+//! another [`Revision`], or deviates from one in single [`Choices`]. `docs/models/tfrc.md` has each
+//! choice with its source.
 //!
 //! ```
 //! use tfrc::Settings;

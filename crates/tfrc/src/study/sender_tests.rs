@@ -51,7 +51,8 @@ fn equation(revision: Revision, p: f64) -> f64 {
     equation.rate(1000.0, RTT, Probability::saturating(p)).bytes_per_sec()
 }
 
-/// One script, four revisions: start, first report, slow start, first loss, growth, silence. R = 100 ms, s = 1000 bytes.
+/// One script, four revisions: start, first report, slow start, first loss, growth, silence. R =
+/// 100 ms, s = 1000 bytes.
 #[test]
 fn one_script_four_revisions() {
     struct Row {
@@ -116,8 +117,9 @@ fn one_script_four_revisions() {
         let mut early = sender.clone();
         feedback(&mut early, 250, row.doubled, 0.0);
         assert_eq!(x(&early), row.doubled, "{name}: once per round-trip time");
-        // Only 7.5 kB/s have arrived: RFC 5348 still remembers Infinity, 2 s after the start; RFC 3448 and the paper take
-        // twice that; ns-2 takes it once, but a packet per round-trip time is 10 kB/s.
+        // Only 7.5 kB/s have arrived: RFC 5348 still remembers Infinity, 2 s after the start;
+        // RFC 3448 and the paper take twice that; ns-2 takes it once, but a packet per round-trip
+        // time is 10 kB/s.
         send_all(&mut sender, 200, 300);
         feedback(&mut sender, 300, 7_500.0, 0.0);
         let expected = if row.revision == Revision::Rfc5348 { 80_000.0 } else { row.above_limit };
@@ -135,8 +137,8 @@ fn initial_windows_of_ns2() {
     }
 }
 
-/// The first report with p > 0, with X_recv = 20 kB/s: RFC 5348 is not limited yet, RFC 3448 and the paper by 40 kB/s, ns-2
-/// never by this report.
+/// The first report with p > 0, with X_recv = 20 kB/s: RFC 5348 is not limited yet, RFC 3448 and
+/// the paper by 40 kB/s, ns-2 never by this report.
 #[test]
 fn the_first_loss_report() {
     for (revision, expected) in [
@@ -157,7 +159,8 @@ fn the_first_loss_report() {
     }
 }
 
-/// RFC 3448 §4.3: a first report of X_recv = 0 with p > 0 leaves one packet in 64 s; RFC 5348 mended that.
+/// RFC 3448 §4.3: a first report of X_recv = 0 with p > 0 leaves one packet in 64 s; RFC 5348
+/// mended that.
 #[test]
 fn rfc3448_stops_at_a_receive_rate_of_zero() {
     for (revision, expected) in [
@@ -173,7 +176,8 @@ fn rfc3448_stops_at_a_receive_rate_of_zero() {
     }
 }
 
-/// ns-2: after the first loss X rises by s/R for each round-trip time, two at most, and falls at once.
+/// ns-2: after the first loss X rises by s/R for each round-trip time, two at most, and falls at
+/// once.
 #[test]
 fn ns2_grows_a_packet_per_round_trip() {
     let mut sender = sender(Revision::Ns2);
@@ -208,7 +212,8 @@ fn ns2_grows_a_packet_per_round_trip() {
     assert!((x(&straight) / equation(Revision::Ns2, 0.01) - 1.0).abs() < 1e-12);
 }
 
-/// ns-2's conservative cap: X_recv after a loss, else one and a half times it, at least a packet per round-trip time.
+/// ns-2's conservative cap: X_recv after a loss, else one and a half times it, at least a packet
+/// per round-trip time.
 #[test]
 fn ns2_conservative() {
     for (receive_rate, losses, expected) in [
@@ -228,7 +233,8 @@ fn ns2_conservative() {
     }
 }
 
-/// ns-2: while short of data within 1.5 R the cap is at least the initial rate, 40 kB/s; else a packet per round-trip time.
+/// ns-2: while short of data within 1.5 R the cap is at least the initial rate, 40 kB/s; else a
+/// packet per round-trip time.
 #[test]
 fn ns2_cap_while_data_limited() {
     for (short_until, expected) in [(250, 40_000.0), (190, 10_000.0)] {
@@ -243,7 +249,8 @@ fn ns2_cap_while_data_limited() {
     }
 }
 
-/// A host whose timers are 3 ms late is short of data all the time, unless its granularity says that it may be late.
+/// A host whose timers are 3 ms late is short of data all the time, unless its granularity says
+/// that it may be late.
 #[test]
 fn ns2_with_late_timers() {
     for (granularity, expected) in [(0, 40_000.0), (2, 40_000.0), (5, 10_000.0)] {
@@ -301,8 +308,8 @@ fn missing_feedback() {
     }
 }
 
-/// Idle and slow already: X_recv 35 kB/s is below RFC 3448's four packets and RFC 5348's four; X = 70 kB/s is below ns-2's
-/// twice four; the paper spares nobody.
+/// Idle and slow already: X_recv 35 kB/s is below RFC 3448's four packets and RFC 5348's four; X =
+/// 70 kB/s is below ns-2's twice four; the paper spares nobody.
 #[test]
 fn idle_senders_are_spared_or_not() {
     for (revision, left) in [
@@ -324,7 +331,8 @@ fn idle_senders_are_spared_or_not() {
     }
 }
 
-/// RFC 3448 §4.4 step 1: which of X_recv and X_calc is cut, and feedback without loss doubles again from there.
+/// RFC 3448 §4.4 step 1: which of X_recv and X_calc is cut, and feedback without loss doubles again
+/// from there.
 #[test]
 fn rfc3448_cuts_its_copy_of_the_receive_rate() {
     let mut sender = sender(Revision::Rfc3448);
@@ -346,7 +354,8 @@ fn rfc3448_cuts_its_copy_of_the_receive_rate() {
     assert_eq!(x(&sender), 1000.0 / 64.0, "s/t_mbi");
 }
 
-/// Without a floor the rate goes on halving; with one of a packet per round-trip time it stops there.
+/// Without a floor the rate goes on halving; with one of a packet per round-trip time it stops
+/// there.
 #[test]
 fn floors() {
     for (floor, expected) in [
@@ -368,7 +377,8 @@ fn floors() {
     assert_eq!(refused.validate().err(), Some(crate::ConfigError::Floor));
 }
 
-/// The factor and the wait of the nofeedback rule are what the settings say: 0.8 after three round-trip times.
+/// The factor and the wait of the nofeedback rule are what the settings say: 0.8 after three
+/// round-trip times.
 #[test]
 fn another_nofeedback_rule() {
     let mut sender = sender_with(Revision::Rfc5348, |s| {
@@ -385,7 +395,8 @@ fn another_nofeedback_rule() {
     assert!((x(&sender) / before - 0.8).abs() < 1e-12);
 }
 
-/// ns-2's t_RTO follows samples: with round-trip times of two ticks it is five ticks, 0.5 s; RFC 5348's is 4R = 0.8 s.
+/// ns-2's t_RTO follows samples: with round-trip times of two ticks it is five ticks, 0.5 s; RFC
+/// 5348's is 4R = 0.8 s.
 #[test]
 fn the_timeout_of_the_equation_follows_samples() {
     let rtt = Duration::from_millis(200);
@@ -413,8 +424,8 @@ fn the_timeout_of_the_equation_follows_samples() {
     }
 }
 
-/// ns-2's spacing: a report in slow start and an expiration release a packet, the rate climbs over the next packets, and later reports do
-/// not move the packet that waits.
+/// ns-2's spacing: a report in slow start and an expiration release a packet, the rate climbs over
+/// the next packets, and later reports do not move the packet that waits.
 #[test]
 fn ns2_spacing() {
     let mut sender = sender(Revision::Ns2);
@@ -437,7 +448,8 @@ fn ns2_spacing() {
     assert_eq!(sender.next_send(expiry), SendDecision::Now, "an expiration sends");
 }
 
-/// SlowStart::Ns2 with the limit of RFC 5348 keeps what makes it different: above the limit X falls to half of it.
+/// SlowStart::Ns2 with the limit of RFC 5348 keeps what makes it different: above the limit X falls
+/// to half of it.
 #[test]
 fn slow_start_of_ns2_with_another_limit() {
     let mut sender =
@@ -457,7 +469,8 @@ fn promised(broken: BrokenPromise) -> Target {
     Target { rate: rate(50_000.0), broken }
 }
 
-/// gTFRC: G = max(g, X) from the first round-trip time, or from the first loss report; X itself goes its own way.
+/// gTFRC: G = max(g, X) from the first round-trip time, or from the first loss report; X itself
+/// goes its own way.
 #[test]
 fn the_guarantee_begins() {
     let ignore = promised(BrokenPromise::Ignore);
@@ -502,7 +515,8 @@ fn the_guarantee_gives_way() {
     }
 }
 
-/// Idle and without feedback: X halves and halves, G stays at g; with a threshold it follows X once that is below g/y.
+/// Idle and without feedback: X halves and halves, G stays at g; with a threshold it follows X once
+/// that is below g/y.
 #[test]
 fn the_guarantee_without_feedback() {
     for (broken, expected) in [(BrokenPromise::Ignore, 50_000.0), (BrokenPromise::GiveWayBelow(4.0), 1_250.0)]
@@ -551,7 +565,8 @@ fn the_guarantee_holds_for_the_spacing() {
     assert_eq!(sender.sending_rate(), rate(50_000.0), "0.55 of X would be less");
 }
 
-/// In ns-2 the packets from an expiration to the next report ask for a report at once; RFC 5348's never do.
+/// In ns-2 the packets from an expiration to the next report ask for a report at once; RFC 5348's
+/// never do.
 #[test]
 fn an_expiration_asks_for_a_report() {
     for (revision, asks) in

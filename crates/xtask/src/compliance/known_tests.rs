@@ -28,7 +28,8 @@ pub(crate) struct TestProgram {
     pub(crate) path: PathBuf,
 }
 
-/// Every test of these packages, as `package::path` (unit tests) or `package::target::path` (integration tests).
+/// Every test of these packages, as `package::path` (unit tests) or `package::target::path`
+/// (integration tests).
 ///
 /// # Errors
 /// When cargo or a test program fails.

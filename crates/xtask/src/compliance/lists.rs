@@ -1,4 +1,5 @@
-//! The lists under `compliance/`: what the specifications ask for, where it is done and which test shows it.
+//! The lists under `compliance/`: what the specifications ask for, where it is done and which test
+//! shows it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +33,8 @@ pub(crate) struct Item {
     pub(crate) code: Option<String>,
     /// The citation that must stand in a comment of that file; the section unless said otherwise.
     pub(crate) anchor: Option<String>,
-    /// Tests that fail when the rule is broken: `package::path`, or `package::target::path` for integration tests.
+    /// Tests that fail when the rule is broken: `package::path`, or `package::target::path` for
+    /// integration tests.
     #[serde(default)]
     pub(crate) tests: Vec<String>,
     #[serde(default)]
@@ -137,7 +139,8 @@ impl Section {
         format!("{}/{}/{}", self.rfc, self.section, item.id)
     }
 
-    /// The citation that must stand in the item's file. Sections without a number of an RFC are RFC 5348's.
+    /// The citation that must stand in the item's file. Sections without a number of an RFC are RFC
+    /// 5348's.
     pub(crate) fn anchor_of(&self, item: &Item) -> String {
         let rfc = if self.rfc == 5348 { String::new() } else { format!("RFC {} ", self.rfc) };
         item.anchor.clone().unwrap_or_else(|| format!("{rfc}§{}", self.section))

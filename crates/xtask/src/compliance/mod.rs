@@ -1,5 +1,5 @@
-//! Does the code do what the specifications ask? Every item of `compliance/` must name code that cites the section and
-//! tests that exist, or an exception with its reason.
+//! Does the code do what the specifications ask? Every item of `compliance/` must name code that
+//! cites the section and tests that exist, or an exception with its reason.
 
 pub(crate) mod known_tests;
 pub(crate) mod lists;

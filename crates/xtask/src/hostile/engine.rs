@@ -241,7 +241,8 @@ fn run_one(bench: &Bench, case: &Case) -> CaseRow {
     row
 }
 
-/// The table, in Markdown; `columns` are the names of a case and of the three columns of a [`CaseRow`].
+/// The table, in Markdown; `columns` are the names of a case and of the three columns of a
+/// [`CaseRow`].
 pub(crate) fn table(columns: [&str; 4], results: &[Tried]) -> String {
     let [first, columns @ ..] = columns;
     let mut text = format!(

@@ -170,8 +170,8 @@ pub(crate) fn finish(send: Ended, time: Duration, file: &Path, arrived: &Path) -
 }
 
 impl HonestTransfer {
-    /// Fills in the row's column and the bars that every honest transfer of [`TransferPlan::USUAL`] has to
-    /// meet.
+    /// Fills in the row's column and the bars that every honest transfer of [`TransferPlan::USUAL`]
+    /// has to meet.
     pub(crate) fn judge(&self, bench: &Bench, row: &mut CaseRow) {
         self.judge_against(bench.undisturbed, row);
     }

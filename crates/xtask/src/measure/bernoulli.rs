@@ -1,8 +1,9 @@
 //! `cargo xtask measure bernoulli`: the built command in real time.
 //!
-//! Under independent losses of probability p that nothing else hinders, a flow should in the long run send L packets per
-//! round-trip time, where 1/f(p_e) = L and p_e = p/(1 + p L): the losses of one round-trip time are one loss event. Here the
-//! built command sends over `tfrc link` with real datagrams and real timers.
+//! Under independent losses of probability p that nothing else hinders, a flow should in the long
+//! run send L packets per round-trip time, where 1/f(p_e) = L and p_e = p/(1 + p L): the losses of
+//! one round-trip time are one loss event. Here the built command sends over `tfrc link` with real
+//! datagrams and real timers.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};

@@ -1,7 +1,8 @@
 //! `cargo xtask measure demo`: TFRC against simulated TCPs in the emulated bottleneck of `tfrc demo`, in real time.
 //!
-//! Five runs side by side of each case. The bars are those of the field: TFRC's share between half and twice a fair one, its
-//! rate at 0.2 s less variable than TCP's, and a TCP that comes late soon has its share.
+//! Five runs side by side of each case. The bars are those of the field: TFRC's share between half
+//! and twice a fair one, its rate at 0.2 s less variable than TCP's, and a TCP that comes late soon
+//! has its share.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -109,8 +110,8 @@ fn seen(text: &str, tcp: u32, start: f64) -> Result<DemoFigures, String> {
     })
 }
 
-/// How long after `start` the goodput over the [`STRETCH`] before reaches `enough`. A sample is its time, its length and the
-/// goodput.
+/// How long after `start` the goodput over the [`STRETCH`] before reaches `enough`. A sample is its
+/// time, its length and the goodput.
 fn joined(goodputs: &[(f64, f64, f64)], start: f64, enough: f64) -> Option<f64> {
     let since: Vec<_> = goodputs.iter().filter(|(at, length, _)| at - length >= start).collect();
     since.iter().map(|(now, ..)| *now).filter(|now| now - start >= STRETCH).find_map(|now| {

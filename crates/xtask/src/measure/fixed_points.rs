@@ -154,7 +154,8 @@ fn page(cells: &[Figure]) -> String {
     page
 }
 
-/// K/N beside N: what was reported, what theory says, and the loss event rate that intervals of N would give at this rate.
+/// K/N beside N: what was reported, what theory says, and the loss event rate that intervals of N
+/// would give at this rate.
 fn loss_event_rates(page: &mut String, cells: &[Figure]) {
     let _ = writeln!(
         page,

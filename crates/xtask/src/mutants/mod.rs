@@ -1,4 +1,5 @@
-//! Would a test notice? Each mutation of the lists is made in a copy of the crate and the tests named for it are run.
+//! Would a test notice? Each mutation of the lists is made in a copy of the crate and the tests
+//! named for it are run.
 
 use tfrc_units::saturating;
 pub(crate) mod report;

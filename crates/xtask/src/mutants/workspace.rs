@@ -31,7 +31,8 @@ pub(super) struct TestBuild {
 }
 
 impl Workspace {
-    /// Copies `root` to `folder`. What is there already stays if it is the same, so that cargo builds only what changed.
+    /// Copies `root` to `folder`. What is there already stays if it is the same, so that cargo
+    /// builds only what changed.
     ///
     /// # Errors
     /// Files that cannot be read or written.
@@ -124,7 +125,8 @@ impl TestBuild {
         let mut child = Command::new(&program.path)
             .args(arguments)
             .current_dir(self.folder.join("crates").join(PACKAGE))
-            // The same cases in every run, no search for the smallest, nothing written into the tree.
+            // The same cases in every run, no search for the smallest, nothing written into the
+            // tree.
             .env("PROPTEST_RNG_SEED", "1")
             .env("PROPTEST_MAX_SHRINK_ITERS", "0")
             .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")

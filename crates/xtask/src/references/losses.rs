@@ -1,5 +1,5 @@
-//! Loss event rates and loss intervals of one TFRC flow of ns-2, from what its receiver prints at each report
-//! (`printLoss_`).
+//! Loss event rates and loss intervals of one TFRC flow of ns-2, from what its receiver prints at
+//! each report (`printLoss_`).
 
 use tfrc_lab::statistics::{mean, quantile, variation};
 

@@ -1,8 +1,9 @@
 //! The rates of all flows over time, and what the comparisons of the papers make of them.
 //!
-//! Coefficient of variation and equivalence ratio are those of Floyd, Handley, Padhye, Widmer 2000, §4.1: of the rate at
-//! which a flow sends, in stretches of 0.2 s, headers included. (What leaves a full bottleneck would tell nothing of two flows:
-//! their rates add up to the link's, so that they deviate alike.)
+//! Coefficient of variation and equivalence ratio are those of Floyd, Handley, Padhye, Widmer 2000,
+//! §4.1: of the rate at which a flow sends, in stretches of 0.2 s, headers included. (What leaves a
+//! full bottleneck would tell nothing of two flows: their rates add up to the link's, so that they
+//! deviate alike.)
 
 use tfrc_emu::Snapshot;
 use tfrc_lab::link::Flows;
@@ -45,7 +46,8 @@ impl Contest {
         }
     }
 
-    /// The coefficient of variation of a flow's rate: standard deviation over mean. The TFRC flow is 0.
+    /// The coefficient of variation of a flow's rate: standard deviation over mean. The TFRC flow
+    /// is 0.
     pub(super) fn variation(&self, flow: usize) -> Option<f64> {
         statistics::variation(&self.rates(flow))
     }
@@ -57,8 +59,8 @@ impl Contest {
         self.variation(0).map(|own| own / others).filter(|ratio| ratio.is_finite())
     }
 
-    /// The lesser rate over the greater, of the TFRC flow and another, averaged over all stretches in which one of them
-    /// sent, and over the others.
+    /// The lesser rate over the greater, of the TFRC flow and another, averaged over all stretches
+    /// in which one of them sent, and over the others.
     pub(super) fn equivalence(&self) -> Option<f64> {
         let own = self.rates(0);
         let others = self.others();
@@ -110,7 +112,8 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        // TFRC: mean 1000, deviation 200. Others: mean 1000, deviation 600; mean 500, deviation 500.
+        // TFRC: mean 1000, deviation 200. Others: mean 1000, deviation 600; mean 500, deviation
+        // 500.
         let contest = contest(&[[800, 1600, 0], [1200, 400, 1000], [800, 1600, 0], [1200, 400, 1000]]);
         near(contest.variation(0), 0.2);
         near(contest.variation(1), 0.6);

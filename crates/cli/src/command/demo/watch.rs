@@ -45,7 +45,8 @@ struct Counters {
 }
 
 impl Watch {
-    /// Begins to look; `began` is the sender's time at the start, `not_before` the relay's before which nothing is measured.
+    /// Begins to look; `began` is the sender's time at the start, `not_before` the relay's before
+    /// which nothing is measured.
     pub(super) fn new(
         began: Instant,
         connection: &Connection,

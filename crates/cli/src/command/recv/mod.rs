@@ -39,8 +39,8 @@ pub fn run(args: &RecvArgs) -> Result<(), Failure> {
     session::block_on(recv(args, plan, interrupt))
 }
 
-/// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a second
-/// at 2 Gbit/s. A disk may stand still for that long, and nobody minds old data in a file.
+/// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
+/// second at 2 Gbit/s. A disk may stand still for that long, and nobody minds old data in a file.
 const FOR_A_DISK: usize = 32_768;
 
 /// Number of connections that `recv` takes.

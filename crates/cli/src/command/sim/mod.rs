@@ -47,7 +47,8 @@ struct Several {
 /// Runs `tfrc sim`.
 ///
 /// # Errors
-/// [`Failure::Scenario`] for a scenario that is not right; [`Failure::Run`] when the result cannot be written.
+/// [`Failure::Scenario`] for a scenario that is not right; [`Failure::Run`] when the result cannot
+/// be written.
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if args.schema {
         return say(&format!("{:#}", schema()));

@@ -123,7 +123,8 @@ pub(super) fn table_04(context: &Context<'_>) -> Values {
     })
 }
 
-/// Table 11: packet drop rates at byte drop rates, of 1500 and, other than Tables 1 to 4, of 56 bytes.
+/// Table 11: packet drop rates at byte drop rates, of 1500 and, other than Tables 1 to 4, of 56
+/// bytes.
 pub(super) fn table_11(context: &Context<'_>) -> Values {
     let tcp = context.constant(OF_TABLE_11, "packet.tcp");
     let tfrc = context.constant(OF_TABLE_11, "packet.tfrc");
@@ -138,8 +139,9 @@ pub(super) fn table_11(context: &Context<'_>) -> Values {
     })
 }
 
-/// Per cent of packets dropped at which a TCP of `segment` bytes has the rate `bps`. As published t_RTO is 2R, on which
-/// RFC 3714 Table 1 rests; in the other profile 4R, as in RFC 4828's own equation.
+/// Per cent of packets dropped at which a TCP of `segment` bytes has the rate `bps`. As published
+/// t_RTO is 2R, on which RFC 3714 Table 1 rests; in the other profile 4R, as in RFC 4828's own
+/// equation.
 fn drop_percent(profile: Profile, segment: f64, rtt: Duration, bps: f64) -> Option<f64> {
     let rto = match profile {
         Profile::AsPublished => RtoPolicy::Fixed(rtt * 2),

@@ -12,8 +12,8 @@ const TCP_RTO: Duration = Duration::from_secs(1);
 /// Segments of any size: only ratios are taken.
 const SEGMENT: f64 = 1000.0;
 
-/// Figure 13: F(p; R, 4R) over F(p; R, 1 s). The paper's form is PFTK's with the timeout term capped; in the other profile it is the
-/// core's.
+/// Figure 13: F(p; R, 4R) over F(p; R, 1 s). The paper's form is PFTK's with the timeout term
+/// capped; in the other profile it is the core's.
 pub(super) fn figure_13(context: &Context<'_>) -> Values {
     context.fill(|context, keys, column| {
         let p = Probability::saturating(number(keys.first()?)?);

@@ -1,5 +1,6 @@
-//! ICSI TR-00-003, the long version of the SIGCOMM 2000 paper: a closed form, what needs a whole course of a run (the highest tenth of
-//! a second, the regularity of a queue), and predictors on loss traces. What is run is the scenario beside each experiment.
+//! ICSI TR-00-003, the long version of the SIGCOMM 2000 paper: a closed form, what needs a whole
+//! course of a run (the highest tenth of a second, the regularity of a queue), and predictors on
+//! loss traces. What is run is the scenario beside each experiment.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +84,8 @@ const FINE: Duration = Duration::from_millis(10);
 /// The width of the figures' bins.
 const TENTH: Duration = Duration::from_millis(100);
 
-/// Figure 5: the fraction of loss events of a flow at a multiple of the equation's rate, under independent loss.
+/// Figure 5: the fraction of loss events of a flow at a multiple of the equation's rate, under
+/// independent loss.
 pub(super) fn fig_05(context: &Context<'_>) -> Values {
     let fraction = |profile: Profile, multiple: f64, p: f64| {
         let packets = multiple
@@ -105,7 +107,8 @@ pub(super) fn fig_05(context: &Context<'_>) -> Values {
     })
 }
 
-/// Figures 22 and 23: what one of two flows does when the other stops at 30 s. A row for each tenth of a second.
+/// Figures 22 and 23: what one of two flows does when the other stops at 30 s. A row for each tenth
+/// of a second.
 fn one_stops(context: &Context<'_>, text: &str, set: &[String]) -> Values {
     let mut values = Values::new();
     for seed in &context.seeds {
@@ -167,8 +170,8 @@ fn set_of_28(of: Profile, queue: &str, kind: &str) -> Vec<String> {
     set
 }
 
-/// Figure 28: the queue, as a ping sees it, of 40 flows of one kind with equal round-trip times. The first key is the queue, the
-/// second the kind.
+/// Figure 28: the queue, as a ping sees it, of 40 flows of one kind with equal round-trip times.
+/// The first key is the queue, the second the kind.
 pub(super) fn fig_28(context: &Context<'_>) -> Values {
     let mut values = Values::new();
     for (row, keys) in &context.rows {
@@ -177,7 +180,8 @@ pub(super) fn fig_28(context: &Context<'_>) -> Values {
         for seed in &context.seeds {
             let courses = courses(context, scenario!("fig-28"), &set, *seed, FINE);
             let Some(ping) = courses.get("ping") else { continue };
-            // What waits, in packets of 1000 bytes at 15 Mbit/s, from the delay beyond propagation and transmission.
+            // What waits, in packets of 1000 bytes at 15 Mbit/s, from the delay beyond propagation
+            // and transmission.
             let waiting: Vec<f64> = ping
                 .between(10.0, 30.0)
                 .filter_map(|i| Some(((i.rtt_s? - 0.045) * 1875.0).max(0.0)))
@@ -187,7 +191,8 @@ pub(super) fn fig_28(context: &Context<'_>) -> Values {
                 let pairs = waiting.iter().zip(waiting.iter().skip(lag));
                 pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / waiting.len() as f64
             };
-            // The highest return of the autocorrelation after its first fall below zero: 1 for a standing wave, 0 for none.
+            // The highest return of the autocorrelation after its first fall below zero: 1 for a
+            // standing wave, 0 for none.
             let variance = covariance(0);
             let correlation: Vec<f64> = (1..300).map(|lag| covariance(lag) / variance).collect();
             let fall = correlation.iter().position(|c| *c < 0.0);
@@ -213,8 +218,8 @@ fn with_sources(set: &[String]) -> Vec<String> {
     set.iter().cloned().chain(more.map(str::to_owned)).collect()
 }
 
-/// Figure 18: how well the mean of the latest loss intervals tells the next, on the loss events of a run's TFRC flows. The keys are
-/// the weights and the number of intervals.
+/// Figure 18: how well the mean of the latest loss intervals tells the next, on the loss events of
+/// a run's TFRC flows. The keys are the weights and the number of intervals.
 pub(super) fn fig_18(context: &Context<'_>) -> Values {
     let mut values = Values::new();
     let set = profile(context.profile, &["tfrc"], &["tcp"]);
@@ -244,7 +249,8 @@ pub(super) fn fig_18(context: &Context<'_>) -> Values {
     values
 }
 
-/// Packets between the beginnings of loss events: a loss begins a new one if it comes a round-trip time after the last began.
+/// Packets between the beginnings of loss events: a loss begins a new one if it comes a round-trip
+/// time after the last began.
 fn loss_intervals(course: &Course) -> Vec<f64> {
     let (mut intervals, mut packets, mut began) = (Vec::new(), 0.0, f64::NEG_INFINITY);
     for i in &course.0 {

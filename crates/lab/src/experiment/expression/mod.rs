@@ -1,5 +1,5 @@
-//! Small arithmetic over what was measured: numbers, `+ - * / ^`, comparisons, `and`, `or`, parentheses and functions.
-//! A value that is not there makes the whole expression have none.
+//! Small arithmetic over what was measured: numbers, `+ - * / ^`, comparisons, `and`, `or`,
+//! parentheses and functions. A value that is not there makes the whole expression have none.
 
 mod parse;
 

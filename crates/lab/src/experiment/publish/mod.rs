@@ -1,5 +1,5 @@
-//! Results written into a directory: the page, `results.json`, a CSV file for each experiment, `results.md`,
-//! and `peers.md` for the experiments beside ns-2 alone.
+//! Results written into a directory: the page, `results.json`, a CSV file for each experiment,
+//! `results.md`, and `peers.md` for the experiments beside ns-2 alone.
 
 mod beside_ns2;
 mod chart;

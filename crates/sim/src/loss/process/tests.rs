@@ -80,7 +80,8 @@ fn per_byte_rate_follows_the_size() {
 fn gilbert_rate_and_burst_length() {
     let model = Loss::GilbertElliott { to_bad: p(0.02), to_good: p(0.25), in_good: p(0.0), in_bad: p(1.0) };
     let lost = losses(&model, 400_000);
-    // Share of the bad state 0.02/0.27 = 0.0741; mean burst 1/0.25 = 4 packets (the chain's stationary law).
+    // Share of the bad state 0.02/0.27 = 0.0741; mean burst 1/0.25 = 4 packets (the chain's
+    // stationary law).
     let rate = count(&lost) / 400_000.0;
     assert!((rate - 0.074_07).abs() < 0.003, "rate {rate}");
     let starts: Vec<bool> = lost.windows(2).map(|w| matches!(w, [false, true])).collect();
@@ -103,7 +104,8 @@ fn scripted_losses_are_the_numbers_given() {
 
 #[test]
 fn scripted_times_take_the_next_packet_each() {
-    // Packets come at 10, 20, 30 ms …: 15 ms takes the second, 30 ms the third; of two times before 60 ms each takes one.
+    // Packets come at 10, 20, 30 ms …: 15 ms takes the second, 30 ms the third; of two times before
+    // 60 ms each takes one.
     let times = [0.055, 0.015, 0.030, 0.051].map(seconds).to_vec();
     assert_eq!(numbers(&losses(&Loss::ScriptedTimes(times), 10)), [2, 3, 6, 7]);
 }
@@ -111,7 +113,8 @@ fn scripted_times_take_the_next_packet_each() {
 #[test]
 fn periodic_phases_start_the_count_anew() {
     let every = |at, n| Period { at: seconds(at), every: NonZeroU64::new(n) };
-    // Every third from packet 2 (20 ms) on, every second from packet 9 (90 ms) on, none from packet 13 (130 ms) on.
+    // Every third from packet 2 (20 ms) on, every second from packet 9 (90 ms) on, none from packet
+    // 13 (130 ms) on.
     let model = Loss::Periodic(vec![every(0.02, 3), every(0.09, 2), every(0.13, 0)]);
     assert_eq!(numbers(&losses(&model, 20)), [4, 7, 10, 12]);
 }

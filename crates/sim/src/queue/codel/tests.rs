@@ -1,4 +1,5 @@
-//! The controller on a line that takes a packet each millisecond, with the delay under the test's control.
+//! The controller on a line that takes a packet each millisecond, with the delay under the test's
+//! control.
 
 use super::*;
 use crate::engine::arena::Arena;
@@ -23,8 +24,8 @@ fn slot() -> Slot {
     Arena::new().put(Packet { header, payload: () }).expect("an empty arena has room")
 }
 
-/// Serves one packet per millisecond over `range`, each of which has waited `delay_us`, always with others behind it.
-/// Gives the times in microseconds at which packets were dropped or marked.
+/// Serves one packet per millisecond over `range`, each of which has waited `delay_us`, always with
+/// others behind it. Gives the times in microseconds at which packets were dropped or marked.
 fn run(hold: &mut Hold, range: core::ops::Range<u64>, delay_us: u64, capable: bool) -> Vec<u64> {
     let mut struck = Vec::new();
     for ms in range {
@@ -48,8 +49,8 @@ fn run(hold: &mut Hold, range: core::ops::Range<u64>, delay_us: u64, capable: bo
 fn the_control_law() {
     let mut hold = Hold::new(CoDel::new(Limit::Unlimited));
     assert_eq!(run(&mut hold, 1000..2000, 4999, false), [0; 0]); // below the target
-    // Above from 2000 ms on: the first drop 100 ms later, then after 100 ms / √1, √2, √3, … on an ideal clock; the line
-    // asks each millisecond, so each drop comes at the next whole one.
+    // Above from 2000 ms on: the first drop 100 ms later, then after 100 ms / √1, √2, √3, … on an
+    // ideal clock; the line asks each millisecond, so each drop comes at the next whole one.
     let struck = run(&mut hold, 2000..2600, 6000, false);
     let mut ideal = vec![2_100_000.0];
     let mut next = 2_100_000.0;
@@ -109,8 +110,8 @@ fn marks_at_the_times_it_would_drop() {
 
 #[test]
 fn a_large_backlog_may_lose_several_at_once() {
-    // Where the pace asks for more than one drop between two services, they come together, until no more than one
-    // packet waits behind the one that goes.
+    // Where the pace asks for more than one drop between two services, they come together, until no
+    // more than one packet waits behind the one that goes.
     let mut hold = Hold::new(CoDel::new(Limit::Unlimited));
     run(&mut hold, 1000..1101, 6000, false);
     hold.control.count = 1_000_000; // a drop each 0.1 ms

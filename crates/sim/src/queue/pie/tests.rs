@@ -27,7 +27,8 @@ fn close(a: f64, b: f64) {
 
 #[test]
 fn one_update_by_hand() {
-    // Delay 35 ms after 25 ms: 0.125·(0.035 − 0.015) + 1.25·(0.035 − 0.025) = 0.015, scaled by the probability.
+    // Delay 35 ms after 25 ms: 0.125·(0.035 − 0.015) + 1.25·(0.035 − 0.025) = 0.015, scaled by the
+    // probability.
     for (p, scale) in
         [(0.0, 2048.0), (5e-6, 512.0), (5e-5, 128.0), (5e-4, 32.0), (5e-3, 8.0), (0.05, 2.0), (0.2, 1.0)]
     {

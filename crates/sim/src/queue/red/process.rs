@@ -25,8 +25,8 @@ pub(crate) struct RedProcess {
     average: f64,
     /// By the average, at the latest arrival.
     probability: f64,
-    /// Packets and bytes since the latest drop, this one included; `None` while the average is below the lower
-    /// threshold.
+    /// Packets and bytes since the latest drop, this one included; `None` while the average is
+    /// below the lower threshold.
     since_drop: Option<(u64, u64)>,
     adapted: Instant,
 }
@@ -179,7 +179,8 @@ impl RedProcess {
         }
     }
 
-    /// p_a of the paper: the probability for this packet, given how many passed since the latest drop.
+    /// p_a of the paper: the probability for this packet, given how many passed since the latest
+    /// drop.
     fn spaced(&self, packets: u64, bytes: u64, size: u32) -> f64 {
         let p = self.probability;
         let mean = f64::from(self.red.mean_packet);

@@ -1,4 +1,5 @@
-//! Against the paper's formulas worked out by hand, one step at a time, and against the intervals they promise.
+//! Against the paper's formulas worked out by hand, one step at a time, and against the intervals
+//! they promise.
 
 use tfrc_units::{Ecn, Instant, saturating};
 
@@ -144,7 +145,8 @@ fn waiting_counts_the_first_packet_above_the_threshold() {
 
 #[test]
 fn probability_by_the_average() {
-    // Thresholds 5 and 15, max_p 0.1: halfway 0.05; gentle: 0.1 + 0.9·(18 − 15)/15 = 0.28 at 18, 1 at 30.
+    // Thresholds 5 and 15, max_p 0.1: halfway 0.05; gentle: 0.1 + 0.9·(18 − 15)/15 = 0.28 at 18, 1
+    // at 30.
     for (packets, p) in [(4, 0.0), (5, 0.0), (10, 0.05), (15, 0.1), (18, 0.28), (30, 1.0), (99, 1.0)] {
         let mut red = instant_red(|_| {});
         red.arrive(&busy(at_ms(1), packets), &mut stream());
@@ -168,7 +170,8 @@ fn thresholds_in_bytes_are_packets_of_mean_size() {
 
 #[test]
 fn uniform_intervals() {
-    // p = 0.05: 1 … 19 after a drop, mean 10, standard deviation 5.48; 4000 of them: five standard errors 0.43.
+    // p = 0.05: 1 … 19 after a drop, mean 10, standard deviation 5.48; 4000 of them: five standard
+    // errors 0.43.
     let list = intervals(&mut instant_red(|_| {}), 10, 1000, 4000);
     let list = list.get(1..).unwrap_or_default();
     assert!(list.iter().all(|n| (1..=19).contains(n)));
@@ -181,7 +184,8 @@ fn uniform_intervals() {
 
 #[test]
 fn wait_intervals() {
-    // p = 0.05: count·p reaches 1 at the 20th; uniform over 20 … 39 in the mean 29.5 (standard deviation 5.77).
+    // p = 0.05: count·p reaches 1 at the 20th; uniform over 20 … 39 in the mean 29.5 (standard
+    // deviation 5.77).
     let list = intervals(&mut instant_red(|r| r.spacing = Spacing::Wait), 10, 1000, 4000);
     let list = list.get(1..).unwrap_or_default();
     assert!(list.iter().all(|n| (20..=40).contains(n)));
@@ -198,7 +202,8 @@ fn geometric_intervals() {
 
 #[test]
 fn byte_mode_drops_in_proportion_to_size() {
-    // Bytes per drop are the same for large and small packets: 1/p typical packets, uniform: about half of that.
+    // Bytes per drop are the same for large and small packets: 1/p typical packets, uniform: about
+    // half of that.
     let bytes_per_drop = |size: u32| {
         let mut red = instant_red(|r| r.mode = DropMode::Byte);
         mean(&intervals(&mut red, 10, size, 4000)) * f64::from(size)
@@ -212,9 +217,10 @@ fn byte_mode_drops_in_proportion_to_size() {
 
 #[test]
 fn byte_mode_of_ns2_counts_whole_packets() {
-    // p = 1/2 and packets of half the mean size: in exact counting the third has count 1.5, in ns-2's 1. With `wait`
-    // nothing can be dropped before count·p ≥ 1, that is before the fourth packet after a drop either way; after it
-    // p/(2 − count·p) is reached in steps of whole packets, so the fifth packet is as the fourth.
+    // p = 1/2 and packets of half the mean size: in exact counting the third has count 1.5, in
+    // ns-2's 1. With `wait` nothing can be dropped before count·p ≥ 1, that is before the fourth
+    // packet after a drop either way; after it p/(2 − count·p) is reached in steps of whole
+    // packets, so the fifth packet is as the fourth.
     let setup = |byte_count| {
         instant_red(|r| {
             r.mode = DropMode::Byte;
@@ -231,7 +237,8 @@ fn byte_mode_of_ns2_counts_whole_packets() {
         let fifth = list.iter().filter(|n| **n == 5).count();
         (fourth * 1000 / list.len(), fifth * 1000 / (list.len() - fourth))
     };
-    // Fourth: ½/(2 − 1)·½ = 0.25. Fifth, exactly: ½/(2 − 1.25)·½ = 1/3; in whole packets 0.25 again.
+    // Fourth: ½/(2 − 1)·½ = 0.25. Fifth, exactly: ½/(2 − 1.25)·½ = 1/3; in whole packets 0.25
+    // again.
     let (fourth, fifth) = shares(ByteCount::Exact);
     assert!((215..=285).contains(&fourth) && (290..=377).contains(&fifth), "{fourth} {fifth}");
     let (fourth, fifth) = shares(ByteCount::WholePackets);
@@ -341,8 +348,8 @@ fn automatic_parameters() {
     let (short, long) = (automatic(5), automatic(50));
     assert!((short.min - 5.0).abs() < 1e-9 && (short.max - 15.0).abs() < 1e-9);
     assert!((long.min - 50.0).abs() < 1e-9 && (long.max - 150.0).abs() < 1e-9);
-    // 1 − exp(−1/2000); ns-2: R = max(0.1, 3·(0.010 + 0.0005)) = 0.1, so 1 − exp(−1/2000) too; with 100 ms of
-    // propagation R = 3·0.1005, so 1 − exp(−1/6030).
+    // 1 − exp(−1/2000); ns-2: R = max(0.1, 3·(0.010 + 0.0005)) = 0.1, so 1 − exp(−1/2000) too; with
+    // 100 ms of propagation R = 3·0.1005, so 1 − exp(−1/6030).
     let weight = |weight, ms| {
         let red = Red { weight, ..Red::new(Limit::Unlimited) };
         RedProcess::new(red, Rate::from_bits_per_sec(RATE), Duration::from_millis(ms)).weight

@@ -96,7 +96,8 @@ fn idle_time_of_a_precedence() {
     push(&mut rio, Medium, 11);
     meet(&mut rio, Low, 2, &mut stream);
     assert_eq!(averages(&rio), [0.5, 1.0, 1.0]);
-    // The packet in profile left at 10 ms; at 13 ms three packets of 1000 B could have passed. One still waits.
+    // The packet in profile left at 10 ms; at 13 ms three packets of 1000 B could have passed. One
+    // still waits.
     let arrival = Arrival { precedence: Low, ..busy(at_ms(13), 1) };
     rio.arrive(&arrival, &mut stream);
     assert_eq!(averages(&rio), [0.0625, 1.0, 1.0]);

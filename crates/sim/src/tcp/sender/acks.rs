@@ -205,7 +205,8 @@ impl Sender {
         }
     }
 
-    /// Once per window: not if an echo has made the window smaller since the lost segment was sent (RFC 3168 §6.1.2).
+    /// Once per window: not if an echo has made the window smaller since the lost segment was sent
+    /// (RFC 3168 §6.1.2).
     pub(super) fn reduce_for_loss(&mut self) {
         // What is lost is sent again at once, also at a window of one.
         self.ecn.held = false;
@@ -219,7 +220,8 @@ impl Sender {
         self.ecn.tell = true;
     }
 
-    /// RFC 3168 §6.1.2: once per window of data. `flight` is what was outstanding before this acknowledgement.
+    /// RFC 3168 §6.1.2: once per window of data. `flight` is what was outstanding before this
+    /// acknowledgement.
     fn on_echo(&mut self, flight: u32) {
         if self.una <= self.ecn.reduced_at && self.ecn.reduced_at > 0 {
             return;

@@ -1,6 +1,7 @@
 //! The sending end.
 //!
-//! This file: state, opening and end, and what goes out. `acks.rs`: what acknowledgements do. `selective.rs`: SACK recovery.
+//! This file: state, opening and end, and what goes out. `acks.rs`: what acknowledgements do.
+//! `selective.rs`: SACK recovery.
 
 mod acks;
 mod ns2;
@@ -105,8 +106,8 @@ enum Syn {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Recovery {
     None,
-    /// Fast recovery of Reno and NewReno; `point` is one past RFC 6582's recover, `deflated` the window without what
-    /// duplicates add.
+    /// Fast recovery of Reno and NewReno; `point` is one past RFC 6582's recover, `deflated` the
+    /// window without what duplicates add.
     Fast {
         point: u32,
         partial_acks: u32,
@@ -122,9 +123,11 @@ struct EcnState {
     tell: bool,
     /// Segments below were sent before the last reduction.
     reduced_at: u32,
-    /// The window is one segment and still too large: nothing goes until the timer expires (RFC 3168 §6.1.2).
+    /// The window is one segment and still too large: nothing goes until the timer expires
+    /// (RFC 3168 §6.1.2).
     held: bool,
-    /// The last echo found a window of one, and no acknowledgement without an echo has come since (`EcnAtOne::BackOff`).
+    /// The last echo found a window of one, and no acknowledgement without an echo has come since
+    /// (`EcnAtOne::BackOff`).
     at_one: bool,
 }
 
@@ -190,8 +193,8 @@ impl Sender {
         self.sample_window(now);
     }
 
-    /// An acknowledgement arrives. One of another connection, of data never sent or of data long acknowledged changes
-    /// nothing.
+    /// An acknowledgement arrives. One of another connection, of data never sent or of data long
+    /// acknowledged changes nothing.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
         if ack.connection != self.connection {
             return;
@@ -253,7 +256,8 @@ impl Sender {
         }
     }
 
-    /// RFC 5681 §3.1, RFC 6298 §5, and go back: what is outstanding is sent again as far as it is not known to have arrived.
+    /// RFC 5681 §3.1, RFC 6298 §5, and go back: what is outstanding is sent again as far as it is
+    /// not known to have arrived.
     fn time_out(&mut self) {
         self.stats.timeouts += 1;
         self.stats.window_cuts += 1;

@@ -6,8 +6,8 @@ use crate::tcp::study::{Duplicates, Pipe};
 
 impl Sender {
     /// Returns true if the SACK blocks of an acknowledgement of `acked` new segments are passed
-    /// over: Sack1 empties its scoreboard at each acknowledgement of new data outside of a recovery,
-    /// and learns nothing between a timeout and the next such acknowledgement.
+    /// over: Sack1 empties its scoreboard at each acknowledgement of new data outside of a
+    /// recovery, and learns nothing between a timeout and the next such acknowledgement.
     pub(super) fn passes_over_report(&mut self, ack: &Ack, acked: u32) -> bool {
         let choices = self.settings.algorithm.choices();
         if (choices.pipe, choices.duplicates) != (Pipe::Counter, Duplicates::NewlyReporting) {

@@ -15,7 +15,8 @@ fn marked(settings: Settings, marks: &[u64], lost: &[u64], until: u64) -> Ladder
 
 #[test]
 fn the_window_is_halved_once_for_a_window_of_marks() {
-    // Segments 2, 3 and 6 are marked: one reduction, answered with the next new segment; echoes end when that arrives.
+    // Segments 2, 3 and 6 are marked: one reduction, answered with the next new segment; echoes end
+    // when that arrives.
     let mut ladder = marked(plain_ecn(Variant::Sack), &[3, 4, 7], &[], 300);
     assert_eq!(ladder.sender.stats().ecn_cuts, 1);
     assert_steps(
@@ -87,7 +88,8 @@ fn a_loss_in_the_window_of_a_mark_is_repaired_without_another_reduction() {
 
 #[test]
 fn at_a_window_of_one_the_timer_sends() {
-    // §6.1.2: an echo at a window of one segment stops the sender until the retransmission timer expires.
+    // §6.1.2: an echo at a window of one segment stops the sender until the retransmission timer
+    // expires.
     let settings = plain_ecn(Variant::Sack).with(|c| c.initial_window = InitialWindow::Segments(1));
     let mut ladder = marked(settings, &[1], &[], 1300);
     assert_eq!(ladder.sender.stats().timeouts, 0);
@@ -120,8 +122,9 @@ fn marks_mean_nothing_to_a_flow_without_ecn() {
 
 #[test]
 fn at_a_window_of_one_ns2_doubles_its_timer() {
-    // Trace of ns-2.35's `backoff_` and `cwnd_` with every packet marked: the first echo at a window of one leaves half a
-    // segment and the timer as it is, each further one doubles it. The acknowledgement of a segment without a mark ends that.
+    // Trace of ns-2.35's `backoff_` and `cwnd_` with every packet marked: the first echo at a
+    // window of one leaves half a segment and the timer as it is, each further one doubles it. The
+    // acknowledgement of a segment without a mark ends that.
     let settings = Settings { ecn: EcnMode::On, syn: SynMode::Off, ..Settings::ns2(Variant::Sack) };
     let mut ladder = marked(settings, &[1, 2, 3, 4, 5, 6, 7], &[], 8650);
     assert_steps(

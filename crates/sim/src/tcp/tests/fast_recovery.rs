@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn tahoe_goes_back_and_starts_slowly() {
-    // FlightSize 12 at the third duplicate: ssthresh 6, window 1. Segment 14 is next once the hole is filled.
+    // FlightSize 12 at the third duplicate: ssthresh 6, window 1. Segment 14 is next once the hole
+    // is filled.
     let mut ladder = Ladder::ran(plain(Variant::Tahoe), Transfer::Unlimited, &[3], 300);
     assert_steps(
         &mut ladder,
@@ -32,7 +33,8 @@ fn tahoe_goes_back_and_starts_slowly() {
 
 #[test]
 fn reno_repairs_one_loss_without_a_pause() {
-    // Window 6 + 3, one more for each further duplicate; the first new acknowledgement ends it at 6.
+    // Window 6 + 3, one more for each further duplicate; the first new acknowledgement ends it at
+    // 6.
     let mut ladder = Ladder::ran(plain(Variant::Reno), Transfer::Unlimited, &[3], 300);
     assert_steps(
         &mut ladder,
@@ -65,8 +67,9 @@ fn reno_repairs_one_loss_without_a_pause() {
 
 #[test]
 fn reno_leaves_a_second_loss_to_the_timer() {
-    // The partial acknowledgement 5 ends recovery; its duplicates may not begin another, since 5 does not lie beyond
-    // what was outstanding. FlightSize is 13 at the timeout, the window 6: slow start up to 3.
+    // The partial acknowledgement 5 ends recovery; its duplicates may not begin another, since 5
+    // does not lie beyond what was outstanding. FlightSize is 13 at the timeout, the window 6: slow
+    // start up to 3.
     let mut ladder = Ladder::ran(plain(Variant::Reno), Transfer::Unlimited, &[3, 6], 1500);
     assert_steps(
         &mut ladder,
@@ -134,8 +137,8 @@ fn reno_of_the_early_1990s_halves_twice() {
 
 #[test]
 fn newreno_goes_on_at_a_partial_acknowledgement() {
-    // At 5 the window loses the three acknowledged and gains one: 16 to 14. At 18, all is acknowledged that was
-    // outstanding: min(6, 5 + 1).
+    // At 5 the window loses the three acknowledged and gains one: 16 to 14. At 18, all is
+    // acknowledged that was outstanding: min(6, 5 + 1).
     let mut ladder = Ladder::ran(plain(Variant::NewReno), Transfer::Unlimited, &[3, 6], 400);
     assert_steps(
         &mut ladder,
@@ -216,7 +219,8 @@ fn newreno_ends_at_what_is_in_flight_or_at_the_threshold() {
 
 #[test]
 fn limited_transmit_sends_two_new_segments() {
-    // RFC 3042: 14 and 15 at the first two duplicates, not counted in FlightSize: ssthresh is 6, not 7.
+    // RFC 3042: 14 and 15 at the first two duplicates, not counted in FlightSize: ssthresh is 6,
+    // not 7.
     let settings = plain(Variant::NewReno).with(|c| c.limited_transmit = LimitedTransmit::On);
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3], 300);
     assert_steps(
@@ -263,8 +267,8 @@ fn limited_transmit_makes_fast_recovery_of_a_window_of_three() {
 
 #[test]
 fn no_recovery_from_duplicates_of_what_a_timeout_sent_again() {
-    // RFC 6582 §3.2 steps 4 and 2. A fast retransmit and a timeout; after that 7 to 11 go again though they
-    // have arrived: five duplicates of 12.
+    // RFC 6582 §3.2 steps 4 and 2. A fast retransmit and a timeout; after that 7 to 11 go again
+    // though they have arrived: five duplicates of 12.
     let cuts = |repeat| {
         let lost = [1, 2, 3, 4, 5, 6, 7, 13];
         let settings = plain(Variant::Reno).with(|c| {

@@ -1,7 +1,8 @@
 //! The machines against their RFCs, step by step.
 //!
-//! A sender and a sink, 50 ms apart, every segment apart by nothing but order. A ladder shows what each acknowledgement
-//! makes the sender send: `at: acknowledged [SACK blocks] > segments`, then the window after it.
+//! A sender and a sink, 50 ms apart, every segment apart by nothing but order. A ladder shows what
+//! each acknowledgement makes the sender send: `at: acknowledged [SACK blocks] > segments`, then
+//! the window after it.
 
 mod echoes;
 mod fast_recovery;

@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn one_loss() {
-    // §5 (4.2): 6 of FlightSize 12. In the pipe at once: the retransmission and 6 to 13. Nothing goes until it is below 6.
+    // §5 (4.2): 6 of FlightSize 12. In the pipe at once: the retransmission and 6 to 13. Nothing
+    // goes until it is below 6.
     let mut ladder = Ladder::ran(plain(Variant::Sack), Transfer::Unlimited, &[3], 300);
     assert_steps(
         &mut ladder,
@@ -97,7 +98,8 @@ fn new_data_before_holes_that_may_not_be_lost() {
 
 #[test]
 fn holes_that_may_not_be_lost_before_nothing() {
-    // NextSeg (3): no new data, so 7 goes though only 8 and 9 above it have arrived. (4): then again as rescue, once.
+    // NextSeg (3): no new data, so 7 goes though only 8 and 9 above it have arrived. (4): then
+    // again as rescue, once.
     let mut ladder = Ladder::ran(plain(Variant::Sack), Transfer::Segments(10), &[3, 6, 8], 400);
     assert_steps(
         &mut ladder,
@@ -199,8 +201,8 @@ fn recovery_begins_at_a_report_of_three_segments_at_once() {
 
 #[test]
 fn lost_retransmissions_wait_for_the_timer_which_fills_the_holes() {
-    // The retransmissions of 2 and 5 (transmissions 15 and 16) are lost. §5.1: after the timeout no new recovery; what
-    // comes back reports 6 to 15 again, and they are not sent.
+    // The retransmissions of 2 and 5 (transmissions 15 and 16) are lost. §5.1: after the timeout no
+    // new recovery; what comes back reports 6 to 15 again, and they are not sent.
     let mut ladder = Ladder::ran(plain(Variant::Sack), Transfer::Segments(16), &[3, 6, 15, 16], 1600);
     assert_eq!(ladder.sender.stats().window_cuts, 2);
     assert_steps(
@@ -230,7 +232,8 @@ fn lost_retransmissions_wait_for_the_timer_which_fills_the_holes() {
 
 #[test]
 fn a_scoreboard_kept_over_a_timeout_saves_retransmissions() {
-    // Five holes and five blocks, of which an acknowledgement reports three; all retransmissions are lost once.
+    // Five holes and five blocks, of which an acknowledgement reports three; all retransmissions
+    // are lost once.
     let lost: Vec<u64> = [3, 5, 7, 9, 11].into_iter().chain(15..=20).collect();
     let again = |sack_at_timeout| {
         let settings = plain(Variant::Sack).with(|c| c.sack_at_timeout = sack_at_timeout);
@@ -243,8 +246,8 @@ fn a_scoreboard_kept_over_a_timeout_saves_retransmissions() {
 
 #[test]
 fn the_counter_of_fall_and_floyd() {
-    // 12 − 3 in the pipe; one less for each duplicate, two for the partial acknowledgement 5; hole 5 goes though it may
-    // not be lost.
+    // 12 − 3 in the pipe; one less for each duplicate, two for the partial acknowledgement 5; hole
+    // 5 goes though it may not be lost.
     let settings = plain(Variant::Sack).with(|c| c.pipe = Pipe::Counter);
     let mut ladder = Ladder::ran(settings, Transfer::Unlimited, &[3, 6], 300);
     assert_steps(

@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn backoff_doubles_until_data_sent_once_is_acknowledged() {
-    // RFC 6298 §5 (5.5) and Karn: 0 goes at 0, 1, 3 and 7 s. Its acknowledgement is no sample, so the timeout of 1 is 8 s
-    // still: sent at 7.1, it goes again at 15.1 s.
+    // RFC 6298 §5 (5.5) and Karn: 0 goes at 0, 1, 3 and 7 s. Its acknowledgement is no sample, so
+    // the timeout of 1 is 8 s still: sent at 7.1, it goes again at 15.1 s.
     let settings = plain(Variant::Sack).with(|c| c.initial_window = InitialWindow::Segments(1));
     let mut ladder = Ladder::ran(settings, Transfer::Segments(8), &[1, 2, 3, 5], 17_000);
     assert_steps(
@@ -113,7 +113,8 @@ fn timestamps_make_every_new_acknowledgement_a_sample() {
     let with = Ladder::ran(settings, Transfer::Segments(30), &[3], 2000);
     // One for each advance: 30 segments less the 11 acknowledged together with 2, which count once.
     assert_eq!(with.sender.stats().rtt_samples, 19);
-    // The echo of the retransmission is that of its own sending: no sample is longer than a round trip.
+    // The echo of the retransmission is that of its own sending: no sample is longer than a round
+    // trip.
     assert_eq!(with.sender.stats().mean_rtt(), Some(Duration::from_millis(100)));
     let without = Ladder::ran(plain(Variant::Sack), Transfer::Segments(30), &[3], 2000);
     assert!(without.sender.stats().rtt_samples < 5);
@@ -151,9 +152,9 @@ fn sizes_on_the_wire() {
 
 #[test]
 fn a_lost_syn_counts_as_a_segment_in_ns2() {
-    // Trace of ns-2.35's `backoff_`, `cwnd_` and `t_seqno_` (10 Mbit/s, 50 ms; packets 0, 2 and 3 lost): the SYN goes again at
-    // 3 s; the first segment, sent at 3.1 s, again 6 s later and 12 s after that; then the window grows from one as beyond an
-    // ssthresh of 2.
+    // Trace of ns-2.35's `backoff_`, `cwnd_` and `t_seqno_` (10 Mbit/s, 50 ms; packets 0, 2 and 3
+    // lost): the SYN goes again at 3 s; the first segment, sent at 3.1 s, again 6 s later and 12 s
+    // after that; then the window grows from one as beyond an ssthresh of 2.
     let mut ladder = Ladder::ran(Settings::ns2(Variant::Sack), Transfer::Segments(6), &[1, 3, 4], 22_000);
     assert_steps(
         &mut ladder,
@@ -175,9 +176,10 @@ fn a_lost_syn_counts_as_a_segment_in_ns2() {
 
 #[test]
 fn with_timestamps_ns2_keeps_its_timer_doubled_until_new_data_is_acknowledged() {
-    // Trace of ns-2.35's `backoff_` with `timestamps_` (10 Mbit/s, 50 ms): after two timeouts it is 4, also when what was sent
-    // before them is acknowledged, and 1 when the first segment sent after them is. Here segments 1 and 2 are lost, 1 again after
-    // the first timeout, and what follows its arrival at 1.1 s, whose timer tells of the doubling.
+    // Trace of ns-2.35's `backoff_` with `timestamps_` (10 Mbit/s, 50 ms): after two timeouts it is
+    // 4, also when what was sent before them is acknowledged, and 1 when the first segment sent
+    // after them is. Here segments 1 and 2 are lost, 1 again after the first timeout, and what
+    // follows its arrival at 1.1 s, whose timer tells of the doubling.
     for (timestamp_backoff, doubled) in
         [(TimestampBackoff::NewData, true), (TimestampBackoff::AnySample, false)]
     {

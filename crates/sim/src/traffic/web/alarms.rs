@@ -12,8 +12,8 @@ pub(super) struct Alarms<K> {
     serial: u64,
 }
 
-/// The entry that stands for a deadline in the heap. It stays where it is when the deadline is put off, so that a timer
-/// moved by every packet has one entry.
+/// The entry that stands for a deadline in the heap. It stays where it is when the deadline is put
+/// off, so that a timer moved by every packet has one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Queued(Option<(Instant, u64)>);
 

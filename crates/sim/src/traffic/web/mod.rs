@@ -1,12 +1,15 @@
 //! Web sessions between one client and one server (the model of ns-2's `WebTraf`, docs/ns2-facts.md
 //! §5).
 //!
-//! A session loads pages one after another; it pauses from the end of a page to the next. A page has objects, started at
-//! intervals whatever becomes of the others, and ends when all have arrived. For an object the client sends a request of
-//! one segment over a connection of its own; when the server has it, it sends the object over another. Connections are
-//! TCPs of [`crate::tcp`], and their places are used again: memory goes with the most that were open at once.
+//! A session loads pages one after another; it pauses from the end of a page to the next. A page
+//! has objects, started at intervals whatever becomes of the others, and ends when all have
+//! arrived. For an object the client sends a request of one segment over a connection of its own;
+//! when the server has it, it sends the object over another. Connections are TCPs of
+//! [`crate::tcp`], and their places are used again: memory goes with the most that were open at
+//! once.
 //!
-//! The client draws everything, so that the server's side needs no randomness: a request says how many segments it wants.
+//! The client draws everything, so that the server's side needs no randomness: a request says how
+//! many segments it wants.
 
 mod alarms;
 mod client;

@@ -1,5 +1,5 @@
-//! The common test of the small-packet methods: packets dropped independently, the loss event rate against what a flow of large
-//! packets at the same rate in bytes reports.
+//! The common test of the small-packet methods: packets dropped independently, the loss event rate
+//! against what a flow of large packets at the same rate in bytes reports.
 
 use std::vec::Vec;
 
@@ -13,8 +13,9 @@ use crate::study::{SizeCorrection, Stamp};
 const RTT: Duration = Duration::from_millis(100);
 const LARGE: u32 = 1500;
 
-/// 1/p over all loss intervals of a run, and how many there were: `packets` packets of `size` bytes at a steady rate of `large`
-/// packets of [`LARGE`] bytes in each round-trip time, each dropped with probability `p`.
+/// 1/p over all loss intervals of a run, and how many there were: `packets` packets of `size` bytes
+/// at a steady rate of `large` packets of [`LARGE`] bytes in each round-trip time, each dropped
+/// with probability `p`.
 fn mean_interval(packet_size: PacketSize, size: u32, large: f64, p: f64, packets: u64) -> (f64, u64) {
     let settings = Settings { packet_size, ..Settings::default() };
     let mut history = LossHistory::new(&settings);
@@ -59,13 +60,14 @@ struct BernoulliCase {
 }
 
 impl BernoulliCase {
-    /// 1/p + L_S, the interval that packets of size S would report if losses stayed as likely (Widmer et al.).
+    /// 1/p + L_S, the interval that packets of size S would report if losses stayed as likely
+    /// (Widmer et al.).
     fn wanted(self) -> f64 {
         1.0 / self.p + self.large
     }
 
-    /// The measured interval over `wanted`, and how much of it may be chance: four standard deviations of a mean of
-    /// exponential intervals, with `losses` independent losses behind each.
+    /// The measured interval over `wanted`, and how much of it may be chance: four standard
+    /// deviations of a mean of exponential intervals, with `losses` independent losses behind each.
     fn measure(self, packet_size: PacketSize, wanted: f64, losses: u32) -> (f64, f64) {
         let packets = if self.p < 0.005 { 600_000 } else { 150_000 };
         let (mean, events) = mean_interval(packet_size, LARGE / self.ratio, self.large, self.p, packets);
@@ -81,7 +83,8 @@ impl BernoulliCase {
     }
 }
 
-/// p from 0.1 to 30 %, packets of the size compared with down to a thirtieth, four and twelve large packets in a round-trip time.
+/// p from 0.1 to 30 %, packets of the size compared with down to a thirtieth, four and twelve large
+/// packets in a round-trip time.
 fn cells() -> Vec<BernoulliCase> {
     let mut cells = Vec::new();
     for ratio in [1, 3, 10, 30] {
@@ -92,7 +95,8 @@ fn cells() -> Vec<BernoulliCase> {
     cells
 }
 
-/// The flow of large packets itself: within 3 % of 1/p + L_S, since whole packets fit into a round-trip time.
+/// The flow of large packets itself: within 3 % of 1/p + L_S, since whole packets fit into a
+/// round-trip time.
 #[test]
 fn large_packets_report_the_renewal_formula() {
     for cell in cells().into_iter().filter(|cell| cell.ratio == 1) {
@@ -111,9 +115,9 @@ fn three_methods_report_what_large_packets_would() {
     }
 }
 
-/// Virtual packets: the losses of thirty small packets make one virtual loss at nearly regular distances of 1/p, where large packets
-/// are lost at random ones. The first after the insensitive period ends the interval: 1/p times a whole number rather than
-/// 1/p + L_S, down to 0.7 of it.
+/// Virtual packets: the losses of thirty small packets make one virtual loss at nearly regular
+/// distances of 1/p, where large packets are lost at random ones. The first after the insensitive
+/// period ends the interval: 1/p times a whole number rather than 1/p + L_S, down to 0.7 of it.
 #[test]
 fn virtual_packets_are_lost_regularly() {
     for cell in cells() {
@@ -125,8 +129,8 @@ fn virtual_packets_are_lost_regularly() {
     }
 }
 
-/// In byte mode a packet of size S is lost with probability 1 − (1 − p)^(S/s): within 8 %, since a unit may begin or end inside the
-/// insensitive period.
+/// In byte mode a packet of size S is lost with probability 1 − (1 − p)^(S/s): within 8 %, since a
+/// unit may begin or end inside the insensitive period.
 #[test]
 fn byte_mode_reports_what_is_likelier_for_large_packets() {
     for cell in cells() {
@@ -153,8 +157,8 @@ fn uncorrected_small_packets_are_favoured() {
     }
 }
 
-/// TFRC-SP: like uncorrected small packets while intervals are long, and the drop rate itself once nearly all are short
-/// (RFC 4828 §4.4).
+/// TFRC-SP: like uncorrected small packets while intervals are long, and the drop rate itself once
+/// nearly all are short (RFC 4828 §4.4).
 #[test]
 fn tfrc_sp_counts_losses_when_they_are_many() {
     let sp = PacketSize::TfrcSp(TfrcSp::default());

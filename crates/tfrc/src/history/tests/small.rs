@@ -1,4 +1,5 @@
-//! Loss events by times of sending, the losses of each interval, and TFRC-SP's intervals against RFC 4828 §3 written plainly.
+//! Loss events by times of sending, the losses of each interval, and TFRC-SP's intervals against
+//! RFC 4828 §3 written plainly.
 
 use std::vec::Vec;
 
@@ -85,7 +86,8 @@ fn a_missing_timestamp_is_made_up_for() {
     assert_eq!(history.highest(), Some((14, at(113))), "reports go by arrival");
 }
 
-/// RFC 5622 §8.7.1: the Drop Counts of the example, 1, 4, 1 and 0 (RFC 4342 §8.6.2 has the sequence).
+/// RFC 5622 §8.7.1: the Drop Counts of the example, 1, 4, 1 and 0 (RFC 4342 §8.6.2 has the
+/// sequence).
 #[test]
 fn losses_of_the_example_of_rfc_5622() {
     let lost = [10, 19, 20, 21, 23, 32, 43];
@@ -113,11 +115,12 @@ fn losses_of_a_long_hole() {
     assert_eq!(history.loss_events(), 999_999u64.div_ceil(101));
 }
 
-/// A millisecond in units so small that comparing nominal arrival times does not suffer from rounding.
+/// A millisecond in units so small that comparing nominal arrival times does not suffer from
+/// rounding.
 const MS: u64 = 1_000_000_000;
 
-/// Lengths, losses and durations from the definitions, newest first: `lost` are missing or marked packets with their nominal
-/// arrival times, nothing comes late.
+/// Lengths, losses and durations from the definitions, newest first: `lost` are missing or marked
+/// packets with their nominal arrival times, nothing comes late.
 fn naive(lost: &[(u64, u64)], highest: (u64, u64)) -> Vec<ReportedInterval> {
     let mut starts: Vec<(u64, u64, u64)> = Vec::new();
     for (seq, time) in lost {
@@ -140,7 +143,8 @@ fn naive(lost: &[(u64, u64)], highest: (u64, u64)) -> Vec<ReportedInterval> {
 }
 
 proptest! {
-    /// Both forms of TFRC-SP's loss intervals on random losses and marks: the incremental history against the plain one.
+    /// Both forms of TFRC-SP's loss intervals on random losses and marks: the incremental history
+    /// against the plain one.
     #[test]
     fn tfrc_sp_agrees_with_the_definitions(
         steps in prop::collection::vec((0u8..100, 1u64..30, 0u8..100), 20..150),

@@ -1,4 +1,5 @@
-//! ns-2's `slow_increase_`: in slow start a risen rate reaches the spacing packet by packet, over about a round-trip time.
+//! ns-2's `slow_increase_`: in slow start a risen rate reaches the spacing packet by packet, over
+//! about a round-trip time.
 
 use tfrc_units::Rate;
 
@@ -24,8 +25,9 @@ impl Ramp {
         Self { policy, climb: None }
     }
 
-    /// A report in slow start has changed X from `from` to `goal`. The step is the difference over the packets that `goal`
-    /// makes in a round-trip time, so that the next report often comes before the end; the climb then begins anew from
+    /// A report in slow start has changed X from `from` to `goal`. The step is the difference over
+    /// the packets that `goal` makes in a round-trip time, so that the next report often comes
+    /// before the end; the climb then begins anew from
     /// `from`, which the spacing had not reached. As long as X stays the climb goes on.
     pub(crate) fn start(&mut self, from: Rate, goal: Rate, path: PathState) {
         if goal == from {

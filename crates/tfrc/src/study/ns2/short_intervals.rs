@@ -1,5 +1,5 @@
-//! How TFRC-SP of ns-2.35 (`ShortIntervals_` 1) counts the losses of a loss interval and tells short ones from long, found out by
-//! runs of the program (`docs/models/tfrc.md`).
+//! How TFRC-SP of ns-2.35 (`ShortIntervals_` 1) counts the losses of a loss interval and tells
+//! short ones from long, found out by runs of the program (`docs/models/tfrc.md`).
 
 use tfrc_units::f64_from_u64;
 
@@ -8,8 +8,8 @@ use crate::history::MeasuredInterval;
 /// Until this many round-trip times an interval is short.
 const SHORT: f64 = 2.0;
 
-/// By how much the receiver sees an interval older than its packets are: the way of the newest of them, half a round-trip time,
-/// because it compares its own clock with the sender's timestamp.
+/// By how much the receiver sees an interval older than its packets are: the way of the newest of
+/// them, half a round-trip time, because it compares its own clock with the sender's timestamp.
 const WAY: f64 = 0.5;
 
 /// The length of a short interval: N/K cut to a whole number, even to 0. `None` of a long one.
@@ -36,7 +36,8 @@ enum Age {
 }
 
 impl OpenCount {
-    /// A hole that begins an interval counts for one loss in it, however long: all of it went to the one before.
+    /// A hole that begins an interval counts for one loss in it, however long: all of it went to
+    /// the one before.
     pub(crate) const NEW: Self = Self { lost: 1, age: Age::Short, packets: 0.0 };
 
     /// More losses of the same event.
@@ -44,8 +45,8 @@ impl OpenCount {
         self.lost = self.lost.saturating_add(lost);
     }
 
-    /// A report is made: the interval has this many packets, the newest of which was sent so many round-trip times after its first
-    /// loss and has been here for `held` of them.
+    /// A report is made: the interval has this many packets, the newest of which was sent so many
+    /// round-trip times after its first loss and has been here for `held` of them.
     pub(crate) fn on_report(&mut self, packets: f64, round_trips: f64, held: f64) {
         self.age = if round_trips + WAY + held < SHORT { Age::Short } else { Age::Long };
         self.packets = packets;
@@ -60,8 +61,9 @@ impl OpenCount {
         MeasuredInterval { lost: self.lost, round_trips, ..measured }
     }
 
-    /// The interval when a hole ends it, `rest` packets of which have not been counted. It is short if it was at the latest report,
-    /// and also if it lasted no longer than that by the times of sending.
+    /// The interval when a hole ends it, `rest` packets of which have not been counted. It is short
+    /// if it was at the latest report, and also if it lasted no longer than that by the times of
+    /// sending.
     pub(crate) const fn closed(&self, measured: MeasuredInterval, rest: u64) -> MeasuredInterval {
         let round_trips = match self.age {
             Age::Short => 0.0,
@@ -83,8 +85,9 @@ mod tests {
     use crate::study::Revision;
     use crate::study::ns2::trace::Trace;
 
-    /// From the packet trace of ns-2.35, TFRC-SP with 14-byte packets over a path of 240 ms that drops 40 % of them: the sequence
-    /// numbers that arrived, when they were sent in microseconds, and the sender's rounds.
+    /// From the packet trace of ns-2.35, TFRC-SP with 14-byte packets over a path of 240 ms that
+    /// drops 40 % of them: the sequence numbers that arrived, when they were sent in microseconds,
+    /// and the sender's rounds.
     const ARRIVED: [(u64, u64, u32); 80] = [
         (0, 1_963_354, 0),
         (1, 2_010_020, 0),

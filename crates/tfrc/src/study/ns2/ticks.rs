@@ -57,7 +57,8 @@ mod tests {
         estimate.timeout(MS(100))
     }
 
-    /// A steady path of 240 ms has 0.5 s in ns-2, 2.1 round-trip times: two ticks, and the three that rounding leaves.
+    /// A steady path of 240 ms has 0.5 s in ns-2, 2.1 round-trip times: two ticks, and the three
+    /// that rounding leaves.
     #[test]
     fn a_steady_path() {
         for (rtt, settled) in [(240, 500), (40, 300), (149, 300), (150, 500), (500, 800)] {
@@ -72,7 +73,8 @@ mod tests {
         }
     }
 
-    /// By hand: 2 ticks first (SRTT 16/8, RTTVAR 4/4), then 6: SRTT 20/8, RTTVAR 4 + 4 - 1 = 7/4; so 2 + 7 ticks.
+    /// By hand: 2 ticks first (SRTT 16/8, RTTVAR 4/4), then 6: SRTT 20/8, RTTVAR 4 + 4 - 1 = 7/4;
+    /// so 2 + 7 ticks.
     #[test]
     fn by_hand() {
         assert_eq!(after(NS2, &[200]), MS(600));
