@@ -340,7 +340,7 @@ fn blind_attacks_fail() {
     let now = pair.now;
     let syncs = pair.server.connection().stats().sent_syncs;
     for i in 0..1000u64 {
-        let seq = SeqNo48::new(i << 38 | 12_345);
+        let seq = SeqNo48::new((i << 38) + 12_345);
         let header = match i % 4 {
             0 => Header::Data { seq: Sequence::Long(seq) },
             1 => Header::Reset { seq, ack: seq, reset: Reset::new(ResetCode::Closed) },
@@ -432,7 +432,9 @@ fn timestamps_are_echoed_with_the_time_they_were_held() {
     let echo =
         tfrc_dccp::wire::options(PacketType::Response, response.options).flatten().find_map(
             |item| match item.option {
-                Ok(Opt::TimestampEcho { value, elapsed }) => Some((value, elapsed.map(|e| e.units()))),
+                Ok(Opt::TimestampEcho { value, elapsed }) => {
+                    Some((value, elapsed.map(tfrc_dccp::wire::Elapsed::units)))
+                }
                 _ => None,
             },
         );

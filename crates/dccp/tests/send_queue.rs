@@ -116,9 +116,8 @@ fn close_waits_for_the_queue_and_close_now_does_not() {
         pair.run(ms(200));
         assert!(hand_over(&mut pair, 0..20).iter().all(Result::is_ok));
         let now = pair.now;
-        pair.client.with(|connection| match at_once {
-            false => connection.close(now),
-            true => assert_eq!(connection.close_now(now), 20),
+        pair.client.with(|connection| {
+            if at_once { assert_eq!(connection.close_now(now), 20) } else { connection.close(now) }
         });
         assert_eq!(hand_over(&mut pair, 20..21), [Err(SendError::Closed)]);
         pair.run_to_end(Duration::from_secs(60));

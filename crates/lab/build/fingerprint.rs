@@ -17,9 +17,10 @@ pub(crate) struct Code {
 impl Code {
     /// Adds a file. One that is not made of Rust's tokens counts with all its bytes.
     pub(crate) fn add(&mut self, path: &Path, text: &str) {
-        let tokens = match path.extension().is_some_and(|ending| ending == "rs") {
-            true => text.parse::<TokenStream>().ok(),
-            false => None,
+        let tokens = if path.extension().is_some_and(|ending| ending == "rs") {
+            text.parse::<TokenStream>().ok()
+        } else {
+            None
         };
         let mut kept = String::new();
         match tokens {
@@ -53,9 +54,10 @@ impl Code {
 /// The directory of the modules that a file declares.
 fn folder_of_modules(path: &Path) -> PathBuf {
     let name = path.file_stem().unwrap_or_default();
-    match name == "mod" || name == "lib" || name == "main" {
-        true => path.parent().unwrap_or(path).to_owned(),
-        false => path.with_extension(""),
+    if name == "mod" || name == "lib" || name == "main" {
+        path.parent().unwrap_or(path).to_owned()
+    } else {
+        path.with_extension("")
     }
 }
 

@@ -57,7 +57,7 @@ pub fn equivalence(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let n = values.len();
-    (n > 0).then(|| (values[(n - 1) / 2] + values[n / 2]) / 2.0)
+    (n > 0).then(|| f64::midpoint(values[(n - 1) / 2], values[n / 2]))
 }
 
 /// The value that a share (0 to 1) of the sample lies below, by linear interpolation between its

@@ -235,7 +235,7 @@ const AT_A_HALF: Check = Check {
 fn last(scenario: &Scenario, value: fn(&Interval) -> Option<f64>) -> f64 {
     let mut last = f64::NAN;
     let _ = run_with(scenario, tfrc_units::Duration::from_millis(100), |interval| {
-        last = value(&interval).unwrap_or(last)
+        last = value(&interval).unwrap_or(last);
     });
     last
 }

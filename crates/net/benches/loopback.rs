@@ -26,7 +26,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const ANY: [u8; 4] = [127, 0, 0, 1];
 /// Packets before the ones that are measured: slow start.
-const WARMUP: Duration = Duration::from_millis(1000);
+const WARMUP: Duration = Duration::from_secs(1);
 
 /// CPU time, loss and packet rate of one contender.
 #[derive(Clone, Copy)]

@@ -206,7 +206,7 @@ mod nanoseconds {
         time: &Option<Duration>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        time.map(|time| time.as_nanos()).serialize(serializer)
+        time.map(tfrc_units::Duration::as_nanos).serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(

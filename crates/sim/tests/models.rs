@@ -419,7 +419,7 @@ fn wrong_parameters_are_refused_by_name() {
     let pie = refused(|l| l.queue = Queue::Pie(Pie { update: Duration::ZERO, ..Pie::new(Limit::Unlimited) }));
     assert!(matches!(pie, NetworkError::Queue { .. }));
     let codel = refused(|l| {
-        l.queue = Queue::CoDel(CoDel { interval: Duration::ZERO, ..CoDel::new(Limit::Unlimited) })
+        l.queue = Queue::CoDel(CoDel { interval: Duration::ZERO, ..CoDel::new(Limit::Unlimited) });
     });
     assert!(matches!(codel, NetworkError::Queue { .. }));
     let losses = refused(|l| {

@@ -32,7 +32,7 @@ pub(crate) fn check() -> Outcome {
     for name in &names {
         match std::fs::read_to_string(root().join(name)) {
             Ok(text) => {
-                complaints.extend(faults(name, &text).into_iter().map(|fault| format!("{name}: {fault}")))
+                complaints.extend(faults(name, &text).into_iter().map(|fault| format!("{name}: {fault}")));
             }
             // Removed in the working tree and not yet committed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

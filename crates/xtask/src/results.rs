@@ -85,11 +85,10 @@ fn check(commit: &str) -> Outcome {
             wrong += &format!("\n  docs/results.md: {told}\n  now:             {is}");
         }
     }
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => {
-            Err(format!("docs/results.md is not what the code gives; `cargo xtask results` writes it{wrong}"))
-        }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("docs/results.md is not what the code gives; `cargo xtask results` writes it{wrong}"))
     }
 }
 

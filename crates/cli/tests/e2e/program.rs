@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// No single wait of these tests needs more than some seconds; one that lasts this long will never
 /// end.
-pub(crate) const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 
 /// A running program. It is killed if the test ends before it does.
 pub(crate) struct Program {

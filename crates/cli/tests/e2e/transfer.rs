@@ -140,9 +140,9 @@ fn a_guaranteed_flow_is_marked() {
         let length = usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).expect("small");
         // Of an IPv4 header in an Ethernet frame: the second byte.
         if tail[15] >> 2 == 10 {
-            marked += 1
+            marked += 1;
         } else {
-            others += 1
+            others += 1;
         }
         rest = &tail[length..];
     }

@@ -96,7 +96,7 @@ impl DataReceiver {
             now,
             Arrival {
                 seq: seen.number,
-                size: seen.datagram.map_or(0, |size| saturating::<u32>(size)),
+                size: seen.datagram.map_or(0, saturating::<u32>),
                 ecn: seen.ecn,
                 rtt,
                 window_counter: self.last_counter,

@@ -225,9 +225,9 @@ impl Connection {
     /// A packet has gone.
     fn remember(&mut self, now: Instant, seq: SeqNo48, kind: PacketType, ccval: u8, datagram: usize) {
         if kind.is_data() {
-            self.non_data_run = 0
+            self.non_data_run = 0;
         } else {
-            self.non_data_run += 1
+            self.non_data_run += 1;
         }
         let sent = if kind.carries_datagram() { SentKind::Data(ccval) } else { SentKind::NonData };
         self.sender.on_sent(now, seq, sent, datagram);

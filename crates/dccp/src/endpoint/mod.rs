@@ -558,7 +558,7 @@ impl Endpoint {
                 self.post_reset(key, seq, ack, answer.reset, answer.text);
             }
             None => {
-                self.reset_without_connection(key, packet, Reset::new(crate::wire::ResetCode::NoConnection))
+                self.reset_without_connection(key, packet, Reset::new(crate::wire::ResetCode::NoConnection));
             }
         }
     }

@@ -76,7 +76,7 @@ impl Caller {
     }
 
     pub(super) fn state(&self) -> State {
-        self.endpoint.connection(self.id).map_or(State::Closed, |connection| connection.state())
+        self.endpoint.connection(self.id).map_or(State::Closed, tfrc_dccp::Connection::state)
     }
 
     pub(super) fn closed(&mut self) -> Option<Closed> {

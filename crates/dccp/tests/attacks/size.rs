@@ -80,7 +80,7 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
                 let packet = Parcel { size: 0, ecn: Ecn::NotEct, payload: bytes.clone() };
                 wire.send(now, from, packet, Fate::drop_if(drop));
             }
-            end.with(|endpoint| endpoint.poll_timeout());
+            end.with(tfrc_dccp::Endpoint::poll_timeout);
         }
     }
     let left = std::iter::from_fn(|| wire.receive(now + DELAY));

@@ -299,7 +299,7 @@ impl World {
         }
         for side in Side::BOTH {
             let end = self.end(side);
-            let over = end.id.and_then(|id| end.endpoint.connection(id)).map(|connection| connection.state());
+            let over = end.id.and_then(|id| end.endpoint.connection(id)).map(tfrc_dccp::Connection::state);
             assert!(over.is_none_or(|state| state == tfrc_dccp::State::Closed), "{side:?} stays in {over:?}");
         }
         self.client.received + self.server.received

@@ -512,7 +512,10 @@ mod tests {
         let second = std::time::Duration::from_secs(1);
         let now = Instant::ZERO + Duration::from_secs(10);
         let at = |stamp| received_at(now, SystemTime::UNIX_EPOCH + 1000 * second, stamp);
-        assert_eq!(at(Some(1000 * second - second / 100)), now - Duration::from_millis(10));
+        assert_eq!(
+            at(Some((1000 * second).checked_sub(second / 100).unwrap())),
+            now - Duration::from_millis(10)
+        );
         assert_eq!(at(Some(1001 * second)), now, "from the future");
         assert_eq!(at(Some(second)), now, "the wall clock was set");
         assert_eq!(at(None), now);

@@ -83,7 +83,7 @@ mod tests {
     fn a_file_has_a_head_and_records() -> io::Result<()> {
         let mut file = Vec::new();
         let mut writer = Writer::new(&mut file, LinkType::Raw)?;
-        writer.packet(std::time::Duration::from_nanos(1_500_000_000), &[7; 5])?;
+        writer.packet(std::time::Duration::from_millis(1500), &[7; 5])?;
         writer.flush()?;
         assert_eq!(file.len(), 24 + 16 + 5);
         assert_eq!(file[..8], [0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0]);

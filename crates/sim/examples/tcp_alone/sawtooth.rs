@@ -9,7 +9,7 @@ const C: f64 = 0.4;
 /// The window after a loss over the window before, CUBIC's (RFC 9438 §4.6).
 const CUBIC_BETA: f64 = 0.7;
 /// The share of the window at a loss where fast convergence puts the next plateau (RFC 9438 §4.7).
-const PLATEAU: f64 = (1.0 + CUBIC_BETA) / 2.0;
+const PLATEAU: f64 = f64::midpoint(1.0, CUBIC_BETA);
 /// Growth of a window in slow start in a round trip, with one acknowledgement for two segments.
 const SLOW_START: f64 = 1.5;
 

@@ -428,7 +428,7 @@ mod tests {
                     prop_assert_eq!(events.next(), plain.keys().next().map(|key| key.at()));
                     let until = Instant::from_nanos(now + ahead);
                     let due = plain.first_entry().filter(|first| first.key().at() <= until);
-                    let due = due.map(|first| first.remove_entry());
+                    let due = due.map(std::collections::btree_map::OccupiedEntry::remove_entry);
                     let popped = events.pop(until);
                     prop_assert_eq!(popped.map(|entry| (entry.key, entry.event)), due.map(|(k, id)| (k, EngineEvent::Arrival(id))));
                     now = popped.map_or(until.as_nanos(), |entry| entry.key.at().as_nanos());

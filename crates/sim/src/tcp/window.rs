@@ -115,7 +115,7 @@ impl Window {
             Law::Cubic(cubic) => {
                 match why {
                     Cut::Echo | Cut::Loss => {
-                        cubic.reduce(used, settings.algorithm.choices().fast_convergence)
+                        cubic.reduce(used, settings.algorithm.choices().fast_convergence);
                     }
                     Cut::Timeout | Cut::TimeoutAgain => cubic.time_out(used),
                 }
@@ -128,7 +128,7 @@ impl Window {
         match (why, settings.algorithm.choices().shrink) {
             (Cut::TimeoutAgain, Shrink::Flight | Shrink::InUse) => {}
             _ if settings.algorithm.choices().precision == Precision::WholeThreshold => {
-                self.ssthresh = libm::floor(left).max(2.0)
+                self.ssthresh = libm::floor(left).max(2.0);
             }
             _ => self.ssthresh = left.max(2.0),
         }

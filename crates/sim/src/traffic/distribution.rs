@@ -100,7 +100,7 @@ impl Distribution {
         match self {
             Self::Constant(x) => x,
             Self::Exponential { mean } | Self::Pareto { mean, .. } | Self::ParetoII { mean, .. } => mean,
-            Self::Uniform { low, high } => (low + high) / 2.0,
+            Self::Uniform { low, high } => f64::midpoint(low, high),
         }
     }
 

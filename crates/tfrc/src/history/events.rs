@@ -242,7 +242,7 @@ impl Events {
                 return product.checked_div(span).unwrap_or(u64::MAX);
             }
             let k = (u128::from(limit) * u128::from(steps)).checked_div(u128::from(span));
-            k.map_or(u64::MAX, |k| saturating::<u64>(k))
+            k.map_or(u64::MAX, saturating::<u64>)
         };
         let (first_k, last_k) = (run.first - before.seq, run.last - before.seq);
         let start_k = match self.current {

@@ -173,7 +173,7 @@ impl Sender {
         }
         if self.guard.watches() {
             self.with_rate_change(now, |sender| {
-                sender.guard.on_sent(now, size, sender.pacing.rate().time_for(sender.segment.bytes()))
+                sender.guard.on_sent(now, size, sender.pacing.rate().time_for(sender.segment.bytes()));
             });
         }
         self.pacing.on_sent(now, size);

@@ -222,7 +222,7 @@ fn ns2_conservative() {
         (1_000.0, LossReport::NewLossEvent, 10_000.0),
     ] {
         let mut sender = sender_with(Revision::Ns2, |s| {
-            s.algorithm.choices_mut().receive_limit = ReceiveLimit::Ns2Conservative
+            s.algorithm.choices_mut().receive_limit = ReceiveLimit::Ns2Conservative;
         });
         sender.on_rtt_sample(at(0), RTT);
         send_all(&mut sender, 0, 100);

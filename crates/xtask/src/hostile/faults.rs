@@ -214,7 +214,7 @@ fn slow_reader(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let what = "`recv -o -` is read at 200 kB/s, the sender's cap is 1 MB/s";
     let mut row = session.judge_ends(what, &sender, &receiver, &bars);
     row.honest = format!("{read} of {bytes} bytes read");
-    let right = if read == bytes { 0 } else { 1 };
+    let right = i32::from(read != bytes);
     row.bar(sender.is(right), format!("sender: exit {right}"));
     row.bar(receiver.is(right), format!("receiver: exit {right}"));
     row.bar(read * 2 > bytes, "the sender slows down: less than half is dropped");

@@ -124,7 +124,7 @@ pub(crate) fn from_arguments(arguments: &[&str]) -> Outcome {
         place,
         undisturbed: Duration::ZERO,
         messages: wish.messages.unwrap_or(wish.form.choose(1_000_000, 40_000)),
-        soak: wish.soak.unwrap_or(wish.form.choose(Duration::from_secs(3600), Duration::from_secs(16))),
+        soak: wish.soak.unwrap_or(wish.form.choose(Duration::from_hours(1), Duration::from_secs(16))),
     };
     bench.undisturbed = honest::undisturbed(&bench)?;
     let outcome = tables(&bench, &wish);
@@ -214,7 +214,7 @@ mod tests {
         let wish = Wish::parse(&["soak", "--time", "1h", "--short"]).expect("right");
         assert_eq!(
             (wish.group, wish.form, wish.soak),
-            (CaseGroup::Soak, Form::Short, Some(Duration::from_secs(3600)))
+            (CaseGroup::Soak, Form::Short, Some(Duration::from_hours(1)))
         );
         let wish = Wish::parse(&["icmp", "--count", "8", "veth-icmp4"]).expect("right");
         assert_eq!((wish.group, wish.messages), (CaseGroup::Icmp, Some(8)));

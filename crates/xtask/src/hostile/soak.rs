@@ -55,7 +55,7 @@ fn soak(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let keys = "rate = \"50Mbit/s\"\ndelay = \"1ms\"";
     let (mut link, entrance) = session::link(bench, directory, keys, &receiver.address)?;
     let file = honest::input(directory, 300_000)?;
-    let interval = (bench.soak / SAMPLES).min(Duration::from_secs(60));
+    let interval = (bench.soak / SAMPLES).min(Duration::from_mins(1));
     warm_up(&mut Stranger::new("127.0.0.1", &receiver.address, 0)?)?;
     let begin = Instant::now();
     let (mut samples, mut honest, mut failed, mut strangers) = (Vec::new(), 0, 0, 0);

@@ -190,7 +190,7 @@ fn packets_per_rtt(p: f64) -> f64 {
 fn fixed_point(p: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..100 {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if packets_per_rtt(p / (1.0 + p * middle)) > middle { low = middle } else { high = middle }
     }
     low

@@ -188,7 +188,7 @@ fn verdict(results: &[(Mutant, MutantFate)]) -> Outcome {
                 faults.push(format!("{}: its own tests pass, {test} fails", mutant.name));
             }
             (MutantFate::Survived, None) => {
-                unexplained.push(format!("{}: survived: {}", mutant.name, mutant.rule))
+                unexplained.push(format!("{}: survived: {}", mutant.name, mutant.rule));
             }
             (MutantFate::Broken(why), _) => faults.push(format!("{}: {why}", mutant.name)),
         }

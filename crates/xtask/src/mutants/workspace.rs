@@ -9,10 +9,20 @@ use crate::compliance::known_tests::{TestProgram, build};
 use crate::mutants::PACKAGE;
 
 /// Paths that the tests need beside the manifest, from the root of the repository.
-const COPIED: [&str; 5] = ["Cargo.lock", "crates/tfrc", "crates/units", "docs/models", "testdata"];
+const COPIED: [&str; 9] = [
+    "Cargo.lock",
+    "crates/tfrc",
+    "crates/units",
+    "crates/testkit",
+    "crates/sim",
+    "crates/dccp",
+    "crates/feedback",
+    "docs/models",
+    "testdata",
+];
 
 /// A test that takes longer hangs: the whole suite takes seconds.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// The copy.
 #[derive(Debug)]

@@ -119,8 +119,8 @@ mod tests {
         near(contest.variation(1), 0.6);
         near(contest.variation(2), 1.0);
         near(contest.variation_ratio(), 0.2 / 0.8);
-        let (first, second) = ((0.5 + 1.0 / 3.0) / 2.0, (0.0 + 1000.0 / 1200.0) / 2.0);
-        near(contest.equivalence(), (first + second) / 2.0);
+        let (first, second) = (f64::midpoint(0.5, 1.0 / 3.0), f64::midpoint(0.0, 1000.0 / 1200.0));
+        near(contest.equivalence(), f64::midpoint(first, second));
     }
 
     #[test]
