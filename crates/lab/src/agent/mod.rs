@@ -67,7 +67,7 @@ impl Agent for Any {
                 agent.on_data(now, &packet.header, &data, context);
             }
             (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
-                agent.on_feedback(now, &report, context)
+                agent.on_feedback(now, &report, context);
             }
             (Self::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, &frame, context),
             _ => {}

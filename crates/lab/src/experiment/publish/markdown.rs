@@ -7,6 +7,15 @@ use crate::experiment::human::{self, number, ratio, word};
 use crate::experiment::results::{CellResult, Count, ExperimentResult, ExperimentVerdict};
 use crate::experiment::verdict::Verdict;
 
+/// Verdicts in the order in which a reader wants to hear of them.
+const MOST_TELLING_FIRST: [ExperimentVerdict; 5] = [
+    ExperimentVerdict::Disagrees,
+    ExperimentVerdict::Undecidable,
+    ExperimentVerdict::AgreesWithNs2,
+    ExperimentVerdict::Undetermined,
+    ExperimentVerdict::NotRun,
+];
+
 /// Columns of a line of prose.
 const WIDTH: usize = 100;
 
@@ -56,7 +65,7 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
     let all = || {
         papers.iter().flat_map(|(_, numbers)| numbers).filter_map(|i| publication.results.experiments.get(*i))
     };
-    for verdict in ExperimentVerdict::ALL.into_iter().rev() {
+    for verdict in MOST_TELLING_FIRST {
         findings(&mut text, verdict, all().filter(|e| e.verdict == verdict));
     }
     text += "\n## Tally\n\n";
@@ -79,14 +88,14 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
     text
 }
 
-/// A list of the experiments with one verdict, unless they agree with the print.
+/// A list of the experiments with one verdict.
 fn findings<'a>(
     text: &mut String,
     verdict: ExperimentVerdict,
     of: impl Iterator<Item = &'a ExperimentResult>,
 ) {
     let mut of = of.peekable();
-    if verdict == ExperimentVerdict::AgreesWithPrint || of.peek().is_none() {
+    if of.peek().is_none() {
         return;
     }
     let _ = write!(text, "\n### {}\n\n", verdict.word());
