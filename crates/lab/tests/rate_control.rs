@@ -6,7 +6,7 @@ use tfrc::Settings;
 use tfrc::config::{BrokenPromise, Guarantee, PacketSize, Target};
 use tfrc::guard::CircuitBreaker;
 use tfrc::study::Revision;
-use tfrc_lab::scenario::rate_control::AXES;
+use tfrc_lab::scenario::rate_control::vocabulary;
 use tfrc_lab::scenario::{FlowKind, Scenario, ScenarioError, TfrcFlow};
 use tfrc_lab::{Outcome, run};
 use tfrc_units::Rate;
@@ -188,10 +188,10 @@ fn small_packets_by_tfrc_sp() {
 fn the_page_has_every_word() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/tfrc.md");
     let page = std::fs::read_to_string(path).unwrap();
-    for axis in AXES {
-        assert!(page.contains(&format!("`{}`", axis.key)), "the key {} is not there", axis.key);
-        for word in axis.words {
-            assert!(page.contains(&format!("`{word}`")), "{} = {word} is not there", axis.key);
+    for key in vocabulary() {
+        assert!(page.contains(&format!("`{}`", key.name)), "the key {} is not there", key.name);
+        for word in key.words() {
+            assert!(page.contains(&format!("`{word}`")), "{} = {word} is not there", key.name);
         }
     }
     for key in ["guarantee", "guarantee_start", "guarantee_threshold", "dscp"] {

@@ -1,6 +1,8 @@
 //! Packets: the header that the network reads and the payload of the agents.
 
 use tfrc_units::Ecn;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use crate::NodeId;
 
@@ -35,6 +37,7 @@ impl Address {
 /// How readily a queue that tells packets apart drops this one (RFC 2597 §2): the colours of the meters of RFC 2697 and
 /// RFC 2698, and the last digit of the AF code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Precedence {
     /// Dropped last: green, in profile, AFx1.
     #[default]

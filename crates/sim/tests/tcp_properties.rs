@@ -30,7 +30,7 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
     }
     .with(|c| {
         c.max_burst = max_burst;
-        c.increase = pick(bits, 0, Increase::PerAck, Increase::Counted { limit: 2 });
+        c.increase = pick(bits, 0, Increase::PerAck, Increase::Counted(2));
         c.initial_window = pick(bits, 1, InitialWindow::Rfc3390, InitialWindow::Segments(10));
         c.limited_transmit = pick(bits, 2, LimitedTransmit::Off, LimitedTransmit::On);
         c.shrink = pick(bits, 3, Shrink::InUse, Shrink::Window);

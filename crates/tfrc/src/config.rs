@@ -5,6 +5,8 @@ mod guarantee;
 mod packet_size;
 
 use core::fmt;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 
 pub use guarantee::{BrokenPromise, Guarantee, Target};
 pub use packet_size::{MinInterval, NominalSegment, PacketSize, TfrcSp};
@@ -51,6 +53,7 @@ pub struct Settings {
 
 /// s of the equation, in bytes without IP and transport headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SegmentSize {
     /// Always this.
@@ -74,6 +77,7 @@ impl SegmentSize {
 
 /// Bursts after a time in which less was sent than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum BurstCredit {
     /// One round-trip time's worth of data at the allowed rate, the most that RFC 5348 §4.6
@@ -83,18 +87,24 @@ pub enum BurstCredit {
     /// packet that leaves late by no more does not hold up those after it. No packet joins another
     /// one for it: they stay half a gap apart. For hosts whose timers are later than a short
     /// round-trip time is long.
+    #[cfg_attr(feature = "schema", serde(skip))]
     RoundTripOrHalfGap,
-    /// This time's worth of data at the allowed rate, but never more than a round-trip time's.
+    /// A time, such as 0s: this time's worth of data at the allowed rate, but never more than a
+    /// round-trip time's.
+    #[cfg_attr(feature = "schema", serde(untagged))]
     Time(Duration),
 }
 
 /// The application's own limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RateCap {
     /// None.
     Unlimited,
-    /// At most this. The sender then counts as data-limited while the allowed rate is higher (RFC 5348 §4.3).
+    /// The highest rate, such as 1Mbit/s. The sender then counts as data-limited while the allowed
+    /// rate is higher (RFC 5348 §4.3).
+    #[cfg_attr(feature = "schema", serde(untagged))]
     AtMost(Rate),
 }
 

@@ -4,6 +4,8 @@ mod pftk;
 mod rto;
 
 use core::fmt;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 
 use tfrc_units::{Duration, Probability, Rate};
 
@@ -30,6 +32,7 @@ pub struct Equation {
 
 /// How the equation treats the probability that a loss ends in a timeout, 3·√(3bp/8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum EquationForm {
     /// As RFC 5348 §3.1 gives it: not capped, so it passes 1 for p above 8/(27b) and holds the rate lower there.
@@ -40,6 +43,7 @@ pub enum EquationForm {
     SquareRoot,
     /// The full model from which the others come, for comparison only: it cannot be inverted here, so no
     /// [`Settings`](crate::Settings) take it.
+    #[cfg_attr(feature = "schema", serde(skip))]
     FullPftk(ReceiveWindow),
 }
 
@@ -48,6 +52,7 @@ pub enum EquationForm {
 /// RFC 4828 §4.1 wishes for a more moderate rate at such losses, because the equation stands for
 /// the most aggressive TCP (with SACK, timestamps and ECN), but gives no formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum HighLoss {
     /// As the equation gives it.

@@ -15,6 +15,8 @@ mod ecn;
 pub mod hash;
 mod probability;
 mod rate;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod seq;
 pub mod text;
 mod time;

@@ -18,6 +18,8 @@ pub enum TextErrorKind {
     TooSmall,
     /// Above the range of the quantity.
     TooLarge,
+    /// Written in no form that the quantity has.
+    NotUnderstood,
 }
 
 /// Error in a text that should be a quantity, with the form that would have been right.
@@ -29,24 +31,30 @@ pub struct TextError {
     pub expected: &'static str,
 }
 
+impl fmt::Display for TextErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoNumber => "does not start with a number",
+            Self::UnknownUnit => "has an unknown unit",
+            Self::TooSmall => "is too small",
+            Self::TooLarge => "is too large",
+            Self::NotUnderstood => "is not understood",
+        })
+    }
+}
+
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.kind {
-            TextErrorKind::NoNumber => "does not start with a number",
-            TextErrorKind::UnknownUnit => "has an unknown unit",
-            TextErrorKind::TooSmall => "is too small",
-            TextErrorKind::TooLarge => "is too large",
-        };
-        write!(f, "{what}; expected {}", self.expected)
+        write!(f, "{}; expected {}", self.kind, self.expected)
     }
 }
 
 impl core::error::Error for TextError {}
 
-const RATE: &str = "a rate in bit/s, such as 10M, 10Mbit/s or 64kbit/s";
-const TIME: &str = "a time, such as 250ms, 20s, 80us or 2min";
-const SIZE: &str = "a size in bytes, such as 1500, 1500B, 50kB, 2MB or 8GiB";
-const SHARE: &str = "a probability, such as 0.01 or 1%";
+pub(crate) const RATE: &str = "a rate in bit/s, such as 10M, 10Mbit/s or 64kbit/s";
+pub(crate) const TIME: &str = "a time, such as 250ms, 20s, 80us or 2min";
+pub(crate) const SIZE: &str = "a size in bytes, such as 1500, 1500B, 50kB, 2MB or 8GiB";
+pub(crate) const SHARE: &str = "a probability, such as 0.01 or 1%";
 
 /// A rate: bit/s with k, M or G before, `10M` short for `10Mbit/s`; a bare number is bit/s.
 ///

@@ -15,6 +15,7 @@ pub struct Instant(u64);
 
 /// A length of time in whole nanoseconds, never negative. Arithmetic saturates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "schema", derive(crate::schema::Serialize))]
 pub struct Duration(u64);
 
 impl Instant {

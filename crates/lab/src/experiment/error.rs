@@ -112,6 +112,6 @@ impl NamedText {
 
     pub(super) fn mistaken(&self, mistake: Mistake) -> ExperimentError {
         let hint = mistake.hint.unwrap_or_default();
-        self.invalid(mistake.place, mistake.message, mistake.label, hint)
+        self.invalid(mistake.place.unwrap_or_default(), mistake.message, mistake.label, hint)
     }
 }

@@ -15,7 +15,7 @@ use super::syntax::{self, Against, Profile, VerdictRule, World};
 use super::table::{self, SEED, SeedValues, Table};
 use super::undecided::Undecided;
 use super::verdict::Band;
-use crate::scenario::{Document, Provenance, Scenario, explain};
+use crate::scenario::{Document, Provenance, Scenario, read_text};
 
 /// An experiment that has passed all checks which need no scenario.
 #[derive(Debug, Clone)]
@@ -126,8 +126,7 @@ impl Experiment {
         let path = directory.join("experiment.toml");
         let text = read(&path, "a directory of experiments has <paper>/<name>/experiment.toml")?;
         let file = NamedText { name: path.display().to_string(), text };
-        let raw: syntax::Experiment =
-            toml::from_str(&file.text).map_err(|error| file.mistaken(explain(&error)))?;
+        let raw: syntax::Experiment = read_text(&file.text).map_err(|mistake| file.mistaken(mistake))?;
         let place_of_keys = raw.keys.values().map(|paths| paths.span().start).min().unwrap_or_default();
         if raw.keys.is_empty() {
             return Err(file.invalid(

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::error::{ExperimentError, NamedText};
 use super::verdict::FEWEST_RUNS;
-use crate::scenario::{FlowKind, Scenario, explain, hint};
+use crate::scenario::{FlowKind, Scenario, read_text};
 
 /// The rules of a paper.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,7 +69,7 @@ struct RawProfiles {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawProfile {
-    revision: Option<Spanned<String>>,
+    revision: Option<Revision>,
 }
 
 impl Paper {
@@ -89,7 +89,7 @@ impl Paper {
     }
 
     fn parse(file: &NamedText) -> Result<Self, ExperimentError> {
-        let raw: Raw = toml::from_str(&file.text).map_err(|error| file.mistaken(explain(&error)))?;
+        let raw: Raw = read_text(&file.text).map_err(|mistake| file.mistaken(mistake))?;
         let seeds = raw.seeds.map(|seeds| {
             let wrong = |place, message: &str, hint: &str| Err(file.invalid(place, message, "here", hint));
             let (least, most, part) = (*seeds.least.get_ref(), *seeds.most.get_ref(), *seeds.part.get_ref());
@@ -104,14 +104,7 @@ impl Paper {
             }
             Ok(SeedRule { least, most, hops: seeds.hops, part })
         });
-        let revision = raw.profile.as_published.revision.map(|written| {
-            Revision::from_name(written.get_ref()).ok_or_else(|| {
-                let names = Revision::ALL.map(Revision::name);
-                let message = format!("there is no revision `{}`", written.get_ref());
-                file.invalid(written.span(), message, "here", hint(written.get_ref(), &names))
-            })
-        });
-        Ok(Self { seeds: seeds.transpose()?, revision: revision.transpose()? })
+        Ok(Self { seeds: seeds.transpose()?, revision: raw.profile.as_published.revision })
     }
 
     /// The first flow of a scenario that runs another revision than the paper's, with that
@@ -173,7 +166,7 @@ mod tests {
             ("least = 20", "least = 5", "too few seeds"),
             ("most = 400", "most = 10", "fewer than the first step"),
             ("part = 3", "part = 0", "wider than its band"),
-            ("'sigcomm2000'", "'ns3'", "no revision `ns3`"),
+            ("'sigcomm2000'", "'ns3'", "`ns3` cannot stand here"),
             ("hops", "hop", "unknown key `hop`"),
         ] {
             let wrong = parse(&text.replace(from, to)).expect_err(to);

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use tfrc_sim::{Network, NetworkError, NodeId, Seed};
-use tfrc_units::text::{self, TextError};
-use tfrc_units::{Duration, Probability};
+use tfrc_units::Duration;
 
 use super::error::{Fault, Mistake};
 use super::raw::{self, Spanned};
@@ -21,14 +20,13 @@ pub(super) fn check(raw: &raw::Scenario) -> Checked<Scenario> {
     let duration = positive_time(&raw.duration)?;
     let warmup = match &raw.warmup {
         None => Duration::ZERO,
-        Some(t) => {
-            let warmup = time(t)?;
-            if warmup >= duration {
+        Some(warmup) => {
+            if **warmup >= duration {
                 let what = "nothing is left to measure";
-                return Err(Mistake::new(Fault::Order, t.span(), what, "not less than `duration`")
+                return Err(Mistake::new(Fault::Order, warmup.span(), what, "not less than `duration`")
                     .hint("make `warmup` shorter or `duration` longer"));
             }
-            warmup
+            **warmup
         }
     };
     let mut network = Network::new();
@@ -42,7 +40,7 @@ pub(super) fn check(raw: &raw::Scenario) -> Checked<Scenario> {
     let flows = flows::flows(&raw.flow, groups, &names)?;
     let gateways = gateways(raw.gateway.as_ref(), &names)?;
     let seed = Seed(raw.seed.as_ref().map_or(1, |seed| *seed.get_ref()));
-    let max_memory = raw.max_memory.as_ref().map_or(Ok(MAX_MEMORY), |t| parsed(t, text::size))?;
+    let max_memory = raw.max_memory.as_ref().map_or(MAX_MEMORY, |bytes| bytes.0);
     let scenario = Scenario { duration, warmup, seed, network: names.network, flows, gateways };
     let estimate = scenario.memory_estimate();
     if estimate > max_memory {
@@ -118,70 +116,12 @@ fn gateways(raw: Option<&raw::Gateway>, names: &Names<'_>) -> Checked<Gateways> 
     Ok(Gateways { listen, to })
 }
 
-pub(super) fn share(given: &Spanned<raw::Text>) -> Checked<Probability> {
-    share_at(&given.get_ref().0, given.span())
-}
-
-pub(super) fn share_at(written: &str, place: Range<usize>) -> Checked<Probability> {
-    text::probability(written).map_err(|error| quantity(written, place, error))
-}
-
-pub(super) fn time(given: &Spanned<raw::Text>) -> Checked<Duration> {
-    parsed(given, text::time)
-}
-
-pub(super) fn positive_time(given: &Spanned<raw::Text>) -> Checked<Duration> {
-    let t = time(given)?;
-    if t.is_zero() {
+pub(super) fn positive_time(given: &Spanned<Duration>) -> Checked<Duration> {
+    if given.is_zero() {
         return Err(Mistake::new(Fault::Range, given.span(), "no time at all", "must be more than zero")
             .hint("for example \"60s\""));
     }
-    Ok(t)
-}
-
-/// Bytes of a packet or of its headers, from `least` to 64 kB.
-pub(super) fn packet_bytes(given: &Spanned<raw::Text>, least: u32) -> Checked<u32> {
-    let bytes = parsed(given, text::size)?;
-    match u32::try_from(bytes) {
-        Ok(n) if (least..=65_535).contains(&n) => Ok(n),
-        _ => Err(Mistake::new(
-            Fault::Range,
-            given.span(),
-            format!("{bytes} bytes in a packet"),
-            "out of range",
-        )
-        .hint(format!("from {least} to 65535 bytes"))),
-    }
-}
-
-pub(super) fn parsed<T>(given: &Spanned<raw::Text>, read: fn(&str) -> Result<T, TextError>) -> Checked<T> {
-    let written = &given.get_ref().0;
-    read(written).map_err(|error| quantity(written, given.span(), error))
-}
-
-fn quantity(written: &str, place: Range<usize>, error: TextError) -> Mistake {
-    let whole = error.to_string();
-    let what = whole.split(';').next().unwrap_or(&whole);
-    let fault = match error.kind {
-        text::TextErrorKind::TooSmall | text::TextErrorKind::TooLarge => Fault::Range,
-        _ => Fault::Quantity,
-    };
-    Mistake::new(fault, place, format!("`{written}` {what}"), "not understood")
-        .hint(format!("expected {}", error.expected))
-}
-
-/// One of `words`, which `read` knows.
-pub(super) fn word<T>(
-    key: &str,
-    given: &Spanned<String>,
-    words: &[&str],
-    read: impl Fn(&str) -> Option<T>,
-) -> Checked<T> {
-    let written = given.get_ref();
-    read(written).ok_or_else(|| {
-        let what = format!("`{key}` cannot be `{written}`");
-        Mistake::new(Fault::Word, given.span(), what, "not understood").hint(suggest::hint(written, words))
-    })
+    Ok(**given)
 }
 
 /// What the network says of a node or link, at the place that named it.

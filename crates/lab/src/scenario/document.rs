@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::{self, Checked};
 use super::error::{Fault, Mistake};
-use super::{Plan, Point, ScenarioError, raw, suggest};
+use super::{Plan, Point, ScenarioError, raw, reader, suggest};
 
 /// The text of a scenario and the changes asked for, not yet read.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ impl Document {
 
     fn read(&self) -> Checked<Plan> {
         let (tree, provenance) = self.tree()?;
-        let raw = raw::read(tree.clone())?;
+        let raw = reader::read::<raw::Scenario>(tree.clone())?;
         let axes = axes(&tree, &raw.sweep)?;
         let mut points = Vec::new();
         let total = axes.iter().map(|axis| axis.values.len()).fold(1, usize::saturating_mul);
@@ -117,8 +117,11 @@ impl Document {
                 }
                 at.push((axis.name.clone(), label.clone()));
             }
-            let scenario =
-                if axes.is_empty() { check::check(&raw)? } else { check::check(&raw::read(tree)?)? };
+            let scenario = if axes.is_empty() {
+                check::check(&raw)?
+            } else {
+                check::check(&reader::read::<raw::Scenario>(tree)?)?
+            };
             points.push(Point { at, scenario });
         }
         let runs = check::runs(&raw)?;
@@ -131,7 +134,7 @@ impl Document {
         let Some((_, file, _)) = texts.next() else {
             return Err(Mistake::new(Fault::Syntax, 0..0, "no text", "here"));
         };
-        let mut tree = DeTable::parse(file).map_err(|error| raw::explain(&error))?;
+        let mut tree = reader::parse(file)?;
         for (_, assignment, start) in texts {
             let (path, value) = assigned(assignment, *start)?;
             put(tree.get_mut(), &path, value)?;
@@ -229,9 +232,11 @@ fn assigned(assignment: &str, start: usize) -> Checked<(Vec<Segment>, Value<'_>)
     let value = match DeValue::parse(trimmed) {
         Ok(value) => shifted(value, offset),
         Err(error) if trimmed.starts_with(['"', '\'', '[', '{']) => {
-            let mut mistake = raw::explain(&error);
-            mistake.place = mistake.place.start + offset..mistake.place.end + offset;
-            return Err(mistake);
+            let mistake = reader::syntax(&error);
+            return Err(Mistake {
+                place: mistake.place.map(|p| p.start + offset..p.end + offset),
+                ..mistake
+            });
         }
         Err(_) => Spanned::new(offset..offset + trimmed.len(), DeValue::String(Cow::Borrowed(trimmed))),
     };

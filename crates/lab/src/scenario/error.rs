@@ -1,3 +1,5 @@
+//! Mistakes in a scenario, each with its place in the text and a hint.
+
 use std::io;
 use std::ops::Range;
 
@@ -89,7 +91,8 @@ pub enum Fault {
 pub(crate) struct Mistake {
     pub(crate) fault: Fault,
     pub(crate) message: String,
-    pub(crate) place: Range<usize>,
+    /// Bytes of the text; `None` until the value around it says where it is.
+    pub(crate) place: Option<Range<usize>>,
     pub(crate) label: String,
     pub(crate) hint: Option<String>,
 }
@@ -101,7 +104,17 @@ impl Mistake {
         message: impl Into<String>,
         label: impl Into<String>,
     ) -> Self {
-        Self { fault, message: message.into(), place, label: label.into(), hint: None }
+        Self::unplaced(fault, message, label).or_at(place)
+    }
+
+    /// A mistake whose place is not known yet.
+    pub(super) fn unplaced(fault: Fault, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { fault, message: message.into(), place: None, label: label.into(), hint: None }
+    }
+
+    /// Gives a mistake without a place this one.
+    pub(super) fn or_at(self, place: Range<usize>) -> Self {
+        Self { place: self.place.or(Some(place)), ..self }
     }
 
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
@@ -111,9 +124,10 @@ impl Mistake {
     /// At its place in one of several texts, of which each has a name and the offset at which it begins.
     pub(super) fn in_texts(self, texts: &[(String, String, usize)]) -> ScenarioError {
         let fallback = (String::new(), String::new(), 0);
+        let place = self.place.unwrap_or_default();
         let (name, text, start) =
-            texts.iter().rev().find(|(_, _, start)| *start <= self.place.start).unwrap_or(&fallback);
-        let place = self.place.start.saturating_sub(*start)..self.place.end.saturating_sub(*start);
+            texts.iter().rev().find(|(_, _, start)| *start <= place.start).unwrap_or(&fallback);
+        let place = place.start.saturating_sub(*start)..place.end.saturating_sub(*start);
         ScenarioError::Invalid(Box::new(InvalidScenario {
             fault: self.fault,
             message: self.message,

@@ -2,14 +2,11 @@
 
 use tfrc::config::{BrokenPromise, Guarantee, PacketSize, SegmentSize, Target};
 use tfrc::{Config, ConfigError, Settings};
-use tfrc_units::{Dscp, NotADscp, text};
+use tfrc_units::Dscp;
 
-use super::axis;
-use super::check::{Checked, parsed};
+use super::check::Checked;
 use super::error::{Fault, Mistake};
-use super::rate_control::{self, AXES};
-use super::raw::Spanned;
-use super::{raw, suggest};
+use super::raw::{self, GuaranteeStart, Spanned};
 
 /// The settings of a flow of `packet_size` as its kind says, with what is written in its table on top.
 pub(super) fn config(
@@ -25,36 +22,27 @@ pub(super) fn config(
     };
     let segment = SegmentSize::Mean { initial: segment };
     let mut settings = Settings { segment, packet_size, guarantee: guarantee(flow)?, ..Settings::default() };
-    let mut culprit = match settings.validate() {
-        Ok(_) => flow.kind.span(),
-        Err(_) => flow.guarantee.as_ref().map_or(flow.kind.span(), Spanned::span),
-    };
-    let table = flow.tfrc.iter().flatten();
-    for (key, value) in table.clone() {
-        rate_control::axis(key.get_ref())
-            .map_err(|refusal| axis::refused(refusal, key.span(), "not a key"))?;
-        if key.get_ref() == "packet_size" && packet_size != PacketSize::Own && value.get_ref().0 != "tfrc-sp"
+    let start = settings;
+    if let Some(table) = &flow.tfrc {
+        settings = table.apply(&start)?;
+        if let Some(size) = table.get("packet_size")
+            && packet_size != PacketSize::Own
+            && size.get_ref().0 != "tfrc-sp"
         {
             let what = "the kind `tfrc-sp` has a packet size of its own";
             return Err(
-                Mistake::new(Fault::Conflict, value.span(), what, "another").hint("write kind = \"tfrc\"")
+                Mistake::new(Fault::Conflict, size.span(), what, "another").hint("write kind = \"tfrc\"")
             );
         }
     }
-    for axis in AXES {
-        let Some((_, value)) = table.clone().find(|(key, _)| key.get_ref() == axis.key) else { continue };
-        let was = settings.validate();
-        axis.set(&mut settings, &value.get_ref().0)
-            .map_err(|refusal| axis::refused(refusal, value.span(), "here"))?;
-        // A later key may mend it; if none does, this is the one to show.
-        if was.is_ok() && settings.validate().is_err() {
-            culprit = value.span();
-        }
-    }
     let config = settings.validate().map_err(|error: ConfigError| {
-        Mistake::new(Fault::Conflict, culprit, error.to_string(), "out of range, or against another key")
+        let is_sound = |settings: &Settings| settings.validate().is_ok();
+        let key = flow.tfrc.as_ref().and_then(|table| table.culprit(&start, is_sound));
+        let promise = || flow.guarantee.as_ref().map_or(flow.kind.span(), Spanned::span);
+        let place = key.unwrap_or_else(promise);
+        Mistake::new(Fault::Conflict, place, error.to_string(), "out of range, or against another key")
     })?;
-    let dscp = dscp(flow)?;
+    let dscp = flow.dscp.as_ref().map_or(Dscp::DEFAULT, |mark| mark.0);
     if let Some(promised) = &flow.guarantee
         && settings.circuit_breaker.limits(settings.guarantee).is_none()
         && !dscp.is_assured()
@@ -82,28 +70,10 @@ fn guarantee(flow: &raw::Flow) -> Checked<Guarantee> {
         };
     };
     let y = flow.guarantee_threshold.as_ref();
-    let rate = parsed(promised, text::rate)?;
     let broken = y.map_or(BrokenPromise::Ignore, |y| BrokenPromise::GiveWayBelow(*y.get_ref()));
-    let target = Target { rate, broken };
-    match flow.guarantee_start.as_ref() {
-        None => Ok(Guarantee::FromFirstRtt(target)),
-        Some(start) => match start.get_ref().as_str() {
-            "first-rtt" => Ok(Guarantee::FromFirstRtt(target)),
-            "first-loss-report" => Ok(Guarantee::FromFirstLossReport(target)),
-            other => {
-                let what = format!("`guarantee_start` cannot be `{other}`");
-                Err(Mistake::new(Fault::Word, start.span(), what, "not understood")
-                    .hint(suggest::hint(other, &["first-rtt", "first-loss-report"])))
-            }
-        },
-    }
-}
-
-pub(super) fn dscp(flow: &raw::Flow) -> Checked<Dscp> {
-    let Some(given) = &flow.dscp else { return Ok(Dscp::DEFAULT) };
-    let written = &given.get_ref().0;
-    written.parse().map_err(|NotADscp| {
-        Mistake::new(Fault::Quantity, given.span(), format!("`{written}` is no DSCP"), "not understood")
-            .hint("possible: af11 to af43, cs0 to cs7, ef, or a number from 0 to 63")
+    let target = Target { rate: **promised, broken };
+    Ok(match flow.guarantee_start.as_deref() {
+        None | Some(GuaranteeStart::FirstRtt) => Guarantee::FromFirstRtt(target),
+        Some(GuaranteeStart::FirstLossReport) => Guarantee::FromFirstLossReport(target),
     })
 }

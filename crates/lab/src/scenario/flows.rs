@@ -1,27 +1,24 @@
 //! Flows: who sends what to whom, and how many of them.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use tfrc::config::{PacketSize, TfrcSp};
 use tfrc::study::Revision;
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{FlowId, Limit, NoAgent, Precedence, Queue, Seed};
-use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, text, u64_from_f64};
+use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, f64_from_u64, text, u64_from_f64};
 
-use super::check::{Checked, Names, packet_bytes, parsed, positive_time, time, word};
+use super::check::{Checked, Names, positive_time};
 use super::error::{Fault, Mistake};
-use super::raw::{self, Spanned, Text};
-use super::web_settings::{self, WebTraffic};
+use super::raw::{self, Kind, Spanned, Text};
+use super::table::{Table, Tabular};
+use super::written::{Seconds, packet_bytes};
 use super::{
     Application, Backlog, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals, OwnLine, Pace,
-    Phases, PingFlow, RoundTrip, TcpFlow, TfrcFlow, WebFlow, axis, distribution, flow_config, links, suggest,
-    tcp_settings,
+    Phases, PingFlow, RoundTrip, TcpFlow, TfrcFlow, WebFlow, distribution, flow_config, links,
 };
-
-/// All kinds of flows.
-pub(super) const KINDS: &[&str] =
-    &["tfrc", "tfrc-sp", "dccp", "dccp-sp", "tcp", "cbr", "onoff", "web", "ping"];
 
 /// Headers of a data packet of DCCP over UDP: IPv4 20, UDP 8, DCCP-Data with a 48-bit sequence number 16 bytes.
 const HEADER_BYTES: u32 = 44;
@@ -96,14 +93,14 @@ pub(super) fn groups(raw: &[raw::Flow]) -> Checked<Vec<Group>> {
         }
         let name = match &flow.name {
             Some(name) => name.get_ref().clone(),
-            None => format!("{}-{}", flow.kind.get_ref(), list.len() + 1),
+            None => format!("{}-{}", flow.kind.word(), list.len() + 1),
         };
         let members = if flow.count.is_some() { Members::Numbered } else { Members::One };
         let group = Group { name, first, count, members };
         let clash = group.names().find(|name| !taken.insert(name.clone()));
         let same = list.iter().any(|other| other.name == group.name);
         if let Some(name) = clash.or(same.then(|| group.name.clone())) {
-            let place = flow.name.as_ref().unwrap_or(&flow.kind).span();
+            let place = flow.name.as_ref().map_or(flow.kind.span(), Spanned::span);
             let what = format!("two flows are called `{name}`");
             return Err(Mistake::new(Fault::Duplicate, place, what, "used before")
                 .hint("give each flow a `name` of its own"));
@@ -119,95 +116,79 @@ pub(super) fn flows(raw: &[raw::Flow], groups: Vec<Group>, names: &Names<'_>) ->
 }
 
 fn one(flow: &raw::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
-    let kind = flow.kind.get_ref().as_str();
-    if !KINDS.contains(&kind) {
-        let what = format!("there is no kind of flow `{kind}`");
-        return Err(
-            Mistake::new(Fault::Word, flow.kind.span(), what, "not a kind").hint(suggest::hint(kind, KINDS))
-        );
-    }
+    let kind = *flow.kind;
     idle_keys(flow, kind)?;
     let (from, to) = names.pair(&flow.from, &flow.to)?;
-    let start = flow.start.as_ref().map_or(Ok(Distribution::Constant(0.0)), seconds)?;
+    let start = flow.start.as_ref().map_or(Distribution::Constant(0.0), |start| start.0);
     let stop = match &flow.stop {
         None => None,
-        Some(t) => {
-            let stop = time(t)?;
+        Some(stop) => {
             if stop.as_secs_f64() <= latest(start) {
                 let what = "the flow stops before it starts";
-                return Err(Mistake::new(Fault::Order, t.span(), what, "not after `start`")
+                return Err(Mistake::new(Fault::Order, stop.span(), what, "not after `start`")
                     .hint("leave `stop` out to send until the end"));
             }
-            Some(Instant::ZERO + stop)
+            Some(Instant::ZERO + **stop)
         }
     };
     let lines = lines(flow, names, (from, to))?;
     let kind = match kind {
-        "tfrc" => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::Own)?)),
-        "tfrc-sp" => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::TfrcSp(TfrcSp::default()))?)),
-        "dccp" => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Three)?)),
-        "dccp-sp" => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Four)?)),
-        "tcp" => FlowKind::Tcp(Box::new(tcp(flow)?)),
-        "cbr" | "onoff" => FlowKind::Datagrams(datagrams(flow)?),
-        "web" => FlowKind::Web(Box::new(web(flow)?)),
-        _ => FlowKind::Ping(PingFlow {
+        Kind::Tfrc => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::Own)?)),
+        Kind::TfrcSp => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::TfrcSp(TfrcSp::default()))?)),
+        Kind::Dccp => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Three)?)),
+        Kind::DccpSp => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Four)?)),
+        Kind::Tcp => FlowKind::Tcp(Box::new(tcp(flow)?)),
+        Kind::Cbr | Kind::Onoff => FlowKind::Datagrams(datagrams(flow)?),
+        Kind::Web => FlowKind::Web(Box::new(web(flow)?)),
+        Kind::Ping => FlowKind::Ping(PingFlow {
             interval: flow.interval.as_ref().map_or(Ok(Duration::from_secs(1)), positive_time)?,
-            size: flow.segment.as_ref().map_or(Ok(PING_BYTES), |t| packet_bytes(t, 1))?,
+            size: flow.segment.as_ref().map_or(Ok(PING_BYTES), payload)?,
         }),
     };
     Ok(Flow { group, from, to, start, stop, lines, kind })
 }
 
 /// Keys of a flow that mean nothing for its kind are mistakes.
-fn idle_keys(flow: &raw::Flow, kind: &str) -> Checked<()> {
-    type Kinds = &'static [&'static str];
-    const TFRC: Kinds = &["tfrc", "tfrc-sp"];
-    const DCCP: Kinds = &["dccp", "dccp-sp"];
-    const TCP: Kinds = &["tcp", "web"];
-    let place = Spanned::<Text>::span;
-    let word = Spanned::<String>::span;
-    let number = Spanned::<f64>::span;
-    let first_key = |table: &axis::Table| table.keys().next().map(Spanned::span);
-    let given = [
-        ("header", flow.header.as_ref().map(place), [TFRC, TCP, &["cbr", "onoff"]]),
-        ("packets_per_second", flow.packets_per_second.as_ref().map(number), [TFRC, DCCP, &["cbr"]]),
-        ("backlog", flow.backlog.as_ref().map(word), [TFRC, DCCP, &[]]),
-        ("loss_intervals", flow.loss_intervals.as_ref().map(word), [TFRC, &[], &[]]),
-        ("rate", flow.rate.as_ref().map(place), [&["cbr", "onoff"], &[], &[]]),
-        ("on", flow.on.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
-        ("off", flow.off.as_ref().map(place), [TFRC, DCCP, &["onoff"]]),
-        ("draws", flow.draws.as_ref().map(Spanned::span), [&["onoff"], &[], &[]]),
-        ("interval", flow.interval.as_ref().map(place), [&["ping"], &[], &[]]),
-        ("transfer", flow.transfer.as_ref().map(place), [&["tcp"], &[], &[]]),
-        ("overhead", flow.overhead.as_ref().map(place), [&["tcp"], &[], &[]]),
-        ("guarantee", flow.guarantee.as_ref().map(place), [TFRC, &[], &[]]),
-        ("guarantee_start", flow.guarantee_start.as_ref().map(word), [TFRC, &[], &[]]),
-        ("guarantee_threshold", flow.guarantee_threshold.as_ref().map(number), [TFRC, &[], &[]]),
-        ("dscp", flow.dscp.as_ref().map(place), [TFRC, DCCP, &[]]),
-        ("ecn", flow.ecn.as_ref().map(word), [TFRC, DCCP, &[]]),
-        ("tfrc", flow.tfrc.as_ref().and_then(first_key), [TFRC, DCCP, &[]]),
-        ("tcp", flow.tcp.as_ref().and_then(first_key), [TCP, &[], &[]]),
-        ("web", flow.web.as_ref().and_then(first_key), [&["web"], &[], &[]]),
+fn idle_keys(flow: &raw::Flow, kind: Kind) -> Checked<()> {
+    use Kind::{Cbr, Dccp, DccpSp, Onoff, Ping, Tcp, Tfrc, TfrcSp, Web};
+    const TFRC: &[Kind] = &[Tfrc, TfrcSp];
+    const RATED: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp];
+    const PHASED: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp, Onoff];
+    fn place<T>(value: Option<&Spanned<T>>) -> Option<Range<usize>> {
+        value.map(Spanned::span)
+    }
+    let given: [(_, _, &[Kind]); 19] = [
+        ("header", place(flow.header.as_ref()), &[Tfrc, TfrcSp, Tcp, Web, Cbr, Onoff]),
+        ("packets_per_second", place(flow.packets_per_second.as_ref()), &[Tfrc, TfrcSp, Dccp, DccpSp, Cbr]),
+        ("backlog", place(flow.backlog.as_ref()), RATED),
+        ("loss_intervals", place(flow.loss_intervals.as_ref()), TFRC),
+        ("rate", place(flow.rate.as_ref()), &[Cbr, Onoff]),
+        ("on", place(flow.on.as_ref()), PHASED),
+        ("off", place(flow.off.as_ref()), PHASED),
+        ("draws", place(flow.draws.as_ref()), &[Onoff]),
+        ("interval", place(flow.interval.as_ref()), &[Ping]),
+        ("transfer", place(flow.transfer.as_ref()), &[Tcp]),
+        ("overhead", place(flow.overhead.as_ref()), &[Tcp]),
+        ("guarantee", place(flow.guarantee.as_ref()), TFRC),
+        ("guarantee_start", place(flow.guarantee_start.as_ref()), TFRC),
+        ("guarantee_threshold", place(flow.guarantee_threshold.as_ref()), TFRC),
+        ("dscp", place(flow.dscp.as_ref()), RATED),
+        ("ecn", place(flow.ecn.as_ref()), RATED),
+        ("tfrc", flow.tfrc.as_ref().and_then(Table::place), RATED),
+        ("tcp", flow.tcp.as_ref().and_then(Table::place), &[Tcp, Web]),
+        ("web", flow.web.as_ref().and_then(Table::place), &[Web]),
     ];
     for (key, place, kinds) in given {
         if let Some(place) = place
-            && !kinds.iter().any(|list| list.contains(&kind))
+            && !kinds.contains(&kind)
         {
-            let all: Vec<&str> = kinds.concat();
-            let what = format!("`{key}` does nothing in a flow of kind `{kind}`");
+            let all: Vec<String> = kinds.iter().map(|kind| format!("`{}`", kind.word())).collect();
+            let what = format!("`{key}` does nothing in a flow of kind `{}`", kind.word());
             return Err(Mistake::new(Fault::Idle, place, what, "does nothing here")
-                .hint(format!("it is for {}", suggest::listed(&all))));
+                .hint(format!("it is for {}", all.join(", "))));
         }
     }
     Ok(())
-}
-
-fn seconds(given: &Spanned<Text>) -> Checked<Distribution> {
-    let written = &given.get_ref().0;
-    distribution::seconds(written).map_err(|hint| {
-        Mistake::new(Fault::Quantity, given.span(), format!("`{written}` is no time"), "not understood")
-            .hint(hint)
-    })
 }
 
 /// The greatest value, as far as there is one.
@@ -225,8 +206,8 @@ fn lines(
 ) -> Checked<Lines> {
     let line = |raw: &raw::OwnLine| {
         Ok(OwnLine {
-            rate: raw.rate.as_ref().map_or(Ok(Rate::INFINITY), |t| parsed(t, text::rate))?,
-            delay: raw.delay.as_ref().map_or(Ok(Distribution::Constant(0.0)), seconds)?,
+            rate: raw.rate.as_deref().map_or(Rate::INFINITY, |rate| *rate),
+            delay: raw.delay.as_ref().map_or(Distribution::Constant(0.0), |delay| delay.0),
             queue: raw.queue.as_ref().map_or(Ok(Queue::DropTail(Limit::Unlimited)), links::queue)?,
         })
     };
@@ -236,9 +217,9 @@ fn lines(
         rtt: None,
     };
     if let Some(given) = &flow.rtt {
-        let rtt = round_trip(given)?;
-        let delays = [flow.access.as_ref(), flow.exit.as_ref()].into_iter().flatten();
-        if let Some(delay) = delays.filter_map(|line| line.delay.as_ref()).next() {
+        let rtt = given.0;
+        let mut delays = [flow.access.as_ref(), flow.exit.as_ref()].into_iter().flatten();
+        if let Some(delay) = delays.find_map(|line| line.delay.as_ref()) {
             let what = "`rtt` says how long the flow's own lines are";
             return Err(Mistake::new(Fault::Conflict, delay.span(), what, "beside `rtt`")
                 .hint("leave out `rtt` or this delay"));
@@ -265,39 +246,12 @@ fn lines(
     Ok(lines)
 }
 
-/// The round-trip times of an entry's flows: a distribution, or equal steps.
-fn round_trip(given: &Spanned<Text>) -> Checked<RoundTrip> {
-    let drawn = || seconds(given).map(RoundTrip::Drawn);
-    let Some(bounds) = given.get_ref().0.trim().strip_prefix("evenly ") else { return drawn() };
-    let bounds: Vec<_> = bounds.split_whitespace().map(text::time).collect();
-    match bounds[..] {
-        [Ok(low), Ok(high)] if low <= high => {
-            Ok(RoundTrip::Evenly { low: low.as_secs_f64(), high: high.as_secs_f64() })
-        }
-        _ => {
-            let what = "`evenly` wants the least and the greatest time";
-            Err(Mistake::new(Fault::Quantity, given.span(), what, "not understood")
-                .hint("for example \"evenly 40ms 240ms\""))
-        }
-    }
-}
-
 /// Propagation there and back.
 fn path_rtt(names: &Names<'_>, from: tfrc_sim::NodeId, to: tfrc_sim::NodeId) -> Duration {
     let engine = names.network.build::<NoAgent<()>>(Seed(0));
     let way = [engine.route(from, to), engine.route(to, from)].concat();
     let delay = |id| names.network.links().find(|(known, _)| *known == id).map(|(_, spec)| spec.delay);
     way.into_iter().filter_map(delay).fold(Duration::ZERO, |sum, delay| sum + delay)
-}
-
-fn ecn(flow: &raw::Flow, default: Ecn) -> Checked<Ecn> {
-    flow.ecn.as_ref().map_or(Ok(default), |given| {
-        word("ecn", given, &["on", "off"], |w| match w {
-            "on" => Some(Ecn::Ect0),
-            "off" => Some(Ecn::NotEct),
-            _ => None,
-        })
-    })
 }
 
 /// AFx1, AFx2 and AFx3 are low, medium and high (RFC 2597 §6); everything else is low.
@@ -328,7 +282,7 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
     };
     let phases = match (&flow.on, &flow.off) {
         (None, None) => None,
-        (Some(on), Some(off)) => Some(Phases { on: seconds(on)?, off: seconds(off)? }),
+        (Some(on), Some(off)) => Some(Phases { on: on.0, off: off.0 }),
         (Some(one), None) | (None, Some(one)) => {
             let what = "`on` and `off` go together";
             return Err(Mistake::new(Fault::MissingKey, one.span(), what, "alone")
@@ -336,15 +290,14 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
         }
     };
     let sizes = match &flow.segment {
-        Some(given) if given.get_ref().0.contains(' ') => {
-            let written = &given.get_ref().0;
-            distribution::sizes(written).map(Some).or_else(|hint| match text::size(written) {
-                Ok(_) => Ok(None),
-                Err(_) => {
-                    let what = format!("`{written}` is no size");
-                    Err(Mistake::new(Fault::Quantity, given.span(), what, "not understood").hint(hint))
-                }
-            })?
+        Some(given) if given.0.contains(' ') && text::size(&given.0).is_err() => {
+            let size = |written: &str| text::size(written).ok().map(f64_from_u64);
+            let sizes = distribution::read(&given.0, size).ok_or_else(|| {
+                let what = format!("`{}` is not a size", given.0);
+                Mistake::new(Fault::Quantity, given.span(), what, "not understood")
+                    .hint("a size such as 1460B, or a distribution such as `uniform 400B 1200B`")
+            })?;
+            Some(sizes)
         }
         _ => None,
     };
@@ -355,31 +308,17 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
 
 fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Backlog> {
     let Some(given) = &flow.backlog else { return Ok(Backlog::LeftOut) };
-    match given.get_ref().as_str() {
-        "left-out" => Ok(Backlog::LeftOut),
-        "kept" if pace == Pace::Backlog || phases.is_some() => {
-            let what = "no packets to keep";
-            Err(Mistake::new(Fault::Conflict, given.span(), what, "without a steady `packets_per_second`")
-                .hint("give `packets_per_second`, and leave `on` and `off` out"))
-        }
-        "kept" => Ok(Backlog::Kept),
-        other => {
-            let what = format!("`{other}` is no backlog");
-            Err(Mistake::new(Fault::Word, given.span(), what, "not known").hint("\"left-out\" or \"kept\""))
-        }
+    if **given == Backlog::Kept && (pace == Pace::Backlog || phases.is_some()) {
+        let what = "no packets to keep";
+        return Err(Mistake::new(
+            Fault::Conflict,
+            given.span(),
+            what,
+            "without a steady `packets_per_second`",
+        )
+        .hint("give `packets_per_second`, and leave `on` and `off` out"));
     }
-}
-
-fn loss_intervals(flow: &raw::Flow) -> Checked<LossIntervals> {
-    let Some(given) = &flow.loss_intervals else { return Ok(LossIntervals::LeftOut) };
-    match given.get_ref().as_str() {
-        "left-out" => Ok(LossIntervals::LeftOut),
-        "kept" => Ok(LossIntervals::Kept),
-        other => {
-            let what = format!("loss intervals cannot be `{other}`");
-            Err(Mistake::new(Fault::Word, given.span(), what, "not known").hint("\"left-out\" or \"kept\""))
-        }
-    }
+    Ok(**given)
 }
 
 /// Bytes of payload; of a distribution its mean.
@@ -392,27 +331,35 @@ fn segment(flow: &raw::Flow, application: &Application) -> Checked<u32> {
                     .hint("from 1 to 65535 bytes")
             })
         }
-        (Some(given), None) => packet_bytes(given, 1),
+        (Some(given), None) => payload(given),
         (None, _) => Ok(SEGMENT_BYTES),
     }
+}
+
+/// Bytes of payload in a packet, from 1 to 65,535.
+fn payload(given: &Spanned<Text>) -> Checked<u32> {
+    packet_bytes(&given.0).filter(|bytes| *bytes >= 1).ok_or_else(|| {
+        let what = format!("`{}` is not the size of a packet", given.0);
+        Mistake::new(Fault::Range, given.span(), what, "out of range").hint("from 1B to 65535B")
+    })
 }
 
 fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
     let application = application(flow)?;
     let segment = segment(flow, &application)?;
-    let header = flow.header.as_ref().map_or(Ok(HEADER_BYTES), |t| packet_bytes(t, 0))?;
+    let header = flow.header.as_ref().map_or(HEADER_BYTES, |bytes| bytes.0);
     let (config, dscp) = flow_config::config(flow, packet_size, segment, header)?;
     let precedence = drop_precedence(dscp);
-    let (ecn, loss_intervals) = (ecn(flow, Ecn::NotEct)?, loss_intervals(flow)?);
+    let ecn = flow.ecn.as_deref().map_or(Ecn::NotEct, |switch| (*switch).into());
+    let loss_intervals = flow.loss_intervals.as_deref().map_or(LossIntervals::LeftOut, |kept| *kept);
     let revision = revision(flow);
     Ok(TfrcFlow { segment, header, application, config, revision, dscp, ecn, precedence, loss_intervals })
 }
 
 /// The revision that a flow's table names; its words have been checked with the table.
 fn revision(flow: &raw::Flow) -> Revision {
-    let mut table = flow.tfrc.iter().flatten();
-    let named = table.find(|(key, _)| key.get_ref() == "revision");
-    named.and_then(|(_, value)| Revision::from_name(&value.get_ref().0)).unwrap_or_default()
+    let named = flow.tfrc.as_ref().and_then(|table| table.get("revision"));
+    named.and_then(|value| Revision::from_name(&value.get_ref().0)).unwrap_or_default()
 }
 
 fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
@@ -434,19 +381,17 @@ fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
     }
     let (config, dscp) = flow_config::config(flow, PacketSize::Own, segment, HEADER_BYTES)?;
     let precedence = drop_precedence(dscp);
-    Ok(DccpFlow { ccid, segment, application, config, dscp, ecn: ecn(flow, Ecn::Ect0)?, precedence })
+    let ecn = flow.ecn.as_deref().map_or(Ecn::Ect0, |switch| (*switch).into());
+    Ok(DccpFlow { ccid, segment, application, config, dscp, ecn, precedence })
 }
 
 fn tcp_settings(flow: &raw::Flow) -> Checked<Settings> {
-    let mut settings = Settings::default();
-    if let Some(table) = &flow.tcp {
-        axis::apply(tcp_settings::AXES, &mut settings, table)?;
-    }
+    let mut settings = table(flow.tcp.as_ref())?;
     if let Some(given) = &flow.segment {
-        settings.segment = packet_bytes(given, 1)?;
+        settings.segment = payload(given)?;
     }
     if let Some(given) = &flow.header {
-        settings.header = packet_bytes(given, 0)?;
+        settings.header = given.0;
     }
     Ok(settings)
 }
@@ -454,25 +399,26 @@ fn tcp_settings(flow: &raw::Flow) -> Checked<Settings> {
 fn tcp(flow: &raw::Flow) -> Checked<TcpFlow> {
     let transfer = match &flow.transfer {
         None => Transfer::Unlimited,
-        Some(given) => Transfer::Bytes(parsed(given, text::size)?),
+        Some(given) => Transfer::Bytes(given.0),
     };
-    let overhead = flow.overhead.as_ref().map_or(Ok(Duration::ZERO), time)?;
+    let overhead = flow.overhead.as_deref().map_or(Duration::ZERO, |overhead| *overhead);
     Ok(TcpFlow { settings: tcp_settings(flow)?, transfer, overhead })
 }
 
 fn web(flow: &raw::Flow) -> Checked<WebFlow> {
-    let mut traffic = WebTraffic::default();
-    if let Some(table) = &flow.web {
-        axis::apply(web_settings::AXES, &mut traffic, table)?;
-    }
-    Ok(WebFlow { settings: tcp_settings(flow)?, traffic })
+    Ok(WebFlow { traffic: table(flow.web.as_ref())?, settings: tcp_settings(flow)? })
+}
+
+/// The settings of a table that may be left out.
+fn table<S: Tabular>(table: Option<&Table<S>>) -> Checked<S> {
+    table.map_or_else(|| Ok(S::start()), |table| table.apply(&S::start()))
 }
 
 fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
-    let data = flow.segment.as_ref().map_or(Ok(1000), |t| packet_bytes(t, 1))?;
-    let header = flow.header.as_ref().map_or(Ok(DATAGRAM_HEADER_BYTES), |t| packet_bytes(t, 0))?;
+    let data = flow.segment.as_ref().map_or(Ok(1000), payload)?;
+    let header = flow.header.as_ref().map_or(DATAGRAM_HEADER_BYTES, |bytes| bytes.0);
     let application = application(flow)?;
-    let given = flow.rate.as_ref().map(|t| parsed(t, text::rate)).transpose()?;
+    let given = flow.rate.as_deref().copied();
     let paced = match application.pace {
         Pace::Every(gap) => Some(Rate::of(f64::from(data), gap)),
         Pace::Backlog => None,
@@ -495,9 +441,9 @@ fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
                 .hint("leave one of them out"));
         }
     };
-    let pattern = match (flow.kind.get_ref().as_str(), application.phases) {
-        ("onoff", Some(Phases { on, off })) => Pattern::OnOff { rate, on, off },
-        ("onoff", None) => {
+    let pattern = match (*flow.kind, application.phases) {
+        (Kind::Onoff, Some(Phases { on, off })) => Pattern::OnOff { rate, on, off },
+        (Kind::Onoff, None) => {
             let what = "`on` and `off` are missing";
             return Err(Mistake::new(
                 Fault::MissingKey,
@@ -509,22 +455,11 @@ fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
         }
         _ => Pattern::Constant(rate),
     };
-    Ok(DatagramFlow { pattern, draws: draws(flow)?, data, header })
+    Ok(DatagramFlow { pattern, draws: draws(flow), data, header })
 }
 
-fn draws(flow: &raw::Flow) -> Checked<Draws> {
-    let Some(given) = &flow.draws else { return Ok(Draws::default()) };
-    let raw::Draws { rate, on, off } = given.get_ref();
-    let rates = |given: &Spanned<Text>| {
-        let written = &given.get_ref().0;
-        distribution::rates(written).map_err(|hint| {
-            let what = format!("`{written}` is no rate");
-            Mistake::new(Fault::Quantity, given.span(), what, "not understood").hint(hint)
-        })
-    };
-    Ok(Draws {
-        rate: rate.as_ref().map(rates).transpose()?,
-        on: on.as_ref().map(seconds).transpose()?,
-        off: off.as_ref().map(seconds).transpose()?,
-    })
+fn draws(flow: &raw::Flow) -> Draws {
+    let Some(raw::Draws { rate, on, off }) = flow.draws.as_deref() else { return Draws::default() };
+    let mean = |given: &Option<Spanned<Seconds>>| given.as_ref().map(|mean| mean.0);
+    Draws { rate: rate.as_ref().map(|rate| rate.0), on: mean(on), off: mean(off) }
 }

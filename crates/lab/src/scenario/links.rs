@@ -4,17 +4,17 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 
 use tfrc_sim::{
-    CoDel, ColorMode, Flows, Limit, LinkSpec, Loss, LossAction, LossPlace, LossRule, Marker, MarkerRule,
-    MeterScope, Network, Period, Pie, Precedence, Queue, RateChange, Reorder, Step,
+    ColorMode, Flows, Limit, LinkSpec, Loss, LossAction, LossPlace, LossRule, Marker, MarkerRule, MeterScope,
+    Network, Period, Queue, RateChange, Reorder, Step,
 };
-use tfrc_units::{Instant, text};
+use tfrc_units::{Duration, Instant, Probability};
 
-use super::axis::{self, Axis, Table};
-use super::check::{Checked, Names, parsed, refused, share, share_at, time, word};
+use super::check::{Checked, Names, refused};
 use super::error::{Fault, Mistake};
 use super::flows::Group;
-use super::raw::{self, Spanned, Text};
-use super::{link_settings, suggest};
+use super::raw::{self, Spanned};
+use super::suggest;
+use super::table::{Table, Tabular};
 
 pub(super) fn links(links: &[raw::Link], groups: &[Group], mut names: Names<'_>) -> Checked<Network> {
     for link in links {
@@ -27,10 +27,10 @@ pub(super) fn links(links: &[raw::Link], groups: &[Group], mut names: Names<'_>)
             loss,
             losses,
             markers: markers(&link.marker, groups)?,
-            reorder: link.reorder.as_ref().map_or(Ok(Reorder::default()), reorder)?,
-            duplicate: link.duplicate.as_ref().map_or(Ok(Default::default()), share)?,
+            reorder: link.reorder.as_ref().map_or_else(Reorder::default, reorder),
+            duplicate: link.duplicate.as_deref().map_or(Probability::ZERO, |share| *share),
             changes: changes(&link.changes)?,
-            ..LinkSpec::new(&name, from, to, parsed(&link.rate, text::rate)?, time(&link.delay)?)
+            ..LinkSpec::new(&name, from, to, *link.rate, *link.delay)
         };
         let back = LinkSpec {
             queue: forward.queue,
@@ -83,14 +83,14 @@ fn reverse(given: &Spanned<raw::Reverse>, back: LinkSpec, groups: &[Group]) -> C
             let (loss, losses) =
                 table.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
             Ok(Some(LinkSpec {
-                rate: table.rate.as_ref().map_or(Ok(back.rate), |t| parsed(t, text::rate))?,
-                delay: table.delay.as_ref().map_or(Ok(back.delay), time)?,
+                rate: table.rate.as_deref().map_or(back.rate, |rate| *rate),
+                delay: table.delay.as_deref().map_or(back.delay, |delay| *delay),
                 queue: table.queue.as_ref().map_or(Ok(back.queue), queue)?,
                 loss,
                 losses,
                 markers: markers(&table.marker, groups)?,
-                reorder: table.reorder.as_ref().map_or(Ok(Reorder::default()), reorder)?,
-                duplicate: table.duplicate.as_ref().map_or(Ok(Default::default()), share)?,
+                reorder: table.reorder.as_ref().map_or_else(Reorder::default, reorder),
+                duplicate: table.duplicate.as_deref().map_or(Probability::ZERO, |share| *share),
                 changes: changes(&table.changes)?,
                 ..back
             }))
@@ -101,7 +101,7 @@ fn reverse(given: &Spanned<raw::Reverse>, back: LinkSpec, groups: &[Group]) -> C
 fn changes(raw: &[raw::Change]) -> Checked<Vec<RateChange>> {
     let mut list: Vec<RateChange> = Vec::new();
     for change in raw {
-        let at = Instant::ZERO + time(&change.at)?;
+        let at = Instant::ZERO + *change.at;
         if list.last().is_some_and(|last| last.at >= at) {
             return Err(Mistake::new(
                 Fault::Order,
@@ -111,34 +111,26 @@ fn changes(raw: &[raw::Change]) -> Checked<Vec<RateChange>> {
             )
             .hint("sort the list by `at`"));
         }
-        list.push(RateChange { at, rate: parsed(&change.rate, text::rate)? });
+        list.push(RateChange { at, rate: *change.rate });
     }
     Ok(list)
 }
 
-fn reorder(raw: &raw::Reorder) -> Checked<Reorder> {
-    Ok(Reorder { share: share(&raw.share)?, extra: time(&raw.extra)? })
+fn reorder(raw: &raw::Reorder) -> Reorder {
+    Reorder { share: *raw.share, extra: *raw.extra }
 }
 
 pub(super) fn queue(given: &Spanned<raw::Queue>) -> Checked<Queue> {
     match given.get_ref() {
-        raw::Queue::Text(written) => drop_tail(&written.0, given.span()),
+        raw::Queue::Limit(limit) => Ok(Queue::DropTail(limit.0)),
         raw::Queue::Table(table) => {
             let raw::QueueTable { codel, drop_tail: tail, pie, red, rio } = &**table;
             match (codel, tail, pie, red, rio) {
-                (Some(t), None, None, None, None) => {
-                    settings(link_settings::CODEL, CoDel::new(Limit::Unlimited), t).map(Queue::CoDel)
-                }
-                (None, Some(t), None, None, None) => drop_tail(&t.get_ref().0, t.span()),
-                (None, None, Some(t), None, None) => {
-                    settings(link_settings::PIE, Pie::new(Limit::Unlimited), t).map(Queue::Pie)
-                }
-                (None, None, None, Some(t), None) => {
-                    settings(link_settings::RED, link_settings::red(), t).map(Queue::Red)
-                }
-                (None, None, None, None, Some(t)) => {
-                    settings(link_settings::RIO, link_settings::rio(), t).map(Queue::Rio)
-                }
+                (Some(t), None, None, None, None) => settings(t).map(Queue::CoDel),
+                (None, Some(t), None, None, None) => Ok(Queue::DropTail(t.0)),
+                (None, None, Some(t), None, None) => settings(t).map(Queue::Pie),
+                (None, None, None, Some(t), None) => settings(t).map(Queue::Red),
+                (None, None, None, None, Some(t)) => settings(t).map(Queue::Rio),
                 _ => Err(Mistake::new(
                     Fault::Conflict,
                     given.span(),
@@ -152,28 +144,18 @@ pub(super) fn queue(given: &Spanned<raw::Queue>) -> Checked<Queue> {
 }
 
 /// The settings of a queue that must have a limit.
-fn settings<S>(axes: &'static [Axis<S>], mut start: S, table: &Spanned<Table>) -> Checked<S> {
-    if !table.get_ref().keys().any(|key| key.get_ref() == "limit") {
+fn settings<S: Tabular>(table: &Spanned<Table<S>>) -> Checked<S> {
+    if table.get_ref().get("limit").is_none() {
         return Err(Mistake::new(Fault::MissingKey, table.span(), "`limit` is missing", "in this table")
             .hint("add `limit = \"100p\"`, or \"unlimited\""));
     }
-    axis::apply(axes, &mut start, table.get_ref())?;
-    Ok(start)
-}
-
-fn drop_tail(written: &str, place: Range<usize>) -> Checked<Queue> {
-    link_settings::limit(written).map(Queue::DropTail).map_err(|_| {
-        Mistake::new(Fault::Quantity, place, format!("`{written}` is no limit of a queue"), "not understood")
-            .hint(format!("a queue is given in {}", link_settings::LIMIT))
-    })
+    table.get_ref().apply(&S::start())
 }
 
 /// The one loss model of all packets, and the rules that say more.
 fn all_losses(given: &Spanned<raw::Losses>, groups: &[Group]) -> Checked<(Loss, Vec<LossRule>)> {
     match given.get_ref() {
-        raw::Losses::Text(Text(written)) => {
-            Ok((Loss::Bernoulli(share_at(written, given.span())?), Vec::new()))
-        }
+        raw::Losses::Share(share) => Ok((Loss::Bernoulli(*share), Vec::new())),
         raw::Losses::One(rule) => {
             let rule = loss_rule(rule, given.span(), groups)?;
             let plain = LossRule::from(rule.model.clone());
@@ -187,52 +169,32 @@ fn all_losses(given: &Spanned<raw::Losses>, groups: &[Group]) -> Checked<(Loss, 
 }
 
 fn loss_rule(raw: &raw::LossRule, place: Range<usize>, groups: &[Group]) -> Checked<LossRule> {
-    let mut models = Vec::new();
-    models.extend(raw.bernoulli.as_ref().map(|t| share(t).map(Loss::Bernoulli)));
-    models.extend(raw.bernoulli_per_byte.as_ref().map(|t| share(t).map(Loss::BernoulliPerByte)));
-    models.extend(raw.gilbert_elliott.as_ref().map(|g| {
-        Ok(Loss::GilbertElliott {
-            to_bad: share(&g.to_bad)?,
-            to_good: share(&g.to_good)?,
-            in_good: share(&g.in_good)?,
-            in_bad: share(&g.in_bad)?,
-        })
-    }));
-    models.extend(raw.periodic.as_ref().map(|phases| {
-        let phase = |p: &raw::Period| {
-            Ok(Period { at: Instant::ZERO + time(&p.at)?, every: NonZeroU64::new(p.every) })
-        };
-        phases.iter().map(phase).collect::<Checked<_>>().map(Loss::Periodic)
-    }));
-    models.extend(raw.scripted.as_ref().map(|numbers| Ok(Loss::Scripted(numbers.clone()))));
-    models.extend(raw.scripted_times.as_ref().map(|times| {
-        let at = |t| Ok(Instant::ZERO + time(t)?);
-        times.iter().map(at).collect::<Checked<_>>().map(Loss::ScriptedTimes)
-    }));
-    models.extend(raw.time_varying.as_ref().map(|steps| {
-        let step = |s: &raw::Step| Ok(Step { at: Instant::ZERO + time(&s.at)?, p: share(&s.p)? });
-        steps.iter().map(step).collect::<Checked<_>>().map(Loss::TimeVarying)
-    }));
-    let mut models = models.into_iter();
+    let at = |time: &Spanned<Duration>| Instant::ZERO + **time;
+    let phase = |p: &raw::Period| Period { at: at(&p.at), every: NonZeroU64::new(p.every) };
+    let step = |s: &raw::Step| Step { at: at(&s.at), p: *s.p };
+    let gilbert = |g: &raw::Gilbert| Loss::GilbertElliott {
+        to_bad: *g.to_bad,
+        to_good: *g.to_good,
+        in_good: *g.in_good,
+        in_bad: *g.in_bad,
+    };
+    let models = [
+        raw.bernoulli.as_ref().map(|p| Loss::Bernoulli(**p)),
+        raw.bernoulli_per_byte.as_ref().map(|p| Loss::BernoulliPerByte(**p)),
+        raw.gilbert_elliott.as_ref().map(gilbert),
+        raw.periodic.as_ref().map(|phases| Loss::Periodic(phases.iter().map(phase).collect())),
+        raw.scripted.clone().map(Loss::Scripted),
+        raw.scripted_times.as_ref().map(|times| Loss::ScriptedTimes(times.iter().map(at).collect())),
+        raw.time_varying.as_ref().map(|steps| Loss::TimeVarying(steps.iter().map(step).collect())),
+    ];
+    let mut models = models.into_iter().flatten();
     let (Some(model), None) = (models.next(), models.next()) else {
         return Err(Mistake::new(Fault::Conflict, place, "a loss rule has one model", "none, or several")
             .hint("for example { bernoulli = \"1%\" }; several rules go in a list"));
     };
-    let action = raw.action.as_ref().map_or(Ok(LossAction::Drop), |w| {
-        word("action", w, &["drop", "mark"], |w| match w {
-            "drop" => Some(LossAction::Drop),
-            "mark" => Some(LossAction::Mark),
-            _ => None,
-        })
-    })?;
-    let place = raw.place.as_ref().map_or(Ok(LossPlace::BeforeQueue), |w| {
-        word("place", w, &["before-queue", "after-line"], |w| match w {
-            "before-queue" => Some(LossPlace::BeforeQueue),
-            "after-line" => Some(LossPlace::AfterLine),
-            _ => None,
-        })
-    })?;
-    Ok(LossRule { model: model?, action, place, flows: chosen(raw.flows.as_deref(), groups)? })
+    let action = raw.action.as_deref().map_or(LossAction::Drop, |action| *action);
+    let place = raw.place.as_deref().map_or(LossPlace::BeforeQueue, |place| *place);
+    Ok(LossRule { model, action, place, flows: chosen(raw.flows.as_deref(), groups)? })
 }
 
 fn markers(raw: &[raw::Marker], groups: &[Group]) -> Checked<Vec<MarkerRule>> {
@@ -241,24 +203,16 @@ fn markers(raw: &[raw::Marker], groups: &[Group]) -> Checked<Vec<MarkerRule>> {
 
 fn marker_rule(raw: &raw::Marker, groups: &[Group]) -> Checked<MarkerRule> {
     let marker = match (&raw.fixed, &raw.token_bucket, &raw.single_rate) {
-        (Some(w), None, None) => Marker::Fixed(precedence("fixed", w)?),
-        (None, Some(bucket), None) => {
-            Marker::TokenBucket { cir: parsed(&bucket.rate, text::rate)?, burst: burst_bytes(&bucket.burst)? }
-        }
+        (Some(w), None, None) => Marker::Fixed(**w),
+        (None, Some(bucket), None) => Marker::TokenBucket { cir: *bucket.rate, burst: bucket.burst.0 },
         (None, None, Some(rate)) => Marker::SingleRate {
-            cir: parsed(&rate.rate, text::rate)?,
-            cbs: burst_bytes(&rate.burst)?,
-            ebs: burst_bytes(&rate.excess)?,
-            colors: rate.colors.as_ref().map_or(Ok(ColorMode::Blind), |w| {
-                word("colors", w, &["aware", "blind"], |w| match w {
-                    "aware" => Some(ColorMode::Aware),
-                    "blind" => Some(ColorMode::Blind),
-                    _ => None,
-                })
-            })?,
+            cir: *rate.rate,
+            cbs: rate.burst.0,
+            ebs: rate.excess.0,
+            colors: rate.colors.as_deref().map_or(ColorMode::Blind, |colors| *colors),
         },
         _ => {
-            let place = [&raw.fixed, &raw.scope].into_iter().flatten().map(Spanned::span).next();
+            let place = raw.fixed.as_ref().map(Spanned::span).or(raw.scope.as_ref().map(Spanned::span));
             let burst = raw.token_bucket.as_ref().map(|b| b.rate.span());
             let place = place.or(burst).or(raw.single_rate.as_ref().map(|r| r.rate.span())).unwrap_or(0..0);
             return Err(Mistake::new(
@@ -270,33 +224,8 @@ fn marker_rule(raw: &raw::Marker, groups: &[Group]) -> Checked<MarkerRule> {
             .hint("one of fixed, token_bucket, single_rate"));
         }
     };
-    let scope = raw.scope.as_ref().map_or(Ok(MeterScope::Aggregate), |w| {
-        word("scope", w, &["aggregate", "each-flow", "each-source"], |w| match w {
-            "aggregate" => Some(MeterScope::Aggregate),
-            "each-flow" => Some(MeterScope::EachFlow),
-            "each-source" => Some(MeterScope::EachSource),
-            _ => None,
-        })
-    })?;
+    let scope = raw.scope.as_deref().map_or(MeterScope::Aggregate, |scope| *scope);
     Ok(MarkerRule { marker, scope, flows: chosen(raw.flows.as_deref(), groups)? })
-}
-
-fn burst_bytes(given: &Spanned<Text>) -> Checked<u32> {
-    let bytes = parsed(given, text::size)?;
-    u32::try_from(bytes).map_err(|_| {
-        Mistake::new(Fault::Range, given.span(), format!("a burst of {bytes} bytes"), "out of range")
-            .hint("at most 4 GB")
-    })
-}
-
-/// A drop precedence by its word.
-pub(super) fn precedence(key: &str, given: &Spanned<String>) -> Checked<Precedence> {
-    word(key, given, &["low", "medium", "high"], |w| match w {
-        "low" => Some(Precedence::Low),
-        "medium" => Some(Precedence::Medium),
-        "high" => Some(Precedence::High),
-        _ => None,
-    })
 }
 
 /// Flows by the names of their groups, or their own.

@@ -68,7 +68,6 @@
 //! | `[flow.web]` | `sessions`, `within` or `apart`, `pages`, `between_pages`, `objects`, `between_objects`, `object`, `request`, `think` | |
 //! | `[gateway]` | `listen`, `to`: the nodes where real datagrams enter and leave (`tfrc link`) | the first and the last of `nodes` |
 
-mod axis;
 mod check;
 mod distribution;
 mod document;
@@ -81,16 +80,21 @@ mod links;
 mod memory;
 pub mod rate_control;
 mod raw;
+mod reader;
 mod schema;
 mod spanned;
 mod suggest;
+mod table;
 mod tcp_settings;
 #[cfg(test)]
 mod tests;
 mod web_settings;
+mod written;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{Network, NodeId, Precedence, Queue, Seed, Stream};
@@ -101,7 +105,7 @@ pub(crate) use error::Mistake;
 pub use error::{Fault, InvalidScenario, ScenarioError};
 pub use flows::Group;
 pub(crate) use layout::Member;
-pub(crate) use raw::explain;
+pub(crate) use reader::read_text;
 pub use schema::schema;
 pub(crate) use suggest::hint;
 pub(crate) use tcp_settings::name as tcp_name;
@@ -245,7 +249,8 @@ pub struct TfrcFlow {
 }
 
 /// Whether the results hold every loss interval of a flow, or only the loss event rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum LossIntervals {
     /// All that were closed in the measured time.
@@ -356,7 +361,8 @@ pub struct Application {
 }
 
 /// What becomes of an application's packets that the flow may not send in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Backlog {
     /// They are left out, as media applications do.

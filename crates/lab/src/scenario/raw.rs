@@ -5,31 +5,34 @@ use std::fmt;
 use std::ops::Range;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
-use toml::de::DeTable;
+use serde::de::{self, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use tfrc_sim::{CoDel, ColorMode, LossAction, LossPlace, MeterScope, Pie, Precedence, Red, Rio, tcp};
+use tfrc_units::{Duration, Probability, Rate};
 
-use super::axis::Table;
-use super::check::Checked;
-use super::error::{Fault, Mistake};
+use super::link_settings::Switch;
 pub(super) use super::spanned::Spanned;
-use super::{link_settings, rate_control, schema, suggest, tcp_settings, web_settings};
+use super::table::{self, Table};
+use super::web_settings::WebTraffic;
+pub(super) use super::written::Text;
+use super::written::{Burst, Bytes, Mark, PacketBytes, QueueLimit, Rates, RoundTrips, Seconds};
+use super::{Backlog, LossIntervals};
 
 /// A network, what flows in it, and for how long.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scenario {
     /// Virtual time of a run, such as "60s".
-    pub(super) duration: Spanned<Text>,
+    pub(super) duration: Spanned<Duration>,
     /// Time at the start that measurements leave out.
-    pub(super) warmup: Option<Spanned<Text>>,
+    pub(super) warmup: Option<Spanned<Duration>>,
     /// The seed of all randomness.
     pub(super) seed: Option<Spanned<u64>>,
     /// Runs of each point, with seeds that come from `seed`.
     pub(super) runs: Option<Spanned<u32>>,
     /// Memory that a run may need by estimate, such as "8GiB".
-    pub(super) max_memory: Option<Spanned<Text>>,
+    pub(super) max_memory: Option<Spanned<Bytes>>,
     /// A CSV file of published values to print beside the results.
     pub(super) compare: Option<Spanned<String>>,
     /// Names of the nodes.
@@ -55,7 +58,7 @@ pub(super) struct Sweep {
     pub(super) set: Names,
     /// The values; with several keys a list for each point, or one value for all of them.
     #[schemars(with = "Vec<serde_json::Value>")]
-    pub(super) values: Spanned<Vec<toml::Value>>,
+    pub(super) values: Spanned<Vec<IgnoredAny>>,
 }
 
 /// A link between two nodes.
@@ -69,9 +72,9 @@ pub(super) struct Link {
     /// The node where it ends.
     pub(super) to: Spanned<String>,
     /// Rate, such as "15Mbit/s".
-    pub(super) rate: Spanned<Text>,
+    pub(super) rate: Spanned<Rate>,
     /// Propagation delay one way, such as "20ms".
-    pub(super) delay: Spanned<Text>,
+    pub(super) delay: Spanned<Duration>,
     /// What happens to packets that find the line busy.
     pub(super) queue: Option<Spanned<Queue>>,
     /// Losses besides those of the queue.
@@ -82,7 +85,7 @@ pub(super) struct Link {
     /// Packets that are late, so that others overtake them.
     pub(super) reorder: Option<Reorder>,
     /// The share of packets of which a copy arrives too.
-    pub(super) duplicate: Option<Spanned<Text>>,
+    pub(super) duplicate: Option<Spanned<Probability>>,
     /// Later rates.
     #[serde(default)]
     pub(super) changes: Vec<Change>,
@@ -95,9 +98,9 @@ pub(super) struct Link {
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {
     /// From when on.
-    pub(super) at: Spanned<Text>,
+    pub(super) at: Spanned<Duration>,
     /// The rate.
-    pub(super) rate: Spanned<Text>,
+    pub(super) rate: Spanned<Rate>,
 }
 
 /// Packets that are late.
@@ -105,9 +108,9 @@ pub(super) struct Change {
 #[serde(deny_unknown_fields)]
 pub(super) struct Reorder {
     /// Their share.
-    pub(super) share: Spanned<Text>,
+    pub(super) share: Spanned<Probability>,
     /// By how much they are late.
-    pub(super) extra: Spanned<Text>,
+    pub(super) extra: Spanned<Duration>,
 }
 
 /// The way back of a link.
@@ -125,9 +128,9 @@ pub(super) enum Reverse {
 #[serde(deny_unknown_fields)]
 pub(super) struct ReverseTable {
     /// Rate.
-    pub(super) rate: Option<Spanned<Text>>,
+    pub(super) rate: Option<Spanned<Rate>>,
     /// Propagation delay.
-    pub(super) delay: Option<Spanned<Text>>,
+    pub(super) delay: Option<Spanned<Duration>>,
     /// Queue.
     pub(super) queue: Option<Spanned<Queue>>,
     /// Losses.
@@ -138,7 +141,7 @@ pub(super) struct ReverseTable {
     /// Packets that are late.
     pub(super) reorder: Option<Reorder>,
     /// Copies.
-    pub(super) duplicate: Option<Spanned<Text>>,
+    pub(super) duplicate: Option<Spanned<Probability>>,
     /// Later rates.
     #[serde(default)]
     pub(super) changes: Vec<Change>,
@@ -149,7 +152,7 @@ pub(super) struct ReverseTable {
 #[serde(untagged)]
 pub(super) enum Queue {
     /// The limit of a drop-tail queue.
-    Text(Text),
+    Limit(QueueLimit),
     /// A discipline with its settings.
     Table(Box<QueueTable>),
 }
@@ -159,23 +162,15 @@ pub(super) enum Queue {
 #[serde(deny_unknown_fields)]
 pub(super) struct QueueTable {
     /// Controlled delay (RFC 8289).
-    #[serde(default)]
-    #[schemars(schema_with = "codel_schema")]
-    pub(super) codel: Option<Spanned<Table>>,
+    pub(super) codel: Option<Spanned<Table<CoDel>>>,
     /// First in, first out: the limit.
-    pub(super) drop_tail: Option<Spanned<Text>>,
+    pub(super) drop_tail: Option<Spanned<QueueLimit>>,
     /// PIE (RFC 8033).
-    #[serde(default)]
-    #[schemars(schema_with = "pie_schema")]
-    pub(super) pie: Option<Spanned<Table>>,
+    pub(super) pie: Option<Spanned<Table<Pie>>>,
     /// Random early detection.
-    #[serde(default)]
-    #[schemars(schema_with = "red_schema")]
-    pub(super) red: Option<Spanned<Table>>,
+    pub(super) red: Option<Spanned<Table<Red>>>,
     /// RED by drop precedence.
-    #[serde(default)]
-    #[schemars(schema_with = "rio_schema")]
-    pub(super) rio: Option<Spanned<Table>>,
+    pub(super) rio: Option<Spanned<Table<Rio>>>,
 }
 
 /// A probability, one rule, or several.
@@ -183,7 +178,7 @@ pub(super) struct QueueTable {
 #[serde(untagged)]
 pub(super) enum Losses {
     /// The probability of each packet.
-    Text(Text),
+    Share(Probability),
     /// One rule.
     One(Box<LossRule>),
     /// Several, in this order.
@@ -195,9 +190,9 @@ pub(super) enum Losses {
 #[serde(deny_unknown_fields)]
 pub(super) struct LossRule {
     /// Each packet with this probability.
-    pub(super) bernoulli: Option<Spanned<Text>>,
+    pub(super) bernoulli: Option<Spanned<Probability>>,
     /// Each byte with this probability.
-    pub(super) bernoulli_per_byte: Option<Spanned<Text>>,
+    pub(super) bernoulli_per_byte: Option<Spanned<Probability>>,
     /// Two states.
     pub(super) gilbert_elliott: Option<Gilbert>,
     /// Every n-th packet.
@@ -205,13 +200,13 @@ pub(super) struct LossRule {
     /// These packets, counted from 1.
     pub(super) scripted: Option<Vec<u64>>,
     /// The first packet from each of these times on.
-    pub(super) scripted_times: Option<Vec<Spanned<Text>>>,
+    pub(super) scripted_times: Option<Vec<Spanned<Duration>>>,
     /// A probability that changes.
     pub(super) time_varying: Option<Vec<Step>>,
-    /// "drop" or "mark".
-    pub(super) action: Option<Spanned<String>>,
-    /// "before-queue" or "after-line".
-    pub(super) place: Option<Spanned<String>>,
+    /// Effect on a packet that it hits; "drop" unless given.
+    pub(super) action: Option<Spanned<LossAction>>,
+    /// Place of the losses; "before-queue" unless given.
+    pub(super) place: Option<Spanned<LossPlace>>,
     /// Names of flows; all unless given.
     pub(super) flows: Option<Vec<Spanned<String>>>,
 }
@@ -221,13 +216,13 @@ pub(super) struct LossRule {
 #[serde(deny_unknown_fields)]
 pub(super) struct Gilbert {
     /// From good to bad after a packet.
-    pub(super) to_bad: Spanned<Text>,
+    pub(super) to_bad: Spanned<Probability>,
     /// From bad to good after a packet.
-    pub(super) to_good: Spanned<Text>,
+    pub(super) to_good: Spanned<Probability>,
     /// Loss in the good state.
-    pub(super) in_good: Spanned<Text>,
+    pub(super) in_good: Spanned<Probability>,
     /// Loss in the bad state.
-    pub(super) in_bad: Spanned<Text>,
+    pub(super) in_bad: Spanned<Probability>,
 }
 
 /// A phase of periodic loss.
@@ -235,7 +230,7 @@ pub(super) struct Gilbert {
 #[serde(deny_unknown_fields)]
 pub(super) struct Period {
     /// From when on.
-    pub(super) at: Spanned<Text>,
+    pub(super) at: Spanned<Duration>,
     /// The last of each so many packets is lost; 0 for none.
     pub(super) every: u64,
 }
@@ -245,23 +240,23 @@ pub(super) struct Period {
 #[serde(deny_unknown_fields)]
 pub(super) struct Step {
     /// From when on.
-    pub(super) at: Spanned<Text>,
+    pub(super) at: Spanned<Duration>,
     /// The probability.
-    pub(super) p: Spanned<Text>,
+    pub(super) p: Spanned<Probability>,
 }
 
 /// A meter that sets the drop precedence; one of `fixed`, `token_bucket`, `single_rate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Marker {
-    /// Every packet gets "low", "medium" or "high".
-    pub(super) fixed: Option<Spanned<String>>,
+    /// Every packet gets this.
+    pub(super) fixed: Option<Spanned<Precedence>>,
     /// In or out of profile.
     pub(super) token_bucket: Option<TokenBucket>,
     /// The single rate three color marker (RFC 2697).
     pub(super) single_rate: Option<SingleRate>,
-    /// "aggregate", "each-flow" or "each-source".
-    pub(super) scope: Option<Spanned<String>>,
+    /// Flows that share a meter; "aggregate" unless given.
+    pub(super) scope: Option<Spanned<MeterScope>>,
     /// Names of flows; all unless given.
     pub(super) flows: Option<Vec<Spanned<String>>>,
 }
@@ -271,9 +266,9 @@ pub(super) struct Marker {
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenBucket {
     /// Committed rate.
-    pub(super) rate: Spanned<Text>,
+    pub(super) rate: Spanned<Rate>,
     /// Bytes of the bucket.
-    pub(super) burst: Spanned<Text>,
+    pub(super) burst: Spanned<Burst>,
 }
 
 /// Two buckets.
@@ -281,13 +276,13 @@ pub(super) struct TokenBucket {
 #[serde(deny_unknown_fields)]
 pub(super) struct SingleRate {
     /// Committed information rate.
-    pub(super) rate: Spanned<Text>,
+    pub(super) rate: Spanned<Rate>,
     /// Committed burst size.
-    pub(super) burst: Spanned<Text>,
+    pub(super) burst: Spanned<Burst>,
     /// Excess burst size.
-    pub(super) excess: Spanned<Text>,
-    /// "aware" or "blind".
-    pub(super) colors: Option<Spanned<String>>,
+    pub(super) excess: Spanned<Burst>,
+    /// Use of the precedence that packets come with; "blind" unless given.
+    pub(super) colors: Option<Spanned<ColorMode>>,
 }
 
 /// One flow, or several alike.
@@ -297,8 +292,7 @@ pub(super) struct Flow {
     /// Its name in results; kind and number unless given. Several flows are numbered.
     pub(super) name: Option<Spanned<String>>,
     /// What sends.
-    #[schemars(schema_with = "kind_schema")]
-    pub(super) kind: Spanned<String>,
+    pub(super) kind: Spanned<Kind>,
     /// The sender's node.
     pub(super) from: Spanned<String>,
     /// The receiver's node.
@@ -306,11 +300,11 @@ pub(super) struct Flow {
     /// How many such flows there are.
     pub(super) count: Option<Spanned<u32>>,
     /// When it starts: a time, or a distribution such as "uniform 0s 5s".
-    pub(super) start: Option<Spanned<Text>>,
+    pub(super) start: Option<Spanned<Seconds>>,
     /// When it stops.
-    pub(super) stop: Option<Spanned<Text>>,
+    pub(super) stop: Option<Spanned<Duration>>,
     /// Round-trip propagation time: each flow gets a line of its own at the sender that makes up for what is missing.
-    pub(super) rtt: Option<Spanned<Text>>,
+    pub(super) rtt: Option<Spanned<RoundTrips>>,
     /// A line of its own between the sender's host and `from`.
     pub(super) access: Option<OwnLine>,
     /// A line of its own between `to` and the receiver's host.
@@ -318,49 +312,84 @@ pub(super) struct Flow {
     /// Bytes of payload in a packet; for TFRC also a distribution.
     pub(super) segment: Option<Spanned<Text>>,
     /// Bytes of all headers on the wire besides.
-    pub(super) header: Option<Spanned<Text>>,
+    pub(super) header: Option<Spanned<PacketBytes>>,
     /// Limit of the application.
     pub(super) packets_per_second: Option<Spanned<f64>>,
-    /// What becomes of its packets that may not go in time: "left-out" or "kept".
-    pub(super) backlog: Option<Spanned<String>>,
-    /// Whether the results list a TFRC flow's loss intervals: "left-out" or "kept".
-    pub(super) loss_intervals: Option<Spanned<String>>,
+    /// Treatment of its packets that may not go in time; "left-out" unless given.
+    pub(super) backlog: Option<Spanned<Backlog>>,
+    /// Loss intervals of a TFRC flow in the results; "left-out" unless given.
+    pub(super) loss_intervals: Option<Spanned<LossIntervals>>,
     /// Rate of data of "cbr" and, while on, of "onoff".
-    pub(super) rate: Option<Spanned<Text>>,
+    pub(super) rate: Option<Spanned<Rate>>,
     /// How long it sends: a time or a distribution.
-    pub(super) on: Option<Spanned<Text>>,
+    pub(super) on: Option<Spanned<Seconds>>,
     /// How long it is silent.
-    pub(super) off: Option<Spanned<Text>>,
+    pub(super) off: Option<Spanned<Seconds>>,
     /// Means that each flow of an "onoff" entry draws once.
     pub(super) draws: Option<Spanned<Draws>>,
     /// Between the requests of "ping".
-    pub(super) interval: Option<Spanned<Text>>,
+    pub(super) interval: Option<Spanned<Duration>>,
     /// How much a TCP sends in all.
-    pub(super) transfer: Option<Spanned<Text>>,
+    pub(super) transfer: Option<Spanned<Bytes>>,
     /// A TCP sends later by a random time up to this, which breaks up phase effects.
-    pub(super) overhead: Option<Spanned<Text>>,
+    pub(super) overhead: Option<Spanned<Duration>>,
     /// A promised rate (gTFRC).
-    pub(super) guarantee: Option<Spanned<Text>>,
-    /// "first-rtt" or "first-loss-report".
-    pub(super) guarantee_start: Option<Spanned<String>>,
+    pub(super) guarantee: Option<Spanned<Rate>>,
+    /// Start of the promise; "first-rtt" unless given.
+    pub(super) guarantee_start: Option<Spanned<GuaranteeStart>>,
     /// Below the guarantee divided by this the promise counts as broken.
     pub(super) guarantee_threshold: Option<Spanned<f64>>,
     /// What packets are marked with, such as "af11".
-    pub(super) dscp: Option<Spanned<Text>>,
-    /// "on" if a TFRC or DCCP flow is ECN-capable.
-    pub(super) ecn: Option<Spanned<String>>,
+    pub(super) dscp: Option<Spanned<Mark>>,
+    /// Use of ECN by a TFRC or DCCP flow; off for TFRC, on for DCCP unless given.
+    pub(super) ecn: Option<Spanned<Switch>>,
     /// The rate control.
-    #[serde(default)]
-    #[schemars(schema_with = "tfrc_schema")]
-    pub(super) tfrc: Option<Table>,
+    pub(super) tfrc: Option<Table<tfrc::Settings>>,
     /// The TCP.
-    #[serde(default)]
-    #[schemars(schema_with = "tcp_schema")]
-    pub(super) tcp: Option<Table>,
+    pub(super) tcp: Option<Table<tcp::Settings>>,
     /// The sessions.
-    #[serde(default)]
-    #[schemars(schema_with = "web_schema")]
-    pub(super) web: Option<Table>,
+    pub(super) web: Option<Table<WebTraffic>>,
+}
+
+/// The kinds of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    /// TFRC (RFC 5348).
+    Tfrc,
+    /// TFRC for small packets (RFC 4828).
+    TfrcSp,
+    /// DCCP with CCID 3.
+    Dccp,
+    /// DCCP with CCID 4.
+    DccpSp,
+    /// A model TCP.
+    Tcp,
+    /// Datagrams at a constant rate.
+    Cbr,
+    /// Datagrams at a constant rate, on and off.
+    Onoff,
+    /// Web sessions.
+    Web,
+    /// Echo requests.
+    Ping,
+}
+
+impl Kind {
+    /// Its word.
+    pub(super) fn word(self) -> String {
+        table::word(&self)
+    }
+}
+
+/// The start of a guarantee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum GuaranteeStart {
+    /// The first sample of the round-trip time.
+    FirstRtt,
+    /// The first report with a loss event.
+    FirstLossReport,
 }
 
 /// Means that each flow of an entry draws once, at its beginning.
@@ -368,11 +397,11 @@ pub(super) struct Flow {
 #[serde(deny_unknown_fields)]
 pub(super) struct Draws {
     /// Instead of `rate`: a distribution of rates.
-    pub(super) rate: Option<Spanned<Text>>,
+    pub(super) rate: Option<Spanned<Rates>>,
     /// Instead of the mean of `on`: a distribution of times.
-    pub(super) on: Option<Spanned<Text>>,
+    pub(super) on: Option<Spanned<Seconds>>,
     /// Instead of the mean of `off`: a distribution of times.
-    pub(super) off: Option<Spanned<Text>>,
+    pub(super) off: Option<Spanned<Seconds>>,
 }
 
 /// A line of a flow's own.
@@ -380,9 +409,9 @@ pub(super) struct Draws {
 #[serde(deny_unknown_fields)]
 pub(super) struct OwnLine {
     /// Rate; no limit unless given.
-    pub(super) rate: Option<Spanned<Text>>,
+    pub(super) rate: Option<Spanned<Rate>>,
     /// Propagation delay one way: a time or a distribution.
-    pub(super) delay: Option<Spanned<Text>>,
+    pub(super) delay: Option<Spanned<Seconds>>,
     /// Its queue.
     pub(super) queue: Option<Spanned<Queue>>,
 }
@@ -396,10 +425,6 @@ pub(super) struct Gateway {
     /// Where they go out.
     pub(super) to: Spanned<String>,
 }
-
-/// A quantity with its unit; a bare number is taken as its digits.
-#[derive(Debug, Clone)]
-pub(super) struct Text(pub(super) String);
 
 /// One name or several.
 #[derive(Debug, JsonSchema)]
@@ -421,110 +446,9 @@ impl Names {
     }
 }
 
-fn red_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schema::table(link_settings::RED)
-}
-
-fn rio_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schema::table(link_settings::RIO)
-}
-
-fn pie_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schema::table(link_settings::PIE)
-}
-
-fn codel_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schema::table(link_settings::CODEL)
-}
-
-fn tfrc_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schema::table(rate_control::AXES)
-}
-
-fn tcp_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schema::table(tcp_settings::AXES)
-}
-
-fn web_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schema::table(web_settings::AXES)
-}
-
-fn kind_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schema::words(super::flows::KINDS)
-}
-
-pub(super) fn read(tree: toml::Spanned<DeTable<'_>>) -> Checked<Scenario> {
-    Scenario::deserialize(toml::de::Deserializer::from(tree)).map_err(|error| explain(&error))
-}
-
-/// Turns a message of the TOML reader into ours.
-pub(crate) fn explain(error: &toml::de::Error) -> Mistake {
-    let place = error.span().unwrap_or(0..0);
-    // A serde message may go on after its first line; the rest repeats what the label shows.
-    let message = error.message().lines().next().unwrap_or_default();
-    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    if let Some((unknown, expected)) = names.split_first()
-        && message.starts_with("unknown field")
-    {
-        let what = format!("unknown key `{unknown}`");
-        return Mistake::new(Fault::UnknownKey, place, what, "not a key of this table")
-            .hint(suggest::hint(unknown, expected));
-    }
-    if let [missing] = names[..]
-        && message.starts_with("missing field")
-    {
-        return Mistake::new(Fault::MissingKey, place, format!("`{missing}` is missing"), "in this table")
-            .hint(format!("add `{missing} = …`"));
-    }
-    if let Some((given, expected)) =
-        message.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected "))
-    {
-        return Mistake::new(
-            Fault::WrongType,
-            place,
-            format!("{given} cannot stand here"),
-            "of another type",
-        )
-        .hint(format!("expected {expected}"));
-    }
-    if message.starts_with("invalid value") {
-        return Mistake::new(Fault::Range, place, message, "here");
-    }
-    Mistake::new(Fault::Syntax, place, message, "here")
-        .hint("a scenario is TOML: key = value, text in quotes, tables under [[link]] and [[flow]]")
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor)
-    }
-}
-
-struct TextVisitor;
-
-impl Visitor<'_> for TextVisitor {
-    type Value = Text;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a quantity with its unit, in quotes")
-    }
-
-    fn visit_str<E: de::Error>(self, v: &str) -> Result<Text, E> {
-        Ok(Text(v.to_owned()))
-    }
-
-    fn visit_i64<E: de::Error>(self, v: i64) -> Result<Text, E> {
-        Ok(Text(v.to_string()))
-    }
-
-    fn visit_f64<E: de::Error>(self, v: f64) -> Result<Text, E> {
-        Ok(Text(v.to_string()))
-    }
-}
-
 /// A type that stands as text, as a table or as a list: which, and what to make of each.
 macro_rules! either {
-    ($type:ident, $expecting:literal, $text:expr $(, table $table:ty => $of_table:expr)? $(, list $item:ty => $of_list:expr)?) => {
+    ($type:ident, $expecting:literal, $word:ty => $of_word:expr $(, table $table:ty => $of_table:expr)? $(, list $item:ty => $of_list:expr)?) => {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Either;
@@ -536,15 +460,15 @@ macro_rules! either {
                     }
 
                     fn visit_str<E: de::Error>(self, v: &str) -> Result<$type, E> {
-                        TextVisitor.visit_str(v).map($text)
+                        <$word>::deserialize(v.into_deserializer()).map($of_word)
                     }
 
                     fn visit_i64<E: de::Error>(self, v: i64) -> Result<$type, E> {
-                        TextVisitor.visit_i64(v).map($text)
+                        <$word>::deserialize(v.into_deserializer()).map($of_word)
                     }
 
                     fn visit_f64<E: de::Error>(self, v: f64) -> Result<$type, E> {
-                        TextVisitor.visit_f64(v).map($text)
+                        <$word>::deserialize(v.into_deserializer()).map($of_word)
                     }
 
                     $(fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
@@ -565,11 +489,13 @@ macro_rules! either {
     };
 }
 
-either!(Queue, "a limit such as \"25p\" or a table such as { red = { limit = \"100p\" } }", Queue::Text,
+either!(Queue, "a limit such as \"25p\" or a table such as { red = { limit = \"100p\" } }",
+    QueueLimit => Queue::Limit,
     table QueueTable => |t| Queue::Table(Box::new(t)));
-either!(Losses, "a probability such as \"1%\" or a table such as { bernoulli = \"1%\" }", Losses::Text,
+either!(Losses, "a probability such as \"1%\" or a table such as { bernoulli = \"1%\" }",
+    Probability => Losses::Share,
     table LossRule => |t| Losses::One(Box::new(t)), list Spanned<LossRule> => Losses::Several);
-either!(Reverse, "\"same\", \"none\" or a table of what differs on the way back", |t: Text| Reverse::Word(t.0),
+either!(Reverse, "\"same\", \"none\" or a table of what differs on the way back", String => Reverse::Word,
     table ReverseTable => |t| Reverse::Table(Box::new(t)));
 
 impl<'de> Deserialize<'de> for Names {
@@ -578,16 +504,16 @@ impl<'de> Deserialize<'de> for Names {
         let whole = Spanned::<OneOrSeveral>::deserialize(deserializer)?;
         let place = whole.span();
         Ok(match whole.into_inner() {
-            OneOrSeveral::One(name) => Self::One(Spanned::new(place, name.0)),
+            OneOrSeveral::One(name) => Self::One(Spanned::new(place, name)),
             OneOrSeveral::Several(names) => Self::Several(names),
         })
     }
 }
 
 enum OneOrSeveral {
-    One(Text),
+    One(String),
     Several(Vec<Spanned<String>>),
 }
 
-either!(OneOrSeveral, "the path of a key, or a list of them", OneOrSeveral::One,
+either!(OneOrSeveral, "the path of a key, or a list of them", String => OneOrSeveral::One,
     list Spanned<String> => OneOrSeveral::Several);

@@ -1,7 +1,7 @@
 //! A value with its place in the text.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -27,6 +27,14 @@ impl<T> Spanned<T> {
 
     pub(super) fn span(&self) -> Range<usize> {
         self.0.span()
+    }
+}
+
+impl<T> Deref for Spanned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.get_ref()
     }
 }
 

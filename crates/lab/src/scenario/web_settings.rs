@@ -1,10 +1,12 @@
-//! The words of web traffic. `docs/models/` says what each means and where it comes from.
+//! Web traffic, and the keys of `[flow.web]`.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tfrc_sim::traffic::{Arrivals, Distribution};
 use tfrc_units::Duration;
 
-use super::axis::{Axis, Wrong, bytes, quantity, time, whole};
-use super::distribution::{plain, seconds};
+use super::table::{Keys, Tabular};
+use super::written::{PacketBytes, Plain, Seconds};
 
 /// Web traffic between two nodes, but for its TCP.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,35 +48,50 @@ impl Default for WebTraffic {
     }
 }
 
-fn in_seconds(written: &str) -> Result<Distribution, Wrong> {
-    seconds(written).map_err(|_| Wrong::Value)
+/// Pages of a session.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Pages {
+    /// A session without an end.
+    Endless,
+    /// Pages of a session, such as 10 or "exponential 5".
+    #[serde(untagged)]
+    Number(Plain),
 }
 
-fn in_numbers(written: &str) -> Result<Distribution, Wrong> {
-    plain(written).map_err(|_| Wrong::Value)
+impl From<Pages> for Option<Distribution> {
+    fn from(pages: Pages) -> Self {
+        match pages {
+            Pages::Endless => None,
+            Pages::Number(Plain(number)) => Some(number),
+        }
+    }
 }
 
-/// The keys of a flow's `web` table.
-pub(super) const AXES: &[Axis<WebTraffic>] = &[
-    quantity!("sessions", [], "a number", |s, w| s.sessions = whole(w)?),
-    quantity!("within", [], "the time within which all sessions begin, such as 10s", |s, w| {
-        s.arrivals = Arrivals::Within(time(w)?);
-    }),
-    quantity!("apart", [], "the time from one session to the next, such as \"exponential 1s\"", |s, w| {
-        s.arrivals = Arrivals::Apart(in_seconds(w)?);
-    }),
-    quantity!("pages", ["endless"], "pages of a session, such as 10 or \"exponential 5\"", |s, w| s.pages =
-        match w {
-            "endless" => None,
-            _ => Some(in_numbers(w)?),
-        }),
-    quantity!("between_pages", [], "a time or a distribution, such as \"exponential 15s\"", |s, w| s
-        .between_pages =
-        in_seconds(w)?),
-    quantity!("objects", [], "objects of a page, such as 1", |s, w| s.objects = in_numbers(w)?),
-    quantity!("between_objects", [], "a time or a distribution", |s, w| s.between_objects = in_seconds(w)?),
-    quantity!("object", [], "segments of an object, such as \"pareto-ii 12 1.2\"", |s, w| s.object =
-        in_numbers(w)?),
-    quantity!("request", [], "a size, such as 40B", |s, w| s.request = bytes(w)?),
-    quantity!("think", [], "a time, such as 10ms", |s, w| s.think = time(w)?),
-];
+impl Tabular for WebTraffic {
+    const NAME: &'static str = "Web";
+
+    fn start() -> Self {
+        Self::default()
+    }
+
+    fn keys(&mut self, keys: &mut Keys<'_>) {
+        keys.number("sessions", "a number", &mut self.sessions);
+        if let Some(time) = keys.value("within", "the time within which all sessions begin, such as 10s") {
+            self.arrivals = Arrivals::Within(time);
+        }
+        let apart = "the time from one session to the next, such as \"exponential 1s\"";
+        if let Some(Seconds(time)) = keys.value("apart", apart) {
+            self.arrivals = Arrivals::Apart(time);
+        }
+        keys.written_as::<Pages, _>("pages", "", &mut self.pages);
+        let time = "a time or a distribution, such as \"exponential 15s\"";
+        keys.written_as::<Seconds, _>("between_pages", time, &mut self.between_pages);
+        keys.written_as::<Plain, _>("objects", "objects of a page, such as 1", &mut self.objects);
+        keys.written_as::<Seconds, _>("between_objects", time, &mut self.between_objects);
+        let segments = "segments of an object, such as \"pareto-ii 12 1.2\"";
+        keys.written_as::<Plain, _>("object", segments, &mut self.object);
+        keys.written_as::<PacketBytes, _>("request", "", &mut self.request);
+        keys.key("think", &mut self.think);
+    }
+}

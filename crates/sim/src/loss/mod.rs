@@ -3,6 +3,8 @@
 mod process;
 
 use core::num::NonZeroU64;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use tfrc_units::{Instant, Probability};
 
@@ -77,6 +79,7 @@ pub struct LossRule {
 
 /// Fate of a packet that is hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossAction {
     /// It is dropped.
     #[default]
@@ -87,6 +90,7 @@ pub enum LossAction {
 
 /// Where on a link packets are hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossPlace {
     /// At the far end: the packet has waited, and taken its time on the line.
     AfterLine,

@@ -3,6 +3,8 @@
 mod meter;
 
 use std::collections::BTreeMap;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use tfrc_units::{Instant, Rate};
 
@@ -38,6 +40,7 @@ pub enum Marker {
 
 /// Colour mode of a meter (RFC 2697 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ColorMode {
     /// A packet gets no better colour than it has.
     Aware,
@@ -59,6 +62,7 @@ pub struct MarkerRule {
 
 /// Which packets share the buckets of a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum MeterScope {
     /// All that the rule names.
     Aggregate,

@@ -10,6 +10,8 @@ mod pie;
 mod red;
 mod rio;
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
 use crate::{DropCause, PacketCount, Precedence, Seed, Stream};
@@ -48,15 +50,17 @@ pub enum Queue {
 /// Treatment of ECN-capable packets (RFC 3168) that a queue would otherwise drop early. A full
 /// queue drops every packet.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Marking {
-    /// Marks while the drop probability is below this one, drops from there on: ns-2's `mark_p_`
-    /// (docs/ns2-facts.md §4) and PIE's threshold (RFC 8033 §5.1), 0.1 in both.
-    Below(Probability),
     /// Drops.
     #[default]
     Off,
     /// Marks.
     On,
+    /// The drop probability from which on it drops, such as 0.1: below it marks. ns-2's `mark_p_`
+    /// (docs/ns2-facts.md §4) and PIE's threshold (RFC 8033 §5.1) are 0.1.
+    #[cfg_attr(feature = "schema", serde(untagged))]
+    Below(Probability),
 }
 
 impl Marking {

@@ -1,6 +1,8 @@
 //! PIE, RFC 8033, decided at arrival (§5.2 allows it). The line's schedule says at any time how long a packet would
 //! wait, so the periodic updates since the last arrival are made up for at the next one, at their proper times.
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 use tfrc_units::{Duration, Instant, Probability};
 
 use super::{Arrival, Limit, Marking, QueueState, QueueVerdict};
@@ -35,6 +37,7 @@ pub struct Pie {
 
 /// When PIE's controller works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Activation {
     /// Always (RFC 8033 §4).
     Always,
@@ -44,6 +47,7 @@ pub enum Activation {
 
 /// How PIE's drops are spread over packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Randomness {
     /// None before the probabilities since the last drop add up to 0.85, for certain at 8.5 (RFC 8033 §5.4).
     Bounded,
@@ -53,6 +57,7 @@ pub enum Randomness {
 
 /// How much PIE's probability may grow in one update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum StepLimit {
     /// By 0.02 at most once it is 0.1 or more (RFC 8033 §5.5).
     Capped,

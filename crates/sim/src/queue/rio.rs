@@ -1,6 +1,8 @@
 //! RED with in and out: Clark and Fang 1998, for up to three drop precedences (RFC 2597).
 
 use std::collections::VecDeque;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use tfrc_units::{Instant, Probability, f64_from_u64, saturating};
 
@@ -27,6 +29,7 @@ pub struct Rio {
 
 /// Which packets the average of a precedence counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Coupling {
     /// RIO-C: those of its own and of all lower precedences, so the lowest one sees only itself.
     Coupled,

@@ -1,17 +1,21 @@
 //! Values that a flow is set up with, and the named sets of them.
 
 use tfrc_units::Duration;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use super::segment::Ack;
 use super::study::{Algorithm, Choices, OptionBytes};
 
 /// Which TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Variant {
     /// SACK loss recovery with the window of CUBIC (RFC 9438).
     Cubic,
     /// Fast recovery with partial acknowledgements (RFC 6582).
+    #[cfg_attr(feature = "schema", serde(rename = "newreno"))]
     NewReno,
     /// Fast recovery that the first acknowledgement of new data ends (RFC 5681 §3.2).
     Reno,
@@ -31,17 +35,21 @@ impl Variant {
 
 /// When a sink acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Acks {
-    /// Every second segment, or after this time (RFC 5681 §4.2: at most 500 ms). What is out of order or fills a hole is
-    /// acknowledged at once.
-    Delayed(Duration),
     /// Every segment.
     Each,
+    /// The longest delay, such as 200ms: every second segment is acknowledged, or a segment after
+    /// this time (RFC 5681 §4.2: at most 500 ms). A segment that is out of order or fills a hole is
+    /// acknowledged at once.
+    #[cfg_attr(feature = "schema", serde(untagged))]
+    Delayed(Duration),
 }
 
 /// Whether the flow is ECN-capable (RFC 3168).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum EcnMode {
     /// Not.
@@ -52,6 +60,7 @@ pub enum EcnMode {
 
 /// Whether a connection begins with a SYN and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SynMode {
     /// It is open from the start.
@@ -62,6 +71,7 @@ pub enum SynMode {
 
 /// Whether segments carry the time (RFC 7323 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Timestamps {
     /// One segment per window is timed, none that was retransmitted (Karn).

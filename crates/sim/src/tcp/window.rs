@@ -79,7 +79,7 @@ impl Window {
         // is at most a segment (RFC 5681 §3.1), or to CUBIC's target (RFC 9438 §4.4).
         let window = self.cwnd.max(1.0);
         let (slow_start_step, counted, counted_by_cubic) = match settings.algorithm.choices().increase {
-            Increase::Counted { limit } => {
+            Increase::Counted(limit) => {
                 let counted = f64::from(acked).min(window);
                 match slow_start {
                     SlowStart::AfterTimeout => (1, counted, counted),

@@ -1,5 +1,7 @@
 //! The packet size axis: what a flow of small packets compares itself with, and how it counts losses.
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 use tfrc_units::{Duration, Probability, Rate};
 
 use crate::equation::Equation;
@@ -72,14 +74,17 @@ impl NominalSegment {
 
 /// The Min Interval of TFRC-SP: 100 packets a second at most (RFC 4828 §4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum MinInterval {
     /// None: the limit is the application's.
     Unlimited,
-    /// This long between any two packets (RFC 4828 §3).
-    Each(Duration),
     /// Never more than three packets in any three times this long: for hosts of coarse timers (RFC 5622 §5).
+    #[cfg_attr(feature = "schema", serde(skip))]
     ThreePackets(Duration),
+    /// The time between any two packets, such as 10ms (RFC 4828 §3).
+    #[cfg_attr(feature = "schema", serde(untagged))]
+    Each(Duration),
 }
 
 impl PacketSize {

@@ -1,6 +1,8 @@
 //! t_RTO, what stands for TCP's retransmission timeout in the equation (RFC 5348 §3.1).
 
 use tfrc_units::Duration;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{JsonSchema, Serialize};
 
 use crate::study::ticks::{self, Scaled};
 
@@ -10,6 +12,7 @@ use crate::study::ticks::{self, Scaled};
 /// none, at the receiver and in closed forms, [`RtoPolicy::timeout`] gives what they settle at on a path whose round-trip
 /// time is steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RtoPolicy {
     /// 4·R, what RFC 5348 §3.1 says one should do.

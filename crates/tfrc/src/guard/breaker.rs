@@ -6,6 +6,8 @@
 //! framing interval, is the longest gap between packets in an interval, and G is 1: a rate control
 //! may change the rate with every packet.
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{JsonSchema, Serialize};
 use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64, u64_from_f64};
 
 use crate::config::{ConfigError, Guarantee};
@@ -19,6 +21,7 @@ const MOST_INTERVALS: usize = 16;
 
 /// Circuit breaker of RFC 8083: on, off, or on with a guarantee only.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum CircuitBreaker {
     /// Always.
@@ -31,6 +34,7 @@ pub enum CircuitBreaker {
 
 /// The constants of RFC 8083.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub struct BreakerLimits {
     /// T_d, the reporting interval: 5 s (RFC 3550 §6.2). At least one second.
     pub interval: Duration,

@@ -1,6 +1,8 @@
 //! The stop rule of RFC 3714 §5: a flow that cannot send less than some rate stops while TCP, at the same loss rate, would
 //! send less. The loss rate is that of packets, as the RFC has it (`fraction.rs`).
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64};
 
 use crate::config::ConfigError;
@@ -44,6 +46,7 @@ pub struct MinimumRate {
 
 /// Restart after a stop: by itself after a pause, or by the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum AfterStop {
     /// A pause after which sending goes on, so long that the mean over measurement and pause is what TCP would have sent

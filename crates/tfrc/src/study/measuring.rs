@@ -1,6 +1,8 @@
 //! Choices of the measurement: how losses become loss events, intervals and p, when the receiver
 //! reports, and over what.
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 use tfrc_units::{Duration, Instant, Rate};
 
 use crate::study::ns2::reports;
@@ -10,6 +12,7 @@ pub const MAX_INTERVALS: usize = 32;
 
 /// How lost packets are told apart into loss events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LossEventTiming {
     /// By arrival times, interpolated for the missing (RFC 5348 §5.2); needs the sender's round-trip time on packets.
@@ -20,11 +23,13 @@ pub enum LossEventTiming {
     /// (`PreciseLoss_`); needs its round counter too.
     SenderTimeAndRound,
     /// By the four-bit counter of quarter round-trip times (RFC 4342 §10.2).
+    #[cfg_attr(feature = "schema", serde(skip))]
     WindowCounter,
 }
 
 /// How loss intervals become one mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Estimator {
     /// Weighted mean of the latest intervals (RFC 5348 §5.4).
@@ -54,6 +59,7 @@ pub enum Estimator {
 
 /// The window of packets in which a [`Estimator::DynamicHistoryWindow`] counts loss events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum HistoryWindow {
     /// Back to the start of the oldest of the loss events it must hold (EBPH in ns-2).
@@ -65,6 +71,7 @@ pub enum HistoryWindow {
 
 /// Weights of the loss intervals, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Weights {
     /// 1 for the newer half, then falling to 2/(n+2) (RFC 5348 §5.4).
@@ -75,6 +82,7 @@ pub enum Weights {
 
 /// What the interval since the latest loss event counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum OpenInterval {
     /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
@@ -91,17 +99,21 @@ pub enum OpenInterval {
 
 /// History discounting (RFC 5348 §5.5): a current interval of more than twice the mean takes weight from the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum HistoryDiscounting {
     /// None.
     Off,
-    /// Down to this factor: 0.25 in RFC 5348, 0.5 in RFC 3448, the paper of 2000 and ns-2. In (0, 1]. For the average loss
-    /// interval only: the other estimators have nothing to discount.
+    /// A floor above 0 and at most 1, such as 0.25: that of RFC 5348. RFC 3448, the paper of 2000
+    /// and ns-2 have 0.5.
+    /// For the average loss interval only: the other estimators have nothing to discount.
+    #[cfg_attr(feature = "schema", serde(untagged))]
     Floor(f64),
 }
 
 /// The interval that seeds the history at the first loss event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum FirstInterval {
     /// The one at which the equation gives the highest receive rate so far (RFC 5348 §6.3.1).
@@ -114,6 +126,7 @@ pub enum FirstInterval {
 
 /// When the receiver sends feedback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum FeedbackTrigger {
     /// A timer of one round-trip time (RFC 5348 §6.2), early at a new loss event.
@@ -122,11 +135,13 @@ pub enum FeedbackTrigger {
     /// half if data has come by then; at once at each new loss event, whatever it does to p (ns-2).
     Arrival,
     /// The window counter has gone on by four (RFC 4342 §10.3), early at a new loss event.
+    #[cfg_attr(feature = "schema", serde(skip))]
     WindowCounter,
 }
 
 /// The time over which X_recv is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ReceiveRateWindow {
     /// The last round-trip time, longer while packets are rare (RFC 5348 §6.2 step 2).
@@ -139,6 +154,7 @@ pub enum ReceiveRateWindow {
 
 /// A report when the feedback timer expires and no data has come since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum EmptyReport {
     /// None: the timer is set anew (RFC 5348 §6.2).
@@ -151,6 +167,7 @@ pub enum EmptyReport {
 /// Packets sent before the first one that arrives, where [`crate::Receiver::expect`] tells which
 /// came first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum FirstLosses {
     /// They are lost (RFC 5348 §6.3.1).

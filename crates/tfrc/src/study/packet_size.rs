@@ -4,9 +4,12 @@
 use crate::config::TfrcSp;
 use crate::study::Revision;
 use crate::study::ns2;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 
 /// The length of a loss interval of TFRC-SP with N packets, K of them lost or marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ShortIntervals {
     /// N/K if it lasted at most two round-trip times, else N (RFC 4828 §3).
@@ -24,6 +27,7 @@ pub enum ShortIntervals {
 /// The two papers were not at hand in full: what is here follows their abstracts, RFC 4828 §4.4 and appendix A, and a renewal
 /// argument. `docs/models/tfrc.md` has the derivation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SizeCorrection {
     /// None: the small packets' own loss event rate, which is too low where losses are many.

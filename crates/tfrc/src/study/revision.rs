@@ -1,6 +1,8 @@
 //! Named sets of choices: the revisions of TFRC.
 
 use tfrc_units::Duration;
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use super::{
     AfterExpiration, Algorithm, Choices, FirstInterval, HistoryDiscounting, InitialRate, LossEventTiming,
@@ -11,6 +13,7 @@ use crate::study::ns2;
 
 /// A published TFRC. `docs/models/` has the tables of where they differ, each value with its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Revision {
     /// RFC 5348 (2008), the default.

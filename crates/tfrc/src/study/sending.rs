@@ -1,6 +1,8 @@
 //! Choices of the sender: how fast to begin, how the rate grows, what limits it and how packets are
 //! spaced.
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 use tfrc_units::{Duration, Rate};
 
 use crate::config::ConfigError;
@@ -9,6 +11,7 @@ use crate::study::ns2::rates;
 
 /// How fast to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum InitialRate {
     /// A segment a second, then min(4·MSS, max(2·MSS, 4380 bytes)) a round-trip time (RFC 5348 §4.2, after RFC 3390).
@@ -21,6 +24,7 @@ pub enum InitialRate {
 
 /// How X grows while there has been no loss event, at most once per round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SlowStart {
     /// X doubles within the receive limit, but is at least the initial rate (RFC 5348 §4.3 step 4).
@@ -33,6 +37,7 @@ pub enum SlowStart {
 
 /// How X rises to what the equation gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Growth {
     /// At once (RFC 3448, RFC 5348, SIGCOMM 2000).
@@ -44,6 +49,7 @@ pub enum Growth {
 
 /// The limit that the receive rate sets on X.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ReceiveLimit {
     /// Twice the highest of the last two round-trip times, with rules for data-limited intervals (RFC 5348 §4.3).
@@ -62,9 +68,11 @@ pub enum ReceiveLimit {
 
 /// The least X.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RateFloor {
     /// A packet in 64 s, t_mbi (RFC 3448, RFC 5348).
+    #[cfg_attr(feature = "schema", serde(rename = "packet-per-64-seconds"))]
     PacketPer64Seconds,
     /// A packet per round-trip time, as a TCP without backoff; a packet in 64 s until there is a round-trip time.
     PacketPerRtt,
@@ -74,6 +82,7 @@ pub enum RateFloor {
 
 /// Spacing of packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Spacing {
     /// s/X apart.
@@ -100,6 +109,7 @@ pub struct NoFeedback {
 
 /// What packets ask of the receiver from an expiration of the nofeedback timer until the next report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum AfterExpiration {
     /// Nothing: reports come when they are due.
@@ -110,6 +120,7 @@ pub enum AfterExpiration {
 
 /// What an expiration of the nofeedback timer cuts, and when an idle sender is spared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum NoFeedbackCut {
     /// X_recv_set by Update_Limits, X in slow start; spared while idle if the rate recovers at once (RFC 5348 §4.4).
@@ -125,6 +136,7 @@ pub enum NoFeedbackCut {
 
 /// How a risen rate reaches the spacing of packets in slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RateStep {
     /// At once.
@@ -135,6 +147,7 @@ pub enum RateStep {
 
 /// What a change of the rate does to the packet that waits for its send time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Reschedule {
     /// Its time moves with the rate (RFC 5348 §4.6).

@@ -4,6 +4,8 @@
 mod ns2;
 mod process;
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 use tfrc_units::{Duration, Probability, Rate};
 
 use super::{Limit, Marking};
@@ -46,6 +48,7 @@ pub struct Red {
 
 /// Units of the queue length that is averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Measure {
     /// Bytes.
     Bytes,
@@ -55,6 +58,7 @@ pub enum Measure {
 
 /// Role of the packet size in the drop probability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum DropMode {
     /// Byte mode: the probability is in proportion to the packet's size, and the spacing counts bytes.
     Byte,
@@ -64,6 +68,7 @@ pub enum DropMode {
 
 /// The thresholds of the average queue, in packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Thresholds {
     /// The lower one is half of what `target_delay` holds at the line's first rate, at least 5 packets; the upper one
     /// three times that (Adaptive RED; in ns-2 `thresh_` 0 with `targetdelay_`, 5 ms).
@@ -82,17 +87,20 @@ pub enum Thresholds {
 
 /// The weight of a new sample in the average, 0 < w ≤ 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Weight {
     /// 1 − exp(−1/C) with C the packets per second of the line at its first rate (Adaptive RED): about one second.
     Automatic,
     /// 1 − exp(−1/(10·R·C)) with R = max(100 ms, 3·(propagation + 1/C)): ns-2's `q_weight_` −1.
     AutomaticNs2,
-    /// As given; 0.002 in the paper.
+    /// A weight, such as 0.002: that of the paper.
+    #[cfg_attr(feature = "schema", serde(untagged))]
     Fixed(f64),
 }
 
 /// The drop probability above the upper threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum AboveMax {
     /// 1.
     Drop,
@@ -105,6 +113,7 @@ pub enum AboveMax {
 
 /// How drops are spread over packets, p being the probability by the average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Spacing {
     /// Each packet on its own: geometric intervals (method 1 of the paper).
     Geometric,
@@ -152,6 +161,7 @@ pub enum Bottom {
 
 /// How bytes since the last drop count as packets, in byte mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ByteCount {
     /// Exactly.
     Exact,
@@ -161,6 +171,7 @@ pub enum ByteCount {
 
 /// How short a queue may be for early drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum EarlyDrop {
     /// Any, an empty one included: only the average counts.
     Always,
@@ -171,6 +182,7 @@ pub enum EarlyDrop {
 
 /// Treatment of packets where the average gives a probability of 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Forced {
     /// The spacing applies and, in byte mode, may let a packet pass; ECN-capable ones are treated
     /// by the marking rule (docs/ns2-facts.md §4: the forced branch is skipped with `use_mark_p_`).
@@ -181,6 +193,7 @@ pub enum Forced {
 
 /// Decay of the average while the line is idle, in packets of mean size that meet an empty queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum IdleDecay {
     /// As many as the line could have sent, with their fraction (the paper's m).
     Exact,

@@ -1,8 +1,12 @@
 //! One enum per choice of a TCP that texts and programs differ in.
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema};
+
 /// Which acknowledgements that acknowledge nothing new count towards the threshold of
 /// [`Pipe::Counter`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Duplicates {
     /// Every one.
@@ -16,6 +20,7 @@ pub enum Duplicates {
 
 /// The effect of an echo on a window that cannot be halved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum EcnAtOne {
     /// The window may fall below one segment, and then nothing goes until an acknowledgement lets it grow or the timer
@@ -28,6 +33,7 @@ pub enum EcnAtOne {
 
 /// Whether a CUBIC flow gives way when it loses before its old plateau (RFC 9438 §4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum FastConvergence {
     /// No: for a flow that is alone.
@@ -38,25 +44,26 @@ pub enum FastConvergence {
 
 /// How the window grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Increase {
-    /// By what is acknowledged (RFC 3465; RFC 5681 §3.1 with a limit of 1): in slow start at most `limit` segments for each
-    /// acknowledgement, and 1 after a timeout; in congestion avoidance acknowledged/cwnd.
-    Counted {
-        /// Segments: L of RFC 3465.
-        limit: u32,
-    },
     /// By the acknowledgement: 1 in slow start, 1/cwnd in congestion avoidance (RFC 5681 (3)).
     PerAck,
+    /// The most segments of one acknowledgement that count in slow start: L of RFC 3465, 1 in
+    /// RFC 5681 §3.1. It is 1 after a timeout; congestion avoidance grows by acknowledged/cwnd.
+    #[cfg_attr(feature = "schema", serde(untagged))]
+    Counted(u32),
 }
 
 /// The window at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum InitialWindow {
     /// Four, three or two segments, by their size (RFC 3390, RFC 5681 §3.1).
     Rfc3390,
-    /// So many segments.
+    /// A number of segments.
+    #[cfg_attr(feature = "schema", serde(untagged))]
     Segments(u32),
 }
 
@@ -76,6 +83,7 @@ impl InitialWindow {
 
 /// Whether the first two duplicate acknowledgements let a new segment out each (RFC 3042).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LimitedTransmit {
     /// Yes, and after going back the next old one (ns-2's `singledup_`, which does not ask whether a segment is new).
@@ -88,6 +96,7 @@ pub enum LimitedTransmit {
 
 /// What remains of the loss of a SYN once the connection is open. The window is one segment in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LostSyn {
     /// What a lost segment leaves: ssthresh is cut, and the timer stays doubled until a round-trip time is measured (ns-2.35,
@@ -99,6 +108,7 @@ pub enum LostSyn {
 
 /// Whether the bytes of the timestamp and SACK options are on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum OptionBytes {
     /// Yes: 12 for timestamps, 4 and 8 for each block for SACK (RFC 7323 appendix A, RFC 2018 §3).
@@ -109,6 +119,7 @@ pub enum OptionBytes {
 
 /// What a partial acknowledgement does to NewReno's inflated window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum PartialAck {
     /// All inflation goes (ns-2's `partial_window_deflation_` false).
@@ -119,6 +130,7 @@ pub enum PartialAck {
 
 /// Which partial acknowledgements restart the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum PartialAckTimer {
     /// Every one: slow but steady (RFC 6582 §4).
@@ -129,6 +141,7 @@ pub enum PartialAckTimer {
 
 /// How SACK recovery counts what is in the network and chooses what to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Pipe {
     /// A counter: one less for each acknowledgement, two less for a partial one, one more for each segment sent; holes
@@ -142,6 +155,7 @@ pub enum Pipe {
 
 /// Whether half of a window may have a fraction, and what its least is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Precision {
     /// It may; window and ssthresh are the same, at least 2 (RFC 5681 (4)).
@@ -155,6 +169,7 @@ pub enum Precision {
 
 /// How much beyond the first missing segment the receiver has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ReceiveBuffer {
     /// The whole of [`Settings::window`](crate::tcp::Settings::window).
@@ -167,6 +182,7 @@ pub enum ReceiveBuffer {
 
 /// The window of NewReno at the end of fast recovery. (Reno ends at ssthresh unless it is [`RecoveryExit::Grown`].)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RecoveryExit {
     /// The window becomes ssthresh. The acknowledgement that ends the recovery then grows the window,
@@ -181,6 +197,7 @@ pub enum RecoveryExit {
 /// Rule on whether duplicate acknowledgements for data sent before the last reduction may cause
 /// another. (SACK and CUBIC with [`Pipe::Scoreboard`] follow RFC 6675 instead.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Repeat {
     /// No, but a SACK recovery that is complete lets the next acknowledgement begin another
@@ -195,6 +212,7 @@ pub enum Repeat {
 
 /// How round-trip times become the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RttArithmetic {
     /// Real numbers; the tick is RFC 6298's G.
@@ -208,6 +226,7 @@ pub enum RttArithmetic {
 
 /// What a timeout does to the scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SackAtTimeout {
     /// Forgets it (RFC 2018 §8, RFC 6675 §5.1).
@@ -218,6 +237,7 @@ pub enum SackAtTimeout {
 
 /// What is halved when segments are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Shrink {
     /// FlightSize to the letter: what is sent and not acknowledged cumulatively, without what
@@ -234,6 +254,7 @@ pub enum Shrink {
 
 /// What ends the doubling of the timeout where every acknowledgement is a sample ([`Timestamps::On`](crate::tcp::Timestamps::On)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum TimestampBackoff {
     /// Any sample: a timestamp tells which transmission it is of (RFC 6298 §3, §5 (5.7)).

@@ -22,7 +22,7 @@ impl Algorithm {
             option_bytes: OptionBytes::Counted,
             receive_buffer: ReceiveBuffer::Tuned,
             initial_window: InitialWindow::Rfc3390,
-            increase: Increase::Counted { limit: 1 },
+            increase: Increase::Counted(1),
             fast_convergence: FastConvergence::On,
             dup_threshold: 3,
             duplicates: Duplicates::All,

@@ -34,7 +34,7 @@ fn slow_start_with_delayed_acknowledgements() {
         Ladder::ran(settings, Transfer::Unlimited, &[], 310)
     };
     assert_steps(
-        &mut delayed(Increase::Counted { limit: 1 }),
+        &mut delayed(Increase::Counted(1)),
         "
         0: start > 0 1 2 | 3.00
         100: 2 > 3 4 5 | 4.00
@@ -46,7 +46,7 @@ fn slow_start_with_delayed_acknowledgements() {
     ",
     );
     assert_steps(
-        &mut delayed(Increase::Counted { limit: 2 }),
+        &mut delayed(Increase::Counted(2)),
         "
         0: start > 0 1 2 | 3.00
         100: 2 > 3 4 5 6 | 5.00
@@ -65,9 +65,9 @@ fn congestion_avoidance_adds_one_in_a_round_trip() {
     // From a window of 8 at ssthresh 8: RFC 5681 (3) comes a little short of one, for the window grows meanwhile.
     for (acks, increase, low, high) in [
         (Acks::Each, Increase::PerAck, 0.9, 1.0),
-        (Acks::Each, Increase::Counted { limit: 1 }, 0.9, 1.0),
+        (Acks::Each, Increase::Counted(1), 0.9, 1.0),
         (Acks::Delayed(Duration::from_millis(200)), Increase::PerAck, 0.45, 0.5),
-        (Acks::Delayed(Duration::from_millis(200)), Increase::Counted { limit: 1 }, 0.9, 1.0),
+        (Acks::Delayed(Duration::from_millis(200)), Increase::Counted(1), 0.9, 1.0),
     ] {
         let initial_window = InitialWindow::Segments(16);
         let settings = Settings { acks, ..plain(Variant::Sack) }.with(|c| {
