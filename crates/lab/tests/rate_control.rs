@@ -120,7 +120,8 @@ fn a_guarantee_and_its_mark() {
     assert_eq!(flow_of("guarantee = \"1Mbit/s\"").dscp, tfrc_units::Dscp::DEFAULT);
 }
 
-/// gTFRC keeps g where TFRC alone has about half of it: at p = 0.1 and R = 0.1 s theory gives 2.271 packets, 265 kbit/s.
+/// gTFRC keeps g where TFRC alone has about half of it: at p = 0.1 and R = 0.1 s theory gives 2.271
+/// packets, 265 kbit/s.
 #[test]
 fn a_guaranteed_flow_keeps_its_rate_under_loss() {
     let plain = rate_of(&run(&scenario("tfrc", "10%", "")));
@@ -137,7 +138,8 @@ fn a_guaranteed_flow_keeps_its_rate_under_loss() {
     assert!((200e3..=350e3).contains(&given_way), "{given_way}");
 }
 
-/// Each revision makes a run of its own, and the same one twice: ns-2's loss events need what packets carry of the sender.
+/// Each revision makes a run of its own, and the same one twice: ns-2's loss events need what
+/// packets carry of the sender.
 #[test]
 fn revisions_differ_and_repeat_themselves() {
     let of =
@@ -149,8 +151,9 @@ fn revisions_differ_and_repeat_themselves() {
     }
 }
 
-/// ns-2's rules ask for sender times and rounds on the packets. Without rounds there would be one loss event in the whole run,
-/// without sender times those of arrival would stand for them, which a queue stretches.
+/// ns-2's rules ask for sender times and rounds on the packets. Without rounds there would be one
+/// loss event in the whole run, without sender times those of arrival would stand for them, which a
+/// queue stretches.
 #[test]
 fn loss_events_by_sender_times_and_rounds() {
     let events = |timing: &str| {
@@ -170,7 +173,8 @@ fn loss_events_by_sender_times_and_rounds() {
     assert_ne!(in_a_queue("arrival-time"), in_a_queue("sender-time"));
 }
 
-/// RFC 4828 §3: many small packets get the bytes of few large ones, less the headers, in at most 100 packets a second.
+/// RFC 4828 §3: many small packets get the bytes of few large ones, less the headers, in at most
+/// 100 packets a second.
 #[test]
 fn small_packets_by_tfrc_sp() {
     let small = "segment = \"160B\"\nheader = \"40B\"";

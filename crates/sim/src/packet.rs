@@ -6,14 +6,16 @@ use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use crate::NodeId;
 
-/// Which flow a packet belongs to; the engine carries it for traces and metrics and does not look at it.
+/// Which flow a packet belongs to; the engine carries it for traces and metrics and does not look
+/// at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowId(
     /// The number the host gave the flow.
     pub u32,
 );
 
-/// Where packets come from and go to: a port of a node. Made by [`crate::Engine::attach`] and [`crate::Engine::gateway`].
+/// Where packets come from and go to: a port of a node. Made by [`crate::Engine::attach`] and
+/// [`crate::Engine::gateway`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
     pub(crate) node: NodeId,
@@ -34,8 +36,8 @@ impl Address {
     }
 }
 
-/// How readily a queue that tells packets apart drops this one (RFC 2597 §2): the colours of the meters of RFC 2697 and
-/// RFC 2698, and the last digit of the AF code points.
+/// How readily a queue that tells packets apart drops this one (RFC 2597 §2): the colours of the
+/// meters of RFC 2697 and RFC 2698, and the last digit of the AF code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Precedence {

@@ -245,7 +245,8 @@ proptest! {
         Case { variant, bits, window, max_burst, bytes, seed, loss, repeat, mark, jitter_ms }.run()?;
     }
 
-    /// Acknowledgements of any content: no panic, windows stay sensible, nothing beyond the receiver's window.
+    /// Acknowledgements of any content: no panic, windows stay sensible, nothing beyond the
+    /// receiver's window.
     #[test]
     fn any_acknowledgement_is_borne(
         variant in any_variant(), bits in 0_u32..1 << 22,
@@ -282,7 +283,8 @@ proptest! {
     }
 }
 
-/// A fast retransmit at a window of one segment that an echo had stopped: no timer ran, and nothing was sent.
+/// A fast retransmit at a window of one segment that an echo had stopped: no timer ran, and nothing
+/// was sent.
 #[test]
 fn a_stopped_sender_answers_a_loss() {
     let case = Case {

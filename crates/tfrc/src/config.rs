@@ -1,5 +1,5 @@
-//! Settings for somebody who sends, checked once: [`Settings`] are written, a [`Config`] is known to
-//! be sound.
+//! Settings for somebody who sends, checked once: [`Settings`] are written, a [`Config`] is known
+//! to be sound.
 
 mod guarantee;
 mod packet_size;
@@ -58,7 +58,8 @@ pub struct Settings {
 pub enum SegmentSize {
     /// Always this.
     Fixed(u32),
-    /// The mean over the last four loss intervals, this until a packet has been sent (RFC 5348 §4.1).
+    /// The mean over the last four loss intervals, this until a packet has been sent
+    /// (RFC 5348 §4.1).
     Mean {
         /// The size expected before the first packet.
         initial: u32,

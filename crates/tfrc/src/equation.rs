@@ -15,14 +15,16 @@ pub use rto::{RtoEstimate, RtoPolicy};
 /// From this drop rate on, [`HighLoss::Moderate`] lowers the rate (RFC 4828 §4.1).
 const MODERATE_FROM: f64 = 0.4;
 
-/// Which form of the equation, with how many packets an acknowledgement covers, and which retransmission timeout.
+/// Which form of the equation, with how many packets an acknowledgement covers, and which
+/// retransmission timeout.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Equation {
     /// How the timeout term is built.
     pub form: EquationForm,
     /// Change of its rate at the highest losses.
     pub high_loss: HighLoss,
-    /// b, packets acknowledged by one TCP acknowledgement; 1 is recommended (RFC 5348 §3.1). At least 1.
+    /// b, packets acknowledged by one TCP acknowledgement; 1 is recommended (RFC 5348 §3.1). At
+    /// least 1.
     pub packets_per_ack: u8,
     /// The policy that gives t_RTO, TCP's retransmission timeout.
     pub rto: RtoPolicy,
@@ -35,14 +37,15 @@ pub struct Equation {
 #[cfg_attr(feature = "schema", derive(Deserialize, Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum EquationForm {
-    /// As RFC 5348 §3.1 gives it: not capped, so it passes 1 for p above 8/(27b) and holds the rate lower there.
+    /// As RFC 5348 §3.1 gives it: not capped, so it passes 1 for p above 8/(27b) and holds the rate
+    /// lower there.
     Tfrc,
     /// Capped at 1, as in the source of the equation (Padhye et al., SIGCOMM 1998).
     TimeoutTermCapped,
     /// Without timeouts: s / (R·√(2bp/3)). Overestimates TCP above p of about 5 %.
     SquareRoot,
-    /// The full model from which the others come, for comparison only: it cannot be inverted here, so no
-    /// [`Settings`](crate::Settings) take it.
+    /// The full model from which the others come, for comparison only: it cannot be inverted here,
+    /// so no [`Settings`](crate::Settings) take it.
     #[cfg_attr(feature = "schema", serde(skip))]
     FullPftk(ReceiveWindow),
 }
@@ -107,8 +110,9 @@ impl fmt::Display for InverseError {
 impl core::error::Error for InverseError {}
 
 impl Equation {
-    /// X_Bps: the rate that TCP would reach with segments of `segment` bytes (headers excluded), round-trip time `rtt`
-    /// and loss event rate `p` (RFC 5348 §3.1). Infinite at p = 0 or rtt = 0, where the equation sets no limit.
+    /// X_Bps: the rate that TCP would reach with segments of `segment` bytes (headers excluded),
+    /// round-trip time `rtt` and loss event rate `p` (RFC 5348 §3.1). Infinite at p = 0 or rtt = 0,
+    /// where the equation sets no limit.
     #[must_use]
     pub fn rate(&self, segment: f64, rtt: Duration, p: Probability) -> Rate {
         self.rate_with_timeout(segment, rtt, self.rto.timeout(rtt), p)
@@ -134,8 +138,8 @@ impl Equation {
         }
     }
 
-    /// The loss event rate at which [`Equation::rate`] gives `rate`, to the last bit of the mantissa or so; RFC 5348
-    /// §6.3.1 asks for 5 %.
+    /// The loss event rate at which [`Equation::rate`] gives `rate`, to the last bit of the
+    /// mantissa or so; RFC 5348 §6.3.1 asks for 5 %.
     ///
     /// # Errors
     /// [`InverseError`] if the rate lies outside what p in (0, 1] can give.
@@ -159,8 +163,8 @@ impl Equation {
         if wanted <= self.seconds_per_segment(rtt, timeout, f64::MIN_POSITIVE) {
             return Err(InverseError::RateTooHigh);
         }
-        // Positive floats are ordered like their bit patterns, so bisecting the patterns needs at most 62 steps for the
-        // whole range of p and ends on two neighbours.
+        // Positive floats are ordered like their bit patterns, so bisecting the patterns needs at
+        // most 62 steps for the whole range of p and ends on two neighbours.
         let (mut low, mut high) = (f64::MIN_POSITIVE.to_bits(), 1.0f64.to_bits());
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -216,7 +220,8 @@ mod tests {
         equation.rate(1.0, Duration::from_secs(1), Probability::saturating(p)).bytes_per_sec()
     }
 
-    /// RFC 5348 §8.1: with t_RTO = 4R and b = 1 the rate is s/(R·f(p)); figures computed apart from this code.
+    /// RFC 5348 §8.1: with t_RTO = 4R and b = 1 the rate is s/(R·f(p)); figures computed apart from
+    /// this code.
     #[test]
     fn values_of_the_default_form() {
         for (p, expected) in [
@@ -278,8 +283,9 @@ mod tests {
         }
     }
 
-    /// The moderate form against the simulated TCP with timestamps in RFC 3714's Table 1 (t_RTO = 2R, p = 0.5 … 0.9):
-    /// nearer to it than the plain form at the highest losses, where the plain one is three to eleven times too fast.
+    /// The moderate form against the simulated TCP with timestamps in RFC 3714's Table 1 (t_RTO =
+    /// 2R, p = 0.5 … 0.9): nearer to it than the plain form at the highest losses, where the plain
+    /// one is three to eleven times too fast.
     #[test]
     fn moderate_against_simulated_tcp() {
         let two_rtt = RtoPolicy::Fixed(Duration::from_secs(2));
@@ -295,8 +301,9 @@ mod tests {
         }
     }
 
-    /// RFC 3714's Table 1, column of its equation (1), t_RTO = 2R, as printed (some digits cut, some rounded). Its text
-    /// caps the timeout term; of the rows where that matters 0.35 to 0.45, 0.55 and 0.6 are nevertheless without the cap.
+    /// RFC 3714's Table 1, column of its equation (1), t_RTO = 2R, as printed (some digits cut,
+    /// some rounded). Its text caps the timeout term; of the rows where that matters 0.35 to 0.45,
+    /// 0.55 and 0.6 are nevertheless without the cap.
     #[test]
     fn rfc_3714_table_1() {
         let rto = RtoPolicy::Fixed(Duration::from_secs(2));
@@ -334,7 +341,8 @@ mod tests {
         assert!(back.is_ok_and(|p| (p - 0.01).abs() < 1e-14));
     }
 
-    /// The full model: infinite at p = 0 as the others, near the approximation at small p, and without an inverse.
+    /// The full model: infinite at p = 0 as the others, near the approximation at small p, and
+    /// without an inverse.
     #[test]
     fn the_full_model_is_forward_only() {
         let full = Equation { form: EquationForm::FullPftk(ReceiveWindow::Unlimited), ..Equation::default() };

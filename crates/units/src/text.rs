@@ -1,6 +1,8 @@
-//! Quantities as people write them: `15Mbit/s`, `50ms`, `1500B`, `1 %`. One grammar for the command line and scenarios.
+//! Quantities as people write them: `15Mbit/s`, `50ms`, `1500B`, `1 %`. One grammar for the command
+//! line and scenarios.
 //!
-//! A number, then an optional unit, with or without a space between. Prefixes are decimal (k = 1000); those of sizes may be binary (Ki = 1024).
+//! A number, then an optional unit, with or without a space between. Prefixes are decimal (k =
+//! 1000); those of sizes may be binary (Ki = 1024).
 
 use core::fmt;
 
@@ -76,7 +78,8 @@ pub fn rate(text: &str) -> Result<Rate, TextError> {
 /// A length of time in `ns`, `us`/`µs`, `ms`, `s`, `min` or `h`; a bare number is seconds.
 ///
 /// # Errors
-/// [`TextError`] if there is no number, the unit is unknown, or the time is negative or beyond 100 years.
+/// [`TextError`] if there is no number, the unit is unknown, or the time is negative or beyond 100
+/// years.
 pub fn time(text: &str) -> Result<Duration, TextError> {
     let (number, unit) = split(text, TIME)?;
     let nanos = match unit {
@@ -96,7 +99,8 @@ pub fn time(text: &str) -> Result<Duration, TextError> {
 /// A number of bytes with `B`, `kB`, `MB` or `GB`, `KiB`, `MiB` or `GiB` (powers of 1024), or bare.
 ///
 /// # Errors
-/// [`TextError`] if there is no number, the unit is unknown, or the size is negative or beyond 2^53.
+/// [`TextError`] if there is no number, the unit is unknown, or the size is negative or beyond
+/// 2^53.
 pub fn size(text: &str) -> Result<u64, TextError> {
     let (number, unit) = split(text, SIZE)?;
     let scale = match unit.strip_suffix('B').unwrap_or(unit) {
@@ -161,7 +165,8 @@ fn split<'a>(text: &'a str, expected: &'static str) -> Result<(f64, &'a str), Te
         end = i + c.len_utf8();
     }
     let (mut number, mut unit) = text.split_at(end);
-    // "1e" can only be a unit starting with e; there is none, but say so as a unit and not as a number.
+    // "1e" can only be a unit starting with e; there is none, but say so as a unit and not as a
+    // number.
     if let Some(head) = number.strip_suffix(['e', 'E']) {
         unit = text.split_at(head.len()).1;
         number = head;

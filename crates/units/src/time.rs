@@ -7,7 +7,8 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub};
 use crate::text::three_figures;
 use crate::{f64_from_u64, u64_from_f64};
 
-/// A point in time: nanoseconds since an epoch that the host chooses (start of a run, boot of a machine…).
+/// A point in time: nanoseconds since an epoch that the host chooses (start of a run, boot of a
+/// machine…).
 ///
 /// Arithmetic saturates at both ends: 584 years are the horizon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

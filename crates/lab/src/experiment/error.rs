@@ -8,7 +8,8 @@ use thiserror::Error;
 
 use crate::scenario::{Mistake, ScenarioError};
 
-/// Why an experiment cannot be run. Rendered by `miette`, it shows the place in the file and a hint.
+/// Why an experiment cannot be run. Rendered by `miette`, it shows the place in the file and a
+/// hint.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum ExperimentError {

@@ -1,4 +1,5 @@
-//! An experiment as its directory says it: `experiment.toml`, the tables, the scenario, checked against each other.
+//! An experiment as its directory says it: `experiment.toml`, the tables, the scenario, checked
+//! against each other.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -283,7 +284,8 @@ impl Experiment {
         .max(1)
     }
 
-    /// The scenario of one point, with what its file says of where values come from. `--quick` may change it.
+    /// The scenario of one point, with what its file says of where values come from. `--quick` may
+    /// change it.
     pub(crate) fn scenario(
         &self,
         sim: &Sim,

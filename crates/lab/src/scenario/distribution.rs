@@ -1,4 +1,5 @@
-//! Distributions as text: a single value, or `uniform LOW HIGH`, `exponential MEAN`, `pareto MEAN SHAPE`,
+//! Distributions as text: a single value, or `uniform LOW HIGH`, `exponential MEAN`,
+//! `pareto MEAN SHAPE`,
 //! `pareto-ii MEAN SHAPE`.
 
 use tfrc_sim::traffic::Distribution;

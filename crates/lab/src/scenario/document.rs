@@ -1,5 +1,6 @@
-//! A scenario's text as a tree, and what may be done to it before it is read: single values changed, values with
-//! their sources taken out of their tables, one tree for each point of a sweep.
+//! A scenario's text as a tree, and what may be done to it before it is read: single values
+//! changed, values with their sources taken out of their tables, one tree for each point of a
+//! sweep.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,8 +16,8 @@ use super::{Plan, Point, ScenarioError, raw, reader, suggest};
 /// The text of a scenario and the changes asked for, not yet read.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// Names and texts, each with the offset at which it begins: first the file, then one for each change. A place is
-    /// an offset into all of them laid end to end.
+    /// Names and texts, each with the offset at which it begins: first the file, then one for each
+    /// change. A place is an offset into all of them laid end to end.
     texts: Vec<(String, String, usize)>,
 }
 
@@ -67,10 +68,11 @@ impl Document {
         }
     }
 
-    /// Changes one value: `path=value`. The path is the keys with dots between them; an entry of a list is given by its
-    /// number from 0 or by its name (`link.bottleneck.rate`; a link without a name is called after its nodes); a name
-    /// that ends in `*` means all entries whose names begin so, perhaps none (`flow.tfrc-*.tfrc.revision`). The value
-    /// is TOML; what is not counts as text, so that `2Mbit/s` needs no quotes. Errors show when the scenario is read.
+    /// Changes one value: `path=value`. The path is the keys with dots between them; an entry of a
+    /// list is given by its number from 0 or by its name (`link.bottleneck.rate`; a link without a
+    /// name is called after its nodes); a name that ends in `*` means all entries whose names begin
+    /// so, perhaps none (`flow.tfrc-*.tfrc.revision`). The value is TOML; what is not counts as
+    /// text, so that `2Mbit/s` needs no quotes. Errors show when the scenario is read.
     pub fn set(&mut self, assignment: impl Into<String>) {
         let start = self.texts.last().map_or(0, |(_, text, start)| start + text.len() + 1);
         self.texts.push(("--set".to_owned(), assignment.into(), start));

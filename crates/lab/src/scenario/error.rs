@@ -121,7 +121,8 @@ impl Mistake {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// At its place in one of several texts, of which each has a name and the offset at which it begins.
+    /// At its place in one of several texts, of which each has a name and the offset at which it
+    /// begins.
     pub(super) fn in_texts(self, texts: &[(String, String, usize)]) -> ScenarioError {
         let fallback = (String::new(), String::new(), 0);
         let place = self.place.unwrap_or_default();

@@ -8,7 +8,8 @@ use super::check::Checked;
 use super::error::{Fault, Mistake};
 use super::raw::{self, GuaranteeStart, Spanned};
 
-/// The settings of a flow of `packet_size` as its kind says, with what is written in its table on top.
+/// The settings of a flow of `packet_size` as its kind says, with what is written in its table on
+/// top.
 pub(super) fn config(
     flow: &raw::Flow,
     packet_size: PacketSize,

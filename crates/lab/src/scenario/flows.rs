@@ -20,7 +20,8 @@ use super::{
     Phases, PingFlow, RoundTrip, TcpFlow, TfrcFlow, WebFlow, distribution, flow_config, links,
 };
 
-/// Headers of a data packet of DCCP over UDP: IPv4 20, UDP 8, DCCP-Data with a 48-bit sequence number 16 bytes.
+/// Headers of a data packet of DCCP over UDP: IPv4 20, UDP 8, DCCP-Data with a 48-bit sequence
+/// number 16 bytes.
 const HEADER_BYTES: u32 = 44;
 /// Headers of a datagram: IPv4 20, UDP 8.
 const DATAGRAM_HEADER_BYTES: u32 = 28;

@@ -23,7 +23,8 @@
 //! assert_eq!(scenario.network.links().count(), 2); // both directions
 //! ```
 //!
-//! Unknown keys and values are refused with their place in the file and a hint. Any value may be written as
+//! Unknown keys and values are refused with their place in the file and a hint. Any value may be
+//! written as
 //! `{ value = …, source = "…" }` or `{ value = …, assumed = "…" }`. A [`Document`] is the text before it is read: values
 //! in it can be changed, and its [`Plan`] has a scenario for each point of its sweeps. The keys:
 //!
@@ -122,7 +123,8 @@ pub struct Scenario {
     pub seed: Seed,
     /// Nodes and links, but for the flows' own lines.
     pub network: Network,
-    /// The flows, in the order of the file; the destination of each can be reached from its source and back.
+    /// The flows, in the order of the file; the destination of each can be reached from its source
+    /// and back.
     pub flows: Vec<Flow>,
     /// Where real datagrams enter and leave.
     pub gateways: Gateways,
@@ -176,8 +178,8 @@ pub struct Lines {
     pub access: Option<OwnLine>,
     /// Between the node `to` and the receiver's host.
     pub exit: Option<OwnLine>,
-    /// The round-trip propagation time of each flow, in seconds, and that of the links: half of what is missing is the
-    /// delay of the access line.
+    /// The round-trip propagation time of each flow, in seconds, and that of the links: half of
+    /// what is missing is the delay of the access line.
     pub rtt: Option<(RoundTrip, Duration)>,
 }
 

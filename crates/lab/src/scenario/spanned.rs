@@ -6,8 +6,8 @@ use std::ops::{Deref, Range};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-/// A value with its place in the text. In the schema it may be written with its source: the document takes that out
-/// before anything is read.
+/// A value with its place in the text. In the schema it may be written with its source: the
+/// document takes that out before anything is read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(transparent, bound(deserialize = "T: Deserialize<'de>"))]
 pub(super) struct Spanned<T>(toml::Spanned<T>);

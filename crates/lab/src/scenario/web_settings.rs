@@ -32,7 +32,8 @@ pub struct WebTraffic {
 }
 
 impl Default for WebTraffic {
-    /// ns-2's example of web traffic: pages 15 s apart, one object each of 12 segments on average, Pareto of shape 1.2.
+    /// ns-2's example of web traffic: pages 15 s apart, one object each of 12 segments on average,
+    /// Pareto of shape 1.2.
     fn default() -> Self {
         Self {
             sessions: 1,

@@ -17,11 +17,11 @@ pub(crate) use process::{Hit, LossProcess};
 pub enum Loss {
     /// Each packet with the same probability, independently.
     Bernoulli(Probability),
-    /// Each byte with the same probability b, independently, and a packet with any of its bytes: a packet of n bytes
-    /// with 1 − (1 − b)^n.
+    /// Each byte with the same probability b, independently, and a packet with any of its bytes: a
+    /// packet of n bytes with 1 − (1 − b)^n.
     BernoulliPerByte(Probability),
-    /// A two-state Markov chain that moves once per packet. A packet meets the loss probability of the state it finds;
-    /// the chain moves after it. It starts in the good state.
+    /// A two-state Markov chain that moves once per packet. A packet meets the loss probability of
+    /// the state it finds; the chain moves after it. It starts in the good state.
     GilbertElliott {
         /// Probability of going from good to bad after a packet.
         to_bad: Probability,
@@ -39,9 +39,11 @@ pub enum Loss {
     Periodic(Vec<Period>),
     /// Exactly these packets: numbers count the packets that the model sees, the first is 1.
     Scripted(Vec<u64>),
-    /// For each of these times one packet: the first that comes then or later and is not taken for an earlier time.
+    /// For each of these times one packet: the first that comes then or later and is not taken for
+    /// an earlier time.
     ScriptedTimes(Vec<Instant>),
-    /// Each packet independently, with a probability that changes in time; none before the first step.
+    /// Each packet independently, with a probability that changes in time; none before the first
+    /// step.
     TimeVarying(Vec<Step>),
 }
 
@@ -63,8 +65,8 @@ pub struct Step {
     pub p: Probability,
 }
 
-/// A loss model at a place of a link. Several on one link act in their order; each sees only what the ones before it
-/// let pass.
+/// A loss model at a place of a link. Several on one link act in their order; each sees only what
+/// the ones before it let pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossRule {
     /// Which packets.

@@ -17,7 +17,8 @@ use meter::MeterBuckets;
 pub enum Marker {
     /// Every packet gets this precedence.
     Fixed(Precedence),
-    /// The single rate three color marker (RFC 2697): green, yellow and red are low, medium and high precedence.
+    /// The single rate three color marker (RFC 2697): green, yellow and red are low, medium and
+    /// high precedence.
     SingleRate {
         /// Committed information rate.
         cir: Rate,
@@ -28,8 +29,8 @@ pub enum Marker {
         /// Colour mode: use or ignore the colour a packet brings.
         colors: ColorMode,
     },
-    /// A token bucket: a packet that it holds tokens for, whole, takes them and is in profile (low precedence), any
-    /// other is out (medium).
+    /// A token bucket: a packet that it holds tokens for, whole, takes them and is in profile (low
+    /// precedence), any other is out (medium).
     TokenBucket {
         /// Committed information rate.
         cir: Rate,
@@ -55,8 +56,8 @@ pub struct MarkerRule {
     pub marker: Marker,
     /// Which packets share buckets.
     pub scope: MeterScope,
-    /// Whose packets it meters. A packet goes to the first rule of the link that names its flow; one that none names
-    /// keeps its precedence.
+    /// Whose packets it meters. A packet goes to the first rule of the link that names its flow;
+    /// one that none names keeps its precedence.
     pub flows: Flows,
 }
 

@@ -1,8 +1,8 @@
 //! Queues of links, for packets that find the line busy.
 //!
-//! All but CoDel decide when a packet arrives, so they cost no event of their own: what they need to know of the time
-//! since the last arrival (idle lines, periodic updates) follows from the line's schedule. CoDel decides when the line
-//! takes a packet.
+//! All but CoDel decide when a packet arrives, so they cost no event of their own: what they need
+//! to know of the time since the last arrival (idle lines, periodic updates) follows from the
+//! line's schedule. CoDel decides when the line takes a packet.
 
 pub(crate) mod codel;
 mod limit;
@@ -35,7 +35,8 @@ pub use rio::{Coupling, Rio, RioCurve};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Queue {
-    /// Controlled delay (RFC 8289): drops when the line takes a packet. Costs a second event per packet.
+    /// Controlled delay (RFC 8289): drops when the line takes a packet. Costs a second event per
+    /// packet.
     CoDel(CoDel),
     /// First in, first out; an arriving packet that does not fit is dropped.
     DropTail(Limit),
@@ -80,8 +81,8 @@ impl Marking {
 pub struct QueueState {
     /// Packets and bytes that wait behind the packet in transmission.
     pub waiting: PacketCount,
-    /// The average queue at the latest arrival, in RED's measure, RIO's over all precedences that share it (of the
-    /// highest one in RIO-D); `None` where there is no average.
+    /// The average queue at the latest arrival, in RED's measure, RIO's over all precedences that
+    /// share it (of the highest one in RIO-D); `None` where there is no average.
     pub average: Option<f64>,
     /// The drop probability at the latest arrival, before packets are spaced: RED's, PIE's.
     pub probability: Option<f64>,
@@ -178,7 +179,8 @@ impl Discipline {
         }
     }
 
-    /// The rate of the line has changed: when the packets that wait leave the queue, the last first.
+    /// The rate of the line has changed: when the packets that wait leave the queue, the last
+    /// first.
     pub(crate) fn after_change(&mut self, starts: impl Iterator<Item = Instant>) {
         if let Self::Active(active) = self
             && let Controller::Rio(rio) = &mut active.controller
@@ -243,7 +245,8 @@ impl Queue {
 pub(crate) mod test_arrival {
     use super::*;
 
-    /// A packet of 1000 bytes that meets so many others of its kind on a busy line, at 8 Mbit/s (1 µs a byte).
+    /// A packet of 1000 bytes that meets so many others of its kind on a busy line, at 8 Mbit/s (1
+    /// µs a byte).
     pub(crate) fn busy(now: Instant, packets: u64) -> Arrival {
         Arrival {
             now,

@@ -1,5 +1,6 @@
-//! PIE, RFC 8033, decided at arrival (§5.2 allows it). The line's schedule says at any time how long a packet would
-//! wait, so the periodic updates since the last arrival are made up for at the next one, at their proper times.
+//! PIE, RFC 8033, decided at arrival (§5.2 allows it). The line's schedule says at any time how
+//! long a packet would wait, so the periodic updates since the last arrival are made up for at the
+//! next one, at their proper times.
 
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{Deserialize, JsonSchema};
@@ -49,7 +50,8 @@ pub enum Activation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Randomness {
-    /// None before the probabilities since the last drop add up to 0.85, for certain at 8.5 (RFC 8033 §5.4).
+    /// None before the probabilities since the last drop add up to 0.85, for certain at 8.5
+    /// (RFC 8033 §5.4).
     Bounded,
     /// Each packet on its own (RFC 8033 §4.1).
     Independent,
@@ -84,7 +86,8 @@ impl Pie {
         }
     }
 
-    /// With the enhancements of RFC 8033 §5: ECN below 0.1, activation, derandomization, bounded steps.
+    /// With the enhancements of RFC 8033 §5: ECN below 0.1, activation, derandomization, bounded
+    /// steps.
     #[must_use]
     pub const fn enhanced(limit: Limit) -> Self {
         Self {

@@ -9,8 +9,9 @@ use tfrc_units::{Instant, Probability, f64_from_u64, saturating};
 use super::{Arrival, Limit, LineState, Marking, QueueState, QueueVerdict};
 use crate::{DropCause, Precedence, Stream};
 
-/// RED with a curve for each drop precedence. Averages are in packets; intervals between drops are uniform over
-/// 1 … 1/p − 1 packets of the same precedence; above the upper threshold every packet is dropped.
+/// RED with a curve for each drop precedence. Averages are in packets; intervals between drops are
+/// uniform over 1 … 1/p − 1 packets of the same precedence; above the upper threshold every packet
+/// is dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rio {
     /// How much fits at all, all precedences together.
@@ -193,8 +194,8 @@ impl Track {
             self.average += weight * (f64_from_u64(self.length) - self.average);
             return;
         }
-        // None of these waits: the average has decayed since the last of them left the queue, but for one packet's
-        // time, since a busy line would have let no more pass.
+        // None of these waits: the average has decayed since the last of them left the queue, but
+        // for one packet's time, since a busy line would have let no more pass.
         let idle = Arrival { line: LineState::Idle { since: self.empty_since }, ..*arrival };
         let packets = idle.idle_packets(mean_packet).max(1.0);
         self.average *= libm::pow(1.0 - weight, packets);

@@ -54,7 +54,8 @@ pub enum Acks {
 pub enum EcnMode {
     /// Not.
     Off,
-    /// New data carries ECT(0); retransmissions and acknowledgements do not (RFC 3168 §6.1.4, §6.1.5).
+    /// New data carries ECT(0); retransmissions and acknowledgements do not (RFC 3168 §6.1.4,
+    /// §6.1.5).
     On,
 }
 
@@ -114,7 +115,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The RFCs: 5681, 6298, 6582, 6675, 3042, 3390, with delayed acknowledgements (200 ms), without timestamps and ECN.
+    /// The RFCs: 5681, 6298, 6582, 6675, 3042, 3390, with delayed acknowledgements (200 ms),
+    /// without timestamps and ECN.
     #[must_use]
     pub const fn rfc(variant: Variant) -> Self {
         Self {

@@ -102,7 +102,8 @@ impl Window {
         self.cwnd = self.cwnd.min(top);
     }
 
-    /// Makes ssthresh, and the window with it, what a congestion event leaves. `flight` is RFC 5681's FlightSize.
+    /// Makes ssthresh, and the window with it, what a congestion event leaves. `flight` is RFC
+    /// 5681's FlightSize.
     pub(crate) fn cut(&mut self, why: Cut, flight: u32, settings: &Settings) {
         let used = self.cwnd.min(f64::from(settings.window.max(1)));
         let base = match settings.algorithm.choices().shrink {

@@ -1,4 +1,5 @@
-//! The packet size axis: what a flow of small packets compares itself with, and how it counts losses.
+//! The packet size axis: what a flow of small packets compares itself with, and how it counts
+//! losses.
 
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{Deserialize, JsonSchema};
@@ -14,10 +15,11 @@ pub enum PacketSize {
     /// The flow is compared with a TCP of its own packet size (RFC 5348 §4.1).
     #[default]
     Own,
-    /// TFRC-SP (RFC 4828 §3): a TCP of large packets is the measure, headers are paid for, losses in short intervals all count.
+    /// TFRC-SP (RFC 4828 §3): a TCP of large packets is the measure, headers are paid for, losses
+    /// in short intervals all count.
     TfrcSp(TfrcSp),
-    /// A reference size in the equation and a corrected loss measurement (Widmer, Boutremans and Le Boudec 2004; Vasallo 2000).
-    /// Headers are not charged.
+    /// A reference size in the equation and a corrected loss measurement (Widmer, Boutremans and Le
+    /// Boudec 2004; Vasallo 2000). Headers are not charged.
     Reference {
         /// S, the packet size of the flow to compare with, in bytes. At least 1.
         segment: u32,
@@ -31,7 +33,8 @@ pub enum PacketSize {
 pub struct TfrcSp {
     /// s of the equation (RFC 4828 §3, §4.5).
     pub nominal: NominalSegment,
-    /// H, bytes of network and transport headers on a packet: 40; CCID 4 takes 36 or 32 (RFC 5622 §5), 44 or 40 over UDP.
+    /// H, bytes of network and transport headers on a packet: 40; CCID 4 takes 36 or 32
+    /// (RFC 5622 §5), 44 or 40 over UDP.
     pub header: u32,
     /// Minimum time between packets.
     pub min_interval: MinInterval,
@@ -56,8 +59,8 @@ impl Default for TfrcSp {
 pub enum NominalSegment {
     /// 1460 bytes: the path MTU is not known.
     Default,
-    /// The maximum segment size that follows from a known path MTU, where it is below 1460 bytes: RFC 4828 §3 recommends it,
-    /// and requires it below 536. At least 1.
+    /// The maximum segment size that follows from a known path MTU, where it is below 1460 bytes:
+    /// RFC 4828 §3 recommends it, and requires it below 536. At least 1.
     PathMss(u32),
 }
 
@@ -79,7 +82,8 @@ impl NominalSegment {
 pub enum MinInterval {
     /// None: the limit is the application's.
     Unlimited,
-    /// Never more than three packets in any three times this long: for hosts of coarse timers (RFC 5622 §5).
+    /// Never more than three packets in any three times this long: for hosts of coarse timers
+    /// (RFC 5622 §5).
     #[cfg_attr(feature = "schema", serde(skip))]
     ThreePackets(Duration),
     /// The time between any two packets, such as 10ms (RFC 4828 §3).
@@ -98,7 +102,8 @@ impl PacketSize {
         }
     }
 
-    /// The part of the allowed rate that is left for data: s_true/(s_true + H) in TFRC-SP (RFC 4828 §3), else 1.
+    /// The part of the allowed rate that is left for data: s_true/(s_true + H) in TFRC-SP
+    /// (RFC 4828 §3), else 1.
     #[must_use]
     pub fn data_share(&self, own: f64) -> f64 {
         match self {
@@ -116,7 +121,8 @@ impl PacketSize {
         }
     }
 
-    /// X_Bps, bytes of data per second: what the equation gives at loss event rate `p` with this size, less the headers.
+    /// X_Bps, bytes of data per second: what the equation gives at loss event rate `p` with this
+    /// size, less the headers.
     #[must_use]
     pub fn rate(&self, equation: &Equation, own: f64, rtt: Duration, p: Probability) -> Rate {
         self.rate_with_timeout(equation, own, rtt, equation.rto.timeout(rtt), p)

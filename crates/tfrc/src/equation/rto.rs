@@ -8,9 +8,9 @@ use crate::study::ticks::{self, Scaled};
 
 /// The t_RTO of the equation.
 ///
-/// The two estimated policies follow round-trip time samples, which only a sender has ([`RtoEstimate`]). Where there are
-/// none, at the receiver and in closed forms, [`RtoPolicy::timeout`] gives what they settle at on a path whose round-trip
-/// time is steady.
+/// The two estimated policies follow round-trip time samples, which only a sender has
+/// ([`RtoEstimate`]). Where there are none, at the receiver and in closed forms,
+/// [`RtoPolicy::timeout`] gives what they settle at on a path whose round-trip time is steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -28,9 +28,9 @@ pub enum RtoPolicy {
         /// The least: RFC 6298 §2.4 says 1 s; Linux has 200 ms.
         least: Duration,
     },
-    /// A timeout in whole ticks, as simulators have it. Rounding leaves RTTVAR at three quarters of a
-    /// tick, so that on a steady path the timeout is the rounded round-trip time and three ticks (two
-    /// if that is a single tick).
+    /// A timeout in whole ticks, as simulators have it. Rounding leaves RTTVAR at three quarters of
+    /// a tick, so that on a steady path the timeout is the rounded round-trip time and three ticks
+    /// (two if that is a single tick).
     Ticks {
         /// The tick.
         tick: Duration,
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(after(RtoPolicy::FourRtt, &[300, 900]), MS(400), "samples do not count");
     }
 
-    /// RFC 6298 §2.2: the first sample gives R + 4·R/2; §2.3 by hand for the second: RTTVAR = 0.75·50 + 0.25·100 = 62.5,
-    /// SRTT = 0.875·100 + 0.125·200 = 112.5.
+    /// RFC 6298 §2.2: the first sample gives R + 4·R/2; §2.3 by hand for the second: RTTVAR =
+    /// 0.75·50 + 0.25·100 = 62.5, SRTT = 0.875·100 + 0.125·200 = 112.5.
     #[test]
     fn rfc_6298_by_hand() {
         let policy = RtoPolicy::Rfc6298 { granularity: MS(10), least: MS(200) };

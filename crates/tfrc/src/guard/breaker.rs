@@ -122,7 +122,8 @@ pub(crate) struct Breaker {
     last_sent: Option<Instant>,
     last_heard: Option<Instant>,
     newest_sent_at: Option<Instant>,
-    /// When a feedback timeout strikes: set by the first packet after feedback or after two intervals without packets.
+    /// When a feedback timeout strikes: set by the first packet after feedback or after two
+    /// intervals without packets.
     unheard: Option<Unheard>,
     past: Ring<Interval, MOST_INTERVALS>,
     /// Intervals seen, also those no longer in `past`.
@@ -188,7 +189,8 @@ impl Breaker {
     pub(crate) fn on_time(&mut self, now: Instant) -> Option<Stopped> {
         let unheard = self.unheard.filter(|unheard| now >= unheard.deadline())?;
         if self.last_sent.is_none_or(|then| now.saturating_since(then) > unheard.interval * 2) {
-            // It has fallen silent itself: nothing to answer to, and the last packets may have been lost by chance.
+            // It has fallen silent itself: nothing to answer to, and the last packets may have been
+            // lost by chance.
             self.unheard = None;
             return None;
         }

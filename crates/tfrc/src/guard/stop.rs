@@ -1,5 +1,6 @@
-//! The stop rule of RFC 3714 §5: a flow that cannot send less than some rate stops while TCP, at the same loss rate, would
-//! send less. The loss rate is that of packets, as the RFC has it (`fraction.rs`).
+//! The stop rule of RFC 3714 §5: a flow that cannot send less than some rate stops while TCP, at
+//! the same loss rate, would send less. The loss rate is that of packets, as the RFC has it
+//! (`fraction.rs`).
 
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{Deserialize, JsonSchema};
@@ -35,7 +36,8 @@ pub struct MinimumRate {
     pub packets_per_second: f64,
     /// Headers of a packet in bytes; 40 in RFC 3714.
     pub header: u32,
-    /// How long the loss rate is measured before it counts as persistent; §5.3 suggests at least 5 s.
+    /// How long the loss rate is measured before it counts as persistent; §5.3 suggests at least 5
+    /// s.
     pub period: Duration,
     /// Factor by which the loss rate must exceed the threshold to exceed it significantly: 1.1 is a
     /// tenth more. Ours, the RFC names none. At least 1.
@@ -49,8 +51,8 @@ pub struct MinimumRate {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum AfterStop {
-    /// A pause after which sending goes on, so long that the mean over measurement and pause is what TCP would have sent
-    /// (§5.3).
+    /// A pause after which sending goes on, so long that the mean over measurement and pause is
+    /// what TCP would have sent (§5.3).
     Suspend,
     /// Nothing, until the application says [`resume`](crate::Sender::resume).
     Terminate,

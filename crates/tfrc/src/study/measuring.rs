@@ -15,12 +15,14 @@ pub const MAX_INTERVALS: usize = 32;
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LossEventTiming {
-    /// By arrival times, interpolated for the missing (RFC 5348 §5.2); needs the sender's round-trip time on packets.
+    /// By arrival times, interpolated for the missing (RFC 5348 §5.2); needs the sender's
+    /// round-trip time on packets.
     ArrivalTime,
-    /// By the times at which packets were sent, interpolated for the missing, as in ns-2; needs the sender's timestamps.
+    /// By the times at which packets were sent, interpolated for the missing, as in ns-2; needs the
+    /// sender's timestamps.
     SenderTime,
-    /// The same, and the sender must have taken in a report since the loss event before, as in ns-2 since December 2002
-    /// (`PreciseLoss_`); needs its round counter too.
+    /// The same, and the sender must have taken in a report since the loss event before, as in ns-2
+    /// since December 2002 (`PreciseLoss_`); needs its round counter too.
     SenderTimeAndRound,
     /// By the four-bit counter of quarter round-trip times (RFC 4342 §10.2).
     #[cfg_attr(feature = "schema", serde(skip))]
@@ -34,7 +36,8 @@ pub enum LossEventTiming {
 pub enum Estimator {
     /// Weighted mean of the latest intervals (RFC 5348 §5.4).
     AverageLossInterval {
-        /// n, how many intervals; 8 is recommended, more must not be used against TCP in the Internet. 1 to 32.
+        /// n, how many intervals; 8 is recommended, more must not be used against TCP in the
+        /// Internet. 1 to 32.
         intervals: u8,
         /// How the older ones count.
         weights: Weights,
@@ -64,8 +67,8 @@ pub enum Estimator {
 pub enum HistoryWindow {
     /// Back to the start of the oldest of the loss events it must hold (EBPH in ns-2).
     ByEvents,
-    /// As many packets as would hold those events if the equation gave the present receive rate, further back if they hold fewer
-    /// (RBPH in ns-2).
+    /// As many packets as would hold those events if the equation gave the present receive rate,
+    /// further back if they hold fewer (RBPH in ns-2).
     ByRate,
 }
 
@@ -93,11 +96,13 @@ pub enum OpenInterval {
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,
-    /// It always counts, however short: what RFC 5348 §5.4 guards against by the maximum of two means. For comparison.
+    /// It always counts, however short: what RFC 5348 §5.4 guards against by the maximum of two
+    /// means. For comparison.
     Always,
 }
 
-/// History discounting (RFC 5348 §5.5): a current interval of more than twice the mean takes weight from the others.
+/// History discounting (RFC 5348 §5.5): a current interval of more than twice the mean takes weight
+/// from the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -225,7 +230,8 @@ impl EmptyReport {
         }
     }
 
-    /// Returns true if the timer, expiring without data since the last report, reports all the same.
+    /// Returns true if the timer, expiring without data since the last report, reports all the
+    /// same.
     pub(crate) fn is_due(self, last_arrival: Instant, last_report: Instant) -> bool {
         self == Self::OnceAfterArrival && reports::empty_is_due(last_arrival, last_report)
     }

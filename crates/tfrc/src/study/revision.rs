@@ -11,7 +11,8 @@ use super::{
 use crate::config::{BurstCredit, Settings};
 use crate::study::ns2;
 
-/// A published TFRC. `docs/models/` has the tables of where they differ, each value with its source.
+/// A published TFRC. `docs/models/` has the tables of where they differ, each value with its
+/// source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]

@@ -14,11 +14,14 @@ use crate::study::ns2::rates;
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum InitialRate {
-    /// A segment a second, then min(4·MSS, max(2·MSS, 4380 bytes)) a round-trip time (RFC 5348 §4.2, after RFC 3390).
+    /// A segment a second, then min(4·MSS, max(2·MSS, 4380 bytes)) a round-trip time
+    /// (RFC 5348 §4.2, after RFC 3390).
     Rfc3390,
-    /// A segment a second, then one a round-trip time (RFC 3448 §4.2 and §4.3; ns-2 before October 2004).
+    /// A segment a second, then one a round-trip time (RFC 3448 §4.2 and §4.3; ns-2 before October
+    /// 2004).
     PacketPerRtt,
-    /// 300 bytes a second, then four packets a round-trip time, three above 1095 bytes, two from 2190 bytes on (ns-2).
+    /// 300 bytes a second, then four packets a round-trip time, three above 1095 bytes, two from
+    /// 2190 bytes on (ns-2).
     Ns2,
 }
 
@@ -29,7 +32,8 @@ pub enum InitialRate {
 pub enum SlowStart {
     /// X doubles within the receive limit, but is at least the initial rate (RFC 5348 §4.3 step 4).
     KeepInitialRate,
-    /// X doubles within the receive limit, but is at least a packet per round-trip time (RFC 3448 §4.3 step 4).
+    /// X doubles within the receive limit, but is at least a packet per round-trip time
+    /// (RFC 3448 §4.3 step 4).
     KeepPacketPerRtt,
     /// As before, but from above twice the receive rate X falls to the receive rate itself (ns-2).
     Ns2,
@@ -42,8 +46,8 @@ pub enum SlowStart {
 pub enum Growth {
     /// At once (RFC 3448, RFC 5348, SIGCOMM 2000).
     ToEquation,
-    /// By a packet per round-trip time for each round-trip time since the last change, two at most. The first loss report
-    /// still sets X to the equation, whatever the receive rate (ns-2).
+    /// By a packet per round-trip time for each round-trip time since the last change, two at most.
+    /// The first loss report still sets X to the equation, whatever the receive rate (ns-2).
     PacketPerRtt,
 }
 
@@ -52,15 +56,18 @@ pub enum Growth {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ReceiveLimit {
-    /// Twice the highest of the last two round-trip times, with rules for data-limited intervals (RFC 5348 §4.3).
+    /// Twice the highest of the last two round-trip times, with rules for data-limited intervals
+    /// (RFC 5348 §4.3).
     RecentMaximum,
     /// Twice the latest (RFC 3448 §4.3).
     Latest,
     /// Twice the latest, at least a packet per round-trip time (SIGCOMM 2000, footnote 4).
     LatestOrPacketPerRtt,
-    /// The same, but at least the initial rate while the sender has been data-limited within 1.5 round-trip times (ns-2).
+    /// The same, but at least the initial rate while the sender has been data-limited within 1.5
+    /// round-trip times (ns-2).
     Ns2,
-    /// ns-2's `conservative_`: the latest alone after a report of a loss event, else one and a half times it.
+    /// ns-2's `conservative_`: the latest alone after a report of a loss event, else one and a half
+    /// times it.
     Ns2Conservative,
     /// None: only the equation and slow start limit X. For comparison.
     Unlimited,
@@ -74,7 +81,8 @@ pub enum RateFloor {
     /// A packet in 64 s, t_mbi (RFC 3448, RFC 5348).
     #[cfg_attr(feature = "schema", serde(rename = "packet-per-64-seconds"))]
     PacketPer64Seconds,
-    /// A packet per round-trip time, as a TCP without backoff; a packet in 64 s until there is a round-trip time.
+    /// A packet per round-trip time, as a TCP without backoff; a packet in 64 s until there is a
+    /// round-trip time.
     PacketPerRtt,
     /// None but the equation itself (SIGCOMM 2000, ns-2).
     None,
@@ -107,14 +115,16 @@ pub struct NoFeedback {
     pub ask: AfterExpiration,
 }
 
-/// What packets ask of the receiver from an expiration of the nofeedback timer until the next report.
+/// What packets ask of the receiver from an expiration of the nofeedback timer until the next
+/// report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum AfterExpiration {
     /// Nothing: reports come when they are due.
     Nothing,
-    /// A report at once (ns-2's urgent flag), asked for by the stamp of the packet ([`crate::Sender::stamp`]).
+    /// A report at once (ns-2's urgent flag), asked for by the stamp of the packet
+    /// ([`crate::Sender::stamp`]).
     ReportAtOnce,
 }
 
@@ -123,10 +133,11 @@ pub enum AfterExpiration {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum NoFeedbackCut {
-    /// X_recv_set by Update_Limits, X in slow start; spared while idle if the rate recovers at once (RFC 5348 §4.4).
+    /// X_recv_set by Update_Limits, X in slow start; spared while idle if the rate recovers at once
+    /// (RFC 5348 §4.4).
     UpdateLimits,
-    /// The sender's copy of X_recv, or X before there is one; spared while idle if it is below four packets per round-trip
-    /// time (RFC 3448 §4.4).
+    /// The sender's copy of X_recv, or X before there is one; spared while idle if it is below four
+    /// packets per round-trip time (RFC 3448 §4.4).
     ReceiveRate,
     /// X; nobody is spared (SIGCOMM 2000).
     Rate,
@@ -152,8 +163,8 @@ pub enum RateStep {
 pub enum Reschedule {
     /// Its time moves with the rate (RFC 5348 §4.6).
     Always,
-    /// It keeps the gap computed when the packet before it left; but a report in slow start or an expiration of the
-    /// nofeedback timer lets it go at once (ns-2).
+    /// It keeps the gap computed when the packet before it left; but a report in slow start or an
+    /// expiration of the nofeedback timer lets it go at once (ns-2).
     InSlowStart,
 }
 

@@ -1,5 +1,6 @@
-//! Random early detection: Floyd and Jacobson 1993, gentle (Floyd 2000), adaptive (Floyd, Gummadi, Shenker 2001),
-//! with ECN (RFC 3168 §7). Habits of ns-2 are choices too: `ns2.rs` has them, and none is on in [`Red::new`].
+//! Random early detection: Floyd and Jacobson 1993, gentle (Floyd 2000), adaptive (Floyd, Gummadi,
+//! Shenker 2001), with ECN (RFC 3168 §7). Habits of ns-2 are choices too: `ns2.rs` has them, and
+//! none is on in [`Red::new`].
 
 mod ns2;
 mod process;
@@ -11,7 +12,8 @@ use tfrc_units::{Duration, Probability, Rate};
 use super::{Limit, Marking};
 pub(crate) use process::RedProcess;
 
-/// Random early detection. Thresholds are in packets; a queue measured in bytes multiplies them by `mean_packet`.
+/// Random early detection. Thresholds are in packets; a queue measured in bytes multiplies them by
+/// `mean_packet`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Red {
     /// How much fits at all.
@@ -20,7 +22,8 @@ pub struct Red {
     pub measure: Measure,
     /// Role of the packet size in the drop probability.
     pub mode: DropMode,
-    /// Bytes of a typical packet: for the decay over idle times, for bytes as packets, for automatic parameters.
+    /// Bytes of a typical packet: for the decay over idle times, for bytes as packets, for
+    /// automatic parameters.
     pub mean_packet: u32,
     /// Where early drops begin and where they become frequent.
     pub thresholds: Thresholds,
@@ -60,7 +63,8 @@ pub enum Measure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum DropMode {
-    /// Byte mode: the probability is in proportion to the packet's size, and the spacing counts bytes.
+    /// Byte mode: the probability is in proportion to the packet's size, and the spacing counts
+    /// bytes.
     Byte,
     /// Packet mode: all packets are alike.
     Packet,
@@ -70,8 +74,9 @@ pub enum DropMode {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Thresholds {
-    /// The lower one is half of what `target_delay` holds at the line's first rate, at least 5 packets; the upper one
-    /// three times that (Adaptive RED; in ns-2 `thresh_` 0 with `targetdelay_`, 5 ms).
+    /// The lower one is half of what `target_delay` holds at the line's first rate, at least 5
+    /// packets; the upper one three times that (Adaptive RED; in ns-2 `thresh_` 0 with
+    /// `targetdelay_`, 5 ms).
     Automatic {
         /// Queueing delay to aim at.
         target_delay: Duration,
@@ -89,7 +94,8 @@ pub enum Thresholds {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Weight {
-    /// 1 − exp(−1/C) with C the packets per second of the line at its first rate (Adaptive RED): about one second.
+    /// 1 − exp(−1/C) with C the packets per second of the line at its first rate (Adaptive RED):
+    /// about one second.
     Automatic,
     /// 1 − exp(−1/(10·R·C)) with R = max(100 ms, 3·(propagation + 1/C)): ns-2's `q_weight_` −1.
     AutomaticNs2,
@@ -117,8 +123,8 @@ pub enum AboveMax {
 pub enum Spacing {
     /// Each packet on its own: geometric intervals (method 1 of the paper).
     Geometric,
-    /// Intervals uniform over 1 … 1/p − 1 packets (method 2, the paper's choice; its pseudocode counts the packet itself,
-    /// hence the − 1).
+    /// Intervals uniform over 1 … 1/p − 1 packets (method 2, the paper's choice; its pseudocode
+    /// counts the packet itself, hence the − 1).
     Uniform,
     /// Intervals uniform over 1/p … 2/p − 1 packets: none right after a drop (ns-2's `wait_`, its
     /// default). The first packet above the lower threshold counts as one and passes.
@@ -128,8 +134,9 @@ pub enum Spacing {
 /// Adaptation of max_p to the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Adaptation {
-    /// Additive increase, multiplicative decrease towards a band between the thresholds (Adaptive RED). Made at the
-    /// first arrival after the interval: the average does not change without arrivals.
+    /// Additive increase, multiplicative decrease towards a band between the thresholds (Adaptive
+    /// RED). Made at the first arrival after the interval: the average does not change without
+    /// arrivals.
     Aimd {
         /// Time between changes, 0.5 s in the paper.
         interval: Duration,
@@ -153,7 +160,8 @@ pub enum Adaptation {
 /// The lower bound of an adaptive max_p.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bottom {
-    /// 0.01, or 80,000 divided by the line's first rate in bit/s if that is less (ns-2's `bottom_` 0).
+    /// 0.01, or 80,000 divided by the line's first rate in bit/s if that is less (ns-2's `bottom_`
+    /// 0).
     AutomaticNs2,
     /// As given, 0.01 in the paper.
     Fixed(Probability),
@@ -219,8 +227,8 @@ impl Adaptation {
 }
 
 impl Red {
-    /// The 1993 paper in packets, with max_p 0.1 and the gentle slope its authors recommended later: thresholds 5 and
-    /// 15, weight 0.002, mean packet 500 bytes, no adaptation, no ECN.
+    /// The 1993 paper in packets, with max_p 0.1 and the gentle slope its authors recommended
+    /// later: thresholds 5 and 15, weight 0.002, mean packet 500 bytes, no adaptation, no ECN.
     #[must_use]
     pub const fn new(limit: Limit) -> Self {
         Self {

@@ -23,9 +23,10 @@ pub enum Duplicates {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum EcnAtOne {
-    /// The window may fall below one segment, and then nothing goes until an acknowledgement lets it grow or the timer
-    /// expires. A second echo in a row at a window of one doubles the timer, and only an acknowledgement without an echo
-    /// ends that (ns-2.35, seen in traces of its `backoff_` and `cwnd_`).
+    /// The window may fall below one segment, and then nothing goes until an acknowledgement lets
+    /// it grow or the timer expires. A second echo in a row at a window of one doubles the timer,
+    /// and only an acknowledgement without an echo ends that (ns-2.35, seen in traces of its
+    /// `backoff_` and `cwnd_`).
     BackOff,
     /// Nothing goes until the timer expires, which is not doubled (RFC 3168 §6.1.2).
     Wait,
@@ -86,7 +87,8 @@ impl InitialWindow {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LimitedTransmit {
-    /// Yes, and after going back the next old one (ns-2's `singledup_`, which does not ask whether a segment is new).
+    /// Yes, and after going back the next old one (ns-2's `singledup_`, which does not ask whether
+    /// a segment is new).
     AlsoOld,
     /// No.
     Off,
@@ -94,13 +96,14 @@ pub enum LimitedTransmit {
     On,
 }
 
-/// What remains of the loss of a SYN once the connection is open. The window is one segment in both.
+/// What remains of the loss of a SYN once the connection is open. The window is one segment in
+/// both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LostSyn {
-    /// What a lost segment leaves: ssthresh is cut, and the timer stays doubled until a round-trip time is measured (ns-2.35,
-    /// seen in traces of its `backoff_` and `ssthresh_`).
+    /// What a lost segment leaves: ssthresh is cut, and the timer stays doubled until a round-trip
+    /// time is measured (ns-2.35, seen in traces of its `backoff_` and `ssthresh_`).
     AsSegment,
     /// A timeout of at least 3 s, without doublings (RFC 6298 §5 (5.7)).
     Forgotten,
@@ -144,10 +147,11 @@ pub enum PartialAckTimer {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Pipe {
-    /// A counter: one less for each acknowledgement, two less for a partial one, one more for each segment sent; holes
-    /// below the highest block go first, whether they count as lost or not (Fall and Floyd 1996; ns-2's Sack1). Recovery
-    /// begins at the third duplicate and by the rule of [`Repeat::Avoided`]; after a timeout duplicates do not count until
-    /// something new is acknowledged, and going back sends everything again.
+    /// A counter: one less for each acknowledgement, two less for a partial one, one more for each
+    /// segment sent; holes below the highest block go first, whether they count as lost or not
+    /// (Fall and Floyd 1996; ns-2's Sack1). Recovery begins at the third duplicate and by the rule
+    /// of [`Repeat::Avoided`]; after a timeout duplicates do not count until something new is
+    /// acknowledged, and going back sends everything again.
     Counter,
     /// From the scoreboard (RFC 6675 §4).
     Scoreboard,
@@ -162,7 +166,8 @@ pub enum Precision {
     Fraction,
     /// It may not: the fraction is cut off.
     Whole,
-    /// The window may, and is at least 1; the fraction of ssthresh is cut off, and it is at least 2 (ns-2 with
+    /// The window may, and is at least 1; the fraction of ssthresh is cut off, and it is at least 2
+    /// (ns-2 with
     /// `precisionReduce_` true, docs/ns2-facts.md §3).
     WholeThreshold,
 }
@@ -174,19 +179,21 @@ pub enum Precision {
 pub enum ReceiveBuffer {
     /// The whole of [`Settings::window`](crate::tcp::Settings::window).
     Fixed,
-    /// Twice the most that has been outstanding outside of a recovery, up to [`Settings::window`](crate::tcp::Settings::window):
-    /// a receiver that sizes its buffer by what arrives in a round trip. A recovery whose
-    /// retransmission is lost sends no more than that before the timer expires.
+    /// Twice the most that has been outstanding outside of a recovery, up to
+    /// [`Settings::window`](crate::tcp::Settings::window): a receiver that sizes its buffer by what
+    /// arrives in a round trip. A recovery whose retransmission is lost sends no more than that
+    /// before the timer expires.
     Tuned,
 }
 
-/// The window of NewReno at the end of fast recovery. (Reno ends at ssthresh unless it is [`RecoveryExit::Grown`].)
+/// The window of NewReno at the end of fast recovery. (Reno ends at ssthresh unless it is
+/// [`RecoveryExit::Grown`].)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RecoveryExit {
-    /// The window becomes ssthresh. The acknowledgement that ends the recovery then grows the window,
-    /// as any other acknowledgement does (ns-2's Reno and NewReno).
+    /// The window becomes ssthresh. The acknowledgement that ends the recovery then grows the
+    /// window, as any other acknowledgement does (ns-2's Reno and NewReno).
     Grown,
     /// No more than what is in flight and one segment (RFC 6582 §3.2 step 3, first way).
     Outstanding,
@@ -204,7 +211,8 @@ pub enum Repeat {
     /// (ns-2.35's Sack1, which then forgets `recover_`). A loss in the first window after a
     /// recovery does not wait for the timer.
     AfterRecovery,
-    /// Yes: several reductions for one window of losses, as in the Tahoe and Reno of the early 1990s.
+    /// Yes: several reductions for one window of losses, as in the Tahoe and Reno of the early
+    /// 1990s.
     Allowed,
     /// No (RFC 6582 §3.2 step 2; ns-2's `bugFix_` true).
     Avoided,
@@ -252,14 +260,15 @@ pub enum Shrink {
     Window,
 }
 
-/// What ends the doubling of the timeout where every acknowledgement is a sample ([`Timestamps::On`](crate::tcp::Timestamps::On)).
+/// What ends the doubling of the timeout where every acknowledgement is a sample
+/// ([`Timestamps::On`](crate::tcp::Timestamps::On)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum TimestampBackoff {
     /// Any sample: a timestamp tells which transmission it is of (RFC 6298 §3, §5 (5.7)).
     AnySample,
-    /// Only the acknowledgement of something sent after the timeout (ns-2.35 with `ts_resetRTO_` false, its default; seen in
-    /// traces of its `backoff_`).
+    /// Only the acknowledgement of something sent after the timeout (ns-2.35 with `ts_resetRTO_`
+    /// false, its default; seen in traces of its `backoff_`).
     NewData,
 }

@@ -1,4 +1,5 @@
-//! Slow start, congestion avoidance, the initial window, the receiver's window, delayed acknowledgements.
+//! Slow start, congestion avoidance, the initial window, the receiver's window, delayed
+//! acknowledgements.
 
 use super::*;
 
@@ -23,8 +24,8 @@ fn slow_start_one_for_each_acknowledgement() {
 
 #[test]
 fn slow_start_with_delayed_acknowledgements() {
-    // RFC 5681 §3.1 counts one for each acknowledgement, RFC 3465 with L = 2 the segments. An acknowledgement covers two;
-    // the odd one waits 200 ms.
+    // RFC 5681 §3.1 counts one for each acknowledgement, RFC 3465 with L = 2 the segments. An
+    // acknowledgement covers two; the odd one waits 200 ms.
     let delayed = |increase| {
         let acks = Acks::Delayed(Duration::from_millis(200));
         let settings = Settings { acks, ..plain(Variant::Reno) }.with(|c| {
@@ -62,7 +63,8 @@ fn slow_start_with_delayed_acknowledgements() {
 
 #[test]
 fn congestion_avoidance_adds_one_in_a_round_trip() {
-    // From a window of 8 at ssthresh 8: RFC 5681 (3) comes a little short of one, for the window grows meanwhile.
+    // From a window of 8 at ssthresh 8: RFC 5681 (3) comes a little short of one, for the window
+    // grows meanwhile.
     for (acks, increase, low, high) in [
         (Acks::Each, Increase::PerAck, 0.9, 1.0),
         (Acks::Each, Increase::Counted(1), 0.9, 1.0),
@@ -137,7 +139,8 @@ fn the_receivers_window() {
 
 #[test]
 fn out_of_order_and_filling_segments_are_acknowledged_at_once() {
-    // RFC 5681 §4.2. Segment 4 is lost; 0-1 and 2-3 in pairs, 5 to 9 one by one, and the retransmission at once.
+    // RFC 5681 §4.2. Segment 4 is lost; 0-1 and 2-3 in pairs, 5 to 9 one by one, and the
+    // retransmission at once.
     let settings = Settings { acks: Acks::Delayed(Duration::from_millis(200)), ..plain(Variant::Sack) };
     let mut ladder = Ladder::ran(settings, Transfer::Segments(10), &[5], 400);
     assert_steps(
