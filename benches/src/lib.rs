@@ -15,7 +15,7 @@ pub const SIZE: u32 = 1200;
 /// One in so many is lost.
 const LOST: u64 = 100;
 
-/// What is told of each packet.
+/// Rate control that is told what becomes of each packet.
 pub trait Controller {
     /// Packet `number` goes out.
     fn sent(&mut self, now: u64, number: u64);

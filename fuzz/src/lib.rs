@@ -1,4 +1,4 @@
-//! What each fuzz target does with its bytes. The same functions run over the corpora in
+//! Checks that the fuzz targets run on their bytes. The same functions run over the corpora in
 //! `tests/corpus.rs`.
 
 #![forbid(unsafe_code)]

@@ -1,8 +1,9 @@
-//! `codec tfrc|tcp|nothing PACKETS [INTERVALS]`: parses and writes a feedback packet so many times, to be counted by callgrind.
+//! `codec tfrc|tcp|nothing PACKETS [INTERVALS]`: parses and writes PACKETS feedback packets, to be
+//! counted by callgrind.
 //!
-//! `tfrc`: a DCCP-Ack over UDP with Elapsed Time, Receive Rate, Loss Event Rate and a Loss Intervals option. `tcp`: smoltcp's TCP
-//! acknowledgement with three SACK ranges and a timestamp. Both without checksums, which UDP
-//! carries for one and the network card for the other.
+//! `tfrc`: a DCCP-Ack over UDP with Elapsed Time, Receive Rate, Loss Event Rate and a Loss
+//! Intervals option. `tcp`: smoltcp's TCP acknowledgement with three SACK ranges and a timestamp.
+//! Both without checksums, which UDP carries for one and the network card for the other.
 
 use std::error::Error;
 use std::hint::black_box;

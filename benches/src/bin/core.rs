@@ -1,5 +1,6 @@
-//! `core tfrc|receiver|cubic|nothing PACKETS`: the work of one rate control, to be counted by callgrind. `receiver` leaves our sender
-//! out: the difference from `tfrc` is the sender alone, which is what the others are.
+//! `core tfrc|receiver|cubic|nothing PACKETS`: the work of one rate control, to be counted by
+//! callgrind. `receiver` leaves our sender out: the difference from `tfrc` is the sender alone,
+//! which is what the others are.
 
 use std::error::Error;
 
@@ -28,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the pattern itself costs.
+/// Controller that only mixes its inputs: the cost of the pattern itself.
 struct Nothing(u64);
 
 impl Controller for Nothing {

@@ -1,7 +1,8 @@
 //! Everything a running command says: records in, words or JSON on standard output, progress on
 //! standard error, and the report page at the end.
 //!
-//! `send`, `recv` and `demo` hand every [`Record`] to one [`Reporter`] and write nothing themselves.
+//! `send`, `recv` and `demo` hand every [`Record`] to one [`Reporter`] and write nothing
+//! themselves.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use tfrc_dccp::{ClosedBy, ConnectionConfig, Event, State};
 use tfrc_testkit::{Fate, Flight, Pair, Random, Side, ms, parse};
 use tfrc_units::Duration;
 
-/// What both ends must agree on once it is over, whatever was lost.
+/// Checks what both ends must agree on once the connection is over, whatever was lost.
 fn check(pair: &Pair, what: &str) {
     let client = pair.client.closed().unwrap_or_else(|| panic!("{what}: the client is not closed"));
     let server = pair.server.closed().unwrap_or_else(|| panic!("{what}: the server is not closed"));

@@ -135,7 +135,8 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// `ack_delay_exponent` is the peer's transport parameter, 3 if it sent none (RFC 9000 §18.2); at most 20.
+    /// `ack_delay_exponent` is the peer's transport parameter, 3 if it sent none (RFC 9000 §18.2);
+    /// at most 20.
     #[must_use]
     pub fn new(ack_delay_exponent: u8) -> Self {
         Self { ack_delay_exponent: ack_delay_exponent.min(20), ce: 0 }

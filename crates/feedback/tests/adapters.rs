@@ -1,4 +1,4 @@
-//! What each adapter makes of odd reports.
+//! Odd reports, as each adapter reads them.
 
 use tfrc::{Advisor, Config};
 use tfrc_feedback::{Counts, ErrorKind, quic, rfc8888, twcc};

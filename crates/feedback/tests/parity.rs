@@ -45,7 +45,7 @@ fn bernoulli(p: f64, seed: u64) -> impl FnMut() -> Fate {
     move || Fate::drop_if(random.happens(p))
 }
 
-/// What was sent in the measured part, all but the first tenth.
+/// Sending rate and loss event rate in the measured part, all but the first tenth of a run.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     rate: f64,

@@ -63,8 +63,8 @@ impl Series {
 
     /// The coefficient of variation of the rate at a time scale: standard deviation over mean of
     /// the bytes in consecutive stretches of `scale` (a multiple of [`BIN`]) between `from` and
-    /// `to`; what is left over at the end is left out.
-    /// `None` for fewer than two stretches or a flow that sent nothing. (Floyd, Handley, Padhye, Widmer 2000, §4.1.1.)
+    /// `to`; what is left over at the end is left out. `None` for fewer than two stretches or a
+    /// flow that sent nothing. (Floyd, Handley, Padhye, Widmer 2000, §4.1.1.)
     #[must_use]
     pub fn cov(&self, from: Instant, to: Instant, scale: Duration) -> Option<f64> {
         let sums = self.stretches(from, to, scale);

@@ -150,18 +150,20 @@ pub enum ConfigError {
     Cap,
     /// `equation` must be a form with an inverse, its scale above zero, its tick above zero.
     Equation,
-    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else the rate could become
-    /// zero.
+    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else
+    /// the rate could become zero.
     Floor,
     /// `no_feedback` must wait for at least one round-trip time and leave a share between 0 and 1.
     NoFeedback,
     /// `guarantee` must promise a finite rate above zero, with a threshold above 1.
     Guarantee,
-    /// `circuit_breaker` must have an interval of at least one second, a report and a factor above zero.
+    /// `circuit_breaker` must have an interval of at least one second, a report and a factor above
+    /// zero.
     CircuitBreaker,
     /// `stop_rule` must have a rate and a period above zero, and a margin of at least 1.
     StopRule,
-    /// `feedback` by the window counter needs loss events by the window counter: it has no round-trip time.
+    /// `feedback` by the window counter needs loss events by the window counter: it has no
+    /// round-trip time.
     Trigger,
 }
 

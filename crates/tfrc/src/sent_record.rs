@@ -14,8 +14,8 @@ use crate::sender::{Feedback, LossReport};
 /// program with packets of its own needs this record between its [`Receiver`](crate::Receiver) and
 /// its [`Sender`](crate::Sender).
 ///
-/// `N` must cover what is sent in a round-trip time and a time between reports: a report of a packet
-/// that has been forgotten gives nothing. Work is constant for each packet sent. Nothing is
+/// `N` must cover what is sent in a round-trip time and a time between reports: a report of a
+/// packet that has been forgotten gives nothing. Work is constant for each packet sent. Nothing is
 /// allocated; with the feature `alloc` the record is on the heap, as large as what it has held.
 ///
 /// ```

@@ -99,8 +99,8 @@ fn plain() {
     check("TFRC", Settings::for_revision(Revision::Ns2), &TFRC);
 }
 
-/// What RFC 4828 §3 says of short intervals, in ns-2 otherwise, gives far more at high loss: the
-/// printed rates need ns-2's counting.
+/// Short intervals by the text of RFC 4828 §3, with all else as in ns-2, give far more at high
+/// loss: the printed rates need ns-2's counting.
 #[test]
 fn short_intervals_by_the_text_give_more() {
     let by_the_text = TfrcSp { short_intervals: ShortIntervals::TwoRoundTrips, ..Revision::Ns2.tfrc_sp() };

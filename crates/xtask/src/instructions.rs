@@ -1,4 +1,5 @@
-//! `cargo xtask instructions`: what the core costs for each data packet, counted by valgrind, against what was recorded.
+//! `cargo xtask instructions`: what the core costs for each data packet, counted by valgrind,
+//! against what was recorded.
 //!
 //! Counts do not depend on how busy the machine is. They do depend on the compiler, so a new one
 //! may need `--write`.

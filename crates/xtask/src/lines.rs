@@ -1,5 +1,5 @@
-//! `cargo xtask lines`: how much code there is, how it is commented, and how much a user has to know, of the working
-//! tree or of two commits side by side.
+//! `cargo xtask lines`: how much code there is, how it is commented, and how much a user has to
+//! know, of the working tree or of two commits side by side.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! `docs/results.md` and `docs/peers.md`: written from a run of all experiments, and checked by running some of them again.
+//! `docs/results.md` and `docs/peers.md`: written from a run of all experiments, and checked by
+//! running some of them again.
 
 use std::path::PathBuf;
 use std::process::Command;

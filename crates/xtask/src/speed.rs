@@ -1,5 +1,5 @@
-//! `cargo xtask speed`: processor time for each packet-hop of ns-2, of ours and of the plainest program that does the same, run in
-//! turn, so that what else the machine does falls on all alike.
+//! `cargo xtask speed`: processor time for each packet-hop of ns-2, of ours and of the plainest
+//! program that does the same, run in turn, so that what else the machine does falls on all alike.
 //!
 //! A packet-hop is one transmission over one link. The set-up (a run of no length) is taken off,
 //! and ratios are medians over the rounds. Needs Debian's `ns2` and `bash`, whose `time` has

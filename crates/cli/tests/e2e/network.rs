@@ -122,7 +122,8 @@ pub(crate) struct Session {
     pub(crate) receiver: Summary,
 }
 
-/// `tfrc recv -1 --json` and `tfrc send --json` with more arguments each, the sender aiming at `through(receiver)`.
+/// `tfrc recv -1 --json` and `tfrc send --json` with more arguments each, the sender aiming at
+/// `through(receiver)`.
 pub(crate) fn session(
     recv_args: &[&str],
     send_args: &[&str],

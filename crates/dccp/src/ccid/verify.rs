@@ -3,8 +3,8 @@
 //!
 //! A receiver gains by three lies: that more arrives than was sent, that less is lost, that the
 //! path is shorter. The record shows how fast data was sent, how many packets a loss interval can
-//! hold, and when the packet after the one acknowledged was sent.
-//! `docs/security.md` says what is left to a liar. What a report says beyond the record is cut down, not punished.
+//! hold, and when the packet after the one acknowledged was sent. `docs/security.md` says what is
+//! left to a liar. What a report says beyond the record is cut down, not punished.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

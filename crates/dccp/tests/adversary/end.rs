@@ -16,7 +16,7 @@ pub(crate) struct End {
     pub(crate) endpoint: Endpoint,
     pub(crate) address: SocketAddr,
     pub(crate) id: Option<ConnectionId>,
-    /// How far this end's clock is ahead; clocks start well ahead so that steps back are possible.
+    /// Lead of this end's clock; clocks start well ahead so that steps back are possible.
     pub(crate) offset: Duration,
     pub(crate) sends: bool,
     pub(crate) size: usize,
@@ -41,7 +41,8 @@ struct Meter {
     ahead: f64,
     since: Option<Instant>,
     rate: f64,
-    /// What a round-trip time at the allowed rate was lately, and when.
+    /// Recent maxima of the bytes of a round-trip time at the allowed rate (and four segments),
+    /// with their times.
     windows: VecDeque<(Instant, f64)>,
 }
 
@@ -205,7 +206,8 @@ impl End {
         busy
     }
 
-    /// What goes out: which number carries which datagram, and whether it may go already.
+    /// Records which number carries which datagram of what goes out, and checks that it may go
+    /// already.
     fn note(&mut self, clock: Instant, bytes: &[u8]) {
         // The checksum is checked at the other end.
         let mut bare = bytes.to_vec();

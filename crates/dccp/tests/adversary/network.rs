@@ -1,4 +1,4 @@
-//! What lies between the ends.
+//! Network between the ends: weather that changes, and spells in which nothing gets through.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What a seed stands for.
+//! Plan of a run, drawn from its seed.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use tfrc_dccp::{Carrier, ConnectionConfig, EcnSending};
 use tfrc_testkit::{Random, capped};
 use tfrc_units::Duration;
 
-/// What corruption does to a packet.
+/// Kind of corruption of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Corruption {
     /// The DCCP checksum notices it (protocol 33).
@@ -46,7 +46,7 @@ pub(crate) struct Plan {
     pub(crate) packets: u64,
     pub(crate) size: usize,
     pub(crate) half_open: usize,
-    /// Whether the server sends too.
+    /// True if the server sends too.
     pub(crate) both_ways: bool,
 }
 

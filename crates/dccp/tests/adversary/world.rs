@@ -26,7 +26,7 @@ pub(crate) struct World {
     packets: u64,
 }
 
-/// What runs came to.
+/// Counts of one run or of several.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Outcome {
     pub(crate) packets: u64,
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    /// What one end says of the other's datagrams, against what the other sent.
+    /// Checks one end's counts of the other's datagrams against what the other sent.
     fn check_counts(end: &End, peer: &End) {
         let (Some(connection), Some(other)) = (end.connection(), peer.connection()) else { return };
         let (here, there) = (connection.stats(), other.stats());

@@ -33,7 +33,7 @@ fn honest() -> SocketAddr {
     SocketAddr::from(([192, 0, 2, 1], 40_000))
 }
 
-/// What the server sends now, to whom.
+/// Datagrams that the server sends now, each with its destination.
 pub(super) fn sent(server: &mut Endpoint, now: Instant) -> Vec<(SocketAddr, Vec<u8>)> {
     let mut bytes = Vec::new();
     std::iter::from_fn(|| server.poll_transmit(now, &mut bytes).map(|sent| (sent.remote, bytes.clone())))
@@ -60,7 +60,7 @@ impl Caller {
         Self { endpoint, id: id.expect("a port"), began: now }
     }
 
-    /// What it sends arrives at once, what comes back 5 ms later.
+    /// Exchanges datagrams: the caller's arrive at once, the server's 5 ms later.
     pub(super) fn exchange(&mut self, now: Instant, server: &mut Endpoint, from: SocketAddr) {
         self.endpoint.handle_timeout(now);
         server.handle_timeout(now);

@@ -1,4 +1,4 @@
-//! What a connection costs at either end with a hundred packets in flight.
+//! Heap that a connection takes at either end with a hundred packets in flight.
 
 use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen};
 use tfrc_testkit::{Fate, PORT, Parcel, Random, Side, Wire, address, capped};

@@ -71,7 +71,8 @@ pub(crate) struct HostSetup {
 }
 
 impl DccpHost {
-    /// `stream` gives the endpoint's secret; `number` tells the addresses of one flow from those of others.
+    /// `stream` gives the endpoint's secret; `number` tells the addresses of one flow from those of
+    /// others.
     pub(crate) fn new(role: EndTask, setup: HostSetup, mut stream: Stream) -> Self {
         let [_, a, b, c] = setup.flow.0.to_be_bytes();
         let near = Ipv4Addr::new(10, a, b, c);

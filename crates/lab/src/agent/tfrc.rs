@@ -200,7 +200,8 @@ pub(crate) struct FlowLosses {
 }
 
 impl TfrcReceiver {
-    /// `start` is when the flow begins: what is sent first may be lost, and is known to have been sent.
+    /// `start` is when the flow begins: what is sent first may be lost, and is known to have been
+    /// sent.
     pub(crate) fn new(config: &Config, start: Instant) -> Self {
         let mut machine = Receiver::new(config);
         machine.expect(start, FIRST_SEQ);

@@ -1,7 +1,7 @@
 //! Experiments of the literature: what is run, the published values, and a verdict by one rule.
 //!
-//! `docs/experiments.md` describes the files; [`library::load`] reads them, [`Prepared`] runs them, [`Results`] is what
-//! came of it.
+//! `docs/experiments.md` describes the files; [`library::load`] reads them, [`Prepared`] runs them,
+//! [`Results`] is what came of it.
 
 mod cache;
 mod cell;

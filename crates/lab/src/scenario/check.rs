@@ -124,7 +124,7 @@ pub(super) fn positive_time(given: &Spanned<Duration>) -> Checked<Duration> {
     Ok(**given)
 }
 
-/// What the network says of a node or link, at the place that named it.
+/// Turns the network's error about a node or link into a mistake at the place that named it.
 pub(super) fn refused(place: Range<usize>, error: &NetworkError) -> Mistake {
     let whole = error.to_string();
     let (what, hint) = whole.split_once(": ").unwrap_or((&whole, ""));

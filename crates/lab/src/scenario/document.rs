@@ -26,11 +26,11 @@ pub struct Document {
 pub struct Provenance {
     /// The value's path, as `--set` takes it; entries of lists by number.
     pub path: String,
-    /// What is said.
+    /// The origin that the scenario states.
     pub origin: Origin,
 }
 
-/// What a scenario says of where a value comes from.
+/// Origin of a value, as a scenario states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// It is a guess, for this reason.
@@ -363,7 +363,7 @@ fn not_a_table(segment: &Segment) -> Mistake {
         .hint(format!("set `{}` as a whole", segment.name))
 }
 
-/// What an entry of the list `list` is called.
+/// Returns the name of an entry of the list `list`: its own, else an implied one, else its number.
 fn name_of(list: &str, number: usize, entry: &DeValue<'_>) -> String {
     let text = |key: &str| entry.as_table().and_then(|t| t.get(key)).and_then(|v| v.get_ref().as_str());
     let implied = || match list {
@@ -423,7 +423,7 @@ fn strip_table<'t>(table: DeTable<'t>, path: &str, found: &mut Vec<Provenance>) 
         .collect()
 }
 
-/// What stands beside `value`.
+/// Reads the origin that stands beside `value`.
 fn origin(beside: &DeTable<'_>, place: Range<usize>) -> Checked<Origin> {
     let mut entries = beside.iter();
     let said = entries.next().and_then(|(key, said)| {

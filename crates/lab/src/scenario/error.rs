@@ -16,7 +16,7 @@ pub enum ScenarioError {
     Read {
         /// The file.
         name: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The text is not a valid scenario.
@@ -29,9 +29,9 @@ pub enum ScenarioError {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct InvalidScenario {
-    /// What kind of mistake.
+    /// The kind of mistake.
     pub fault: Fault,
-    /// What is wrong, in one sentence.
+    /// The mistake, in one sentence.
     pub message: String,
     /// The whole text, with the file's name; for a mistake in a `--set`, what was given there.
     #[source_code]
@@ -39,7 +39,7 @@ pub struct InvalidScenario {
     /// Bytes of the text that are wrong.
     #[label("{label}")]
     pub place: SourceSpan,
-    /// What is said at the place itself.
+    /// The label at the place itself.
     pub label: String,
     /// How to put it right.
     #[help]

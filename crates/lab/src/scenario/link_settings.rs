@@ -11,7 +11,7 @@ use tfrc_units::{Duration, Ecn, Probability, text};
 use super::table::{Keys, Tabular, fields};
 use super::written::{PacketBytes, QueueLimit, packet_bytes};
 
-/// What may be written for a limit.
+/// Forms in which a limit may be written.
 pub(super) const LIMIT: &str = "packets (\"25p\"), bytes (\"50kB\"), \"20 buffers of 500B\", \
     ns-2's (\"25p ns2\", \"50kB ns2\", \"50kB ns2-red\"), or \"unlimited\"";
 

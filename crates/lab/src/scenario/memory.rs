@@ -13,11 +13,11 @@ const SMALL_PACKET: u64 = 500;
 /// Bytes of the agents of a flow with what they remember: 100,000 TFRC flows were seen to take 16
 /// kB each.
 const FLOW_BYTES: u64 = 16 << 10;
-/// The same of a DCCP connection.
+/// Bytes of the agents of a DCCP connection with what they remember.
 const DCCP_BYTES: u64 = 64 << 10;
-/// The same of a web session.
+/// Bytes of a web session with what it remembers.
 const SESSION_BYTES: u64 = 16 << 10;
-/// A node's and a link's, without packets.
+/// Bytes of a node or a link, without packets.
 const LINK_BYTES: u64 = 1 << 10;
 
 impl Scenario {

@@ -24,9 +24,9 @@
 //! ```
 //!
 //! Unknown keys and values are refused with their place in the file and a hint. Any value may be
-//! written as
-//! `{ value = …, source = "…" }` or `{ value = …, assumed = "…" }`. A [`Document`] is the text before it is read: values
-//! in it can be changed, and its [`Plan`] has a scenario for each point of its sweeps. The keys:
+//! written as `{ value = …, source = "…" }` or `{ value = …, assumed = "…" }`. A [`Document`] is
+//! the text before it is read: values in it can be changed, and its [`Plan`] has a scenario for
+//! each point of its sweeps. The keys:
 //!
 //! | key | meaning | default |
 //! | --- | --- | --- |
@@ -130,7 +130,8 @@ pub struct Scenario {
     pub gateways: Gateways,
 }
 
-/// What a file asks for: a scenario for each point of its sweeps, each to be run several times.
+/// The runs that a file asks for: a scenario for each point of its sweeps, each to be run several
+/// times.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The points: one if nothing is swept. The last sweep of the file changes fastest.
@@ -146,7 +147,7 @@ pub struct Plan {
 /// One point of the sweeps.
 #[derive(Debug, Clone)]
 pub struct Point {
-    /// What is set to what, for each sweep.
+    /// The name of each sweep, and the label of its value at this point.
     pub at: Vec<(String, String)>,
     /// The scenario there.
     pub scenario: Scenario,
@@ -167,7 +168,7 @@ pub struct Flow {
     pub stop: Option<Instant>,
     /// Lines of each flow's own.
     pub lines: Lines,
-    /// What sends.
+    /// The kind of flow.
     pub kind: FlowKind,
 }
 
@@ -209,7 +210,7 @@ pub struct OwnLine {
     pub queue: Queue,
 }
 
-/// What sends.
+/// Kind of a flow, with its settings.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FlowKind {
@@ -234,23 +235,23 @@ pub struct TfrcFlow {
     pub segment: u32,
     /// Bytes of headers on the wire besides.
     pub header: u32,
-    /// What there is to send.
+    /// The application that gives it packets to send.
     pub application: Application,
     /// The rate control.
     pub config: tfrc::Config,
     /// The revision that `config` began with, before single keys changed it.
     pub revision: tfrc::study::Revision,
-    /// What its packets are marked with.
+    /// The DSCP of its packets.
     pub dscp: Dscp,
     /// The ECN bits of its packets.
     pub ecn: Ecn,
     /// The drop precedence with which they set out.
     pub precedence: Precedence,
-    /// Whether its loss intervals are in the results.
+    /// Its loss intervals in the results: kept or left out.
     pub loss_intervals: LossIntervals,
 }
 
-/// Whether the results hold every loss interval of a flow, or only the loss event rate.
+/// Loss intervals of a flow in the results: every one, or only the loss event rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -268,13 +269,13 @@ pub struct DccpFlow {
     pub ccid: tfrc_dccp::Ccid,
     /// Bytes of payload in a packet; the mean, if sizes differ.
     pub segment: u32,
-    /// What there is to send.
+    /// The application that gives it packets to send.
     pub application: Application,
     /// The rate control.
     pub config: tfrc::Config,
-    /// What its packets are marked with.
+    /// The DSCP of its packets.
     pub dscp: Dscp,
-    /// Whether packets are ECN-capable.
+    /// The ECN bits of its packets, ECN-capable or not.
     pub ecn: Ecn,
     /// The drop precedence with which they set out.
     pub precedence: Precedence,
@@ -349,7 +350,7 @@ pub struct PingFlow {
     pub size: u32,
 }
 
-/// What an application gives a flow to send.
+/// Application that gives a flow packets to send.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Application {
     /// How often it has a packet.
@@ -358,11 +359,11 @@ pub struct Application {
     pub phases: Option<Phases>,
     /// Bytes of each packet, if they differ.
     pub sizes: Option<Distribution>,
-    /// What becomes of packets that the flow may not send in time.
+    /// Fate of packets that the flow may not send in time.
     pub backlog: Backlog,
 }
 
-/// What becomes of an application's packets that the flow may not send in time.
+/// Fate of an application's packets that the flow may not send in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

@@ -40,7 +40,7 @@ pub(super) struct Scenario {
     /// The links.
     #[serde(default)]
     pub(super) link: Vec<Link>,
-    /// What flows.
+    /// The flows.
     #[serde(default)]
     pub(super) flow: Vec<Flow>,
     /// Where real datagrams enter and leave.
@@ -75,11 +75,11 @@ pub(super) struct Link {
     pub(super) rate: Spanned<Rate>,
     /// Propagation delay one way, such as "20ms".
     pub(super) delay: Spanned<Duration>,
-    /// What happens to packets that find the line busy.
+    /// Queue for packets that find the line busy.
     pub(super) queue: Option<Spanned<Queue>>,
     /// Losses besides those of the queue.
     pub(super) loss: Option<Spanned<Losses>>,
-    /// What sets the drop precedence of packets.
+    /// Markers, which set the drop precedence of packets.
     #[serde(default)]
     pub(super) marker: Vec<Marker>,
     /// Packets that are late, so that others overtake them.
@@ -119,11 +119,11 @@ pub(super) struct Reorder {
 pub(super) enum Reverse {
     /// "same" or "none".
     Word(String),
-    /// What differs.
+    /// A table of the settings that differ.
     Table(Box<ReverseTable>),
 }
 
-/// What differs on the way back.
+/// Settings that differ on the way back.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReverseTable {
@@ -291,13 +291,13 @@ pub(super) struct SingleRate {
 pub(super) struct Flow {
     /// Its name in results; kind and number unless given. Several flows are numbered.
     pub(super) name: Option<Spanned<String>>,
-    /// What sends.
+    /// The kind of flow.
     pub(super) kind: Spanned<Kind>,
     /// The sender's node.
     pub(super) from: Spanned<String>,
     /// The receiver's node.
     pub(super) to: Spanned<String>,
-    /// How many such flows there are.
+    /// Number of such flows.
     pub(super) count: Option<Spanned<u32>>,
     /// When it starts: a time, or a distribution such as "uniform 0s 5s".
     pub(super) start: Option<Spanned<Seconds>>,
@@ -340,7 +340,7 @@ pub(super) struct Flow {
     pub(super) guarantee_start: Option<Spanned<GuaranteeStart>>,
     /// Below the guarantee divided by this the promise counts as broken.
     pub(super) guarantee_threshold: Option<Spanned<f64>>,
-    /// What packets are marked with, such as "af11".
+    /// DSCP of packets, such as "af11".
     pub(super) dscp: Option<Spanned<Mark>>,
     /// Use of ECN by a TFRC or DCCP flow; off for TFRC, on for DCCP unless given.
     pub(super) ecn: Option<Spanned<Switch>>,

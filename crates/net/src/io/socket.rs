@@ -203,7 +203,8 @@ impl Socket {
     /// Marks everything sent from now on with a Differentiated Services codepoint.
     ///
     /// # Errors
-    /// `Unsupported` where this crate cannot set it beside the ECN bits: elsewhere than on 64-bit Linux.
+    /// `Unsupported` where this crate cannot set it beside the ECN bits: elsewhere than on 64-bit
+    /// Linux.
     pub fn set_dscp(&mut self, dscp: Dscp) -> io::Result<()> {
         if dscp != Dscp::DEFAULT && !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "DSCP marking needs 64-bit Linux"));

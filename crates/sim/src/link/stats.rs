@@ -6,8 +6,9 @@ use crate::{Header, Precedence};
 
 /// Counters of a link since the start of the run.
 ///
-/// `arrivals` = `lost` + `overflowed` + `departures` + `queued` at every moment, and the same in bytes. Of the
-/// `departures` some are still propagating; the others have `crossed` or were `corrupted`.
+/// `arrivals` = `lost` + `overflowed` + `departures` + `queued` at every moment, and the same in
+/// bytes. Of the `departures` some are still propagating; the others have `crossed` or were
+/// `corrupted`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkStats {
     /// Time since the start of the run.

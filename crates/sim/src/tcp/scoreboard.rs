@@ -34,8 +34,9 @@ impl Scoreboard {
         self.sacked.clear();
     }
 
-    /// `IsLost()` is true of what is not reported and lies below this: above it are as many reported segments as make a
-    /// loss. Segments are full-sized, so counting blocks and counting bytes come to the same.
+    /// `IsLost()` is true of what is not reported and lies below this: above it are as many
+    /// reported segments as make a loss. Segments are full-sized, so counting blocks and counting
+    /// bytes come to the same.
     pub(crate) fn lost_below(&self, threshold: u32) -> Option<u32> {
         self.sacked.nth_highest(threshold)
     }

@@ -26,7 +26,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Whether sender and sink use selective acknowledgements.
+    /// Returns true if sender and sink use selective acknowledgements.
     #[must_use]
     pub const fn selective(self) -> bool {
         matches!(self, Self::Cubic | Self::Sack)
@@ -47,7 +47,7 @@ pub enum Acks {
     Delayed(Duration),
 }
 
-/// Whether the flow is ECN-capable (RFC 3168).
+/// ECN: the flow is ECN-capable (RFC 3168).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -59,7 +59,7 @@ pub enum EcnMode {
     On,
 }
 
-/// Whether a connection begins with a SYN and its answer.
+/// Opening of a connection by a SYN and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -70,7 +70,7 @@ pub enum SynMode {
     On,
 }
 
-/// Whether segments carry the time (RFC 7323 §3).
+/// Timestamps option: segments carry the time (RFC 7323 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]

@@ -60,7 +60,8 @@ impl Window {
         }
     }
 
-    /// `acked` segments have been acknowledged at once, in no recovery. The window does not grow past the receiver's.
+    /// `acked` segments have been acknowledged at once, in no recovery. The window does not grow
+    /// past the receiver's.
     #[inline]
     pub(crate) fn grow(
         &mut self,

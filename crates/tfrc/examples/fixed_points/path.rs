@@ -15,7 +15,7 @@ pub(crate) struct Path {
     pub(crate) segment: u32,
 }
 
-/// What came out.
+/// Measurements of a run over one path.
 pub(crate) struct Measured {
     /// Mean over the run.
     pub(crate) packets_per_rtt: f64,

@@ -59,8 +59,8 @@ pub enum AfterStop {
 }
 
 impl MinimumRate {
-    /// `rate` bytes of data a second in `packets_per_second` packets, with the RFC's 40 bytes of headers and 5 s, a margin
-    /// of a tenth, and a pause.
+    /// `rate` bytes of data a second in `packets_per_second` packets, with the RFC's 40 bytes of
+    /// headers and 5 s, a margin of a tenth, and a pause.
     #[must_use]
     pub const fn new(rate: Rate, packets_per_second: f64) -> Self {
         Self {

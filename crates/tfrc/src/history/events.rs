@@ -382,8 +382,8 @@ impl Loss {
     }
 }
 
-/// `span · k / steps`, rounded up to a nanosecond: a packet exactly a round-trip time after the first loss still belongs to its
-/// event (RFC 5348 §5.2), and rounding must not undo that.
+/// `span · k / steps`, rounded up to a nanosecond: a packet exactly a round-trip time after the
+/// first loss still belongs to its event (RFC 5348 §5.2), and rounding must not undo that.
 fn interpolate(span: Duration, k: u64, steps: u64) -> u64 {
     let (span, steps) = (span.as_nanos(), steps.max(1));
     if let Some(product) = span.checked_mul(k) {

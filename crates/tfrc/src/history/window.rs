@@ -4,8 +4,8 @@
 use tfrc_units::f64_from_u64;
 
 /// 1/p from interval lengths, newest (the open one) first: packets in the window over the loss
-/// events in it. The window reaches back
-/// `window` packets, or further, to the start of the interval with which it holds `least` events. Where the lengths end it ends too.
+/// events in it. The window reaches back `window` packets, or further, to the start of the interval
+/// with which it holds `least` events. Where the lengths end it ends too.
 pub(crate) fn mean_interval(lengths: impl Iterator<Item = f64>, least: u8, window: f64) -> Option<f64> {
     let (mut packets, mut events) = (0.0, 0u64);
     for length in lengths {

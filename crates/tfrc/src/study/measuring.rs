@@ -41,21 +41,21 @@ pub enum Estimator {
         intervals: u8,
         /// How the older ones count.
         weights: Weights,
-        /// What the interval that is still growing counts for.
+        /// Role of the interval that is still growing.
         open: OpenInterval,
     },
     /// Exponentially weighted mean over all intervals (SIGCOMM 2000, "EWMA Loss Interval").
     EwmaLossInterval {
         /// h, the weight of the old mean when an interval ends; 0.75 in ns-2. In [0, 1).
         weight: f64,
-        /// What the interval that is still growing counts for, with weight 1 − h.
+        /// Role of the interval that is still growing, which counts with weight 1 − h.
         open: OpenInterval,
     },
     /// Loss events among the latest packets (SIGCOMM 2000, "Dynamic History Window").
     DynamicHistoryWindow {
         /// The window holds at least this many loss events; 4 in ns-2. 1 to 32.
         events: u8,
-        /// How far back it reaches.
+        /// Reach of the window into the past.
         window: HistoryWindow,
     },
 }
@@ -83,7 +83,7 @@ pub enum Weights {
     Constant,
 }
 
-/// What the interval since the latest loss event counts for.
+/// Role of the interval since the latest loss event in the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]

@@ -6,7 +6,7 @@ use super::{AfterExpiration, Choices, ReceiveLimit, Stamp, Supply};
 use crate::sender::PathState;
 use crate::study::ns2::ramp::Ramp;
 
-/// What [`crate::Sender`] keeps for choices other than RFC 5348's.
+/// State that [`crate::Sender`] keeps for choices other than RFC 5348's.
 #[derive(Debug, Clone)]
 pub(crate) struct SenderStudy {
     receive_limit: ReceiveLimit,

@@ -45,7 +45,8 @@ fn x(sender: &Sender) -> f64 {
     sender.allowed_rate().bytes_per_sec()
 }
 
-/// What the equation of `revision` gives at R = 100 ms and s = 1000 on a steady path.
+/// Rate by the equation of `revision` at R = 100 ms and s = 1000 on a steady path, in bytes per
+/// second.
 fn equation(revision: Revision, p: f64) -> f64 {
     let equation = Algorithm::of(revision).choices().equation;
     equation.rate(1000.0, RTT, Probability::saturating(p)).bytes_per_sec()

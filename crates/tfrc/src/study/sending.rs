@@ -107,16 +107,16 @@ pub enum Spacing {
 pub struct NoFeedback {
     /// 4 in RFC 5348 and in RFC 3448 with its erratum 270; 2 in the paper and in ns-2. At least 1.
     pub round_trips: u8,
-    /// What is left after an expiration: one half everywhere. In (0, 1).
+    /// Share that is left after an expiration: one half everywhere. In (0, 1).
     pub factor: f64,
-    /// What is cut.
+    /// Quantity that an expiration cuts.
     pub cut: NoFeedbackCut,
-    /// What the packets after an expiration ask for.
+    /// Request that the packets after an expiration carry.
     pub ask: AfterExpiration,
 }
 
-/// What packets ask of the receiver from an expiration of the nofeedback timer until the next
-/// report.
+/// Request that packets make of the receiver from an expiration of the nofeedback timer until the
+/// next report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -128,7 +128,7 @@ pub enum AfterExpiration {
     ReportAtOnce,
 }
 
-/// What an expiration of the nofeedback timer cuts, and when an idle sender is spared.
+/// Quantity that an expiration of the nofeedback timer cuts, and when an idle sender is spared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -156,7 +156,7 @@ pub enum RateStep {
     PerPacket,
 }
 
-/// What a change of the rate does to the packet that waits for its send time.
+/// Effect of a change of the rate on the packet that waits for its send time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]

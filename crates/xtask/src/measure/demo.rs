@@ -1,4 +1,5 @@
-//! `cargo xtask measure demo`: TFRC against simulated TCPs in the emulated bottleneck of `tfrc demo`, in real time.
+//! `cargo xtask measure demo`: TFRC against simulated TCPs in the emulated bottleneck of
+//! `tfrc demo`, in real time.
 //!
 //! Five runs side by side of each case. The bars are those of the field: TFRC's share between half
 //! and twice a fair one, its rate at 0.2 s less variable than TCP's, and a TCP that comes late soon

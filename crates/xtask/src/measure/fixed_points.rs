@@ -1,4 +1,5 @@
-//! `cargo xtask measure fixed-points`: the page docs/models/fixed-points.md, from the example of that name in `crates/tfrc`.
+//! `cargo xtask measure fixed-points`: the page docs/models/fixed-points.md, from the example of
+//! that name in `crates/tfrc`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

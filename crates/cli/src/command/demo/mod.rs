@@ -1,5 +1,5 @@
-//! `tfrc demo`: a sender, a receiver, and between them an emulated bottleneck, all over loopback. Simulated TCP flows compete
-//! for the bottleneck inside the emulator.
+//! `tfrc demo`: a sender, a receiver, and between them an emulated bottleneck, all over loopback.
+//! Simulated TCP flows compete for the bottleneck inside the emulator.
 
 mod contest;
 mod watch;

@@ -1,4 +1,5 @@
-//! `docs/results.md`, for readers of the repository: findings first, then tables of all experiments.
+//! `docs/results.md`, for readers of the repository: findings first, then tables of all
+//! experiments.
 
 use std::fmt::Write;
 

@@ -32,7 +32,7 @@ pub enum EcnAtOne {
     Wait,
 }
 
-/// Whether a CUBIC flow gives way when it loses before its old plateau (RFC 9438 §4.7).
+/// Fast convergence: a CUBIC flow gives way when it loses before its old plateau (RFC 9438 §4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -82,7 +82,8 @@ impl InitialWindow {
     }
 }
 
-/// Whether the first two duplicate acknowledgements let a new segment out each (RFC 3042).
+/// Limited Transmit (RFC 3042): the first two duplicate acknowledgements let out a new segment
+/// each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -96,20 +97,19 @@ pub enum LimitedTransmit {
     On,
 }
 
-/// What remains of the loss of a SYN once the connection is open. The window is one segment in
-/// both.
+/// Effect of the loss of a SYN once the connection is open. The window is one segment in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LostSyn {
-    /// What a lost segment leaves: ssthresh is cut, and the timer stays doubled until a round-trip
+    /// Effect of any lost segment: ssthresh is cut, and the timer stays doubled until a round-trip
     /// time is measured (ns-2.35, seen in traces of its `backoff_` and `ssthresh_`).
     AsSegment,
     /// A timeout of at least 3 s, without doublings (RFC 6298 §5 (5.7)).
     Forgotten,
 }
 
-/// Whether the bytes of the timestamp and SACK options are on the wire.
+/// Size of the timestamp and SACK options: their bytes are on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -120,7 +120,7 @@ pub enum OptionBytes {
     Ignored,
 }
 
-/// What a partial acknowledgement does to NewReno's inflated window.
+/// Effect of a partial acknowledgement on NewReno's inflated window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -157,7 +157,7 @@ pub enum Pipe {
     Scoreboard,
 }
 
-/// Whether half of a window may have a fraction, and what its least is.
+/// Precision of half of a window, which may or may not have a fraction, and its least value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -232,7 +232,7 @@ pub enum RttArithmetic {
     WholeTicks,
 }
 
-/// What a timeout does to the scoreboard.
+/// Effect of a timeout on the scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -243,7 +243,7 @@ pub enum SackAtTimeout {
     Keep,
 }
 
-/// What is halved when segments are lost.
+/// Quantity that is halved when segments are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -260,7 +260,7 @@ pub enum Shrink {
     Window,
 }
 
-/// What ends the doubling of the timeout where every acknowledgement is a sample
+/// Event that ends the doubling of the timeout where every acknowledgement is a sample
 /// ([`Timestamps::On`](crate::tcp::Timestamps::On)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]

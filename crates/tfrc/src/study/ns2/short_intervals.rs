@@ -18,12 +18,12 @@ pub(crate) fn length(interval: &MeasuredInterval) -> Option<f64> {
     (interval.round_trips < SHORT).then(|| libm::floor(interval.packets / k))
 }
 
-/// What is remembered of the open interval.
+/// Memory of the open interval: its losses, and its age and length at the latest report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct OpenCount {
     /// K.
     lost: u64,
-    /// Whether it was short at the latest report.
+    /// Its age at the latest report: short or long.
     age: Age,
     /// Its length then; 0 before a report.
     packets: f64,
