@@ -1,9 +1,11 @@
 //! The rate control with any input: never a panic, never a rate that is no number.
 
-use tfrc::{Advisor, Arrival, Config, Feedback, LossReport, PacketCount, PacketKind, Receiver, Sender, Settings};
 use tfrc::advisor::{Ack, Hold};
 use tfrc::study::{Revision, Stamp};
-use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
+use tfrc::{
+    Advisor, Arrival, Config, Feedback, LossReport, PacketCount, PacketKind, Receiver, Sender, Settings,
+};
+use tfrc_units::{Duration, Ecn, Instant, Probability, Rate, saturating};
 
 /// Reads numbers from bytes, zeros after their end.
 struct Reader<'a>(&'a [u8]);
@@ -51,7 +53,7 @@ pub fn check(data: &[u8]) {
             0 => now += Duration::from_nanos(reader.number()),
             // Clocks may go back.
             1 => now = Instant::from_nanos(now.as_nanos().saturating_sub(reader.number())),
-            2 => sender.on_sent(now, u32::try_from(reader.number() & 0xFFFF_FFFF).unwrap_or(0)),
+            2 => sender.on_sent(now, saturating::<u32>(reader.number() & 0xFFFF_FFFF)),
             3 => sender.on_feedback(
                 now,
                 Feedback {
@@ -75,7 +77,7 @@ pub fn check(data: &[u8]) {
                     now,
                     Arrival {
                         seq,
-                        size: u32::try_from(reader.number() & 0xFFFF_FFFF).unwrap_or(0),
+                        size: saturating::<u32>(reader.number() & 0xFFFF_FFFF),
                         ecn: reader.ecn(),
                         rtt: (operation < 128).then(|| Duration::from_nanos(reader.number())),
                         window_counter: operation,

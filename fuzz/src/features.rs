@@ -2,6 +2,7 @@
 
 use crate::harness::{Operation, run};
 use tfrc_testkit::Side;
+use tfrc_units::saturating;
 
 /// Each byte above 0xF0 begins a new packet; feature options are put in front of what else there
 /// is.
@@ -18,7 +19,7 @@ pub fn check(data: &[u8]) {
             // Change L, Confirm L, Change R, Confirm R; feature; values.
             let (first, rest) = change.split_first().map_or((0, &[][..]), |(first, rest)| (*first, rest));
             options.push(32 + first % 4);
-            options.push(u8::try_from(rest.len() + 2).unwrap_or(2));
+            options.push(saturating::<u8>(rest.len() + 2));
             options.extend_from_slice(rest);
         }
         options.truncate(512);
@@ -26,7 +27,7 @@ pub fn check(data: &[u8]) {
         operations.push(Operation::Deliver { to: Side::Client, index: 0 });
         operations.push(Operation::Deliver { to: Side::Server, index: 0 });
         operations.push(Operation::Send { from: Side::Client, length: 100 });
-        operations.push(Operation::Advance { ms: u64::try_from(chunk.len()).unwrap_or(0) * 10 });
+        operations.push(Operation::Advance { ms: saturating::<u64>(chunk.len()) * 10 });
     }
     run(&operations);
 }
