@@ -6,7 +6,8 @@ use std::io::{Error, ErrorKind, Result};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Instant as Clock;
 
-use tfrc_dccp::{ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen};
+use tfrc_dccp::endpoint::{ConnectConfig, Listen};
+use tfrc_dccp::{ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event};
 use tfrc_units::{Duration, Ecn, Instant};
 
 const DATAGRAMS: usize = 60;

@@ -34,7 +34,8 @@
 //! Two ends, with the part of the host played by hand:
 //!
 //! ```
-//! use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen};
+//! use tfrc_dccp::{ConnectionConfig, Endpoint, EndpointConfig, Event};
+//! use tfrc_dccp::endpoint::{ConnectConfig, Listen};
 //! use tfrc_units::{Duration, Ecn, Instant};
 //!
 //! let listening = EndpointConfig { listen: Listen::One, port: 5001, ..EndpointConfig::default() };
@@ -83,21 +84,17 @@ extern crate alloc;
 extern crate std;
 
 mod ccid;
-mod connection;
-mod endpoint;
+pub mod connection;
+pub mod endpoint;
 pub mod feature;
 mod limiter;
 mod secret;
 pub mod wire;
 
-pub use ccid::{Ccid, SkippedNumbers, Verification};
+pub use ccid::Ccid;
 pub use connection::{
-    Cause, Closed, ClosedBy, Connection, ConnectionConfig, DropReason, EcnSending, Encapsulation, Event,
-    FeedbackProfile, LatePolicy, PathError, PathMtuDiscovery, Received, SendError, Silence, State, Stats,
-    Transmit, Wake, WakeReason,
+    Cause, Closed, ClosedBy, Connection, ConnectionConfig, Event, LatePolicy, Received, SendError, State,
+    Stats, Transmit, Wake, WakeReason,
 };
-pub use endpoint::{
-    Allow, Carrier, ConnectConfig, ConnectError, ConnectionId, Endpoint, EndpointConfig, EndpointStats,
-    Listen, PerSource, Prefix, PrefixError, Pressure, Transmission,
-};
+pub use endpoint::{ConnectionId, Endpoint, EndpointConfig, Transmission};
 pub use limiter::RateLimiter;

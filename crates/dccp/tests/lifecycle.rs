@@ -1,11 +1,10 @@
 //! How connections begin and end when things go wrong: refusals, Syncs, replays, silence,
 //! stragglers.
 
+use tfrc_dccp::connection::Silence;
+use tfrc_dccp::endpoint::{ConnectConfig, Listen, Pressure};
 use tfrc_dccp::wire::{Header, Opt, OptionList, PacketType, Reset, ResetCode, SeqAck, Sequence, ServiceCode};
-use tfrc_dccp::{
-    ClosedBy, ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen, Pressure, Silence,
-    State,
-};
+use tfrc_dccp::{ClosedBy, ConnectionConfig, Endpoint, EndpointConfig, Event, State};
 use tfrc_testkit::{Fate, PORT, Pair, Side, address, capped, emit, ms, parse};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 

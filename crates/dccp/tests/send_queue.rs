@@ -1,8 +1,9 @@
 //! The send queue of a connection: its bound, its policy for late datagrams, its events, and the
 //! rules of the contract that debug builds assert.
 
+use tfrc_dccp::connection::DropReason;
 use tfrc_dccp::wire::PacketType;
-use tfrc_dccp::{ConnectionConfig, DropReason, Event, LatePolicy, SendError, WakeReason};
+use tfrc_dccp::{ConnectionConfig, Event, LatePolicy, SendError, WakeReason};
 use tfrc_testkit::{Fate, Pair, Side, capped, ms};
 use tfrc_units::{Duration, Instant};
 

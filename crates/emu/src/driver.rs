@@ -4,7 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 
 use tfrc_net::io::{Clock, Outgoing, Socket, SocketSender};
-use tfrc_sim::{Address, Agent, Ecn, FlowId, LinkId, LinkStats, PacketCount, Precedence};
+use tfrc_sim::link::{LinkStats, PacketCount};
+use tfrc_sim::packet::{FlowId, Precedence};
+use tfrc_sim::{Address, Agent, LinkId};
+use tfrc_units::Ecn;
 use tfrc_units::{Instant, saturating};
 use tokio::sync::mpsc;
 
@@ -127,7 +130,7 @@ where
         self.world.engine.inject(
             at,
             from,
-            tfrc_sim::Outgoing { to, flow, size, ecn, precedence: Precedence::Low, payload },
+            tfrc_sim::packet::Outgoing { to, flow, size, ecn, precedence: Precedence::Low, payload },
         );
     }
 

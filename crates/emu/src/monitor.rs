@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tfrc_sim::{LinkId, LinkStats, PacketCount};
+use tfrc_sim::LinkId;
+use tfrc_sim::link::{LinkStats, PacketCount};
 use tfrc_units::Duration;
 use tokio::sync::watch;
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use tfrc_net::io::{Incoming, Socket};
-use tfrc_sim::Ecn;
+use tfrc_units::Ecn;
 use tfrc_units::Instant;
 
 /// A datagram read from a socket.

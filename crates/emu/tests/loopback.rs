@@ -9,9 +9,11 @@ use std::time::Instant;
 
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use tfrc_emu::{Datagram, GatewayNetwork, HEADER_BYTES, Limits, Monitor, Relay, Snapshot};
+use tfrc_sim::loss::Loss;
+use tfrc_sim::packet::FlowId;
 use tfrc_sim::tcp::{self, SenderStats, SinkStats};
 use tfrc_sim::traffic::{Peer, Segment, TcpSetup, TcpSink, TcpSource, Traffic};
-use tfrc_sim::{Agent, Context, Engine, FlowId, LinkSpec, Loss, Network, Packet, Seed, TimerKey};
+use tfrc_sim::{Agent, Context, Engine, LinkSpec, Network, Packet, Seed, TimerKey};
 use tfrc_units::{Duration, Instant as At, Probability, Rate};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -388,7 +390,7 @@ async fn an_address_in_use_is_an_error_that_says_so() {
 #[tokio::test]
 async fn flows_inside_run_by_the_clock_and_share_the_links() {
     let at = |s| At::ZERO + Duration::from_secs(s);
-    let queue = tfrc_sim::Queue::DropTail(tfrc_sim::Limit::Packets(25));
+    let queue = tfrc_sim::queue::Queue::DropTail(tfrc_sim::queue::Limit::Packets(25));
     let world = world_with(&[at(0), at(100_000)], |l| l.queue = queue);
     let server = echo().await;
     let relay = Relay::bind(here(), server, world, limits()).unwrap().start().unwrap();

@@ -1,10 +1,11 @@
 //! The flows of a run as agents: how they are attached, and how far each has come.
 
+use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
     DatagramSetup, DatagramSink, DatagramSource, Peer, PingSetup, Pinger, Ponger, TcpSetup, TcpSink,
     TcpSource, Traffic, WebClient, WebServer, WebSetup,
 };
-use tfrc_sim::{AgentId, Engine, NodeId, Seed, Tracing};
+use tfrc_sim::{AgentId, Engine, NodeId, Seed};
 use tfrc_units::Duration;
 
 use crate::agent::{

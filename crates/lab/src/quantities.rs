@@ -1,7 +1,7 @@
 //! The quantities of flows and links: their keys, meanings and where they are found, for results,
 //! means, formulas and the documentation.
 
-use tfrc_sim::{FlowStats, LinkStats};
+use tfrc_sim::link::{FlowStats, LinkStats};
 
 use crate::LinkOutcome;
 use crate::record::FlowSummary;

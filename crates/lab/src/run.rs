@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tfrc::config::PacketSize;
-use tfrc_sim::{Engine, LinkStats};
+use tfrc_sim::Engine;
+use tfrc_sim::link::LinkStats;
 use tfrc_units::{Duration, Instant, Rate};
 
 use crate::agent::{Any, DccpHost};

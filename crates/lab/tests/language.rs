@@ -129,7 +129,7 @@ fn changes_reach_every_place() {
     let scenario = &plan.points[0].scenario;
     let (_, link) = scenario.network.links().next().unwrap();
     assert_eq!(link.rate.bits_per_sec(), 5e6);
-    assert!(matches!(link.queue, tfrc_sim::Queue::CoDel(_)));
+    assert!(matches!(link.queue, tfrc_sim::queue::Queue::CoDel(_)));
     assert_eq!(scenario.seed.0, 9);
     assert_eq!(scenario.flow_names().collect::<Vec<_>>(), ["tfrc-1", "tfrc-2", "tfrc-3"]);
 }

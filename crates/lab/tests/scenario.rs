@@ -5,8 +5,11 @@ use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use tfrc_lab::scenario::{FlowKind, Pace, Scenario};
+use tfrc_sim::loss::Loss;
+use tfrc_sim::network::RateChange;
+use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::traffic::Distribution;
-use tfrc_sim::{Limit, LinkSpec, Loss, Queue, RateChange, Seed};
+use tfrc_sim::{LinkSpec, Seed};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 fn read(text: &str) -> Scenario {

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use tfrc_net::io::Offload;
-use tfrc_net::{Accept, Endpoint, Options, Recordings};
+use tfrc_net::options::Accept;
+use tfrc_net::{Endpoint, Options, Recordings};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tfrc_net::{Accept, Connection, Endpoint, LatePolicy, Options, Variant};
+use tfrc_net::options::Accept;
+use tfrc_net::{Connection, Endpoint, LatePolicy, Options, Variant};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

@@ -17,7 +17,8 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
-use tfrc_net::{Accept, Endpoint, Options, Recordings};
+use tfrc_net::options::Accept;
+use tfrc_net::{Endpoint, Options, Recordings};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

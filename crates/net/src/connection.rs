@@ -31,7 +31,7 @@ pub enum ConnectError {
     Refused(Closed),
     /// It could not be begun.
     #[error(transparent)]
-    Start(#[from] tfrc_dccp::ConnectError),
+    Start(#[from] tfrc_dccp::endpoint::ConnectError),
     /// The endpoint was made for connections to one peer, and this is another one.
     #[error("this endpoint connects to {peer} only")]
     OtherPeer {

@@ -76,7 +76,7 @@ pub struct Recordings {
 #[non_exhaustive]
 pub struct EndpointStats {
     /// Packets that belong to no connection, and their answers.
-    pub strangers: tfrc_dccp::EndpointStats,
+    pub strangers: tfrc_dccp::endpoint::EndpointStats,
     /// Datagrams that this system did not send, for another reason than their length: no buffers,
     /// no route, a firewall. Each is lost, as it might be further on.
     pub unsent: u64,

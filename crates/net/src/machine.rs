@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
-use tfrc_dccp::{
-    ConnectConfig, Connection, ConnectionId, Endpoint, Event, LatePolicy, Listen, PathError, Received,
-};
+use tfrc_dccp::connection::PathError;
+use tfrc_dccp::endpoint::{ConnectConfig, Listen};
+use tfrc_dccp::{Connection, ConnectionId, Endpoint, Event, LatePolicy, Received};
 use tfrc_units::{Ecn, Instant, saturating};
 
 use crate::Options;
@@ -94,7 +94,7 @@ impl Machine {
         &mut self,
         now: Instant,
         to: SocketAddr,
-    ) -> Result<ConnectionId, tfrc_dccp::ConnectError> {
+    ) -> Result<ConnectionId, tfrc_dccp::endpoint::ConnectError> {
         let now = self.record(now, || Record::Connect(to));
         let id = self.endpoint.connect(now, to, self.config.clone())?;
         self.names.add(id);
@@ -241,7 +241,7 @@ impl Machine {
         self.endpoint.connection(id)
     }
 
-    pub(crate) const fn stats(&self) -> tfrc_dccp::EndpointStats {
+    pub(crate) const fn stats(&self) -> tfrc_dccp::endpoint::EndpointStats {
         self.endpoint.stats()
     }
 

@@ -6,9 +6,12 @@ use tfrc::config::{
     BrokenPromise, BurstCredit, Guarantee, MinInterval, PacketSize, RateCap, SegmentSize, Target, TfrcSp,
 };
 use tfrc::guard::{BreakerLimits, CircuitBreaker};
+use tfrc_dccp::connection::SkippedNumbers;
+use tfrc_dccp::endpoint::{Allow, Listen, PerSource};
+pub use tfrc_dccp::endpoint::{Prefix, PrefixError};
 use tfrc_dccp::feature::Wishes;
 use tfrc_dccp::wire::ServiceCode;
-use tfrc_dccp::{Allow, ConnectionConfig, EndpointConfig, Listen, PerSource, Prefix, SkippedNumbers};
+use tfrc_dccp::{ConnectionConfig, EndpointConfig};
 use tfrc_units::{Dscp, Duration, Rate, saturating};
 
 use crate::io::Offload;
@@ -184,7 +187,7 @@ mod codepoint {
 /// Prefixes as their texts.
 mod prefixes {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
-    use tfrc_dccp::Prefix;
+    use tfrc_dccp::endpoint::Prefix;
 
     pub(super) fn serialize<S: Serializer>(prefixes: &[Prefix], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(prefixes.iter().map(ToString::to_string))

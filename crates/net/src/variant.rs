@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tfrc_dccp::Ccid;
 use tfrc_dccp::feature::CcidPreference;
 
-use crate::Accept;
+use crate::options::Accept;
 
 /// Which rate control governs the data of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

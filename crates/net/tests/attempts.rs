@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::replay;
-use tfrc_net::{Accept, ConnectAnyError, Endpoint, Options, Recordings, connect_any};
+use tfrc_net::options::Accept;
+use tfrc_net::{ConnectAnyError, Endpoint, Options, Recordings, connect_any};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);

@@ -8,7 +8,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Protocol, SockAddr, Type};
-use tfrc_net::{Accept, ClosedBy, Connection, Endpoint, Options, Recordings};
+use tfrc_net::options::Accept;
+use tfrc_net::{ClosedBy, Connection, Endpoint, Options, Recordings};
 
 /// Addresses of the loopback network that no other test uses: what the kernel learns of paths it
 /// keeps for ten minutes.

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalError, ReplayError, replay};
-use tfrc_net::{Accept, Cause, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError, Variant};
+use tfrc_net::options::Accept;
+use tfrc_net::{Cause, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError, Variant};
 
 const ANY: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 

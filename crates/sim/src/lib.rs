@@ -1,13 +1,16 @@
 //! A deterministic, protocol-free, packet-level network simulator.
 //!
 //! A [`Network`] describes nodes and one-way links; [`Network::build`] turns it into an [`Engine`]
-//! with agents of one type of the caller's choice. The engine owns the packet's [`Header`] and
+//! with agents of one type of the caller's choice. The engine owns the packet's [`Header`](packet::Header) and
 //! moves the caller's payload untouched. Events happen in a total order of (time, serial), all
 //! randomness comes from one [`Seed`] through streams that carry the name of the component that
 //! draws from them, and there is no process-wide state: any number of engines live side by side.
 //!
 //! ```
-//! use tfrc_sim::{Ecn, FlowId, Limit, LinkSpec, Network, NoAgent, Outgoing, Precedence, Queue, Seed};
+//! use tfrc_sim::{LinkSpec, Network, NoAgent, Seed};
+//! use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
+//! use tfrc_sim::queue::{Limit, Queue};
+//! use tfrc_units::{Ecn};
 //! use tfrc_units::{Duration, Instant, Rate};
 //!
 //! let mut network = Network::new();
@@ -35,30 +38,20 @@
 
 mod agent;
 mod engine;
-mod link;
-mod loss;
-mod marker;
-mod network;
-mod packet;
-mod queue;
+pub mod link;
+pub mod loss;
+pub mod marker;
+pub mod network;
+pub mod packet;
+pub mod queue;
 mod rng;
 mod routing;
 pub mod tcp;
-mod trace;
+pub mod trace;
 pub mod traffic;
 
 pub use agent::{Agent, AgentId, NoAgent, TimerKey};
 pub use engine::{Context, Delivery, Engine, UnknownNode};
-pub use link::{FlowStats, LinkStats, PacketCount};
-pub use loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
-pub use marker::{ColorMode, Marker, MarkerRule, MeterScope};
-pub use network::{FlowCounts, LinkId, LinkSpec, Network, NetworkError, NodeId, RateChange, Reorder};
-pub use packet::{Address, FlowId, Header, Outgoing, Packet, Precedence};
-pub use queue::{
-    AboveMax, Activation, Adaptation, Bottom, ByteCount, CoDel, Coupling, DropMode, EarlyDrop, Forced,
-    IdleDecay, Limit, Marking, Measure, Pie, Queue, QueueState, Randomness, Red, Rio, RioCurve, Spacing,
-    StepLimit, Thresholds, Weight,
-};
+pub use network::{LinkId, LinkSpec, Network, NodeId};
+pub use packet::{Address, Packet};
 pub use rng::{Seed, Stream};
-pub use tfrc_units::Ecn;
-pub use trace::{DropCause, Happening, TraceRecord, Tracing};

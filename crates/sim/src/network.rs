@@ -6,8 +6,11 @@ use std::collections::BTreeSet;
 use tfrc_units::hash::fnv1a;
 use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 
+use crate::loss::{Loss, LossRule};
+use crate::marker::MarkerRule;
+use crate::queue::{Limit, Queue};
 use crate::routing::Routes;
-use crate::{Agent, Engine, Limit, Loss, LossRule, MarkerRule, Queue, Seed};
+use crate::{Agent, Engine, Seed};
 
 /// A node of one [`Network`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

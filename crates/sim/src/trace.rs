@@ -4,7 +4,8 @@ use core::fmt;
 
 use tfrc_units::Instant;
 
-use crate::{Header, LinkId};
+use crate::LinkId;
+use crate::packet::Header;
 
 /// Trace of an engine, the records of what happens to packets: kept or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use tfrc_sim::{
-    Address, Agent, AgentId, Context, Ecn, Engine, FlowId, Limit, LinkSpec, Loss, Network, Outgoing, Packet,
-    Precedence, Queue, Seed, TimerKey, Tracing,
-};
+use tfrc_sim::loss::Loss;
+use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
+use tfrc_sim::queue::{Limit, Queue};
+use tfrc_sim::trace::Tracing;
+use tfrc_sim::{Address, Agent, AgentId, Context, Engine, LinkSpec, Network, Packet, Seed, TimerKey};
+use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 const SEND: TimerKey = TimerKey::First;

@@ -1,9 +1,11 @@
 //! When packets arrive, in which order, and which of them: against times worked out by hand.
 
-use tfrc_sim::{
-    Address, Delivery, Ecn, Engine, FlowId, Limit, LinkId, LinkSpec, Loss, Network, NoAgent, Outgoing,
-    Precedence, Queue, RateChange, Seed,
-};
+use tfrc_sim::loss::Loss;
+use tfrc_sim::network::RateChange;
+use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
+use tfrc_sim::queue::{Limit, Queue};
+use tfrc_sim::{Address, Delivery, Engine, LinkId, LinkSpec, Network, NoAgent, Seed};
+use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, Rate};
 
 type Numbers = Engine<NoAgent<u32>>;

@@ -4,12 +4,16 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use tfrc_sim::{
-    Activation, Address, CoDel, ColorMode, Coupling, Delivery, DropCause, Ecn, Engine, FlowCounts, FlowId,
-    Flows, Happening, Limit, LinkId, LinkSpec, Loss, LossAction, LossPlace, LossRule, Marker, MarkerRule,
-    Marking, MeterScope, Network, NetworkError, NoAgent, Outgoing, Pie, Precedence, Queue, RateChange, Red,
-    Reorder, Rio, RioCurve, Seed, Spacing, Step, Tracing, Weight,
+use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule, Step};
+use tfrc_sim::marker::{ColorMode, Marker, MarkerRule, MeterScope};
+use tfrc_sim::network::{FlowCounts, NetworkError, RateChange, Reorder};
+use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
+use tfrc_sim::queue::{
+    Activation, CoDel, Coupling, Limit, Marking, Pie, Queue, Red, Rio, RioCurve, Spacing, Weight,
 };
+use tfrc_sim::trace::{DropCause, Happening, Tracing};
+use tfrc_sim::{Address, Delivery, Engine, LinkId, LinkSpec, Network, NoAgent, Seed};
+use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 type Numbers = Engine<NoAgent<u32>>;
@@ -65,7 +69,7 @@ impl Line {
         list.iter().map(|d| (d.at.as_nanos() / 1000, d.packet.payload)).collect()
     }
 
-    fn stats(&self) -> tfrc_sim::LinkStats {
+    fn stats(&self) -> tfrc_sim::link::LinkStats {
         self.engine.link_stats(self.link).unwrap()
     }
 
@@ -227,7 +231,7 @@ fn rio_protects_what_the_meter_calls_in_profile() {
     line.load(20_000_000, 800, 1000, Ecn::NotEct);
     let records = line.engine.take_records();
     let dropped = |precedence| {
-        let of = |r: &&tfrc_sim::TraceRecord| {
+        let of = |r: &&tfrc_sim::trace::TraceRecord| {
             matches!(r.what, Happening::Dropped(..)) && r.header.precedence == precedence
         };
         records.iter().filter(of).count()
@@ -238,7 +242,7 @@ fn rio_protects_what_the_meter_calls_in_profile() {
     assert!(line.stats().utilization() > 0.99);
     assert_eq!(line.engine.queue_state(line.link).unwrap().waiting, {
         let queued = line.stats().queued;
-        tfrc_sim::PacketCount { packets: queued.packets - 1, bytes: queued.bytes - 1000 }
+        tfrc_sim::link::PacketCount { packets: queued.packets - 1, bytes: queued.bytes - 1000 }
     });
 }
 

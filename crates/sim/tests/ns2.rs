@@ -5,11 +5,15 @@
 //! The means of ns-2 are over ten seeds; their standard errors are below 1 %, as are ours over four
 //! seeds.
 
-use tfrc_sim::{
-    Adaptation, Coupling, DropMode, Ecn, Engine, FlowId, Flows, Happening, Limit, LinkId, LinkSpec, Marker,
-    MarkerRule, Measure, MeterScope, Network, NoAgent, Outgoing, Precedence, Queue, Red, Rio, RioCurve, Seed,
-    Spacing, Stream, Thresholds, Tracing, Weight,
+use tfrc_sim::loss::Flows;
+use tfrc_sim::marker::{Marker, MarkerRule, MeterScope};
+use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
+use tfrc_sim::queue::{
+    Adaptation, Coupling, DropMode, Limit, Measure, Queue, Red, Rio, RioCurve, Spacing, Thresholds, Weight,
 };
+use tfrc_sim::trace::{Happening, Tracing};
+use tfrc_sim::{Engine, LinkId, LinkSpec, Network, NoAgent, Seed, Stream};
+use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 const SECONDS: f64 = 100.0;

@@ -7,9 +7,10 @@ mod sawtooth;
 
 use bottleneck::{Figures, Length, Path, Run, run};
 use sawtooth::Teeth;
+use tfrc_sim::loss::Loss;
+use tfrc_sim::queue::{Adaptation, CoDel, Limit, Pie, Queue, Red, Thresholds, Weight};
 use tfrc_sim::tcp::study::Shrink;
 use tfrc_sim::tcp::{Acks, Settings, Variant};
-use tfrc_sim::{Adaptation, CoDel, Limit, Loss, Pie, Queue, Red, Thresholds, Weight};
 use tfrc_units::{Duration, Instant, Probability};
 
 const LENGTH: Length = Length {

@@ -1,11 +1,11 @@
 //! TCP over links that reorder, copy and mark packets.
 
+use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule};
+use tfrc_sim::network::Reorder;
+use tfrc_sim::packet::FlowId;
 use tfrc_sim::tcp::{Acks, EcnMode, Settings, Transfer, Variant};
 use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
-use tfrc_sim::{
-    AgentId, Engine, FlowId, Flows, LinkSpec, Loss, LossAction, LossPlace, LossRule, Network, Reorder, Seed,
-    TimerKey,
-};
+use tfrc_sim::{AgentId, Engine, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 const WAY: Duration = Duration::from_millis(50);

@@ -1,9 +1,12 @@
 //! TCP flows in a network: what is carried is whole, and how fast it is carried.
 
+use tfrc_sim::loss::Loss;
+use tfrc_sim::packet::FlowId;
+use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::study::{FastConvergence, Increase};
 use tfrc_sim::tcp::{Acks, Settings, SinkStats, Transfer, Variant};
 use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
-use tfrc_sim::{AgentId, Engine, FlowId, Limit, LinkSpec, Loss, Network, Queue, Seed, TimerKey};
+use tfrc_sim::{AgentId, Engine, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 const VARIANTS: [Variant; 5] =

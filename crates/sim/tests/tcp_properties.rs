@@ -12,7 +12,8 @@ use tfrc_sim::tcp::{
     Ack, AckKind, Acks, ConnectionId, Data, EcnEcho, EcnMode, SackBlock, Sender, Settings, Sink, SynMode,
     Timestamps, Transfer, Variant,
 };
-use tfrc_sim::{Ecn, Seed, Stream};
+use tfrc_sim::{Seed, Stream};
+use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant};
 
 /// Two values of every enum, chosen by the bits of a number.

@@ -1,13 +1,15 @@
 //! Background traffic in a network of one link each way.
 
+use tfrc_sim::loss::Loss;
+use tfrc_sim::packet::FlowId;
+use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::{Settings, Variant};
+use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
     Amount, Arrivals, DatagramSetup, DatagramSink, DatagramSource, Distribution, Pattern, Peer, PingSetup,
     Pinger, Ponger, Traffic, WebClient, WebServer, WebSetup,
 };
-use tfrc_sim::{
-    Address, AgentId, Engine, FlowId, Limit, LinkSpec, Loss, Network, Queue, Seed, TimerKey, Tracing,
-};
+use tfrc_sim::{Address, AgentId, Engine, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 struct TrafficRun {

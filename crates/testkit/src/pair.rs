@@ -1,7 +1,8 @@
 //! Two DCCP endpoints over a wire, a rule that decides on every packet, and their applications.
 
+use tfrc_dccp::endpoint::{ConnectConfig, Listen};
 use tfrc_dccp::wire::{PacketType, Sequence};
-use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Listen, State};
+use tfrc_dccp::{ConnectionConfig, Endpoint, EndpointConfig, State};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
 use crate::{Delivered, End, Fate, Parcel, Side, Wire, address, ms, parse};

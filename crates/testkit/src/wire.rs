@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tfrc_sim::{Address, Engine, FlowId, Limit, LinkSpec, Network, NoAgent, Precedence, Queue, Seed};
+use tfrc_sim::packet::{FlowId, Precedence};
+use tfrc_sim::queue::{Limit, Queue};
+use tfrc_sim::{Address, Engine, LinkSpec, Network, NoAgent, Seed};
 use tfrc_units::{Duration, Ecn, Instant, Rate};
 
 /// One of the two ends.
@@ -141,7 +143,7 @@ impl<T: Clone> Wire<T> {
             Fate::Twice(by) => [Some(Duration::ZERO), Some(by)],
         };
         let marked = fate == Fate::Mark && packet.ecn.is_capable();
-        let outgoing = tfrc_sim::Outgoing {
+        let outgoing = tfrc_sim::packet::Outgoing {
             to: self.gateway(from.other()),
             flow: FlowId(0),
             size: packet.size,

@@ -123,8 +123,11 @@ mod tests {
         let line = "host --guarantee 500k --dscp af11 --guarantee-start first-loss-report --guarantee-threshold 2 --circuit-breaker off";
         let args: SendArgs = read(line).expect("right");
         assert_eq!((args.guarantee, args.dscp.number()), (Some(Rate::from_bits_per_sec(5e5)), 10));
-        assert_eq!(args.guarantee_start, tfrc_net::PromiseStart::FirstLossReport);
-        assert_eq!((args.guarantee_threshold, args.circuit_breaker), (Some(2.0), tfrc_net::Breaker::Off));
+        assert_eq!(args.guarantee_start, tfrc_net::options::PromiseStart::FirstLossReport);
+        assert_eq!(
+            (args.guarantee_threshold, args.circuit_breaker),
+            (Some(2.0), tfrc_net::options::Breaker::Off)
+        );
         for bad in ["host --guarantee 0", "host --dscp af14", "host --guarantee-threshold 2"] {
             assert!(read::<SendArgs>(bad).is_err(), "{bad}");
         }

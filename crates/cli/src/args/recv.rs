@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use clap::Args;
-use tfrc_net::{Prefix, Revision};
+use tfrc_net::Revision;
+use tfrc_net::options::Prefix;
 
 use super::output::StreamArgs;
 use super::values::{self, DEFAULT_PORT, FileOrStream, Limit};

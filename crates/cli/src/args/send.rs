@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tfrc_net::{Breaker, Dscp, OptimisticAcks, PromiseStart, Revision, Variant};
+use tfrc_net::options::{Breaker, OptimisticAcks, PromiseStart};
+use tfrc_net::{Revision, Variant};
+use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
 
 use super::output::StreamArgs;

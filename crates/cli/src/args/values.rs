@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tfrc_net::{Breaker, Dscp, OptimisticAcks, Prefix, PromiseStart, Revision, Variant};
+use tfrc_net::options::{Breaker, OptimisticAcks, Prefix, PromiseStart};
+use tfrc_net::{Revision, Variant};
+use tfrc_units::Dscp;
 use tfrc_units::{Duration, Probability, Rate, text};
 
 /// The UDP port of DCCP in UDP (RFC 6773 §3).
@@ -216,7 +218,7 @@ pub fn service_code(written: &str) -> Result<u32, String> {
 /// # Errors
 /// A sentence for the reader.
 pub fn dscp(written: &str) -> Result<Dscp, String> {
-    written.parse().map_err(|error: tfrc_net::NotADscp| error.to_string())
+    written.parse().map_err(|error: tfrc_units::NotADscp| error.to_string())
 }
 
 /// The threshold of a guarantee, above 1.

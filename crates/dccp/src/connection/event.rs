@@ -125,7 +125,7 @@ pub enum Cause {
     /// The two ends disagree about sequence numbers and do not find together again, or the path
     /// lets nothing else through: for this long only Syncs and SyncAcks of the peer were valid,
     /// although this end sent datagrams. The duration is that of
-    /// [`Silence::Probe`](crate::Silence::Probe).
+    /// [`Silence::Probe`](crate::connection::Silence::Probe).
     OutOfStep(Duration),
     /// A server's client was connected and sent no datagram; see
     /// [`ConnectionConfig::first_data_within`](crate::ConnectionConfig::first_data_within).

@@ -36,6 +36,7 @@ use alloc::vec::Vec;
 use tfrc::Report;
 use tfrc_units::{Duration, Instant, SeqNo48};
 
+pub use crate::ccid::{SkippedNumbers, Verification};
 pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
 pub use outgoing::{DropReason, LatePolicy, SendError};

@@ -71,7 +71,10 @@ fn confirm(op: FeatureOp, feature: u8) -> Opt<'static> {
 
 /// Takes reports that nothing was sent for.
 fn trusting() -> ConnectionConfig {
-    ConnectionConfig { verification: crate::Verification::Trusting, ..ConnectionConfig::default() }
+    ConnectionConfig {
+        verification: crate::connection::Verification::Trusting,
+        ..ConnectionConfig::default()
+    }
 }
 
 /// A client in PARTOPEN whose server knows no RTT Estimate, as Linux, and has said `extra` in its

@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 
+use tfrc_dccp::ConnectionConfig;
+use tfrc_dccp::connection::EcnSending;
+use tfrc_dccp::endpoint::Carrier;
 use tfrc_dccp::feature::{CcidPreference, RttReports, Wishes};
-use tfrc_dccp::{Carrier, ConnectionConfig, EcnSending};
 use tfrc_testkit::{Random, capped};
 use tfrc_units::Duration;
 

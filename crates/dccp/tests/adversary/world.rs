@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tfrc_dccp::{Carrier, ClosedBy, ConnectConfig, Endpoint, EndpointConfig, Listen};
+use tfrc_dccp::endpoint::{Carrier, ConnectConfig, Listen};
+use tfrc_dccp::{ClosedBy, Endpoint, EndpointConfig};
 use tfrc_testkit::{Delivered, PORT, Random, Side};
 use tfrc_units::{Duration, Instant};
 

@@ -4,8 +4,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use tfrc_dccp::ConnectionConfig;
+use tfrc_dccp::connection::{SkippedNumbers, Verification};
 use tfrc_dccp::wire::{Header, PacketType, ResetCode, SeqAck};
-use tfrc_dccp::{ConnectionConfig, SkippedNumbers, Verification};
 use tfrc_testkit::{Fate, Flight, PORT, Pair, Random, Side, capped, ms, parse};
 use tfrc_units::{Duration, Ecn};
 

@@ -2,11 +2,9 @@
 
 use std::net::SocketAddr;
 
+use tfrc_dccp::endpoint::{ConnectConfig, Listen, PerSource, Pressure};
 use tfrc_dccp::wire::{Header, Opt, PacketType, ResetCode, SeqAck, options};
-use tfrc_dccp::{
-    Closed, ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen,
-    PerSource, Pressure, State,
-};
+use tfrc_dccp::{Closed, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, State};
 use tfrc_testkit::{Random, ms, parse};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 

@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use tfrc_dccp::{Allow, Cause, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen, State};
+use tfrc_dccp::endpoint::{Allow, Listen};
+use tfrc_dccp::{Cause, ConnectionConfig, Endpoint, EndpointConfig, Event, State};
 use tfrc_testkit::ms;
 use tfrc_units::{Duration, Instant};
 

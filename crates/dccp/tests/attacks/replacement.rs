@@ -3,8 +3,9 @@
 
 use std::net::SocketAddr;
 
+use tfrc_dccp::endpoint::{Listen, PerSource};
 use tfrc_dccp::wire::{PacketType, ResetCode};
-use tfrc_dccp::{Cause, ConnectionId, Endpoint, EndpointConfig, Event, Listen, PerSource, State};
+use tfrc_dccp::{Cause, ConnectionId, Endpoint, EndpointConfig, Event, State};
 use tfrc_testkit::{ms, parse};
 use tfrc_units::{Duration, Ecn, Instant};
 

@@ -1,6 +1,7 @@
 //! Heap that a connection takes at either end with a hundred packets in flight.
 
-use tfrc_dccp::{ConnectConfig, ConnectionConfig, Endpoint, EndpointConfig, Event, Listen};
+use tfrc_dccp::endpoint::{ConnectConfig, Listen};
+use tfrc_dccp::{ConnectionConfig, Endpoint, EndpointConfig, Event};
 use tfrc_testkit::{Fate, PORT, Parcel, Random, Side, Wire, address, capped};
 use tfrc_units::{Duration, Ecn, Instant};
 

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use tfrc_dccp::{
-    Cause, ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen, PerSource,
-    SendError, Silence, State,
-};
+use tfrc_dccp::connection::Silence;
+use tfrc_dccp::endpoint::{ConnectConfig, Listen, PerSource};
+use tfrc_dccp::{Cause, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, SendError, State};
 use tfrc_testkit::{Random, ms};
 use tfrc_units::{Duration, Ecn, Instant};
 

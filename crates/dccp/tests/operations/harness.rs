@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
+use tfrc_dccp::connection::SkippedNumbers;
+use tfrc_dccp::endpoint::{ConnectConfig, Listen};
 use tfrc_dccp::wire::{Header, SeqAck, Sequence};
-use tfrc_dccp::{
-    ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Listen, SkippedNumbers,
-};
+use tfrc_dccp::{ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event};
 use tfrc_testkit::{PORT, Side, address, at, emit, ms, parse};
 use tfrc_units::{Ecn, Instant, SeqNo48};
 

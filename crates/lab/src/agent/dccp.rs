@@ -4,12 +4,13 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tfrc::SendDecision;
+use tfrc_dccp::connection::EcnSending;
+use tfrc_dccp::endpoint::{Carrier, ConnectConfig, Listen};
 use tfrc_dccp::feature::{CcidPreference, Wishes};
-use tfrc_dccp::{
-    Carrier, Ccid, ConnectConfig, Connection, ConnectionConfig, ConnectionId, EcnSending, Endpoint,
-    EndpointConfig, Event, Listen, Stats,
-};
-use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, Stream, TimerKey};
+use tfrc_dccp::{Ccid, Connection, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event, Stats};
+use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
+use tfrc_sim::{Address, Context, Stream, TimerKey};
+use tfrc_units::Ecn;
 use tfrc_units::{Instant, saturating};
 
 use super::{Payload, Source};

@@ -2,7 +2,9 @@
 
 use tfrc::study::{FeedbackTrigger, Stamp};
 use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
-use tfrc_sim::{Address, Context, Ecn, FlowId, Header, Outgoing, Precedence, TimerKey};
+use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
+use tfrc_sim::{Address, Context, TimerKey};
+use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::{Payload, Source};

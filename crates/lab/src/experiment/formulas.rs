@@ -1,6 +1,6 @@
 //! Formulas of cells: the functions with which they read one run.
 
-use tfrc_sim::{FlowStats, PacketCount};
+use tfrc_sim::link::{FlowStats, PacketCount};
 use tfrc_units::{Duration, Instant};
 
 use super::expression::{Expression, Function, Given, Kind, Scope, Wrong};

@@ -1,6 +1,8 @@
 //! Samples and counters kept while a run goes on.
 
-use tfrc_sim::{Engine, FlowId, FlowStats, LinkStats};
+use tfrc_sim::Engine;
+use tfrc_sim::link::{FlowStats, LinkStats};
+use tfrc_sim::packet::FlowId;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::{FlowCounts, FlowRecord, LOOK, LinkRecord, Recording, Samples};

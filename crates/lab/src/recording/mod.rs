@@ -4,7 +4,7 @@
 mod keeping;
 mod series;
 
-use tfrc_sim::{FlowStats, LinkStats};
+use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_units::{Duration, Instant};
 
 use crate::Outcome;

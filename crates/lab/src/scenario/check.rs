@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use tfrc_sim::{Network, NetworkError, NodeId, Seed};
+use tfrc_sim::network::NetworkError;
+use tfrc_sim::{Network, NodeId, Seed};
 use tfrc_units::Duration;
 
 use super::error::{Fault, Mistake};

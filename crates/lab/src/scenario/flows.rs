@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use tfrc::config::{PacketSize, TfrcSp};
 use tfrc::study::Revision;
+use tfrc_sim::packet::{FlowId, Precedence};
+use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Distribution, Pattern};
-use tfrc_sim::{FlowId, Limit, NoAgent, Precedence, Queue, Seed};
+use tfrc_sim::{NoAgent, Seed};
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, f64_from_u64, text, u64_from_f64};
 
 use super::check::{Checked, Names, positive_time};

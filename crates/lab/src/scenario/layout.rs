@@ -1,7 +1,8 @@
 //! From a scenario and a seed to a network with every flow's own lines, and each flow's start.
 
+use tfrc_sim::packet::FlowId;
 use tfrc_sim::traffic::Distribution;
-use tfrc_sim::{FlowId, LinkSpec, Network, NodeId, Seed};
+use tfrc_sim::{LinkSpec, Network, NodeId, Seed};
 use tfrc_units::{Duration, Instant};
 
 use super::{Flow, OwnLine, RoundTrip, Scenario};

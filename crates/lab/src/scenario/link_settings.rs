@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tfrc_sim::{
+use tfrc_sim::queue::{
     Adaptation, Bottom, CoDel, Coupling, Limit, Marking, Pie, Red, Rio, RioCurve, Thresholds, Weight,
 };
 use tfrc_units::{Duration, Ecn, Probability, text};

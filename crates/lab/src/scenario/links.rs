@@ -3,10 +3,11 @@
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use tfrc_sim::{
-    ColorMode, Flows, Limit, LinkSpec, Loss, LossAction, LossPlace, LossRule, Marker, MarkerRule, MeterScope,
-    Network, Period, Queue, RateChange, Reorder, Step,
-};
+use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
+use tfrc_sim::marker::{ColorMode, Marker, MarkerRule, MeterScope};
+use tfrc_sim::network::{RateChange, Reorder};
+use tfrc_sim::queue::{Limit, Queue};
+use tfrc_sim::{LinkSpec, Network};
 use tfrc_units::{Duration, Instant, Probability};
 
 use super::check::{Checked, Names, refused};
@@ -51,8 +52,8 @@ pub(super) fn links(links: &[raw::Link], groups: &[Group], mut names: Names<'_>)
                 let queue = link.queue.as_ref().map(Spanned::span);
                 let loss = link.loss.as_ref().map(Spanned::span);
                 let place = match error {
-                    tfrc_sim::NetworkError::Queue { .. } => queue,
-                    tfrc_sim::NetworkError::UnorderedLosses(_) => loss,
+                    tfrc_sim::network::NetworkError::Queue { .. } => queue,
+                    tfrc_sim::network::NetworkError::UnorderedLosses(_) => loss,
                     _ => None,
                 };
                 refused(place.unwrap_or_else(|| link_place(link)), &error)

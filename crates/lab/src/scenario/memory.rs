@@ -1,6 +1,7 @@
 //! How much memory a run needs, roughly: enough to refuse one that cannot end well.
 
-use tfrc_sim::{Limit, LinkSpec, Queue};
+use tfrc_sim::LinkSpec;
+use tfrc_sim::queue::{Limit, Queue};
 use tfrc_units::{Duration, u64_from_f64};
 
 use super::{FlowKind, Scenario};

@@ -96,9 +96,11 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tfrc_sim::packet::Precedence;
+use tfrc_sim::queue::Queue;
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Distribution, Pattern};
-use tfrc_sim::{Network, NodeId, Precedence, Queue, Seed, Stream};
+use tfrc_sim::{Network, NodeId, Seed, Stream};
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate};
 
 pub use document::{Document, Origin, Provenance};

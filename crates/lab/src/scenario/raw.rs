@@ -8,7 +8,11 @@ use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use tfrc_sim::{CoDel, ColorMode, LossAction, LossPlace, MeterScope, Pie, Precedence, Red, Rio, tcp};
+use tfrc_sim::loss::{LossAction, LossPlace};
+use tfrc_sim::marker::{ColorMode, MeterScope};
+use tfrc_sim::packet::Precedence;
+use tfrc_sim::queue::{CoDel, Pie, Red, Rio};
+use tfrc_sim::tcp;
 use tfrc_units::{Duration, Probability, Rate};
 
 use super::link_settings::Switch;

@@ -332,7 +332,8 @@ impl<S> Table<S> {
 
 #[cfg(test)]
 mod tests {
-    use tfrc_sim::{CoDel, Pie, Red, Rio, tcp};
+    use tfrc_sim::queue::{CoDel, Pie, Red, Rio};
+    use tfrc_sim::tcp;
 
     use super::*;
     use crate::scenario::web_settings::WebTraffic;

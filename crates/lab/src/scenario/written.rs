@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
-use tfrc_sim::Limit;
+use tfrc_sim::queue::Limit;
 use tfrc_sim::traffic::Distribution;
 use tfrc_units::text::{self, TextErrorKind};
 use tfrc_units::{Dscp, schema};

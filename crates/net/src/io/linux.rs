@@ -13,7 +13,7 @@ use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike, SockaddrStorage,
     recvmsg, sendmmsg, setsockopt,
 };
-use tfrc_dccp::PathError;
+use tfrc_dccp::connection::PathError;
 
 /// Datagrams given to the system at once, at most.
 pub(super) const MOST: usize = 64;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
-use tfrc_dccp::PathError;
+use tfrc_dccp::connection::PathError;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::marks::{from_codepoint, to_codepoint, traffic_class};
 use super::watched::{Ready, Watched};
-use crate::Dscp;
 use crate::io::{Clock, Fault, Unsent};
+use tfrc_units::Dscp;
 
 /// The oldest a kernel receive time may be; anything else is a clock that was set.
 const MAX_AGE: Duration = Duration::from_millis(100);

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
-use tfrc_dccp::{LatePolicy, PathError};
+use tfrc_dccp::LatePolicy;
+use tfrc_dccp::connection::PathError;
 use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use crate::Options;

@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 
-use tfrc_dccp::PathError;
+use tfrc_dccp::connection::PathError;
 use tfrc_units::Duration;
 
 use super::*;
-use crate::{Accept, Options};
+use crate::Options;
+use crate::options::Accept;
 
 const DELAY: Duration = Duration::from_micros(25);
 const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);

@@ -1,8 +1,11 @@
 //! One bottleneck, the TCPs that share it, and the figures of a run.
 
+use tfrc_sim::loss::Loss;
+use tfrc_sim::packet::FlowId;
+use tfrc_sim::queue::Queue;
 use tfrc_sim::tcp::{Settings, Transfer};
 use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
-use tfrc_sim::{AgentId, Engine, FlowId, LinkId, LinkSpec, Loss, Network, Queue, Seed, TimerKey};
+use tfrc_sim::{AgentId, Engine, LinkId, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Rate};
 
 /// Bytes of a full segment on the wire.

@@ -18,8 +18,8 @@ use std::error::Error;
 
 use bottleneck::{Length, Path, run};
 use sawtooth::Teeth;
+use tfrc_sim::queue::{Adaptation, CoDel, Limit, Pie, Queue, Red, Thresholds, Weight};
 use tfrc_sim::tcp::{Settings, Variant};
-use tfrc_sim::{Adaptation, CoDel, Limit, Pie, Queue, Red, Thresholds, Weight};
 use tfrc_units::{Duration, u64_from_f64};
 
 const RATES_MBIT: [u32; 3] = [2, 20, 100];

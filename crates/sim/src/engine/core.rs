@@ -11,11 +11,12 @@ use super::timers::Timers;
 use super::{Delivery, UnknownNode};
 use crate::link::{Copies, DelayedEvent, FarEnd, Impairment, Link, LinkStats, OnLinks};
 use crate::loss::Hit;
+use crate::packet::{Header, Outgoing};
+use crate::queue::QueueState;
 use crate::routing::Routes;
-use crate::{
-    Address, AgentId, DropCause, Ecn, Happening, Header, LinkId, LinkSpec, NodeId, Outgoing, Packet,
-    QueueState, Seed, TimerKey, TraceRecord, Tracing,
-};
+use crate::trace::{DropCause, Happening, TraceRecord, Tracing};
+use crate::{Address, AgentId, LinkId, LinkSpec, NodeId, Packet, Seed, TimerKey};
+use tfrc_units::Ecn;
 
 #[derive(Debug)]
 pub(crate) struct Core<P> {

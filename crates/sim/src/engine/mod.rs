@@ -11,11 +11,12 @@ use ::core::fmt;
 use tfrc_units::Instant;
 
 use self::core::{Core, DueNotice};
+use crate::link::{FlowStats, LinkStats};
+use crate::packet::{FlowId, Outgoing};
+use crate::queue::QueueState;
 use crate::routing::Routes;
-use crate::{
-    Address, Agent, AgentId, FlowId, FlowStats, LinkId, LinkSpec, LinkStats, NodeId, Outgoing, Packet,
-    QueueState, Seed, TimerKey, TraceRecord, Tracing,
-};
+use crate::trace::{TraceRecord, Tracing};
+use crate::{Address, Agent, AgentId, LinkId, LinkSpec, NodeId, Packet, Seed, TimerKey};
 
 /// A network in motion: nodes, links, the agents on them, and virtual time.
 ///
@@ -213,7 +214,7 @@ impl<A: Agent> Engine<A> {
     }
 
     /// Returns the counts of a link for the packets of each flow, in the order of the flows'
-    /// numbers; empty unless the link keeps [`crate::FlowCounts`].
+    /// numbers; empty unless the link keeps [`crate::network::FlowCounts`].
     #[must_use]
     pub fn flow_stats(&self, link: LinkId) -> Vec<(FlowId, FlowStats)> {
         self.core.link(link).map_or_else(Vec::new, crate::link::Link::flow_stats)

@@ -11,12 +11,15 @@ use crate::engine::arena::Slot;
 use crate::engine::event::Key;
 use crate::loss::Hit;
 use crate::loss::LossProcess;
+use crate::loss::{Loss, LossPlace};
 use crate::marker::Markers;
+use crate::network::FlowCounts;
+use crate::packet::{FlowId, Header, Precedence};
+use crate::queue::Queue;
 use crate::queue::codel::{Held, Hold, Next};
 use crate::queue::{Discipline, Waiting};
-use crate::{
-    DropCause, FlowCounts, FlowId, Header, LinkSpec, Loss, LossPlace, Precedence, Queue, Seed, Stream,
-};
+use crate::trace::DropCause;
+use crate::{LinkSpec, Seed, Stream};
 
 #[derive(Debug)]
 pub(super) struct Extras {

@@ -4,7 +4,7 @@
 //! queue. A link therefore needs one event per packet, its arrival at the far end, and only the
 //! next of them stands in the engine's event queue: the others wait in the link's own ring.
 //!
-//! [`Extras`] holds what few links have: losses, markers, reordering, copies, CoDel, counts of
+//! `Extras` holds what few links have: losses, markers, reordering, copies, CoDel, counts of
 //! flows. A link without them is *plain*, and pays nothing for them.
 
 mod extras;
@@ -16,8 +16,12 @@ use tfrc_units::{Duration, Ecn, Instant, Rate};
 
 use crate::engine::arena::Slot;
 use crate::engine::event::Key;
+use crate::network::RateChange;
+use crate::packet::{FlowId, Header};
+use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, QueueState, QueueVerdict, Waiting};
-use crate::{DropCause, FlowId, Header, Limit, LinkSpec, NodeId, RateChange, Seed};
+use crate::trace::DropCause;
+use crate::{LinkSpec, NodeId, Seed};
 use extras::Extras;
 pub(crate) use extras::{Copies, DelayedEvent, FarEnd, Impairment};
 use line::{Transmission, Transmitter};

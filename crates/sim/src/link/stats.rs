@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, f64_from_u64, saturating};
 
-use crate::{Header, Precedence};
+use crate::packet::{Header, Precedence};
 
 /// Counters of a link since the start of the run.
 ///

@@ -8,7 +8,7 @@ use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use tfrc_units::{Instant, Probability};
 
-use crate::FlowId;
+use crate::packet::FlowId;
 pub(crate) use process::{Hit, LossProcess};
 
 /// Which packets are hit.

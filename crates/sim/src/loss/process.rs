@@ -5,7 +5,8 @@ use core::num::NonZeroU64;
 use tfrc_units::{Ecn, Instant, Probability};
 
 use super::{Flows, Loss, LossAction, LossRule, Period, Step};
-use crate::{Header, Seed, Stream};
+use crate::packet::Header;
+use crate::{Seed, Stream};
 
 /// A loss rule at work.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use tfrc_units::{Instant, Rate};
 
 use super::{ColorMode, Marker};
-use crate::Precedence;
+use crate::packet::Precedence;
 
 /// Buckets of one aggregate.
 #[derive(Debug)]

@@ -8,7 +8,8 @@ use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use tfrc_units::{Instant, Rate};
 
-use crate::{Flows, Header, Precedence};
+use crate::loss::Flows;
+use crate::packet::{Header, Precedence};
 use meter::MeterBuckets;
 
 /// How packets are metered. Buckets start full.

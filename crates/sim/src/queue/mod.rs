@@ -14,7 +14,10 @@ mod rio;
 use tfrc_units::schema::{Deserialize, JsonSchema};
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::{DropCause, PacketCount, Precedence, Seed, Stream};
+use crate::link::PacketCount;
+use crate::packet::Precedence;
+use crate::trace::DropCause;
+use crate::{Seed, Stream};
 
 pub use codel::CoDel;
 pub use limit::Limit;

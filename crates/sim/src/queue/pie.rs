@@ -7,7 +7,8 @@ use tfrc_units::schema::{Deserialize, JsonSchema};
 use tfrc_units::{Duration, Instant, Probability};
 
 use super::{Arrival, Limit, Marking, QueueState, QueueVerdict};
-use crate::{DropCause, Stream};
+use crate::Stream;
+use crate::trace::DropCause;
 
 /// Proportional integral controller enhanced.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,7 +7,9 @@ use tfrc_units::schema::{Deserialize, JsonSchema};
 use tfrc_units::{Instant, Probability, f64_from_u64, saturating};
 
 use super::{Arrival, Limit, LineState, Marking, QueueState, QueueVerdict};
-use crate::{DropCause, Precedence, Stream};
+use crate::Stream;
+use crate::packet::Precedence;
+use crate::trace::DropCause;
 
 /// RED with a curve for each drop precedence. Averages are in packets; intervals between drops are
 /// uniform over 1 … 1/p − 1 packets of the same precedence; above the upper threshold every packet

@@ -109,7 +109,7 @@ pub struct Settings {
     /// The clock's granularity.
     pub tick: Duration,
     /// Record of the window, see [`crate::tcp::Sender::window_trace`].
-    pub trace: crate::Tracing,
+    pub trace: crate::trace::Tracing,
     /// The algorithm: for reproducing papers and programs; leave it at that of the RFCs otherwise.
     pub algorithm: Algorithm,
 }
@@ -132,7 +132,7 @@ impl Settings {
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(60),
             tick: Duration::from_millis(1),
-            trace: crate::Tracing::Off,
+            trace: crate::trace::Tracing::Off,
             algorithm: Algorithm::rfc(),
         }
     }

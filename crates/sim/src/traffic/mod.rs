@@ -18,8 +18,9 @@ pub use self::web::{Arrivals, WebClient, WebServer, WebSetup, WebStats};
 
 use tfrc_units::{Ecn, Instant};
 
+use crate::packet::{FlowId, Header, Outgoing, Precedence};
 use crate::tcp::{Ack, Data};
-use crate::{Address, Agent, Context, FlowId, Header, Outgoing, Packet, Precedence, TimerKey};
+use crate::{Address, Agent, Context, Packet, TimerKey};
 
 /// Content of the packets of [`Traffic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

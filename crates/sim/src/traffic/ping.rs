@@ -3,7 +3,9 @@
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::{Amount, Peer, Segment, send};
-use crate::{Context, Header, TimerKey, Tracing};
+use crate::packet::Header;
+use crate::trace::Tracing;
+use crate::{Context, TimerKey};
 
 const NEXT: TimerKey = TimerKey::First;
 

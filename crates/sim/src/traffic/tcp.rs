@@ -3,8 +3,9 @@
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::{Peer, Segment, schedule, send};
+use crate::packet::Header;
 use crate::tcp::{Ack, ConnectionId, Sender, Settings, Sink, Transfer};
-use crate::{Context, Header, Stream, TimerKey};
+use crate::{Context, Stream, TimerKey};
 
 /// The start, and then the end of a processing delay.
 const GO: TimerKey = TimerKey::First;

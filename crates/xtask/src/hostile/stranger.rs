@@ -3,8 +3,9 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
+use tfrc_dccp::endpoint::ConnectConfig;
 use tfrc_dccp::wire::{Header, Integrity, Packet, ServiceCode};
-use tfrc_dccp::{ConnectConfig, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, State};
+use tfrc_dccp::{ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, State};
 use tfrc_units::{Ecn, SeqNo48, saturating};
 
 /// The DCCP port of `tfrc`.

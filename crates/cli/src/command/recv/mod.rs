@@ -6,7 +6,8 @@ mod speaker;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tfrc_lab::record::{Event, EventKind, Outcome, Record};
-use tfrc_net::{Accept, ClosedBy, Endpoint, Options};
+use tfrc_net::options::Accept;
+use tfrc_net::{ClosedBy, Endpoint, Options};
 use tfrc_units::Instant;
 
 use self::serve::{OutputState, Served, serve};

@@ -7,7 +7,8 @@ mod transfer;
 use std::net::SocketAddr;
 
 use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
-use tfrc_net::{Cause, Closed, ClosedBy, Connection, Dscp, Endpoint, LatePolicy, Status};
+use tfrc_net::{Cause, Closed, ClosedBy, Connection, Endpoint, LatePolicy, Status};
+use tfrc_units::Dscp;
 use tfrc_units::{Instant, Rate, saturating};
 
 use self::transfer::{StopSending, Transfer};

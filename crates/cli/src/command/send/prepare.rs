@@ -5,7 +5,8 @@ use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tfrc_net::{Options, Promise, Recordings};
+use tfrc_net::options::Promise;
+use tfrc_net::{Options, Recordings};
 use tfrc_units::Rate;
 
 use crate::Failure;

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::loss::LossPlace;
-use crate::{Address, FlowId, NodeId, Precedence};
+use crate::packet::{FlowId, Precedence};
+use crate::{Address, NodeId};
 use tfrc_units::saturating;
 
 fn p(x: f64) -> Probability {

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::engine::arena::Arena;
-use crate::{Address, FlowId, Header, NodeId, Packet, Precedence};
+use crate::packet::{FlowId, Header, Precedence};
+use crate::{Address, NodeId, Packet};
 use tfrc_units::Ecn;
 
 fn at_us(us: u64) -> Instant {

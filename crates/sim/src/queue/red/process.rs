@@ -7,8 +7,9 @@ use super::{
     AboveMax, Adaptation, Bottom, ByteCount, DropMode, EarlyDrop, Forced, IdleDecay, Measure, Red, Spacing,
     Thresholds, Weight,
 };
+use crate::Stream;
 use crate::queue::{Arrival, LineState, QueueState, QueueVerdict};
-use crate::{DropCause, Stream};
+use crate::trace::DropCause;
 
 /// RED at work.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use tfrc_units::{Ecn, Instant, saturating};
 use super::*;
 use crate::queue::test_arrival::{at_ms, busy, idle};
 use crate::queue::{Arrival, QueueVerdict};
-use crate::{DropCause, Seed, Stream};
+use crate::trace::DropCause;
+use crate::{Seed, Stream};
 
 const RATE: f64 = 8e6;
 

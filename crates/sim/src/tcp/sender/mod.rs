@@ -17,7 +17,7 @@ use super::settings::{EcnMode, Settings, SynMode, Timestamps};
 use super::stats::{SenderStats, WindowSample};
 use super::study::{LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink};
 use super::window::{Cut, SlowStart, Window};
-use crate::Tracing;
+use crate::trace::Tracing;
 
 /// How much there is to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

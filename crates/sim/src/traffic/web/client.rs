@@ -4,9 +4,10 @@ use tfrc_units::{Duration, Ecn, Instant, saturating, u64_from_f64};
 
 use super::alarms::{Alarms, Queued};
 use super::{Arrivals, WebSetup};
+use crate::packet::Header;
 use crate::tcp::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, SackBlock, Sender, Sink, Transfer};
 use crate::traffic::{Amount, Distribution, Segment, schedule, send};
-use crate::{Context, Header, TimerKey};
+use crate::{Context, TimerKey};
 
 /// The start.
 const START: TimerKey = TimerKey::First;

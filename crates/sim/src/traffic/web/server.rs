@@ -3,9 +3,10 @@
 use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use super::alarms::{Alarms, Queued};
+use crate::packet::Header;
 use crate::tcp::{ConnectionId, Data, Sender, Settings, Sink, Transfer};
 use crate::traffic::{Amount, Peer, Segment, schedule, send};
-use crate::{Context, Header, TimerKey};
+use crate::{Context, TimerKey};
 
 const ALARM: TimerKey = TimerKey::First;
 
