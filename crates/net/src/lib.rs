@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is where clocks are read")]
 
-mod attempts;
+pub mod attempts;
 mod connection;
 mod driver;
 mod endpoint;
@@ -19,13 +19,11 @@ mod status;
 mod train;
 mod variant;
 
-pub use attempts::{AttemptError, ConnectAnyError, connect_any};
 pub use connection::{ConnectError, Connection, SendError};
 pub use endpoint::{BindError, Endpoint, EndpointStats, Recordings};
 pub use options::Options;
 pub use order::InOrder;
 pub use revision::Revision;
 pub use status::Status;
-pub use tfrc_dccp::endpoint::{Prefix, PrefixError};
 pub use tfrc_dccp::{Cause, Closed, ClosedBy, LatePolicy, Received, Stats};
 pub use variant::Variant;

@@ -5,9 +5,10 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 
+use tfrc_net::attempts::{ConnectAnyError, connect_any};
 use tfrc_net::journal::replay;
 use tfrc_net::options::Accept;
-use tfrc_net::{ConnectAnyError, Endpoint, Options, Recordings, connect_any};
+use tfrc_net::{Endpoint, Options, Recordings};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);

@@ -10,8 +10,8 @@ use crate::{Context, Packet};
 /// A protocol machine on a node. The engine tells it what reaches it; it answers through the
 /// [`Context`].
 pub trait Agent {
-    /// Content of the agent's packets besides the [`crate::packet::Header`]. Links that duplicate packets
-    /// copy it.
+    /// Content of the agent's packets besides the [`crate::packet::Header`]. Links that duplicate
+    /// packets copy it.
     type Payload: Clone;
 
     /// A packet arrived for this agent.

@@ -2,9 +2,8 @@
 
 use std::net::SocketAddr;
 
-use tfrc_net::{
-    AttemptError, BindError, ConnectAnyError, Connection, Endpoint, Options, Recordings, connect_any,
-};
+use tfrc_net::attempts::{AttemptError, ConnectAnyError, connect_any};
+use tfrc_net::{BindError, Connection, Endpoint, Options, Recordings};
 
 use crate::Failure;
 use crate::args::values::Target;
