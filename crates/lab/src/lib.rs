@@ -14,13 +14,13 @@ pub mod capture;
 pub mod compare;
 pub mod experiment;
 mod jobs;
-#[cfg(feature = "emu")]
-pub mod link;
 pub mod metric;
 mod progress;
 pub mod quantities;
 pub mod record;
 mod recording;
+#[cfg(feature = "emu")]
+pub mod relay;
 pub mod report;
 mod run;
 pub mod scenario;

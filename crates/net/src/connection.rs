@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use crate::LatePolicy;
 use crate::endpoint::Shared;
-use crate::state::{Slot, SlotStage, State};
+use crate::scheduler::{Slot, SlotStage, State};
 use crate::status::Status;
 
 /// One end of a connection. Dropping it closes the connection; to see how it ended,

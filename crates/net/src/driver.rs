@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tfrc_units::saturating;
 
 use crate::endpoint::Shared;
+use crate::gso::Trains;
 use crate::io::{Outgoing, Socket, Timer, Unsent};
-use crate::train::Trains;
 
 /// Rounds of reading before the machine's answers are sent.
 const READS: usize = 8;

@@ -13,10 +13,10 @@ use tokio::task::JoinHandle;
 use crate::connection::{ConnectError, Connection};
 use crate::io::{Clock, Socket, Timer};
 use crate::journal::{Setup, Writer};
-use crate::machine::Machine;
+use crate::journaled_endpoint::Machine;
 use crate::options::Unmarked;
 use crate::pcap::Capture;
-use crate::state::State;
+use crate::scheduler::State;
 use crate::{Options, driver};
 
 /// State that the application's handles and the driver share.

@@ -6,7 +6,7 @@ use tfrc_dccp::{Connection, Stats};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::Variant;
-use crate::state::Slot;
+use crate::scheduler::Slot;
 
 /// State of a connection at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

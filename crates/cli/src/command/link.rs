@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use tfrc_emu::{Direction, Running, Snapshot};
-use tfrc_lab::link::{Flows, relay};
+use tfrc_lab::relay::{Flows, relay};
 use tfrc_lab::scenario::{Scenario, ScenarioError};
 
 use crate::Failure;

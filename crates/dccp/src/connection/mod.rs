@@ -2,7 +2,7 @@
 //!
 //! A host uses it by the [contract](crate#the-contract) of this crate.
 
-mod api;
+mod application;
 pub(crate) mod build;
 mod close;
 mod config;

@@ -1,7 +1,7 @@
 //! The options of a packet in order, with the rules about where each may stand (RFC 4340 §5.8,
 //! tables 3; §5.8.2).
 
-use super::opt::{Opt, kind};
+use super::option::{Opt, kind};
 use super::{OptionError, PacketType, RawOption, RawOptions};
 
 /// The options of a packet of type `packet`, as they are to be processed.

@@ -7,7 +7,7 @@ use tfrc_sim::{Network, NodeId, Seed};
 use tfrc_units::Duration;
 
 use super::error::{Fault, Mistake};
-use super::raw::{self, Spanned};
+use super::syntax::{self, Spanned};
 use super::{Gateways, Scenario, flows, links, suggest};
 
 pub(super) type Checked<T> = Result<T, Mistake>;
@@ -17,7 +17,7 @@ const MAX_MEMORY: u64 = 8 << 30;
 /// Runs of a point, at most.
 const MOST_RUNS: u32 = 100_000;
 
-pub(super) fn check(raw: &raw::Scenario) -> Checked<Scenario> {
+pub(super) fn check(raw: &syntax::Scenario) -> Checked<Scenario> {
     let duration = positive_time(&raw.duration)?;
     let warmup = match &raw.warmup {
         None => Duration::ZERO,
@@ -58,7 +58,7 @@ pub(super) fn check(raw: &raw::Scenario) -> Checked<Scenario> {
     Ok(scenario)
 }
 
-pub(super) fn runs(raw: &raw::Scenario) -> Checked<u32> {
+pub(super) fn runs(raw: &syntax::Scenario) -> Checked<u32> {
     let Some(given) = &raw.runs else { return Ok(1) };
     match *given.get_ref() {
         runs @ 1..=MOST_RUNS => Ok(runs),
@@ -102,7 +102,7 @@ impl Names<'_> {
     }
 }
 
-fn gateways(raw: Option<&raw::Gateway>, names: &Names<'_>) -> Checked<Gateways> {
+fn gateways(raw: Option<&syntax::Gateway>, names: &Names<'_>) -> Checked<Gateways> {
     let (listen, to) = match raw {
         Some(gateway) => names.pair(&gateway.listen, &gateway.to)?,
         None => match &names.nodes.get_ref()[..] {

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::{self, Checked};
 use super::error::{Fault, Mistake};
-use super::{Plan, Point, ScenarioError, raw, reader, suggest};
+use super::{Plan, Point, ScenarioError, reader, suggest, syntax};
 
 /// The text of a scenario and the changes asked for, not yet read.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ impl Document {
 
     fn read(&self) -> Checked<Plan> {
         let (tree, provenance) = self.tree()?;
-        let raw = reader::read::<raw::Scenario>(tree.clone())?;
+        let raw = reader::read::<syntax::Scenario>(tree.clone())?;
         let axes = axes(&tree, &raw.sweep)?;
         let mut points = Vec::new();
         let total = axes.iter().map(|axis| axis.values.len()).fold(1, usize::saturating_mul);
@@ -122,7 +122,7 @@ impl Document {
             let scenario = if axes.is_empty() {
                 check::check(&raw)?
             } else {
-                check::check(&reader::read::<raw::Scenario>(tree)?)?
+                check::check(&reader::read::<syntax::Scenario>(tree)?)?
             };
             points.push(Point { at, scenario });
         }
@@ -161,7 +161,7 @@ struct Axis<'t> {
     values: Vec<(String, Vec<Value<'t>>)>,
 }
 
-fn axes<'t>(tree: &Tree<'t>, sweeps: &[raw::Sweep]) -> Checked<Vec<Axis<'t>>> {
+fn axes<'t>(tree: &Tree<'t>, sweeps: &[syntax::Sweep]) -> Checked<Vec<Axis<'t>>> {
     let written = tree.get_ref().get("sweep").and_then(|list| list.get_ref().as_array());
     let mut axes = Vec::new();
     for (sweep, entry) in sweeps.iter().zip(written.into_iter().flatten()) {

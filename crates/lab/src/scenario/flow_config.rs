@@ -6,12 +6,12 @@ use tfrc_units::Dscp;
 
 use super::check::Checked;
 use super::error::{Fault, Mistake};
-use super::raw::{self, GuaranteeStart, Spanned};
+use super::syntax::{self, GuaranteeStart, Spanned};
 
 /// The settings of a flow of `packet_size` as its kind says, with what is written in its table on
 /// top.
 pub(super) fn config(
-    flow: &raw::Flow,
+    flow: &syntax::Flow,
     packet_size: PacketSize,
     segment: u32,
     header: u32,
@@ -59,7 +59,7 @@ pub(super) fn config(
     Ok((config, dscp))
 }
 
-fn guarantee(flow: &raw::Flow) -> Checked<Guarantee> {
+fn guarantee(flow: &syntax::Flow) -> Checked<Guarantee> {
     let Some(promised) = &flow.guarantee else {
         let start = flow.guarantee_start.as_ref().map(Spanned::span);
         return match start.or(flow.guarantee_threshold.as_ref().map(Spanned::span)) {

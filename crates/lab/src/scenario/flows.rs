@@ -14,7 +14,7 @@ use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, f64_from_u64, text, u64_fro
 
 use super::check::{Checked, Names, positive_time};
 use super::error::{Fault, Mistake};
-use super::raw::{self, Kind, Spanned, Text};
+use super::syntax::{self, Kind, Spanned, Text};
 use super::table::{Table, Tabular};
 use super::written::{Seconds, packet_bytes};
 use super::{
@@ -83,7 +83,7 @@ impl Group {
     }
 }
 
-pub(super) fn groups(raw: &[raw::Flow]) -> Checked<Vec<Group>> {
+pub(super) fn groups(raw: &[syntax::Flow]) -> Checked<Vec<Group>> {
     let mut list: Vec<Group> = Vec::new();
     let mut taken = BTreeSet::new();
     let mut first = 0;
@@ -114,11 +114,11 @@ pub(super) fn groups(raw: &[raw::Flow]) -> Checked<Vec<Group>> {
     Ok(list)
 }
 
-pub(super) fn flows(raw: &[raw::Flow], groups: Vec<Group>, names: &Names<'_>) -> Checked<Vec<Flow>> {
+pub(super) fn flows(raw: &[syntax::Flow], groups: Vec<Group>, names: &Names<'_>) -> Checked<Vec<Flow>> {
     raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names)).collect()
 }
 
-fn one(flow: &raw::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
+fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
     let kind = *flow.kind;
     idle_keys(flow, kind)?;
     let (from, to) = names.pair(&flow.from, &flow.to)?;
@@ -152,7 +152,7 @@ fn one(flow: &raw::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
 }
 
 /// Keys of a flow that mean nothing for its kind are mistakes.
-fn idle_keys(flow: &raw::Flow, kind: Kind) -> Checked<()> {
+fn idle_keys(flow: &syntax::Flow, kind: Kind) -> Checked<()> {
     use Kind::{Cbr, Dccp, DccpSp, Onoff, Ping, Tcp, Tfrc, TfrcSp, Web};
     const TFRC: &[Kind] = &[Tfrc, TfrcSp];
     const RATED: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp];
@@ -203,11 +203,11 @@ fn latest(distribution: Distribution) -> f64 {
 }
 
 fn lines(
-    flow: &raw::Flow,
+    flow: &syntax::Flow,
     names: &Names<'_>,
     (from, to): (tfrc_sim::NodeId, tfrc_sim::NodeId),
 ) -> Checked<Lines> {
-    let line = |raw: &raw::OwnLine| {
+    let line = |raw: &syntax::OwnLine| {
         Ok(OwnLine {
             rate: raw.rate.as_deref().map_or(Rate::INFINITY, |rate| *rate),
             delay: raw.delay.as_ref().map_or(Distribution::Constant(0.0), |delay| delay.0),
@@ -266,7 +266,7 @@ fn drop_precedence(dscp: Dscp) -> Precedence {
     }
 }
 
-fn application(flow: &raw::Flow) -> Checked<Application> {
+fn application(flow: &syntax::Flow) -> Checked<Application> {
     let pace = match &flow.packets_per_second {
         None => Pace::Backlog,
         Some(rate) => {
@@ -309,7 +309,7 @@ fn application(flow: &raw::Flow) -> Checked<Application> {
     Ok(Application { pace, phases, sizes, backlog })
 }
 
-fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Backlog> {
+fn backlog(flow: &syntax::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Backlog> {
     let Some(given) = &flow.backlog else { return Ok(Backlog::LeftOut) };
     if **given == Backlog::Kept && (pace == Pace::Backlog || phases.is_some()) {
         let what = "no packets to keep";
@@ -325,7 +325,7 @@ fn backlog(flow: &raw::Flow, pace: Pace, phases: Option<Phases>) -> Checked<Back
 }
 
 /// Bytes of payload; of a distribution its mean.
-fn segment(flow: &raw::Flow, application: &Application) -> Checked<u32> {
+fn segment(flow: &syntax::Flow, application: &Application) -> Checked<u32> {
     match (&flow.segment, application.sizes) {
         (Some(given), Some(sizes)) => {
             let mean = u64_from_f64(sizes.mean());
@@ -347,7 +347,7 @@ fn payload(given: &Spanned<Text>) -> Checked<u32> {
     })
 }
 
-fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
+fn tfrc(flow: &syntax::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
     let application = application(flow)?;
     let segment = segment(flow, &application)?;
     let header = flow.header.as_ref().map_or(HEADER_BYTES, |bytes| bytes.0);
@@ -360,12 +360,12 @@ fn tfrc(flow: &raw::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
 }
 
 /// The revision that a flow's table names; its words have been checked with the table.
-fn revision(flow: &raw::Flow) -> Revision {
+fn revision(flow: &syntax::Flow) -> Revision {
     let named = flow.tfrc.as_ref().and_then(|table| table.get("revision"));
     named.and_then(|value| Revision::from_name(&value.get_ref().0)).unwrap_or_default()
 }
 
-fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
+fn dccp(flow: &syntax::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
     let application = application(flow)?;
     let segment = match &flow.segment {
         Some(_) => segment(flow, &application)?,
@@ -388,7 +388,7 @@ fn dccp(flow: &raw::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
     Ok(DccpFlow { ccid, segment, application, config, dscp, ecn, precedence })
 }
 
-fn tcp_settings(flow: &raw::Flow) -> Checked<Settings> {
+fn tcp_settings(flow: &syntax::Flow) -> Checked<Settings> {
     let mut settings = table(flow.tcp.as_ref())?;
     if let Some(given) = &flow.segment {
         settings.segment = payload(given)?;
@@ -399,7 +399,7 @@ fn tcp_settings(flow: &raw::Flow) -> Checked<Settings> {
     Ok(settings)
 }
 
-fn tcp(flow: &raw::Flow) -> Checked<TcpFlow> {
+fn tcp(flow: &syntax::Flow) -> Checked<TcpFlow> {
     let transfer = match &flow.transfer {
         None => Transfer::Unlimited,
         Some(given) => Transfer::Bytes(given.0),
@@ -408,7 +408,7 @@ fn tcp(flow: &raw::Flow) -> Checked<TcpFlow> {
     Ok(TcpFlow { settings: tcp_settings(flow)?, transfer, overhead })
 }
 
-fn web(flow: &raw::Flow) -> Checked<WebFlow> {
+fn web(flow: &syntax::Flow) -> Checked<WebFlow> {
     Ok(WebFlow { traffic: table(flow.web.as_ref())?, settings: tcp_settings(flow)? })
 }
 
@@ -417,7 +417,7 @@ fn table<S: Tabular>(table: Option<&Table<S>>) -> Checked<S> {
     table.map_or_else(|| Ok(S::start()), |table| table.apply(&S::start()))
 }
 
-fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
+fn datagrams(flow: &syntax::Flow) -> Checked<DatagramFlow> {
     let data = flow.segment.as_ref().map_or(Ok(1000), payload)?;
     let header = flow.header.as_ref().map_or(DATAGRAM_HEADER_BYTES, |bytes| bytes.0);
     let application = application(flow)?;
@@ -461,8 +461,8 @@ fn datagrams(flow: &raw::Flow) -> Checked<DatagramFlow> {
     Ok(DatagramFlow { pattern, draws: draws(flow), data, header })
 }
 
-fn draws(flow: &raw::Flow) -> Draws {
-    let Some(raw::Draws { rate, on, off }) = flow.draws.as_deref() else { return Draws::default() };
+fn draws(flow: &syntax::Flow) -> Draws {
+    let Some(syntax::Draws { rate, on, off }) = flow.draws.as_deref() else { return Draws::default() };
     let mean = |given: &Option<Spanned<Seconds>>| given.as_ref().map(|mean| mean.0);
     Draws { rate: rate.as_ref().map(|rate| rate.0), on: mean(on), off: mean(off) }
 }

@@ -13,11 +13,11 @@ use tfrc_units::{Duration, Instant, Probability};
 use super::check::{Checked, Names, refused};
 use super::error::{Fault, Mistake};
 use super::flows::Group;
-use super::raw::{self, Spanned};
 use super::suggest;
+use super::syntax::{self, Spanned};
 use super::table::{Table, Tabular};
 
-pub(super) fn links(links: &[raw::Link], groups: &[Group], mut names: Names<'_>) -> Checked<Network> {
+pub(super) fn links(links: &[syntax::Link], groups: &[Group], mut names: Names<'_>) -> Checked<Network> {
     for link in links {
         let (from, to) = (names.find(&link.from)?, names.find(&link.to)?);
         let (a, b) = (link.from.get_ref(), link.to.get_ref());
@@ -63,13 +63,13 @@ pub(super) fn links(links: &[raw::Link], groups: &[Group], mut names: Names<'_>)
     Ok(names.network)
 }
 
-fn link_place(link: &raw::Link) -> Range<usize> {
+fn link_place(link: &syntax::Link) -> Range<usize> {
     link.name.as_ref().unwrap_or(&link.to).span()
 }
 
-fn reverse(given: &Spanned<raw::Reverse>, back: LinkSpec, groups: &[Group]) -> Checked<Option<LinkSpec>> {
+fn reverse(given: &Spanned<syntax::Reverse>, back: LinkSpec, groups: &[Group]) -> Checked<Option<LinkSpec>> {
     match given.get_ref() {
-        raw::Reverse::Word(word) => match word.as_str() {
+        syntax::Reverse::Word(word) => match word.as_str() {
             "same" => Ok(Some(back)),
             "none" => Ok(None),
             _ => Err(Mistake::new(
@@ -80,7 +80,7 @@ fn reverse(given: &Spanned<raw::Reverse>, back: LinkSpec, groups: &[Group]) -> C
             )
             .hint("possible: \"same\", \"none\", or a table such as { rate = \"1Mbit/s\" }")),
         },
-        raw::Reverse::Table(table) => {
+        syntax::Reverse::Table(table) => {
             let (loss, losses) =
                 table.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
             Ok(Some(LinkSpec {
@@ -99,7 +99,7 @@ fn reverse(given: &Spanned<raw::Reverse>, back: LinkSpec, groups: &[Group]) -> C
     }
 }
 
-fn changes(raw: &[raw::Change]) -> Checked<Vec<RateChange>> {
+fn changes(raw: &[syntax::Change]) -> Checked<Vec<RateChange>> {
     let mut list: Vec<RateChange> = Vec::new();
     for change in raw {
         let at = Instant::ZERO + *change.at;
@@ -117,15 +117,15 @@ fn changes(raw: &[raw::Change]) -> Checked<Vec<RateChange>> {
     Ok(list)
 }
 
-fn reorder(raw: &raw::Reorder) -> Reorder {
+fn reorder(raw: &syntax::Reorder) -> Reorder {
     Reorder { share: *raw.share, extra: *raw.extra }
 }
 
-pub(super) fn queue(given: &Spanned<raw::Queue>) -> Checked<Queue> {
+pub(super) fn queue(given: &Spanned<syntax::Queue>) -> Checked<Queue> {
     match given.get_ref() {
-        raw::Queue::Limit(limit) => Ok(Queue::DropTail(limit.0)),
-        raw::Queue::Table(table) => {
-            let raw::QueueTable { codel, drop_tail: tail, pie, red, rio } = &**table;
+        syntax::Queue::Limit(limit) => Ok(Queue::DropTail(limit.0)),
+        syntax::Queue::Table(table) => {
+            let syntax::QueueTable { codel, drop_tail: tail, pie, red, rio } = &**table;
             match (codel, tail, pie, red, rio) {
                 (Some(t), None, None, None, None) => settings(t).map(Queue::CoDel),
                 (None, Some(t), None, None, None) => Ok(Queue::DropTail(t.0)),
@@ -154,26 +154,26 @@ fn settings<S: Tabular>(table: &Spanned<Table<S>>) -> Checked<S> {
 }
 
 /// The one loss model of all packets, and the rules that say more.
-fn all_losses(given: &Spanned<raw::Losses>, groups: &[Group]) -> Checked<(Loss, Vec<LossRule>)> {
+fn all_losses(given: &Spanned<syntax::Losses>, groups: &[Group]) -> Checked<(Loss, Vec<LossRule>)> {
     match given.get_ref() {
-        raw::Losses::Share(share) => Ok((Loss::Bernoulli(*share), Vec::new())),
-        raw::Losses::One(rule) => {
+        syntax::Losses::Share(share) => Ok((Loss::Bernoulli(*share), Vec::new())),
+        syntax::Losses::One(rule) => {
             let rule = loss_rule(rule, given.span(), groups)?;
             let plain = LossRule::from(rule.model.clone());
             Ok(if plain == rule { (rule.model, Vec::new()) } else { (Loss::None, vec![rule]) })
         }
-        raw::Losses::Several(list) => {
+        syntax::Losses::Several(list) => {
             let rules = list.iter().map(|rule| loss_rule(rule.get_ref(), rule.span(), groups));
             Ok((Loss::None, rules.collect::<Checked<_>>()?))
         }
     }
 }
 
-fn loss_rule(raw: &raw::LossRule, place: Range<usize>, groups: &[Group]) -> Checked<LossRule> {
+fn loss_rule(raw: &syntax::LossRule, place: Range<usize>, groups: &[Group]) -> Checked<LossRule> {
     let at = |time: &Spanned<Duration>| Instant::ZERO + **time;
-    let phase = |p: &raw::Period| Period { at: at(&p.at), every: NonZeroU64::new(p.every) };
-    let step = |s: &raw::Step| Step { at: at(&s.at), p: *s.p };
-    let gilbert = |g: &raw::Gilbert| Loss::GilbertElliott {
+    let phase = |p: &syntax::Period| Period { at: at(&p.at), every: NonZeroU64::new(p.every) };
+    let step = |s: &syntax::Step| Step { at: at(&s.at), p: *s.p };
+    let gilbert = |g: &syntax::Gilbert| Loss::GilbertElliott {
         to_bad: *g.to_bad,
         to_good: *g.to_good,
         in_good: *g.in_good,
@@ -198,11 +198,11 @@ fn loss_rule(raw: &raw::LossRule, place: Range<usize>, groups: &[Group]) -> Chec
     Ok(LossRule { model, action, place, flows: chosen(raw.flows.as_deref(), groups)? })
 }
 
-fn markers(raw: &[raw::Marker], groups: &[Group]) -> Checked<Vec<MarkerRule>> {
+fn markers(raw: &[syntax::Marker], groups: &[Group]) -> Checked<Vec<MarkerRule>> {
     raw.iter().map(|marker| marker_rule(marker, groups)).collect()
 }
 
-fn marker_rule(raw: &raw::Marker, groups: &[Group]) -> Checked<MarkerRule> {
+fn marker_rule(raw: &syntax::Marker, groups: &[Group]) -> Checked<MarkerRule> {
     let marker = match (&raw.fixed, &raw.token_bucket, &raw.single_rate) {
         (Some(w), None, None) => Marker::Fixed(**w),
         (None, Some(bucket), None) => Marker::TokenBucket { cir: *bucket.rate, burst: bucket.burst.0 },

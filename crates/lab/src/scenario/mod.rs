@@ -80,11 +80,11 @@ mod link_settings;
 mod links;
 mod memory;
 pub mod rate_control;
-mod raw;
 mod reader;
 mod schema;
 mod spanned;
 mod suggest;
+mod syntax;
 mod table;
 mod tcp_settings;
 #[cfg(test)]

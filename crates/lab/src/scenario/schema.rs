@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::raw;
+use super::syntax;
 
 /// The JSON Schema of a scenario, for editors and for checks.
 #[must_use]
 pub fn schema() -> Value {
-    let mut schema = schemars::schema_for!(raw::Scenario).to_value();
+    let mut schema = schemars::schema_for!(syntax::Scenario).to_value();
     join_lines(&mut schema);
     schema
 }

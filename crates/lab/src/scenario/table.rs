@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::check::Checked;
 use super::error::{Fault, Mistake};
-use super::raw::{Spanned, Text};
+use super::syntax::{Spanned, Text};
 use super::{reader, suggest};
 
 /// Entries of a table: keys and values with their places.

@@ -6,7 +6,7 @@ use tfrc_units::{Instant, saturating};
 
 use super::read::{JournalError, Reader};
 use super::record::Record;
-use crate::machine::Machine;
+use crate::journaled_endpoint::Machine;
 
 /// Counts of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

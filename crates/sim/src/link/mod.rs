@@ -7,7 +7,7 @@
 //! `Extras` holds what few links have: losses, markers, reordering, copies, CoDel, counts of
 //! flows. A link without them is *plain*, and pays nothing for them.
 
-mod extras;
+mod impairments;
 mod line;
 mod ring;
 mod stats;
@@ -22,8 +22,8 @@ use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, QueueState, QueueVerdict, Waiting};
 use crate::trace::DropCause;
 use crate::{LinkSpec, NodeId, Seed};
-use extras::Extras;
-pub(crate) use extras::{Copies, DelayedEvent, FarEnd, Impairment};
+use impairments::Extras;
+pub(crate) use impairments::{Copies, DelayedEvent, FarEnd, Impairment};
 use line::{Transmission, Transmitter};
 pub(crate) use ring::OnLinks;
 use ring::{LastSeen, Popped, Ring};

@@ -3,8 +3,8 @@
 use tfrc_units::Probability;
 
 use crate::config::Settings;
+use crate::history::dynamic_window;
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
-use crate::history::window;
 use crate::ring::{BoundedQueue, Memory, Store};
 use crate::study::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval};
 
@@ -109,7 +109,11 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
             Estimator::DynamicHistoryWindow { events, .. } => self.closed.get(0).and_then(|oldest| {
                 // The synthetic first interval stands for all that came before it.
                 let lengths = self.newest_first().map(|i| i.length).chain(core::iter::repeat(oldest.length));
-                window::mean_interval(open.into_iter().chain(lengths.take(MAX_INTERVALS)), *events, window)
+                dynamic_window::mean_interval(
+                    open.into_iter().chain(lengths.take(MAX_INTERVALS)),
+                    *events,
+                    window,
+                )
             }),
         };
         mean.map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))

@@ -1,6 +1,8 @@
 //! The receiver's memory of the packets that came: arrivals → losses → loss events → loss intervals
 //! → p.
 
+mod count_unit;
+mod dynamic_window;
 mod events;
 mod intervals;
 pub(crate) mod length;
@@ -9,8 +11,6 @@ mod mean;
 mod reported;
 #[cfg(test)]
 mod tests;
-mod units;
-mod window;
 
 pub use reported::{ReportedInterval, loss_event_rate, loss_event_rate_of};
 use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};

@@ -6,7 +6,7 @@
 //! deviate alike.)
 
 use tfrc_emu::Snapshot;
-use tfrc_lab::link::Flows;
+use tfrc_lab::relay::Flows;
 use tfrc_lab::statistics;
 use tfrc_sim::traffic::Amount;
 use tfrc_units::Duration;

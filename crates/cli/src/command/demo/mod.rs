@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tfrc_lab::link::relay_with_flows;
 use tfrc_lab::record::{EventKind, Record, Role, Start};
+use tfrc_lab::relay::relay_with_flows;
 use tfrc_lab::scenario::{Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
 use tfrc_net::options::Accept;
 use tfrc_net::{Connection, Endpoint, Options};

@@ -11,7 +11,7 @@ use tfrc_dccp::{Closed, ConnectionId, Event};
 use tfrc_units::{Ecn, Instant};
 use tokio::sync::Notify;
 
-use crate::machine::Machine;
+use crate::journaled_endpoint::Machine;
 
 /// Rate changes kept for an application that looks, and for one that has not yet.
 const RATE_CHANGES: usize = 4096;

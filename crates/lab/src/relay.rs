@@ -28,7 +28,7 @@ const SAMPLE: Duration = Duration::from_millis(10);
 ///     [[link]]\nfrom = 'near'\nto = 'far'\nrate = '2Mbit/s'\ndelay = '20ms'\nqueue = '25p'\n";
 /// let scenario = Scenario::parse("demo.toml", text)?;
 /// let server = "127.0.0.1:6511".parse().unwrap();
-/// let relay = tfrc_lab::link::relay(&scenario, Seed(1), "127.0.0.1:0".parse().unwrap(), server).unwrap();
+/// let relay = tfrc_lab::relay::relay(&scenario, Seed(1), "127.0.0.1:0".parse().unwrap(), server).unwrap();
 /// let running = relay.start().unwrap();
 /// println!("send to {}", running.local_addr());
 /// let last = running.stop().unwrap();
