@@ -13,7 +13,7 @@ const COMMENT_WIDTH: usize = 100;
 
 /// Openings of doc comments that leave out their subject.
 const WITHOUT_SUBJECT: [&str; 7] =
-    ["What ", "Whether ", "The same ", "So many ", "Who ", "How many ", "How far "];
+    ["What ", "Whether ", "The same", "So many ", "Who ", "How many ", "How far "];
 
 /// The one place where a conversion may fall back on a value (`units::saturating`).
 const CONVERSIONS: &str = "crates/units/src/cast.rs";

@@ -21,8 +21,9 @@ pub enum LossEventTiming {
     /// By the times at which packets were sent, interpolated for the missing, as in ns-2; needs the
     /// sender's timestamps.
     SenderTime,
-    /// The same, and the sender must have taken in a report since the loss event before, as in ns-2
-    /// since December 2002 (`PreciseLoss_`); needs its round counter too.
+    /// By the times at which packets were sent, and only once the sender has taken in a report
+    /// since the loss event before, as in ns-2 since December 2002 (`PreciseLoss_`); needs the
+    /// sender's timestamps and its round counter.
     SenderTimeAndRound,
     /// By the four-bit counter of quarter round-trip times (RFC 4342 §10.2).
     #[cfg_attr(feature = "schema", serde(skip))]
@@ -90,9 +91,10 @@ pub enum Weights {
 pub enum OpenInterval {
     /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
     WhenLonger,
-    /// The same, but the lost packet that began it is not counted in it, and while there are fewer
-    /// closed intervals than are averaged it takes the place of none; and the discount that passes
-    /// into the older intervals when it ends goes by its length at the latest report (ns-2).
+    /// It counts when it makes the mean longer, by ns-2's rules: the lost packet that began it is
+    /// not counted in it; while there are fewer closed intervals than are averaged it takes the
+    /// place of none; and the discount that passes into the older intervals when it ends goes by
+    /// its length at the latest report.
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
     Never,

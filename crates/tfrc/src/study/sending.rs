@@ -63,8 +63,8 @@ pub enum ReceiveLimit {
     Latest,
     /// Twice the latest, at least a packet per round-trip time (SIGCOMM 2000, footnote 4).
     LatestOrPacketPerRtt,
-    /// The same, but at least the initial rate while the sender has been data-limited within 1.5
-    /// round-trip times (ns-2).
+    /// Twice the latest, at least a packet per round-trip time, and at least the initial rate while
+    /// the sender has been data-limited within 1.5 round-trip times (ns-2).
     Ns2,
     /// ns-2's `conservative_`: the latest alone after a report of a loss event, else one and a half
     /// times it.
