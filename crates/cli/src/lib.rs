@@ -52,6 +52,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Completions(args) => command::completions::run(&args),
         Command::Demo(args) => command::demo::run(&args),
+        Command::Emu(args) => command::emu::run(&args),
+        Command::EmuInside(args) => command::emu::inside(&args),
         Command::Equation(args) => command::equation::run(&args),
         Command::Link(args) => command::link::run(&args),
         Command::Man(args) => command::man::run(&args),

@@ -12,7 +12,7 @@
 //! which a queue may change.
 
 #![allow(clippy::disallowed_methods, reason = "the emulator's business is the real clock")]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod clients;
 mod driver;
@@ -21,6 +21,38 @@ mod payload;
 mod reader;
 mod relay;
 mod world;
+
+#[cfg(target_os = "linux")]
+mod bridge;
+#[cfg(target_os = "linux")]
+mod capture;
+#[cfg(target_os = "linux")]
+mod emulation;
+#[cfg(target_os = "linux")]
+mod fidelity;
+#[cfg(target_os = "linux")]
+mod ip;
+#[cfg(target_os = "linux")]
+pub mod sandbox;
+#[cfg(target_os = "linux")]
+mod space;
+#[cfg(target_os = "linux")]
+mod system;
+#[cfg(target_os = "linux")]
+pub mod tcp_info;
+
+#[cfg(target_os = "linux")]
+pub use bridge::{FlowPath, FlowTraffic, Observer, WireEngine, WirePacket};
+#[cfg(target_os = "linux")]
+pub use capture::LinkCapture;
+#[cfg(target_os = "linux")]
+pub use emulation::{Emulation, MOST_NODES, Plan, RunningEmulation, WireKind};
+#[cfg(target_os = "linux")]
+pub use fidelity::Fidelity;
+#[cfg(target_os = "linux")]
+pub use sandbox::SandboxError;
+#[cfg(target_os = "linux")]
+pub use space::NodeSpace;
 
 pub use monitor::{Direction, Monitor, Snapshot};
 pub use payload::{Datagram, HEADER_BYTES};

@@ -12,6 +12,8 @@ pub mod agent;
 pub mod batch;
 pub mod capture;
 pub mod compare;
+#[cfg(all(feature = "emu", target_os = "linux"))]
+pub mod emulation;
 pub mod experiment;
 mod jobs;
 pub mod metric;

@@ -228,6 +228,11 @@ impl Network {
         (0..).map(NodeId).zip(&self.nodes).find_map(|(id, n)| (n == name).then_some(id))
     }
 
+    /// The nodes in the order of adding, with their names.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &str)> {
+        (0..).map(NodeId).zip(self.nodes.iter().map(String::as_str))
+    }
+
     /// The links in the order of adding, with their ids.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &LinkSpec)> {
         (0..).map(LinkId).zip(&self.links)

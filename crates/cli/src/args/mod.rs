@@ -2,6 +2,7 @@
 
 mod completions;
 mod demo;
+mod emu;
 mod equation;
 mod link;
 mod man;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand};
 
 pub use completions::CompletionsArgs;
 pub use demo::DemoArgs;
+pub use emu::{AtNode, EmuArgs, WireArg};
 pub use equation::EquationArgs;
 pub use link::LinkArgs;
 pub use man::ManArgs;
@@ -53,6 +55,11 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Show a flow share an emulated bottleneck, over loopback and without privileges
     Demo(DemoArgs),
+    /// Emulate a scenario's network in real time, with real programs and the kernel's TCP in it
+    Emu(EmuArgs),
+    /// Go on as `tfrc emu` inside of the namespaces that it has made
+    #[command(hide = true)]
+    EmuInside(EmuArgs),
     /// Compute the rate of a loss event rate with the TCP throughput equation, or the reverse
     Equation(EquationArgs),
     /// Play a scenario's network in real time between real programs, as a relay of UDP datagrams

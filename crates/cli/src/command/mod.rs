@@ -2,6 +2,8 @@
 
 pub mod completions;
 pub mod demo;
+#[cfg(target_os = "linux")]
+pub mod emu;
 pub mod equation;
 pub mod link;
 pub mod man;

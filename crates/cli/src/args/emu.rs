@@ -1,0 +1,74 @@
+//! Arguments of `tfrc emu`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::output::StreamArgs;
+
+/// Arguments of `tfrc emu`: a scenario's network in real time, between network namespaces.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Nodes are network namespaces in which commands and the scenario's flows run; \
+                        their names resolve. No root is needed where the system gives user namespaces.\n\
+                        With --at it ends with the last command given, with that command's exit status; \
+                        the others are ended then. Without, the scenario's flows run for its duration; \
+                        a scenario without flows opens a shell at its first node.")]
+pub struct EmuArgs {
+    /// The scenario whose network is emulated
+    #[arg(value_name = "SCENARIO.toml", required_unless_present = "job")]
+    pub scenario: Option<PathBuf>,
+    /// Run a shell command at a node; may be given several times, each starts after the one before
+    #[arg(long, num_args = 2, value_names = ["NODE", "COMMAND"], action = clap::ArgAction::Append)]
+    pub at: Vec<String>,
+    /// Open a shell at a node
+    #[arg(long, value_name = "NODE", conflicts_with = "at")]
+    pub shell: Option<String>,
+    /// Change a value of the scenario, such as link.path.rate=4Mbit/s; may be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Seed of what the network draws
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How the nodes are joined to the network
+    #[arg(long, value_enum, default_value = "veth")]
+    pub wire: WireArg,
+    /// Capture the packets that join the queue of a link
+    #[arg(long, num_args = 2, value_names = ["LINK", "FILE"])]
+    pub pcap: Vec<String>,
+    /// Write a page with the charts of the run
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Read a job of `tfrc reproduce` from standard input, write its result to standard output
+    #[arg(long, hide = true, conflicts_with_all = ["at", "shell", "pcap", "report"])]
+    pub job: bool,
+    /// Output format.
+    #[command(flatten)]
+    pub output: StreamArgs,
+}
+
+/// A command and the node where it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AtNode {
+    /// The node's name.
+    pub node: String,
+    /// What a shell is given.
+    pub command: String,
+}
+
+impl EmuArgs {
+    /// The commands with their nodes, in the order given.
+    #[must_use]
+    pub fn commands(&self) -> Vec<AtNode> {
+        let pairs = self.at.chunks_exact(2);
+        pairs.map(|pair| AtNode { node: pair[0].clone(), command: pair[1].clone() }).collect()
+    }
+}
+
+/// How nodes are joined to the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WireArg {
+    /// Virtual Ethernet and packet sockets: always there
+    Veth,
+    /// TUN interfaces, where /dev/net/tun may be opened
+    Tun,
+}

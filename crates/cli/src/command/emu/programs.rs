@@ -1,0 +1,109 @@
+//! Programs at the nodes of an emulated network.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tfrc_emu::{Emulation, FlowTraffic, NodeSpace, Observer, WireEngine};
+use tokio::sync::{oneshot, watch};
+
+use crate::Failure;
+use crate::args::AtNode;
+use crate::interrupt::Interrupt;
+
+/// Time between the starts of two commands: a server listens before its client calls.
+const BETWEEN: Duration = Duration::from_millis(300);
+/// Time that commands have to end after they were asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Runs the commands, each at its node; the exit status of the last, as a shell would tell it.
+pub(super) fn run(emulation: Emulation, commands: &[AtNode]) -> Result<i32, Failure> {
+    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    let running = emulation.start(Quiet).map_err(|error| Failure::io(&"engine", &error))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::io(&"runtime", &error))?;
+    let status = runtime.block_on(commands_to_the_end(running.nodes(), commands, interrupt))?;
+    let (fidelity, Quiet) = running.stop().map_err(|error| Failure::io(&"engine", &error))?;
+    eprintln!("{fidelity:?}");
+    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+}
+
+/// Nobody looks.
+struct Quiet;
+
+impl Observer for Quiet {
+    fn look(&mut self, _: tfrc_units::Instant, _: &WireEngine, _: &[FlowTraffic]) {}
+
+    fn step(&self) -> tfrc_units::Duration {
+        tfrc_units::Duration::from_millis(100)
+    }
+}
+
+async fn commands_to_the_end(
+    nodes: &[NodeSpace],
+    commands: &[AtNode],
+    mut interrupt: Interrupt,
+) -> Result<ExitStatus, Failure> {
+    let (stop, stopping) = watch::channel(false);
+    let mut ends = Vec::new();
+    for (number, wanted) in commands.iter().enumerate() {
+        if number > 0 {
+            tokio::time::sleep(BETWEEN).await;
+        }
+        let Some(node) = nodes.iter().find(|node| node.name() == wanted.node) else { continue };
+        let (tell, end) = oneshot::channel();
+        // The last may have the terminal; the others must not wait for what is typed.
+        let is_last = number + 1 == commands.len();
+        node.spawn(one(wanted.command.clone(), is_last, stopping.clone(), tell));
+        ends.push((wanted, end));
+    }
+    let Some((last, mut end)) = ends.pop() else { return Ok(ExitStatus::default()) };
+    let status = tokio::select! {
+        status = &mut end => status,
+        () = interrupt.wished() => {
+            let _ = stop.send(true);
+            end.await
+        }
+    };
+    let _ = stop.send(true);
+    for (_, other) in ends {
+        drop(other.await);
+    }
+    match status {
+        Ok(Ok(status)) => Ok(status),
+        Ok(Err(error)) => Err(Failure::Run(format!("{}: {error}", last.command))),
+        Err(_) => Err(Failure::Run(format!("{}: its node has ended", last.command))),
+    }
+}
+
+/// Runs one command to its end, or asks it to end when `stopping` says so.
+async fn one(
+    command: String,
+    is_last: bool,
+    mut stopping: watch::Receiver<bool>,
+    tell: oneshot::Sender<std::io::Result<ExitStatus>>,
+) {
+    let mut shell = tokio::process::Command::new("/bin/sh");
+    shell.arg("-c").arg(&command);
+    if !is_last {
+        shell.stdin(Stdio::null());
+    }
+    let ended = async {
+        let mut child = shell.spawn()?;
+        tokio::select! {
+            status = child.wait() => return status,
+            _ = stopping.wait_for(|stop| *stop) => {}
+        }
+        if let Some(pid) = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        match tokio::time::timeout(GRACE, child.wait()).await {
+            Ok(status) => status,
+            Err(_) => {
+                child.kill().await?;
+                child.wait().await
+            }
+        }
+    };
+    let _ = tell.send(ended.await);
+}

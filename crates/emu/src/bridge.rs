@@ -1,0 +1,384 @@
+//! The engine between the wires of the nodes, in real time.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tfrc_net::io::Clock;
+use tfrc_sim::link::PacketCount;
+use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
+use tfrc_sim::{Address, Engine, LinkId, NoAgent, NodeId};
+use tfrc_units::{Duration, Ecn, Instant, saturating};
+
+use crate::capture::LinkCapture;
+use crate::fidelity::{Fidelity, FidelityMeter};
+use crate::ip::{ETHERNET, IpHeader, set_ecn};
+use crate::space::Wire;
+use crate::system::{self, FrameBatch};
+use crate::{SandboxError, WireKind};
+
+/// An engine whose packets are real ones.
+pub type WireEngine = Engine<NoAgent<WirePacket>>;
+
+/// A real packet on its way through the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WirePacket {
+    /// The Ethernet frame, or the IP packet of a TUN interface.
+    bytes: Box<[u8]>,
+    /// Time between its arrival and its entry into the network.
+    late: Duration,
+}
+
+/// A flow with hosts of its own in the network: packets to `port`, and from it, belong to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowPath {
+    /// Number of the flow.
+    pub flow: FlowId,
+    /// Port of the receiving end, TCP and UDP alike.
+    pub port: u16,
+    /// The sender's host.
+    pub from: NodeId,
+    /// The receiver's host.
+    pub to: NodeId,
+}
+
+/// Packets of a flow on the wire, from its sender's end to its receiver's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlowTraffic {
+    /// Packets that entered the network at the sender, bytes with IP headers.
+    pub entered: PacketCount,
+    /// Packets that left it at the receiver.
+    pub delivered: PacketCount,
+}
+
+/// Observer of a running emulation, called on the engine's thread. It must be quick: packets wait.
+pub trait Observer: Send {
+    /// Called every [`Observer::step`] of the engine's time, from zero on. `flows` are in the order
+    /// of the flow paths.
+    fn look(&mut self, now: Instant, engine: &WireEngine, flows: &[FlowTraffic]);
+
+    /// Time between two looks, above zero.
+    fn step(&self) -> Duration;
+}
+
+/// The engine with its gateways, before it runs.
+pub(crate) struct Bridge {
+    engine: WireEngine,
+    wires: Vec<Wire>,
+    nodes: BTreeMap<Ipv4Addr, usize>,
+    /// By number of the wire: the gateway at the node itself.
+    gateways: Vec<Address>,
+    /// By protocol-independent port: the flow's place in `traffic`, and its gateways.
+    ports: BTreeMap<u16, (usize, Address, Address)>,
+    /// Every gateway, and the wire that its packets leave by.
+    outlets: Vec<(Address, usize)>,
+    /// Links between two gateways, as far as asked for.
+    routes: BTreeMap<(Address, Address), Vec<LinkId>>,
+    flows: Vec<FlowPath>,
+    /// Places in `flows` and `traffic`.
+    places: BTreeMap<FlowId, usize>,
+    traffic: Vec<FlowTraffic>,
+    /// Bytes before the IP packet on the wires.
+    skip: usize,
+    meter: FidelityMeter,
+    capture: Option<LinkCapture>,
+    batch: Option<FrameBatch>,
+}
+
+/// Number of flows that no flow path names: programs at nodes.
+const OTHERS: FlowId = FlowId(u32::MAX);
+
+/// Packets in the network at the same time; more are lost, and counted as our own drops.
+const MOST_PACKETS: u64 = 200_000;
+
+impl Bridge {
+    /// `places` are the nodes with their addresses and wires; `rates` the links of constant rate.
+    pub(crate) fn new(
+        mut engine: WireEngine,
+        kind: WireKind,
+        places: Vec<(NodeId, Ipv4Addr, Wire)>,
+        flows: Vec<FlowPath>,
+        hosts: &BTreeMap<NodeId, NodeId>,
+        rates: impl Iterator<Item = (LinkId, f64)>,
+        capture: Option<LinkCapture>,
+    ) -> Result<Self, SandboxError> {
+        let unknown = |_| SandboxError::set_up("gateway")(io::Error::other("a node of another network"));
+        let mut wire_of = BTreeMap::new();
+        let (mut gateways, mut outlets, mut wires, mut nodes) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        for (number, (node, address, wire)) in places.into_iter().enumerate() {
+            let gateway = engine.gateway(node).map_err(unknown)?;
+            gateways.push(gateway);
+            outlets.push((gateway, number));
+            wires.push(wire);
+            nodes.insert(address, number);
+            wire_of.insert(node, number);
+        }
+        let mut ports = BTreeMap::new();
+        for (place, path) in flows.iter().enumerate() {
+            let mut open = |host: NodeId| {
+                let gateway = engine.gateway(host).map_err(unknown)?;
+                let node = hosts.get(&host).copied().unwrap_or(host);
+                let wire = wire_of.get(&node).copied();
+                let wire = wire.ok_or_else(|| SandboxError::set_up("flow")(io::Error::other("its node has no wire")))?;
+                outlets.push((gateway, wire));
+                Ok::<Address, SandboxError>(gateway)
+            };
+            let (from, to) = (open(path.from)?, open(path.to)?);
+            ports.insert(path.port, (place, from, to));
+        }
+        Ok(Self {
+            engine,
+            wires,
+            nodes,
+            gateways,
+            ports,
+            outlets,
+            routes: BTreeMap::new(),
+            traffic: vec![FlowTraffic::default(); flows.len()],
+            places: flows.iter().enumerate().map(|(place, path)| (path.flow, place)).collect(),
+            flows,
+            skip: match kind {
+                WireKind::Veth => ETHERNET,
+                WireKind::Tun => 0,
+            },
+            meter: FidelityMeter::new(rates),
+            capture,
+            batch: Some(FrameBatch::new()),
+        })
+    }
+
+    /// Runs until `stop` is set; the time of the network begins now, with `clock`.
+    pub(crate) fn run(
+        mut self,
+        clock: Clock,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> io::Result<Fidelity> {
+        // Without slack the kernel wakes within some tens of microseconds.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        if let Some(capture) = &mut self.capture {
+            capture.begin(&mut self.engine);
+        }
+        let mut look = Instant::ZERO;
+        while !stop.load(Ordering::Acquire) {
+            let due = self.engine.poll_timeout().map_or(look, |event| event.min(look)).min(clock.now() + LONGEST_SLEEP);
+            let came = self.wait(clock, due)?;
+            let now = clock.now();
+            if came.is_empty() && now >= due {
+                self.meter.woken(due, now);
+            }
+            while look <= now {
+                self.engine.run_until(look);
+                self.emit(clock)?;
+                for wire in &self.wires {
+                    if wire.kind == WireKind::Veth {
+                        self.meter.own_drops += u64::from(system::lost_frames(wire.fd.as_fd())?);
+                    }
+                }
+                observer.look(look, &self.engine, &self.traffic);
+                look += observer.step();
+            }
+            for wire in came {
+                self.take_in(wire, clock)?;
+            }
+            self.engine.run_until(clock.now());
+            self.emit(clock)?;
+        }
+        if let Some(capture) = self.capture {
+            capture.finish()?;
+        }
+        Ok(self.meter.fidelity())
+    }
+
+    /// Waits for packets or for `due`; the wires that have packets.
+    fn wait(&self, clock: Clock, due: Instant) -> io::Result<Vec<usize>> {
+        let mut fds: Vec<PollFd<'_>> =
+            self.wires.iter().map(|wire| PollFd::new(&wire.fd, PollFlags::IN)).collect();
+        let nanos = due.saturating_since(clock.now()).as_nanos();
+        let timeout = Timespec {
+            tv_sec: saturating::<i64>(nanos / 1_000_000_000),
+            tv_nsec: saturating::<i64>(nanos % 1_000_000_000),
+        };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(fds.iter().enumerate().filter(|(_, fd)| !fd.revents().is_empty()).map(|(number, _)| number).collect())
+    }
+
+    /// Takes what waits at a wire into the network, a batch at most.
+    fn take_in(&mut self, number: usize, clock: Clock) -> io::Result<()> {
+        let Some(wire) = self.wires.get(number) else { return Ok(()) };
+        let Some(mut batch) = self.batch.take() else { return Ok(()) };
+        match wire.kind {
+            WireKind::Veth => {
+                let count = batch.receive(wire.fd.as_fd())?;
+                let now = clock.now();
+                let real = real_time_ns();
+                for (arrived, frame) in batch.frames(count) {
+                    let ago = arrived.map_or(0, |at| real.saturating_sub(at)).min(OLDEST.as_nanos());
+                    let at = Instant::from_nanos(now.as_nanos().saturating_sub(ago));
+                    self.inject(at, number, frame);
+                }
+            }
+            WireKind::Tun => {
+                let mut packets: Vec<Box<[u8]>> = Vec::new();
+                while let Some(count) = batch.read_one(wire.fd.as_fd())? {
+                    packets.push(batch.first(count).into());
+                    if packets.len() == TUN_BATCH {
+                        break;
+                    }
+                }
+                let now = clock.now();
+                packets.iter().for_each(|packet| self.inject(now, number, packet));
+            }
+        }
+        self.batch = Some(batch);
+        Ok(())
+    }
+
+    /// Sends a packet that came by a wire into the network at the time of its arrival.
+    fn inject(&mut self, at: Instant, wire: usize, frame: &[u8]) {
+        let skip = self.skip;
+        let Some(header) = frame.get(skip..).and_then(IpHeader::read) else { return };
+        let Some(&to_wire) = self.nodes.get(&header.destination) else { return };
+        if self.engine.in_flight() >= MOST_PACKETS {
+            self.meter.own_drops += 1;
+            return;
+        }
+        let of = |port: u16| self.ports.get(&port).copied();
+        let flow = header.ports.and_then(|(_, source, destination)| {
+            let there = of(destination).map(|(place, from, to)| (place, from, to, true));
+            there.or_else(|| of(source).map(|(place, from, to)| (place, to, from, false)))
+        });
+        let (from, to, id) = match flow {
+            Some((place, from, to, forward)) => {
+                if forward && let Some(traffic) = self.traffic.get_mut(place) {
+                    add(&mut traffic.entered, header.length);
+                }
+                (from, to, self.flows.get(place).map_or(OTHERS, |path| path.flow))
+            }
+            None => match (self.gateways.get(wire), self.gateways.get(to_wire)) {
+                (Some(from), Some(to)) => (*from, *to, OTHERS),
+                _ => return,
+            },
+        };
+        let late = self.engine.now().saturating_since(at);
+        let mut bytes: Box<[u8]> = frame.into();
+        if skip == ETHERNET
+            && let (Some(target), Some(wire)) = (bytes.get_mut(..6), self.wires.get(to_wire))
+        {
+            target.copy_from_slice(&wire.hardware);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.entered(bytes.get(skip..).unwrap_or_default());
+        }
+        let payload = WirePacket { bytes, late };
+        let (size, ecn) = (header.length, header.ecn);
+        self.engine.inject(at, from, Outgoing { to, flow: id, size, ecn, precedence: Precedence::Low, payload });
+    }
+
+    /// Sends what has come out of the network.
+    fn emit(&mut self, clock: Clock) -> io::Result<()> {
+        let mut out: Vec<Vec<Leaving>> = self.wires.iter().map(|_| Vec::new()).collect();
+        for (gateway, wire) in self.outlets.clone() {
+            while let Some(delivery) = self.engine.poll_delivery(gateway) {
+                let header = delivery.packet.header;
+                let WirePacket { mut bytes, late } = delivery.packet.payload;
+                if let Some(packet) = bytes.get_mut(self.skip..) {
+                    mark(packet, header.ecn);
+                }
+                if let Some(traffic) = self.delivered(header.flow, header.dst) {
+                    add(&mut traffic.delivered, header.size);
+                }
+                let leaving = Leaving { due: delivery.at, late, from: header.src, to: header.dst, bytes };
+                if let Some(out) = out.get_mut(wire) {
+                    out.push(leaving);
+                }
+            }
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.look(&mut self.engine)?;
+        }
+        for (number, mut leaving) in out.into_iter().enumerate() {
+            if !leaving.is_empty() {
+                leaving.sort_by_key(|one| one.due);
+                self.send(number, leaving, clock)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Traffic of the flow whose receiver this is.
+    fn delivered(&mut self, flow: FlowId, to: Address) -> Option<&mut FlowTraffic> {
+        let place = *self.places.get(&flow)?;
+        (self.flows.get(place)?.to == to.node()).then_some(())?;
+        self.traffic.get_mut(place)
+    }
+
+    fn send(&mut self, number: usize, leaving: Vec<Leaving>, clock: Clock) -> io::Result<()> {
+        let Some(wire) = self.wires.get(number) else { return Ok(()) };
+        let (mut frames, times): (Vec<Box<[u8]>>, Vec<_>) =
+            leaving.into_iter().map(|one| (one.bytes, (one.due, one.late, one.from, one.to))).unzip();
+        let sent = match wire.kind {
+            WireKind::Veth => match system::send_frames(wire.fd.as_fd(), &mut frames) {
+                Ok(sent) => sent,
+                // The interface's memory is used up; the rest of the batch is lost.
+                Err(error) if is_passing(&error) => 0,
+                Err(error) => return Err(error),
+            },
+            WireKind::Tun => frames.iter().filter(|frame| rustix::io::write(&wire.fd, frame).is_ok()).count(),
+        };
+        self.meter.own_drops += saturating::<u64>(frames.len() - sent);
+        let real = clock.now();
+        for ((due, late, from, to), frame) in times.into_iter().zip(&frames) {
+            let engine = &self.engine;
+            let route = self.routes.entry((from, to)).or_insert_with(|| engine.route(from.node(), to.node()));
+            self.meter.left(route, saturating::<u32>(frame.len() - self.skip), due, real, late);
+        }
+        Ok(())
+    }
+}
+
+/// A packet that has come out of the network and not left yet.
+struct Leaving {
+    due: Instant,
+    late: Duration,
+    from: Address,
+    to: Address,
+    bytes: Box<[u8]>,
+}
+
+/// The engine looks at the clock and at its orders at least so often.
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// Packets read from a TUN interface at once.
+const TUN_BATCH: usize = 64;
+/// Arrival times further back are not believed.
+const OLDEST: Duration = Duration::from_millis(100);
+
+fn add(count: &mut PacketCount, bytes: u32) {
+    count.packets += 1;
+    count.bytes += u64::from(bytes);
+}
+
+/// Writes the ECN bits if a queue has changed them.
+fn mark(packet: &mut [u8], ecn: Ecn) {
+    if IpHeader::read(packet).is_some_and(|header| header.ecn != ecn) {
+        set_ecn(packet, ecn);
+    }
+}
+
+/// Refusals of a packet socket that are over in a moment.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::ENETDOWN))
+}
+
+/// The system's real-time clock, by which the kernel stamps packets.
+fn real_time_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    saturating::<u64>(now.tv_sec) * 1_000_000_000 + saturating::<u64>(now.tv_nsec)
+}

@@ -1,0 +1,175 @@
+//! An emulated network: end nodes as network namespaces, and the engine between them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use tfrc_net::io::Clock;
+use tfrc_sim::{LinkId, Network, NoAgent, NodeId, Seed};
+
+use crate::bridge::{Bridge, FlowPath, Observer};
+use crate::capture::LinkCapture;
+use crate::sandbox::{mount_memory, replace_file, unmount};
+use crate::space::{NodeSpace, wire};
+use crate::{Fidelity, SandboxError};
+
+/// How a node's namespace is joined to the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WireKind {
+    /// A pair of virtual Ethernet interfaces, with a packet socket at the engine's end. It needs no
+    /// more than the namespaces themselves.
+    #[default]
+    Veth,
+    /// A TUN interface, where `/dev/net/tun` may be opened.
+    Tun,
+}
+
+/// A network to be emulated.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// Nodes and links, flows' own lines included.
+    pub network: &'a Network,
+    /// Seed of what the links draw.
+    pub seed: Seed,
+    /// The nodes that become namespaces, with their names; at most [`MOST_NODES`].
+    pub nodes: Vec<(String, NodeId)>,
+    /// Flows with paths of their own.
+    pub flows: Vec<FlowPath>,
+    /// The node at which the processes of a flow's host run, for hosts that have no namespace.
+    pub hosts: BTreeMap<NodeId, NodeId>,
+    /// How the nodes are joined to the engine.
+    pub wire: WireKind,
+    /// A link whose packets are captured.
+    pub capture: Option<LinkCapture>,
+}
+
+/// Most nodes that become namespaces.
+pub const MOST_NODES: usize = 250;
+
+/// An emulated network that has been set up and stands still.
+pub struct Emulation {
+    nodes: Vec<NodeSpace>,
+    bridge: Bridge,
+}
+
+impl std::fmt::Debug for Emulation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Emulation").field("nodes", &self.nodes).finish_non_exhaustive()
+    }
+}
+
+impl Emulation {
+    /// Makes the namespaces of the nodes and joins them to an engine. To be called in namespaces of
+    /// our own, after [`crate::sandbox::settle`]; `/etc/hosts` then has the names of the nodes.
+    ///
+    /// # Errors
+    /// [`SandboxError::SetUp`] with the step that failed.
+    pub fn set_up(plan: Plan<'_>) -> Result<Self, SandboxError> {
+        if plan.nodes.len() > MOST_NODES {
+            let source = io::Error::other(format!("{} nodes; at most {MOST_NODES}", plan.nodes.len()));
+            return Err(SandboxError::SetUp { what: "nodes".to_owned(), source });
+        }
+        let (mut nodes, mut places) = (Vec::new(), Vec::new());
+        for ((name, node), number) in plan.nodes.iter().zip(1u8..) {
+            let address = Ipv4Addr::new(10, 77, 0, number);
+            let space = NodeSpace::new(name, address)?;
+            places.push((*node, address, wire(&space, number, plan.wire)?));
+            nodes.push(space);
+        }
+        name_hosts(&nodes).map_err(SandboxError::set_up("names of the nodes"))?;
+        let rates = plan.network.links().map(|(id, spec)| (id, spec.rate.bytes_per_sec()));
+        let rates: Vec<(LinkId, f64)> = rates.filter(|(_, rate)| rate.is_finite() && *rate > 0.0).collect();
+        let mut network = plan.network.clone();
+        network.keep_flow_counts();
+        let engine = network.build::<NoAgent<_>>(plan.seed);
+        let bridge =
+            Bridge::new(engine, plan.wire, places, plan.flows, &plan.hosts, rates.into_iter(), plan.capture)?;
+        Ok(Self { nodes, bridge })
+    }
+
+    /// The namespaces, in the order of the plan.
+    #[must_use]
+    pub fn nodes(&self) -> &[NodeSpace] {
+        &self.nodes
+    }
+
+    /// Lets the network's time begin. `observer` is called on the engine's thread.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn start<O: Observer + 'static>(self, mut observer: O) -> io::Result<RunningEmulation<O>> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let clock = Clock::start();
+        let Self { nodes, bridge } = self;
+        let thread = std::thread::Builder::new().name("tfrc-engine".to_owned()).spawn({
+            let stop = Arc::clone(&stop);
+            move || {
+                let fidelity = bridge.run(clock, &stop, &mut observer)?;
+                Ok((fidelity, observer))
+            }
+        })?;
+        Ok(RunningEmulation { nodes, clock, stop, thread })
+    }
+}
+
+/// An emulated network in motion. Dropping it leaves it in motion until the process ends; use
+/// [`RunningEmulation::stop`].
+#[derive(Debug)]
+pub struct RunningEmulation<O> {
+    nodes: Vec<NodeSpace>,
+    clock: Clock,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<io::Result<(Fidelity, O)>>,
+}
+
+impl<O> RunningEmulation<O> {
+    /// The namespaces, in the order of the plan.
+    #[must_use]
+    pub fn nodes(&self) -> &[NodeSpace] {
+        &self.nodes
+    }
+
+    /// The clock of the network's time.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Returns true if the engine has stopped by itself, which it does only when it fails.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Stops the network: what was measured of the machine, and the observer.
+    ///
+    /// # Errors
+    /// What made the engine stop earlier, or a capture that could not be written.
+    pub fn stop(self) -> io::Result<(Fidelity, O)> {
+        self.stop.store(true, Ordering::Release);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the engine's thread has panicked")))
+    }
+}
+
+/// Puts the names of the nodes into `/etc/hosts`, as the processes in here see it.
+fn name_hosts(nodes: &[NodeSpace]) -> io::Result<()> {
+    let mut text = std::fs::read_to_string("/etc/hosts").unwrap_or_else(|_| "127.0.0.1 localhost\n".to_owned());
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    for node in nodes {
+        writeln!(text, "{} {}", node.address(), node.name()).map_err(io::Error::other)?;
+    }
+    // A file system of its own holds it, which is gone with the namespace.
+    let folder = std::env::temp_dir();
+    mount_memory(&folder)?;
+    let path = folder.join("hosts");
+    std::fs::write(&path, text)?;
+    let done = replace_file(&path, "/etc/hosts");
+    unmount(&folder)?;
+    done
+}

@@ -1,0 +1,126 @@
+//! The wire between a node's namespace and the engine: a pair of virtual Ethernet interfaces with a
+//! packet socket at the engine's end, or a TUN interface.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rtnetlink::packet_route::link::{InfoData, InfoVeth, LinkMessage};
+use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth};
+
+use super::NodeSpace;
+use crate::{SandboxError, WireKind, system};
+
+/// The engine's end of a node's wire.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    /// A packet socket or a TUN device.
+    pub(crate) fd: OwnedFd,
+    pub(crate) kind: WireKind,
+    /// Hardware address of the node's interface.
+    pub(crate) hardware: [u8; 6],
+}
+
+/// Interface of a node, in its namespace.
+const INTERFACE: &str = "net0";
+
+/// Longest packet on a wire, bytes with the IP header.
+pub(crate) const MTU: u32 = 1500;
+
+/// Asked for at the engine's packet sockets, bytes: some thousand packets wait there if the engine
+/// comes late. The system may give less.
+const BUFFER: i32 = 16 << 20;
+
+/// Joins a node to the engine, gives it its address and takes it into service. `number` tells
+/// apart the wires of one emulation.
+///
+/// # Errors
+/// [`SandboxError::SetUp`] with the step that failed.
+pub(crate) fn wire(node: &NodeSpace, number: u8, kind: WireKind) -> Result<Wire, SandboxError> {
+    let set_up = |what: &str| SandboxError::set_up(format!("{what} of {}", node.name()));
+    let hardware = [0x02, 0x74, 0x66, 0x72, 0x63, number];
+    let fd = match kind {
+        WireKind::Veth => {
+            let near = format!("to-{number}");
+            let peer = LinkMessageBuilder::<LinkUnspec>::new()
+                .name(INTERFACE)
+                .address(hardware.to_vec())
+                .setns_by_fd(node.namespace().as_raw_fd())
+                .build();
+            let pair = LinkMessageBuilder::<LinkVeth>::new(&near, INTERFACE)
+                .set_info_data(InfoData::Veth(InfoVeth::Peer(peer)))
+                .mtu(MTU)
+                .build();
+            let made = block_on(async move {
+                let handle = connect()?;
+                add(&handle, pair).await?;
+                change(&handle, LinkUnspec::new_with_name(&near).arp(false).up().build()).await?;
+                Ok(near)
+            });
+            let near = made.map_err(set_up("pair of interfaces"))?;
+            let index = nix::net::if_::if_nametoindex(near.as_str())
+                .map_err(|error| SandboxError::set_up("interface")(error.into()))?;
+            let socket = system::packet_socket(index, BUFFER).map_err(set_up("packet socket"))?;
+            system::turn_offloads_off(socket.as_fd(), &near).map_err(set_up("offloads"))?;
+            socket
+        }
+        WireKind::Tun => {
+            let opened = node.run(async { system::open_tun(INTERFACE) });
+            opened.and_then(|tun| tun).map_err(set_up("TUN interface"))?
+        }
+    };
+    let address = node.address();
+    let served = node.run(async move { into_service(address, kind).await });
+    served.and_then(|served| served).map_err(set_up("interface"))?;
+    Ok(Wire { fd, kind, hardware })
+}
+
+/// Sets up the interfaces of a node, from inside its namespace.
+async fn into_service(address: Ipv4Addr, kind: WireKind) -> io::Result<()> {
+    let handle = connect()?;
+    if kind == WireKind::Veth {
+        let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        system::turn_offloads_off(socket.as_fd(), INTERFACE)?;
+    }
+    // IPv6 would fill the wires with its own housekeeping. Kernels without it have nothing to stop.
+    let _ = std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+    change(&handle, LinkUnspec::new_with_name("lo").up().build()).await?;
+    // No address resolution: frames carry the node's own address, and the engine sets the other's.
+    let ours = LinkUnspec::new_with_name(INTERFACE).mtu(MTU).arp(false).txqueuelen(QUEUE).up();
+    change(&handle, ours.build()).await?;
+    let index = nix::net::if_::if_nametoindex(INTERFACE)?;
+    handle.address().add(index, IpAddr::V4(address), PREFIX).execute().await.map_err(told)
+}
+
+/// Packets that may wait in front of a node's interface: on a wire without a rate of its own, none
+/// do for long.
+const QUEUE: u32 = 10_000;
+/// All nodes are neighbours.
+const PREFIX: u8 = 16;
+
+fn connect() -> io::Result<Handle> {
+    let (connection, handle, _) = rtnetlink::new_connection()?;
+    tokio::spawn(connection);
+    Ok(handle)
+}
+
+async fn add(handle: &Handle, message: LinkMessage) -> io::Result<()> {
+    handle.link().add(message).execute().await.map_err(told)
+}
+
+async fn change(handle: &Handle, message: LinkMessage) -> io::Result<()> {
+    handle.link().set(message).execute().await.map_err(told)
+}
+
+fn told(error: rtnetlink::Error) -> io::Error {
+    match error {
+        rtnetlink::Error::NetlinkError(message) => message.to_io(),
+        other => io::Error::other(other.to_string()),
+    }
+}
+
+/// Runs a task in the engine's own namespace.
+fn block_on<T>(task: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(task)
+}
