@@ -1,5 +1,6 @@
 //! The flows of a run as agents: how they are attached, and how far each has come.
 
+use tfrc_sim::tcp::Settings;
 use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
     DatagramSetup, DatagramSink, DatagramSource, Peer, PingSetup, Pinger, Ponger, TcpSetup, TcpSink,
@@ -12,7 +13,7 @@ use crate::agent::{
     Any, DccpHost, EndTask, FlowLosses, HostSetup, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
 };
 use crate::metric::Mean;
-use crate::scenario::{FlowKind, LossIntervals, Member};
+use crate::scenario::{FlowKind, LossIntervals, Member, Tcp};
 
 /// The agents of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -87,10 +88,11 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
             (receiver, put(engine, *from, Any::Dccp(Box::new(client))).0)
         }
         FlowKind::Tcp(tcp) => {
-            let sink = Traffic::TcpSink(Box::new(TcpSink::new(&tcp.settings)));
+            let settings = simulated(&tcp.tcp);
+            let sink = Traffic::TcpSink(Box::new(TcpSink::new(&settings)));
             let (receiver, to) = put(engine, *to, Any::Traffic(sink));
             let source = TcpSource::new(TcpSetup {
-                settings: tcp.settings,
+                settings,
                 transfer: tcp.transfer,
                 peer: Peer { to, flow: id },
                 stop,
@@ -126,10 +128,11 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
         FlowKind::Web(web) => {
             // Data goes from the server, which is the sender; the client at the other end asks for
             // it.
-            let server = WebServer::new(&web.settings, web.traffic.think);
+            let settings = simulated(&web.tcp);
+            let server = WebServer::new(&settings, web.traffic.think);
             let (server, peer) = put(engine, *from, Any::Traffic(Traffic::WebServer(Box::new(server))));
             let client = WebClient::new(WebSetup {
-                settings: web.settings,
+                settings,
                 sessions: web.traffic.sessions,
                 arrivals: web.traffic.arrivals,
                 pages: web.traffic.pages,
@@ -149,6 +152,11 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
     };
     engine.set_timer(sender, START, start);
     Ends { sender, receiver }
+}
+
+/// The settings of a TCP of the simulator.
+fn simulated(tcp: &Tcp) -> Settings {
+    tcp.settings().expect("a scenario with agents was read for the simulator, which refuses others")
 }
 
 /// Bytes of data that a flow has sent.

@@ -52,6 +52,9 @@ pub fn relay(
 ///
 /// # Errors
 /// [`BindError`] if an address cannot be had.
+///
+/// # Panics
+/// Never for a [`Scenario`] that was read for [`World::Simulated`](crate::scenario::World).
 pub fn relay_with_flows(
     scenario: &Scenario,
     seed: Seed,

@@ -74,7 +74,8 @@ impl std::error::Error for NoDccpFlow {}
 /// outcome.
 ///
 /// # Panics
-/// Never for a [`Scenario`] that was parsed: its flows join nodes of its own network.
+/// Never for a [`Scenario`] that was read for [`World::Simulated`](crate::scenario::World): its
+/// flows join nodes of its own network, and each has agents.
 #[must_use]
 pub fn run(scenario: &Scenario) -> Outcome {
     run_with(scenario, scenario.duration, |_| {})
@@ -340,7 +341,7 @@ fn kind(kind: &FlowKind) -> &'static str {
             tfrc_dccp::Ccid::Four => "dccp-sp",
             _ => "dccp",
         },
-        FlowKind::Tcp(tcp) => crate::scenario::tcp_name(tcp.settings.variant),
+        FlowKind::Tcp(tcp) => tcp.tcp.name(),
         FlowKind::Datagrams(datagrams) => match datagrams.pattern {
             tfrc_sim::traffic::Pattern::OnOff { .. } => "onoff",
             _ => "cbr",

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use tfrc_lab::scenario::Scenario;
+use tfrc_lab::scenario::{Scenario, World};
 use tfrc_lab::{Outcome, run, run_with};
 use tfrc_units::Duration;
 
 fn shipped(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
-    Scenario::load(&path).map_err(miette::Report::new).unwrap()
+    Scenario::load(&path, World::Simulated).map_err(miette::Report::new).unwrap()
 }
 
 /// One link of 2 Mbit/s and 20 ms each way, with `flows` in it.

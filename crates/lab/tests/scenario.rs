@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use tfrc_lab::scenario::{FlowKind, Pace, Scenario};
+use tfrc_lab::scenario::{FlowKind, Pace, Scenario, World};
 use tfrc_sim::loss::Loss;
 use tfrc_sim::network::RateChange;
 use tfrc_sim::queue::{Limit, Queue};
@@ -64,7 +64,7 @@ fn the_shipped_scenarios_are_right() {
         if path.extension().is_none_or(|suffix| suffix != "toml") {
             continue; // tables to compare with
         }
-        let scenario = Scenario::load(&path);
+        let scenario = Scenario::load(&path, World::Simulated);
         assert!(!scenario.map_err(miette::Report::new).unwrap().flows.is_empty());
         files += 1;
     }
@@ -218,6 +218,6 @@ complaints! {
 
 #[test]
 fn a_file_that_is_not_there() {
-    let error = Scenario::load(Path::new("no/such/file.toml")).unwrap_err();
+    let error = Scenario::load(Path::new("no/such/file.toml"), World::Links).unwrap_err();
     assert_eq!(error.to_string(), "cannot read no/such/file.toml");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tfrc_emu::{Direction, Running, Snapshot};
 use tfrc_lab::relay::{Flows, relay};
-use tfrc_lab::scenario::{Scenario, ScenarioError};
+use tfrc_lab::scenario::{Scenario, ScenarioError, World};
 
 use crate::Failure;
 use crate::args::{Format, LinkArgs};
@@ -33,9 +33,9 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     writeln!(std::io::stdout(), "{text}").map_err(|error| Failure::io(&"standard output", &error))
 }
 
-/// Reads a scenario; what is wrong with it is shown in its place.
+/// Reads a scenario of which only the links are used; what is wrong with it is shown in its place.
 pub(super) fn load(path: &Path) -> Result<Scenario, Failure> {
-    Scenario::load(path).map_err(told)
+    Scenario::load(path, World::Links).map_err(told)
 }
 
 /// Turns a scenario's error into a failure to show the user.

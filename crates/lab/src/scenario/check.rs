@@ -8,7 +8,7 @@ use tfrc_units::Duration;
 
 use super::error::{Fault, Mistake};
 use super::syntax::{self, Spanned};
-use super::{Gateways, Scenario, flows, links, suggest};
+use super::{Gateways, Scenario, World, flows, links, suggest};
 
 pub(super) type Checked<T> = Result<T, Mistake>;
 
@@ -17,7 +17,7 @@ const MAX_MEMORY: u64 = 8 << 30;
 /// Runs of a point, at most.
 const MOST_RUNS: u32 = 100_000;
 
-pub(super) fn check(raw: &syntax::Scenario) -> Checked<Scenario> {
+pub(super) fn check(raw: &syntax::Scenario, world: World) -> Checked<Scenario> {
     let duration = positive_time(&raw.duration)?;
     let warmup = match &raw.warmup {
         None => Duration::ZERO,
@@ -38,7 +38,7 @@ pub(super) fn check(raw: &syntax::Scenario) -> Checked<Scenario> {
     let names = Names { network, nodes: &raw.nodes };
     let network = links::links(&raw.link, &groups, names)?;
     let names = Names { network, nodes: &raw.nodes };
-    let flows = flows::flows(&raw.flow, groups, &names)?;
+    let flows = flows::flows(&raw.flow, groups, &names, world)?;
     let gateways = gateways(raw.gateway.as_ref(), &names)?;
     let seed = Seed(raw.seed.as_ref().map_or(1, |seed| *seed.get_ref()));
     let max_memory = raw.max_memory.as_ref().map_or(MAX_MEMORY, |bytes| bytes.0);

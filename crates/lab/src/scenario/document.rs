@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::{self, Checked};
 use super::error::{Fault, Mistake};
-use super::{Plan, Point, ScenarioError, reader, suggest, syntax};
+use super::{Plan, Point, ScenarioError, World, reader, suggest, syntax};
 
 /// The text of a scenario and the changes asked for, not yet read.
 #[derive(Debug, Clone)]
@@ -78,12 +78,21 @@ impl Document {
         self.texts.push(("--set".to_owned(), assignment.into(), start));
     }
 
-    /// Reads the scenario, one for each point of its sweeps.
+    /// Reads the scenario for the simulator, one for each point of its sweeps.
     ///
     /// # Errors
     /// [`ScenarioError::Invalid`] with the first mistake found.
     pub fn plan(&self) -> Result<Plan, ScenarioError> {
-        self.read().map_err(|mistake| mistake.in_texts(&self.texts))
+        self.plan_for(World::Simulated)
+    }
+
+    /// Reads the scenario for a world, one for each point of its sweeps.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Invalid`] with the first mistake found; a flow that the world does not have
+    /// is one.
+    pub fn plan_for(&self, world: World) -> Result<Plan, ScenarioError> {
+        self.read(world).map_err(|mistake| mistake.in_texts(&self.texts))
     }
 
     /// All that determines what the scenario does, in one text: the file and the changes.
@@ -92,7 +101,7 @@ impl Document {
         self.texts.iter().map(|(_, text, _)| text.as_str()).collect::<Vec<_>>().join("\n")
     }
 
-    fn read(&self) -> Checked<Plan> {
+    fn read(&self, world: World) -> Checked<Plan> {
         let (tree, provenance) = self.tree()?;
         let raw = reader::read::<syntax::Scenario>(tree.clone())?;
         let axes = axes(&tree, &raw.sweep)?;
@@ -120,9 +129,9 @@ impl Document {
                 at.push((axis.name.clone(), label.clone()));
             }
             let scenario = if axes.is_empty() {
-                check::check(&raw)?
+                check::check(&raw, world)?
             } else {
-                check::check(&reader::read::<syntax::Scenario>(tree)?)?
+                check::check(&reader::read::<syntax::Scenario>(tree)?, world)?
             };
             points.push(Point { at, scenario });
         }

@@ -82,6 +82,8 @@ pub enum Fault {
     Unreachable,
     /// A word that is none of those possible.
     Word,
+    /// A word that another world has, but not the one that the scenario is read for.
+    World,
     /// A value of another type than it must have.
     WrongType,
 }

@@ -7,7 +7,7 @@ use tfrc::config::{PacketSize, TfrcSp};
 use tfrc::study::Revision;
 use tfrc_sim::packet::{FlowId, Precedence};
 use tfrc_sim::queue::{Limit, Queue};
-use tfrc_sim::tcp::{Settings, Transfer};
+use tfrc_sim::tcp::Transfer;
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{NoAgent, Seed};
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, f64_from_u64, text, u64_from_f64};
@@ -19,7 +19,8 @@ use super::table::{Table, Tabular};
 use super::written::{Seconds, packet_bytes};
 use super::{
     Application, Backlog, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals, OwnLine, Pace,
-    Phases, PingFlow, RoundTrip, TcpFlow, TfrcFlow, WebFlow, distribution, flow_config, links,
+    Phases, PingFlow, Refusal, RoundTrip, Tcp, TcpFlow, TfrcFlow, WebFlow, World, distribution, flow_config,
+    links,
 };
 
 /// Headers of a data packet of DCCP over UDP: IPv4 20, UDP 8, DCCP-Data with a 48-bit sequence
@@ -114,11 +115,16 @@ pub(super) fn groups(raw: &[syntax::Flow]) -> Checked<Vec<Group>> {
     Ok(list)
 }
 
-pub(super) fn flows(raw: &[syntax::Flow], groups: Vec<Group>, names: &Names<'_>) -> Checked<Vec<Flow>> {
-    raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names)).collect()
+pub(super) fn flows(
+    raw: &[syntax::Flow],
+    groups: Vec<Group>,
+    names: &Names<'_>,
+    world: World,
+) -> Checked<Vec<Flow>> {
+    raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names, world)).collect()
 }
 
-fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
+fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>, world: World) -> Checked<Flow> {
     let kind = *flow.kind;
     idle_keys(flow, kind)?;
     let (from, to) = names.pair(&flow.from, &flow.to)?;
@@ -140,9 +146,9 @@ fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>) -> Checked<Flow> {
         Kind::TfrcSp => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::TfrcSp(TfrcSp::default()))?)),
         Kind::Dccp => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Three)?)),
         Kind::DccpSp => FlowKind::Dccp(Box::new(dccp(flow, tfrc_dccp::Ccid::Four)?)),
-        Kind::Tcp => FlowKind::Tcp(Box::new(tcp(flow)?)),
+        Kind::Tcp => FlowKind::Tcp(Box::new(tcp(flow, world)?)),
         Kind::Cbr | Kind::Onoff => FlowKind::Datagrams(datagrams(flow)?),
-        Kind::Web => FlowKind::Web(Box::new(web(flow)?)),
+        Kind::Web => FlowKind::Web(Box::new(web(flow, world)?)),
         Kind::Ping => FlowKind::Ping(PingFlow {
             interval: flow.interval.as_ref().map_or(Ok(Duration::from_secs(1)), positive_time)?,
             size: flow.segment.as_ref().map_or(Ok(PING_BYTES), payload)?,
@@ -388,28 +394,46 @@ fn dccp(flow: &syntax::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
     Ok(DccpFlow { ccid, segment, application, config, dscp, ecn, precedence })
 }
 
-fn tcp_settings(flow: &syntax::Flow) -> Checked<Settings> {
-    let mut settings = table(flow.tcp.as_ref())?;
+/// The TCP of a flow, which the world must have.
+fn tcp_of(flow: &syntax::Flow, world: World) -> Checked<Tcp> {
+    let mut tcp: Tcp = table(flow.tcp.as_ref())?;
     if let Some(given) = &flow.segment {
-        settings.segment = payload(given)?;
+        tcp.model_mut().segment = payload(given)?;
     }
     if let Some(given) = &flow.header {
-        settings.header = given.0;
+        tcp.model_mut().header = given.0;
     }
-    Ok(settings)
+    let refusal = match world {
+        World::Emulated => tcp.kernel().err(),
+        World::Links => None,
+        World::Simulated => tcp.settings().err(),
+    };
+    match refusal {
+        None => Ok(tcp),
+        Some(Refusal { key, message, hint }) => {
+            let in_table = flow.tcp.as_ref().and_then(|table| table.get(key)).map(Spanned::span);
+            let beside = match key {
+                "segment" => flow.segment.as_ref().map(Spanned::span),
+                "header" => flow.header.as_ref().map(Spanned::span),
+                _ => None,
+            };
+            let place = beside.or(in_table).unwrap_or_else(|| flow.kind.span());
+            Err(Mistake::new(Fault::World, place, message, "not to be had here").hint(hint))
+        }
+    }
 }
 
-fn tcp(flow: &syntax::Flow) -> Checked<TcpFlow> {
+fn tcp(flow: &syntax::Flow, world: World) -> Checked<TcpFlow> {
     let transfer = match &flow.transfer {
         None => Transfer::Unlimited,
         Some(given) => Transfer::Bytes(given.0),
     };
     let overhead = flow.overhead.as_deref().map_or(Duration::ZERO, |overhead| *overhead);
-    Ok(TcpFlow { settings: tcp_settings(flow)?, transfer, overhead })
+    Ok(TcpFlow { tcp: tcp_of(flow, world)?, transfer, overhead })
 }
 
-fn web(flow: &syntax::Flow) -> Checked<WebFlow> {
-    Ok(WebFlow { traffic: table(flow.web.as_ref())?, settings: tcp_settings(flow)? })
+fn web(flow: &syntax::Flow, world: World) -> Checked<WebFlow> {
+    Ok(WebFlow { traffic: table(flow.web.as_ref())?, tcp: tcp_of(flow, world)? })
 }
 
 /// The settings of a table that may be left out.

@@ -65,7 +65,7 @@
 //! | | `dscp`: `"af11"` … `"af43"`, `"cs0"` … `"cs7"`, `"ef"` or a number; AF sets the drop precedence | `"cs0"` |
 //! | | `ecn`: `"on"`, `"off"` | off for TFRC, on for DCCP |
 //! | `[flow.tfrc]` | the rate control of the flow above: the keys of [`rate_control`], as `revision = "ns2"` | RFC 5348 |
-//! | `[flow.tcp]` | `variant`, `settings = "ns2"` and all else of `docs/models/tcp.md` | SACK by the RFCs |
+//! | `[flow.tcp]` | `variant`, `settings = "ns2"` and all else of `docs/models/tcp.md`; `variant = "bbr"` is for `tfrc emu` alone | SACK by the RFCs |
 //! | `[flow.web]` | `sessions`, `within` or `apart`, `pages`, `between_pages`, `objects`, `between_objects`, `object`, `request`, `think` | |
 //! | `[gateway]` | `listen`, `to`: the nodes where real datagrams enter and leave (`tfrc link`) | the first and the last of `nodes` |
 
@@ -75,6 +75,7 @@ mod document;
 mod error;
 mod flow_config;
 mod flows;
+mod kernel_tcp;
 mod layout;
 mod link_settings;
 mod links;
@@ -98,7 +99,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tfrc_sim::packet::Precedence;
 use tfrc_sim::queue::Queue;
-use tfrc_sim::tcp::{Settings, Transfer};
+use tfrc_sim::tcp::Transfer;
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{Network, NodeId, Seed, Stream};
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate};
@@ -107,12 +108,26 @@ pub use document::{Document, Origin, Provenance};
 pub(crate) use error::Mistake;
 pub use error::{Fault, InvalidScenario, ScenarioError};
 pub use flows::Group;
+pub use kernel_tcp::{CongestionControl, KernelAcks, KernelTcp, Recovery, Refusal, Tcp};
 pub(crate) use layout::Member;
 pub(crate) use reader::read_text;
 pub use schema::schema;
 pub(crate) use suggest::hint;
-pub(crate) use tcp_settings::name as tcp_name;
 pub use web_settings::WebTraffic;
+
+/// The place where the flows of a scenario run, which decides on what they may ask for. A word
+/// that the place does not have is a mistake in the file ([`Fault::World`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum World {
+    /// The sockets of the system, beside an engine in real time: a TCP is the kernel's.
+    Emulated,
+    /// Nowhere: only the links of the file are used.
+    Links,
+    /// Agents of the simulator, in virtual or real time.
+    #[default]
+    Simulated,
+}
 
 /// A scenario that has passed all checks.
 #[derive(Debug, Clone)]
@@ -287,7 +302,7 @@ pub struct DccpFlow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpFlow {
     /// The TCP, at both ends.
-    pub settings: Settings,
+    pub tcp: Tcp,
     /// How much it sends.
     pub transfer: Transfer,
     /// The greatest random delay before it sends.
@@ -298,7 +313,7 @@ pub struct TcpFlow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct WebFlow {
     /// The TCP of requests and objects.
-    pub settings: Settings,
+    pub tcp: Tcp,
     /// Sessions, pages and objects.
     pub traffic: WebTraffic,
 }
@@ -405,24 +420,25 @@ pub struct Gateways {
 }
 
 impl Scenario {
-    /// Reads a scenario from a file.
+    /// Reads a scenario from a file, for a world.
     ///
     /// # Errors
     /// [`ScenarioError::Read`] if the file cannot be read, else as [`parse`](Self::parse).
-    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        Self::first(&Document::load(path)?)
+    pub fn load(path: &Path, world: World) -> Result<Self, ScenarioError> {
+        Self::first(&Document::load(path)?, world)
     }
 
-    /// Reads a scenario from text; `name` is for error messages. Of a sweep it is the first point.
+    /// Reads a scenario from text, for the simulator; `name` is for error messages. Of a sweep it
+    /// is the first point.
     ///
     /// # Errors
     /// [`ScenarioError::Invalid`] with the first mistake found.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
-        Self::first(&Document::new(name, text))
+        Self::first(&Document::new(name, text), World::Simulated)
     }
 
-    fn first(document: &Document) -> Result<Self, ScenarioError> {
-        let plan = document.plan()?;
+    fn first(document: &Document, world: World) -> Result<Self, ScenarioError> {
+        let plan = document.plan_for(world)?;
         let first = plan.points.into_iter().next();
         Ok(first.unwrap_or_else(|| unreachable!("a plan has a point")).scenario)
     }

@@ -12,7 +12,6 @@ use tfrc_sim::loss::{LossAction, LossPlace};
 use tfrc_sim::marker::{ColorMode, MeterScope};
 use tfrc_sim::packet::Precedence;
 use tfrc_sim::queue::{CoDel, Pie, Red, Rio};
-use tfrc_sim::tcp;
 use tfrc_units::{Duration, Probability, Rate};
 
 use super::link_settings::Switch;
@@ -21,7 +20,7 @@ use super::table::{self, Table};
 use super::web_settings::WebTraffic;
 pub(super) use super::written::Text;
 use super::written::{Burst, Bytes, Mark, PacketBytes, QueueLimit, Rates, RoundTrips, Seconds};
-use super::{Backlog, LossIntervals};
+use super::{Backlog, LossIntervals, Tcp};
 
 /// A network, what flows in it, and for how long.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -351,7 +350,7 @@ pub(super) struct Flow {
     /// The rate control.
     pub(super) tfrc: Option<Table<tfrc::Settings>>,
     /// The TCP.
-    pub(super) tcp: Option<Table<tcp::Settings>>,
+    pub(super) tcp: Option<Table<Tcp>>,
     /// The sessions.
     pub(super) web: Option<Table<WebTraffic>>,
 }
@@ -368,7 +367,7 @@ pub(super) enum Kind {
     Dccp,
     /// DCCP with CCID 4.
     DccpSp,
-    /// A model TCP.
+    /// A TCP: of the simulator, or of the kernel in `tfrc emu`.
     Tcp,
     /// Datagrams at a constant rate.
     Cbr,

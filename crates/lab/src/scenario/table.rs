@@ -333,9 +333,9 @@ impl<S> Table<S> {
 #[cfg(test)]
 mod tests {
     use tfrc_sim::queue::{CoDel, Pie, Red, Rio};
-    use tfrc_sim::tcp;
 
     use super::*;
+    use crate::scenario::Tcp;
     use crate::scenario::web_settings::WebTraffic;
 
     /// Each word of a key gives settings of its own where the key has something to do, and no other
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn every_table_has_words_that_differ() {
         every_word_means_something_of_its_own::<tfrc::Settings>();
-        every_word_means_something_of_its_own::<tcp::Settings>();
+        every_word_means_something_of_its_own::<Tcp>();
         every_word_means_something_of_its_own::<WebTraffic>();
         every_word_means_something_of_its_own::<Red>();
         every_word_means_something_of_its_own::<Rio>();

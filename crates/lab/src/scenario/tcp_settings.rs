@@ -5,8 +5,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tfrc_sim::tcp::{Settings, Variant};
 
+use super::kernel_tcp::{CongestionControl, Tcp};
 use super::table::{Keys, Tabular, fields};
 use super::written::PacketBytes;
+
+/// A TCP by its word.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    /// BBR version 1. Only the kernel has it: `tfrc emu` runs it, the simulator refuses it.
+    Bbr,
+    /// One that the simulator has too.
+    #[serde(untagged)]
+    Model(Variant),
+}
 
 /// A set of settings to begin with.
 #[derive(Deserialize, JsonSchema)]
@@ -38,27 +50,30 @@ impl From<Bound> for Option<u32> {
     }
 }
 
-impl Tabular for Settings {
+impl Tabular for Tcp {
     const NAME: &'static str = "Tcp";
 
     fn start() -> Self {
-        Self::default()
+        Self::simulated(Settings::default())
     }
 
     fn keys(&mut self, keys: &mut Keys<'_>) {
-        if let Some(variant) = keys.value("variant", "") {
-            *self = Self { segment: self.segment, header: self.header, ..Self::rfc(variant) };
-        }
-        match keys.value("settings", "") {
-            Some(Base::Rfc) => *self = Self::rfc(self.variant),
-            Some(Base::Ns2) => *self = Self::ns2(self.variant),
+        match keys.value("variant", "") {
+            Some(Word::Bbr) => *self = Self::of_kernel(CongestionControl::Bbr, Settings::rfc(Variant::Sack)),
+            Some(Word::Model(variant)) => *self = Self::simulated(Settings::rfc(variant)),
             None => {}
         }
-        let study = self.algorithm.choices_mut();
-        keys.written_as::<PacketBytes, _>("segment", "", &mut self.segment);
-        self.segment = self.segment.max(1);
-        keys.written_as::<PacketBytes, _>("header", "", &mut self.header);
-        keys.number("window", "a number of segments", &mut self.window);
+        let settings = self.model_mut();
+        match keys.value("settings", "") {
+            Some(Base::Rfc) => *settings = Settings::rfc(settings.variant),
+            Some(Base::Ns2) => *settings = Settings::ns2(settings.variant),
+            None => {}
+        }
+        let study = settings.algorithm.choices_mut();
+        keys.written_as::<PacketBytes, _>("segment", "", &mut settings.segment);
+        settings.segment = settings.segment.max(1);
+        keys.written_as::<PacketBytes, _>("header", "", &mut settings.header);
+        keys.number("window", "a number of segments", &mut settings.window);
         let acks = "a number of acknowledgements, such as 3";
         keys.number("dup_threshold", acks, &mut study.dup_threshold);
         keys.written_as::<Bound, _>("max_burst", "", &mut study.max_burst);
@@ -66,18 +81,6 @@ impl Tabular for Settings {
         fields!(keys, study, [duplicates, limited_transmit, shrink, precision, repeat, partial_ack]);
         fields!(keys, study, [partial_ack_timer, recovery_exit, pipe, sack_at_timeout, ecn_at_one]);
         fields!(keys, study, [timestamp_backoff, lost_syn, rtt_arithmetic]);
-        fields!(keys, self, [ecn, timestamps, syn, acks, initial_rto, min_rto, max_rto, tick]);
-    }
-}
-
-/// The name of a variant.
-pub(crate) const fn name(variant: Variant) -> &'static str {
-    match variant {
-        Variant::Cubic => "tcp-cubic",
-        Variant::NewReno => "tcp-newreno",
-        Variant::Reno => "tcp-reno",
-        Variant::Sack => "tcp-sack",
-        Variant::Tahoe => "tcp-tahoe",
-        _ => "tcp",
+        fields!(keys, settings, [ecn, timestamps, syn, acks, initial_rto, min_rto, max_rto, tick]);
     }
 }

@@ -6,7 +6,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use tfrc_units::Duration;
 
-use super::{Document, Fault, Scenario, ScenarioError};
+use super::{Document, Fault, Scenario, ScenarioError, World};
 
 /// The file that shows a kind of mistake, without its suffix.
 const fn file(fault: Fault) -> &'static str {
@@ -27,6 +27,7 @@ const fn file(fault: Fault) -> &'static str {
         Fault::UnknownName => "unknown-name",
         Fault::Unreachable => "unreachable",
         Fault::Word => "word",
+        Fault::World => "world",
         Fault::WrongType => "wrong-type",
     }
 }
@@ -140,5 +141,39 @@ fn round_trips_in_equal_steps() {
     }
     for wrong in ["evenly 240ms 40ms", "evenly 40ms", "evenly 10ms 40ms", "evenly"] {
         assert!(Scenario::parse("even.toml", &text(wrong)).is_err(), "{wrong}");
+    }
+}
+
+/// A word is refused in its place by a world that does not have it, and only there.
+#[test]
+fn each_world_has_its_words() {
+    let text = |flow: &str| {
+        format!(
+            "duration = '60s'\nnodes = ['a', 'b']\n[[link]]\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '1ms'\n\
+            [[flow]]\nfrom = 'a'\nto = 'b'\n{flow}\n"
+        )
+    };
+    for (flow, refused_by, place) in [
+        ("kind = 'tcp'\ntcp = { variant = 'cubic' }", None, ""),
+        ("kind = 'tcp'\ntcp = { variant = 'bbr' }", Some(World::Simulated), "'bbr'"),
+        ("kind = 'web'\ntcp = { variant = 'bbr' }", Some(World::Simulated), "'bbr'"),
+        ("kind = 'tcp'\ntcp = { variant = 'tahoe' }", Some(World::Emulated), "'tahoe'"),
+        ("kind = 'web'\ntcp = { settings = 'ns2' }", Some(World::Emulated), "'ns2'"),
+        ("kind = 'tcp'\ntcp = { min_rto = '50ms' }", Some(World::Emulated), "'50ms'"),
+        ("kind = 'tcp'\nsegment = '40B'", Some(World::Emulated), "'40B'"),
+    ] {
+        let text = text(flow);
+        for world in [World::Emulated, World::Links, World::Simulated] {
+            let refused = match Document::new("world.toml", text.as_str()).plan_for(world) {
+                Ok(_) => None,
+                Err(ScenarioError::Invalid(invalid)) => Some(invalid),
+                Err(error) => panic!("{error}"),
+            };
+            assert_eq!(refused.is_some(), refused_by == Some(world), "{world:?}: {flow}");
+            if let Some(refused) = refused {
+                let (start, end) = (refused.place.offset(), refused.place.offset() + refused.place.len());
+                assert_eq!((refused.fault, &text[start..end]), (Fault::World, place));
+            }
+        }
     }
 }

@@ -138,7 +138,7 @@ fn competitors(scenario: &Scenario, starts: &[Duration], link_rate: Rate) -> Vec
     // Without it the phases of drop-tail queues favour the flow whose packets come evenly
     // (docs/decisions/0005).
     let overhead = link_rate.time_for(f64::from(settings.data_size(settings.segment)));
-    let tcp = TcpFlow { settings, transfer: tcp::Transfer::Unlimited, overhead };
+    let tcp = TcpFlow { tcp: settings.into(), transfer: tcp::Transfer::Unlimited, overhead };
     let flow = |(start, number): (&Duration, u32)| Flow {
         group: Group::one(format!("tcp-{}", number + 1), number),
         from: scenario.gateways.listen,
