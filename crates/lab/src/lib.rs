@@ -12,13 +12,14 @@ pub mod agent;
 pub mod batch;
 pub mod capture;
 pub mod compare;
+pub mod emulated;
 pub mod experiment;
 mod jobs;
 pub mod metric;
 mod progress;
 pub mod quantities;
 pub mod record;
-mod recording;
+pub mod recording;
 #[cfg(feature = "emu")]
 pub mod relay;
 pub mod report;
