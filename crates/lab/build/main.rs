@@ -13,8 +13,9 @@ use fingerprint::Code;
 const SOURCES: [&str; 5] = ["units/src", "tfrc/src", "dccp/src", "sim/src", "lab/src"];
 
 /// Files and directories among them that only read results, judge and show them, from `crates/`.
-const SHOWS: [&str; 17] = [
+const SHOWS: [&str; 18] = [
     "lab/src/compare.rs",
+    "lab/src/emulated.rs",
     "lab/src/experiment/cache.rs",
     "lab/src/experiment/cell.rs",
     "lab/src/experiment/claims.rs",

@@ -12,6 +12,7 @@ pub mod agent;
 pub mod batch;
 pub mod capture;
 pub mod compare;
+pub mod emulated;
 #[cfg(all(feature = "emu", target_os = "linux"))]
 pub mod emulation;
 pub mod experiment;
@@ -20,7 +21,7 @@ pub mod metric;
 mod progress;
 pub mod quantities;
 pub mod record;
-mod recording;
+pub mod recording;
 #[cfg(feature = "emu")]
 pub mod relay;
 pub mod report;

@@ -1,5 +1,6 @@
 //! Measures of what flows got.
 
+use serde::{Deserialize, Serialize};
 use tfrc_units::{Duration, Instant, saturating};
 
 use crate::statistics::variation;
@@ -38,7 +39,8 @@ impl Mean {
 }
 
 /// Bytes over time, in bins of 100 ms from the start of the run.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Series {
     bins: Vec<u64>,
 }

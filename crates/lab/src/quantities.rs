@@ -39,6 +39,17 @@ pub const FLOW: [Quantity<FlowSummary>; 7] = [
     quantity("cov_200ms", "coefficient of variation of the sending rate at 0.2 s", |flow| flow.cov_200ms),
 ];
 
+/// The quantities of an emulated TCP flow that only formulas ask for.
+pub(crate) const KERNEL_FLOW: [Quantity<FlowSummary>; 3] = [
+    quantity("srtt_s", "smoothed round-trip time of the kernel's TCP, mean, seconds; in emulation", |flow| {
+        flow.srtt_s
+    }),
+    quantity("rttvar_s", "its variation, mean, seconds; in emulation", |flow| flow.rttvar_s),
+    quantity("rto_s", "retransmission timeout of the kernel's TCP, mean, seconds; in emulation", |flow| {
+        flow.rto_s
+    }),
+];
+
 /// The quantities of a link in the results of a run, over its measured time.
 pub const LINK: [Quantity<LinkOutcome>; 3] = [
     quantity("utilization", "share of the time in transmission", |link| Some(link.utilization)),
@@ -66,7 +77,7 @@ pub(crate) const FLOW_COUNTS: [Quantity<FlowCounts>; 7] = [
 ];
 
 /// The quantities of a link that only formulas ask for.
-pub(crate) const LINK_COUNTS: [Quantity<LinkStats>; 8] = [
+pub(crate) const LINK_COUNTS: [Quantity<LinkStats>; 9] = [
     quantity("byte_drop_rate", "share of the arriving bytes that were dropped", |link| {
         let dropped = link.lost.bytes + link.overflowed.bytes + link.corrupted.bytes;
         Some(dropped as f64 / link.arrivals.bytes as f64)
@@ -84,6 +95,10 @@ pub(crate) const LINK_COUNTS: [Quantity<LinkStats>; 8] = [
     }),
     quantity("marked_packets", "packets marked", |link| Some(link.marked.packets as f64)),
     quantity("departed_bytes", "bytes that left", |link| Some(link.departures.bytes as f64)),
+    quantity("mean_wait_s", "waiting time per packet that left, mean, seconds", |link| {
+        let packets = link.departures.packets;
+        (packets > 0).then(|| link.waited_ns as f64 / packets as f64 / 1e9)
+    }),
 ];
 
 /// The quantities of the packets that wait at a link, looked at every 10 ms.
@@ -150,6 +165,7 @@ mod tests {
         let wanted = [
             rows("flow", &FLOW),
             rows("flow", &FLOW_COUNTS),
+            rows("flow", &KERNEL_FLOW),
             rows("link", &LINK),
             rows("link", &LINK_COUNTS),
             rows("link", &QUEUE),

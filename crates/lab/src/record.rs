@@ -353,6 +353,16 @@ pub struct FlowSummary {
     /// Coefficient of variation of the rate at 0.2 s, where it is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cov_200ms: Option<f64>,
+    /// The smoothed round-trip time of a kernel's TCP (`tcpi_rtt`), mean over the measured time,
+    /// seconds; of emulated flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub srtt_s: Option<f64>,
+    /// The variation of that time (`tcpi_rttvar`), mean, seconds; of emulated flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rttvar_s: Option<f64>,
+    /// The retransmission timeout of a kernel's TCP (`tcpi_rto`), mean, seconds; of emulated flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rto_s: Option<f64>,
     /// The loss intervals closed in the measured time, in packets, where the scenario keeps them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_intervals: Option<Vec<f64>>,

@@ -324,9 +324,7 @@ pub(crate) fn summary(
         packet_loss_rate: during.lost.map(|(lost, passed)| share(lost, passed)),
         loss_event_rate: loss_event_rate(before, after),
         rtt_s: after.rtt.since(before.rtt).get(),
-        cov: None,
-        cov_200ms: None,
-        loss_intervals: None,
+        ..FlowSummary::default()
     }
 }
 

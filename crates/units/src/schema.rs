@@ -36,6 +36,57 @@ pub fn schema(expected: &str) -> Schema {
     json_schema!({ "description": expected, "type": ["string", "number"] })
 }
 
+/// Times in records: whole nanoseconds, without loss. For `#[serde(with = "…")]`.
+pub mod nanoseconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::{Duration, Instant};
+
+    /// A time that is a whole number of nanoseconds.
+    pub trait Nanoseconds: Copy {
+        /// The nanoseconds.
+        fn to_nanos(self) -> u64;
+        /// The time of these nanoseconds.
+        fn of_nanos(nanos: u64) -> Self;
+    }
+
+    impl Nanoseconds for Duration {
+        fn to_nanos(self) -> u64 {
+            self.as_nanos()
+        }
+
+        fn of_nanos(nanos: u64) -> Self {
+            Self::from_nanos(nanos)
+        }
+    }
+
+    impl Nanoseconds for Instant {
+        fn to_nanos(self) -> u64 {
+            self.as_nanos()
+        }
+
+        fn of_nanos(nanos: u64) -> Self {
+            Self::from_nanos(nanos)
+        }
+    }
+
+    /// Writes the nanoseconds.
+    ///
+    /// # Errors
+    /// The serializer's own.
+    pub fn serialize<S: Serializer, T: Nanoseconds>(time: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        time.to_nanos().serialize(serializer)
+    }
+
+    /// Reads the nanoseconds.
+    ///
+    /// # Errors
+    /// Whatever is no whole number from 0 to 2⁶⁴ − 1.
+    pub fn deserialize<'de, D: Deserializer<'de>, T: Nanoseconds>(deserializer: D) -> Result<T, D::Error> {
+        u64::deserialize(deserializer).map(T::of_nanos)
+    }
+}
+
 struct Quantity<T, F> {
     expected: &'static str,
     read: F,

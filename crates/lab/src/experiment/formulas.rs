@@ -204,6 +204,7 @@ impl OfRun<'_> {
 fn of_flow(key: &str, summary: &FlowSummary, record: &FlowRecord) -> Option<f64> {
     quantities::value(&quantities::FLOW, key, summary)
         .or_else(|| quantities::value(&quantities::FLOW_COUNTS, key, &record.counts))
+        .or_else(|| quantities::value(&quantities::KERNEL_FLOW, key, summary))
 }
 
 /// Returns true for the keys of `link` that need the queue to be looked at.
@@ -273,7 +274,7 @@ pub(crate) fn check(
                     "theta" => ("a key of `theta`", keys(&theta::QUANTITIES).collect()),
                     "flow" | "total" | "spread" => {
                         let all = keys(&quantities::FLOW).chain(keys(&quantities::FLOW_COUNTS));
-                        ("a key of flows", all.collect())
+                        ("a key of flows", all.chain(keys(&quantities::KERNEL_FLOW)).collect())
                     }
                     _ => ("a state", STATE_KEYS.into()),
                 },

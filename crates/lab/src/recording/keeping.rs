@@ -1,5 +1,6 @@
 //! Samples and counters kept while a run goes on.
 
+use serde::{Deserialize, Serialize};
 use tfrc_sim::Engine;
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
@@ -13,24 +14,32 @@ use crate::progress::{Ends, progress};
 use crate::scenario::Scenario;
 
 /// Choice of what to keep of a run besides the bytes of each flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Keep {
-    pub(crate) looks: Looks,
-    pub(crate) link_flows: LinkFlows,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Keep {
+    /// Samples of states.
+    pub looks: Looks,
+    /// Counts by flow at links.
+    pub link_flows: LinkFlows,
 }
 
 /// Samples of the state of flows and queues, every [`LOOK`]: taken or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Looks {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Looks {
+    /// Taken.
     Taken,
+    /// Not taken.
     #[default]
     None,
 }
 
 /// Counts of packets by flow at links: kept or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum LinkFlows {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkFlows {
+    /// Kept.
     Counted,
+    /// Not kept.
     #[default]
     None,
 }

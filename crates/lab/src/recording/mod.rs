@@ -1,9 +1,10 @@
-//! All that is kept of one run for the formulas of experiments: more than an [`Outcome`], in memory
-//! only.
+//! All that is kept of one run for the formulas of experiments: more than an [`Outcome`]. An
+//! emulated run hands its recording over as JSON ([`crate::emulated`]).
 
 mod keeping;
 mod series;
 
+use serde::{Deserialize, Serialize};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_units::{Duration, Instant};
 
@@ -11,67 +12,81 @@ use crate::Outcome;
 use crate::agent::LossEvent;
 use crate::metric::Series;
 
-pub(crate) use keeping::{Keep, Keeping, LinkFlows, Looks};
-pub(crate) use series::{Samples, equivalence, rate};
+pub use keeping::{Keep, LinkFlows, Looks};
+pub use series::Samples;
+
+pub(crate) use keeping::Keeping;
+pub(crate) use series::{equivalence, rate};
 
 /// The time between two looks at states.
-pub(crate) const LOOK: Duration = Duration::from_millis(10);
+pub const LOOK: Duration = Duration::from_millis(10);
 
 /// One run with its time series.
-#[derive(Debug, Clone)]
-pub(crate) struct Recording {
-    pub(crate) outcome: Outcome,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Recording {
+    /// The figures of the run.
+    pub outcome: Outcome,
     /// The groups of flows: name, first flow, number of flows.
-    pub(crate) groups: Vec<(String, usize, usize)>,
+    pub groups: Vec<(String, usize, usize)>,
     /// In the order of the outcome's flows.
-    pub(crate) flows: Vec<FlowRecord>,
+    pub flows: Vec<FlowRecord>,
     /// In the order of the outcome's links.
-    pub(crate) links: Vec<LinkRecord>,
-    /// The measured time.
-    pub(crate) from: Instant,
-    pub(crate) to: Instant,
+    pub links: Vec<LinkRecord>,
+    /// When the measured time begins.
+    #[serde(with = "tfrc_units::schema::nanoseconds")]
+    pub from: Instant,
+    /// When the run ends.
+    #[serde(with = "tfrc_units::schema::nanoseconds")]
+    pub to: Instant,
 }
 
 /// Record of a flow.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct FlowRecord {
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct FlowRecord {
     /// Bytes of data sent in each tenth of a second of the whole run.
-    pub(crate) sent: Series,
-    /// Bytes of data received.
-    pub(crate) received: Series,
+    pub sent: Series,
+    /// Bytes of data received in each tenth of a second of the whole run.
+    pub received: Series,
     /// Over the measured time.
-    pub(crate) counts: FlowCounts,
-    /// Its loss events, of the whole run; of TFRC flows only.
+    pub counts: FlowCounts,
+    /// Its loss events, of the whole run; of simulated TFRC flows only.
+    #[serde(skip)]
     pub(crate) loss_events: Vec<LossEvent>,
     /// The rate it was allowed at each look, bit/s.
-    pub(crate) allowed: Samples,
+    pub allowed: Samples,
     /// Its loss event rate at each look.
-    pub(crate) p: Samples,
+    pub p: Samples,
     /// Its smoothed round-trip time at each look, seconds.
-    pub(crate) rtt: Samples,
+    pub rtt: Samples,
 }
 
 /// Record of a link.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LinkRecord {
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct LinkRecord {
     /// Over the measured time.
-    pub(crate) stats: LinkStats,
+    pub stats: LinkStats,
     /// Counts of each flow's packets at the link, in the order of the outcome's flows; empty unless
     /// asked for.
-    pub(crate) flows: Vec<FlowStats>,
+    pub flows: Vec<FlowStats>,
     /// Packets that waited at each look.
-    pub(crate) queue: Samples,
+    pub queue: Samples,
 }
 
 /// Counters of a flow over the measured time.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct FlowCounts {
-    pub(crate) sent_packets: u64,
-    pub(crate) sent_bytes: u64,
-    pub(crate) received_packets: u64,
-    pub(crate) received_bytes: u64,
-    pub(crate) acknowledged_packets: Option<u64>,
-    pub(crate) loss_events: Option<u64>,
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct FlowCounts {
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes of data sent.
+    pub sent_bytes: u64,
+    /// Packets received.
+    pub received_packets: u64,
+    /// Bytes of data received.
+    pub received_bytes: u64,
+    /// Segments that a TCP sender has seen acknowledged in sequence.
+    pub acknowledged_packets: Option<u64>,
+    /// Loss events; of a TCP, window reductions.
+    pub loss_events: Option<u64>,
 }
 
 /// Returns true if a name in a formula, which may end in `*`, means the flow of this name.

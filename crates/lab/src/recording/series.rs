@@ -1,5 +1,6 @@
 //! Time series: bytes in bins, and states looked at now and then.
 
+use serde::{Deserialize, Serialize};
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::LOOK;
@@ -7,12 +8,13 @@ use crate::metric::{BIN, Series};
 use crate::statistics;
 
 /// A state at every look; a look without a value holds none.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Samples(Vec<Option<f64>>);
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Samples(Vec<Option<f64>>);
 
 impl Samples {
     /// Adds the value at the next look.
-    pub(crate) fn push(&mut self, value: Option<f64>) {
+    pub fn push(&mut self, value: Option<f64>) {
         self.0.push(value);
     }
 

@@ -101,7 +101,7 @@ pub(crate) fn demo(seconds: u32) -> RunRecords {
                 rtt_s: Some(0.1031),
                 cov: Some(0.142),
                 cov_200ms: None,
-                loss_intervals: None,
+                ..FlowSummary::default()
             },
             FlowSummary {
                 id: "tcp-1".to_owned(),
@@ -110,7 +110,6 @@ pub(crate) fn demo(seconds: u32) -> RunRecords {
                 packet_loss_rate: Some(0.011),
                 cov: Some(0.391),
                 cov_200ms: None,
-                loss_intervals: None,
                 ..FlowSummary::default()
             },
         ],

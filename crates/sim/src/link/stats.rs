@@ -1,5 +1,7 @@
 //! Counters of links, in total and by flow.
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, Serialize};
 use tfrc_units::{Duration, f64_from_u64, saturating};
 
 use crate::packet::{Header, Precedence};
@@ -10,8 +12,10 @@ use crate::packet::{Header, Precedence};
 /// bytes. Of the `departures` some are still propagating; the others have `crossed` or were
 /// `corrupted`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, Serialize))]
 pub struct LinkStats {
     /// Time since the start of the run.
+    #[cfg_attr(feature = "schema", serde(with = "tfrc_units::schema::nanoseconds"))]
     pub elapsed: Duration,
     /// Packets that came to the link.
     pub arrivals: PacketCount,
@@ -36,6 +40,7 @@ pub struct LinkStats {
     /// Packets that wait or are in transmission now.
     pub queued: PacketCount,
     /// Time the line was transmitting.
+    #[cfg_attr(feature = "schema", serde(with = "tfrc_units::schema::nanoseconds"))]
     pub busy: Duration,
     /// Waiting times added up over all packets, in nanoseconds: the integral of the number of
     /// waiting packets. The packet in transmission does not wait.
@@ -44,6 +49,7 @@ pub struct LinkStats {
 
 /// Counters of a link for the packets of one flow, since the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, Serialize))]
 pub struct FlowStats {
     /// Packets that came to the link.
     pub arrivals: PacketCount,
@@ -59,6 +65,7 @@ pub struct FlowStats {
 
 /// A number of packets and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, Serialize))]
 pub struct PacketCount {
     /// Packets.
     pub packets: u64,

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use tfrc_emu::{SandboxError, WireKind, sandbox};
 use tfrc_lab::emulation::{self, Setup};
-use tfrc_lab::scenario::{Document, Scenario};
+use tfrc_lab::scenario::{Document, Scenario, World};
 use tfrc_sim::Seed;
 
 use super::link::{told, with_source};
@@ -69,7 +69,7 @@ impl Wanted {
         for assignment in &args.set {
             document.set(assignment.as_str());
         }
-        let plan = document.plan().map_err(told)?;
+        let plan = document.plan_for(World::Emulated).map_err(told)?;
         let Some(point) = plan.points.into_iter().next() else {
             return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
         };

@@ -1,0 +1,182 @@
+//! The seam between experiments and the emulator: the job that is asked for, and the answer with
+//! its fidelity.
+//!
+//! A job is a scenario that runs in real time, with the kernel's TCP, in a process of its own; both
+//! types cross the boundary of the process as JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::recording::{LinkFlows, Looks, Recording};
+
+/// Runs one job, and returns its answer or the reason why there is none. The command line gives it:
+/// it starts the process.
+pub type Emulator<'e> = dyn Fn(&EmulationJob) -> Result<EmulatedRun, String> + Sync + 'e;
+
+/// One emulated run of a scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EmulationJob {
+    /// Name of the scenario, for messages.
+    pub name: String,
+    /// Text of the scenario's file.
+    pub text: String,
+    /// Assignments `path=value` to the scenario, in their order.
+    pub set: Vec<String>,
+    /// The seed, in place of the scenario's.
+    pub seed: u64,
+    /// Samples of states.
+    pub looks: Looks,
+    /// Counts by flow at links.
+    pub link_flows: LinkFlows,
+}
+
+/// The answer to a job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EmulatedRun {
+    /// The run, as a simulated one is recorded.
+    pub recording: Recording,
+    /// The distance from the network that the scenario describes.
+    pub fidelity: Fidelity,
+    /// The kernel that the run had.
+    pub kernel: KernelNotes,
+}
+
+/// Distance between the emulated network and the one that the scenario describes.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fidelity {
+    /// Worst relative difference, over links that were busy, between the delivered and the
+    /// configured rate. `None` if no link was busy.
+    pub rate_error: Option<f64>,
+    /// Median of the difference between the time at which a packet left the emulator and the time
+    /// at which the engine let it leave, seconds.
+    pub delay_error_p50_s: f64,
+    /// The 99th percentile of that difference, seconds.
+    pub delay_error_p99_s: f64,
+    /// Median lateness of the emulator's wake-ups, seconds.
+    pub wakeup_p50_s: f64,
+    /// The 99th percentile of that lateness, seconds.
+    pub wakeup_p99_s: f64,
+    /// Packets that the emulator lost, as opposed to a queue or a loss model of the scenario.
+    pub own_drops: u64,
+    /// Wake-ups after which the engine was behind the wall clock by more than the limit on the 99th
+    /// percentile of the delay error.
+    pub overruns: u64,
+}
+
+/// Limits of [`Fidelity`] beyond which a run is invalid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FidelityLimits {
+    /// Greatest [`Fidelity::rate_error`].
+    pub rate_error: f64,
+    /// Greatest [`Fidelity::delay_error_p50_s`].
+    pub delay_error_p50_s: f64,
+    /// Greatest [`Fidelity::delay_error_p99_s`].
+    pub delay_error_p99_s: f64,
+    /// Greatest [`Fidelity::own_drops`].
+    pub own_drops: u64,
+}
+
+impl FidelityLimits {
+    /// The limits of every emulated run: rates within 1 %, delays within 0.5 ms in the median and
+    /// 2 ms in the 99th percentile, no packet lost by the emulator.
+    pub const ALL: Self =
+        Self { rate_error: 0.01, delay_error_p50_s: 0.0005, delay_error_p99_s: 0.002, own_drops: 0 };
+}
+
+impl Fidelity {
+    /// Returns a sentence for each limit of [`FidelityLimits::ALL`] that the run does not keep.
+    #[must_use]
+    pub fn violations(&self) -> Vec<String> {
+        let limits = FidelityLimits::ALL;
+        let mut list = Vec::new();
+        // A value that is not a number keeps no limit.
+        let is_beyond = |x: f64, limit: f64| x.is_nan() || x.abs() > limit;
+        if let Some(error) = self.rate_error.filter(|error| is_beyond(*error, limits.rate_error)) {
+            list.push(format!("rate off by {:.2} % of {:.0} %", error * 100.0, limits.rate_error * 100.0));
+        }
+        for (name, seconds, limit) in [
+            ("median", self.delay_error_p50_s, limits.delay_error_p50_s),
+            ("99th percentile", self.delay_error_p99_s, limits.delay_error_p99_s),
+        ] {
+            if is_beyond(seconds, limit) {
+                list.push(format!(
+                    "{name} of the delay error {:.2} ms of {:.1} ms",
+                    seconds * 1e3,
+                    limit * 1e3
+                ));
+            }
+        }
+        if self.own_drops > limits.own_drops {
+            list.push(format!("{} packets lost by the emulator", self.own_drops));
+        }
+        list
+    }
+
+    /// Returns true if the run keeps every limit.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.violations().is_empty()
+    }
+}
+
+/// The kernel's TCP that a run had.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelNotes {
+    /// The kernel's release, such as `6.1.0-18-amd64`.
+    pub release: String,
+    /// Settings and mechanisms by name: `HyStart`, RACK and TLP, PRR, delayed acknowledgements, the
+    /// initial window, BBR's version and pacing.
+    pub notes: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::Keep;
+    use crate::run::record;
+    use crate::scenario::Document;
+
+    #[test]
+    fn limits_of_fidelity() {
+        let good = Fidelity { rate_error: Some(-0.009), delay_error_p99_s: 0.0019, ..Fidelity::default() };
+        assert!(good.is_valid(), "{:?}", good.violations());
+        for (bad, says) in [
+            (Fidelity { rate_error: Some(-0.02), ..good }, "rate off by -2.00 %"),
+            (Fidelity { delay_error_p50_s: 0.0006, ..good }, "median of the delay error 0.60 ms"),
+            (Fidelity { delay_error_p99_s: 0.003, ..good }, "99th percentile of the delay error 3.00 ms"),
+            (Fidelity { delay_error_p50_s: f64::NAN, ..good }, "median"),
+            (Fidelity { own_drops: 1, ..good }, "1 packets lost by the emulator"),
+        ] {
+            let violations = bad.violations();
+            assert!(
+                !bad.is_valid() && violations.len() == 1 && violations[0].contains(says),
+                "{violations:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_run_crosses_the_process_unchanged() {
+        let text = "duration = '3s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
+            [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n\
+            [[flow]]\nname = 'one'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n";
+        let scenario = Document::new("t", text).plan().expect("right").points.remove(0).scenario;
+        let keep = Keep { looks: Looks::Taken, link_flows: LinkFlows::Counted };
+        let run = EmulatedRun {
+            recording: record(&scenario, keep),
+            fidelity: Fidelity { rate_error: Some(0.1 + 0.2), ..Fidelity::default() },
+            kernel: KernelNotes { release: "6".to_owned(), ..KernelNotes::default() },
+        };
+        let written = serde_json::to_string(&run).expect("written");
+        let read: EmulatedRun = serde_json::from_str(&written).expect("read");
+        assert_eq!((read.fidelity, &read.kernel), (run.fidelity, &run.kernel));
+        assert_eq!(serde_json::to_string(&read).expect("written"), written);
+        let (a, b) = (&run.recording, &read.recording);
+        assert_eq!((&a.outcome, a.from, a.to), (&b.outcome, b.from, b.to));
+        assert_eq!((&a.flows[0].sent, &a.flows[0].rtt), (&b.flows[0].sent, &b.flows[0].rtt));
+        assert_eq!((a.links[0].stats, &a.links[0].flows), (b.links[0].stats, &b.links[0].flows));
+    }
+}
