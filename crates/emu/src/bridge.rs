@@ -37,12 +37,23 @@ pub struct WirePacket {
 pub struct FlowPath {
     /// Number of the flow.
     pub flow: FlowId,
-    /// Port of the receiving end, TCP and UDP alike.
+    /// The port of the end that listens, TCP and UDP alike.
     pub port: u16,
+    /// The end that listens.
+    pub listener: FlowEnd,
     /// The sender's host.
     pub from: NodeId,
     /// The receiver's host.
     pub to: NodeId,
+}
+
+/// An end of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowEnd {
+    /// Where its data goes.
+    Receiver,
+    /// Where its data comes from.
+    Sender,
 }
 
 /// Packets of a flow on the wire, from its sender's end to its receiver's.
@@ -107,7 +118,8 @@ impl Bridge {
     ) -> Result<Self, SandboxError> {
         let unknown = |_| SandboxError::set_up("gateway")(io::Error::other("a node of another network"));
         let mut wire_of = BTreeMap::new();
-        let (mut gateways, mut outlets, mut wires, mut nodes) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        let (mut gateways, mut outlets, mut wires, mut nodes) =
+            (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
         for (number, (node, address, wire)) in places.into_iter().enumerate() {
             let gateway = engine.gateway(node).map_err(unknown)?;
             gateways.push(gateway);
@@ -122,7 +134,8 @@ impl Bridge {
                 let gateway = engine.gateway(host).map_err(unknown)?;
                 let node = hosts.get(&host).copied().unwrap_or(host);
                 let wire = wire_of.get(&node).copied();
-                let wire = wire.ok_or_else(|| SandboxError::set_up("flow")(io::Error::other("its node has no wire")))?;
+                let wire = wire
+                    .ok_or_else(|| SandboxError::set_up("flow")(io::Error::other("its node has no wire")))?;
                 outlets.push((gateway, wire));
                 Ok::<Address, SandboxError>(gateway)
             };
@@ -164,7 +177,11 @@ impl Bridge {
         }
         let mut look = Instant::ZERO;
         while !stop.load(Ordering::Acquire) {
-            let due = self.engine.poll_timeout().map_or(look, |event| event.min(look)).min(clock.now() + LONGEST_SLEEP);
+            let due = self
+                .engine
+                .poll_timeout()
+                .map_or(look, |event| event.min(look))
+                .min(clock.now() + LONGEST_SLEEP);
             let came = self.wait(clock, due)?;
             let now = clock.now();
             if came.is_empty() && now >= due {
@@ -207,7 +224,12 @@ impl Bridge {
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(fds.iter().enumerate().filter(|(_, fd)| !fd.revents().is_empty()).map(|(number, _)| number).collect())
+        Ok(fds
+            .iter()
+            .enumerate()
+            .filter(|(_, fd)| !fd.revents().is_empty())
+            .map(|(number, _)| number)
+            .collect())
     }
 
     /// Takes what waits at a wire into the network, a batch at most.
@@ -250,10 +272,13 @@ impl Bridge {
             self.meter.own_drops += 1;
             return;
         }
-        let of = |port: u16| self.ports.get(&port).copied();
+        let of = |port: u16, end: FlowEnd| {
+            let (place, from, to) = self.ports.get(&port).copied()?;
+            let is_forward = self.flows.get(place)?.listener == end;
+            Some(if is_forward { (place, from, to, true) } else { (place, to, from, false) })
+        };
         let flow = header.ports.and_then(|(_, source, destination)| {
-            let there = of(destination).map(|(place, from, to)| (place, from, to, true));
-            there.or_else(|| of(source).map(|(place, from, to)| (place, to, from, false)))
+            of(destination, FlowEnd::Receiver).or_else(|| of(source, FlowEnd::Sender))
         });
         let (from, to, id) = match flow {
             Some((place, from, to, forward)) => {
@@ -279,7 +304,11 @@ impl Bridge {
         }
         let payload = WirePacket { bytes, late };
         let (size, ecn) = (header.length, header.ecn);
-        self.engine.inject(at, from, Outgoing { to, flow: id, size, ecn, precedence: Precedence::Low, payload });
+        self.engine.inject(
+            at,
+            from,
+            Outgoing { to, flow: id, size, ecn, precedence: Precedence::Low, payload },
+        );
     }
 
     /// Sends what has come out of the network.

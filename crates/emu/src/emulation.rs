@@ -157,7 +157,8 @@ impl<O> RunningEmulation<O> {
 
 /// Puts the names of the nodes into `/etc/hosts`, as the processes in here see it.
 fn name_hosts(nodes: &[NodeSpace]) -> io::Result<()> {
-    let mut text = std::fs::read_to_string("/etc/hosts").unwrap_or_else(|_| "127.0.0.1 localhost\n".to_owned());
+    let mut text =
+        std::fs::read_to_string("/etc/hosts").unwrap_or_else(|_| "127.0.0.1 localhost\n".to_owned());
     if !text.ends_with('\n') {
         text.push('\n');
     }

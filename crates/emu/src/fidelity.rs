@@ -22,6 +22,8 @@ pub struct Fidelity {
     pub wakeup_p99: Duration,
     /// Packets lost outside the network: no room at a packet socket, or refused by an interface.
     pub own_drops: u64,
+    /// Wake-ups that were later than 2 ms.
+    pub overruns: u64,
     /// Packets measured.
     pub packets: u64,
 }
@@ -33,6 +35,7 @@ pub(crate) struct FidelityMeter {
     wakeup: Histogram<u64>,
     links: BTreeMap<LinkId, BackToBack>,
     pub(crate) own_drops: u64,
+    overruns: u64,
 }
 
 /// Departures of a link that followed each other without a pause.
@@ -48,6 +51,8 @@ struct BackToBack {
 const TOLERANCE: Duration = Duration::from_micros(1);
 /// Time that packets must have left back to back for their rate to be told.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
+/// Wake-ups later than this are counted.
+const LATE: Duration = Duration::from_millis(2);
 /// Longest delay kept apart, nanoseconds.
 const LONGEST: u64 = 10_000_000_000;
 
@@ -56,12 +61,14 @@ impl FidelityMeter {
     pub(crate) fn new(links: impl Iterator<Item = (LinkId, f64)>) -> Self {
         let histogram = || Histogram::new_with_bounds(100, LONGEST, 2).expect("the bounds are in order");
         let links = links.map(|(id, rate)| (id, BackToBack { rate, ..BackToBack::default() }));
-        Self { delay: histogram(), wakeup: histogram(), links: links.collect(), own_drops: 0 }
+        Self { delay: histogram(), wakeup: histogram(), links: links.collect(), own_drops: 0, overruns: 0 }
     }
 
     /// The engine was to be woken at `due`, and was at `now`.
     pub(crate) fn woken(&mut self, due: Instant, now: Instant) {
-        self.wakeup.saturating_record(now.saturating_since(due).as_nanos());
+        let late = now.saturating_since(due);
+        self.overruns += u64::from(late > LATE);
+        self.wakeup.saturating_record(late.as_nanos());
     }
 
     /// A packet that crossed these links was to leave at `due`, and left at `real`; `late` is how
@@ -87,6 +94,7 @@ impl FidelityMeter {
             wakeup_p50: quantile(&self.wakeup, 0.5),
             wakeup_p99: quantile(&self.wakeup, 0.99),
             own_drops: self.own_drops,
+            overruns: self.overruns,
             packets: self.delay.len(),
         }
     }

@@ -71,9 +71,8 @@ mod tests {
     /// A UDP packet from 10.77.0.1 port 7 to 10.77.0.2 port 9 with eight bytes behind its header.
     fn packet() -> [u8; 28] {
         let mut packet = [0; 28];
-        packet[..20].copy_from_slice(&[
-            0x45, 0, 0, 28, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2,
-        ]);
+        packet[..20]
+            .copy_from_slice(&[0x45, 0, 0, 28, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2]);
         packet[20..24].copy_from_slice(&[0, 7, 0, 9]);
         let sum = checksum(&packet[..20]);
         packet[10..12].copy_from_slice(&sum.to_be_bytes());

@@ -42,7 +42,7 @@ mod system;
 pub mod tcp_info;
 
 #[cfg(target_os = "linux")]
-pub use bridge::{FlowPath, FlowTraffic, Observer, WireEngine, WirePacket};
+pub use bridge::{FlowEnd, FlowPath, FlowTraffic, Observer, WireEngine, WirePacket};
 #[cfg(target_os = "linux")]
 pub use capture::LinkCapture;
 #[cfg(target_os = "linux")]

@@ -159,7 +159,8 @@ pub fn settle() -> Result<(), SandboxError> {
     }
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(system("end with the parent"))?;
     let none: Option<&str> = None;
-    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).map_err(system("mounts of its own"))?;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
+        .map_err(system("mounts of its own"))?;
     // Where a container hides parts of /proc it cannot be mounted again: tools then show processes
     // outside, which does no harm.
     let _ = mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none);

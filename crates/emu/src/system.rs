@@ -87,8 +87,7 @@ pub(crate) fn turn_offloads_off(socket: BorrowedFd<'_>, interface: &str) -> io::
         let mut request = interface_request(interface)?;
         request.ifr_ifru.ifru_data = from_mut(&mut value).cast();
         // SAFETY: the request and the value it points to live until the call returns.
-        let done =
-            checked(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, from_mut(&mut request)) });
+        let done = checked(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, from_mut(&mut request)) });
         match done {
             // An interface that does not have an offload has it off.
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
@@ -116,7 +115,10 @@ fn interface_request(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: the structure is plain numbers and a null pointer, for which zeros are a value.
     let mut request: libc::ifreq = unsafe { zeroed() };
     if name.len() >= request.ifr_name.len() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: too long for an interface")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{name}: too long for an interface"),
+        ));
     }
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from.cast_signed();
@@ -173,7 +175,8 @@ impl FrameBatch {
     /// What the system says.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let parts = self.bytes.chunks_exact_mut(FRAME_ROOM).zip(&mut self.control);
-        for ((bytes, control), (vector, header)) in parts.zip(self.vectors.iter_mut().zip(&mut self.headers)) {
+        for ((bytes, control), (vector, header)) in parts.zip(self.vectors.iter_mut().zip(&mut self.headers))
+        {
             *vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
             header.msg_len = 0;
             header.msg_hdr.msg_iov = vector;
@@ -266,9 +269,8 @@ pub(crate) fn send_frames(socket: BorrowedFd<'_>, frames: &mut [Box<[u8]>]) -> i
         let count = saturating::<c_uint>(headers.len());
         // SAFETY: headers, vectors and frames live until the call returns; the kernel only reads the
         // frames.
-        let done = unsafe {
-            libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, libc::MSG_DONTWAIT)
-        };
+        let done =
+            unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
         let done = saturating::<usize>(checked(done)?);
         sent += done;
         if done < part.len() {
@@ -281,8 +283,9 @@ pub(crate) fn send_frames(socket: BorrowedFd<'_>, frames: &mut [Box<[u8]>]) -> i
 fn set_option(socket: &impl AsRawFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     let length = saturating::<libc::socklen_t>(size_of::<c_int>());
     // SAFETY: the value lives until the call returns, and its length is its own.
-    let done =
-        unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast::<c_void>(), length) };
+    let done = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast::<c_void>(), length)
+    };
     checked(done).map(drop)
 }
 
@@ -291,7 +294,12 @@ pub(crate) trait PlainNumbers {}
 impl PlainNumbers for TcpInfo {}
 impl PlainNumbers for libc::tpacket_stats {}
 
-fn get_option<T: PlainNumbers>(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut T) -> io::Result<()> {
+fn get_option<T: PlainNumbers>(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    name: c_int,
+    value: &mut T,
+) -> io::Result<()> {
     let mut length = saturating::<libc::socklen_t>(size_of::<T>());
     let fd: RawFd = socket.as_raw_fd();
     // SAFETY: the value is plain numbers, any bytes are one; it lives until the call returns, and

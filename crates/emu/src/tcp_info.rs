@@ -1,6 +1,17 @@
 //! `TCP_INFO`: state of a kernel TCP (Linux, `include/uapi/linux/tcp.h`).
 
+use std::io;
+use std::os::fd::AsFd;
+
 use tfrc_units::{Duration, Rate};
+
+/// Reads the state of a TCP socket. Fields that this kernel does not have are zero.
+///
+/// # Errors
+/// What the system says.
+pub fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
+    crate::system::tcp_info(socket.as_fd())
+}
 
 /// State of a kernel TCP connection at one moment, as the kernel lays it out. Kernels before 4.10
 /// leave the last fields at zero.

@@ -40,6 +40,8 @@ pub enum Record {
 pub enum Role {
     /// Sender, receiver and an emulated bottleneck in one process.
     Demo,
+    /// A scenario in real time, with the kernel's TCP.
+    Emu,
     /// The receiver of a connection.
     Recv,
     /// The sender of a connection.

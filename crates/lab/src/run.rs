@@ -126,7 +126,7 @@ pub(crate) fn record(scenario: &Scenario, keep: Keep) -> Recording {
 }
 
 /// Returns the counters of a flow between two states.
-fn counts(before: &Progress, after: &Progress) -> FlowCounts {
+pub(crate) fn counts(before: &Progress, after: &Progress) -> FlowCounts {
     let during = Passed::between(before, after);
     FlowCounts {
         sent_packets: during.sent,

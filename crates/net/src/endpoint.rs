@@ -14,7 +14,7 @@ use crate::connection::{ConnectError, Connection};
 use crate::io::{Clock, Socket, Timer};
 use crate::journal::{Setup, Writer};
 use crate::journaled_endpoint::Machine;
-use crate::options::Unmarked;
+use crate::options::{Study, Unmarked};
 use crate::pcap::Capture;
 use crate::scheduler::State;
 use crate::{Options, driver};
@@ -129,7 +129,20 @@ impl Endpoint {
         options: &Options,
         recordings: Recordings,
     ) -> Result<Self, BindError> {
-        Self::open(address, None, options, recordings)
+        let machine = |seed, journal| Machine::new(options, seed, journal);
+        Self::open(address, None, options, recordings, machine)
+    }
+
+    /// Opens a UDP port as [`Endpoint::bind`] with another rate control than the options': that of
+    /// a study, for measurements on networks of one's own. Limits of this host (the floors of its
+    /// timers) still hold. Both ends should have the same; `revision`, `segment_bytes`, `cap_bps`,
+    /// `guarantee` and `circuit_breaker` of the options do not count.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind_study(address: SocketAddr, options: &Options, study: &Study) -> Result<Self, BindError> {
+        let machine = |seed, _| Machine::of_study(options, study, seed);
+        Self::open(address, None, options, Recordings::default(), machine)
     }
 
     /// Opens a UDP port for connections to one peer. The system sends with less work then, and lets
@@ -142,7 +155,8 @@ impl Endpoint {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        Self::open(SocketAddr::new(any, 0), Some(peer), options, recordings)
+        let machine = |seed, journal| Machine::new(options, seed, journal);
+        Self::open(SocketAddr::new(any, 0), Some(peer), options, recordings, machine)
     }
 
     fn open(
@@ -150,6 +164,7 @@ impl Endpoint {
         peer: Option<SocketAddr>,
         options: &Options,
         recordings: Recordings,
+        machine: impl FnOnce([u8; 32], Option<Writer>) -> Result<Machine, tfrc::ConfigError>,
     ) -> Result<Self, BindError> {
         options.check_marking()?;
         let system = |what| move |source| BindError::System { what, source };
@@ -175,7 +190,7 @@ impl Endpoint {
             }
         };
         let capture = recordings.capture.map(|out| Capture::new(out, local, options.dscp, clock)).transpose();
-        let machine = Machine::new(options, seed, journal)?.captured(capture.map_err(system("capture"))?);
+        let machine = machine(seed, journal)?.captured(capture.map_err(system("capture"))?);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(machine)),
             clock,

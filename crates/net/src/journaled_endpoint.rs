@@ -6,11 +6,12 @@ use std::net::SocketAddr;
 
 use tfrc_dccp::connection::PathError;
 use tfrc_dccp::endpoint::{ConnectConfig, Listen};
-use tfrc_dccp::{Connection, ConnectionId, Endpoint, Event, LatePolicy, Received};
+use tfrc_dccp::{Connection, ConnectionId, Endpoint, EndpointConfig, Event, LatePolicy, Received};
 use tfrc_units::{Ecn, Instant, saturating};
 
 use crate::Options;
 use crate::journal::{Record, Setup, Writer};
+use crate::options::Study;
 use crate::pcap::Capture;
 
 /// A dccp endpoint, every input recorded.
@@ -73,11 +74,24 @@ impl Machine {
         seed: [u8; 32],
         journal: Option<Writer>,
     ) -> Result<Self, tfrc::ConfigError> {
-        let endpoint = options.endpoint_config()?;
+        Ok(Self::of(options.endpoint_config()?, seed, journal))
+    }
+
+    /// A machine with the rate control of a study. It has no journal, for a journal could not say
+    /// which study it was.
+    pub(crate) fn of_study(
+        options: &Options,
+        study: &Study,
+        seed: [u8; 32],
+    ) -> Result<Self, tfrc::ConfigError> {
+        Ok(Self::of(options.endpoint_config_of_study(study)?, seed, None))
+    }
+
+    fn of(endpoint: EndpointConfig, seed: [u8; 32], journal: Option<Writer>) -> Self {
         let config = ConnectConfig { port: endpoint.port, connection: endpoint.connection.clone() };
         let endpoint = Endpoint::new(endpoint, seed);
         let names = if journal.is_some() { JournalNames::kept() } else { JournalNames::None };
-        Ok(Self { endpoint, config, journal, capture: None, latest: Instant::ZERO, names })
+        Self { endpoint, config, journal, capture: None, latest: Instant::ZERO, names }
     }
 
     /// Adds a capture of the machine's datagrams.

@@ -6,6 +6,7 @@ use tfrc::config::{
     BrokenPromise, BurstCredit, Guarantee, MinInterval, PacketSize, RateCap, SegmentSize, Target, TfrcSp,
 };
 use tfrc::guard::{BreakerLimits, CircuitBreaker};
+pub use tfrc_dccp::connection::EcnSending;
 use tfrc_dccp::connection::SkippedNumbers;
 use tfrc_dccp::endpoint::{Allow, Listen, PerSource};
 pub use tfrc_dccp::endpoint::{Prefix, PrefixError};
@@ -141,6 +142,15 @@ pub enum OptimisticAcks {
     Trust,
 }
 
+/// The rate control of a study, in place of that of the options.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// Estimator, rate, spacing, packet size: as in the simulator.
+    pub tfrc: tfrc::Config,
+    /// The ECN codepoint of what is sent.
+    pub ecn: EcnSending,
+}
+
 /// A guarantee on a path that knows nothing of it, with nothing to end it: refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a guarantee without a DSCP of Assured Forwarding and without a circuit breaker is uncontrolled UDP")]
@@ -270,6 +280,28 @@ impl Options {
     pub(crate) fn check_marking(&self) -> Result<(), Unmarked> {
         let guarded = self.circuit_breaker != Breaker::Off || self.dscp.is_assured();
         if self.guarantee.is_none() || guarded { Ok(()) } else { Err(Unmarked) }
+    }
+
+    /// The configuration of the protocol machine with the rate control of a study, within the limits
+    /// of this host.
+    ///
+    /// # Errors
+    /// A sentence about the option that is out of range.
+    pub(crate) fn endpoint_config_of_study(
+        &self,
+        study: &Study,
+    ) -> Result<EndpointConfig, tfrc::ConfigError> {
+        let mut endpoint = self.endpoint_config()?;
+        let settings = study.tfrc.settings();
+        endpoint.connection.ecn = study.ecn;
+        endpoint.connection.tfrc = Settings {
+            credit: BurstCredit::RoundTripOrHalfGap,
+            no_feedback_floor: settings.no_feedback_floor.max(NO_FEEDBACK_FLOOR),
+            feedback_floor: settings.feedback_floor.max(FEEDBACK_FLOOR),
+            ..*settings
+        }
+        .validate()?;
+        Ok(endpoint)
     }
 
     /// Converts the options into the configuration of the protocol machine.

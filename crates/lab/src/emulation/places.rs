@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tfrc_emu::{FlowPath, Plan};
+use tfrc_emu::{FlowEnd, FlowPath, Plan};
 use tfrc_sim::{Network, NodeId};
 
 use super::Setup;
-use crate::scenario::{Member, Scenario};
+use crate::scenario::{FlowKind, Member, Scenario};
 
 /// The first port of a scenario's flows; each has one of its own.
 const FIRST_PORT: u16 = 20_000;
@@ -37,6 +37,11 @@ impl<'a> Places<'a> {
         let path = |(member, number): (&Member<'_>, usize)| FlowPath {
             flow: member.id,
             port: port(number),
+            listener: match member.flow.kind {
+                // The server of web pages is where their bytes come from.
+                FlowKind::Web(_) => FlowEnd::Sender,
+                _ => FlowEnd::Receiver,
+            },
             from: member.from,
             to: member.to,
         };
@@ -49,6 +54,11 @@ impl<'a> Places<'a> {
             wire: setup.wire,
             capture: setup.capture,
         }
+    }
+
+    /// Number of nodes that become namespaces.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes.len()
     }
 
     /// The place of a node among the namespaces.

@@ -43,6 +43,7 @@ impl RunRecords {
             Role::Demo => "TFRC through an emulated bottleneck",
             Role::Recv => "TFRC receiver",
             Role::Send => "TFRC sender",
+            Role::Emu => "TFRC beside the kernel's TCP",
             Role::Sim => "TFRC simulation",
         };
         Self {

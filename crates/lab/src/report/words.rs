@@ -35,6 +35,7 @@ pub(super) fn headline(run: &RunRecords) -> String {
             s.send_rate_bps.map_or(String::new(), |r| format!(", {} on average", human::rate(r))),
             lost(s),
         ),
+        Role::Emu => format!("{time} were emulated{}.", lost(s)),
         Role::Sim => format!("{time} were simulated{}.", lost(s)),
     }
 }

@@ -10,7 +10,7 @@ use tfrc_sim::tcp::study::{Algorithm, Choices, InitialWindow};
 use tfrc_sim::tcp::{Acks, EcnMode, Settings, SynMode, Timestamps, Variant};
 use tfrc_units::Duration;
 
-use super::TcpFlow;
+use super::{TcpFlow, WebFlow};
 
 /// The TCP that a scenario asks for, at both ends of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -243,6 +243,16 @@ impl TcpFlow {
             kernel.notes.push("`overhead` is left out: the kernel sends when it may.");
         }
         Ok(kernel)
+    }
+}
+
+impl WebFlow {
+    /// The kernel's TCP that comes nearest.
+    ///
+    /// # Errors
+    /// [`Refusal`] for the first setting that the kernel does not have.
+    pub fn kernel(&self) -> Result<KernelTcp, Refusal> {
+        self.tcp.kernel()
     }
 }
 

@@ -158,6 +158,9 @@ impl Watch {
             rtt_s: summary.rtt_s,
             cov: self.contest.variation(0),
             cov_200ms: None,
+            srtt_s: None,
+            rttvar_s: None,
+            rto_s: None,
             loss_intervals: None,
         }];
         let competitors = self.scenario.flows.len();

@@ -1,11 +1,13 @@
 //! `tfrc emu`: a scenario's network in real time, between network namespaces.
 
+mod flows;
+mod job;
 mod programs;
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use tfrc_emu::{SandboxError, WireKind, sandbox};
-use tfrc_lab::emulation::{self, Setup};
+use tfrc_lab::emulation::{self, EmulationError, Setup};
 use tfrc_lab::scenario::{Document, Scenario, World};
 use tfrc_sim::Seed;
 
@@ -42,9 +44,12 @@ pub fn run(args: &EmuArgs) -> Result<(), Failure> {
 /// As [`run`].
 pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
     sandbox::settle().map_err(|error| refused(&error))?;
+    if args.job {
+        return job::run();
+    }
     let wanted = Wanted::read(args)?;
-    if wanted.commands.is_empty() && !wanted.scenario.flows.is_empty() {
-        return Ok(());
+    if wanted.commands.is_empty() {
+        return flows::run(&wanted.scenario, wanted.setup, args);
     }
     let nodes: Vec<String> = wanted.commands.iter().map(|one| one.node.clone()).collect();
     let emulation = emulation::set_up_for_programs(&wanted.scenario, wanted.setup, &nodes);
@@ -80,7 +85,9 @@ impl Wanted {
         let mut commands = args.commands();
         let shell = args.shell.clone().or_else(|| {
             let first = scenario.network.nodes().find(|(id, _)| *id == scenario.gateways.listen);
-            first.filter(|_| commands.is_empty() && scenario.flows.is_empty()).map(|(_, name)| name.to_owned())
+            first
+                .filter(|_| commands.is_empty() && scenario.flows.is_empty())
+                .map(|(_, name)| name.to_owned())
         });
         if let Some(node) = shell {
             let command = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
@@ -103,6 +110,18 @@ impl Wanted {
     }
 }
 
+/// Turns the fault of an emulation into words.
+fn broken(error: EmulationError) -> Failure {
+    match error {
+        EmulationError::Sandbox(error) => refused(&error),
+        EmulationError::Tcp { .. } | EmulationError::Node { .. } => Failure::usage(
+            error.to_string(),
+            "change it in the scenario or with --set; `tfrc sim` has what the kernel has not",
+        ),
+        error => Failure::Run(with_source(&error)),
+    }
+}
+
 /// Turns a refusal of the system into words.
 fn refused(error: &SandboxError) -> Failure {
     let words = with_source(error);
@@ -112,9 +131,4 @@ fn refused(error: &SandboxError) -> Failure {
         }
         _ => Failure::Run(words),
     }
-}
-
-/// The exit code of a process as a number.
-pub(super) fn code_of(code: u8) -> ExitCode {
-    ExitCode::from(code)
 }

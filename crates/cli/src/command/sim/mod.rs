@@ -1,6 +1,6 @@
 //! `tfrc sim`: a scenario in virtual time.
 
-mod tables;
+pub(super) mod tables;
 mod timing;
 
 use std::fs::File;

@@ -9,7 +9,7 @@ use tfrc_lab::statistics::Estimate;
 use super::Timing;
 
 /// One run.
-pub(super) fn single(outcome: &Outcome) -> String {
+pub(in crate::command) fn single(outcome: &Outcome) -> String {
     let or_dash = |x: Option<String>| x.unwrap_or_else(|| "-".to_owned());
     let mut text = format!(
         "seed {}, {} s measured, {} packet-hops\n\nflow            goodput         loss        p           RTT         variation at 1 s\n",

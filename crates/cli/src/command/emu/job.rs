@@ -1,0 +1,42 @@
+//! A job of `tfrc reproduce`: a scenario on standard input, its recording on standard output.
+
+use std::io::Read;
+
+use tfrc_lab::emulated::EmulationJob;
+use tfrc_lab::emulation::{Flows, Setup};
+use tfrc_lab::recording::Keep;
+use tfrc_lab::scenario::{Document, World};
+use tfrc_sim::Seed;
+
+use super::broken;
+use crate::Failure;
+use crate::command::link::told;
+use crate::interrupt::Interrupt;
+
+/// Runs the job.
+///
+/// # Errors
+/// [`Failure`] for a job that cannot be read or run.
+pub(super) fn run() -> Result<(), Failure> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::io(&"standard input", &error))?;
+    let job: EmulationJob = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("the job: {error}"), "jobs are made by `tfrc reproduce`"))?;
+    let mut document = Document::new(job.name, job.text);
+    for assignment in job.set {
+        document.set(assignment);
+    }
+    let plan = document.plan_for(World::Emulated).map_err(told)?;
+    let Some(point) = plan.points.into_iter().next() else { return Ok(()) };
+    let mut scenario = point.scenario;
+    scenario.seed = Seed(job.seed);
+    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    let keep = Keep { looks: job.looks, link_flows: job.link_flows };
+    let flows = Flows::set_up(&scenario, Setup::default(), keep).map_err(broken)?;
+    let run = flows.run(|_| !interrupt.is_wished()).map_err(broken)?;
+    if interrupt.is_wished() {
+        return Err(Failure::Session);
+    }
+    let text = serde_json::to_string(&run).map_err(|error| Failure::Run(error.to_string()))?;
+    crate::command::print(&text)
+}
