@@ -172,6 +172,7 @@ impl Bridge {
     ) -> io::Result<Fidelity> {
         // Without slack the kernel wakes within some tens of microseconds.
         let _ = nix::sys::prctl::set_timerslack(1);
+        system::run_first();
         if let Some(capture) = &mut self.capture {
             capture.begin(&mut self.engine);
         }

@@ -168,6 +168,14 @@ pub fn settle() -> Result<(), SandboxError> {
     Ok(())
 }
 
+/// Has this process killed when the thread that started it ends.
+///
+/// # Errors
+/// What the system says.
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
+}
+
 /// Puts a file in the place of another, for processes in here alone.
 pub(crate) fn replace_file(with: &std::path::Path, path: &str) -> io::Result<()> {
     let none: Option<&str> = None;

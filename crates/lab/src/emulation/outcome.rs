@@ -92,17 +92,19 @@ pub(super) fn run(
         from,
         to: Instant::ZERO + end.min(scenario.duration),
     };
-    Ok(EmulatedRun { recording, fidelity: in_seconds(fidelity), kernel })
+    Ok(EmulatedRun { recording, fidelity: fidelity.into(), kernel })
 }
 
-fn in_seconds(fidelity: tfrc_emu::Fidelity) -> Fidelity {
-    Fidelity {
-        rate_error: fidelity.rate_error,
-        delay_error_p50_s: fidelity.delay_error_p50.as_secs_f64(),
-        delay_error_p99_s: fidelity.delay_error_p99.as_secs_f64(),
-        wakeup_p50_s: fidelity.wakeup_p50.as_secs_f64(),
-        wakeup_p99_s: fidelity.wakeup_p99.as_secs_f64(),
-        own_drops: fidelity.own_drops,
-        overruns: fidelity.overruns,
+impl From<tfrc_emu::Fidelity> for Fidelity {
+    fn from(fidelity: tfrc_emu::Fidelity) -> Self {
+        Self {
+            rate_error: fidelity.rate_error,
+            delay_error_p50_s: fidelity.delay_error_p50.as_secs_f64(),
+            delay_error_p99_s: fidelity.delay_error_p99.as_secs_f64(),
+            wakeup_p50_s: fidelity.wakeup_p50.as_secs_f64(),
+            wakeup_p99_s: fidelity.wakeup_p99.as_secs_f64(),
+            own_drops: fidelity.own_drops,
+            overruns: fidelity.overruns,
+        }
     }
 }

@@ -115,7 +115,7 @@ fn line(look: &Look) -> String {
 const SHOWN: usize = 4;
 
 /// Fidelity and kernel of a run.
-pub(super) fn words(fidelity: &Fidelity, kernel: &KernelNotes) -> String {
+fn words(fidelity: &Fidelity, kernel: &KernelNotes) -> String {
     format!("{}\nkernel: Linux {}", fidelity_words(fidelity), kernel.release)
 }
 

@@ -3,15 +3,21 @@
 mod flows;
 mod job;
 mod programs;
+mod spawn;
 
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
 use std::process::Command;
 
-use tfrc_emu::{SandboxError, WireKind, sandbox};
+use tfrc_emu::{LinkCapture, SandboxError, WireKind, sandbox};
 use tfrc_lab::emulation::{self, EmulationError, Setup};
 use tfrc_lab::scenario::{Document, Scenario, World};
-use tfrc_sim::Seed;
+use tfrc_sim::{LinkId, Seed};
 
 use super::link::{told, with_source};
+pub use spawn::emulate;
+
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, WireArg};
 
@@ -24,6 +30,8 @@ pub fn run(args: &EmuArgs) -> Result<(), Failure> {
     if !args.job {
         // Mistakes are told before anything is made.
         Wanted::read(args)?;
+    } else {
+        sandbox::end_with_parent().map_err(|error| Failure::io(&"tfrc emu", &error))?;
     }
     sandbox::enter().map_err(|error| refused(&error))?;
     let program = std::env::current_exe().map_err(|error| Failure::io(&"this program", &error))?;
@@ -48,13 +56,15 @@ pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
         return job::run();
     }
     let wanted = Wanted::read(args)?;
+    let setup = wanted.setup()?;
     if wanted.commands.is_empty() {
-        return flows::run(&wanted.scenario, wanted.setup, args);
+        return flows::run(&wanted.scenario, setup, args);
     }
     let nodes: Vec<String> = wanted.commands.iter().map(|one| one.node.clone()).collect();
-    let emulation = emulation::set_up_for_programs(&wanted.scenario, wanted.setup, &nodes);
+    let emulation = emulation::set_up_for_programs(&wanted.scenario, setup, &nodes);
     let emulation = emulation.map_err(|error| refused(&error))?;
-    let code = programs::run(emulation, &wanted.commands)?;
+    let links = wanted.scenario.network.links().map(|(_, spec)| spec.name.clone()).collect();
+    let code = programs::run(emulation, &wanted.commands, links)?;
     std::process::exit(code)
 }
 
@@ -62,7 +72,8 @@ pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
 struct Wanted {
     scenario: Scenario,
     commands: Vec<AtNode>,
-    setup: Setup,
+    wire: WireKind,
+    capture: Option<(LinkId, PathBuf)>,
 }
 
 impl Wanted {
@@ -106,8 +117,32 @@ impl Wanted {
             WireArg::Veth => WireKind::Veth,
             WireArg::Tun => WireKind::Tun,
         };
-        Ok(Self { scenario, commands, setup: Setup { wire, capture: None } })
+        let capture = match args.pcap.as_slice() {
+            [link, path] => Some((link_of(&scenario, link)?, PathBuf::from(path))),
+            _ => None,
+        };
+        Ok(Self { scenario, commands, wire, capture })
     }
+}
+
+impl Wanted {
+    /// Opens what the emulation writes.
+    fn setup(&self) -> Result<Setup, Failure> {
+        let capture = self.capture.as_ref().map(|(link, path)| {
+            let told = |error| Failure::io(&path.display(), &error);
+            let out = Box::new(BufWriter::new(File::create(path).map_err(told)?));
+            LinkCapture::new(*link, out).map_err(told)
+        });
+        Ok(Setup { wire: self.wire, capture: capture.transpose()? })
+    }
+}
+
+fn link_of(scenario: &Scenario, name: &str) -> Result<LinkId, Failure> {
+    let mut links = scenario.network.links();
+    links.find(|(_, spec)| spec.name == name).map(|(id, _)| id).ok_or_else(|| {
+        let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
+        Failure::usage(format!("the scenario has no link `{name}`"), format!("its links are {}", names.join(", ")))
+    })
 }
 
 /// Turns the fault of an emulation into words.

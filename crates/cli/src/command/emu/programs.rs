@@ -1,10 +1,13 @@
 //! Programs at the nodes of an emulated network.
 
+use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tfrc_emu::{Emulation, FlowTraffic, NodeSpace, Observer, WireEngine};
+use tfrc_sim::link::LinkStats;
+use tfrc_units::Instant;
 use tokio::sync::{oneshot, watch};
 
 use crate::Failure;
@@ -17,22 +20,53 @@ const BETWEEN: Duration = Duration::from_millis(300);
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs the commands, each at its node; the exit status of the last, as a shell would tell it.
-pub(super) fn run(emulation: Emulation, commands: &[AtNode]) -> Result<i32, Failure> {
+/// `links` are the names of the links in their order.
+pub(super) fn run(emulation: Emulation, commands: &[AtNode], links: Vec<String>) -> Result<i32, Failure> {
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    let running = emulation.start(Quiet).map_err(|error| Failure::io(&"engine", &error))?;
+    let running = emulation.start(LinkTotals::new(links)).map_err(|error| Failure::io(&"engine", &error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io(&"runtime", &error))?;
     let status = runtime.block_on(commands_to_the_end(running.nodes(), commands, interrupt))?;
-    let (fidelity, Quiet) = running.stop().map_err(|error| Failure::io(&"engine", &error))?;
-    eprintln!("{fidelity:?}");
+    let (fidelity, totals) = running.stop().map_err(|error| Failure::io(&"engine", &error))?;
+    eprint!("{}", totals.words());
+    eprintln!("{}", super::flows::fidelity_words(&fidelity.into()));
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
 }
 
-/// Nobody looks.
-struct Quiet;
+/// What the links have carried.
+struct LinkTotals {
+    names: Vec<String>,
+    stats: Vec<LinkStats>,
+}
 
-impl Observer for Quiet {
-    fn look(&mut self, _: tfrc_units::Instant, _: &WireEngine, _: &[FlowTraffic]) {}
+impl LinkTotals {
+    fn new(names: Vec<String>) -> Self {
+        Self { names, stats: Vec::new() }
+    }
+
+    /// A line for each link that had packets.
+    fn words(&self) -> String {
+        let busy = self.names.iter().zip(&self.stats).filter(|(_, stats)| stats.arrivals.packets > 0);
+        let mut text = String::new();
+        for (name, stats) in busy {
+            let _ = writeln!(
+                text,
+                "{name}: {} packets, {} lost, {} overflowed, utilization {:.3}, mean queue {:.1} packets",
+                stats.arrivals.packets,
+                stats.lost.packets,
+                stats.overflowed.packets,
+                stats.utilization(),
+                stats.mean_queue_packets(),
+            );
+        }
+        text
+    }
+}
+
+impl Observer for LinkTotals {
+    fn look(&mut self, _: Instant, engine: &WireEngine, _: &[FlowTraffic]) {
+        self.stats = engine.link_ids().filter_map(|id| engine.link_stats(id)).collect();
+    }
 
     fn step(&self) -> tfrc_units::Duration {
         tfrc_units::Duration::from_millis(100)
