@@ -13,12 +13,13 @@ use fingerprint::Code;
 const SOURCES: [&str; 5] = ["units/src", "tfrc/src", "dccp/src", "sim/src", "lab/src"];
 
 /// Files and directories among them that only read results, judge and show them, from `crates/`.
-const SHOWS: [&str; 18] = [
+const SHOWS: [&str; 19] = [
     "lab/src/compare.rs",
     "lab/src/emulated.rs",
     "lab/src/experiment/cache.rs",
     "lab/src/experiment/cell.rs",
     "lab/src/experiment/claims.rs",
+    "lab/src/experiment/emulation",
     "lab/src/experiment/error.rs",
     "lab/src/experiment/human.rs",
     "lab/src/experiment/judge.rs",

@@ -5,6 +5,7 @@
 //! types cross the boundary of the process as JSON.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,22 @@ use crate::recording::{LinkFlows, Looks, Recording};
 /// Runs one job, and returns its answer or the reason why there is none. The command line gives it:
 /// it starts the process.
 pub type Emulator<'e> = dyn Fn(&EmulationJob) -> Result<EmulatedRun, String> + Sync + 'e;
+
+/// The emulated world that a command line offers to experiments.
+pub struct EmulatedWorld<'e> {
+    /// Runs a job.
+    pub emulator: &'e Emulator<'e>,
+    /// The kernel's release: runs of another one are not taken from the cache.
+    pub release: String,
+    /// The commit of the program, if it is known.
+    pub revision: Option<String>,
+}
+
+impl fmt::Debug for EmulatedWorld<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmulatedWorld").field("release", &self.release).finish_non_exhaustive()
+    }
+}
 
 /// One emulated run of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -112,6 +129,24 @@ impl Fidelity {
             list.push(format!("{} packets lost by the emulator", self.own_drops));
         }
         list
+    }
+
+    /// The worse of two in each part; counts are added up.
+    #[must_use]
+    pub fn worst(self, other: Self) -> Self {
+        let greater = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
+        Self {
+            rate_error: match (self.rate_error, other.rate_error) {
+                (Some(a), Some(b)) => Some(greater(a, b)),
+                (a, b) => a.or(b),
+            },
+            delay_error_p50_s: greater(self.delay_error_p50_s, other.delay_error_p50_s),
+            delay_error_p99_s: greater(self.delay_error_p99_s, other.delay_error_p99_s),
+            wakeup_p50_s: greater(self.wakeup_p50_s, other.wakeup_p50_s),
+            wakeup_p99_s: greater(self.wakeup_p99_s, other.wakeup_p99_s),
+            own_drops: self.own_drops.saturating_add(other.own_drops),
+            overruns: self.overruns.saturating_add(other.overruns),
+        }
     }
 
     /// Returns true if the run keeps every limit.

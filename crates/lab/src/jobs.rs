@@ -1,5 +1,7 @@
 //! Many runs: on several threads, or a share of them on each of several machines.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,27 @@ impl Workers {
     }
 }
 
+/// Does `count` jobs on as many threads, beginning them in their order: for jobs that wait more than
+/// they compute.
+pub(crate) fn in_order(threads: usize, count: usize, one: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                break;
+            }
+            one(number);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(count) {
+            scope.spawn(work);
+        }
+        work();
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +80,18 @@ mod tests {
         let share = |index, of| Shard { index, of }.share(0..7).collect::<Vec<u32>>();
         assert_eq!((share(1, 3), share(2, 3), share(3, 3)), (vec![0, 3, 6], vec![1, 4], vec![2, 5]));
         assert_eq!(share(1, 1).len(), 7);
+    }
+
+    #[test]
+    fn jobs_begin_in_order() {
+        let begun = std::sync::Mutex::new(Vec::new());
+        in_order(1, 4, |number| begun.lock().expect("no panic").push(number));
+        assert_eq!(*begun.lock().expect("no panic"), [0, 1, 2, 3]);
+        in_order(3, 50, |number| begun.lock().expect("no panic").push(number));
+        let mut all = begun.into_inner().expect("no panic").split_off(4);
+        all.sort_unstable();
+        assert_eq!(all, (0..50).collect::<Vec<usize>>());
+        in_order(3, 0, |_| panic!("there is no job"));
     }
 
     #[test]

@@ -15,10 +15,13 @@ pub struct ReproduceArgs {
     /// to name them
     #[arg(value_name = "ID-PREFIX", required = true)]
     pub wanted: Vec<String>,
-    /// Which worlds: virtual time alone, or also real time with real datagrams (not yet: those
-    /// experiments say so)
+    /// Where to run: virtual time, or the emulated sides of experiments in real time with the
+    /// kernel's TCP
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: WorldArg,
+    /// Write what was emulated to emulated.csv of each experiment, which the other world shows
+    #[arg(long, conflicts_with_all = ["quick", "shard", "mutations"])]
+    pub record: bool,
     /// Fewer runs, rows and seconds: enough to see that everything works, not for verdicts
     #[arg(long)]
     pub quick: bool,
@@ -33,7 +36,8 @@ pub struct ReproduceArgs {
     /// read
     #[arg(long, value_name = "DIR", default_value = ".tfrc-cache", conflicts_with = "no_cache")]
     pub cache: Vec<PathBuf>,
-    /// Threads; 0 for one on each processor
+    /// Runs at once; 0 for one on each processor, and four in the emulated world, whose runs mostly
+    /// wait
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
     /// Only every N-th run, from the I-th on, for another machine to do the others
@@ -53,7 +57,7 @@ pub struct ReproduceArgs {
 /// Where experiments happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WorldArg {
-    /// In real time as well.
+    /// In real time.
     Emu,
     /// In virtual time.
     Sim,

@@ -41,6 +41,12 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         return mutations(args, &experiments, wanted);
     }
     let results = results(args, &experiments, wanted)?;
+    if args.record {
+        let written = results.record(&experiments, &args.experiments);
+        for file in written.map_err(|error| Failure::Run(error.to_string()))? {
+            eprintln!("recorded in {}", file.display());
+        }
+    }
     if let Some(directory) = &args.out {
         let commit = commit(&args.experiments);
         let publication = Publication {
@@ -57,7 +63,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         _ => print(&format!("{}\n", serde_json::json!(results)))?,
     }
     match wanted.shard {
-        Shard::WHOLE => judged(&results),
+        Shard::WHOLE => judged(&results, wanted.world),
         _ => Ok(()),
     }
 }
@@ -72,6 +78,7 @@ fn results(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> 
         more: &|runs| progress.more(runs),
         warn: &|text| progress.warn(text),
         stop: &|| interrupt.is_wished(),
+        emulated: None,
     };
     let results = prepared.run(cache(args).as_ref(), &hooks).map_err(told)?;
     progress.clear();
@@ -175,7 +182,10 @@ impl RunBar {
 }
 
 /// Judges the results for the exit status.
-fn judged(results: &Results) -> Result<(), Failure> {
+fn judged(results: &Results, world: World) -> Result<(), Failure> {
+    if world == World::Emu {
+        return emulated(results);
+    }
     let of = |verdict| results.experiments.iter().filter(move |e| e.verdict == verdict);
     let unfinished = of(ExperimentVerdict::NotRun).filter(|e| e.world == World::Sim).count();
     if unfinished > 0 {
@@ -214,6 +224,16 @@ fn judged(results: &Results) -> Result<(), Failure> {
     }
 }
 
+/// Judges emulated runs for the exit status: each cell needs a valid run.
+fn emulated(results: &Results) -> Result<(), Failure> {
+    let cells = results.experiments.iter().flat_map(|e| e.cells.iter().map(move |cell| (e, cell)));
+    let mut empty = cells.filter(|(_, cell)| cell.emulated_runs == Some(0));
+    let Some((first, cell)) = empty.next() else { return Ok(()) };
+    let why = cell.emulated_note.as_deref().unwrap_or("a formula has no value");
+    let count = empty.count() + 1;
+    Err(Failure::Run(format!("{count} cells have no value; the first is {} {}: {why}", first.id, cell.row)))
+}
+
 fn list(args: &ReproduceArgs) -> Result<(), Failure> {
     let prefixes: Vec<String> = args.wanted.iter().filter(|wanted| *wanted != "list").cloned().collect();
     let wanted = if prefixes.is_empty() { vec!["all".to_owned()] } else { prefixes };
@@ -230,7 +250,11 @@ fn list(args: &ReproduceArgs) -> Result<(), Failure> {
     let width = experiments.iter().map(|e| e.id().len()).max().unwrap_or(0);
     let mut text = String::new();
     for e in &experiments {
-        let world = if e.world() == World::Emu { " (emulated)" } else { "" };
+        let world = match (e.world(), e.has_emulated_side()) {
+            (World::Emu, _) => " (emulated)",
+            (_, true) => " (also emulated)",
+            _ => "",
+        };
         let must = if e.must_agree() { " *" } else { "" };
         let _ = writeln!(text, "{:<width$}  {}: {}{world}{must}", e.id(), e.source(), e.title());
     }

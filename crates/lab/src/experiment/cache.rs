@@ -2,8 +2,9 @@
 //! it.
 //!
 //! The name is made of the code's version, the scenario's text with every change, the row and the
-//! seed; the file has the value of each formula. A run that has ended is never lost, so a stopped
-//! command goes on where it was.
+//! seed; the file has the value of each formula. The name of an emulated run has the kernel's
+//! release in place of the code's version, and the file the whole recording. A run that has ended
+//! is never lost, so a stopped command goes on where it was.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -78,14 +79,53 @@ impl Cache {
         let mut values = read(&path).ok().flatten().unwrap_or_default();
         values.extend(new.iter().map(|(formula, value)| ((*formula).to_owned(), *value)));
         let entry = CacheFile { check: check(&values), values };
+        self.write(&path, &serde_json::json!(entry).to_string())
+    }
+
+    /// The text kept for a key, as [`Cache::put_text`] took it.
+    ///
+    /// # Errors
+    /// The damage of a file, where no other directory has the text.
+    pub(super) fn text(&self, key: &str) -> Result<Option<String>, String> {
+        let name = name(key);
+        let mut damaged = None;
+        for directory in std::iter::once(&self.own).chain(&self.others) {
+            let path = place(directory, &name).with_extension("run");
+            let text = match std::fs::read_to_string(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    damaged = Some(format!("{}: {error}", path.display()));
+                    continue;
+                }
+            };
+            match text.split_once('\n') {
+                Some((check, text)) if check == self::name(text) => return Ok(Some(text.to_owned())),
+                _ => damaged = Some(format!("{} is damaged; its run is done again", path.display())),
+            }
+        }
+        damaged.map_or(Ok(None), Err)
+    }
+
+    /// Keeps a text: the whole answer of a run in real time, which is dear, so that other formulas
+    /// can be computed of it later.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(super) fn put_text(&self, key: &str, text: &str) -> io::Result<()> {
+        let path = place(&self.own, &name(key)).with_extension("run");
+        self.write(&path, &format!("{}\n{text}", name(text)))
+    }
+
+    /// Writes a file whole or not at all, also if two write at once.
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
         }
-        // Whole or not at all, also if two write at once.
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let beside = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
-        std::fs::write(&beside, serde_json::json!(entry).to_string())?;
-        std::fs::rename(&beside, &path)
+        std::fs::write(&beside, text)?;
+        std::fs::rename(&beside, path)
     }
 }
 
@@ -138,6 +178,19 @@ mod tests {
         assert_eq!(cache.get("other", &["x"]), Found::Nothing);
         let joined = Cache::new(dir.path().join("b"), vec![dir.path().join("a")]);
         assert_eq!(joined.get("k", &["z"]), Found::All(vec![Some(1.0)]));
+    }
+
+    #[test]
+    fn texts_are_kept_whole() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let cache = Cache::new(dir.path().join("a"), Vec::new());
+        assert_eq!(cache.text("k"), Ok(None));
+        cache.put_text("k", "{\n}").expect("written");
+        let joined = Cache::new(dir.path().join("b"), vec![dir.path().join("a")]);
+        assert_eq!(joined.text("k"), Ok(Some("{\n}".to_owned())));
+        let path = place(&dir.path().join("a"), &name("k")).with_extension("run");
+        std::fs::write(&path, "x\n{}").expect("written");
+        assert!(joined.text("k").is_err_and(|why| why.contains("damaged")));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::computed::Computed;
+use super::emulation::{EmulatedTable, Emulation};
 use super::error::{ExperimentError, NamedText};
 use super::expression::{Expression, Wrong};
 use super::formulas;
@@ -43,6 +44,12 @@ pub struct Experiment {
     pub(crate) variants: Vec<VariantRun>,
     pub(crate) undecided: Vec<Undecided>,
     pub(crate) mutations: Vec<Mutation>,
+    /// The emulated side, if there is one.
+    pub(crate) emulation: Option<Emulation>,
+    /// Values of the emulated side, as recorded.
+    pub(crate) emulated: Option<EmulatedTable>,
+    /// The column that has to be this great for a row to be settled.
+    pub(crate) settled: Option<(String, f64)>,
     /// The mutation that is in force, if one is.
     pub(crate) mutated: Option<Mutation>,
     /// The profiles that are run.
@@ -96,6 +103,10 @@ pub(crate) struct Claim {
     pub(crate) value: Expression,
     pub(crate) between: [f64; 2],
     pub(crate) profile: Profile,
+    /// Where it is judged.
+    pub(crate) world: World,
+    /// Reason why it can be neither shown nor refuted here, if it cannot.
+    pub(crate) undecidable: Option<String>,
     pub(crate) evidence: Option<String>,
 }
 
@@ -110,6 +121,9 @@ pub(crate) struct VariantRun {
     pub(crate) runs: u32,
     pub(crate) profile: Profile,
 }
+
+/// The file of recorded values of the emulated side.
+pub(crate) const EMULATED: &str = "emulated.csv";
 
 /// Seeds for each point unless the file says otherwise.
 const RUNS: u32 = 10;
@@ -162,6 +176,8 @@ impl Experiment {
         let variants = reading.variants(&sims)?;
         let undecided = reading.undecided(&cells, &claims, &variants)?;
         let mutations = reading.mutations(&sims)?;
+        let emulation = reading.emulation(&sims)?;
+        let settled = reading.settled(&cells)?;
         let rule = reading.rule(paper)?;
         if let Some(computed) = computed {
             reading.settings(computed, paper)?;
@@ -208,6 +224,9 @@ impl Experiment {
             variants,
             undecided,
             mutations,
+            emulation,
+            emulated: EmulatedTable::load(&directory.join(EMULATED))?,
+            settled,
             mutated: None,
             run_profiles: match raw.verdicts {
                 VerdictRule::Bands => &[Profile::AsPublished, Profile::Rfc],
@@ -243,6 +262,12 @@ impl Experiment {
     #[must_use]
     pub fn world(&self) -> World {
         self.world
+    }
+
+    /// Returns true if `--world emu` runs it.
+    #[must_use]
+    pub fn has_emulated_side(&self) -> bool {
+        self.emulation.is_some()
     }
 
     /// Returns true if the experiment belongs to those that must agree.
@@ -284,36 +309,61 @@ impl Experiment {
         .max(1)
     }
 
-    /// The scenario of one point, with what its file says of where values come from. `--quick` may
-    /// change it.
+    /// The changes to the scenario of one point, in their order.
+    pub(crate) fn assignments(
+        &self,
+        sim: &Sim,
+        profile: Profile,
+        row: &super::table::Row,
+        more: &[String],
+    ) -> Vec<String> {
+        let of_profile = self.profiles.get(&profile).map(|table| table.set.as_slice()).unwrap_or_default();
+        let of_both = sim.profile_set.get(&profile).map(Vec::as_slice).unwrap_or_default();
+        let mut list: Vec<String> = of_profile.iter().chain(&sim.set).chain(of_both).cloned().collect();
+        for (paths, text) in sim.keys.iter().zip(&row.keys) {
+            list.extend(paths.iter().map(|path| format!("{path}={text}")));
+        }
+        list.extend(more.iter().chain(self.mutated.iter().flat_map(|mutation| &mutation.set)).cloned());
+        list
+    }
+
+    /// Returns true if a column is measured in a row: in those it is given, else in those with
+    /// something to compare with; a column that has nothing anywhere is a probe, and measured in
+    /// all.
+    pub(crate) fn measures(&self, cell: &Cell, row: &str) -> bool {
+        if let Some(rows) = &cell.rows {
+            return rows.iter().any(|one| one == row);
+        }
+        let column = cell.column.as_str();
+        let is_probe = !self.published.columns.contains(&cell.column);
+        is_probe
+            || self.published.get(row, column).is_some()
+            || self.ns2.as_ref().is_some_and(|table| table.get(row, column).is_some())
+    }
+
+    /// The scenario of one point in a world, with what its file says of where values come from.
+    /// `--quick` may change it.
     pub(crate) fn scenario(
         &self,
+        world: World,
         sim: &Sim,
         profile: Profile,
         row: &super::table::Row,
         more: &[String],
     ) -> Result<(Document, Scenario, Vec<Provenance>), ExperimentError> {
         let mut document = sim.document.clone();
-        let of_profile = self.profiles.get(&profile).map(|table| table.set.as_slice()).unwrap_or_default();
-        let of_both = sim.profile_set.get(&profile).map(Vec::as_slice).unwrap_or_default();
-        for set in of_profile.iter().chain(&sim.set).chain(of_both) {
-            document.set(set.as_str());
-        }
-        for (paths, text) in sim.keys.iter().zip(&row.keys) {
-            for path in paths {
-                document.set(format!("{path}={text}"));
-            }
-        }
-        for set in more.iter().chain(self.mutated.iter().flat_map(|mutation| &mutation.set)) {
-            document.set(set.as_str());
-        }
+        self.assignments(sim, profile, row, more).into_iter().for_each(|set| document.set(set));
         let about = || format!("run `{}`, row {}, profile {}", sim.name, row.name, name(profile));
         let wrong = |error| ExperimentError::Scenario {
             experiment: self.id.clone(),
             about: about(),
             error: Box::new(error),
         };
-        let plan = document.plan().map_err(wrong)?;
+        let world = match world {
+            World::Emu => crate::scenario::World::Emulated,
+            World::Sim => crate::scenario::World::Simulated,
+        };
+        let plan = document.plan_for(world).map_err(wrong)?;
         let provenance = plan.provenance;
         let Some(point) = plan.points.into_iter().next() else {
             unreachable!("a plan has a point");

@@ -92,25 +92,18 @@ pub fn one(e: &ExperimentResult) -> String {
         e.runs,
         e.packet_hops
     );
+    if let Some(emulation) = &e.emulation {
+        let _ = writeln!(text, "emulated on {}: {}", emulation.words(), emulation.fidelity_words());
+    }
     if !e.cells.is_empty() {
         text.push('\n');
-        text += &table(
-            &[
-                "row",
-                "column",
-                "published",
-                "ns-2",
-                "measured",
-                "± 95 %",
-                "rfc",
-                "ratio",
-                "seeds",
-                "print",
-                "vs ns-2",
-                "verdict",
-            ],
-            &e.cells.iter().map(row).collect::<Vec<_>>(),
-        );
+        let mut heads = vec!["row", "column", "published", "ns-2", "measured", "± 95 %"];
+        if e.emulation.is_some() {
+            heads.extend(["emulated", "± 95 %", "runs"]);
+        }
+        heads.extend(["rfc", "ratio", "seeds", "print", "vs ns-2", "verdict"]);
+        let row = |cell| row(cell, e.emulation.is_some());
+        text += &table(&heads, &e.cells.iter().map(row).collect::<Vec<_>>());
     }
     for claim in &e.claims {
         text.push('\n');
@@ -147,26 +140,36 @@ pub fn one(e: &ExperimentResult) -> String {
     text
 }
 
-fn row(cell: &CellResult) -> Vec<String> {
-    let verdict = match (cell.verdict, &cell.note) {
-        (Some(verdict), Some(note)) => format!("{}: {note}", verdict.word()),
-        (Some(verdict), None) => verdict.word().to_owned(),
-        (None, _) => String::new(),
-    };
-    vec![
+/// The verdict of a cell in words, with its notes.
+pub(crate) fn verdict(cell: &CellResult) -> String {
+    let verdict = cell.verdict.map(|verdict| verdict.word().to_owned());
+    let emulated = cell.emulated_note.as_ref().map(|note| format!("emulated: {note}"));
+    let parts: Vec<String> = [verdict, cell.note.clone(), emulated].into_iter().flatten().collect();
+    parts.join(": ")
+}
+
+fn row(cell: &CellResult, with_emulated: bool) -> Vec<String> {
+    let mut fields = vec![
         cell.row.clone(),
         cell.column.clone(),
         number(cell.published),
         number(cell.ns2),
         number(cell.measured),
         number(cell.ci95),
+    ];
+    if with_emulated {
+        let runs = cell.emulated_runs.map_or("-".to_owned(), |runs| runs.to_string());
+        fields.extend([number(cell.emulated), number(cell.emulated_ci95), runs]);
+    }
+    fields.extend([
         number(cell.rfc_profile),
         ratio(cell.ratio, cell.ratio_over),
         cell.runs.to_string(),
         word(cell.verdict_print).to_owned(),
         word(cell.verdict_ns2).to_owned(),
-        verdict,
-    ]
+        verdict(cell),
+    ]);
+    fields
 }
 
 fn claim(claim: &ClaimResult) -> String {
@@ -175,13 +178,20 @@ fn claim(claim: &ClaimResult) -> String {
         Some(false) => format!("NO ({})", number(value)),
         None => "-".to_owned(),
     };
+    let here = claim
+        .undecidable
+        .as_ref()
+        .map_or_else(|| word(claim.holds, claim.value), |why| format!("undecidable ({why})"));
+    let emulated = claim
+        .holds_in_emulation
+        .map_or(String::new(), |holds| format!(", emulated {}", word(Some(holds), claim.value_in_emulation)));
     format!(
-        "claim: {}\n  {} in {} .. {}: here {}, in the source {}, in ns-2 {}\n",
+        "claim: {}\n  {} in {} .. {}: here {}{emulated}, in the source {}, in ns-2 {}\n",
         claim.text,
         claim.formula,
         number(Some(claim.between[0])),
         number(Some(claim.between[1])),
-        word(claim.holds, claim.value),
+        here,
         word(claim.holds_in_source, claim.value_in_source),
         word(claim.holds_in_ns2, claim.value_in_ns2),
     )

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use super::cell::{cell_result, ns2_mean};
 use super::claims::Values;
+use super::emulation::EmulatedTable;
 use super::file::{Claim, Experiment};
+use super::human::number;
 use super::results::{
     CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Tally,
     UndecidedResult, VariantCell, VariantResult, is_informative,
 };
-use super::syntax::{Profile, VerdictRule};
+use super::syntax::{Profile, VerdictRule, World};
 use super::verdict::{CellVerdict, FEWEST_RUNS, Verdict};
 use super::{undecided, welch};
 use crate::statistics::{Estimate, estimate, median};
@@ -46,6 +48,8 @@ pub(crate) struct Measured {
     pub(crate) variants: Vec<Samples>,
     /// Packet hops of all runs as published.
     pub(crate) packet_hops: u64,
+    /// Values of the emulated side.
+    pub(crate) emulated: Option<EmulatedTable>,
 }
 
 /// Nine tenths of the informative cells must agree.
@@ -55,13 +59,20 @@ const ENOUGH: f64 = 0.9;
 pub(crate) fn judge(experiment: &Experiment, measured: &Measured, runs: u32) -> ExperimentResult {
     let cells = cells(experiment, measured);
     let none = Samples::new();
+    let emulated = measured.emulated.as_ref();
     let of_claim = |claim: &Claim| {
-        claim_result(experiment, measured.profiles.get(&claim.profile).unwrap_or(&none), claim)
+        claim_result(experiment, measured.profiles.get(&claim.profile).unwrap_or(&none), emulated, claim)
     };
     let claims: Vec<ClaimResult> = experiment.claims.iter().map(of_claim).collect();
     let tally = tally(&cells, &claims);
     let fixed = experiment.computed.is_some() || experiment.deterministic;
-    let support = if fixed || runs as usize >= FEWEST_RUNS { Seeds::Enough } else { Seeds::TooFew };
+    let is_open = |claim: &ClaimResult| claim.counts() && claim.holds.is_none();
+    let support = match experiment.world {
+        World::Emu if claims.iter().any(is_open) => Seeds::Missing,
+        World::Emu => Seeds::Enough,
+        World::Sim if fixed || runs as usize >= FEWEST_RUNS => Seeds::Enough,
+        World::Sim => Seeds::TooFew,
+    };
     let verdicts = verdicts(&tally, support);
     let undecided = undecided::judge(experiment, measured);
     let verdict = match undecided.iter().any(UndecidedResult::is_earned) {
@@ -81,12 +92,17 @@ pub(crate) fn judge(experiment: &Experiment, measured: &Measured, runs: u32) -> 
         verdict_print: verdicts.print,
         verdict_ns2: verdicts.ns2,
         verdict,
-        reason: reason(&tally, support),
+        reason: reason(&tally, support)
+            + &match (experiment.world, emulated) {
+                (World::Emu, Some(table)) => format!("; recorded on {}", table.about.words()),
+                _ => String::new(),
+            },
         tally,
         cells,
         claims,
         variants: variants(experiment, measured),
         undecided,
+        emulation: emulated.map(EmulatedTable::about_all),
     }
 }
 
@@ -125,6 +141,7 @@ pub(crate) fn not_run(experiment: &Experiment, reason: &str) -> ExperimentResult
         claims: Vec::new(),
         variants: Vec::new(),
         undecided: Vec::new(),
+        emulation: None,
     }
 }
 
@@ -132,6 +149,8 @@ pub(crate) fn not_run(experiment: &Experiment, reason: &str) -> ExperimentResult
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seeds {
     Enough,
+    /// Emulated runs are missing or invalid, so that a claim has no value.
+    Missing,
     TooFew,
 }
 
@@ -145,7 +164,7 @@ struct Verdicts {
 /// The verdicts by the counts.
 fn verdicts(tally: &Tally, seeds: Seeds) -> Verdicts {
     let of = |count, claims| match (of_counts(count, claims), seeds) {
-        (Some(_), Seeds::TooFew) => Some(Verdict::Undetermined),
+        (Some(_), Seeds::TooFew | Seeds::Missing) => Some(Verdict::Undetermined),
         (verdict, _) => verdict,
     };
     let print = of(tally.print, tally.claims_of_print);
@@ -208,8 +227,10 @@ fn reason(tally: &Tally, seeds: Seeds) -> String {
     if tally.uninformative > 0 {
         parts.push(format!("{} cells are uninformative", tally.uninformative));
     }
-    if seeds == Seeds::TooFew {
-        parts.push(format!("fewer than {FEWEST_RUNS} seeds"));
+    match seeds {
+        Seeds::Enough => {}
+        Seeds::Missing => parts.push("claims have no value for want of valid runs".to_owned()),
+        Seeds::TooFew => parts.push(format!("fewer than {FEWEST_RUNS} seeds")),
     }
     parts.join("; ")
 }
@@ -238,7 +259,7 @@ fn tally(cells: &[CellResult], claims: &[ClaimResult]) -> Tally {
         ns2_alone: count(&|cell| cell.verdict_ns2.filter(|_| cell.verdict_print.is_none())),
         uninformative: cells.iter().filter(|cell| cell.verdict == Some(CellVerdict::Uninformative)).count(),
         claims_held: claims.iter().filter(|claim| claim.holds == Some(true)).count(),
-        claims: claims.len(),
+        claims: claims.iter().filter(|claim| claim.counts()).count(),
         claims_of_print: claims_of(ClaimResult::is_of_print),
         claims_of_ns2: claims_of(ClaimResult::is_of_ns2),
         median_ratio: ratio.map(|(ratio, _)| ratio),
@@ -260,15 +281,85 @@ fn cells(experiment: &Experiment, measured: &Measured) -> Vec<CellResult> {
     if experiment.verdicts == VerdictRule::Welch {
         welch::judge(&experiment.ns2_runs, published, &mut cells);
     }
+    if let Some(table) = &measured.emulated {
+        add_emulated(experiment, table, &mut cells);
+    }
+    if let Some((column, least)) = &experiment.settled {
+        settle(column, *least, &mut cells);
+    }
     cells
 }
 
-/// A claim on these samples, on the published table and on ns-2's.
-pub(super) fn claim_result(experiment: &Experiment, samples: &Samples, claim: &Claim) -> ClaimResult {
-    let here = of_samples(experiment, samples);
+/// Adds the emulated values to the cells, in their order.
+fn add_emulated(experiment: &Experiment, table: &EmulatedTable, cells: &mut Vec<CellResult>) {
+    for (row, one) in experiment.published.rows.iter().enumerate() {
+        for cell in &experiment.cells {
+            let Some(value) = table.get(&one.name, &cell.column) else { continue };
+            let place = cells.iter().position(|found| found.row == one.name && found.column == cell.column);
+            let found = match place {
+                Some(place) => &mut cells[place],
+                None => {
+                    // It has no simulated side, and is not judged.
+                    let mut alone = cell_result(experiment, row, cell, &Sample::default(), None);
+                    (alone.verdict, alone.verdict_print, alone.verdict_ns2) = (None, None, None);
+                    (alone.distance, alone.note) = (None, None);
+                    let over = value.mean.zip(alone.published.filter(|x| *x != 0.0));
+                    alone.ratio = over.map(|(mean, published)| mean / published);
+                    alone.ratio_over = alone.ratio.map(|_| Over::Print);
+                    cells.push(alone);
+                    let Some(last) = cells.last_mut() else { continue };
+                    last
+                }
+            };
+            (found.emulated, found.emulated_ci95) = (value.mean, value.ci95);
+            (found.emulated_runs, found.emulated_note) = (Some(value.runs), value.note.clone());
+        }
+    }
+    let place = |cell: &CellResult| {
+        let row = experiment.published.rows.iter().position(|row| row.name == cell.row);
+        (row, experiment.cells.iter().position(|one| one.column == cell.column))
+    };
+    cells.sort_by_cached_key(place);
+}
+
+/// Marks the cells of rows in which a column is too small.
+fn settle(column: &str, least: f64, cells: &mut [CellResult]) {
+    let note = |value: Option<f64>| {
+        let value = value.filter(|value| *value < least)?;
+        Some(format!("not settled: {} of {least} {column}", number(Some(value))))
+    };
+    let rows = cells.iter().filter(|cell| cell.column == column);
+    let notes: BTreeMap<String, [Option<String>; 2]> =
+        rows.map(|cell| (cell.row.clone(), [note(cell.measured), note(cell.emulated)])).collect();
+    for cell in cells.iter_mut().filter(|cell| cell.column != column) {
+        let Some([here, emulated]) = notes.get(&cell.row) else { continue };
+        if cell.measured.is_some() && cell.note.is_none() {
+            cell.note.clone_from(here);
+        }
+        if cell.emulated.is_some() && cell.emulated_note.is_none() {
+            cell.emulated_note.clone_from(emulated);
+        }
+    }
+}
+
+/// A claim on these samples or, in the emulated world, on its table; on the published table and on
+/// ns-2's.
+pub(super) fn claim_result(
+    experiment: &Experiment,
+    samples: &Samples,
+    emulated: Option<&EmulatedTable>,
+    claim: &Claim,
+) -> ClaimResult {
     // What the names in it stand for was checked when it was read.
-    let value = |values: &Values<'_>| claim.value.value(values).ok().flatten();
-    let here = value(&here);
+    let value = |values: &Values<'_>| {
+        let decidable = claim.undecidable.is_none();
+        decidable.then(|| claim.value.value(values).ok().flatten()).flatten()
+    };
+    let emulated = emulated.and_then(|table| value(&of_emulated(experiment, table)));
+    let (here, emulated) = match claim.world {
+        World::Emu => (emulated, None),
+        World::Sim => (value(&of_samples(experiment, samples)), emulated),
+    };
     let source = value(&Values::of_table(&experiment.published));
     let ns2 = experiment.ns2.as_ref().and_then(|table| value(&Values::of_table(table)));
     let [low, high] = claim.between;
@@ -281,6 +372,14 @@ pub(super) fn claim_result(experiment: &Experiment, samples: &Samples, claim: &C
         evidence: claim.evidence.clone(),
         formula: claim.value.text().to_owned(),
         profile: claim.profile,
+        world: claim.world,
+        holds_in_emulation: holds(emulated),
+        value_in_emulation: emulated,
+        undecidable: claim.undecidable.clone().or_else(|| {
+            // An emulated claim beside a simulation does not lower its verdict for want of runs.
+            let is_open = experiment.world == World::Sim && claim.world == World::Emu && here.is_none();
+            is_open.then(|| "no valid emulated runs are recorded".to_owned())
+        }),
         between: claim.between,
         value: here,
         value_in_source: source,
@@ -288,12 +387,32 @@ pub(super) fn claim_result(experiment: &Experiment, samples: &Samples, claim: &C
     }
 }
 
-/// The means as a table.
+/// The means as a table, those that are settled.
 fn of_samples<'a>(experiment: &'a Experiment, samples: &'a Samples) -> Values<'a> {
+    let mean = move |row: usize, column: &str| {
+        let at = experiment.cells.iter().position(|cell| cell.column == column)?;
+        estimate(&samples.get(&(row, at))?.values).mean
+    };
+    settled_values(experiment, mean)
+}
+
+/// The emulated means as a table, those that are settled.
+fn of_emulated<'a>(experiment: &'a Experiment, table: &'a EmulatedTable) -> Values<'a> {
+    let mean =
+        move |row: usize, column: &str| table.get(&experiment.published.rows.get(row)?.name, column)?.mean;
+    settled_values(experiment, mean)
+}
+
+/// A table of the values that are settled.
+fn settled_values<'a>(
+    experiment: &'a Experiment,
+    mean: impl Fn(usize, &str) -> Option<f64> + 'a,
+) -> Values<'a> {
     Values {
-        get: Box::new(|row, column| {
-            let at = experiment.cells.iter().position(|cell| cell.column == column)?;
-            estimate(&samples.get(&(row, at))?.values).mean
+        get: Box::new(move |row, column| {
+            let rule = experiment.settled.as_ref();
+            let is_settled = rule.is_none_or(|(of, least)| mean(row, of).is_none_or(|x| x >= *least));
+            mean(row, column).filter(|_| is_settled)
         }),
         ..Values::of_table(&experiment.published)
     }

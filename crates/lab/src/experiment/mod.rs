@@ -7,6 +7,7 @@ mod cache;
 mod cell;
 mod claims;
 mod computed;
+mod emulation;
 mod error;
 mod expression;
 mod file;
@@ -28,6 +29,7 @@ mod verdict;
 mod welch;
 
 pub use cache::Cache;
+pub use emulation::EmulationResult;
 pub use error::{ExperimentError, InvalidExperiment};
 pub use file::Experiment;
 pub use mutation::{Mutants, MutatedExperiment, MutationOutcome, MutationResult, MutationResults};

@@ -103,6 +103,7 @@ impl Experiment {
     fn alone(&self, mutation: Option<Mutation>) -> Self {
         let can_tell = |claim: &&Claim| {
             claim.profile == Profile::AsPublished
+                && claim.world == World::Sim
                 && mutation.as_ref().is_none_or(|mutation| self.is_measured(claim, mutation))
         };
         Self {
@@ -111,6 +112,8 @@ impl Experiment {
             variants: Vec::new(),
             undecided: Vec::new(),
             mutations: Vec::new(),
+            emulation: None,
+            emulated: None,
             mutated: mutation.clone(),
             run_profiles: &[Profile::AsPublished],
             ..self.clone()

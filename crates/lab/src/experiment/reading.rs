@@ -280,10 +280,28 @@ impl Reading<'_> {
                 value,
                 between,
                 profile: raw.profile,
+                world: raw.world.unwrap_or(self.raw.world),
+                undecidable: raw.undecidable.clone(),
                 evidence: raw.evidence.clone(),
             });
         }
         Ok(list)
+    }
+
+    /// The rule `settled`: its column and the least value.
+    pub(super) fn settled(&self, cells: &[Cell]) -> Result<Option<(String, f64)>, ExperimentError> {
+        let Some(rule) = &self.raw.settled else { return Ok(None) };
+        let known: Vec<&str> = cells.iter().map(|cell| cell.column.as_str()).collect();
+        if !known.contains(&rule.column.get_ref().as_str()) {
+            let message = format!("there is no column `{}`", rule.column.get_ref());
+            return Err(self.file.invalid(
+                rule.column.span(),
+                message,
+                "here",
+                hint(rule.column.get_ref(), &known),
+            ));
+        }
+        Ok(Some((rule.column.get_ref().clone(), rule.least)))
     }
 
     pub(super) fn variants(&self, sims: &[Sim]) -> Result<Vec<VariantRun>, ExperimentError> {
@@ -331,18 +349,55 @@ impl Reading<'_> {
         Ok(Some(names.iter().map(|name| name.get_ref().clone()).collect()))
     }
 
-    /// Names of rows, all of which are there.
+    /// Names of rows, all of which are there; `*` in a name stands for any text.
     pub(super) fn rows(
         &self,
         names: Option<&[Spanned<String>]>,
     ) -> Result<Option<Vec<String>>, ExperimentError> {
         let Some(names) = names else { return Ok(None) };
         let known: Vec<&str> = self.published.rows.iter().map(|row| row.name.as_str()).collect();
-        if let Some(unknown) = names.iter().find(|name| !known.contains(&name.get_ref().as_str())) {
-            let message = format!("there is no row `{}`", unknown.get_ref());
-            let hint = hint(unknown.get_ref(), &known);
-            return Err(self.file.invalid(unknown.span(), message, "not in published.csv", hint));
+        let mut list = Vec::new();
+        for name in names {
+            let before = list.len();
+            let fitting = known.iter().filter(|row| fits(name.get_ref(), row));
+            list.extend(fitting.map(|row| (*row).to_owned()));
+            if list.len() == before {
+                let message = format!("there is no row `{}`", name.get_ref());
+                let hint = hint(name.get_ref(), &known);
+                return Err(self.file.invalid(name.span(), message, "not in published.csv", hint));
+            }
         }
-        Ok(Some(names.iter().map(|name| name.get_ref().clone()).collect()))
+        Ok(Some(list))
+    }
+}
+
+/// Returns true if a text fits a pattern, in which `*` stands for any text.
+pub(super) fn fits(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((beginning, rest)) => text.strip_prefix(beginning).is_some_and(|text| {
+            (0..=text.len()).any(|at| text.get(at..).is_some_and(|text| fits(rest, text)))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_of_rows() {
+        for (pattern, text, wanted) in [
+            ("a/b", "a/b", true),
+            ("a/b", "a/bc", false),
+            ("*", "", true),
+            ("bbr/*", "bbr/10M/1", true),
+            ("*/10M/*", "bbr/10M/1", true),
+            ("*/10M", "bbr/10M/1", false),
+            ("a*c*e", "abcde", true),
+            ("a*c*e", "abde", false),
+        ] {
+            assert_eq!(fits(pattern, text), wanted, "{pattern} {text}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::emulation::{EmulatedTable, EmulationResult};
 use super::syntax::{Profile, World};
 use super::verdict::{Band, CellVerdict, Verdict};
 
@@ -14,6 +15,9 @@ pub struct Results {
     pub quick: bool,
     /// In the order of their ids.
     pub experiments: Vec<ExperimentResult>,
+    /// Emulated values in the order of the experiments, where emulated runs were asked for.
+    #[serde(skip)]
+    pub(crate) emulated: Vec<Option<EmulatedTable>>,
 }
 
 /// Results of one experiment.
@@ -54,6 +58,9 @@ pub struct ExperimentResult {
     /// Parts that are undecided between the set-up as published and a variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedResult>,
+    /// The emulated runs, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<EmulationResult>,
 }
 
 /// Verdict on an experiment.
@@ -195,6 +202,18 @@ pub struct CellResult {
     pub ns2: Option<f64>,
     /// The mean of the runs as published.
     pub measured: Option<f64>,
+    /// The mean of the emulated runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<f64>,
+    /// Half the width of the 95 % interval of `emulated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated_ci95: Option<f64>,
+    /// Valid emulated runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated_runs: Option<u32>,
+    /// Reason why emulated runs are missing or not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated_note: Option<String>,
     /// The mean of the runs with the defaults of the core.
     pub rfc_profile: Option<f64>,
     /// Half the width of the 95 % interval of `measured`.
@@ -241,6 +260,17 @@ pub struct ClaimResult {
     pub formula: String,
     /// In which profile.
     pub profile: Profile,
+    /// In which world.
+    pub world: World,
+    /// True if the claim holds in emulated runs beside simulated ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds_in_emulation: Option<bool>,
+    /// Value in those runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_in_emulation: Option<f64>,
+    /// Reason why the claim can be neither shown nor refuted here; it does not count then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecidable: Option<String>,
     /// Least and greatest value with which the claim holds.
     pub between: [f64; 2],
     /// Measured value.
@@ -256,13 +286,19 @@ impl ClaimResult {
     /// that cannot tell leaves the sentence standing.
     #[must_use]
     pub fn is_of_print(&self) -> bool {
-        self.holds_in_source != Some(false)
+        self.counts() && self.holds_in_source != Some(false)
+    }
+
+    /// Returns true if the claim counts: it can be decided here.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.undecidable.is_none()
     }
 
     /// Returns true if the claim holds in ns-2's runs.
     #[must_use]
     pub fn is_of_ns2(&self) -> bool {
-        self.holds_in_ns2 == Some(true)
+        self.counts() && self.holds_in_ns2 == Some(true)
     }
 }
 

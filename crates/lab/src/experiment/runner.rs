@@ -9,14 +9,17 @@ use tfrc_units::u64_from_f64;
 use super::cache::{Cache, Found};
 use super::cell::is_precise;
 use super::computed::Context;
+use super::emulation::{EmulatedTable, EmulationPlan};
 use super::error::ExperimentError;
 use super::file::{Experiment, at};
 use super::formulas::{self, OfRun};
 use super::judge::{Cap, Measured, Sample, Samples, judge, not_run};
 use super::paper::SeedRule;
-use super::results::Results;
+use super::reading::fits;
+use super::results::{ExperimentResult, ExperimentVerdict, Results};
 use super::syntax::{Profile, World};
 use crate::batch::{Shard, seed_of};
+use crate::emulated::EmulatedWorld;
 use crate::jobs::Workers;
 use crate::recording::Keep;
 use crate::run::record;
@@ -27,9 +30,10 @@ use crate::scenario::Scenario;
 pub struct Wanted {
     /// The quick form: fewer runs, rows and seconds, no variants.
     pub quick: bool,
-    /// Threads; 0 means one for each processor.
+    /// Threads; 0 means one for each processor, and four in the emulated world, whose runs mostly
+    /// wait.
     pub jobs: usize,
-    /// Which worlds.
+    /// The world that is run: virtual time, or the emulated sides of experiments.
     pub world: World,
     /// Which of the runs.
     pub shard: Shard,
@@ -40,7 +44,10 @@ pub struct Wanted {
 pub struct Prepared<'a> {
     experiments: &'a [Experiment],
     wanted: Wanted,
+    /// Simulations; none in the emulated world.
     points: Vec<SeededPoint>,
+    /// Emulated runs, in the emulated world.
+    emulation: Option<EmulationPlan<'a>>,
 }
 
 /// Profile or variant that a point belongs to.
@@ -85,6 +92,8 @@ pub struct Hooks<'h> {
     pub warn: &'h (dyn Fn(&str) + Sync),
     /// Returns true if the runner is to stop.
     pub stop: &'h (dyn Fn() -> bool + Sync),
+    /// The emulated world, where the program has one.
+    pub emulated: Option<&'h EmulatedWorld<'h>>,
 }
 
 impl fmt::Debug for Hooks<'_> {
@@ -121,7 +130,11 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// [`ExperimentError`] with the first that is not right.
     pub fn new(experiments: &'a [Experiment], wanted: Wanted) -> Result<Self, ExperimentError> {
-        let mut prepared = Self { experiments, wanted, points: Vec::new() };
+        let mut prepared = Self { experiments, wanted, points: Vec::new(), emulation: None };
+        if wanted.world == World::Emu {
+            prepared.emulation = Some(EmulationPlan::new(experiments, &wanted)?);
+            return Ok(prepared);
+        }
         for (index, experiment) in experiments.iter().enumerate() {
             if experiment.computed.is_some() || experiment.world == World::Emu {
                 continue;
@@ -147,6 +160,9 @@ impl<'a> Prepared<'a> {
     /// Returns the number of runs before rules of seeds ask for more.
     #[must_use]
     pub fn total(&self) -> usize {
+        if let Some(plan) = &self.emulation {
+            return plan.total();
+        }
         let seeds: Vec<u32> = self.points.iter().map(|point| point.runs).collect();
         self.jobs(&vec![0; seeds.len()], &seeds).count()
     }
@@ -159,15 +175,6 @@ impl<'a> Prepared<'a> {
             (false, _) => runs,
         }
         .max(1)
-    }
-
-    /// Experiments of the emulated world are not run in virtual time, where they would show
-    /// something else.
-    fn why_not_emulated(&self) -> &'static str {
-        match self.wanted.world {
-            World::Sim => "needs --world emu",
-            World::Emu => "the emulated world cannot run experiments yet",
-        }
     }
 
     /// Adds the points of one profile or variant.
@@ -203,7 +210,7 @@ impl<'a> Prepared<'a> {
                 {
                     continue;
                 }
-                let (document, scenario, _) = experiment.scenario(sim, profile, row, &more)?;
+                let (document, scenario, _) = experiment.scenario(World::Sim, sim, profile, row, &more)?;
                 experiment.check_names(number, &scenario)?;
                 if part == Part::Profile(Profile::AsPublished) {
                     experiment.check_revision(sim, &row.name, &scenario)?;
@@ -246,12 +253,10 @@ impl<'a> Prepared<'a> {
         of_sim.filter(|(_, cell)| self.has_row(experiment, cell, &row.name)).map(|(i, _)| i).collect()
     }
 
-    /// Returns true if a column is measured in a row: in those it is given, else in those with
-    /// something to compare with; a column that has nothing anywhere is a probe, and measured in
-    /// all.
+    /// Returns true if a column is measured in a row.
     fn has_row(&self, experiment: &Experiment, cell: &super::file::Cell, row: &str) -> bool {
         if let (true, Some(quick)) = (self.wanted.quick, &experiment.quick.rows)
-            && !quick.iter().any(|one| one.get_ref() == row)
+            && !quick.iter().any(|one| fits(one.get_ref(), row))
         {
             return false;
         }
@@ -259,14 +264,7 @@ impl<'a> Prepared<'a> {
         if mutated.is_some_and(|rows| !rows.iter().any(|one| one == row)) {
             return false;
         }
-        if let Some(rows) = &cell.rows {
-            return rows.iter().any(|one| one == row);
-        }
-        let column = cell.column.as_str();
-        let is_probe = !experiment.published.columns.contains(&cell.column);
-        is_probe
-            || experiment.published.get(row, column).is_some()
-            || experiment.ns2.as_ref().is_some_and(|table| table.get(row, column).is_some())
+        experiment.measures(cell, row) && !experiment.is_emulated_alone(row)
     }
 
     /// Every run of this shard from those done to those wanted: its point and its number, from 1.
@@ -283,6 +281,9 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// [`ExperimentError`] if a formula cannot be computed.
     pub fn run(&self, cache: Option<&Cache>, hooks: &Hooks<'_>) -> Result<Results, ExperimentError> {
+        if let Some(plan) = &self.emulation {
+            return Ok(self.emulated(plan.run(cache, hooks)?));
+        }
         let mut done = vec![0; self.points.len()];
         let mut course = Course {
             given: BTreeMap::new(),
@@ -441,6 +442,31 @@ impl<'a> Prepared<'a> {
         Ok(Given { values, packet_hops: recording.outcome.packet_hops as f64 })
     }
 
+    /// The results of emulated runs.
+    fn emulated(&self, tables: Vec<Option<EmulatedTable>>) -> Results {
+        let experiments = self.experiments.iter().zip(&tables).map(|(experiment, table)| {
+            let Some(table) = table else { return not_run(experiment, "has no emulated side") };
+            let measured = Measured { emulated: Some(table.clone()), ..Measured::default() };
+            let result = judge(experiment, &measured, 0);
+            match experiment.world {
+                World::Emu => result,
+                World::Sim => ExperimentResult {
+                    verdict_print: None,
+                    verdict_ns2: None,
+                    verdict: ExperimentVerdict::NotRun,
+                    reason: format!("the emulated side alone, on {}", table.about.words()),
+                    ..result
+                },
+            }
+        });
+        Results {
+            code_version: super::code_version().to_owned(),
+            quick: self.wanted.quick,
+            experiments: experiments.collect(),
+            emulated: tables,
+        }
+    }
+
     fn results(&self, course: &Course, stopped: bool) -> Results {
         let mut measured: Vec<(Measured, usize)> =
             self.experiments.iter().map(|e| (empty(e, self.wanted.quick), 0)).collect();
@@ -468,8 +494,12 @@ impl<'a> Prepared<'a> {
         }
         let experiments =
             self.experiments.iter().zip(&mut measured).map(|(experiment, (measured, missing))| {
+                measured.emulated.clone_from(&experiment.emulated);
                 if experiment.world == World::Emu {
-                    return not_run(experiment, self.why_not_emulated());
+                    return match measured.emulated {
+                        Some(_) => judge(experiment, measured, 0),
+                        None => not_run(experiment, "nothing is recorded: needs --world emu"),
+                    };
                 }
                 if *missing > 0 {
                     let why = if stopped { "interrupted" } else { "not all shards are here" };
@@ -488,6 +518,7 @@ impl<'a> Prepared<'a> {
             code_version: super::code_version().to_owned(),
             quick: self.wanted.quick,
             experiments: experiments.collect(),
+            emulated: Vec::new(),
         }
     }
 

@@ -43,6 +43,16 @@ pub(crate) struct Experiment {
     pub(crate) undecided: Vec<Undecided>,
     #[serde(default)]
     pub(crate) mutation: Vec<MutationEntry>,
+    pub(crate) emulation: Option<EmulationTable>,
+    pub(crate) settled: Option<Settled>,
+}
+
+/// The rule by which the cells of a row are settled: a column that is large enough.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settled {
+    pub(crate) column: Spanned<String>,
+    pub(crate) least: f64,
 }
 
 /// How cells are judged.
@@ -75,6 +85,30 @@ pub(crate) struct Quick {
     #[serde(default)]
     pub(crate) set: Vec<String>,
     pub(crate) rows: Option<Vec<Spanned<String>>>,
+}
+
+/// The emulated side.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EmulationTable {
+    #[serde(default)]
+    pub(crate) set: Vec<String>,
+    #[serde(default = "rfc")]
+    pub(crate) profile: Profile,
+    pub(crate) runs: Option<Spanned<u32>>,
+    /// Only these rows.
+    pub(crate) rows: Option<Vec<Spanned<String>>>,
+    /// Only these of the runs' names.
+    pub(crate) only: Option<Vec<Spanned<String>>>,
+    /// Rows without a simulated side.
+    pub(crate) alone: Option<Vec<Spanned<String>>>,
+    /// In place of the experiment's.
+    pub(crate) quick: Option<Quick>,
+}
+
+/// The profile of emulated runs: real endpoints are those of the RFCs.
+fn rfc() -> Profile {
+    Profile::Rfc
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -165,6 +199,9 @@ pub(crate) struct Claim {
     pub(crate) between: Spanned<[f64; 2]>,
     #[serde(default)]
     pub(crate) profile: Profile,
+    /// Where it is judged; where the experiment happens, unless it says so.
+    pub(crate) world: Option<World>,
+    pub(crate) undecidable: Option<String>,
     pub(crate) evidence: Option<String>,
 }
 

@@ -56,7 +56,7 @@ fn run(root: &Path, wanted: Wanted, cache: Option<&Cache>) -> (Results, usize) {
     let more = |runs: usize| {
         added.fetch_add(runs, Ordering::Relaxed);
     };
-    let hooks = Hooks { done: &done, more: &more, warn: &warn, stop: &|| false };
+    let hooks = Hooks { done: &done, more: &more, warn: &warn, stop: &|| false, emulated: None };
     let results = prepared.run(cache, &hooks).expect("runs");
     let total = prepared.total() + added.load(Ordering::Relaxed);
     assert!(count.load(Ordering::Relaxed) <= total);
@@ -103,7 +103,8 @@ fn a_stopped_run_goes_on_where_it_was() {
         count.fetch_add(1, Ordering::Relaxed);
     };
     let stop = || count.load(Ordering::Relaxed) >= 5;
-    let hooks = Hooks { done: &done, more: &|_| (), warn: &|text| panic!("{text}"), stop: &stop };
+    let hooks =
+        Hooks { done: &done, more: &|_| (), warn: &|text| panic!("{text}"), stop: &stop, emulated: None };
     let part = prepared.run(Some(&cache), &hooks).expect("runs");
     assert_eq!(part.experiments[0].verdict, ExperimentVerdict::NotRun);
     assert_eq!(part.experiments[0].reason, "interrupted: 22 runs are missing");
@@ -133,7 +134,7 @@ fn a_damaged_entry_is_measured_again_with_a_warning() {
     let prepared = Prepared::new(&experiments, wanted()).expect("right");
     let warnings = Mutex::new(Vec::new());
     let warn = |text: &str| warnings.lock().expect("no panic").push(text.to_owned());
-    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &warn, stop: &|| false };
+    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &warn, stop: &|| false, emulated: None };
     assert_eq!(prepared.run(Some(&cache), &hooks).expect("runs"), right);
     let warnings = warnings.into_inner().expect("no panic");
     assert!(warnings.len() == 1 && warnings[0].contains("damaged"), "{warnings:?}");
@@ -171,11 +172,15 @@ fn an_emulated_experiment_waits_for_its_world() {
     let (results, total) = run(dir.path(), wanted(), None);
     assert_eq!(total, 0);
     let e = &results.experiments[0];
-    assert_eq!((e.verdict, e.reason.as_str()), (ExperimentVerdict::NotRun, "needs --world emu"));
+    assert_eq!(
+        (e.verdict, e.reason.as_str()),
+        (ExperimentVerdict::NotRun, "nothing is recorded: needs --world emu")
+    );
     let (results, total) = run(dir.path(), Wanted { world: World::Emu, ..wanted() }, None);
     let e = &results.experiments[0];
-    assert_eq!((total, e.verdict), (0, ExperimentVerdict::NotRun), "virtual time is not the emulated world");
-    assert!(e.reason.contains("cannot run"), "{}", e.reason);
+    assert_eq!((total, e.verdict), (20, ExperimentVerdict::Undetermined), "no program here emulates");
+    let note = e.cells[0].emulated_note.as_deref();
+    assert_eq!(note, Some("10 of 10 runs failed: this program cannot emulate"));
 }
 
 /// The verdict of `p/x` on made-up cells: `values` for rows 1 % and 5 % of `kbps`.
@@ -479,7 +484,7 @@ fn mutations_turn_an_experiment_red() {
     let prepared = Prepared::new(mutants.experiments(), wanted()).expect("right");
     // Ten seeds in two rows, in one, in two; neither variants nor the rfc profile.
     assert_eq!(prepared.total(), 50);
-    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false };
+    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false, emulated: None };
     let results = mutants.results(prepared.run(None, &hooks).expect("runs"));
     let [one] = results.experiments.as_slice() else { panic!("one experiment") };
     assert_eq!(one.mutations[0].outcome.verdict, ExperimentVerdict::Disagrees);

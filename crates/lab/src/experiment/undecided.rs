@@ -131,7 +131,7 @@ fn side(experiment: &Experiment, part: &Undecided, samples: &Samples, keys: &[(u
     let claims: Vec<SideClaim> = part
         .claims
         .iter()
-        .map(|number| claim_result(experiment, samples, &experiment.claims[*number]))
+        .map(|number| claim_result(experiment, samples, None, &experiment.claims[*number]))
         .map(|claim| SideClaim { text: claim.text, value: claim.value, holds: claim.holds })
         .collect();
     let held = claims.iter().filter(|claim| claim.holds == Some(true)).count();

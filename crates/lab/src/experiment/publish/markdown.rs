@@ -60,6 +60,31 @@ const CELLS: &str = "
 | --- | --- | --- | --- | --- | --- | --- |
 ";
 
+const EMULATED: &str = "
+## Emulation
+
+Real time, real datagrams and the kernel's TCP, recorded with `tfrc reproduce --world emu --record`
+in `emulated.csv` of each experiment. The pages of the experiments tell the set-ups.
+
+| column | meaning |
+| --- | --- |
+| fidelity | the worst of the valid runs |
+| over simulation | the median of emulated over simulated, of the cells with both |
+| without value | cells without a valid run |
+| claims | how many of the simulated side's hold in emulation too |
+
+| experiment | recorded | fidelity | over simulation | without value | claims |
+| --- | --- | --- | --- | --- | --- |
+";
+
+const EMULATED_CELLS: &str = "\
+| row | column | print | ns-2 | simulation | emulation | |
+| --- | --- | ---: | ---: | ---: | ---: | --- |
+";
+
+/// Emulated cells of an experiment whose values are listed; of larger ones its own page has them.
+const MOST_LINES: usize = 60;
+
 pub(super) fn page(publication: &Publication<'_>) -> String {
     let mut text = HEAD.to_owned();
     let papers = publication.published();
@@ -86,7 +111,58 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
     all().for_each(|e| text += &verdict_line(e));
     text += CELLS;
     all().filter(|e| e.verdict != ExperimentVerdict::NotRun).for_each(|e| text += &cell_line(e));
+    emulated(&mut text, all().filter(|e| e.emulation.is_some()));
     text
+}
+
+/// The emulated sides of experiments: where they were recorded, then each cell of the small ones.
+fn emulated<'a>(text: &mut String, of: impl Iterator<Item = &'a ExperimentResult>) {
+    let all: Vec<&ExperimentResult> = of.collect();
+    if all.is_empty() {
+        return;
+    }
+    text.push_str(EMULATED);
+    for e in &all {
+        let Some(emulation) = &e.emulation else { continue };
+        let ratios = e.cells.iter().filter(|cell| cell.note.is_none() && cell.emulated_note.is_none());
+        let ratios = ratios.filter_map(|cell| Some(cell.emulated? / cell.measured.filter(|x| *x != 0.0)?));
+        let median = crate::statistics::median(ratios.collect());
+        let claims = || e.claims.iter().filter(|claim| claim.holds_in_emulation.is_some());
+        let held = claims().filter(|claim| claim.holds_in_emulation == Some(true)).count();
+        let claims = match claims().count() {
+            0 => String::new(),
+            n => format!("{held}/{n}"),
+        };
+        let invalid = e.cells.iter().filter(|cell| cell.emulated_runs == Some(0)).count();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {invalid} | {claims} |",
+            link(e),
+            plain(&emulation.words()),
+            plain(&emulation.fidelity_words()),
+            median.map_or(String::new(), |ratio| number(Some(ratio))),
+        );
+    }
+    for e in all.into_iter().filter(|e| cells_with_emulation(e).count() <= MOST_LINES) {
+        let _ = write!(text, "\n### {}\n\n{EMULATED_CELLS}", plain(&e.title));
+        for cell in cells_with_emulation(e) {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {} | {} |",
+                plain(&cell.row),
+                plain(&cell.column),
+                number(cell.published),
+                number(cell.ns2),
+                number(cell.measured),
+                number(cell.emulated),
+                plain(cell.emulated_note.as_deref().unwrap_or_default())
+            );
+        }
+    }
+}
+
+fn cells_with_emulation(e: &ExperimentResult) -> impl Iterator<Item = &CellResult> {
+    e.cells.iter().filter(|cell| cell.emulated_runs.is_some())
 }
 
 /// A list of the experiments with one verdict.

@@ -6,11 +6,11 @@ use maud::{Markup, html};
 use super::{Publication, chart, prose};
 use crate::experiment::Profile;
 use crate::experiment::file::Experiment;
-use crate::experiment::human::{number, ratio, side, word};
+use crate::experiment::human::{number, ratio, side, verdict, word};
 use crate::experiment::results::{
     CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, VariantResult, is_informative,
 };
-use crate::experiment::verdict::{CellVerdict, Verdict};
+use crate::experiment::verdict::Verdict;
 use crate::report::{document, heads};
 
 const TITLE: &str = "What holds: the literature of TFRC, run again";
@@ -97,11 +97,11 @@ fn legend() -> Markup {
 
 fn one(i: usize, experiment: &Experiment, e: &ExperimentResult) -> Markup {
     let origins = experiment.origins();
-    let verdict = e.verdict.word();
+    let word_of_all = e.verdict.word();
     html! {
         details.experiment id=(e.id) data-charts=(i) {
             summary {
-                b.verdict.(verdict) { (verdict) } " "
+                b.verdict.(word_of_all) { (word_of_all) } " "
                 span.id { (e.id) @if e.must_agree { " " abbr title="must agree" { "*" } } }
                 " " (e.title)
             }
@@ -110,6 +110,9 @@ fn one(i: usize, experiment: &Experiment, e: &ExperimentResult) -> Markup {
                 (e.reason) "."
             }
             (prose::html(prose::title(&experiment.readme).1))
+            @if let Some(emulation) = &e.emulation {
+                p.hint { "Emulated on " (emulation.words()) ": " (emulation.fidelity_words()) "." }
+            }
             div.charts {}
             @if !e.cells.is_empty() { (cells(e)) }
             @if !e.claims.is_empty() { (claims(&e.claims)) }
@@ -139,41 +142,31 @@ fn one(i: usize, experiment: &Experiment, e: &ExperimentResult) -> Markup {
 }
 
 fn cells(e: &ExperimentResult) -> Markup {
-    const HEADS: [&str; 12] = [
-        "row",
-        "column",
-        "published",
-        "ns-2",
-        "measured",
-        "± 95 %",
-        "RFC profile",
-        "ratio",
-        "seeds",
-        "print",
-        "against ns-2",
-        "verdict",
-    ];
+    const BEFORE: [&str; 6] = ["row", "column", "published", "ns-2", "measured", "± 95 %"];
+    const EMULATED: [&str; 2] = ["emulated", "± 95 %"];
+    const AFTER: [&str; 6] = ["RFC profile", "ratio", "seeds", "print", "against ns-2", "verdict"];
+    let emulated = e.emulation.is_some();
+    let names = BEFORE.into_iter().chain(EMULATED.into_iter().filter(|_| emulated)).chain(AFTER);
     html! {
         div.scroll {
             table {
-                (heads(HEADS))
+                (heads(names))
                 tbody {
                     @for cell in &e.cells {
                         @let (class, mark) = distance(cell);
                         tr {
                             th scope="row" { (cell.row) }
                             td { (cell.column) }
-                            (values([cell.published, cell.ns2, cell.measured, cell.ci95, cell.rfc_profile]))
+                            (values([cell.published, cell.ns2, cell.measured, cell.ci95]))
+                            @if emulated { (values([cell.emulated, cell.emulated_ci95])) }
+                            (values([cell.rfc_profile]))
                             td.n.(class) {
                                 @if cell.ratio.is_some() { (ratio(cell.ratio, cell.ratio_over)) } " " (mark)
                             }
                             td.n { (cell.runs) }
                             td.v { (word(cell.verdict_print)) }
                             td.v { (word(cell.verdict_ns2)) }
-                            td.v {
-                                (cell.verdict.map_or("", CellVerdict::word))
-                                @if let Some(note) = &cell.note { ": " (note) }
-                            }
+                            td.v { (verdict(cell)) }
                         }
                     }
                 }
@@ -209,7 +202,7 @@ fn claims(claims: &[ClaimResult]) -> Markup {
         h4 { "Claims" }
         div.scroll {
             table.claims {
-                (heads(["claim", "here", "in the source's table", "in ns-2"]))
+                (heads(["claim", "here", "emulated", "in the source's table", "in ns-2"]))
                 tbody { @for one in claims { (claim(one)) } }
             }
         }
@@ -219,6 +212,7 @@ fn claims(claims: &[ClaimResult]) -> Markup {
 fn claim(claim: &ClaimResult) -> Markup {
     let sides = [
         (claim.holds, claim.value),
+        (claim.holds_in_emulation, claim.value_in_emulation),
         (claim.holds_in_source, claim.value_in_source),
         (claim.holds_in_ns2, claim.value_in_ns2),
     ];
@@ -227,6 +221,7 @@ fn claim(claim: &ClaimResult) -> Markup {
             th scope="row" {
                 (claim.text)
                 @if let Some(evidence) = &claim.evidence { " (" (evidence) ")" }
+                @if let Some(why) = &claim.undecidable { " — " b { "undecidable" } ": " (why) }
                 br;
                 code {
                     (claim.formula) " in " (number(Some(claim.between[0]))) " … "

@@ -3,13 +3,17 @@
 use crate::experiment::results::{ExperimentResult, Over};
 use crate::experiment::verdict::{CellVerdict, Verdict};
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 17] = [
     "row",
     "column",
     "published",
     "ns2",
     "measured",
     "ci95",
+    "emulated",
+    "emulated_ci95",
+    "emulated_runs",
+    "emulated_note",
     "rfc_profile",
     "ratio",
     "ratio_over",
@@ -30,6 +34,10 @@ pub(super) fn csv(experiment: &ExperimentResult) -> String {
             number(cell.ns2),
             number(cell.measured),
             number(cell.ci95),
+            number(cell.emulated),
+            number(cell.emulated_ci95),
+            cell.emulated_runs.map_or(String::new(), |runs| runs.to_string()),
+            cell.emulated_note.clone().unwrap_or_default(),
             number(cell.rfc_profile),
             number(cell.ratio),
             cell.ratio_over.map_or("", Over::words).trim_start_matches("over ").to_owned(),

@@ -32,7 +32,7 @@ fn with<R>(root: &Path, see: impl Fn(&Publication<'_>) -> R) -> R {
     let experiments = library::load(root, &["all".to_owned()]).expect("right");
     let wanted = Wanted { quick: false, jobs: 1, world: World::Sim, shard: Shard::WHOLE };
     let prepared = Prepared::new(&experiments, wanted).expect("right");
-    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false };
+    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false, emulated: None };
     let results = prepared.run(None, &hooks).expect("runs");
     see(&Publication { experiments: &experiments, results: &results, root, commit: Some("0123abc") })
 }
@@ -80,7 +80,8 @@ fn all_files_are_there() {
     assert_eq!(
         csv.lines().nth(1),
         Some(
-            "row,column,published,ns2,measured,ci95,rfc_profile,ratio,ratio_over,runs,verdict_print,verdict_ns2,verdict"
+            "row,column,published,ns2,measured,ci95,emulated,emulated_ci95,emulated_runs,emulated_note,rfc_profile,ratio,\
+             ratio_over,runs,verdict_print,verdict_ns2,verdict"
         )
     );
     assert!(
