@@ -205,6 +205,7 @@ impl Bridge {
             self.engine.run_until(clock.now());
             self.emit(clock)?;
         }
+        observer.look(clock.now(), &self.engine, &self.traffic);
         if let Some(capture) = self.capture {
             capture.finish()?;
         }

@@ -51,7 +51,7 @@ impl LinkCapture {
             match record.what {
                 Happening::Joined(link) if link == self.link => {
                     if let Some(packet) = self.packets.get(&serial) {
-                        self.writer.packet(std::time::Duration::from_nanos(record.at.as_nanos()), packet)?;
+                        self.writer.packet(std::time::Duration::from_nanos(record.at.as_nanos()), packet).map_err(told)?;
                     }
                 }
                 Happening::Dropped(..) | Happening::Received | Happening::Stranded => {
@@ -64,6 +64,10 @@ impl LinkCapture {
     }
 
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.writer.flush()
+        self.writer.flush().map_err(told)
     }
+}
+
+fn told(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("capture: {error}"))
 }

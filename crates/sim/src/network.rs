@@ -2,10 +2,12 @@
 
 use core::fmt;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use tfrc_units::hash::fnv1a;
 use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 
+use crate::link::DeliveryTrace;
 use crate::loss::{Loss, LossRule};
 use crate::marker::MarkerRule;
 use crate::queue::{Limit, Queue};
@@ -30,8 +32,10 @@ pub struct LinkSpec {
     /// Where they come out.
     pub to: NodeId,
     /// Rate of the line at the start. Zero holds packets until a change; infinity transmits in no
-    /// time.
+    /// time. Beside a trace it is the trace's mean, which queues may go by.
     pub rate: Rate,
+    /// Times at which bytes may leave, in place of a rate.
+    pub trace: Option<Arc<DeliveryTrace>>,
     /// Propagation delay.
     pub delay: Duration,
     /// Queue for packets that find the line busy.
@@ -113,6 +117,8 @@ pub enum NetworkError {
     },
     /// The phases or steps of a link's loss model are not in the order of time.
     UnorderedLosses(String),
+    /// A link has a trace and rate changes.
+    TraceAndChanges(String),
     /// The rate changes of a link are not in the order of time.
     UnorderedChanges(String),
 }
@@ -132,6 +138,9 @@ impl fmt::Display for NetworkError {
             Self::UnorderedLosses(name) => {
                 write!(f, "the losses of link `{name}` must be in the order of time, no two at once")
             }
+            Self::TraceAndChanges(name) => {
+                write!(f, "link `{name}` has a trace and rate changes: leave one of them out")
+            }
             Self::UnorderedChanges(name) => {
                 write!(f, "the rate changes of link `{name}` must be in the order of time, no two at once")
             }
@@ -150,6 +159,7 @@ impl LinkSpec {
             from,
             to,
             rate,
+            trace: None,
             delay,
             queue: Queue::DropTail(Limit::Unlimited),
             loss: Loss::None,
@@ -160,6 +170,12 @@ impl LinkSpec {
             flow_counts: FlowCounts::Off,
             changes: Vec::new(),
         }
+    }
+
+    /// As [`new`](Self::new), on a line that follows a trace.
+    #[must_use]
+    pub fn traced(name: &str, from: NodeId, to: NodeId, trace: Arc<DeliveryTrace>, delay: Duration) -> Self {
+        Self { rate: trace.mean_rate(), trace: Some(trace), ..Self::new(name, from, to, Rate::ZERO, delay) }
     }
 }
 
@@ -202,6 +218,9 @@ impl Network {
         }
         if !spec.changes.is_sorted_by(|a, b| a.at < b.at) {
             return Err(NetworkError::UnorderedChanges(spec.name));
+        }
+        if spec.trace.is_some() && !spec.changes.is_empty() {
+            return Err(NetworkError::TraceAndChanges(spec.name));
         }
         if !spec.loss.is_ordered() || spec.losses.iter().any(|rule| !rule.model.is_ordered()) {
             return Err(NetworkError::UnorderedLosses(spec.name));

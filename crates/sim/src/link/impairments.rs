@@ -224,7 +224,7 @@ impl Link {
         }
         let capable = header.ecn.is_capable();
         hold.push(Held { packet, serial, size: header.size, cost, arrived: now, capable });
-        if at_once {
+        if at_once && self.line.next_start(now) <= now {
             // It has not waited, so it is neither dropped nor marked.
             self.serve(all, now);
         }
@@ -273,7 +273,7 @@ impl Link {
 
     fn next_service(&self) -> Option<Key> {
         let first = self.extras.as_ref()?.hold.as_ref()?.packets.front()?;
-        let at = self.line.free();
+        let at = self.line.next_start(first.arrived);
         (at.as_nanos() < u64::MAX).then(|| Key::new(at, first.serial))
     }
 

@@ -2,7 +2,9 @@
 
 use tfrc_units::{Instant, Rate, f64_from_u64, u64_from_f64};
 
-/// The transmitter of a link: one packet after another at a constant rate.
+use super::delivery::Cursor;
+
+/// The transmitter of a link: one packet after another at a constant rate, or by a trace.
 ///
 /// Times are whole nanoseconds, but what a transmission leaves over below one is carried to the
 /// next while the line stays busy, so rates are exact over any number of packets (40 bytes at 100
@@ -14,6 +16,9 @@ pub(crate) struct Transmitter {
     free: Instant,
     /// The part of a nanosecond by which it leaves later still.
     rest: f64,
+    /// The place in the trace; `ns_per_byte` is infinite then, which keeps a constant rate free of
+    /// any cost.
+    trace: Option<Box<Cursor>>,
 }
 
 /// When a packet is on the line. Both are the horizon of [`Instant`] on a line that stands still.
@@ -28,7 +33,11 @@ const HORIZON: Instant = Instant::from_nanos(u64::MAX);
 
 impl Transmitter {
     pub(crate) fn new(rate: Rate) -> Self {
-        Self { ns_per_byte: ns_per_byte(rate), free: Instant::ZERO, rest: 0.0 }
+        Self { ns_per_byte: ns_per_byte(rate), free: Instant::ZERO, rest: 0.0, trace: None }
+    }
+
+    pub(crate) fn traced(cursor: Cursor) -> Self {
+        Self { trace: Some(Box::new(cursor)), ..Self::new(Rate::ZERO) }
     }
 
     /// Puts `size` bytes behind all that was transmitted before.
@@ -47,13 +56,40 @@ impl Transmitter {
             return Transmission { start, end: self.free };
         }
         if !exact.is_finite() {
-            self.free = HORIZON;
-            return Transmission { start: HORIZON, end: HORIZON };
+            return self.transmit_without_rate(now, size);
         }
         let whole = u64_from_f64(exact);
         self.rest = exact - f64_from_u64(whole);
         self.free = Instant::from_nanos(start.as_nanos().saturating_add(whole));
         Transmission { start, end: self.free }
+    }
+
+    #[cold]
+    fn transmit_without_rate(&mut self, now: Instant, size: u32) -> Transmission {
+        let on_line = match &mut self.trace {
+            Some(cursor) => cursor.transmit(now, size),
+            None => Transmission { start: HORIZON, end: HORIZON },
+        };
+        self.free = on_line.end;
+        on_line
+    }
+
+    /// When the transmission of a packet that came at `now` can begin, if nothing waits before it.
+    pub(crate) fn next_start(&self, now: Instant) -> Instant {
+        match &self.trace {
+            Some(cursor) => cursor.next_start(now),
+            None => self.free.max(now),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Bytes that the trace has allowed up to `now`; `None` at a constant rate.
+    pub(crate) fn capacity(&self, now: Instant) -> Option<u64> {
+        self.trace.as_ref().map(|cursor| cursor.capacity(now))
     }
 
     /// When the last bit of the last packet has left.
@@ -62,15 +98,19 @@ impl Transmitter {
         self.free
     }
 
-    /// Nanoseconds a byte takes: zero at an infinite rate, infinity at none.
+    /// Nanoseconds a byte takes, by a trace in the mean: zero at an infinite rate, infinity at
+    /// none.
     #[inline]
     pub(crate) fn ns_per_byte(&self) -> f64 {
-        self.ns_per_byte
+        match &self.trace {
+            Some(cursor) => ns_per_byte(cursor.mean_rate()),
+            None => self.ns_per_byte,
+        }
     }
 
     /// Forgets what was planned from `busy_until` on, and goes on from there at another rate.
     pub(crate) fn restart(&mut self, rate: Rate, busy_until: Instant) {
-        *self = Self { ns_per_byte: ns_per_byte(rate), free: busy_until, rest: 0.0 };
+        *self = Self { free: busy_until, ..Self::new(rate) };
     }
 }
 

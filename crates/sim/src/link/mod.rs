@@ -4,13 +4,19 @@
 //! queue. A link therefore needs one event per packet, its arrival at the far end, and only the
 //! next of them stands in the engine's event queue: the others wait in the link's own ring.
 //!
+//! A line may follow a [`DeliveryTrace`] in place of a rate. A trace is known from the start too,
+//! so that it needs no event more.
+//!
 //! `Extras` holds what few links have: losses, markers, reordering, copies, CoDel, counts of
 //! flows. A link without them is *plain*, and pays nothing for them.
 
+mod delivery;
 mod impairments;
 mod line;
 mod ring;
 mod stats;
+
+use std::sync::Arc;
 
 use tfrc_units::{Duration, Ecn, Instant, Rate};
 
@@ -22,6 +28,8 @@ use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, QueueState, QueueVerdict, Waiting};
 use crate::trace::DropCause;
 use crate::{LinkSpec, NodeId, Seed};
+use delivery::Cursor;
+pub use delivery::{DeliveryTrace, OPPORTUNITY_BYTES, TraceError, TraceErrorKind};
 use impairments::Extras;
 pub(crate) use impairments::{Copies, DelayedEvent, FarEnd, Impairment};
 use line::{Transmission, Transmitter};
@@ -65,7 +73,10 @@ impl Link {
             to: spec.to,
             pending: Key::NEVER,
             delay: spec.delay,
-            line: Transmitter::new(spec.rate),
+            line: match &spec.trace {
+                Some(trace) => Transmitter::traced(Cursor::new(Arc::clone(trace))),
+                None => Transmitter::new(spec.rate),
+            },
             queue: Discipline::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
             ring: Ring::new(),
             queued_bytes: 0,
@@ -165,7 +176,7 @@ impl Link {
     fn ask_controller(&mut self, all: &OnLinks, now: Instant, header: &mut Header) -> Result<(), DropCause> {
         let size = header.size;
         let free = self.line.free();
-        let (waiting, line) = match self.waiting(all) {
+        let (waiting, line) = match self.waiting(all, now) {
             None => (Waiting::default(), LineState::Idle { since: free }),
             Some(waiting) => (waiting, LineState::Busy),
         };
@@ -208,14 +219,17 @@ impl Link {
     /// Returns true if a packet must be dropped because the queue has no room for it.
     fn is_full(&mut self, all: &OnLinks, now: Instant, limit: Limit, size: u32) -> bool {
         self.forget_departed(all, now);
-        self.waiting(all).is_some_and(|waiting| !limit.admits(waiting, self.cost(size)))
+        self.waiting(all, now).is_some_and(|waiting| !limit.admits(waiting, self.cost(size)))
     }
 
     /// Returns the packets and bytes that wait behind the packet in transmission, as far as packets
-    /// are known to have left; `None` on an idle line.
+    /// are known to have left; `None` on an idle line. By a trace the first packet may wait too.
     #[inline]
-    fn waiting(&self, all: &OnLinks) -> Option<Waiting> {
+    fn waiting(&self, all: &OnLinks, now: Instant) -> Option<Waiting> {
         let sending = self.ring.sending(all)?;
+        if self.line.is_traced() && sending.on_line.start > now {
+            return Some(self.waiting_at_most());
+        }
         Some(Waiting {
             packets: self.ring.on_line().saturating_sub(1),
             bytes: self.queued_bytes.saturating_sub(self.cost(sending.size)),
@@ -269,7 +283,7 @@ impl Link {
 
     fn retime(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.forget_departed(all, now);
-        let waiting = self.waiting(all).unwrap_or_default();
+        let waiting = self.waiting(all, now).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);
         self.line.restart(rate, now);
         let Self { ring, line, waited_ns, busy_ns, .. } = self;
@@ -324,6 +338,7 @@ impl Link {
             reordered,
             duplicated,
             queued,
+            capacity: self.line.capacity(now),
             busy: Duration::from_nanos(busy_ns),
             waited_ns,
         }

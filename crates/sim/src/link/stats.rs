@@ -39,7 +39,10 @@ pub struct LinkStats {
     pub duplicated: PacketCount,
     /// Packets that wait or are in transmission now.
     pub queued: PacketCount,
-    /// Time the line was transmitting.
+    /// Bytes that the trace of the line has allowed; `None` for a line of constant rate.
+    pub capacity: Option<u64>,
+    /// Time the line was transmitting. By a trace a packet that fits into one opportunity takes
+    /// none.
     #[cfg_attr(feature = "schema", serde(with = "tfrc_units::schema::nanoseconds"))]
     pub busy: Duration,
     /// Waiting times added up over all packets, in nanoseconds: the integral of the number of
@@ -90,15 +93,23 @@ impl LinkStats {
             reordered: self.reordered.minus(earlier.reordered),
             duplicated: self.duplicated.minus(earlier.duplicated),
             queued: self.queued,
+            capacity: self
+                .capacity
+                .zip(earlier.capacity)
+                .map(|(later, earlier)| later.saturating_sub(earlier)),
             busy: self.busy.saturating_sub(earlier.busy),
             waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
         }
     }
 
-    /// Share of the time the line was transmitting, 0..=1; 0 over no time.
+    /// Share of the time the line was transmitting, 0..=1; 0 over no time. By a trace it is the
+    /// share of the allowed bytes that were used, where a packet counts with its last byte.
     #[must_use]
     pub fn utilization(&self) -> f64 {
-        ratio(self.busy.as_nanos(), self.elapsed.as_nanos())
+        match self.capacity {
+            Some(allowed) => ratio(self.departures.bytes, allowed).min(1.0),
+            None => ratio(self.busy.as_nanos(), self.elapsed.as_nanos()),
+        }
     }
 
     /// Share of the arriving packets that were dropped, by loss models or by the queue; 0 if none
