@@ -50,8 +50,8 @@ impl Workers {
     }
 }
 
-/// Does `count` jobs on as many threads, beginning them in their order: for jobs that wait more than
-/// they compute.
+/// Does `count` jobs on as many threads as wanted, beginning them in their order: for jobs that
+/// wait more than they compute.
 pub(crate) fn in_order(threads: usize, count: usize, one: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     let work = || {

@@ -10,6 +10,7 @@ use super::sim::shard;
 
 /// Arguments of `tfrc reproduce`: the experiments of the literature.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ReproduceArgs {
     /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; `all`; or `list`
     /// to name them

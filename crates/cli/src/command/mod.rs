@@ -4,6 +4,7 @@ pub mod completions;
 pub mod demo;
 #[cfg(target_os = "linux")]
 pub mod emu;
+mod emulator;
 pub mod equation;
 pub mod link;
 pub mod man;

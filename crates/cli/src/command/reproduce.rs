@@ -8,12 +8,13 @@ use tfrc_units::saturating;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tfrc_lab::batch::Shard;
+use tfrc_lab::emulated::EmulatedWorld;
 use tfrc_lab::experiment::{
     Cache, Experiment, ExperimentError, ExperimentVerdict, Hooks, Mutants, Prepared, Publication, Results,
     Wanted, World, human, library,
 };
 
-use super::print;
+use super::{emulator, print};
 use crate::Failure;
 use crate::args::{Format, ReproduceArgs, WorldArg};
 use crate::interrupt::Interrupt;
@@ -73,12 +74,17 @@ fn results(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> 
     let prepared = Prepared::new(experiments, wanted).map_err(told)?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let progress = RunBar::new(prepared.total());
+    let world = EmulatedWorld {
+        emulator: &emulator::emulate,
+        release: emulator::kernel_release(),
+        revision: commit(&args.experiments),
+    };
     let hooks = Hooks {
         done: &|id| progress.done(id),
         more: &|runs| progress.more(runs),
         warn: &|text| progress.warn(text),
         stop: &|| interrupt.is_wished(),
-        emulated: None,
+        emulated: Some(&world),
     };
     let results = prepared.run(cache(args).as_ref(), &hooks).map_err(told)?;
     progress.clear();

@@ -1,5 +1,5 @@
-//! The emulated side of experiments: real time and the kernel's TCP in place of virtual time, run by
-//! an [`Emulator`](crate::emulated::Emulator) and recorded in `emulated.csv`.
+//! The emulated side of experiments: real time and the kernel's TCP in place of virtual time, run
+//! by an [`Emulator`](crate::emulated::Emulator) and recorded in `emulated.csv`.
 
 mod plan;
 mod record;

@@ -18,6 +18,7 @@ use crate::batch::seed_of;
 use crate::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity};
 use crate::jobs::in_order;
 use crate::statistics::estimate;
+use tfrc_units::saturating;
 
 /// Runs at once unless the command line says otherwise. Each is nearly idle: on two processors
 /// four keep the limits of fidelity.
@@ -180,6 +181,10 @@ impl<'a> EmulationPlan<'a> {
                 return;
             }
             let answer = answer(&planned.job, cache, hooks);
+            if answer.is_err() && (hooks.stop)() {
+                // The interrupt has ended it.
+                return;
+            }
             for &user in &planned.users {
                 let values = match &answer {
                     Ok(kept) => match self.values(user, kept) {
@@ -249,7 +254,7 @@ impl<'a> EmulationPlan<'a> {
                 let value = EmulatedValue {
                     mean: found.mean,
                     ci95: found.ci95,
-                    runs: u32::try_from(values.len()).unwrap_or(point.runs),
+                    runs: saturating(values.len()),
                     note: note.clone(),
                 };
                 table.values.insert((row.clone(), of.cells[*cell].column.clone()), value);

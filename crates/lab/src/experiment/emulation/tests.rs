@@ -1,4 +1,5 @@
-//! Emulated runs with a made-up emulator: valid, invalid, missing and resumed ones, and their record.
+//! Emulated runs with a made-up emulator: valid, invalid, missing and resumed ones, and the record
+//! of them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
