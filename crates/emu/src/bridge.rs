@@ -173,8 +173,8 @@ impl Bridge {
         // Without slack the kernel wakes within some tens of microseconds.
         let _ = nix::sys::prctl::set_timerslack(1);
         system::run_first();
-        if let Some(capture) = &mut self.capture {
-            capture.begin(&mut self.engine);
+        if self.capture.is_some() {
+            LinkCapture::begin(&mut self.engine);
         }
         let mut look = Instant::ZERO;
         while !stop.load(Ordering::Acquire) {

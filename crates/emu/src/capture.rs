@@ -34,7 +34,8 @@ impl LinkCapture {
         Ok(Self { link, writer: Writer::new(out, LinkType::Raw)?, packets: BTreeMap::new(), next: 0 })
     }
 
-    pub(crate) fn begin(&mut self, engine: &mut WireEngine) {
+    /// Has the engine tell what happens to packets.
+    pub(crate) fn begin(engine: &mut WireEngine) {
         engine.set_tracing(Tracing::Keep);
     }
 

@@ -106,7 +106,6 @@ fn refused(source: io::Error) -> SandboxError {
 ///
 /// # Errors
 /// If it cannot be started or waited for.
-#[expect(clippy::zombie_processes, reason = "it is waited for by number, beside signals")]
 pub fn wait_inside(command: &mut Command) -> io::Result<ExitStatus> {
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {

@@ -104,6 +104,9 @@ pub struct Interval {
     /// The flow; absent for the flow that `send`, `recv` or `demo` is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
+    /// The link that the interval is about, in place of a flow: its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
     /// Packets sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_packets: Option<u64>,

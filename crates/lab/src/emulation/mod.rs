@@ -14,6 +14,7 @@ use std::sync::mpsc;
 use thiserror::Error;
 
 use tfrc_emu::{Emulation, LinkCapture, SandboxError, WireKind};
+use tfrc_sim::link::LinkStats;
 use tfrc_units::{Duration, Instant};
 
 use crate::emulated::EmulatedRun;
@@ -90,14 +91,13 @@ impl std::fmt::Debug for Flows<'_> {
     }
 }
 
-/// The course of an emulation, for whoever watches it.
+/// The course of an emulation between two looks at it.
 #[derive(Debug, Clone)]
 pub struct Look {
-    /// The flows since the look before.
-    pub intervals: Vec<Interval>,
-    /// Each link: name, rate delivered since the look before in bit/s, packets that wait, packets
-    /// dropped since.
-    pub links: Vec<(String, f64, u64, u64)>,
+    /// The flows.
+    pub flows: Vec<Interval>,
+    /// The links of the file: what each delivered and dropped, and how many packets wait.
+    pub links: Vec<Interval>,
 }
 
 /// Sets up the network of a scenario without its flows, for programs. Every node of the file that
@@ -219,15 +219,30 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 /// The course between two moments.
 fn look(places: &Places<'_>, links: &[String], before: &Moment, after: &Moment) -> Look {
     let flows = places.members.iter().zip(before.flows.iter().zip(&after.flows));
-    let intervals = flows.map(|(member, (earlier, later))| {
+    let flows = flows.map(|(member, (earlier, later))| {
         run::interval(before.at, after.at, member.name.clone(), &earlier.progress, &later.progress)
     });
-    let time = after.at.saturating_since(before.at).max(Duration::from_nanos(1)).as_secs_f64();
     let states = before.links.iter().zip(&after.links).zip(&after.waiting);
-    let links = links.iter().zip(states).map(|(name, ((earlier, later), waiting))| {
-        let during = later.since(earlier);
-        let rate = during.departures.bytes as f64 * 8.0 / time;
-        (name.clone(), rate, *waiting, during.lost.packets + during.overflowed.packets)
+    let links = links.iter().zip(states);
+    let links = links.map(|(name, ((earlier, later), waiting))| {
+        link_interval(name, after.at, &later.since(earlier), *waiting)
     });
-    Look { intervals: intervals.collect(), links: links.collect() }
+    Look { flows: flows.collect(), links: links.collect() }
+}
+
+/// The interval of a link that ends at `to`, from what it did in that time.
+#[must_use]
+pub fn link_interval(name: &str, to: Instant, during: &LinkStats, waiting: u64) -> Interval {
+    let time = during.elapsed.max(Duration::from_nanos(1)).as_secs_f64();
+    Interval {
+        t_s: to.as_secs_f64(),
+        interval_s: during.elapsed.as_secs_f64(),
+        link: Some(name.to_owned()),
+        sent_packets: Some(during.arrivals.packets),
+        received_packets: Some(during.departures.packets),
+        lost_packets: Some(during.lost.packets + during.overflowed.packets),
+        receive_rate_bps: Some(during.departures.bytes as f64 * 8.0 / time),
+        queue_packets: Some(waiting as f64),
+        ..Interval::default()
+    }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tfrc_lab::Outcome;
 use tfrc_lab::emulated::{EmulatedRun, Fidelity, KernelNotes};
 use tfrc_lab::emulation::{Flows, Look, Setup};
-use tfrc_lab::record::{Record, Role, Start, Summary};
+use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::recording::Keep;
 use tfrc_lab::report::{self, RunRecords};
 use tfrc_lab::scenario::Scenario;
@@ -40,17 +40,11 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
     let start = Start::new(Role::Emu, session::version(), session::command_line());
     let mut records = RunRecords::new(start.clone());
     tell(Record::Start(start), format, &mut records)?;
+    let mut live = Live { format, records: &mut records };
     let flows = Flows::set_up(scenario, setup, Keep::default()).map_err(broken)?;
     let mut told = Ok(());
     let run = flows.run(|look| {
-        if format == Format::Human {
-            eprintln!("{}", line(&look));
-        }
-        for interval in look.intervals {
-            if told.is_ok() {
-                told = tell(Record::Interval(interval), format, &mut records);
-            }
-        }
+        told = live.tell(look);
         !interrupt.is_wished() && told.is_ok()
     });
     let EmulatedRun { recording, fidelity, kernel } = run.map_err(broken)?;
@@ -90,23 +84,68 @@ fn tell(record: Record, format: Format, records: &mut RunRecords) -> Result<(), 
     Ok(())
 }
 
-/// A line for a person: what each flow sends, and the queues.
+/// The course of a run, as it is told while it goes on.
+pub(super) struct Live<'r> {
+    pub(super) format: Format,
+    pub(super) records: &'r mut RunRecords,
+}
+
+impl Live<'_> {
+    /// Tells of flows and links since the look before. The page draws one flow as the run's own,
+    /// with the queue that it meets: the first TFRC flow, and the queue that is longest.
+    pub(super) fn tell(&mut self, look: Look) -> Result<(), Failure> {
+        if self.format == Format::JsonStream {
+            for interval in look.flows.iter().chain(&look.links) {
+                print(&format!("{}\n", serde_json::json!(Record::Interval(interval.clone()))))?;
+            }
+        } else if self.format == Format::Human {
+            eprintln!("{}", line(&look));
+        }
+        let waiting = |link: &Interval| link.queue_packets.unwrap_or(0.0);
+        let queue = look.links.iter().map(waiting).fold(0.0, f64::max);
+        let own = look.flows.iter().position(|flow| flow.allowed_rate_bps.is_some()).unwrap_or(0);
+        let mut flows: Vec<Interval> = if look.flows.is_empty() {
+            let of_link = |link: Interval| Interval { flow: link.link.clone(), link: None, ..link };
+            look.links.into_iter().map(of_link).collect()
+        } else {
+            look.flows
+        };
+        if let Some(own) = flows.get_mut(own) {
+            own.flow = None;
+            own.queue_packets = Some(queue);
+        }
+        self.records.extend(flows.into_iter().map(Record::Interval));
+        Ok(())
+    }
+}
+
+/// A line for a person: the rate of each flow, and the queues.
 fn line(look: &Look) -> String {
     let mut line = String::new();
-    if let Some(first) = look.intervals.first() {
+    if let Some(first) = look.flows.first().or(look.links.first()) {
         let _ = write!(line, "{:6.1} s ", first.t_s);
     }
     let megabits = |bps: Option<f64>| bps.unwrap_or(0.0) / 1e6;
-    for flow in look.intervals.iter().take(SHOWN) {
+    for flow in look.flows.iter().take(SHOWN) {
         let name = flow.flow.as_deref().unwrap_or_default();
         let _ = write!(line, " {name} {:.2}", megabits(flow.send_rate_bps));
     }
-    if look.intervals.len() > SHOWN {
-        let _ = write!(line, " and {} more", look.intervals.len() - SHOWN);
+    if look.flows.len() > SHOWN {
+        let _ = write!(line, " and {} more", look.flows.len() - SHOWN);
     }
-    line.push_str(" Mbit/s;");
-    for (name, rate, queue, dropped) in look.links.iter().filter(|(_, rate, ..)| *rate > 0.0).take(SHOWN) {
-        let _ = write!(line, " {name} {:.2} Mbit/s, queue {queue}, {dropped} dropped;", rate / 1e6);
+    if !look.flows.is_empty() {
+        line.push_str(" Mbit/s;");
+    }
+    let is_used = |link: &&Interval| link.receive_rate_bps.is_some_and(|rate| rate > 0.0);
+    for link in look.links.iter().filter(is_used).take(SHOWN) {
+        let _ = write!(
+            line,
+            " {} {:.2} Mbit/s, queue {:.0}, {} dropped;",
+            link.link.as_deref().unwrap_or_default(),
+            megabits(link.receive_rate_bps),
+            link.queue_packets.unwrap_or(0.0),
+            link.lost_packets.unwrap_or(0),
+        );
     }
     line.trim_end_matches(';').to_owned()
 }

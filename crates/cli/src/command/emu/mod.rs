@@ -64,7 +64,7 @@ pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
     let emulation = emulation::set_up_for_programs(&wanted.scenario, setup, &nodes);
     let emulation = emulation.map_err(|error| refused(&error))?;
     let links = wanted.scenario.network.links().map(|(_, spec)| spec.name.clone()).collect();
-    let code = programs::run(emulation, &wanted.commands, links)?;
+    let code = programs::run(emulation, &wanted.commands, links, args)?;
     std::process::exit(code)
 }
 

@@ -3,16 +3,22 @@
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use tfrc_emu::{Emulation, FlowTraffic, NodeSpace, Observer, WireEngine};
+use tfrc_lab::emulation::{Look, link_interval};
+use tfrc_lab::record::{Role, Start};
+use tfrc_lab::report::{self, RunRecords};
 use tfrc_sim::link::LinkStats;
 use tfrc_units::Instant;
 use tokio::sync::{oneshot, watch};
 
+use super::flows::Live;
 use crate::Failure;
-use crate::args::AtNode;
+use crate::args::{AtNode, EmuArgs, Format};
 use crate::interrupt::Interrupt;
+use crate::session;
 
 /// Time between the starts of two commands: a server listens before its client calls.
 const BETWEEN: Duration = Duration::from_millis(300);
@@ -21,56 +27,103 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs the commands, each at its node; the exit status of the last, as a shell would tell it.
 /// `links` are the names of the links in their order.
-pub(super) fn run(emulation: Emulation, commands: &[AtNode], links: Vec<String>) -> Result<i32, Failure> {
+pub(super) fn run(
+    emulation: Emulation,
+    commands: &[AtNode],
+    links: Vec<String>,
+    args: &EmuArgs,
+) -> Result<i32, Failure> {
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    let running = emulation.start(LinkTotals::new(links)).map_err(|error| Failure::io(&"engine", &error))?;
+    let (tell, told) = mpsc::channel();
+    let running = emulation.start(LinkWatch::new(links, tell));
+    let running = running.map_err(|error| Failure::io(&"engine", &error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io(&"runtime", &error))?;
-    let status = runtime.block_on(commands_to_the_end(running.nodes(), commands, interrupt))?;
-    let (fidelity, totals) = running.stop().map_err(|error| Failure::io(&"engine", &error))?;
-    eprint!("{}", totals.words());
+    // The programs have the terminal: of the links there is a line each at the end.
+    let format = match args.output.format() {
+        Format::JsonStream => Format::JsonStream,
+        _ => Format::Json,
+    };
+    let start = Start::new(Role::Emu, session::version(), session::command_line());
+    let mut records = RunRecords::new(start);
+    let (status, stopped, told) = std::thread::scope(|scope| {
+        let mut live = Live { format, records: &mut records };
+        let telling = scope.spawn(move || told.iter().try_for_each(|look| live.tell(look)));
+        let status = runtime.block_on(commands_to_the_end(running.nodes(), commands, interrupt));
+        let stopped = running.stop();
+        // The engine's thread has ended, and with it what is told.
+        let stopped = stopped.map(|(fidelity, watch)| (fidelity, watch.names, watch.stats));
+        (status, stopped, telling.join())
+    });
+    let status = status?;
+    let (fidelity, names, stats) = stopped.map_err(|error| Failure::io(&"engine", &error))?;
+    told.unwrap_or_else(|_| Err(Failure::Run("the records of the run are lost".to_owned())))?;
+    eprint!("{}", words(&names, &stats));
     eprintln!("{}", super::flows::fidelity_words(&fidelity.into()));
+    if let Some(path) = &args.report {
+        std::fs::write(path, report::page(&records)).map_err(|error| Failure::io(&path.display(), &error))?;
+    }
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
 }
 
-/// What the links have carried.
-struct LinkTotals {
+/// What the links carry.
+struct LinkWatch {
     names: Vec<String>,
     stats: Vec<LinkStats>,
+    told: Vec<LinkStats>,
+    next: Instant,
+    tell: mpsc::Sender<Look>,
 }
 
-impl LinkTotals {
-    fn new(names: Vec<String>) -> Self {
-        Self { names, stats: Vec::new() }
-    }
-
-    /// A line for each link that had packets.
-    fn words(&self) -> String {
-        let busy = self.names.iter().zip(&self.stats).filter(|(_, stats)| stats.arrivals.packets > 0);
-        let mut text = String::new();
-        for (name, stats) in busy {
-            let _ = writeln!(
-                text,
-                "{name}: {} packets, {} lost, {} overflowed, utilization {:.3}, mean queue {:.1} packets",
-                stats.arrivals.packets,
-                stats.lost.packets,
-                stats.overflowed.packets,
-                stats.utilization(),
-                stats.mean_queue_packets(),
-            );
-        }
-        text
+impl LinkWatch {
+    fn new(names: Vec<String>, tell: mpsc::Sender<Look>) -> Self {
+        Self { names, stats: Vec::new(), told: Vec::new(), next: Instant::ZERO, tell }
     }
 }
 
-impl Observer for LinkTotals {
-    fn look(&mut self, _: Instant, engine: &WireEngine, _: &[FlowTraffic]) {
+/// Time between two records of the links.
+const EVERY: Duration = Duration::from_secs(1);
+
+impl Observer for LinkWatch {
+    fn look(&mut self, now: Instant, engine: &WireEngine, _: &[FlowTraffic]) {
         self.stats = engine.link_ids().filter_map(|id| engine.link_stats(id)).collect();
+        if now < self.next {
+            return;
+        }
+        self.next += EVERY.into();
+        let waiting = engine.link_ids().map(|id| engine.queue_state(id).map_or(0, |state| state.waiting.packets));
+        let before = self.told.iter().copied().chain(std::iter::repeat(LinkStats::default()));
+        let links = self.names.iter().zip(&self.stats).zip(before).zip(waiting);
+        let links = links.map(|(((name, stats), before), waiting)| {
+            link_interval(name, now, &stats.since(&before), waiting)
+        });
+        if now > Instant::ZERO {
+            // Nobody may listen.
+            let _ = self.tell.send(Look { flows: Vec::new(), links: links.collect() });
+        }
+        self.told.clone_from(&self.stats);
     }
 
     fn step(&self) -> tfrc_units::Duration {
         tfrc_units::Duration::from_millis(100)
     }
+}
+
+/// A line for each link that had packets.
+fn words(names: &[String], stats: &[LinkStats]) -> String {
+    let mut text = String::new();
+    for (name, stats) in names.iter().zip(stats).filter(|(_, stats)| stats.arrivals.packets > 0) {
+        let _ = writeln!(
+            text,
+            "{name}: {} packets, {} lost, {} overflowed, utilization {:.3}, mean queue {:.1} packets",
+            stats.arrivals.packets,
+            stats.lost.packets,
+            stats.overflowed.packets,
+            stats.utilization(),
+            stats.mean_queue_packets(),
+        );
+    }
+    text
 }
 
 async fn commands_to_the_end(

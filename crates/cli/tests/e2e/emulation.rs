@@ -1,0 +1,155 @@
+//! `tfrc emu`: programs and kernel TCP in network namespaces of their own.
+//!
+//! Where the system gives no namespaces, each test says why on standard error and ends: the rest of
+//! the program does not need them.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::program::{Finished, LIMIT, Program, tfrc};
+
+const NETWORK: &str = "duration = '2s'\nwarmup = '500ms'\nnodes = ['near', 'middle', 'far']\n\
+    [[link]]\nname = 'access'\nfrom = 'near'\nto = 'middle'\nrate = '100Mbit/s'\ndelay = '1ms'\n\
+    [[link]]\nname = 'path'\nfrom = 'middle'\nto = 'far'\nrate = '4Mbit/s'\ndelay = '10ms'\nqueue = '20p'\n";
+
+const FLOWS: &str = "[[flow]]\nname = 'tcp'\nkind = 'tcp'\nfrom = 'near'\nto = 'far'\n\
+    [flow.tcp]\nvariant = 'cubic'\n\
+    [[flow]]\nname = 'tfrc'\nkind = 'tfrc'\nfrom = 'near'\nto = 'far'\n\
+    [[flow]]\nname = 'voice'\nkind = 'cbr'\nfrom = 'near'\nto = 'far'\nrate = '64kbit/s'\nsegment = '160B'\n\
+    [[flow]]\nname = 'probe'\nkind = 'ping'\nfrom = 'near'\nto = 'far'\n\
+    [[flow]]\nname = 'pages'\nkind = 'web'\nfrom = 'far'\nto = 'near'\n\
+    [flow.web]\nbetween_pages = 0.1\n";
+
+/// A scenario file, gone with the test.
+struct Scenario(tempfile::TempDir);
+
+impl Scenario {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("s.toml"), text).expect("written");
+        Self(folder)
+    }
+
+    /// `tfrc emu` on it with these arguments.
+    fn emu(&self, arguments: &[&str]) -> Command {
+        let mut command = tfrc(["emu"]);
+        command.arg(self.0.path().join("s.toml")).args(arguments);
+        command
+    }
+
+    /// The end of such a run; `None` where the system gives no namespaces.
+    fn run(&self, arguments: &[&str]) -> Option<Finished> {
+        let ended = Program::start(self.emu(arguments)).end();
+        if ended.stderr.contains("gives no namespaces") {
+            eprintln!("skipped: {}", ended.stderr);
+            return None;
+        }
+        Some(ended)
+    }
+}
+
+#[test]
+fn programs_meet_through_the_network_and_give_their_status() {
+    let scenario = Scenario::new(NETWORK);
+    let script = "getent hosts far && tfrc_count=$(ls /sys/class/net 2>/dev/null | wc -l) && exit 7";
+    let Some(ended) = scenario.run(&["--at", "near", script]) else { return };
+    assert_eq!(ended.status.code(), Some(7), "{}", ended.stderr);
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("10.77.0."), "{}", ended.stderr);
+    // A server that does not end by itself is ended with the last command.
+    let folder = scenario.0.path().join("got");
+    let server = format!("exec {} recv -o {}", env!("CARGO_BIN_EXE_tfrc"), folder.display());
+    let client = format!("exec {} send far -n 50000", env!("CARGO_BIN_EXE_tfrc"));
+    let Some(ended) = scenario.run(&["--at", "far", &server, "--at", "near", &client]) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert_eq!(fs::read(&folder).expect("received").len(), 50_000);
+    assert!(ended.stderr.contains("path: "), "{}", ended.stderr);
+}
+
+#[test]
+fn every_kind_of_flow_gets_through() {
+    let scenario = Scenario::new(&format!("{NETWORK}{FLOWS}"));
+    let capture = scenario.0.path().join("path.pcap");
+    let page = scenario.0.path().join("page.html");
+    let wanted = ["--json", "--pcap", "path", capture.to_str().expect("text"), "--report", page.to_str().expect("text")];
+    let Some(ended) = scenario.run(&wanted) else { return };
+    // A busy machine may make the run invalid, which is no fault of the program: it says so.
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", ended.stderr);
+    let result: Value = serde_json::from_slice(&ended.stdout).expect("a document");
+    let flows = result["flows"].as_array().expect("flows");
+    assert_eq!(flows.len(), 5);
+    for flow in flows {
+        assert!(flow["goodput_bps"].as_f64().is_some_and(|rate| rate > 0.0), "{flow}");
+    }
+    assert_eq!(result["fidelity"]["own_drops"].as_u64(), Some(0), "{result}");
+    assert!(result["kernel"]["release"].as_str().is_some_and(|release| !release.is_empty()));
+    assert!(fs::read(&capture).expect("a capture").len() > 10_000);
+    assert!(fs::read_to_string(&page).expect("a page").contains("kernel"));
+}
+
+#[test]
+fn what_the_kernel_lacks_and_what_is_not_there_are_told() {
+    let flow = "[[flow]]\nname = 'old'\nkind = 'tcp'\nfrom = 'near'\nto = 'far'\n[flow.tcp]\nvariant = 'tahoe'\n";
+    let scenario = Scenario::new(&format!("{NETWORK}{flow}"));
+    for (arguments, says) in [
+        (&[][..], "no Tahoe"),
+        (&["--at", "nowhere", "true"], "no node `nowhere`"),
+        (&["--shell", "nowhere"], "no node `nowhere`"),
+        (&["--set", "flow.old.tcp.variant=reno", "--pcap", "nothing", "x"], "no link `nothing`"),
+    ] {
+        let ended = Program::start(scenario.emu(arguments)).end();
+        assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(says), "{arguments:?}: {}", ended.stderr);
+    }
+    // By hand, outside of namespaces, the inner command does nothing.
+    let mut inside = tfrc(["emu-inside"]);
+    inside.arg(scenario.0.path().join("s.toml")).args(["--at", "near", "true"]);
+    let ended = Program::start(inside).end();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("not in a namespace of its own"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_run_that_is_interrupted_keeps_what_it_measured() {
+    let text = format!("{NETWORK}{FLOWS}").replace("duration = '2s'", "duration = '100s'");
+    let scenario = Scenario::new(&text);
+    let mut run = Program::start(scenario.emu(&["--json"]));
+    if !run.says_before_its_end("ending", || {}) {
+        let ended = run.end();
+        assert!(ended.stderr.contains("gives no namespaces"), "{}", ended.stderr);
+        eprintln!("skipped: {}", ended.stderr);
+    }
+}
+
+/// Killed as hard as can be, it leaves no process behind.
+#[test]
+fn nothing_is_left_after_a_kill() {
+    let scenario = Scenario::new(NETWORK);
+    let mark = scenario.0.path().join("alive");
+    let script = format!("echo on >&2; exec sleep 1000 7<{}", scenario.0.path().join("s.toml").display());
+    let mut run = Program::start_writing(scenario.emu(&["--at", "near", &script]), Stdio::null());
+    if !run.has_said("on") {
+        return;
+    }
+    drop(mark);
+    run.signal("KILL");
+    let opened = scenario.0.path().join("s.toml");
+    let deadline = std::time::Instant::now() + LIMIT;
+    while holders(&opened) > 0 {
+        assert!(std::time::Instant::now() < deadline, "a process of the run is left");
+        std::thread::yield_now();
+    }
+}
+
+/// Processes that have a file open.
+fn holders(file: &std::path::Path) -> usize {
+    let wanted = fs::canonicalize(file).expect("there");
+    let processes = fs::read_dir("/proc").expect("proc").flatten();
+    let has = |folder: std::path::PathBuf| {
+        let open = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten();
+        open.into_iter().any(|fd| fs::read_link(fd.path()).is_ok_and(|path| path == wanted))
+    };
+    processes.filter(|entry| has(entry.path())).count()
+}
