@@ -44,7 +44,7 @@ impl NodeTcp {
     }
 
     /// Sets the parameters of the node's namespace.
-    pub(super) fn apply(&self, node: &NodeSpace) -> io::Result<()> {
+    pub(super) fn apply(self, node: &NodeSpace) -> io::Result<()> {
         // What one connection has learnt of a path must not help the next.
         node.set_parameter("ipv4/tcp_no_metrics_save", "1".to_owned())?;
         // Windows end with the path, not with the memory that a host gives a socket.
