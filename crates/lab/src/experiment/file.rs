@@ -50,6 +50,8 @@ pub struct Experiment {
     pub(crate) emulated: Option<EmulatedTable>,
     /// The column that has to be this great for a row to be settled.
     pub(crate) settled: Option<(String, f64)>,
+    /// The picture of the table, if one is wanted.
+    pub(crate) picture: Option<Picture>,
     /// The mutation that is in force, if one is.
     pub(crate) mutated: Option<Mutation>,
     /// The profiles that are run.
@@ -108,6 +110,16 @@ pub(crate) struct Claim {
     /// Reason why it can be neither shown nor refuted here, if it cannot.
     pub(crate) undecidable: Option<String>,
     pub(crate) evidence: Option<String>,
+}
+
+/// The picture of a table; its keys by their numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct Picture {
+    pub(crate) column: String,
+    /// Keys of the panels: one below the other, side by side.
+    pub(crate) panels: [usize; 2],
+    pub(crate) across: usize,
+    pub(crate) down: usize,
 }
 
 /// The experiment once more with other settings.
@@ -178,6 +190,7 @@ impl Experiment {
         let mutations = reading.mutations(&sims)?;
         let emulation = reading.emulation(&sims)?;
         let settled = reading.settled(&cells)?;
+        let picture = reading.picture(&cells)?;
         let rule = reading.rule(paper)?;
         if let Some(computed) = computed {
             reading.settings(computed, paper)?;
@@ -227,6 +240,7 @@ impl Experiment {
             emulation,
             emulated: EmulatedTable::load(&directory.join(EMULATED))?,
             settled,
+            picture,
             mutated: None,
             run_profiles: match raw.verdicts {
                 VerdictRule::Bands => &[Profile::AsPublished, Profile::Rfc],

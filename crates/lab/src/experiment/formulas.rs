@@ -16,9 +16,10 @@ use crate::statistics;
 const FLOW: Kind = Kind::Text("a flow or group");
 const LINK: Kind = Kind::Text("a link");
 const KEY: Kind = Kind::Text("a key");
+const TEXT: Kind = Kind::Text("a text");
 
 /// The functions of cells.
-pub(crate) const FUNCTIONS: [Function; 24] = [
+pub(crate) const FUNCTIONS: [Function; 25] = [
     Function { name: "flow", takes: &[FLOW, KEY] },
     Function { name: "total", takes: &[FLOW, KEY] },
     Function { name: "spread", takes: &[FLOW, KEY] },
@@ -28,6 +29,7 @@ pub(crate) const FUNCTIONS: [Function; 24] = [
     Function { name: "cov", takes: &[FLOW, Kind::Number] },
     Function { name: "equivalence", takes: &[FLOW, FLOW, Kind::Number] },
     Function { name: "row", takes: &[Kind::Text("a key column")] },
+    Function { name: "is", takes: &[Kind::Text("a key column"), TEXT] },
     Function { name: "duration", takes: &[] },
     Function { name: "measured", takes: &[] },
     Function { name: "at_link", takes: &[LINK, FLOW, KEY] },
@@ -82,14 +84,8 @@ impl Scope for OfRun<'_> {
                 let (a, b) = (self.first(text(0))?, self.first(text(1))?);
                 recording::equivalence(a, b, run.from, run.to, scale(2))
             }
-            "row" => {
-                let found = self.keys.iter().find(|(key, _)| key == text(0));
-                let Some((_, written)) = found else {
-                    let known: Vec<&str> = self.keys.iter().map(|(key, _)| key.as_str()).collect();
-                    return Err((format!("there is no key `{}`", text(0)), hint(text(0), &known)));
-                };
-                number(written)
-            }
+            "row" => number(self.written(text(0))?),
+            "is" => Some(f64::from(u8::from(self.written(text(0))? == text(1)))),
             "at_link" => self.at_link(text(0), text(1), text(2))?,
             "active" => {
                 let got = |_: &FlowSummary, record: &FlowRecord| {
@@ -138,6 +134,15 @@ impl Scope for OfRun<'_> {
 }
 
 impl OfRun<'_> {
+    /// The text of a key in the row.
+    fn written(&self, key: &str) -> Result<&str, (String, String)> {
+        let found = self.keys.iter().find(|(one, _)| one == key);
+        found.map(|(_, written)| written.as_str()).ok_or_else(|| {
+            let known: Vec<&str> = self.keys.iter().map(|(key, _)| key.as_str()).collect();
+            (format!("there is no key `{key}`"), hint(key, &known))
+        })
+    }
+
     /// A value of each flow of a group; `None` if it has none.
     fn of_flows(
         &self,
@@ -278,6 +283,7 @@ pub(crate) fn check(
                     }
                     _ => ("a state", STATE_KEYS.into()),
                 },
+                Kind::Text(_) if *kind == TEXT => continue,
                 Kind::Text(what) => (what, key_columns.iter().map(String::as_str).collect()),
                 Kind::Number => continue,
             };

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::computed::{self, Computed};
 use super::error::{ExperimentError, NamedText};
 use super::expression::Expression;
-use super::file::{Cell, Claim, Sim, VariantRun, at, read};
+use super::file::{Cell, Claim, Picture, Sim, VariantRun, at, read};
 use super::paper::{Paper, SeedRule};
 use super::syntax::{self, Profile, World};
 use super::table::Table;
@@ -302,6 +302,28 @@ impl Reading<'_> {
             ));
         }
         Ok(Some((rule.column.get_ref().clone(), rule.least)))
+    }
+
+    /// The table `[picture]`: its column and keys.
+    pub(super) fn picture(&self, cells: &[Cell]) -> Result<Option<Picture>, ExperimentError> {
+        let Some(raw) = &self.raw.picture else { return Ok(None) };
+        let place = |kind: &str, names: &[&str], wanted: &Spanned<String>| {
+            names.iter().position(|name| name == wanted.get_ref()).ok_or_else(|| {
+                let message = format!("there is no {kind} `{}`", wanted.get_ref());
+                self.file.invalid(wanted.span(), message, "here", hint(wanted.get_ref(), names))
+            })
+        };
+        let columns: Vec<&str> = cells.iter().map(|cell| cell.column.as_str()).collect();
+        place("column", &columns, &raw.column)?;
+        let keys: Vec<&str> = self.published.keys.iter().map(String::as_str).collect();
+        let key = |wanted| place("key column", &keys, wanted);
+        let [one, other] = &raw.panels;
+        Ok(Some(Picture {
+            column: raw.column.get_ref().clone(),
+            panels: [key(one)?, key(other)?],
+            across: key(&raw.across)?,
+            down: key(&raw.down)?,
+        }))
     }
 
     pub(super) fn variants(&self, sims: &[Sim]) -> Result<Vec<VariantRun>, ExperimentError> {

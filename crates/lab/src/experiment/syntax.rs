@@ -45,6 +45,17 @@ pub(crate) struct Experiment {
     pub(crate) mutation: Vec<MutationEntry>,
     pub(crate) emulation: Option<EmulationTable>,
     pub(crate) settled: Option<Settled>,
+    pub(crate) picture: Option<Picture>,
+}
+
+/// The picture of a table: its column, and the keys that its axes are.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Picture {
+    pub(crate) column: Spanned<String>,
+    pub(crate) panels: [Spanned<String>; 2],
+    pub(crate) across: Spanned<String>,
+    pub(crate) down: Spanned<String>,
 }
 
 /// The rule by which the cells of a row are settled: a column that is large enough.

@@ -5,6 +5,7 @@ mod beside_ns2;
 mod chart;
 mod markdown;
 mod page;
+mod picture;
 mod prose;
 mod table;
 
@@ -48,8 +49,11 @@ impl Publication<'_> {
         if let Some(page) = beside_ns2::page(self) {
             write("peers.md", page)?;
         }
-        for experiment in &self.results.experiments {
-            write(&format!("{}.csv", experiment.id), table::csv(experiment))?;
+        for (experiment, result) in self.experiments.iter().zip(&self.results.experiments) {
+            write(&format!("{}.csv", result.id), table::csv(result))?;
+            if let Some(picture) = picture::picture(experiment, result) {
+                write(&format!("{}.svg", result.id), picture)?;
+            }
         }
         Ok(())
     }

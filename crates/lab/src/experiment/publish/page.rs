@@ -1,9 +1,9 @@
 //! The page: everything inlined, everything of the experiments escaped. It reads without scripts;
 //! they only draw.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
-use super::{Publication, chart, prose};
+use super::{Publication, chart, picture, prose};
 use crate::experiment::Profile;
 use crate::experiment::file::Experiment;
 use crate::experiment::human::{number, ratio, side, verdict, word};
@@ -113,6 +113,7 @@ fn one(i: usize, experiment: &Experiment, e: &ExperimentResult) -> Markup {
             @if let Some(emulation) = &e.emulation {
                 p.hint { "Emulated on " (emulation.words()) ": " (emulation.fidelity_words()) "." }
             }
+            @if let Some(svg) = picture::picture(experiment, e) { div.scroll { (PreEscaped(svg)) } }
             div.charts {}
             @if !e.cells.is_empty() { (cells(e)) }
             @if !e.claims.is_empty() { (claims(&e.claims)) }
