@@ -26,6 +26,7 @@ mod results;
 mod speed;
 mod test;
 mod tools;
+mod traces;
 mod unchanged;
 
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ Usage: cargo xtask COMMAND
   results       every experiment; writes docs/results.md and docs/peers.md [--check-three COMMIT: runs three again and compares]
   test          the daily loop: lints and the tests of every crate, without those that drive browsers and media
   tools         the system's programs that the tests use; installs what is missing where it may
+  traces        the delivery traces of scenarios/traces and their pictures, by the models of docs/models/traces.md
   unchanged BEFORE.json AFTER.json
                 the results of two runs of `tfrc reproduce`: equal values and verdicts, or a list of the differences
   mutants       whether the tests notice each broken rule [--sample N] [--seed S] [NAME-PREFIX...]
@@ -106,6 +108,7 @@ fn main() -> ExitCode {
         ["release"] => release::run(),
         ["test"] => test::run(),
         ["tools"] => tools::check(),
+        ["traces"] => traces::write(),
         ["speed", arguments @ ..] => speed::run(arguments),
         ["unchanged", before, after] => unchanged::run(before, after),
         ["results", arguments @ ..] => results::run(arguments),

@@ -71,7 +71,7 @@ impl Reading<'_> {
             let paths = |key: &String| keys.get(key).map(|p| p.get_ref().clone()).unwrap_or_default();
             sims.push(Sim {
                 name: name.clone(),
-                document: Document::new(path.display().to_string(), text.clone()),
+                document: Document::new(path.display().to_string(), text.clone()).in_folder(self.directory),
                 set: run.set.clone(),
                 profile_set: [
                     (Profile::AsPublished, run.profile.as_published.set.clone()),

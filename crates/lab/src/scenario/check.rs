@@ -8,6 +8,7 @@ use tfrc_units::Duration;
 
 use super::error::{Fault, Mistake};
 use super::syntax::{self, Spanned};
+use super::traces::Traces;
 use super::{Gateways, Scenario, World, flows, links, suggest};
 
 pub(super) type Checked<T> = Result<T, Mistake>;
@@ -17,7 +18,7 @@ const MAX_MEMORY: u64 = 8 << 30;
 /// Runs of a point, at most.
 const MOST_RUNS: u32 = 100_000;
 
-pub(super) fn check(raw: &syntax::Scenario, world: World) -> Checked<Scenario> {
+pub(super) fn check(raw: &syntax::Scenario, world: World, traces: &mut Traces) -> Checked<Scenario> {
     let duration = positive_time(&raw.duration)?;
     let warmup = match &raw.warmup {
         None => Duration::ZERO,
@@ -36,7 +37,7 @@ pub(super) fn check(raw: &syntax::Scenario, world: World) -> Checked<Scenario> {
     }
     let groups = flows::groups(&raw.flow)?;
     let names = Names { network, nodes: &raw.nodes };
-    let network = links::links(&raw.link, &groups, names)?;
+    let network = links::links(&raw.link, &groups, names, traces)?;
     let names = Names { network, nodes: &raw.nodes };
     let flows = flows::flows(&raw.flow, groups, &names, world)?;
     let gateways = gateways(raw.gateway.as_ref(), &names)?;
@@ -134,7 +135,7 @@ pub(super) fn refused(place: Range<usize>, error: &NetworkError) -> Mistake {
         NetworkError::Loop(_) => Fault::Loop,
         NetworkError::UnknownNode(_) => Fault::UnknownName,
         NetworkError::UnorderedChanges(_) | NetworkError::UnorderedLosses(_) => Fault::Order,
-        NetworkError::Queue { .. } => Fault::Conflict,
+        NetworkError::Queue { .. } | NetworkError::TraceAndChanges(_) => Fault::Conflict,
         _ => Fault::Range,
     };
     let mistake = Mistake::new(fault, place, what, "here");

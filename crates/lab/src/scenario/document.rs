@@ -4,13 +4,15 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use tfrc_units::hash::fnv1a;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::check::{self, Checked};
 use super::error::{Fault, Mistake};
+use super::traces::Traces;
 use super::{Plan, Point, ScenarioError, World, reader, suggest, syntax};
 
 /// The text of a scenario and the changes asked for, not yet read.
@@ -19,6 +21,8 @@ pub struct Document {
     /// Names and texts, each with the offset at which it begins: first the file, then one for each
     /// change. A place is an offset into all of them laid end to end.
     texts: Vec<(String, String, usize)>,
+    /// The folder of the files that the scenario names.
+    folder: PathBuf,
 }
 
 /// Where a value comes from, as the scenario says.
@@ -50,10 +54,17 @@ type Tree<'t> = Spanned<DeTable<'t>>;
 type Value<'t> = Spanned<DeValue<'t>>;
 
 impl Document {
-    /// The text of a scenario; `name` is for error messages.
+    /// The text of a scenario; `name` is for error messages. Files that it names are looked for in
+    /// the current folder, unless [`in_folder`](Self::in_folder) names another.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { texts: vec![(name.into(), text.into(), 0)] }
+        Self { texts: vec![(name.into(), text.into(), 0)], folder: PathBuf::new() }
+    }
+
+    /// The folder of the scenario, beside which it names files.
+    #[must_use]
+    pub fn in_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), ..self }
     }
 
     /// The text of a file.
@@ -63,7 +74,7 @@ impl Document {
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
-            Ok(text) => Ok(Self::new(name, text)),
+            Ok(text) => Ok(Self::new(name, text).in_folder(path.parent().unwrap_or(Path::new("")))),
             Err(source) => Err(ScenarioError::Read { name, source }),
         }
     }
@@ -95,10 +106,18 @@ impl Document {
         self.read(world).map_err(|mistake| mistake.in_texts(&self.texts))
     }
 
-    /// All that determines what the scenario does, in one text: the file and the changes.
+    /// All that determines what the scenario does, in one text: the file, the changes, and a hash
+    /// of the traces that links follow.
     #[must_use]
     pub fn whole_text(&self) -> String {
-        self.texts.iter().map(|(_, text, _)| text.as_str()).collect::<Vec<_>>().join("\n")
+        let text = self.texts.iter().map(|(_, text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+        // Reading the plan takes time, and few scenarios have a trace.
+        let plan = text.contains("trace").then(|| self.plan_for(World::Links).ok()).flatten();
+        let points = plan.iter().flat_map(|plan| &plan.points);
+        let links = points.flat_map(|point| point.scenario.network.links());
+        let traces = links.filter_map(|(_, link)| link.trace.as_ref());
+        let hashes: Vec<u8> = traces.flat_map(|trace| trace.fingerprint().to_le_bytes()).collect();
+        if hashes.is_empty() { text } else { format!("{text}\ntraces {:016x}", fnv1a(&hashes)) }
     }
 
     fn read(&self, world: World) -> Checked<Plan> {
@@ -106,6 +125,7 @@ impl Document {
         let raw = reader::read::<syntax::Scenario>(tree.clone())?;
         let axes = axes(&tree, &raw.sweep)?;
         let mut points = Vec::new();
+        let mut traces = Traces::beside(&self.folder);
         let total = axes.iter().map(|axis| axis.values.len()).fold(1, usize::saturating_mul);
         if total > MOST_POINTS {
             let place = raw.sweep.first().map_or(0..0, |sweep| sweep.values.span());
@@ -129,9 +149,9 @@ impl Document {
                 at.push((axis.name.clone(), label.clone()));
             }
             let scenario = if axes.is_empty() {
-                check::check(&raw, world)?
+                check::check(&raw, world, &mut traces)?
             } else {
-                check::check(&reader::read::<syntax::Scenario>(tree)?, world)?
+                check::check(&reader::read::<syntax::Scenario>(tree)?, world, &mut traces)?
             };
             points.push(Point { at, scenario });
         }

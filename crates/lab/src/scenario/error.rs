@@ -74,6 +74,8 @@ pub enum Fault {
     Source,
     /// No TOML.
     Syntax,
+    /// A trace that cannot be read, or that has a mistake.
+    Trace,
     /// A key that does not exist.
     UnknownKey,
     /// A name of a node, a link or a flow that does not exist.

@@ -2,13 +2,15 @@
 
 use std::num::NonZeroU64;
 use std::ops::Range;
+use std::sync::Arc;
 
+use tfrc_sim::link::DeliveryTrace;
 use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
 use tfrc_sim::marker::{ColorMode, Marker, MarkerRule, MeterScope};
 use tfrc_sim::network::{RateChange, Reorder};
 use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::{LinkSpec, Network};
-use tfrc_units::{Duration, Instant, Probability};
+use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use super::check::{Checked, Names, refused};
 use super::error::{Fault, Mistake};
@@ -16,14 +18,22 @@ use super::flows::Group;
 use super::suggest;
 use super::syntax::{self, Spanned};
 use super::table::{Table, Tabular};
+use super::traces::Traces;
 
-pub(super) fn links(links: &[syntax::Link], groups: &[Group], mut names: Names<'_>) -> Checked<Network> {
+pub(super) fn links(
+    links: &[syntax::Link],
+    groups: &[Group],
+    mut names: Names<'_>,
+    traces: &mut Traces,
+) -> Checked<Network> {
     for link in links {
         let (from, to) = (names.find(&link.from)?, names.find(&link.to)?);
         let (a, b) = (link.from.get_ref(), link.to.get_ref());
         let name = link.name.as_ref().map_or_else(|| format!("{a}-{b}"), |n| n.get_ref().clone());
         let (loss, losses) = link.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
+        let (rate, trace) = line(&link.rate, &link.changes, traces)?;
         let forward = LinkSpec {
+            trace,
             queue: link.queue.as_ref().map_or(Ok(Queue::DropTail(Limit::Unlimited)), queue)?,
             loss,
             losses,
@@ -31,9 +41,10 @@ pub(super) fn links(links: &[syntax::Link], groups: &[Group], mut names: Names<'
             reorder: link.reorder.as_ref().map_or_else(Reorder::default, reorder),
             duplicate: link.duplicate.as_deref().map_or(Probability::ZERO, |share| *share),
             changes: changes(&link.changes)?,
-            ..LinkSpec::new(&name, from, to, *link.rate, *link.delay)
+            ..LinkSpec::new(&name, from, to, rate, *link.delay)
         };
         let back = LinkSpec {
+            trace: forward.trace.clone(),
             queue: forward.queue,
             ..LinkSpec::new(
                 &link.name.as_ref().map_or_else(|| format!("{b}-{a}"), |n| format!("{} back", n.get_ref())),
@@ -45,7 +56,7 @@ pub(super) fn links(links: &[syntax::Link], groups: &[Group], mut names: Names<'
         };
         let back = match &link.reverse {
             None => Some(back),
-            Some(given) => reverse(given, back, groups)?,
+            Some(given) => reverse(given, back, groups, traces)?,
         };
         for spec in [Some(forward), back].into_iter().flatten() {
             names.network.link(spec).map_err(|error| {
@@ -67,7 +78,31 @@ fn link_place(link: &syntax::Link) -> Range<usize> {
     link.name.as_ref().unwrap_or(&link.to).span()
 }
 
-fn reverse(given: &Spanned<syntax::Reverse>, back: LinkSpec, groups: &[Group]) -> Checked<Option<LinkSpec>> {
+/// A rate with its trace; one with a trace has no `changes`.
+fn line(
+    given: &Spanned<syntax::LinkRate>,
+    changes: &[syntax::Change],
+    traces: &mut Traces,
+) -> Checked<(Rate, Option<Arc<DeliveryTrace>>)> {
+    let table = match given.get_ref() {
+        syntax::LinkRate::Constant(rate) => return Ok((*rate, None)),
+        syntax::LinkRate::Trace(table) => table,
+    };
+    if let Some(change) = changes.first() {
+        let what = "a trace has every rate of its link";
+        return Err(Mistake::new(Fault::Conflict, change.at.span(), what, "beside a trace")
+            .hint("leave `changes` out, or give the link a constant rate"));
+    }
+    let trace = traces.find(&table.trace)?;
+    Ok((trace.mean_rate(), Some(trace)))
+}
+
+fn reverse(
+    given: &Spanned<syntax::Reverse>,
+    back: LinkSpec,
+    groups: &[Group],
+    traces: &mut Traces,
+) -> Checked<Option<LinkSpec>> {
     match given.get_ref() {
         syntax::Reverse::Word(word) => match word.as_str() {
             "same" => Ok(Some(back)),
@@ -83,8 +118,13 @@ fn reverse(given: &Spanned<syntax::Reverse>, back: LinkSpec, groups: &[Group]) -
         syntax::Reverse::Table(table) => {
             let (loss, losses) =
                 table.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
+            let (rate, trace) = match &table.rate {
+                Some(rate) => line(rate, &table.changes, traces)?,
+                None => (back.rate, back.trace.clone()),
+            };
             Ok(Some(LinkSpec {
-                rate: table.rate.as_deref().map_or(back.rate, |rate| *rate),
+                rate,
+                trace,
                 delay: table.delay.as_deref().map_or(back.delay, |delay| *delay),
                 queue: table.queue.as_ref().map_or(Ok(back.queue), queue)?,
                 loss,

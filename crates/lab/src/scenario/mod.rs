@@ -39,6 +39,7 @@
 //! | `nodes` | names of the nodes | required |
 //! | `[[sweep]]` | `set`: a path as `--set` takes it, or several; `values`: a list | none |
 //! | `[[link]]` | `from`, `to`, `rate`, `delay` | required |
+//! | | `rate` may be a trace: `{ trace = "lte" }`, one of the program's, or `{ trace = "mine.trace" }`, a file beside the scenario (`docs/models/traces.md`) | |
 //! | | `name` | `from-to` |
 //! | | `queue`: `"25p"` packets, `"50kB"` bytes, `"unlimited"`, `"20 buffers of 500B"`, ns-2's `"25p ns2"`; or a table with one of `red`, `rio`, `codel`, `pie` (`docs/models/queues.md`); what is in transmission does not count | `"unlimited"` |
 //! | | `loss`: `"1%"`, or a table with one of `bernoulli`, `bernoulli_per_byte`, `gilbert_elliott`, `periodic`, `scripted`, `scripted_times`, `time_varying`, and perhaps `action`, `place`, `flows` (`docs/models/losses.md`); or a list of such tables | none |
@@ -90,6 +91,7 @@ mod table;
 mod tcp_settings;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod web_settings;
 mod written;
 

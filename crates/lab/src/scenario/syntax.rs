@@ -74,8 +74,8 @@ pub(super) struct Link {
     pub(super) from: Spanned<String>,
     /// The node where it ends.
     pub(super) to: Spanned<String>,
-    /// Rate, such as "15Mbit/s".
-    pub(super) rate: Spanned<Rate>,
+    /// Rate, such as "15Mbit/s", or a trace.
+    pub(super) rate: Spanned<LinkRate>,
     /// Propagation delay one way, such as "20ms".
     pub(super) delay: Spanned<Duration>,
     /// Queue for packets that find the line busy.
@@ -94,6 +94,25 @@ pub(super) struct Link {
     pub(super) changes: Vec<Change>,
     /// The way back: "same", "none", or what differs there.
     pub(super) reverse: Option<Spanned<Reverse>>,
+}
+
+/// Rate of a link: constant, or by a trace.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum LinkRate {
+    /// A constant rate.
+    Constant(Rate),
+    /// A delivery trace.
+    Trace(Box<TraceTable>),
+}
+
+/// A delivery trace in mahimahi's format.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TraceTable {
+    /// One of the program's ("cable", "lte", "satellite", "wifi"), or a file beside the scenario: a
+    /// name with a dot or a slash.
+    pub(super) trace: Spanned<String>,
 }
 
 /// A later rate of a link.
@@ -130,8 +149,8 @@ pub(super) enum Reverse {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReverseTable {
-    /// Rate.
-    pub(super) rate: Option<Spanned<Rate>>,
+    /// Rate, or a trace.
+    pub(super) rate: Option<Spanned<LinkRate>>,
     /// Propagation delay.
     pub(super) delay: Option<Spanned<Duration>>,
     /// Queue.
@@ -496,6 +515,9 @@ macro_rules! either {
 either!(Queue, "a limit such as \"25p\" or a table such as { red = { limit = \"100p\" } }",
     QueueLimit => Queue::Limit,
     table QueueTable => |t| Queue::Table(Box::new(t)));
+either!(LinkRate, "a rate such as \"15Mbit/s\" or a trace such as { trace = \"lte\" }",
+    Rate => LinkRate::Constant,
+    table TraceTable => |t| LinkRate::Trace(Box::new(t)));
 either!(Losses, "a probability such as \"1%\" or a table such as { bernoulli = \"1%\" }",
     Probability => Losses::Share,
     table LossRule => |t| Losses::One(Box::new(t)), list Spanned<LossRule> => Losses::Several);

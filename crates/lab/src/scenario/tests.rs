@@ -23,6 +23,7 @@ const fn file(fault: Fault) -> &'static str {
         Fault::Range => "range",
         Fault::Source => "source",
         Fault::Syntax => "syntax",
+        Fault::Trace => "trace",
         Fault::UnknownKey => "unknown-key",
         Fault::UnknownName => "unknown-name",
         Fault::Unreachable => "unreachable",
