@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::{
     Outcome, adversary, book, cargo, compliance, dependencies, features, files, hostile, instructions,
-    mutants, results, tools,
+    measure, mutants, results, tools,
 };
 
 /// One check.
@@ -21,7 +21,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 17] = [
+const STEPS: [CiStep; 18] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
@@ -60,6 +60,10 @@ const STEPS: [CiStep; 17] = [
     CiStep {
         title: "attacks and faults, the short form",
         work: Work::Own("hostile all --short", hostile::check),
+    },
+    CiStep {
+        title: "the emulated world with other people's programs, the short form",
+        work: Work::Own("measure emulation --short", || measure::emulation(true)),
     },
     CiStep {
         title: "three experiments of docs/results.md, by the commit's hash",

@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, adversary, hostile, mutants};
+use crate::{Outcome, adversary, hostile, measure, mutants};
 
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type CiStep = (&'static str, u32, fn() -> Outcome);
 
-const STEPS: [CiStep; 6] = [
+const STEPS: [CiStep; 7] = [
     ("adversary", 1, || adversary::from_arguments(&["--packets", "10000000"])),
     ("attacks", 5, || hostile::from_arguments(&["attacks"])),
+    ("emulation", 12, || measure::emulation(false)),
     ("faults", 4, || hostile::from_arguments(&["faults"])),
     ("icmp", 2, || hostile::from_arguments(&["icmp"])),
     ("mutants", 25, || mutants::run(&[])),

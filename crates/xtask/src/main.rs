@@ -53,6 +53,8 @@ Usage: cargo xtask COMMAND
                 rate and loss event rate of the built command under random loss, in real time (240 s)
   measure demo [--seconds N]
                 TFRC's share, smoothness and yielding against 1 and 4 simulated TCPs, in real time (60 s, four times)
+  measure emulation [--short]
+                     what ping and iperf3 see of `tfrc emu` against its scenario
   measure fixed-points
                 every estimator and every method for small packets under random loss, in virtual time; writes the page
   measure tcp [--figures FILE]
@@ -101,6 +103,8 @@ fn main() -> ExitCode {
             Ok(seconds) => measure::demo(seconds),
             Err(_) => Err(format!("--seconds {seconds}: not a whole number of seconds")),
         },
+        ["measure", "emulation"] => measure::emulation(false),
+        ["measure", "emulation", "--short"] => measure::emulation(true),
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
         ["measure", "tcp"] => measure::tcp_alone(None),
         ["measure", "tcp", "--figures", file] => measure::tcp_alone(Some(file)),

@@ -11,6 +11,7 @@ mod browser;
 mod capture;
 mod demo;
 mod disorder;
+mod emulation;
 mod ending;
 mod handshake;
 mod journal;

@@ -87,9 +87,14 @@ impl Program {
 
     /// Waits until it says a line with `text` in it on standard error, and gives the line.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
+        self.wait_for_either(text, text)
+    }
+
+    /// As [`Program::wait_for`], for a line with one of two texts.
+    pub(crate) fn wait_for_either(&mut self, text: &str, other: &str) -> String {
         loop {
             match self.next_line() {
-                Some(line) if line.contains(text) => return line,
+                Some(line) if line.contains(text) || line.contains(other) => return line,
                 Some(_) => {}
                 None => panic!("{} ended without saying {text:?}, but:\n{}", self.name, self.said),
             }

@@ -1,0 +1,165 @@
+//! `cargo xtask measure emulation`: the emulated world against what its scenario says, by other
+//! people's programs: `ping` for delays, `iperf3` for rates of the kernel's reno, cubic and bbr.
+//!
+//! The bars are those of the emulator's own fidelity: the rate within 1 %, the median of the
+//! round-trip time within 0.5 ms of the configured one, its 99th percentile within 2 ms. A busy
+//! machine misses them; the short form, which CI runs, only prints what it saw, and fails if
+//! nothing gets through.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::{Outcome, cargo, root};
+
+/// Round-trip time of every case, milliseconds.
+const RTT_MS: f64 = 50.0;
+/// Bytes of a full packet, and those of its data.
+const PACKET: f64 = 1500.0;
+const DATA: f64 = 1448.0;
+/// Bytes on the wire of an echo of `ping -s 56`.
+const ECHO: f64 = 84.0;
+
+/// The amount of measuring.
+struct Form {
+    /// Rates, Mbit/s.
+    rates: &'static [f64],
+    controls: &'static [&'static str],
+    seconds: u32,
+    echoes: u32,
+    /// How nodes are joined to the network.
+    wires: &'static [&'static str],
+    judged: Judged,
+}
+
+/// Whether the bars count: not on a machine that does other things.
+#[derive(PartialEq, Eq)]
+enum Judged {
+    Yes,
+    No,
+}
+
+const LONG: Form = Form {
+    rates: &[0.5, 1.0, 10.0, 100.0],
+    controls: &["reno", "cubic", "bbr"],
+    seconds: 20,
+    echoes: 500,
+    wires: &["veth", "tun"],
+    judged: Judged::Yes,
+};
+
+const SHORT: Form = Form {
+    rates: &[10.0],
+    controls: &["cubic"],
+    seconds: 2,
+    echoes: 20,
+    wires: &["veth"],
+    judged: Judged::No,
+};
+
+/// Round-trip times of a run of `ping`, milliseconds.
+struct Echoes {
+    p50: f64,
+    p99: f64,
+}
+
+/// Measures; `short` is the form of CI.
+pub(crate) fn emulation(short: bool) -> Outcome {
+    let form = if short { SHORT } else { LONG };
+    let built = cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err("the command does not build".to_owned());
+    }
+    let folder = tempfile::tempdir().map_err(|error| format!("a folder: {error}"))?;
+    let first = emu(&scenario(folder.path(), 1.0)?, "veth", &[("near", "true".to_owned())])?;
+    let said = String::from_utf8_lossy(&first.stderr);
+    if said.contains("gives no namespaces") {
+        println!("not measured: {}", said.trim());
+        return if form.judged == Judged::Yes { Err("no namespaces".to_owned()) } else { Ok(()) };
+    }
+    println!("round-trip time {RTT_MS} ms; rates on the wire; the processor is what the emulator itself took\n");
+    println!("| wire | Mbit/s | RTT p50, ms | p99, ms | control | Mbit/s seen | off by |\n| --- | --- | --- | --- | --- | --- | --- |");
+    let mut outside = Vec::new();
+    for wire in form.wires {
+        for rate in form.rates {
+            let file = scenario(folder.path(), *rate)?;
+            let idle = match pinged(&file, wire, form.echoes) {
+                Err(why) if *wire == "tun" => {
+                    println!("| tun | | not measured: {why} |");
+                    break;
+                }
+                other => other?,
+            };
+            let wanted = RTT_MS + 2.0 * ECHO * 8.0 / (rate * 1000.0);
+            if idle.p50 - wanted > 0.5 || idle.p99 - wanted > 2.0 {
+                outside.push(format!("{wire} {rate} Mbit/s: RTT {:.2} and {:.2} ms", idle.p50, idle.p99));
+            }
+            for control in form.controls {
+                let seen = carried(&file, wire, control, form.seconds)? * PACKET / DATA / 1e6;
+                let off = seen / rate - 1.0;
+                println!(
+                    "| {wire} | {rate} | {:.2} ({:+.2}) | {:.2} ({:+.2}) | {control} | {seen:.3} | {:+.2} % |",
+                    idle.p50,
+                    idle.p50 - wanted,
+                    idle.p99,
+                    idle.p99 - wanted,
+                    100.0 * off
+                );
+                if off.abs() > 0.01 {
+                    outside.push(format!("{wire} {rate} Mbit/s {control}: {:+.2} %", 100.0 * off));
+                }
+            }
+        }
+    }
+    match (outside.as_slice(), form.judged) {
+        ([], _) => Ok(()),
+        (_, Judged::No) => Ok(()),
+        (outside, Judged::Yes) => Err(format!("outside the bars: {}", outside.join("; "))),
+    }
+}
+
+/// A path of this rate with a buffer of one bandwidth-delay product, at least ten packets.
+fn scenario(folder: &Path, rate: f64) -> Result<PathBuf, String> {
+    let packets = (rate * 1e3 * RTT_MS / 8.0 / PACKET).ceil().max(10.0);
+    let text = format!(
+        "duration = '1s'\nnodes = ['near', 'far']\n[[link]]\nname = 'path'\nfrom = 'near'\nto = 'far'\n\
+         rate = '{rate}Mbit/s'\ndelay = '{}ms'\nqueue = '{packets}p'\nreverse = {{ queue = '10000p' }}\n",
+        RTT_MS / 2.0
+    );
+    let file = folder.join(format!("{rate}.toml"));
+    fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(file)
+}
+
+fn emu(scenario: &Path, wire: &str, commands: &[(&str, String)]) -> Result<Output, String> {
+    let mut command = Command::new(root().join("target/release/tfrc"));
+    command.arg("emu").arg(scenario).args(["--wire", wire]).stdin(Stdio::null());
+    for (node, program) in commands {
+        command.args(["--at", node, program]);
+    }
+    command.output().map_err(|error| format!("tfrc emu does not start: {error}"))
+}
+
+fn pinged(scenario: &Path, wire: &str, echoes: u32) -> Result<Echoes, String> {
+    let output = emu(scenario, wire, &[("near", format!("ping -i 0.01 -c {echoes} far"))])?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let times = text.lines().filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok());
+    let mut times: Vec<f64> = times.collect();
+    if !output.status.success() || times.len() < 2 {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
+    Ok(Echoes { p50: at(0.5), p99: at(0.99) })
+}
+
+/// Bits of data a second that iperf3 has carried in the second half of its time.
+fn carried(scenario: &Path, wire: &str, control: &str, seconds: u32) -> Result<f64, String> {
+    let client = format!("iperf3 -c far -t {seconds} -O {} -C {control} -J", seconds.div_ceil(2));
+    let output = emu(scenario, wire, &[("far", "iperf3 -s >/dev/null".to_owned()), ("near", client)])?;
+    let told = || format!("iperf3 {control}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let result: Value = serde_json::from_slice(&output.stdout).map_err(|_| told())?;
+    result["end"]["sum_received"]["bits_per_second"].as_f64().filter(|rate| *rate > 0.0).ok_or_else(told)
+}
