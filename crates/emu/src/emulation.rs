@@ -81,7 +81,8 @@ impl Emulation {
             nodes.push(space);
         }
         name_hosts(&nodes).map_err(SandboxError::set_up("names of the nodes"))?;
-        let rates = plan.network.links().map(|(id, spec)| (id, spec.rate.bytes_per_sec()));
+        let constant = plan.network.links().filter(|(_, spec)| spec.trace.is_none());
+        let rates = constant.map(|(id, spec)| (id, spec.rate.bytes_per_sec()));
         let rates: Vec<(LinkId, f64)> = rates.filter(|(_, rate)| rate.is_finite() && *rate > 0.0).collect();
         let mut network = plan.network.clone();
         network.keep_flow_counts();

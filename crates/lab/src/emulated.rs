@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,12 @@ pub struct EmulationJob {
     pub name: String,
     /// Text of the scenario's file.
     pub text: String,
+    /// The folder of the file, beside which it names traces.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub folder: PathBuf,
+    /// A hash of the traces that links follow, if they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<u64>,
     /// Assignments `path=value` to the scenario, in their order.
     pub set: Vec<String>,
     /// The seed, in place of the scenario's.
@@ -46,6 +53,10 @@ pub struct EmulationJob {
     pub looks: Looks,
     /// Counts by flow at links.
     pub link_flows: LinkFlows,
+}
+
+fn is_empty(path: &Path) -> bool {
+    path.as_os_str().is_empty()
 }
 
 /// The answer to a job.

@@ -61,7 +61,7 @@ impl Document {
         Self { texts: vec![(name.into(), text.into(), 0)], folder: PathBuf::new() }
     }
 
-    /// The folder of the scenario, beside which it names files.
+    /// Names the folder of the scenario, beside which it names files.
     #[must_use]
     pub fn in_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), ..self }
@@ -77,6 +77,12 @@ impl Document {
             Ok(text) => Ok(Self::new(name, text).in_folder(path.parent().unwrap_or(Path::new("")))),
             Err(source) => Err(ScenarioError::Read { name, source }),
         }
+    }
+
+    /// The folder beside which the scenario names files.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Changes one value: `path=value`. The path is the keys with dots between them; an entry of a
@@ -111,13 +117,26 @@ impl Document {
     #[must_use]
     pub fn whole_text(&self) -> String {
         let text = self.texts.iter().map(|(_, text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+        match self.traces() {
+            None => text,
+            Some(hash) => format!("{text}\ntraces {hash:016x}"),
+        }
+    }
+
+    /// A hash of the traces that links follow, in the order of points and links; `None` if none
+    /// does.
+    #[must_use]
+    pub fn traces(&self) -> Option<u64> {
         // Reading the plan takes time, and few scenarios have a trace.
-        let plan = text.contains("trace").then(|| self.plan_for(World::Links).ok()).flatten();
-        let points = plan.iter().flat_map(|plan| &plan.points);
+        if !self.texts.iter().any(|(_, text, _)| text.contains("trace")) {
+            return None;
+        }
+        let plan = self.plan_for(World::Links).ok()?;
+        let points = plan.points.iter();
         let links = points.flat_map(|point| point.scenario.network.links());
         let traces = links.filter_map(|(_, link)| link.trace.as_ref());
         let hashes: Vec<u8> = traces.flat_map(|trace| trace.fingerprint().to_le_bytes()).collect();
-        if hashes.is_empty() { text } else { format!("{text}\ntraces {:016x}", fnv1a(&hashes)) }
+        (!hashes.is_empty()).then(|| fnv1a(&hashes))
     }
 
     fn read(&self, world: World) -> Checked<Plan> {

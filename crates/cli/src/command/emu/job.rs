@@ -22,7 +22,7 @@ pub(super) fn run() -> Result<(), Failure> {
     std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::io(&"standard input", &error))?;
     let job: EmulationJob = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("the job: {error}"), "jobs are made by `tfrc reproduce`"))?;
-    let mut document = Document::new(job.name, job.text);
+    let mut document = Document::new(job.name, job.text).in_folder(job.folder);
     for assignment in job.set {
         document.set(assignment);
     }

@@ -1,6 +1,7 @@
 //! Emulated runs of experiments: which jobs there are, in which order, and what their answers give.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -136,10 +137,12 @@ impl<'a> EmulationPlan<'a> {
                 if cells.is_empty() || !has(&sim.rows, &row.name) || !has(&emulation.only, &sim.name) {
                     continue;
                 }
-                let (_, scenario, _) = experiment.scenario(World::Emu, sim, emulation.profile, row, &more)?;
+                let (document, scenario, _) =
+                    experiment.scenario(World::Emu, sim, emulation.profile, row, &more)?;
                 experiment.check_names(number, &scenario)?;
                 let formulas = cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
                 let keep = formulas::needs(formulas.map(|(formula, _)| formula));
+                let traces = document.traces();
                 let point = self.points.len();
                 self.points.push(EmulatedPoint {
                     experiment: index,
@@ -153,6 +156,8 @@ impl<'a> EmulationPlan<'a> {
                     let job = EmulationJob {
                         name: format!("{}: {}, row {}", experiment.id, sim.scenario_name, row.name),
                         text: sim.scenario_text.clone(),
+                        folder: sim.document.folder().to_owned(),
+                        traces,
                         set: set.clone(),
                         seed: seed_of(scenario.seed.0, run),
                         looks: keep.looks,
@@ -341,9 +346,10 @@ fn answer(job: &EmulationJob, cache: Option<&Cache>, hooks: &Hooks<'_>) -> Resul
     Err(format!("invalid: {}", violations.join(", ")))
 }
 
-/// All that determines a run but for the program: the world, the kernel and the job.
+/// All that determines a run but for the program: the world, the kernel and the job, wherever its
+/// file is.
 fn key(job: &EmulationJob, release: &str) -> String {
-    let job = EmulationJob { name: String::new(), ..job.clone() };
+    let job = EmulationJob { name: String::new(), folder: PathBuf::new(), ..job.clone() };
     format!("emulated\nLinux {release}\n{}", serde_json::json!(job))
 }
 
@@ -377,6 +383,25 @@ fn date(mut day: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recording::{LinkFlows, Looks};
+
+    #[test]
+    fn a_key_has_the_traces_and_not_the_place() {
+        let job = EmulationJob {
+            name: "a".to_owned(),
+            text: "duration = '1s'".to_owned(),
+            folder: PathBuf::from("here"),
+            traces: None,
+            set: Vec::new(),
+            seed: 1,
+            looks: Looks::None,
+            link_flows: LinkFlows::None,
+        };
+        let plain = key(&job, "6");
+        assert!(!plain.contains("folder") && !plain.contains("traces"), "{plain}");
+        assert_eq!(key(&EmulationJob { folder: PathBuf::from("there"), ..job.clone() }, "6"), plain);
+        assert_ne!(key(&EmulationJob { traces: Some(1), ..job }, "6"), plain);
+    }
 
     #[test]
     fn days_of_the_calendar() {

@@ -44,7 +44,7 @@ fn directory(head: &str, experiment: &str) -> tempfile::TempDir {
 
 /// A run that virtual time makes up.
 fn made_up(job: &EmulationJob) -> EmulatedRun {
-    let mut document = Document::new(job.name.as_str(), job.text.as_str());
+    let mut document = Document::new(job.name.as_str(), job.text.as_str()).in_folder(&job.folder);
     job.set.iter().for_each(|set| document.set(set.as_str()));
     let mut scenario =
         document.plan_for(crate::scenario::World::Emulated).expect("right").points.remove(0).scenario;
