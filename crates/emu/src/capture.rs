@@ -52,7 +52,9 @@ impl LinkCapture {
             match record.what {
                 Happening::Joined(link) if link == self.link => {
                     if let Some(packet) = self.packets.get(&serial) {
-                        self.writer.packet(std::time::Duration::from_nanos(record.at.as_nanos()), packet).map_err(told)?;
+                        self.writer
+                            .packet(std::time::Duration::from_nanos(record.at.as_nanos()), packet)
+                            .map_err(told)?;
                     }
                 }
                 Happening::Dropped(..) | Happening::Received | Happening::Stranded => {

@@ -14,6 +14,9 @@ const CHECKED: usize = 3;
 /// Those among which it chooses must end soon: no more million packet hops than this as published.
 const MOST_HOPS: f64 = 300.0;
 
+/// Pictures of the report that `docs/results.md` shows.
+const PICTURES: [&str; 1] = ["modern/tcp-matrix.svg"];
+
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => write(),
@@ -43,6 +46,12 @@ fn write() -> Outcome {
         std::fs::write(root().join("docs").join(name), page)
             .map_err(|error| format!("docs/{name}: {error}"))?;
         println!("docs/{name} is written");
+    }
+    for picture in PICTURES {
+        let name = std::path::Path::new(picture).file_name().unwrap_or_default();
+        let drawn = read(&report.join(picture))?;
+        std::fs::write(root().join("docs").join(name), drawn)
+            .map_err(|error| format!("docs/{}: {error}", name.display()))?;
     }
     println!("the report is {}", report.join("index.html").display());
     Ok(())

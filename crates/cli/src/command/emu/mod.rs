@@ -141,7 +141,10 @@ fn link_of(scenario: &Scenario, name: &str) -> Result<LinkId, Failure> {
     let mut links = scenario.network.links();
     links.find(|(_, spec)| spec.name == name).map(|(id, _)| id).ok_or_else(|| {
         let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
-        Failure::usage(format!("the scenario has no link `{name}`"), format!("its links are {}", names.join(", ")))
+        Failure::usage(
+            format!("the scenario has no link `{name}`"),
+            format!("its links are {}", names.join(", ")),
+        )
     })
 }
 

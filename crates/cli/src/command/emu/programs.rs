@@ -91,7 +91,8 @@ impl Observer for LinkWatch {
             return;
         }
         self.next += EVERY.into();
-        let waiting = engine.link_ids().map(|id| engine.queue_state(id).map_or(0, |state| state.waiting.packets));
+        let waiting =
+            engine.link_ids().map(|id| engine.queue_state(id).map_or(0, |state| state.waiting.packets));
         let before = self.told.iter().copied().chain(std::iter::repeat(LinkStats::default()));
         let links = self.names.iter().zip(&self.stats).zip(before).zip(waiting);
         let links = links.map(|(((name, stats), before), waiting)| {

@@ -111,8 +111,18 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
     all().for_each(|e| text += &verdict_line(e));
     text += CELLS;
     all().filter(|e| e.verdict != ExperimentVerdict::NotRun).for_each(|e| text += &cell_line(e));
+    pictures(&mut text, publication);
     emulated(&mut text, all().filter(|e| e.emulation.is_some()));
     text
+}
+
+/// The pictures of tables; the files lie beside the page.
+fn pictures(text: &mut String, publication: &Publication<'_>) {
+    let pictured = publication.experiments.iter().filter(|experiment| experiment.picture.is_some());
+    for experiment in pictured {
+        let name = experiment.id.rsplit('/').next().unwrap_or_default();
+        let _ = write!(text, "\n## Picture of {}\n\n![{}]({name}.svg)\n", experiment.id, experiment.title);
+    }
 }
 
 /// The emulated sides of experiments: where they were recorded, then each cell of the small ones.
