@@ -73,7 +73,14 @@ fn every_kind_of_flow_gets_through() {
     let scenario = Scenario::new(&format!("{NETWORK}{FLOWS}"));
     let capture = scenario.0.path().join("path.pcap");
     let page = scenario.0.path().join("page.html");
-    let wanted = ["--json", "--pcap", "path", capture.to_str().expect("text"), "--report", page.to_str().expect("text")];
+    let wanted = [
+        "--json",
+        "--pcap",
+        "path",
+        capture.to_str().expect("text"),
+        "--report",
+        page.to_str().expect("text"),
+    ];
     let Some(ended) = scenario.run(&wanted) else { return };
     // A busy machine may make the run invalid, which is no fault of the program: it says so.
     assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", ended.stderr);
@@ -91,7 +98,8 @@ fn every_kind_of_flow_gets_through() {
 
 #[test]
 fn what_the_kernel_lacks_and_what_is_not_there_are_told() {
-    let flow = "[[flow]]\nname = 'old'\nkind = 'tcp'\nfrom = 'near'\nto = 'far'\n[flow.tcp]\nvariant = 'tahoe'\n";
+    let flow =
+        "[[flow]]\nname = 'old'\nkind = 'tcp'\nfrom = 'near'\nto = 'far'\n[flow.tcp]\nvariant = 'tahoe'\n";
     let scenario = Scenario::new(&format!("{NETWORK}{flow}"));
     for (arguments, says) in [
         (&[][..], "no Tahoe"),
