@@ -154,13 +154,14 @@ impl<'a> Flows<'a> {
         let states: Vec<FlowState> = places.members.iter().map(|_| FlowState::default()).collect();
         let (from, to) = (Instant::ZERO + scenario.warmup, Instant::ZERO + scenario.duration);
         let (tell, told) = mpsc::channel();
-        let watcher = Watcher::new(states.clone(), keep.link_flows, (from, to), tell);
+        let watcher = Watcher::new(states.clone(), keep, (from, to), tell);
         let running = emulation.start(watcher).map_err(EmulationError::Engine)?;
         let mut ends = Vec::new();
         for ((member, state), number) in places.members.iter().zip(&states).zip(0..) {
             let node = |id| places.place(id).and_then(|place| running.nodes().get(place));
             let (Some(from), Some(to)) = (node(member.flow.from), node(member.flow.to)) else { continue };
             let clock = running.clock();
+            let reading = flow::reading(places.members.len(), keep.looks);
             let stage = Stage {
                 from,
                 to,
@@ -168,6 +169,7 @@ impl<'a> Flows<'a> {
                 clock,
                 end: Instant::ZERO + scenario.duration,
                 seed: scenario.seed,
+                reading,
             };
             let started = flow::start(member, &stage, state);
             let started = started.map_err(|(flow, source)| EmulationError::Flow { flow, source })?;

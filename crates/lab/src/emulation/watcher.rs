@@ -10,7 +10,7 @@ use tfrc_units::{Duration, Instant};
 use super::flow::{FlowFigures, FlowState};
 use crate::metric::{BIN, Series};
 use crate::progress::Progress;
-use crate::recording::{LOOK, LinkFlows, Samples};
+use crate::recording::{Keep, LOOK, LinkFlows, Looks, Samples};
 
 /// State of all flows and links at one moment.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Moment {
 #[derive(Debug)]
 pub(super) struct Watcher {
     states: Vec<FlowState>,
-    pub(super) link_flows: LinkFlows,
+    keep: Keep,
     from: Instant,
     to: Instant,
     next_bin: Instant,
@@ -52,14 +52,14 @@ impl Watcher {
     /// Moments go to `tell`, one each second.
     pub(super) fn new(
         states: Vec<FlowState>,
-        link_flows: LinkFlows,
+        keep: Keep,
         (from, to): (Instant, Instant),
         tell: mpsc::Sender<Moment>,
     ) -> Self {
         let count = states.len();
         Self {
             states,
-            link_flows,
+            keep,
             from,
             to,
             next_bin: Instant::ZERO + BIN,
@@ -95,7 +95,7 @@ impl Watcher {
     fn moment(&self, at: Instant, engine: &WireEngine, traffic: &[FlowTraffic]) -> Moment {
         let links = engine.link_ids().filter_map(|id| engine.link_stats(id)).collect();
         let waiting = |id| engine.queue_state(id).map_or(0, |state| state.waiting.packets);
-        let link_flows = match self.link_flows {
+        let link_flows = match self.keep.link_flows {
             LinkFlows::Counted => engine.link_ids().map(|id| engine.flow_stats(id)).collect(),
             LinkFlows::None => Vec::new(),
         };
@@ -125,7 +125,7 @@ impl Observer for Watcher {
         if self.after.is_some() {
             return;
         }
-        if now > Instant::ZERO {
+        if now > Instant::ZERO && self.keep.looks == Looks::Taken {
             self.queues.resize_with(engine.link_ids().count(), Samples::default);
             for (link, samples) in engine.link_ids().zip(&mut self.queues) {
                 samples.push(engine.queue_state(link).map(|state| state.waiting.packets as f64));
@@ -162,6 +162,9 @@ impl Observer for Watcher {
     }
 
     fn step(&self) -> Duration {
-        LOOK
+        match self.keep.looks {
+            Looks::Taken => LOOK,
+            Looks::None => BIN,
+        }
     }
 }

@@ -11,7 +11,7 @@ use tfrc_net::{Connection, Endpoint, LatePolicy, Options, Variant};
 use tfrc_units::{Dscp, Ecn, saturating};
 use tokio::time::MissedTickBehavior;
 
-use super::{Course, End, READING};
+use super::{Course, End};
 use crate::agent::{FlowLosses, Source};
 use crate::scenario::{Application, Backlog, DccpFlow, TfrcFlow};
 
@@ -88,7 +88,7 @@ pub(super) fn start(
 
 async fn receive(endpoint: Endpoint, course: Course) -> io::Result<()> {
     let Some(connection) = endpoint.accept().await else { return Ok(()) };
-    let mut reading = tokio::time::interval(READING);
+    let mut reading = tokio::time::interval(course.reading);
     reading.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -127,7 +127,7 @@ async fn send(session: Session, course: Course) -> io::Result<()> {
     }
     let mut source =
         Source::new(session.application, session.segment, course.start, course.stream("application"));
-    let mut reading = tokio::time::interval(READING);
+    let mut reading = tokio::time::interval(course.reading);
     reading.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let feed = async {
         while !course.is_over() {

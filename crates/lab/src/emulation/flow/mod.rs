@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tfrc_emu::NodeSpace;
 use tfrc_net::io::{Clock, Timer};
 use tfrc_sim::{Seed, Stream};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use crate::metric::Mean;
 use crate::progress::Progress;
+use crate::recording::Looks;
 use crate::scenario::{FlowKind, Member};
 
 /// State of a flow, which its ends write and the observer reads.
@@ -63,6 +64,8 @@ struct Course {
     /// The receiving end.
     peer: SocketAddr,
     seed: Seed,
+    /// Time between two readings of the connection's state.
+    reading: std::time::Duration,
     state: FlowState,
 }
 
@@ -105,6 +108,7 @@ pub(super) struct Stage<'s> {
     pub(super) clock: Clock,
     pub(super) end: Instant,
     pub(super) seed: Seed,
+    pub(super) reading: std::time::Duration,
 }
 
 /// Starts both ends of a flow.
@@ -119,6 +123,7 @@ pub(super) fn start(member: &Member<'_>, stage: &Stage<'_>, state: &FlowState) -
         stop: member.flow.stop.map_or(stage.end, |stop| stop.min(stage.end)),
         peer: SocketAddr::from((stage.to.address(), stage.port)),
         seed: stage.seed,
+        reading: stage.reading,
         state: state.clone(),
     };
     let Stage { from, to, .. } = stage;
@@ -133,8 +138,12 @@ pub(super) fn start(member: &Member<'_>, stage: &Stage<'_>, state: &FlowState) -
     started.map_err(|error| (member.name.clone(), error))
 }
 
-/// Time between two readings of a connection's state.
-const READING: std::time::Duration = std::time::Duration::from_millis(10);
+/// Time between two readings of a connection's state: as often as states are looked at, but with
+/// many flows so seldom that reading them does not hold them up.
+pub(super) fn reading(flows: usize, looks: Looks) -> std::time::Duration {
+    let least = if looks == Looks::Taken { 10 } else { 50 };
+    std::time::Duration::from_millis(saturating::<u64>(flows * 5).clamp(least, 200))
+}
 
 /// A time span of the standard library from ours.
 fn std_duration(time: Duration) -> std::time::Duration {

@@ -10,7 +10,7 @@ use tfrc_sim::tcp::Transfer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use super::{Course, End, READING};
+use super::{Course, End};
 use crate::scenario::{KernelAcks, KernelTcp, TcpFlow};
 
 /// Bytes of IPv4, TCP and its timestamp option in a data packet.
@@ -95,7 +95,7 @@ async fn send(kernel: KernelTcp, limit: Option<u64>, course: Course) -> io::Resu
     let mut stream = connect(&kernel, course.peer).await?;
     let data = vec![0; 1 << 16];
     let mut left = limit.unwrap_or(u64::MAX);
-    let mut reading = tokio::time::interval(READING);
+    let mut reading = tokio::time::interval(course.reading);
     reading.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while left > 0 && !course.is_over() {
         let part = data.get(..tfrc_units::saturating::<usize>(left).min(data.len())).unwrap_or_default();
