@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::{Cache, ExperimentVerdict, Hooks, Prepared, Results, Wanted, World, library};
+use super::super::{Cache, ExperimentVerdict, Hooks, Prepared, Publication, Results, Wanted, World, library};
 use crate::batch::Shard;
 use crate::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity, KernelNotes};
 use crate::recording::Keep;
@@ -207,6 +207,42 @@ fn simulation_print_and_emulation_stand_side_by_side() {
     assert_eq!(of("2M").emulated_note, None);
     let rises = &results.experiments[0].claims[0];
     assert_eq!((rises.value, rises.value_in_emulation), (None, None), "what is not settled is no evidence");
+}
+
+#[test]
+fn a_picture_has_the_values_of_both_worlds() {
+    let dir = directory(
+        "settled = { column = 'teeth', least = 15 }\n\
+         picture = { column = 'kbps', panels = ['kind', 'queue'], across = 'rate', down = 'kind' }\n",
+        &EXPERIMENT
+            .replace("{ rate = ['link.path.rate'] }", "{ rate = ['link.path.rate'], kind = [], queue = [] }")
+            .replace("cell('2M','kbps')", "cell('2M/a/b','kbps')")
+            .replace("cell('1M','kbps')", "cell('1M/a/b','kbps')"),
+    );
+    let file = dir.path().join("p/x/experiment.toml");
+    let text = std::fs::read_to_string(&file).expect("there");
+    std::fs::write(file, format!("{text}{EMULATION}")).expect("written");
+    std::fs::write(dir.path().join("p/x/published.csv"), "rate,kind,queue\n2M,a,b\n1M,a,b\n")
+        .expect("written");
+    let (results, _) = run(dir.path(), None, &always, usize::MAX);
+    let experiments = library::load(dir.path(), &["all".to_owned()]).expect("right");
+    let publication =
+        Publication { experiments: &experiments, results: &results, root: dir.path(), commit: None };
+    let out = dir.path().join("out");
+    publication.write(&out).expect("written");
+    let svg = std::fs::read_to_string(out.join("p/x.svg")).expect("a picture");
+    let kbps = |row: &str| {
+        let cells = &results.experiments[0].cells;
+        cells.iter().find(|cell| cell.row == row && cell.column == "kbps").and_then(|cell| cell.emulated)
+    };
+    let shown = crate::experiment::human::number(kbps("2M/a/b"));
+    assert!(svg.contains(&format!(">{shown}<")), "{shown}: {svg}");
+    let open = crate::experiment::human::number(kbps("1M/a/b"));
+    assert!(svg.contains(&format!(">({open})<")), "not settled: {svg}");
+    let order = (svg.find(">1M<"), svg.find(">2M<"));
+    assert!(order.0 < order.1 && svg.contains("a · b"), "{svg}");
+    assert!(std::fs::read_to_string(out.join("results.md")).expect("a page").contains("](x.svg)"));
+    assert!(std::fs::read_to_string(out.join("index.html")).expect("a page").contains("<svg xmlns"));
 }
 
 #[test]

@@ -65,7 +65,8 @@ impl Drawing<'_> {
         svg
     }
 
-    /// The texts of a key in their order: by number where they are numbers, else as they come.
+    /// The texts of a key in their order: those with a number at the beginning by that, then the
+    /// others as they come.
     fn values(&self, key: usize) -> Vec<String> {
         let mut list: Vec<String> = Vec::new();
         for text in self.experiment.published.rows.iter().filter_map(|row| row.keys.get(key)) {
@@ -73,10 +74,11 @@ impl Drawing<'_> {
                 list.push(text.clone());
             }
         }
-        if list.iter().all(|text| table::number(text).is_some()) {
-            let of = |text: &String| table::number(text).unwrap_or_default();
-            list.sort_by(|a, b| of(a).total_cmp(&of(b)));
-        }
+        let beginning = |text: &String| {
+            let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+            table::number(text).or_else(|| text[..end].parse().ok()).unwrap_or(f64::INFINITY)
+        };
+        list.sort_by(|a, b| beginning(a).total_cmp(&beginning(b)));
         list
     }
 
@@ -89,8 +91,8 @@ impl Drawing<'_> {
                 wanted.iter().all(|(key, text)| keys.get(*key).is_some_and(|one| one == text))
             };
             let row = self.experiment.published.rows.iter().find(|row| fits(&row.keys))?;
-            let cells = self.result.cells.iter();
-            cells.into_iter().find(|cell| cell.row == row.name && cell.column == self.picture.column)
+            let mut cells = self.result.cells.iter();
+            Some(cells.find(|cell| cell.row == row.name && cell.column == self.picture.column))
         };
         let (left, top) = (at.0 + LABEL.0, at.1 + LABEL.1);
         let middle = left + CELL.0 * across.len() as f64 / 2.0;
@@ -104,7 +106,10 @@ impl Drawing<'_> {
             let y_at = top + CELL.1 * j as f64;
             text(svg, (left - 5.0, y_at + 21.0), "text-anchor=\"end\" fill=\"#444444\"", y);
             for (i, x) in across.iter().enumerate() {
-                cell(svg, (left + CELL.0 * i as f64, y_at), found(x, y));
+                // Nothing stands where the table has no row.
+                if let Some(found) = found(x, y) {
+                    cell(svg, (left + CELL.0 * i as f64, y_at), found);
+                }
             }
         }
     }
