@@ -46,8 +46,8 @@ impl IpHeader {
     }
 }
 
-/// Writes the ECN bits of an IPv4 packet and brings its header checksum up to date (RFC 1624, equation
-/// 3).
+/// Writes the ECN bits of an IPv4 packet and brings its header checksum up to date (RFC 1624,
+/// equation 3).
 pub(crate) fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     let Some([version, service, .., high, low]) = packet.get_mut(..12).map(|header| {
         let header: &mut [u8; 12] = header.try_into().unwrap_or_else(|_| unreachable!("twelve bytes"));

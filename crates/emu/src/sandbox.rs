@@ -1,10 +1,10 @@
 //! Namespaces of our own for one emulation: user (where it takes one), network, processes, mounts.
 //!
-//! Two processes make them, because the process that asks for a namespace of processes is not in it:
-//! the first calls [`enter`] while it has a single thread, and then [`wait_inside`] with a command
-//! that runs the same program again; the second calls [`settle`] and is process 1 of the new
-//! namespace. When it ends, or the first is killed, the kernel ends every process in there, and with
-//! the last of them go the interfaces, routes and mounts.
+//! Two processes make them, because the process that asks for a namespace of processes is not in
+//! it: the first calls [`enter`] while it has a single thread, and then [`wait_inside`] with a
+//! command that runs the same program again; the second calls [`settle`] and is process 1 of the
+//! new namespace. When it ends, or the first is killed, the kernel ends every process in there, and
+//! with the last of them go the interfaces, routes and mounts.
 
 use std::fs;
 use std::io;

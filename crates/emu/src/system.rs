@@ -56,12 +56,12 @@ pub(crate) fn lost_frames(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(stats.tp_drops)
 }
 
-/// Puts the calling thread before all threads of usual priority, if the system allows it: root of the
-/// first user namespace may, others mostly not.
+/// Puts the calling thread before all threads of usual priority, if the system allows it: root of
+/// the first user namespace may, others mostly not.
 pub(crate) fn run_first() {
     let parameter = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the parameter lives until the call returns; 0 is the calling thread. A refusal changes
-    // nothing.
+    // SAFETY: the parameter lives until the call returns; 0 is the calling thread. A refusal
+    // changes nothing.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameter) };
 }
 
@@ -276,8 +276,8 @@ pub(crate) fn send_frames(socket: BorrowedFd<'_>, frames: &mut [Box<[u8]>]) -> i
             })
             .collect();
         let count = saturating::<c_uint>(headers.len());
-        // SAFETY: headers, vectors and frames live until the call returns; the kernel only reads the
-        // frames.
+        // SAFETY: headers, vectors and frames live until the call returns; the kernel only reads
+        // the frames.
         let done =
             unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
         let done = saturating::<usize>(checked(done)?);

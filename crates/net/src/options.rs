@@ -282,8 +282,8 @@ impl Options {
         if self.guarantee.is_none() || guarded { Ok(()) } else { Err(Unmarked) }
     }
 
-    /// The configuration of the protocol machine with the rate control of a study, within the limits
-    /// of this host.
+    /// The configuration of the protocol machine with the rate control of a study, within the
+    /// limits of this host.
     ///
     /// # Errors
     /// A sentence about the option that is out of range.

@@ -51,7 +51,7 @@ pub struct EmuArgs {
 pub struct AtNode {
     /// The node's name.
     pub node: String,
-    /// What a shell is given.
+    /// Text for the shell.
     pub command: String,
 }
 

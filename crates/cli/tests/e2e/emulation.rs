@@ -44,7 +44,7 @@ impl Scenario {
     fn run(&self, arguments: &[&str]) -> Option<Finished> {
         let ended = Program::start(self.emu(arguments)).end();
         if ended.stderr.contains("gives no namespaces") {
-            eprintln!("skipped: {}", ended.stderr);
+            skipped(&ended.stderr);
             return None;
         }
         Some(ended)
@@ -119,13 +119,19 @@ fn what_the_kernel_lacks_and_what_is_not_there_are_told() {
     assert!(ended.stderr.contains("not in a namespace of its own"), "{}", ended.stderr);
 }
 
+/// Says why a test has tested nothing.
+#[expect(clippy::disallowed_macros, reason = "for whoever reads the tests' output")]
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
 /// Waits for a word of a run; false where the system gives no namespaces.
 fn has_begun(run: &mut Program, word: &str) -> bool {
     let line = run.wait_for_either(word, "gives no namespaces");
     if line.contains(word) {
         return true;
     }
-    eprintln!("skipped: {line}");
+    skipped(&line);
     false
 }
 

@@ -34,7 +34,7 @@ struct Form {
     judged: Judged,
 }
 
-/// Whether the bars count: not on a machine that does other things.
+/// The bars count, or they do not on a machine that does other things.
 #[derive(PartialEq, Eq)]
 enum Judged {
     Yes,

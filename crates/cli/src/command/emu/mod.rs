@@ -27,11 +27,11 @@ use crate::args::{AtNode, EmuArgs, WireArg};
 /// [`Failure::Scenario`] and [`Failure::Usage`] for what is not right with the file or the
 /// arguments, [`Failure::Run`] when the system gives no namespaces or the run fails.
 pub fn run(args: &EmuArgs) -> Result<(), Failure> {
-    if !args.job {
+    if args.job {
+        sandbox::end_with_parent().map_err(|error| Failure::io(&"tfrc emu", &error))?;
+    } else {
         // Mistakes are told before anything is made.
         Wanted::read(args)?;
-    } else {
-        sandbox::end_with_parent().map_err(|error| Failure::io(&"tfrc emu", &error))?;
     }
     sandbox::enter().map_err(|error| refused(&error))?;
     let program = std::env::current_exe().map_err(|error| Failure::io(&"this program", &error))?;

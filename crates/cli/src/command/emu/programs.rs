@@ -66,7 +66,7 @@ pub(super) fn run(
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
 }
 
-/// What the links carry.
+/// Watch over the traffic of the links.
 struct LinkWatch {
     names: Vec<String>,
     stats: Vec<LinkStats>,

@@ -18,7 +18,7 @@ use crate::scenario::{Application, Backlog, DccpFlow, TfrcFlow};
 /// Bytes of IPv4, UDP and DCCP in a data packet with sequence numbers of 48 bits.
 const HEADERS: u32 = 44;
 
-/// What the two flow kinds have in common.
+/// A session of either flow kind.
 #[derive(Debug, Clone)]
 pub(super) struct Session {
     variant: Variant,
