@@ -107,11 +107,8 @@ fn refused(source: io::Error) -> SandboxError {
 /// # Errors
 /// If it cannot be started or waited for.
 pub fn wait_inside(command: &mut Command) -> io::Result<ExitStatus> {
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
-        signals.add(signal);
-    }
-    // The child begins with no signal blocked, as the library that starts it sees to.
+    let signals = waited_for();
+    // The child inherits this, and `settle` takes it back.
     signals.thread_block()?;
     let child = command.spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed());
@@ -128,6 +125,11 @@ pub fn wait_inside(command: &mut Command) -> io::Result<ExitStatus> {
             signal => drop(kill(pid, signal)),
         }
     }
+}
+
+/// Signals that [`wait_inside`] waits for.
+fn waited_for() -> SigSet {
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD].into_iter().collect()
 }
 
 /// Knows of a descriptor whether a terminal behind it sends its signals to this process.
@@ -157,6 +159,7 @@ pub fn settle() -> Result<(), SandboxError> {
         return Err(SandboxError::SetUp { what: "not in a namespace of its own".to_owned(), source });
     }
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(system("end with the parent"))?;
+    waited_for().thread_unblock().map_err(system("signals"))?;
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
         .map_err(system("mounts of its own"))?;

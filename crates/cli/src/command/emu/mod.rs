@@ -85,7 +85,12 @@ impl Wanted {
         for assignment in &args.set {
             document.set(assignment.as_str());
         }
-        let plan = document.plan_for(World::Emulated).map_err(told)?;
+        // Beside programs the flows of the file do not run.
+        let world = match args.at.is_empty() && args.shell.is_none() {
+            true => World::Emulated,
+            false => World::Links,
+        };
+        let plan = document.plan_for(world).map_err(told)?;
         let Some(point) = plan.points.into_iter().next() else {
             return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
         };
