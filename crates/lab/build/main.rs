@@ -12,10 +12,12 @@ use fingerprint::Code;
 /// The directories of the code that measures, from `crates/`.
 const SOURCES: [&str; 5] = ["units/src", "tfrc/src", "dccp/src", "sim/src", "lab/src"];
 
-/// Files and directories among them that only read results, judge and show them, from `crates/`.
-const SHOWS: [&str; 19] = [
+/// Files and directories among them that only read results, judge and show them, or emulate,
+/// from `crates/`.
+const SHOWS: [&str; 20] = [
     "lab/src/compare.rs",
     "lab/src/emulated.rs",
+    "lab/src/emulation",
     "lab/src/experiment/cache.rs",
     "lab/src/experiment/cell.rs",
     "lab/src/experiment/claims.rs",
