@@ -121,7 +121,11 @@ fn pictures(text: &mut String, publication: &Publication<'_>) {
     let pictured = publication.experiments.iter().filter(|experiment| experiment.picture.is_some());
     for experiment in pictured {
         let name = experiment.id.rsplit('/').next().unwrap_or_default();
-        let _ = write!(text, "\n## Picture of {0}\n\n![The table as cells of colour]({name}.svg)\n", experiment.id);
+        let _ = write!(
+            text,
+            "\n## Picture of {0}\n\n![The table as cells of colour]({name}.svg)\n",
+            experiment.id
+        );
     }
 }
 
