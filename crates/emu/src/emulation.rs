@@ -149,7 +149,7 @@ impl<O> RunningEmulation<O> {
     /// Stops the network: what was measured of the machine, and the observer.
     ///
     /// # Errors
-    /// What made the engine stop earlier, or a capture that could not be written.
+    /// The fault that made the engine stop earlier, or a capture that could not be written.
     pub fn stop(self) -> io::Result<(Fidelity, O)> {
         self.stop.store(true, Ordering::Release);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the engine's thread has panicked")))

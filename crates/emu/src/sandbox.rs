@@ -173,7 +173,7 @@ pub fn settle() -> Result<(), SandboxError> {
 /// Has this process killed when the thread that started it ends.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn end_with_parent() -> io::Result<()> {
     Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
 }

@@ -19,7 +19,7 @@ use crate::tcp_info::TcpInfo;
 /// gives frames with their Ethernet header and the time at which the kernel took them in.
 ///
 /// # Errors
-/// What the system says; it wants `CAP_NET_RAW` in the network namespace.
+/// The system's error; it wants `CAP_NET_RAW` in the network namespace.
 pub(crate) fn packet_socket(interface: c_uint, buffer: c_int) -> io::Result<OwnedFd> {
     let protocol = ETH_P_IP.to_be();
     let flags = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -69,7 +69,7 @@ pub(crate) fn run_first() {
 /// before them. The interface is gone when the descriptor is closed.
 ///
 /// # Errors
-/// What the system says: `/dev/net/tun` may be missing or not for everybody.
+/// The system's error: `/dev/net/tun` may be missing or not for everybody.
 pub(crate) fn open_tun(name: &str) -> io::Result<OwnedFd> {
     use std::os::unix::fs::OpenOptionsExt;
     let device = std::fs::OpenOptions::new()
@@ -89,7 +89,7 @@ pub(crate) fn open_tun(name: &str) -> io::Result<OwnedFd> {
 /// whole and has its checksum.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn turn_offloads_off(socket: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
     for command in [ETHTOOL_STXCSUM, ETHTOOL_SRXCSUM, ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
         let mut value = EthtoolValue { command, data: 0 };
@@ -138,7 +138,7 @@ fn interface_request(name: &str) -> io::Result<libc::ifreq> {
 /// Reads `TCP_INFO` of a TCP socket. Fields that this kernel does not have are zero.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     let mut info = TcpInfo::default();
     get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
@@ -181,7 +181,7 @@ impl FrameBatch {
     /// Reads what waits at a packet socket, at most a batch; 0 if nothing waits.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let parts = self.bytes.chunks_exact_mut(FRAME_ROOM).zip(&mut self.control);
         for ((bytes, control), (vector, header)) in parts.zip(self.vectors.iter_mut().zip(&mut self.headers))
@@ -211,7 +211,7 @@ impl FrameBatch {
     /// Reads one packet of a TUN interface; its length, or `None` if none waits.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn read_one(&mut self, tun: BorrowedFd<'_>) -> io::Result<Option<usize>> {
         match rustix::io::read(tun, self.bytes.as_mut_slice()) {
             Ok(length) => Ok(Some(length)),
@@ -257,7 +257,7 @@ fn arrival(header: &libc::msghdr) -> Option<u64> {
 /// Sends frames by a packet socket in as few calls as the kernel allows; how many it took.
 ///
 /// # Errors
-/// What the system says of the first that it did not take; those before it are gone.
+/// The system's error for the first that it did not take; those before it are gone.
 pub(crate) fn send_frames(socket: BorrowedFd<'_>, frames: &mut [Box<[u8]>]) -> io::Result<usize> {
     let mut sent = 0;
     for part in frames.chunks_mut(FRAMES) {

@@ -8,7 +8,7 @@ use tfrc_units::{Duration, Rate};
 /// Reads the state of a TCP socket. Fields that this kernel does not have are zero.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
     crate::system::tcp_info(socket.as_fd())
 }

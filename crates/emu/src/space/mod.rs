@@ -90,7 +90,7 @@ impl NodeSpace {
     /// Sets a network parameter (a path below `/proc/sys/net/`) of this namespace.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn set_parameter(&self, path: &'static str, value: String) -> io::Result<()> {
         // The kernel shows each thread the parameters of the namespace it is in.
         self.run(async move { fs::write(format!("/proc/sys/net/{path}"), value) })?
