@@ -79,9 +79,7 @@ pub(crate) fn emulation(short: bool) -> Outcome {
         println!("not measured: {}", said.trim());
         return if form.judged == Judged::Yes { Err("no namespaces".to_owned()) } else { Ok(()) };
     }
-    println!(
-        "round-trip time {RTT_MS} ms; rates on the wire\n"
-    );
+    println!("round-trip time {RTT_MS} ms; rates on the wire\n");
     println!(
         "| wire | Mbit/s | RTT p50, ms | p99, ms | control | Mbit/s seen | off by |\n| --- | --- | --- | --- | --- | --- | --- |"
     );
