@@ -52,7 +52,9 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Completions(args) => command::completions::run(&args),
         Command::Demo(args) => command::demo::run(&args),
+        #[cfg(target_os = "linux")]
         Command::Emu(args) => command::emu::run(&args),
+        #[cfg(target_os = "linux")]
         Command::EmuInside(args) => command::emu::inside(&args),
         Command::Equation(args) => command::equation::run(&args),
         Command::Link(args) => command::link::run(&args),

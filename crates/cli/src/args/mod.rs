@@ -56,8 +56,10 @@ pub enum Command {
     /// Show a flow share an emulated bottleneck, over loopback and without privileges
     Demo(DemoArgs),
     /// Emulate a scenario's network in real time, with real programs and the kernel's TCP in it
+    #[cfg(target_os = "linux")]
     Emu(EmuArgs),
     /// Go on as `tfrc emu` inside of the namespaces that it has made
+    #[cfg(target_os = "linux")]
     #[command(hide = true)]
     EmuInside(EmuArgs),
     /// Compute the rate of a loss event rate with the TCP throughput equation, or the reverse

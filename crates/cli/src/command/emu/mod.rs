@@ -3,7 +3,6 @@
 mod flows;
 mod job;
 mod programs;
-mod spawn;
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -16,8 +15,6 @@ use tfrc_lab::scenario::{Document, Scenario, World};
 use tfrc_sim::{LinkId, Seed};
 
 use super::link::{told, with_source};
-pub use spawn::emulate;
-
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, WireArg};
 
