@@ -75,7 +75,7 @@ fn results(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> 
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let progress = RunBar::new(prepared.total());
     let world = EmulatedWorld {
-        emulator: &emulator::emulate,
+        emulator: &|job| emulator::emulate(job, &interrupt),
         release: emulator::kernel_release(),
         revision: commit(&args.experiments),
     };
