@@ -1,10 +1,11 @@
 # Two TFRC flows over an assured-forwarding network: token buckets at the edge, RIO-C at 1 Mbit/s in the core.
 # x, y: one-way delay in ms of the last link of flow 1 and 2; g1, g2: target rates in kbit/s (with or without unit)
 # start: flows start within so many seconds; goodput=1: rates in the seconds before 20, 50 and 100 s and over the first 100 s
-# floor: the rate is kept at the target or above it every 10 ms, as gTFRC does: none, loss (from the first report of a loss on) or
+# floor: the rate is kept at the target or above it as gTFRC does: none, loss (from the first report of a loss on) or
 # start (from the start on). ns-2 has no gTFRC.
+# f1, f2: that rate in kbit/s if it is not the target; every: time between two looks at it, in seconds
 source [file join [file dirname [info script]] common.tcl]
-parse_args {x 300 y 0 g1 800 g2 200 dur 500 warm 50 seed 1 pkt 1000 cbs 10000 overrides - qw 0.002 start 1 floor none goodput 0}
+parse_args {x 300 y 0 g1 800 g2 200 dur 500 warm 50 seed 1 pkt 1000 cbs 10000 overrides - qw 0.002 start 1 floor none goodput 0 f1 - f2 - every 0.01}
 foreach k {x y} { set opt($k) [string map {ms ""} $opt($k)] }
 foreach k {g1 g2} { set opt($k) [string map {kbit/s ""} $opt($k)] }
 seed_all $opt(seed)
@@ -45,11 +46,11 @@ foreach i {1 2} {
 proc floor_rates {} {
     global tf ns opt
     foreach i {1 2} {
-        set least [expr {$opt(g$i)*1000.0/8}]
+        set least [expr {($opt(f$i) == "-" ? $opt(g$i) : $opt(f$i))*1000.0/8}]
         if {$opt(floor) == "loss" && [$tf($i) set true_loss_rate_] <= 0} continue
         if {[$tf($i) set rate_] < $least && [$tf($i) set ndatapack_] > 3} { $tf($i) set rate_ $least }
     }
-    $ns at [expr {[$ns now]+0.01}] floor_rates
+    $ns at [expr {[$ns now]+$opt(every)}] floor_rates
 }
 if {$opt(floor) != "none"} { $ns at 0.1 floor_rates }
 # Bytes received at the ends of the seconds that the draft prints.
@@ -72,6 +73,11 @@ proc fin {} {
             set inside($name) [$q getStat pkts $in]
             set all($name) [expr {$inside($name)+[$q getStat pkts $out]}]
             out ${name}_in_profile [expr {double($inside($name))/$all($name)}]
+        }
+        # Of each flow's packets in profile, the share that the core dropped, by chance or for want of room.
+        foreach {name in} {1 10 2 12} {
+            set lost [expr {[$qq(core,e2) getStat drops $in]+[$qq(core,e2) getStat edrops $in]}]
+            out ${name}_lost_in [expr {double($lost)/$inside($name)}]
         }
         out in_profile [expr {double($inside(1)+$inside(2))/($all(1)+$all(2))}]
     }
