@@ -166,6 +166,7 @@ fn judge(stop: &StopSending, closed: Option<&Closed>, tally: Option<&Tally>, sta
 fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant, now: Instant) -> Summary {
     let duration_s = now.saturating_since(began).as_secs_f64();
     let bytes = status.stats.sent_data_bytes;
+    let handed_over = status.late_dropped + status.stats.sent_data_packets;
     Summary {
         variant: Some(args.variant.to_string()),
         sent_packets: Some(status.stats.sent_data_packets),
@@ -175,6 +176,7 @@ fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant
         allowed_rate_bps: sampler.mean_allowed_rate(),
         rtt_s: sampler.mean_rtt(),
         late_dropped_packets: Some(status.late_dropped),
+        late_dropped_rate: (handed_over > 0).then(|| as_f64(status.late_dropped) / as_f64(handed_over)),
         unsent_packets: Some(status.unsent_packets),
         max_datagram_bytes: u64::try_from(status.max_datagram).ok(),
         path_probes: Some(status.stats.sent_path_probes),
@@ -217,6 +219,8 @@ fn config(args: &SendArgs) -> ReporterConfig {
         format: args.output.format(),
         summary_to: SummaryTo::Stdout,
         duration: transfer::time_limit(args),
+        bytes: None,
+        connection: None,
         report: args.report.clone().map(|path| Page { path, existing }),
     }
 }
