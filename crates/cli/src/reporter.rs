@@ -331,9 +331,8 @@ fn words(summary: &Summary) -> String {
             ));
         }
     }
-    // The page keeps thousands together with a space that does not break; a terminal has no need
-    // to.
-    text.replace('\u{a0}', " ")
+    // Thousands stand apart for people; another program reads plain digits.
+    text.replace('\u{a0}', if io::stdout().is_terminal() { " " } else { "" })
 }
 
 #[cfg(test)]

@@ -6,17 +6,6 @@ use tfrc_net::Revision;
 use super::output::StreamArgs;
 use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt};
 
-const OUTPUT: &str = "Data";
-const ACCESS: &str = "Connections";
-const RECORDS: &str = "Records";
-
-const EXAMPLES: &str = "Examples:
-  tfrc recv -o out.ts                                    one file
-  tfrc recv -o - | ffplay -                              watch it live
-  tfrc recv -o 'in-%t-%n-%a.ts' --allow 192.0.2.0/24     a file for each connection
-  tfrc recv --exec 'ffmpeg -i - -y %n.mp4' --bind localhost
-  tfrc recv -o 'in-%n.ts' --bind localhost --metrics 9464 --idle-timeout 10s";
-
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -87,3 +76,14 @@ pub struct RecvArgs {
     #[command(flatten, next_help_heading = RECORDS)]
     pub format: StreamArgs,
 }
+
+const OUTPUT: &str = "Data";
+const ACCESS: &str = "Connections";
+const RECORDS: &str = "Records";
+
+const EXAMPLES: &str = "Examples:
+  tfrc recv -o out.ts                                    one file
+  tfrc recv -o - | ffplay -                              watch it live
+  tfrc recv -o 'in-%t-%n-%a.ts' --allow 192.0.2.0/24     a file for each connection
+  tfrc recv --exec 'ffmpeg -i - -y %n.mp4' --bind localhost
+  tfrc recv -o 'in-%n.ts' --bind localhost --metrics 9464 --idle-timeout 10s";

@@ -47,7 +47,9 @@ impl Pattern {
                         text.push('%');
                         continue;
                     }
-                    other => return Err(format!("%{} means nothing", other.map_or("".into(), String::from))),
+                    other => {
+                        return Err(format!("%{} means nothing", other.map_or(String::new(), String::from)));
+                    }
                 },
                 letter => {
                     text.push(letter);
