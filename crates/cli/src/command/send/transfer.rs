@@ -168,7 +168,8 @@ impl Transfer<'_> {
         }
     }
 
-    /// Says when the receiver is not heard any more, and when it is again; a sentence if it is gone.
+    /// Says when the receiver is not heard any more, and when it is again; a sentence if it has
+    /// gone.
     fn hear(&mut self) -> Option<String> {
         match self.hearing.look(&self.connection.status()) {
             Heard::Gone(reason) => return Some(reason),
