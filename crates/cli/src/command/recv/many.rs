@@ -31,6 +31,9 @@ pub(super) async fn serve_many(
     let mut number = 0;
     let lost = loop {
         tokio::select! {
+            // First, so that connections that end because of it count as open.
+            biased;
+            () = interrupt.wished() => break false,
             accepted = receiver.endpoint.accept() => {
                 let Some(connection) = accepted else { break true };
                 number += 1;
@@ -40,7 +43,6 @@ pub(super) async fn serve_many(
                 });
             }
             Some(_) = open.join_next() => {}
-            () = interrupt.wished() => break false,
         }
     };
     if !lost {
@@ -66,7 +68,7 @@ async fn drain(receiver: &Receiver, mut open: JoinSet<()>) {
     if open.is_empty() {
         return;
     }
-    tracing::info!("no new connections are taken; {} are asked to end", receiver.totals.counts().open);
+    tracing::info!("no new connections are taken; {} are asked to end", open.len());
     let ended = async { while open.join_next().await.is_some() {} };
     if tokio::time::timeout(DRAIN, ended).await.is_err() {
         tracing::warn!("{} did not end in time and are broken off", receiver.totals.counts().open);
