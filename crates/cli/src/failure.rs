@@ -43,6 +43,14 @@ impl Failure {
         }
     }
 
+    /// The fault without the advice, in one line.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Self::Usage { message, .. } => message.clone(),
+            other => other.to_string(),
+        }
+    }
+
     /// The exit status.
     #[must_use]
     pub const fn status(&self) -> u8 {

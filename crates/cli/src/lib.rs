@@ -15,6 +15,7 @@ pub mod args;
 pub mod command;
 mod failure;
 pub mod interrupt;
+mod log;
 pub mod reporter;
 mod session;
 

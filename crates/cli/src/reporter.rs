@@ -4,6 +4,8 @@
 //! `send`, `recv` and `demo` hand every [`Record`] to one [`Reporter`] and write nothing
 //! themselves.
 
+mod means;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ use tfrc_lab::record::{Event, EventKind, Interval, Record, Summary};
 use tfrc_lab::report::{self, RunRecords, human};
 use tfrc_units::Duration;
 
+use self::means::Means;
 use crate::Failure;
 use crate::args::Format;
 
@@ -34,8 +37,14 @@ pub struct ReporterConfig {
     pub summary_to: SummaryTo,
     /// How long the run will last if nobody ends it; the progress bar needs it.
     pub duration: Option<Duration>,
+    /// Bytes that the run will send if nobody ends it; the progress bar shows the part sent and the
+    /// time that is left.
+    pub bytes: Option<u64>,
     /// Where to write the page of the run.
     pub report: Option<Page>,
+    /// The number of the connection, where several are served at once: each line of JSON has it as
+    /// `connection`, and nothing else is said of the run.
+    pub connection: Option<u64>,
 }
 
 /// The page of a run, and its place.
@@ -68,6 +77,10 @@ pub struct Reporter<O = io::Stdout, E = io::Stderr> {
     run: Option<RunRecords>,
     /// Progress lines are due from here, seconds since the start.
     next_line_s: f64,
+    /// The intervals since the last line of progress.
+    means: Means,
+    /// Bytes sent so far.
+    sent_bytes: f64,
     /// The first failure of [`Reporter::say`].
     broken: Option<Failure>,
 }
@@ -78,8 +91,9 @@ impl Reporter {
     #[must_use]
     pub fn new(config: ReporterConfig) -> Self {
         let mut reporter = Self::on(config, io::stdout(), io::stderr());
-        if reporter.config.format != Format::JsonStream && io::stderr().is_terminal() {
-            reporter.bar = Some(bar(reporter.config.duration));
+        let quiet = reporter.config.connection.is_some() || reporter.config.format == Format::JsonStream;
+        if !quiet && io::stderr().is_terminal() {
+            reporter.bar = Some(bar(&reporter.config));
         }
         reporter
     }
@@ -88,7 +102,18 @@ impl Reporter {
 impl<O: Write, E: Write> Reporter<O, E> {
     /// A reporter on other streams, without a progress bar.
     pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
-        Self { config, out, err, bar: None, run: None, next_line_s: 1.0, broken: None }
+        let means = Means::default();
+        Self {
+            config,
+            out,
+            err,
+            bar: None,
+            run: None,
+            next_line_s: 1.0,
+            means,
+            sent_bytes: 0.0,
+            broken: None,
+        }
     }
 
     /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and
@@ -99,9 +124,10 @@ impl<O: Write, E: Write> Reporter<O, E> {
     /// has gone.
     pub fn record(&mut self, record: &Record) -> Result<(), Failure> {
         if self.config.format == Format::JsonStream {
-            self.line(&serde_json::json!(record).to_string())?;
+            self.json(serde_json::json!(record))?;
         }
         match record {
+            _ if self.config.connection.is_some() => {}
             Record::Interval(interval) => self.progress(interval),
             Record::Event(event) => self.event(event),
             _ => {}
@@ -155,6 +181,14 @@ impl<O: Write, E: Write> Reporter<O, E> {
         }
     }
 
+    /// A line of JSON, with the number of the connection if there are several.
+    fn json(&mut self, mut document: serde_json::Value) -> Result<(), Failure> {
+        if let Some(number) = self.config.connection {
+            document["connection"] = number.into();
+        }
+        self.line(&document.to_string())
+    }
+
     fn line(&mut self, text: &str) -> Result<(), Failure> {
         writeln!(self.out, "{text}")
             .and_then(|()| self.out.flush())
@@ -165,14 +199,24 @@ impl<O: Write, E: Write> Reporter<O, E> {
         if interval.flow.is_some() {
             return;
         }
+        self.means.add(interval);
+        self.sent_bytes += interval.send_rate_bps.unwrap_or(0.0) * interval.interval_s / 8.0;
+        let due = interval.t_s + 1e-6 >= self.next_line_s;
         if let Some(bar) = &self.bar {
-            let position = Duration::from_secs_f64(interval.t_s).as_nanos() / 1_000_000;
+            let position = match self.config.bytes {
+                Some(_) => self.sent_bytes as u64,
+                None => Duration::from_secs_f64(interval.t_s).as_nanos() / 1_000_000,
+            };
             bar.set_position(position.min(bar.length().unwrap_or(u64::MAX)));
-            bar.set_message(state(interval));
-        } else if interval.t_s + 1e-6 >= self.next_line_s {
-            self.next_line_s = (interval.t_s + 1e-6).floor() + 1.0;
-            let line = format!("{:6.1} s  {}", interval.t_s, state(interval));
-            self.note(&line);
+        }
+        if !due {
+            return;
+        }
+        self.next_line_s = (interval.t_s + 1e-6).floor() + 1.0;
+        let words = state(&self.means.take());
+        match &self.bar {
+            Some(bar) => bar.set_message(words),
+            None => self.note(&format!("{:6.1} s  {words}", interval.t_s)),
         }
     }
 
@@ -194,12 +238,13 @@ impl<O: Write, E: Write> Reporter<O, E> {
     fn end(&mut self, summary: &Summary) -> Result<(), Failure> {
         self.clear();
         match (self.config.format, self.config.summary_to) {
+            (Format::Human, _) if self.config.connection.is_some() => {}
             (Format::Human, SummaryTo::Stdout) => {
                 let text = words(summary);
                 self.line(text.trim_end())?;
             }
             (Format::Human, SummaryTo::Stderr) => self.note(words(summary).trim_end()),
-            (Format::Json, _) => self.line(&serde_json::json!(summary).to_string())?,
+            (Format::Json, _) => self.json(serde_json::json!(summary))?,
             (Format::JsonStream, _) => {}
         }
         self.page()
@@ -227,11 +272,12 @@ impl<O: Write, E: Write> Reporter<O, E> {
     }
 }
 
-fn bar(duration: Option<Duration>) -> ProgressBar {
-    let milliseconds = duration.map(|d| d.as_nanos() / 1_000_000);
-    let (bar, template) = match milliseconds {
-        Some(length) => (ProgressBar::new(length), "{elapsed:>4} {bar:24} {msg}"),
-        None => (ProgressBar::no_length(), "{elapsed:>4} {spinner} {msg}"),
+fn bar(config: &ReporterConfig) -> ProgressBar {
+    let milliseconds = config.duration.map(|d| d.as_nanos() / 1_000_000);
+    let (bar, template) = match (config.bytes, milliseconds) {
+        (Some(bytes), _) => (ProgressBar::new(bytes), "{percent:>3} % {bar:16} {eta:>4} left  {msg}"),
+        (None, Some(length)) => (ProgressBar::new(length), "{elapsed:>4} {bar:24} {msg}"),
+        (None, None) => (ProgressBar::no_length(), "{elapsed:>4} {spinner} {msg}"),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
     if let Ok(style) = ProgressStyle::with_template(template) {
@@ -249,8 +295,22 @@ fn state(i: &Interval) -> String {
         i.loss_event_rate.map(|x| format!("p {}", human::number(x))),
         i.rtt_s.map(|x| format!("RTT {}", human::time(x))),
         i.queue_packets.map(|x| format!("queue {x:.0}")),
+        share(i.lost_packets, i.received_packets).map(|x| format!("lost {}", human::percent(x))),
+        share(i.late_dropped_packets, i.sent_packets)
+            .filter(|x| *x > 0.0)
+            .map(|x| format!("dropped late here {}", human::percent(x))),
+        share(i.dropped_by_reader_packets, i.sent_packets.or(i.received_packets))
+            .filter(|x| *x > 0.0)
+            .map(|x| format!("dropped by a slow reader {}", human::percent(x))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+/// Share of some packets in these and the others together; `None` if one is unknown or there are
+/// none.
+fn share(some: Option<u64>, others: Option<u64>) -> Option<f64> {
+    let (some, all) = (some?, some?.saturating_add(others?));
+    (all > 0).then(|| some as f64 / all as f64)
 }
 
 /// The summary as a table.
@@ -271,9 +331,8 @@ fn words(summary: &Summary) -> String {
             ));
         }
     }
-    // The page keeps thousands together with a space that does not break; a terminal has no need
-    // to.
-    text.replace('\u{a0}', " ")
+    // Thousands stand apart for people; another program reads plain digits.
+    text.replace('\u{a0}', if io::stdout().is_terminal() { " " } else { "" })
 }
 
 #[cfg(test)]
@@ -282,7 +341,14 @@ mod tests {
     use tfrc_lab::record::{Role, Start};
 
     fn config(format: Format) -> ReporterConfig {
-        ReporterConfig { format, summary_to: SummaryTo::Stdout, duration: None, report: None }
+        ReporterConfig {
+            format,
+            summary_to: SummaryTo::Stdout,
+            duration: None,
+            bytes: None,
+            report: None,
+            connection: None,
+        }
     }
 
     fn records() -> Vec<Record> {

@@ -19,6 +19,9 @@ fn another_service_is_refused() {
     let closed = pair.client.closed().expect("refused at once");
     assert_eq!((closed.by, closed.code), (ClosedBy::PeerReset, ResetCode::BadServiceCode));
     assert_eq!(pair.server.endpoint.stats().refused, 1);
+    let refusal = pair.server.endpoint.poll_refusal().expect("kept");
+    assert_eq!((refusal.remote, refusal.code), (address(Side::Client), Some(ResetCode::BadServiceCode)));
+    assert_eq!(pair.server.endpoint.poll_refusal(), None);
     let mut pair = Pair::with(service("SC:abcd"), service("SC:abcd"), |_| Fate::Deliver);
     pair.run(ms(200));
     let code = ServiceCode::new(0x6162_6364);
@@ -467,6 +470,8 @@ fn a_flood_of_requests_holds_no_more_than_the_table() {
     assert_eq!(endpoint.connections().count(), 0);
     let stats = endpoint.stats();
     assert_eq!(stats.refused, 1500 - 256);
+    let kept = core::iter::from_fn(|| endpoint.poll_refusal()).count();
+    assert_eq!(kept, 64, "a flood fills no memory");
 }
 
 /// A thousand connections over one pair of endpoints.

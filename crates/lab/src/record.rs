@@ -119,6 +119,10 @@ pub struct Interval {
     /// Packets that the sender dropped because their deadline had passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_dropped_packets: Option<u64>,
+    /// Packets that arrived and were dropped there because the receiver's reader or disk was too
+    /// slow, as far as this side knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped_by_reader_packets: Option<u64>,
     /// Application data sent, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_rate_bps: Option<f64>,
@@ -254,12 +258,19 @@ pub struct Summary {
     pub allowed_rate_bps: Option<f64>,
     /// Loss events per packet over the run, slow start excluded, 0 to 1.
     pub loss_event_rate: Option<f64>,
-    /// Lost packets per packet sent, 0 to 1.
+    /// Packets lost by the network per packet sent, 0 to 1.
     pub packet_loss_rate: Option<f64>,
     /// Round-trip time, mean over the run, seconds.
     pub rtt_s: Option<f64>,
     /// Packets the sender dropped because their deadline had passed.
     pub late_dropped_packets: Option<u64>,
+    /// Share of the packets handed over that the sender dropped because their deadline had passed,
+    /// 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_dropped_rate: Option<f64>,
+    /// Share of the packets sent that arrived and were not written out, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped_by_reader_rate: Option<f64>,
     /// Datagrams that the application handed over and that were never sent, because the session
     /// ended before; those past their deadline are in `late_dropped_packets`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,10 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::{BindError, ConnectError, Connection, Endpoint, Options, Recordings};
+use tfrc_dccp::wire::ResetCode;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::{BindError, Cause, ConnectError, Connection, Endpoint, Options, Recordings};
 
 /// Connection Attempt Delay (RFC 8305 §5, §8).
 const DELAY: Duration = Duration::from_millis(250);
+/// Time between two rounds of attempts while a receiver is waited for.
+const AGAIN: Duration = Duration::from_millis(250);
 /// Addresses tried at most; each has a socket while it is tried.
 const MOST: usize = 10;
 /// Bytes of a recording kept until its attempt wins; a handshake takes some kilobytes.
@@ -24,6 +29,9 @@ pub enum ConnectAnyError {
     /// No address was given.
     #[error("no address to connect to")]
     NoAddress,
+    /// Nobody answered in the time given to [`connect_waiting`].
+    #[error("nobody answered for {} s", .0.as_secs_f64())]
+    NoAnswer(Duration),
     /// The options are out of range, or the system lacks something: the same for every address.
     #[error(transparent)]
     Bind(BindError),
@@ -73,20 +81,74 @@ pub async fn connect_any(
     options: &Options,
     recordings: Recordings,
 ) -> Result<(Endpoint, Connection), ConnectAnyError> {
-    let mut recordings = Some(recordings);
-    let mut waiting = in_order(addresses).into_iter();
-    if let [only] = waiting.as_slice() {
-        let recordings = recordings.take().unwrap_or_default();
+    if let [only] = in_order(addresses).as_slice() {
         let guard = Guard::towards(*only, options, recordings).map_err(ConnectAnyError::Bind)?;
         let attempt = guard.attempt(*only).await;
         return attempt.map_err(|error| ConnectAnyError::Failed(vec![(*only, error.into())]));
     }
-    let wanted = recordings.take().unwrap_or_default();
+    let (done, recorded) = race(addresses, options, &recordings).await?;
+    recorded.pass_to(recordings).map_err(ConnectAnyError::Bind)?;
+    Ok(done)
+}
+
+/// Connects as [`connect_any`], and for as long as `wait` begins again when nobody listens yet, the
+/// receiver is busy, or there is no way to it: for a receiver that comes later.
+///
+/// The recordings begin with the attempt that succeeds.
+///
+/// # Errors
+/// [`ConnectAnyError`]; after `wait` that of the last attempt.
+pub async fn connect_waiting(
+    addresses: &[SocketAddr],
+    options: &Options,
+    recordings: Recordings,
+    wait: Duration,
+) -> Result<(Endpoint, Connection), ConnectAnyError> {
+    let until = Instant::now() + wait;
+    let mut last = ConnectAnyError::NoAnswer(wait);
+    loop {
+        match timeout_at(until, race(addresses, options, &recordings)).await {
+            Ok(Ok((done, recorded))) => {
+                recorded.pass_to(recordings).map_err(ConnectAnyError::Bind)?;
+                return Ok(done);
+            }
+            Ok(Err(ConnectAnyError::Failed(attempts))) if attempts.iter().any(|(_, e)| may_pass(e)) => {
+                last = ConnectAnyError::Failed(attempts);
+            }
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(last),
+        }
+        if Instant::now() + AGAIN >= until {
+            return Err(last);
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+/// True for a failure that a receiver that is started later, or becomes free, ends.
+fn may_pass(error: &AttemptError) -> bool {
+    match error {
+        AttemptError::Bind(_) => true,
+        AttemptError::Connect(ConnectError::Refused(closed)) => {
+            matches!(closed.cause, Cause::PeerAbsent | Cause::HandshakeIncomplete(_))
+                || matches!(closed.code, ResetCode::TooBusy | ResetCode::ConnectionRefused)
+        }
+        AttemptError::Connect(_) => false,
+    }
+}
+
+/// Attempts in the order of [`in_order`], until one succeeds.
+async fn race(
+    addresses: &[SocketAddr],
+    options: &Options,
+    wanted: &Recordings,
+) -> Result<((Endpoint, Connection), Recorded), ConnectAnyError> {
+    let mut waiting = in_order(addresses).into_iter();
     let mut running: Vec<Attempt> = Vec::new();
     let mut failed = Vec::new();
     loop {
         if let Some(address) = waiting.next() {
-            match begin(address, options, &wanted) {
+            match begin(address, options, wanted) {
                 Ok(attempt) => running.push(attempt),
                 Err(error @ BindError::Address { .. }) => {
                     failed.push((address, error.into()));
@@ -102,13 +164,10 @@ pub async fn connect_any(
         tokio::select! {
             biased;
             ended = first_of(&mut running) => match ended.outcome {
-                Ok(done) => {
-                    ended.recorded.pass_to(wanted).map_err(ConnectAnyError::Bind)?;
-                    return Ok(done);
-                }
+                Ok(done) => return Ok((done, ended.recorded)),
                 Err(error) => failed.push((ended.address, error.into())),
             },
-            () = tokio::time::sleep(DELAY), if !waiting.as_slice().is_empty() => {}
+            () = sleep(DELAY), if !waiting.as_slice().is_empty() => {}
         }
     }
 }

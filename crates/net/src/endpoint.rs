@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tfrc_dccp::ConnectionId;
+use tfrc_dccp::endpoint::Refusal;
 use tfrc_units::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -219,6 +220,18 @@ impl Endpoint {
     pub fn stats(&self) -> EndpointStats {
         let state = self.shared.state();
         EndpointStats { strangers: state.machine.stats(), unsent: state.unsent }
+    }
+
+    /// The peers that were refused since the last call, oldest first; at most 64 are kept, and
+    /// [`Endpoint::stats`] counts all.
+    #[must_use]
+    pub fn take_refusals(&self) -> Vec<Refusal> {
+        self.shared.state().machine.take_refusals()
+    }
+
+    /// Takes no more connections: peers that ask for one are refused. Those that stand go on.
+    pub fn stop_accepting(&self) {
+        self.shared.state().machine.stop_accepting(self.now());
     }
 
     /// Connects to another endpoint; the handshake repeats itself until it is through or given up

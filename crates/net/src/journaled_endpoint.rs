@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use tfrc_dccp::connection::PathError;
-use tfrc_dccp::endpoint::{ConnectConfig, Listen};
+use tfrc_dccp::endpoint::{ConnectConfig, Listen, Refusal};
 use tfrc_dccp::{Connection, ConnectionId, Endpoint, EndpointConfig, Event, LatePolicy, Received};
 use tfrc_units::{Ecn, Instant, saturating};
 
@@ -257,6 +257,11 @@ impl Machine {
 
     pub(crate) const fn stats(&self) -> tfrc_dccp::endpoint::EndpointStats {
         self.endpoint.stats()
+    }
+
+    /// Peers refused since the last call, oldest first.
+    pub(crate) fn take_refusals(&mut self) -> Vec<Refusal> {
+        std::iter::from_fn(|| self.endpoint.poll_refusal()).collect()
     }
 
     pub(crate) fn remote(&self, id: ConnectionId) -> Option<SocketAddr> {

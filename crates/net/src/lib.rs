@@ -25,5 +25,6 @@ pub use options::Options;
 pub use reorder::InOrder;
 pub use revision::Revision;
 pub use status::Status;
+pub use tfrc_dccp::endpoint::Refusal;
 pub use tfrc_dccp::{Cause, Closed, ClosedBy, LatePolicy, Received, Stats};
 pub use variant::Variant;

@@ -4,8 +4,9 @@
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use tfrc_net::attempts::{ConnectAnyError, connect_any};
+use tfrc_net::attempts::{ConnectAnyError, connect_any, connect_waiting};
 use tfrc_net::journal::replay;
 use tfrc_net::options::Accept;
 use tfrc_net::{Endpoint, Options, Recordings};
@@ -155,4 +156,26 @@ async fn every_reason_is_told() {
     assert!(matches!(&one, Err(ConnectAnyError::Failed(attempts)) if attempts.len() == 1), "{one:?}");
     let none = connect_any(&[], &Options::default(), Recordings::default()).await;
     assert!(matches!(none, Err(ConnectAnyError::NoAddress)), "{none:?}");
+}
+
+/// A receiver may come as long as the time lasts; then the last reason is told, and nothing is
+/// recorded.
+#[tokio::test]
+async fn a_receiver_is_waited_for_until_the_time_is_up() {
+    let wait = Duration::from_millis(600);
+    let journal = Memory::default();
+    let recordings = Recordings { journal: Some(Box::new(journal.clone())), capture: None };
+    let outcome = connect_waiting(&[closed(V4)], &Options::default(), recordings, wait).await;
+    assert!(matches!(&outcome, Err(ConnectAnyError::Failed(attempts)) if attempts.len() == 1), "{outcome:?}");
+    assert_eq!(journal.bytes(), b"");
+    let (_silent, address) = silent(V4);
+    let outcome = connect_waiting(&[address], &Options::default(), Recordings::default(), wait).await;
+    assert!(matches!(outcome, Err(ConnectAnyError::NoAnswer(waited)) if waited == wait), "{outcome:?}");
+    let server = server(V4);
+    let addresses = [server.local_addr()];
+    let (_client, connection) =
+        connect_waiting(&addresses, &Options::default(), Recordings::default(), Duration::from_mins(1))
+            .await
+            .expect("it answers");
+    assert_eq!(connection.remote_addr(), Some(server.local_addr()));
 }

@@ -168,9 +168,10 @@ mod tests {
     #[test]
     fn recv() {
         let args: RecvArgs = read("").expect("all have defaults");
-        assert_eq!((args.bind, args.port, args.output, args.one, args.service), (None, 6511, None, false, 0));
+        assert_eq!((args.bind, args.port, args.output, args.one, args.service), (None, None, None, false, 0));
         let args: RecvArgs = read("--bind ::1 -p 7000 -o out.ts -1 --service SC:fdpz").expect("right");
-        assert_eq!((args.bind.map(|a| a.is_ipv6()), args.port, args.one), (Some(true), 7000, true));
+        let bind = args.bind.map(|at| at.host);
+        assert_eq!((bind.as_deref(), args.port, args.one), (Some("::1"), Some(7000), true));
         assert_eq!(args.output, Some(FileOrStream::File("out.ts".into())));
         assert_eq!((args.allow.len(), args.idle), (0, values::Limit::After(Duration::from_secs(30))));
         let args: RecvArgs =
@@ -181,7 +182,11 @@ mod tests {
         assert_eq!(args.revision, tfrc_net::Revision::Rfc5348);
         for bad in [
             "--revision x",
-            "--bind here",
+            "--bind :7000",
+            "--exec a -o f",
+            "--connections 0",
+            "--connections 2 -1",
+            "--metrics host",
             "-p 70000",
             "-o",
             "--service toolong",

@@ -1,57 +1,89 @@
 //! Arguments of `tfrc recv`.
 
-use std::net::IpAddr;
-
 use clap::Args;
 use tfrc_net::Revision;
-use tfrc_net::options::Prefix;
 
 use super::output::StreamArgs;
-use super::values::{self, DEFAULT_PORT, FileOrStream, Limit};
+use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt};
 
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct RecvArgs {
-    /// Address to listen on; without it every address of this host
-    #[arg(long, value_name = "ADDR")]
-    pub bind: Option<IpAddr>,
-    /// UDP port to listen on
-    #[arg(short = 'p', long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
-    pub port: u16,
+    /// Address or name to listen on, such as localhost or [::1]:7000; without it every address of
+    /// this host
+    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = values::listen_at)]
+    pub bind: Option<ListenAt>,
+    /// UDP port to listen on; without it 6511
+    #[arg(short = 'p', long, value_name = "PORT")]
+    pub port: Option<u16>,
     /// Write the data of one connection to a file, or to standard output (-), and end; connections
     /// that bring none do not count. Without -o the data of any number of connections is only
     /// counted. A file is FILE.part until the sender has closed and all is written; FILEs that
-    /// exist are refused, FIFOs and devices written directly
-    #[arg(short = 'o', long, value_name = "FILE|-", value_parser = values::place)]
+    /// exist are refused, FIFOs and devices written directly. A name with %n (number of the
+    /// connection), %a (address of the sender) or %t (time, UTC) is a pattern: each connection has
+    /// its own file, many at a time, until Ctrl-C
+    #[arg(help_heading = OUTPUT, short = 'o', long, value_name = "FILE|-", value_parser = values::place)]
     pub output: Option<FileOrStream>,
     /// Replace FILE if it exists, and a FILE.part that an earlier run left
-    #[arg(long, requires = "output", conflicts_with = "append")]
+    #[arg(help_heading = OUTPUT, long, requires = "output", conflicts_with = "append")]
     pub overwrite: bool,
     /// Take several connections, one after another, into the end of FILE, without FILE.part; until
     /// Ctrl-C
-    #[arg(long, requires = "output")]
+    #[arg(help_heading = OUTPUT, long, requires = "output")]
     pub append: bool,
+    /// Start a program for each connection, with the data on its standard input; %n, %a and %t as
+    /// with -o. Words are split at spaces and may be quoted; no shell reads them
+    #[arg(help_heading = OUTPUT, long, value_name = "COMMAND", conflicts_with_all = ["output", "overwrite", "append"])]
+    pub exec: Option<String>,
     /// End after one connection; exit status 1 if it failed or brought no data
-    #[arg(short = '1', long = "one")]
+    #[arg(help_heading = ACCESS, short = '1', long = "one")]
     pub one: bool,
+    /// Serve up to N connections at once; without it one, and 100 with a pattern or --exec
+    #[arg(help_heading = ACCESS, long, value_name = "N", conflicts_with = "one", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub connections: Option<u32>,
     /// Take connections from this address or network only, such as 192.0.2.7 or 2001:db8::/32; may
-    /// be given several times
-    #[arg(long, value_name = "ADDRESS[/PREFIX]", value_parser = values::prefix)]
-    pub allow: Vec<Prefix>,
+    /// be given several times. Patterns and --exec need it where other hosts can connect; any
+    /// lets everybody in
+    #[arg(help_heading = ACCESS, long, value_name = "ADDRESS[/PREFIX]|any", value_parser = values::allowed)]
+    pub allow: Vec<AllowedPeers>,
     /// End a connection that has brought no data for this long after it was made; or off
-    #[arg(long, value_name = "TIME|off", default_value = "30s", value_parser = values::time_or_off)]
+    #[arg(help_heading = ACCESS, long, value_name = "TIME|off", default_value = "30s", value_parser = values::time_or_off)]
     pub idle: Limit,
+    /// End a connection that has brought data and then none for this long; or off. Without it a
+    /// sender that has died is noticed after a minute
+    #[arg(help_heading = ACCESS, long, value_name = "TIME|off", default_value = "off", value_parser = values::time_or_off)]
+    pub idle_timeout: Limit,
     /// Half-open and open connections that one IP address may have; without it no limit
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(help_heading = ACCESS, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub per_source: Option<u32>,
     /// DCCP service code to accept: SC:text, SC=number, or the bare text or number
     /// (RFC 4340 §8.1.2)
-    #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
+    #[arg(help_heading = ACCESS, long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,
     /// RFC whose rules it measures by: rfc5348 or rfc3448
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
+    /// Answer requests for metrics in the text format of Prometheus at http://ADDRESS:PORT/metrics;
+    /// a PORT alone is on the loopback interface
+    #[arg(help_heading = RECORDS, long, value_name = "[ADDRESS:]PORT", value_parser = values::local_service)]
+    pub metrics: Option<ListenAt>,
+    /// Say more on standard error: -v what happens to connections, -vv all. RUST_LOG sets the same,
+    /// such as RUST_LOG=debug
+    #[arg(help_heading = RECORDS, short = 'v', long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
     /// Output format.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = RECORDS)]
     pub format: StreamArgs,
 }
+
+const OUTPUT: &str = "Data";
+const ACCESS: &str = "Connections";
+const RECORDS: &str = "Records";
+
+const EXAMPLES: &str = "Examples:
+  tfrc recv -o out.ts                                    one file
+  tfrc recv -o - | ffplay -                              watch it live
+  tfrc recv -o 'in-%t-%n-%a.ts' --allow 192.0.2.0/24     a file for each connection
+  tfrc recv --exec 'ffmpeg -i - -y %n.mp4' --bind localhost
+  tfrc recv -o 'in-%n.ts' --bind localhost --metrics 9464 --idle-timeout 10s";

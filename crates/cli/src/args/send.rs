@@ -13,74 +13,93 @@ use super::values::{self, FileOrStream, Target};
 
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct SendArgs {
     /// The receiver; without a port 6511
     #[arg(value_name = "HOST[:PORT]", value_parser = values::target)]
     pub to: Target,
+    /// Wait this long for a receiver that is not there yet, or busy
+    #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
+    pub wait: Option<Duration>,
+    /// Use IPv4 addresses of HOST only
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    pub ipv4: bool,
+    /// Use IPv6 addresses of HOST only
+    #[arg(short = '6', long)]
+    pub ipv6: bool,
     /// Send a file, or standard input (-); without it made-up data
-    #[arg(short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
+    #[arg(help_heading = DATA, short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
     pub file: Option<FileOrStream>,
     /// Never send faster than this; without it 50 Mbit/s to another host and no cap to this one
-    #[arg(short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
+    #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
     /// Application data in each packet
-    #[arg(short = 'l', long = "length", value_name = "BYTES", default_value = "1316", value_parser = values::packet_size)]
+    #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "BYTES", default_value = "1316", value_parser = values::packet_size)]
     pub length: u16,
     /// Packets a second the application makes; without it as many as allowed
-    #[arg(long, value_name = "N", value_parser = values::packets_per_second)]
+    #[arg(help_heading = DATA, long, value_name = "N", value_parser = values::packets_per_second)]
     pub pps: Option<f64>,
     /// Stop after this time, data left or not; made-up data without -t and -n stops after 10 s
-    #[arg(short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
+    #[arg(help_heading = DATA, short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
     pub time: Option<Duration>,
     /// Stop after this much data
-    #[arg(short = 'n', long = "bytes", value_name = "BYTES", value_parser = values::positive_size)]
+    #[arg(help_heading = DATA, short = 'n', long = "bytes", value_name = "BYTES", value_parser = values::positive_size)]
     pub bytes: Option<u64>,
     /// Rate control: tfrc-sp is for small packets, at most 100 a second (RFC 4828)
-    #[arg(long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
+    #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
     /// A rate the network has promised, below which the flow does not go (gTFRC); usually with
     /// --dscp
-    #[arg(long, value_name = "RATE", value_parser = values::positive_rate)]
+    #[arg(help_heading = RATE, long, value_name = "RATE", value_parser = values::positive_rate)]
     pub guarantee: Option<Rate>,
     /// From when on the guarantee counts
-    #[arg(long, value_name = "WHEN", requires = "guarantee", default_value = "first-rtt", value_parser = values::one_of(values::PROMISE_STARTS))]
+    #[arg(help_heading = RATE, long, value_name = "WHEN", requires = "guarantee", default_value = "first-rtt", value_parser = values::one_of(values::PROMISE_STARTS))]
     pub guarantee_start: PromiseStart,
     /// Give way below the guarantee divided by this, above 1; without it never
-    #[arg(long, value_name = "Y", requires = "guarantee", value_parser = values::threshold)]
+    #[arg(help_heading = RATE, long, value_name = "Y", requires = "guarantee", value_parser = values::threshold)]
     pub guarantee_threshold: Option<f64>,
     /// Mark everything sent: af11 to af43, cs0 to cs7, ef, or a number
-    #[arg(long, value_name = "DSCP", default_value = "cs0", value_parser = values::dscp)]
+    #[arg(help_heading = RATE, long, value_name = "DSCP", default_value = "cs0", value_parser = values::dscp)]
     pub dscp: Dscp,
     /// Stop on a path that looks broken or badly congested (RFC 8083)
-    #[arg(long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::one_of(values::BREAKERS))]
+    #[arg(help_heading = RATE, long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::one_of(values::BREAKERS))]
     pub circuit_breaker: Breaker,
     /// Leave out a number now and then to find out a receiver that acknowledges what it has not got
-    #[arg(long, value_name = "WHAT", default_value = "trust", value_parser = values::one_of(values::OPTIMISTIC_ACKS))]
+    #[arg(help_heading = RATE, long, value_name = "WHAT", default_value = "trust", value_parser = values::one_of(values::OPTIMISTIC_ACKS))]
     pub optimistic_acks: OptimisticAcks,
     /// RFC whose rules the sender follows: rfc5348 or rfc3448
-    #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
+    #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
     /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number
     /// (RFC 4340 §8.1.2)
     #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,
     /// Drop data that has waited longer than this instead of sending it late
-    #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
+    #[arg(help_heading = DATA, long, value_name = "TIME", value_parser = values::positive_time)]
     pub deadline: Option<Duration>,
     /// Write a page with charts of the run
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(help_heading = RECORDS, long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Write every datagram sent and received to a packet capture, for Wireshark
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = RECORDS, long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
     /// Record every input of the protocol machine, to replay it; with the session's secrets, so
     /// only its owner may read it
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = RECORDS, long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
     /// Replace files of --report, --pcap and --journal that exist; without it they are refused
-    #[arg(long)]
+    #[arg(help_heading = RECORDS, long)]
     pub overwrite: bool,
     /// Output format.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = RECORDS)]
     pub output: StreamArgs,
 }
+
+const DATA: &str = "Data";
+const RATE: &str = "Rate control";
+const RECORDS: &str = "Records";
+
+const EXAMPLES: &str = "Examples:
+  tfrc send there.example -f in.ts --wait 1min           a file, to a receiver that may come later
+  ffmpeg -re -i in.mp4 -c copy -f mpegts - | tfrc send there.example -f - --deadline 300ms
+  tfrc send localhost -t 30s --report run.html           made-up data, and a page with charts";

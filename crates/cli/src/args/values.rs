@@ -69,6 +69,27 @@ pub fn prefix(written: &str) -> Result<Prefix, String> {
     })
 }
 
+/// Peers that are let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AllowedPeers {
+    /// All.
+    Any,
+    /// Those with an address in this network.
+    Network(Prefix),
+}
+
+/// Reads an [`AllowedPeers`]: an address, a network, or `any`.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn allowed(written: &str) -> Result<AllowedPeers, String> {
+    match written {
+        "any" => Ok(AllowedPeers::Any),
+        network => prefix(network).map(AllowedPeers::Network).map_err(|error| format!("{error}; or any")),
+    }
+}
+
 /// A number of bytes above zero.
 ///
 /// # Errors
@@ -160,6 +181,40 @@ impl fmt::Display for Target {
     }
 }
 
+/// An address or a name of this host to listen on, and the port if it is given with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListenAt {
+    /// Name or address, without brackets.
+    pub host: String,
+    /// The port; 0 lets the system choose.
+    pub port: Option<u16>,
+}
+
+/// Reads a [`ListenAt`]: `ADDRESS`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn listen_at(written: &str) -> Result<ListenAt, String> {
+    let hint =
+        || "expected an address of this host, such as 127.0.0.1, localhost:7000 or [::1]:7000".to_owned();
+    let (host, port) = host_and_port(written).ok_or_else(hint)?;
+    let port = port.map(|port| port.parse().map_err(|_| hint())).transpose()?;
+    Ok(ListenAt { host: host.to_owned(), port })
+}
+
+/// Reads the address of a service of this host: `PORT` alone is on the loopback interface.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn local_service(written: &str) -> Result<ListenAt, String> {
+    let hint = || "expected PORT or ADDRESS:PORT, such as 9464 or 192.0.2.1:9464".to_owned();
+    if let Ok(port) = written.parse() {
+        return Ok(ListenAt { host: "127.0.0.1".to_owned(), port: Some(port) });
+    }
+    listen_at(written).ok().filter(|at| at.port.is_some()).ok_or_else(hint)
+}
+
 /// Reads a [`Target`]: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address.
 ///
 /// # Errors
@@ -167,22 +222,25 @@ impl fmt::Display for Target {
 pub fn target(written: &str) -> Result<Target, String> {
     let hint =
         || "expected HOST or HOST:PORT, such as 192.0.2.1:6511, example.org or [2001:db8::1]:6511".to_owned();
+    let (host, port) = host_and_port(written).ok_or_else(hint)?;
+    let port = match port {
+        None => DEFAULT_PORT,
+        Some(text) => text.parse().ok().filter(|p| *p != 0).ok_or_else(hint)?,
+    };
+    Ok(Target { host: host.to_owned(), port })
+}
+
+/// Takes a host and the text of its port apart; `None` if it is not written so.
+fn host_and_port(written: &str) -> Option<(&str, Option<&str>)> {
     let (host, port) = if let Some(rest) = written.strip_prefix('[') {
-        let (host, after) = rest.split_once(']').ok_or_else(hint)?;
-        (host, if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or_else(hint)?) })
+        let (host, after) = rest.split_once(']')?;
+        (host, if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
     } else if written.matches(':').count() > 1 {
         (written, None)
     } else {
         written.split_once(':').map_or((written, None), |(host, port)| (host, Some(port)))
     };
-    let port = match port {
-        None => DEFAULT_PORT,
-        Some(text) => text.parse().ok().filter(|p| *p != 0).ok_or_else(hint)?,
-    };
-    if host.is_empty() || host.contains(char::is_whitespace) {
-        return Err(hint());
-    }
-    Ok(Target { host: host.to_owned(), port })
+    (!host.is_empty() && !host.contains(char::is_whitespace)).then_some((host, port))
 }
 
 /// A DCCP service code (RFC 4340 §8.1.2): `SC:text`, `SC=decimal`, `SC=xhex`, or the text or
@@ -298,6 +356,21 @@ mod tests {
     }
 
     #[test]
+    fn places_to_listen() {
+        let at = |host: &str, port| Ok(ListenAt { host: host.to_owned(), port });
+        assert_eq!(listen_at("localhost"), at("localhost", None));
+        assert_eq!(listen_at("127.0.0.1:0"), at("127.0.0.1", Some(0)));
+        assert_eq!(listen_at("::1"), at("::1", None));
+        assert_eq!(listen_at("[::1]:7000"), at("::1", Some(7000)));
+        assert_eq!(local_service("9464"), at("127.0.0.1", Some(9464)));
+        assert_eq!(local_service("192.0.2.1:9464"), at("192.0.2.1", Some(9464)));
+        for bad in ["", ":7000", "a:x", "a:70000", "a b"] {
+            assert!(listen_at(bad).is_err() && local_service(bad).is_err(), "{bad}");
+        }
+        assert!(local_service("192.0.2.1").is_err());
+    }
+
+    #[test]
     fn service_codes() {
         assert_eq!(service_code("SC:fdpz"), Ok(1_717_858_426));
         assert_eq!(service_code("fdpz"), Ok(1_717_858_426));
@@ -342,6 +415,9 @@ mod tests {
         for good in ["192.0.2.7", "192.0.2.0/24", "2001:db8::/32", "::1"] {
             assert!(prefix(good).is_ok(), "{good}");
         }
+        assert_eq!(allowed("any"), Ok(AllowedPeers::Any));
+        assert!(matches!(allowed("192.0.2.0/24"), Ok(AllowedPeers::Network(_))));
+        assert!(allowed("host").is_err_and(|e| e.ends_with("or any")));
         for bad in ["", "host", "192.0.2.0/33", "2001:db8::/129", "1.2.3.4/x"] {
             assert!(prefix(bad).is_err_and(|e| e.contains("expected an address")), "{bad}");
         }

@@ -45,6 +45,15 @@ impl Ending {
         summary.reason = Some(self.reason.clone());
     }
 
+    /// The outcome in a word.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self.outcome {
+            Outcome::Complete => "complete",
+            Outcome::Stopped => "stopped",
+            _ => "failed",
+        }
+    }
+
     pub(crate) fn has_failed(&self) -> bool {
         self.outcome == Outcome::Failed
     }
@@ -52,12 +61,7 @@ impl Ending {
 
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outcome = match self.outcome {
-            Outcome::Complete => "complete",
-            Outcome::Stopped => "stopped",
-            _ => "failed",
-        };
-        write!(f, "{outcome}: {}", self.reason)
+        write!(f, "{}: {}", self.word(), self.reason)
     }
 }
 

@@ -3,15 +3,29 @@
 
 use tfrc_units::{Duration, Instant};
 
-/// Connections that are spoken of one by one at once, after a quiet time.
-const BURST: u32 = 10;
-/// One more may be spoken of after this time, and the others are summed up this often. With the
-/// summary of a connection some 2 kB long that is 180 MB a day at most.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The others are summed up this often.
+const SUM: Duration = Duration::from_secs(1);
+
+/// Rate of what is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogRate {
+    /// Connections that are spoken of one by one at once, after a quiet time.
+    burst: u32,
+    /// One more may be spoken of after this time.
+    pause: Duration,
+}
+
+impl LogRate {
+    /// For connections with their summaries, some 2 kB long: 180 MB a day at most.
+    pub(crate) const SUMMARIES: Self = Self { burst: 10, pause: Duration::from_secs(1) };
+    /// For connections in a line of some 200 bytes: 180 MB a day at most.
+    pub(crate) const LINES: Self = Self { burst: 1000, pause: Duration::from_millis(100) };
+}
 
 /// Says which connections are spoken of, and counts the others.
 #[derive(Debug)]
 pub(crate) struct LogLimit {
+    rate: LogRate,
     left: u32,
     /// When `left` last grew.
     refilled: Instant,
@@ -22,17 +36,17 @@ pub(crate) struct LogLimit {
 }
 
 impl LogLimit {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { left: BURST, refilled: now, summed_up: now, others: 0, failed: 0 }
+    pub(crate) fn new(now: Instant, rate: LogRate) -> Self {
+        Self { rate, left: rate.burst, refilled: now, summed_up: now, others: 0, failed: 0 }
     }
 
     /// True if one more connection may be spoken of.
     pub(crate) fn admit(&mut self, now: Instant) -> bool {
-        while self.left < BURST && now.saturating_since(self.refilled) >= PAUSE {
+        while self.left < self.rate.burst && now.saturating_since(self.refilled) >= self.rate.pause {
             self.left += 1;
-            self.refilled += PAUSE;
+            self.refilled += self.rate.pause;
         }
-        if self.left == BURST {
+        if self.left == self.rate.burst {
             self.refilled = now;
         }
         let admitted = self.left > 0;
@@ -49,7 +63,7 @@ impl LogLimit {
     /// A phrase about the connections that were not spoken of, if there were any and it is time for
     /// it.
     pub(crate) fn sum_up(&mut self, now: Instant) -> Option<String> {
-        if self.others == 0 || now.saturating_since(self.summed_up) < PAUSE {
+        if self.others == 0 || now.saturating_since(self.summed_up) < SUM {
             return None;
         }
         self.summed_up = now;
@@ -75,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_connections_makes_a_few_lines() {
-        let mut limit = LogLimit::new(at(0));
+        let mut limit = LogLimit::new(at(0), LogRate::SUMMARIES);
         let (mut shown, mut lines, mut counted) = (0, 0, 0);
         // 2000 connections a second, for 100 seconds.
         for i in 0..200_000 {
@@ -96,7 +110,7 @@ mod tests {
 
     #[test]
     fn after_a_quiet_time_there_is_room_for_a_burst_again() {
-        let mut limit = LogLimit::new(at(0));
+        let mut limit = LogLimit::new(at(0), LogRate::SUMMARIES);
         let burst = |limit: &mut LogLimit, ms| (0..20).filter(|_| limit.admit(at(ms))).count();
         assert_eq!(burst(&mut limit, 0), 10);
         assert_eq!(burst(&mut limit, 3500), 3);

@@ -14,16 +14,21 @@ mod writer;
 pub(crate) use ending::{Ending, count, counted, is_proper, why, why_not_connected};
 pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;
-pub(crate) use log_limit::LogLimit;
-pub(crate) use output::{Output, OutputPlan};
+pub(crate) use log_limit::{LogLimit, LogRate};
+pub(crate) use output::{Output, OutputPlan, close_standard_output};
 pub(crate) use sampler::Sampler;
 pub(crate) use source::{DatagramSource, Pace};
 pub(crate) use tally::{Tally, Trouble, as_f64};
 pub(crate) use writer::DatagramWriter;
 
 use std::future::Future;
+use std::net::SocketAddr;
 
 use crate::Failure;
+
+/// Threads that may write, at most: one for each connection that is served, and some for files that
+/// are opened or brought to the disk.
+const WRITERS: usize = 1200;
 
 /// Time between two samples.
 pub(crate) const SAMPLE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -48,6 +53,11 @@ pub(crate) fn version() -> String {
     format!("tfrc {}", env!("CARGO_PKG_VERSION"))
 }
 
+/// An address as people write it: an IPv4 address is not shown as one of IPv6.
+pub(crate) fn shown(address: SocketAddr) -> String {
+    SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
+}
+
 /// Does blocking work beside the protocol. Work that blocks for ever does not hold up the end of
 /// the process.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -63,7 +73,11 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 
 /// Runs a future to its end: one thread for the protocol, one for the data.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(WRITERS)
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| Failure::io(&"cannot start", &error))?;
     let outcome = runtime.block_on(work);
     // A read of standard input that nobody waits for must not hold up the end.

@@ -277,6 +277,16 @@ fn lock(file: &File, path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Closes standard output before the process ends, so that its reader sees the end of the data. No
+/// record may go there afterwards.
+pub(crate) fn close_standard_output() {
+    // The number stays taken, by a device that swallows everything: no other file gets it.
+    #[cfg(unix)]
+    if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(null);
+    }
+}
+
 /// Standard output without the buffer of the standard library.
 #[cfg(unix)]
 fn standard_output() -> io::Result<File> {

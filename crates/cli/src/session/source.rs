@@ -47,12 +47,14 @@ impl DatagramSource {
         Self { expected, ..Self::new(Input::Stream { reader: Box::new(reader), flush: None }, length) }
     }
 
-    /// A pipe: what has come goes after `flush` even if it does not fill a datagram.
+    /// A pipe: what has come goes after `flush` even if it does not fill a datagram. It is read in
+    /// large pieces, each of which costs a change of threads.
     pub(crate) fn pipe(
         reader: impl AsyncRead + Send + Unpin + 'static,
         length: usize,
         flush: Duration,
     ) -> Self {
+        let reader = tokio::io::BufReader::with_capacity(1 << 16, reader);
         Self::new(Input::Stream { reader: Box::new(reader), flush: Some(flush) }, length)
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct Tally {
 pub(crate) enum Trouble {
     /// The device that holds the file is full.
     DiskFull,
+    /// No data came for the time that the receiver allows.
+    Idle,
     /// The user ended the receiver.
     Interrupted,
     /// The program that read the receiver's output has closed it.
@@ -38,7 +40,8 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    const ALL: [Self; 4] = [Self::DiskFull, Self::Interrupted, Self::ReaderClosed, Self::WriteFailed];
+    const ALL: [Self; 5] =
+        [Self::DiskFull, Self::Idle, Self::Interrupted, Self::ReaderClosed, Self::WriteFailed];
 
     /// The trouble behind an error of a write.
     pub(crate) fn of(error: &std::io::Error) -> Self {
@@ -54,6 +57,7 @@ impl Trouble {
     const fn word(self) -> &'static str {
         match self {
             Self::DiskFull => "disk-full",
+            Self::Idle => "idle",
             Self::Interrupted => "interrupted",
             Self::ReaderClosed => "reader-closed",
             Self::WriteFailed => "write-failed",
@@ -64,6 +68,7 @@ impl Trouble {
     pub(crate) const fn at_receiver(self) -> &'static str {
         match self {
             Self::DiskFull => "the receiver's disk is full",
+            Self::Idle => "the receiver ended the session because no data came for its --idle-timeout",
             Self::Interrupted => "the receiver was interrupted",
             Self::ReaderClosed => "the program that reads the receiver's output has closed it",
             Self::WriteFailed => "the receiver cannot write its output",
@@ -107,6 +112,7 @@ impl Tally {
         summary.received_bytes = Some(self.bytes);
         summary.loss_event_rate = self.loss_event_rate();
         summary.packet_loss_rate = (sent > 0).then(|| as_f64(lost) / as_f64(sent));
+        summary.dropped_by_reader_rate = (sent > 0).then(|| as_f64(self.dropped) / as_f64(sent));
         if summary.duration_s > 0.0 {
             summary.goodput_bps = Some(as_f64(self.bytes) * 8.0 / summary.duration_s);
         }

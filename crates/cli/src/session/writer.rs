@@ -52,14 +52,17 @@ impl Written {
 }
 
 impl DatagramWriter {
-    /// Begins to write to a file; without one, datagrams are only counted.
-    pub(crate) fn start(file: Option<File>) -> Self {
+    /// Begins to write to a file; without one, datagrams are only counted. `beside` other writers
+    /// that may stand still at once share the room for a disk.
+    pub(crate) fn start(file: Option<File>, beside: u32) -> Self {
         let written = Arc::new(Written::default());
         let Some(file) = file else {
             return Self { queue: None, task: Task::Ended(Ok(())), written };
         };
         let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        let (sender, queue) = mpsc::channel(if is_file { WAITING_FOR_DISK } else { WAITING_FOR_READER });
+        let share = WAITING_FOR_DISK / saturating::<usize>(beside.saturating_add(1));
+        let room = if is_file { share.max(WAITING_FOR_READER) } else { WAITING_FOR_READER };
+        let (sender, queue) = mpsc::channel(room);
         let counts = Arc::clone(&written);
         let task = tokio::task::spawn_blocking(move || write_all(file, queue, &counts));
         Self { queue: Some(sender), task: Task::Runs(task), written }
@@ -215,7 +218,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_told_once_and_again() {
         let full = File::options().write(true).open("/dev/full").expect("a device of Linux");
-        let mut writer = DatagramWriter::start(Some(full));
+        let mut writer = DatagramWriter::start(Some(full), 0);
         writer.write(vec![1; 100]);
         assert_eq!(writer.failure().await.kind(), io::ErrorKind::StorageFull);
         assert!(writer.room().await.is_err());
@@ -225,7 +228,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_file_datagrams_are_counted() {
-        let mut writer = DatagramWriter::start(None);
+        let mut writer = DatagramWriter::start(None, 0);
         assert!(writer.has_room());
         writer.write(vec![1; 100]);
         assert!(writer.room().await.is_ok() && writer.finish().await.is_ok());
@@ -237,7 +240,7 @@ mod tests {
     async fn a_reader_that_reads_nothing_leaves_no_room() {
         use std::io::Read;
         let (mut reader, pipe) = std::io::pipe().expect("a pipe");
-        let mut writer = DatagramWriter::start(Some(std::os::fd::OwnedFd::from(pipe).into()));
+        let mut writer = DatagramWriter::start(Some(std::os::fd::OwnedFd::from(pipe).into()), 0);
         // More than a pipe and the queue hold; however slowly the thread runs, some find no room.
         let mut handed_over = 0;
         for _ in 0..2000 {

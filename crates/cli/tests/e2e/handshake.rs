@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use crate::network::{Place, end_link, link, recv, send};
+use crate::program::{Program, run, tfrc};
 
 /// Until the connection is open every packet is in its place, so a seed fixes which of them are
 /// lost.
@@ -43,4 +44,51 @@ fn all_addresses_of_a_name_are_tried() {
     assert_eq!(nobody.status.code(), Some(1), "{}", nobody.stderr);
     assert!(nobody.stderr.contains(&format!("127.0.0.1:{port}")), "{}", nobody.stderr);
     assert!(nobody.stderr.contains("nobody listens there"), "{}", nobody.stderr);
+}
+
+/// Nobody else listens at this address, so nobody takes the port meanwhile.
+#[test]
+fn a_receiver_that_comes_later_is_waited_for() {
+    let line = ["send", "127.0.77.1:6511", "-n", "10kB", "--wait", "2min"];
+    let mut sender = Program::start(tfrc(line));
+    sender.wait_for("trying 127.0.77.1:6511 ... 3 s");
+    let receiver = Program::start(tfrc(["recv", "--bind", "127.0.77.1", "-1"]));
+    sender.succeed();
+    receiver.succeed();
+}
+
+#[test]
+fn a_receiver_that_died_is_noticed_in_seconds() {
+    let (receiver, address) = recv(&[]);
+    let mut sender = send(&address, &["--pps", "50", "-t", "10min"], Stdio::null());
+    sender.wait_for("1.0 s");
+    receiver.signal("KILL");
+    receiver.end();
+    sender.wait_for("no feedback from the receiver for 3 s");
+    let sender = sender.end();
+    assert_eq!(sender.status.code(), Some(1), "{}", sender.stderr);
+    assert!(sender.stderr.contains("failed: the receiver is gone: no feedback for "), "{}", sender.stderr);
+}
+
+#[test]
+fn a_receiver_that_stands_still_is_told_and_waited_for() {
+    let (receiver, address) = recv(&["-1"]);
+    let mut sender = send(&address, &["--pps", "50", "-t", "10min"], Stdio::null());
+    sender.wait_for("1.0 s");
+    receiver.signal("STOP");
+    sender.wait_for("no feedback from the receiver for ");
+    receiver.signal("CONT");
+    sender.wait_for("feedback again after ");
+    sender.signal("INT");
+    sender.succeed();
+    receiver.succeed();
+}
+
+#[test]
+fn the_ip_version_can_be_chosen() {
+    for (host, option, lacking) in [("::1", "-4", "IPv4"), ("127.0.0.1", "-6", "IPv6")] {
+        let refused = run(["send", host, option]);
+        assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(&format!("{host}: has no {lacking} address")), "{}", refused.stderr);
+    }
 }

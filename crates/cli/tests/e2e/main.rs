@@ -21,6 +21,7 @@ mod pipe;
 mod program;
 mod recording;
 mod refusal;
+mod serve;
 mod signal;
 mod sim;
 mod stream;

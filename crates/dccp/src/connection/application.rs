@@ -183,8 +183,8 @@ impl Connection {
         match error {
             PathError::TooLong { limit } => self.path_reports(now, limit),
             PathError::Unreachable if self.state == State::Request => self.on_unreachable(),
-            // The path may be broken for a while; timers decide.
-            PathError::Unreachable => {}
+            // The path may be broken for a while; timers or the application decide.
+            PathError::Unreachable => self.stats.unreachable_reports += 1,
         }
     }
 

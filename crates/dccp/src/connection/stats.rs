@@ -59,4 +59,8 @@ pub struct Stats {
     pub sent_path_probes: u64,
     /// Sequence numbers left out on purpose.
     pub skipped_numbers: u64,
+    /// Messages of the network that a packet sent lately found nobody at its destination. Each
+    /// quotes the number of that packet, which only somebody on the path can know. They do not end
+    /// a connection that stands.
+    pub unreachable_reports: u64,
 }

@@ -162,6 +162,8 @@ impl Endpoint {
             Place::Undecided | Place::Taken => true,
         };
         if rejected {
+            self.stats.refused += 1;
+            self.refusals.add(remote, Some(ResetCode::TooBusy));
             server.abort(now, ResetCode::TooBusy);
         }
         let id = self.adopt(remote, Ports { local, remote: remote_port }, server);
@@ -199,6 +201,7 @@ impl Endpoint {
 
     pub(super) fn refuse(&mut self, now: Instant, key: Key, packet: &Packet<'_>, code: ResetCode) {
         self.stats.refused += 1;
+        self.refusals.add(key.0, Some(code));
         if self.limiter.allow(now) {
             self.reset_without_connection(key, packet, Reset::new(code));
         }

@@ -7,6 +7,7 @@ mod cookie;
 mod half_open;
 mod place;
 mod prefix;
+mod refusal;
 mod slots;
 mod timers;
 mod tombs;
@@ -22,6 +23,7 @@ use tfrc_units::{Ecn, Instant, SeqNo48};
 
 pub use config::{Carrier, ConnectConfig, EndpointConfig, Listen, PerSource, Pressure};
 pub use prefix::{Allow, Prefix, PrefixError};
+pub use refusal::Refusal;
 pub use slots::ConnectionId;
 
 use crate::connection::SendError;
@@ -35,6 +37,7 @@ use crate::limiter::RateLimiter;
 use crate::secret::{self, Purpose};
 use crate::wire::{Header, Integrity, Packet, PacketType, PseudoHeader, Quoted, Reset, Sequence};
 use half_open::HalfOpenTable;
+use refusal::Refusals;
 use slots::{Live, Owner, Slots, is_current_timer};
 use timers::WakeTimes;
 use tombs::Tombs;
@@ -73,6 +76,7 @@ pub struct Endpoint {
     clients: u64,
     now: Instant,
     stats: EndpointStats,
+    refusals: Refusals,
 }
 
 /// Counts of an endpoint's work outside of connections.
@@ -87,7 +91,7 @@ pub struct EndpointStats {
     /// Connections whose place a new client from the same IP address has got, because they had left
     /// two Syncs unanswered.
     pub replaced: u64,
-    /// Requests refused.
+    /// Requests refused, and handshakes that were completed when there was no room any more.
     pub refused: u64,
     /// Resets sent for packets without a connection, refusals among them.
     pub resets: u64,
@@ -162,6 +166,7 @@ impl Endpoint {
             clients: 0,
             now: Instant::ZERO,
             stats: EndpointStats::default(),
+            refusals: Refusals::default(),
         }
     }
 
@@ -207,6 +212,7 @@ impl Endpoint {
             return Some(id);
         } else if !self.config.allow.permits(remote.ip()) && !self.tombs.contains(&key) {
             self.stats.not_allowed += 1;
+            self.refusals.add(remote, None);
         } else if self.half_open.get(&key).is_some() {
             self.answer_half_open(now, key, ecn, &packet);
         } else if let Header::Request { seq, .. } = packet.header
@@ -418,6 +424,12 @@ impl Endpoint {
     #[must_use]
     pub const fn stats(&self) -> EndpointStats {
         self.stats
+    }
+
+    /// The oldest refusal that was not asked for yet. At most 64 are kept; [`Endpoint::stats`] has
+    /// the count of all.
+    pub fn poll_refusal(&mut self) -> Option<Refusal> {
+        self.refusals.next()
     }
 
     /// Time never goes back; if it does, the latest time counts.

@@ -65,7 +65,13 @@ fn demo(s: &Summary, time: &str) -> String {
 }
 
 fn lost(s: &Summary) -> String {
-    s.packet_loss_rate.map_or(String::new(), |p| format!("; {} of the packets were lost", human::percent(p)))
+    let said = |share: Option<f64>, what: &str| {
+        share.map_or(String::new(), |share| format!("; {} of the packets were {what}", human::percent(share)))
+    };
+    let some = |share: Option<f64>| share.filter(|share| *share > 0.0);
+    said(s.packet_loss_rate, "lost")
+        + &said(some(s.late_dropped_rate), "dropped late by the sender")
+        + &said(some(s.dropped_by_reader_rate), "dropped by a slow reader")
 }
 
 /// The key figures that are known, at most six.
@@ -95,6 +101,16 @@ pub(super) fn tiles(run: &RunRecords) -> Vec<Tile> {
             s.packet_loss_rate.map(human::percent),
             s.lost_packets.map_or(String::new(), |n| format!("{} packets", human::count(n))),
         ),
+        tile(
+            "Dropped late",
+            percent_of_some(s.late_dropped_rate),
+            "past their deadline, at the sender".to_owned(),
+        ),
+        tile(
+            "Dropped by a slow reader",
+            percent_of_some(s.dropped_by_reader_rate),
+            "arrived and not written out".to_owned(),
+        ),
         tile("Round-trip time", s.rtt_s.map(human::time), "mean".to_owned()),
         tile(
             "Smoothness",
@@ -106,6 +122,10 @@ pub(super) fn tiles(run: &RunRecords) -> Vec<Tile> {
     .flatten()
     .take(6)
     .collect()
+}
+
+fn percent_of_some(share: Option<f64>) -> Option<String> {
+    share.filter(|share| *share > 0.0).map(human::percent)
 }
 
 /// Every known figure of a summary: name, value, key.
@@ -121,18 +141,20 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
         ("Duration", Some(human::time(s.duration_s)), "duration_s"),
         ("Packets sent", count(s.sent_packets), "sent_packets"),
         ("Packets received", count(s.received_packets), "received_packets"),
-        ("Packets lost", count(s.lost_packets), "lost_packets"),
+        ("Packets lost by the network", count(s.lost_packets), "lost_packets"),
         ("Packets too late", count(s.late_packets), "late_packets"),
-        ("Packets that the receiver dropped", some(s.dropped_by_reader_packets), "dropped_by_reader_packets"),
+        ("Packets dropped by a slow reader", some(s.dropped_by_reader_packets), "dropped_by_reader_packets"),
         ("Packets unsent at the end", some(s.unsent_packets), "unsent_packets"),
-        ("Packets dropped past their deadline", count(s.late_dropped_packets), "late_dropped_packets"),
+        ("Packets dropped late by the sender", count(s.late_dropped_packets), "late_dropped_packets"),
         ("Data sent", s.sent_bytes.map(human::bytes), "sent_bytes"),
         ("Data received", s.received_bytes.map(human::bytes), "received_bytes"),
         ("Send rate", rate(s.send_rate_bps), "send_rate_bps"),
         ("Goodput", rate(s.goodput_bps), "goodput_bps"),
         ("Allowed rate X, mean", rate(s.allowed_rate_bps), "allowed_rate_bps"),
         ("Loss event rate p", number(s.loss_event_rate), "loss_event_rate"),
-        ("Packet loss rate", percent(s.packet_loss_rate), "packet_loss_rate"),
+        ("Lost by the network", percent(s.packet_loss_rate), "packet_loss_rate"),
+        ("Dropped late by the sender", percent_of_some(s.late_dropped_rate), "late_dropped_rate"),
+        ("Dropped by a slow reader", percent_of_some(s.dropped_by_reader_rate), "dropped_by_reader_rate"),
         ("Round-trip time, mean", s.rtt_s.map(human::time), "rtt_s"),
         ("Bottleneck", rate(s.bottleneck_bps), "bottleneck_bps"),
         ("Arrived on the wire after slow start", rate(s.wire_goodput_bps), "wire_goodput_bps"),

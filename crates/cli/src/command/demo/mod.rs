@@ -51,6 +51,8 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         format: args.output.format(),
         summary_to: SummaryTo::Stdout,
         duration: Some(args.duration),
+        bytes: None,
+        connection: None,
         report: args.report.clone().map(|path| Page { path, existing: ExistingPage::Replace }),
     });
     let mut scenario = Scenario::parse("bottleneck.toml", BOTTLENECK)

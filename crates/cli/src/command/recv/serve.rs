@@ -1,20 +1,23 @@
 //! One connection of `recv`, from its first packet to its last line.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
-use tfrc_net::{Closed, ClosedBy, Connection, Endpoint};
+use tfrc_net::{Closed, ClosedBy, Connection};
 use tfrc_units::{Duration, Instant};
 
+use super::Receiver;
+use super::options::Take;
+use super::sink::Sink;
 use super::speaker::Speaker;
-use super::{Take, config};
 use crate::Failure;
-use crate::args::RecvArgs;
 use crate::interrupt::{Interrupt, LastWords};
+use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, DatagramWriter, Ending, Inbox, LogLimit, Output, SAMPLE, Sampler, Tally, Trouble, count, counted,
-    is_proper, why,
+    self, DatagramWriter, Ending, Inbox, Output, SAMPLE, Sampler, Tally, Trouble, count, counted, is_proper,
+    shown, why,
 };
 
 /// The round-trip time assumed until the sender tells its own (RFC 4340 §3.4).
@@ -49,6 +52,8 @@ pub(super) enum OutputState {
 enum StopTaking {
     /// The peer wants the end, or the connection is over.
     Ended,
+    /// No data came for the time that the user allows.
+    Idle(Duration),
     /// The user wants the end.
     Interrupted,
     /// The output cannot be written.
@@ -57,69 +62,116 @@ enum StopTaking {
 
 /// A connection that is being served.
 struct Serving<'a> {
-    args: &'a RecvArgs,
+    receiver: &'a Receiver,
     connection: &'a Connection,
-    endpoint: &'a Endpoint,
+    config: ReporterConfig,
     began: Instant,
+    /// When data came last.
+    fed: Instant,
     sampler: Sampler,
     inbox: Inbox,
     writer: DatagramWriter,
+    /// Datagrams and bytes written that the totals know of.
+    reported: (u64, u64),
     /// The name of the output.
     output: Option<String>,
     /// The user has been told that datagrams are dropped here.
     told_of_drops: bool,
 }
 
-/// Serves a connection to its end.
-pub(super) async fn serve(
-    args: &RecvArgs,
-    take: Take,
-    endpoint: &Endpoint,
+/// Serves a connection to its end. `number` is its number among those served at once; `sink` waits
+/// for the first datagram.
+pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
+    receiver: &Receiver,
     connection: &Connection,
-    output: &mut Output,
-    log: &mut LogLimit,
+    number: Option<u64>,
+    sink: impl FnOnce(SocketAddr) -> S,
     interrupt: &mut Interrupt,
-) -> Result<Served, Failure> {
-    let began = endpoint.now();
-    let handle = output.handle().map_err(|error| Failure::io(&"output", &error))?;
+) -> (Served, Sink) {
+    let began = receiver.endpoint.now();
+    receiver.totals.begin();
+    let config = ReporterConfig { connection: number, ..receiver.options.reporter.clone() };
+    let peer = connection.remote_addr().unwrap_or(receiver.endpoint.local_addr());
+    tracing::debug!("connection {} from {} began", number.unwrap_or(1), shown(peer));
+    let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log);
+    speaker.say(began, &Record::Start(start(connection, peer)));
+    let sampler = Sampler::new(began, connection.status());
+    speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
+    // A stranger who brings nothing makes no file and starts no program.
+    let first = interrupt.or(connection.recv()).await.flatten();
+    let (mut sink, mut stop) = match &first {
+        None => (Sink::of(Output::Nowhere), None),
+        Some(_) => match sink(peer).await {
+            Ok(sink) => (sink, None),
+            Err(why) => {
+                (Sink::of(Output::Nowhere), Some(StopTaking::Output(Arc::new(io::Error::other(why)))))
+            }
+        },
+    };
+    let handle = sink.output.handle().unwrap_or_else(|error| {
+        stop = Some(StopTaking::Output(Arc::new(error)));
+        None
+    });
     let mut run = Serving {
-        args,
+        receiver,
         connection,
-        endpoint,
+        config,
         began,
-        sampler: Sampler::new(began, connection.status()),
+        fed: receiver.endpoint.now(),
+        sampler,
         inbox: Inbox::default(),
-        writer: DatagramWriter::start(handle),
-        output: output.name(),
+        writer: DatagramWriter::start(handle, receiver.options.take.others()),
+        reported: (0, 0),
+        output: sink.output.name(),
         told_of_drops: false,
     };
-    let mut speaker = Speaker::new(config(args), log);
-    speaker.say(began, &Record::Start(start(connection)));
-    let peer = connection.remote_addr().map(|address| address.to_string());
-    speaker.say(began, &run.sampler.event_with(began, EventKind::Connected, peer));
-    let mut stop = run.receive(&mut speaker, interrupt).await;
+    if let Some(datagram) = first {
+        run.inbox.push(run.fed, datagram);
+    }
+    if stop.is_none() {
+        stop = Some(run.receive(&mut speaker, interrupt).await);
+    }
+    let mut stop = stop.unwrap_or(StopTaking::Ended);
     if let StopTaking::Ended = stop {
-        stop = run.write_rest(output, interrupt).await;
+        stop = run.write_rest(&sink.output, interrupt).await;
     }
     let (tally, closed) = run.close(&stop).await;
-    let ended = endpoint.now();
+    let ended = receiver.endpoint.now();
     for record in run.sampler.receiver(connection) {
         speaker.say(ended, &record);
     }
     speaker.say(ended, &run.sampler.event(ended, EventKind::Closed));
     let mut summary = run.summarise(tally, closed.as_ref());
+    run.report(tally);
     let sent = summary.sent_packets.unwrap_or(0);
-    let ending = run.judge(take, &stop, closed.as_ref(), &summary);
-    let ending = settle(output, ending, tally.bytes);
+    let mut ending = run.judge(&stop, closed.as_ref(), &summary);
+    let config = run.config.clone();
+    // The pipe of a program is closed with its last handle.
+    drop(run);
+    ending = settle(&mut sink.output, ending, tally.bytes);
+    if let Some(fault) = sink.program_ended(interrupt.wished()).await {
+        ending = match ending.outcome {
+            Outcome::Complete => Ending::failed(fault),
+            _ => ending.with(Some(fault)),
+        };
+    }
     ending.note(&mut summary);
-    interrupt.keep(None);
+    receiver.totals.end(ending.outcome, &summary);
+    if config.connection.is_none() {
+        interrupt.keep(None);
+    }
+    let closed = closed.map(|closed| closed.by);
+    if receiver.is_last(sent, closed) {
+        speaker
+            .note("the data is closed; answering the sender for 2 s more, should it not have heard the end");
+    }
     let mute = speaker.end(summary, &ending);
     let fate = match (&stop, mute) {
         (StopTaking::Output(_), _) => OutputState::Broken,
         (_, Some(failure)) => OutputState::Mute(failure),
         _ => OutputState::Usable,
     };
-    Ok(Served { ending, closed: closed.map(|closed| closed.by), sent, fate })
+    (Served { ending, closed, sent, fate }, sink)
 }
 
 impl Serving<'_> {
@@ -128,7 +180,7 @@ impl Serving<'_> {
     async fn receive(&mut self, speaker: &mut Speaker<'_>, interrupt: &mut Interrupt) -> StopTaking {
         let mut tick = tokio::time::interval(SAMPLE);
         loop {
-            let now = self.endpoint.now();
+            let now = self.receiver.endpoint.now();
             let rtt = self.connection.status().sender_rtt.unwrap_or(DEFAULT_RTT);
             while self.writer.has_room()
                 && let Some(datagram) = self.inbox.pop(now, rtt)
@@ -138,23 +190,29 @@ impl Serving<'_> {
             let room = self.writer.has_room();
             let next_gap = self.inbox.poll_timeout(rtt).filter(|_| room);
             let wait = next_gap.map(|at| std::time::Duration::from(at.saturating_since(now)));
+            let idle = self.receiver.options.idle_timeout;
+            let hungry = idle.map(|idle| std::time::Duration::from((self.fed + idle).saturating_since(now)));
             let writer = &mut self.writer;
             let writable = async { if room { Err(writer.failure().await) } else { writer.room().await } };
             tokio::select! {
                 received = self.connection.recv(), if room => match received {
-                    Some(datagram) => self.inbox.push(self.endpoint.now(), datagram),
+                    Some(datagram) => {
+                        self.fed = self.receiver.endpoint.now();
+                        self.inbox.push(self.fed, datagram);
+                    }
                     None => return StopTaking::Ended,
                 },
                 () = sleep(wait) => {}
                 outcome = writable => if let Err(error) = outcome { return StopTaking::Output(error) },
                 () = interrupt.wished() => return StopTaking::Interrupted,
+                () = sleep(hungry), if room => return StopTaking::Idle(idle.unwrap_or(Duration::ZERO)),
                 _ = tick.tick() => self.sample(speaker, interrupt),
             }
         }
     }
 
     fn sample(&mut self, speaker: &mut Speaker<'_>, interrupt: &Interrupt) {
-        let now = self.endpoint.now();
+        let now = self.receiver.endpoint.now();
         for record in self.sampler.receiver(self.connection) {
             speaker.say(now, &record);
         }
@@ -162,8 +220,19 @@ impl Serving<'_> {
             self.told_of_drops = true;
             speaker.note(&format!("dropped here: {}", self.too_slow()));
         }
-        let summary = self.summarise(self.tally(&StopTaking::Ended), None);
-        interrupt.keep(Some(LastWords { config: config(self.args), summary }));
+        let tally = self.tally(&StopTaking::Ended);
+        self.report(tally);
+        if self.config.connection.is_none() {
+            let summary = self.summarise(tally, None);
+            interrupt.keep(Some(LastWords { config: self.config.clone(), summary }));
+        }
+    }
+
+    /// Tells the totals of the receiver what has been written since the last time.
+    fn report(&mut self, tally: Tally) {
+        let (packets, bytes) = self.reported;
+        self.receiver.totals.written(tally.received - packets, tally.bytes - bytes);
+        self.reported = (tally.received, tally.bytes);
     }
 
     /// Writes what waits for a gap, and waits until all is written and on the disk.
@@ -208,6 +277,7 @@ impl Serving<'_> {
             dropped: arrived.saturating_sub(received).saturating_sub(tally.late),
             trouble: match stop {
                 StopTaking::Ended => None,
+                StopTaking::Idle(_) => Some(Trouble::Idle),
                 StopTaking::Interrupted => Some(Trouble::Interrupted),
                 StopTaking::Output(error) => Some(Trouble::of(error)),
             },
@@ -220,7 +290,7 @@ impl Serving<'_> {
         let sent = closed.map_or(status.peer_sent_packets, |closed| closed.peer_sent_data_packets);
         let mut summary = Summary {
             variant: status.receiving.map(|variant| variant.to_string()),
-            duration_s: self.endpoint.now().saturating_since(self.began).as_secs_f64(),
+            duration_s: self.receiver.endpoint.now().saturating_since(self.began).as_secs_f64(),
             rtt_s: self.sampler.mean_rtt(),
             max_datagram_bytes: u64::try_from(status.max_datagram).ok(),
             invalid_packets: Some(status.stats.invalid_packets),
@@ -233,13 +303,17 @@ impl Serving<'_> {
         summary
     }
 
-    fn judge(&self, take: Take, stop: &StopTaking, closed: Option<&Closed>, summary: &Summary) -> Ending {
+    fn judge(&self, stop: &StopTaking, closed: Option<&Closed>, summary: &Summary) -> Ending {
         let known = |n: Option<u64>| n.unwrap_or(0);
         let (sent, dropped) = (known(summary.sent_packets), known(summary.dropped_by_reader_packets));
+        let take = self.receiver.options.take;
         match (stop, closed) {
             (StopTaking::Output(error), _) => Ending::failed(self.unwritable(error)),
+            (StopTaking::Idle(idle), _) => {
+                Ending::failed(format!("no data came for {} s; see --idle-timeout", idle.as_secs_f64()))
+            }
             (StopTaking::Interrupted, _) => {
-                let outcome = if self.args.one { Outcome::Failed } else { Outcome::Stopped };
+                let outcome = if take == Take::First { Outcome::Failed } else { Outcome::Stopped };
                 Ending { outcome, reason: "interrupted before the sender had ended".to_owned() }
             }
             (StopTaking::Ended, None) => Ending::failed("the network of this end has failed"),
@@ -250,7 +324,7 @@ impl Serving<'_> {
                 counted(sent, "datagram"),
                 self.too_slow()
             )),
-            (StopTaking::Ended, Some(_)) if take == Take::One && sent == 0 => {
+            (StopTaking::Ended, Some(_)) if take.is_one() && sent == 0 => {
                 Ending::failed("the sender closed without sending anything")
             }
             (StopTaking::Ended, Some(_)) => {
@@ -273,6 +347,7 @@ impl Serving<'_> {
         match Trouble::of(error) {
             Trouble::DiskFull => format!("the disk is full: {output}: {error}"),
             Trouble::ReaderClosed => format!("the reader of {output} has closed it"),
+            _ if self.output.is_none() => error.to_string(),
             _ => format!("{output}: {error}"),
         }
     }
@@ -303,9 +378,9 @@ fn settle(output: &mut Output, ending: Ending, bytes: u64) -> Ending {
     }
 }
 
-fn start(connection: &Connection) -> Start {
+fn start(connection: &Connection, peer: SocketAddr) -> Start {
     let mut start = Start::new(Role::Recv, session::version(), session::command_line());
-    start.peer = connection.remote_addr().map(|address| address.to_string());
+    start.peer = Some(shown(peer));
     if let Some(variant) = connection.status().receiving {
         start.parameters.insert("variant".to_owned(), variant.to_string());
     }

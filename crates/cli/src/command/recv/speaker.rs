@@ -1,5 +1,7 @@
 //! The words about a connection, within the limit for all of them.
 
+use std::sync::{Mutex, PoisonError};
+
 use tfrc_lab::record::{Record, Summary};
 use tfrc_units::Instant;
 
@@ -7,11 +9,14 @@ use crate::Failure;
 use crate::reporter::{Reporter, ReporterConfig};
 use crate::session::{Ending, LogLimit};
 
-/// Speaks of one connection, if the limit lets it.
+/// Speaks of one connection, if the limit lets it: of a connection alone in full, of one among
+/// others in a line at its end.
 pub(super) struct Speaker<'a> {
     reporter: Reporter,
-    log: &'a mut LogLimit,
-    standing: SpeakerState,
+    log: &'a Mutex<LogLimit>,
+    state: SpeakerState,
+    /// The connection's number and peer, if it is one among others.
+    among_others: Option<(u64, String)>,
 }
 
 enum SpeakerState {
@@ -22,28 +27,29 @@ enum SpeakerState {
 }
 
 impl<'a> Speaker<'a> {
-    pub(super) fn new(config: ReporterConfig, log: &'a mut LogLimit) -> Self {
-        Self { reporter: Reporter::new(config), log, standing: SpeakerState::Silent(Vec::new()) }
+    pub(super) fn new(config: ReporterConfig, peer: String, log: &'a Mutex<LogLimit>) -> Self {
+        let among_others = config.connection.map(|number| (number, peer));
+        Self { reporter: Reporter::new(config), log, state: SpeakerState::Silent(Vec::new()), among_others }
     }
 
     /// Passes a record on, or drops it.
     pub(super) fn say(&mut self, now: Instant, record: &Record) {
         // The beginning waits, and all that is measured passes.
-        if let SpeakerState::Silent(waiting) = &mut self.standing
+        if let SpeakerState::Silent(waiting) = &mut self.state
             && !matches!(record, Record::Interval(_))
             && waiting.len() < 2
         {
             waiting.push(record.clone());
         }
         let first = matches!(record, Record::Start(_));
-        match &mut self.standing {
+        match &mut self.state {
             SpeakerState::Speaks => self.reporter.say(record),
             SpeakerState::Silent(waiting) if first || matches!(record, Record::Interval(_)) => {
-                if self.log.admit(now) {
+                if self.log.lock().unwrap_or_else(PoisonError::into_inner).admit(now) {
                     for waited in std::mem::take(waiting) {
                         self.reporter.say(&waited);
                     }
-                    self.standing = SpeakerState::Speaks;
+                    self.state = SpeakerState::Speaks;
                     if !first {
                         self.reporter.say(record);
                     }
@@ -55,20 +61,55 @@ impl<'a> Speaker<'a> {
 
     /// A line for the user.
     pub(super) fn note(&mut self, text: &str) {
-        if matches!(self.standing, SpeakerState::Speaks) {
-            self.reporter.note(text);
+        match (&self.state, &self.among_others) {
+            (SpeakerState::Silent(_), _) => {}
+            (SpeakerState::Speaks, None) => self.reporter.note(text),
+            (SpeakerState::Speaks, Some((number, peer))) => {
+                tracing::warn!("connection {number} from {peer}: {text}");
+            }
         }
     }
 
     /// The summary and the last line; why records can no longer be written, if so.
     pub(super) fn end(&mut self, summary: Summary, ending: &Ending) -> Option<Failure> {
-        match &self.standing {
-            SpeakerState::Silent(_) => self.log.passed_over(ending.has_failed()),
-            SpeakerState::Speaks => {
+        match (&self.state, &self.among_others) {
+            (SpeakerState::Silent(_), _) => {
+                let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+                log.passed_over(ending.has_failed());
+            }
+            (SpeakerState::Speaks, None) => {
                 self.reporter.say(&Record::End(Box::new(summary)));
                 self.reporter.note(&ending.to_string());
+            }
+            (SpeakerState::Speaks, Some((number, peer))) => {
+                let line = line(&summary, ending);
+                if ending.has_failed() {
+                    tracing::warn!("connection {number} from {peer} {line}");
+                } else {
+                    tracing::info!("connection {number} from {peer} {line}");
+                }
+                self.reporter.say(&Record::End(Box::new(summary)));
             }
         }
         self.reporter.broken().cloned()
     }
+}
+
+/// A connection in one line, with plain digits for other programs.
+fn line(summary: &Summary, ending: &Ending) -> String {
+    let known = |n: Option<u64>| n.unwrap_or(0);
+    let mut counts = format!(
+        "{}: {:.1} s, {} datagrams, {} bytes, {} lost",
+        ending.word(),
+        summary.duration_s,
+        known(summary.received_packets),
+        known(summary.received_bytes),
+        known(summary.lost_packets)
+    );
+    for (n, what) in [(summary.late_packets, "late"), (summary.dropped_by_reader_packets, "dropped here")] {
+        if known(n) > 0 {
+            counts.push_str(&format!(", {} {what}", known(n)));
+        }
+    }
+    format!("{counts}; {}", ending.reason)
 }

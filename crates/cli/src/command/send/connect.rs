@@ -1,19 +1,26 @@
 //! From a name to a connection.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use tfrc_net::attempts::{AttemptError, ConnectAnyError, connect_any};
+use tfrc_net::attempts::{AttemptError, ConnectAnyError, connect_any, connect_waiting};
 use tfrc_net::{BindError, Connection, Endpoint, Options, Recordings};
 
 use crate::Failure;
-use crate::args::values::Target;
-use crate::session::why_not_connected;
+use crate::args::SendArgs;
+use crate::reporter::Reporter;
+use crate::session::{shown, why_not_connected};
 
-/// All addresses of a host, in the system's order.
+/// Time between two lines about attempts that go on, at first and after a quarter of a minute.
+const TOLD_EVERY: u32 = 3;
+const TOLD_LATER_EVERY: u32 = 15;
+
+/// The addresses of a host, of the IP version asked for, in the system's order.
 ///
 /// # Errors
 /// [`Failure::Usage`] if there is none.
-pub(super) async fn resolve(to: &Target) -> Result<Vec<SocketAddr>, Failure> {
+pub(super) async fn resolve(args: &SendArgs) -> Result<Vec<SocketAddr>, Failure> {
+    let to = &args.to;
     let unknown = |why: String| {
         Failure::usage(
             format!("{}: {why}", to.host),
@@ -21,34 +28,63 @@ pub(super) async fn resolve(to: &Target) -> Result<Vec<SocketAddr>, Failure> {
         )
     };
     let addresses = tokio::net::lookup_host((to.host.as_str(), to.port)).await;
-    let addresses: Vec<SocketAddr> = addresses.map_err(|error| unknown(error.to_string()))?.collect();
-    if addresses.is_empty() { Err(unknown("has no address".to_owned())) } else { Ok(addresses) }
+    let addresses = addresses.map_err(|error| unknown(error.to_string()))?;
+    let (addresses, lacking): (Vec<SocketAddr>, &str) = match (args.ipv4, args.ipv6) {
+        (true, _) => (addresses.filter(SocketAddr::is_ipv4).collect(), "IPv4 "),
+        (_, true) => (addresses.filter(SocketAddr::is_ipv6).collect(), "IPv6 "),
+        _ => (addresses.collect(), ""),
+    };
+    if addresses.is_empty() { Err(unknown(format!("has no {lacking}address"))) } else { Ok(addresses) }
 }
 
-/// Connects to the first address that answers (RFC 8305).
+/// Connects to the first address that answers (RFC 8305), and says while it lasts what is tried.
 ///
 /// # Errors
 /// [`Failure`] with each address that was tried, and why it failed.
 pub(super) async fn connect(
-    to: &Target,
+    args: &SendArgs,
     addresses: &[SocketAddr],
     options: &Options,
     recordings: Recordings,
+    reporter: &mut Reporter,
 ) -> Result<(Endpoint, Connection), Failure> {
-    connect_any(addresses, options, recordings).await.map_err(|error| match error {
+    let attempt = async {
+        match args.wait {
+            Some(wait) => connect_waiting(addresses, options, recordings, wait.into()).await,
+            None => connect_any(addresses, options, recordings).await,
+        }
+    };
+    tokio::pin!(attempt);
+    let names: Vec<String> = addresses.iter().copied().map(shown).collect();
+    let mut seconds = 0;
+    let connected = loop {
+        let step = if seconds < TOLD_LATER_EVERY { TOLD_EVERY } else { TOLD_LATER_EVERY };
+        tokio::select! {
+            connected = &mut attempt => break connected,
+            () = tokio::time::sleep(Duration::from_secs(step.into())) => {
+                seconds += step;
+                reporter.note(&format!("trying {} ... {seconds} s", names.join(", ")));
+            }
+        }
+    };
+    connected.map_err(|error| match error {
         ConnectAnyError::Failed(attempts) => match attempts.as_slice() {
-            [(address, error)] => Failure::Run(format!("cannot connect to {address}: {}", sentence(error))),
+            [(address, error)] => {
+                Failure::Run(format!("cannot connect to {}: {}", shown(*address), sentence(error)))
+            }
             _ => {
-                let attempts =
-                    attempts.iter().map(|(address, error)| format!("{address}: {}", sentence(error)));
-                Failure::Run(format!("cannot connect to {to}: {}", attempts.collect::<Vec<_>>().join("; ")))
+                let attempts = attempts
+                    .iter()
+                    .map(|(address, error)| format!("{}: {}", shown(*address), sentence(error)));
+                let attempts = attempts.collect::<Vec<_>>().join("; ");
+                Failure::Run(format!("cannot connect to {}: {attempts}", args.to))
             }
         },
         ConnectAnyError::Bind(error @ BindError::Unmarked(_)) => Failure::usage(
             error.to_string(),
             "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
         ),
-        error => Failure::Run(error.to_string()),
+        error => Failure::Run(format!("cannot connect to {}: {error}", args.to)),
     })
 }
 

@@ -1,6 +1,7 @@
 //! `tfrc send`: a file, a pipe or made-up data over one connection.
 
 mod connect;
+mod hearing;
 mod prepare;
 mod transfer;
 
@@ -11,6 +12,7 @@ use tfrc_net::{Cause, Closed, ClosedBy, Connection, Endpoint, LatePolicy, Status
 use tfrc_units::Dscp;
 use tfrc_units::{Instant, Rate, saturating};
 
+use self::hearing::Hearing;
 use self::transfer::{StopSending, Transfer};
 use crate::Failure;
 use crate::args::SendArgs;
@@ -33,7 +35,7 @@ pub fn run(args: &SendArgs) -> Result<(), Failure> {
 async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> {
     let mut reporter = Reporter::new(config(args));
     let interrupted = || Failure::Run(format!("interrupted before {} answered", args.to));
-    let addresses = interrupt.or(connect::resolve(&args.to)).await.ok_or_else(interrupted)??;
+    let addresses = interrupt.or(connect::resolve(args)).await.ok_or_else(interrupted)??;
     let cap = prepare::cap(args, &addresses, &mut reporter)?;
     // Opened first: a wrong name should fail before anybody is called. A FIFO may have no other
     // end.
@@ -41,8 +43,8 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
     let options = prepare::options(args, cap);
     let began = std::time::Instant::now();
-    let attempt = connect::connect(&args.to, &addresses, &options, recordings);
     reporter.say(&Record::Start(start(args, &addresses, cap)));
+    let attempt = connect::connect(args, &addresses, &options, recordings, &mut reporter);
     let connected = match interrupt.or(attempt).await {
         Some(connected) => connected,
         None => Err(interrupted()),
@@ -68,6 +70,7 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         reporter: &mut reporter,
         interrupt: &mut interrupt,
         began,
+        hearing: Hearing::new(began),
     };
     let peer = connection.remote_addr().filter(|_| addresses.len() > 1).map(|address| address.to_string());
     let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
@@ -132,6 +135,7 @@ fn judge(stop: &StopSending, closed: Option<&Closed>, tally: Option<&Tally>, sta
         return Ending::failed(trouble.at_receiver()).with(written).with(unsent);
     }
     let ending = match (stop, closed) {
+        (StopSending::Gone(reason), _) => Ending::failed(reason.clone()),
         (_, None) => Ending::failed("the peer did not answer the close in time"),
         (_, Some(closed)) if !is_proper(closed) => Ending::failed(why(closed)),
         (StopSending::Failed(reason), _) => Ending::failed(reason.clone()),
@@ -166,6 +170,7 @@ fn judge(stop: &StopSending, closed: Option<&Closed>, tally: Option<&Tally>, sta
 fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant, now: Instant) -> Summary {
     let duration_s = now.saturating_since(began).as_secs_f64();
     let bytes = status.stats.sent_data_bytes;
+    let handed_over = status.late_dropped + status.stats.sent_data_packets;
     Summary {
         variant: Some(args.variant.to_string()),
         sent_packets: Some(status.stats.sent_data_packets),
@@ -175,6 +180,7 @@ fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant
         allowed_rate_bps: sampler.mean_allowed_rate(),
         rtt_s: sampler.mean_rtt(),
         late_dropped_packets: Some(status.late_dropped),
+        late_dropped_rate: (handed_over > 0).then(|| as_f64(status.late_dropped) / as_f64(handed_over)),
         unsent_packets: Some(status.unsent_packets),
         max_datagram_bytes: u64::try_from(status.max_datagram).ok(),
         path_probes: Some(status.stats.sent_path_probes),
@@ -217,6 +223,8 @@ fn config(args: &SendArgs) -> ReporterConfig {
         format: args.output.format(),
         summary_to: SummaryTo::Stdout,
         duration: transfer::time_limit(args),
+        bytes: prepare::size(args),
+        connection: None,
         report: args.report.clone().map(|path| Page { path, existing }),
     }
 }

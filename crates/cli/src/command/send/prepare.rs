@@ -94,6 +94,19 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
     }
 }
 
+/// Bytes that the session will send if nobody and no limit of time ends it, where that is known.
+pub(super) fn size(args: &SendArgs) -> Option<u64> {
+    let file = match &args.file {
+        Some(FileOrStream::File(path)) => {
+            Some(path.metadata().ok().filter(std::fs::Metadata::is_file)?.len())
+        }
+        Some(FileOrStream::Standard) => return None,
+        None => None,
+    };
+    let all = file.into_iter().chain(args.bytes).min();
+    all.filter(|bytes| args.time.is_none() && *bytes > 0)
+}
+
 /// Opens the source of the data. Waits for the other end of a FIFO.
 ///
 /// # Errors

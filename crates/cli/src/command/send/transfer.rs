@@ -3,6 +3,7 @@
 use tfrc_net::{Closed, Connection, SendError};
 use tfrc_units::{Duration, Instant};
 
+use super::hearing::{Heard, Hearing};
 use super::{config, so_far};
 use crate::args::SendArgs;
 use crate::args::values::FileOrStream;
@@ -24,6 +25,8 @@ pub(super) enum StopSending {
     EndOfData,
     /// It could not be read, or must not be sent; a sentence.
     Failed(String),
+    /// Nobody is at the other end any more; a sentence.
+    Gone(String),
     /// The user wants the end.
     Interrupted,
     /// The connection is over, or the receiver wants the end.
@@ -40,6 +43,7 @@ pub(super) struct Transfer<'a> {
     pub(super) reporter: &'a mut Reporter,
     pub(super) interrupt: &'a mut Interrupt,
     pub(super) began: Instant,
+    pub(super) hearing: Hearing,
 }
 
 impl Transfer<'_> {
@@ -95,6 +99,9 @@ impl Transfer<'_> {
                 },
                 _ = tick.tick() => {
                     self.sample();
+                    if let Some(gone) = self.hear() {
+                        return StopSending::Gone(gone);
+                    }
                     if let Some(trip) = self.connection.status().stopped {
                         let reason = format!("stopped by the circuit breaker: {trip}");
                         // The peer may be long in answering the close.
@@ -111,6 +118,9 @@ impl Transfer<'_> {
     pub(super) async fn close(&mut self, stop: StopSending) -> (StopSending, Option<Closed>) {
         let connection = self.connection;
         let mut tick = tokio::time::interval(SAMPLE);
+        if matches!(stop, StopSending::Gone(_)) {
+            return (stop, None);
+        }
         if !matches!(stop, StopSending::Interrupted | StopSending::TimeUp) {
             let over = stop == StopSending::Over;
             let close = async move {
@@ -126,7 +136,12 @@ impl Transfer<'_> {
                         return (stop, closed);
                     }
                     () = wished(interrupt) => break,
-                    _ = tick.tick() => self.sample(),
+                    _ = tick.tick() => {
+                        self.sample();
+                        if let Some(gone) = self.hear() {
+                            return (StopSending::Gone(gone), None);
+                        }
+                    }
                 }
             }
         }
@@ -151,6 +166,17 @@ impl Transfer<'_> {
                 return (stop, closed);
             }
         }
+    }
+
+    /// Says when the receiver is not heard any more, and when it is again; a sentence if it has
+    /// gone.
+    fn hear(&mut self) -> Option<String> {
+        match self.hearing.look(&self.connection.status()) {
+            Heard::Gone(reason) => return Some(reason),
+            Heard::Again(news) | Heard::Silence(news) => self.reporter.note(&news),
+            Heard::NothingNew => {}
+        }
+        None
     }
 
     fn sample(&mut self) {

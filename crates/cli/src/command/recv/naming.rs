@@ -1,0 +1,161 @@
+//! Names of files and arguments of programs that are made anew for each connection.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Facts about a connection that a name may contain.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Naming {
+    /// The number of the connection since the start of the receiver, from 1.
+    pub(super) number: u64,
+    /// The peer's address.
+    pub(super) address: IpAddr,
+    /// When the connection began.
+    pub(super) began: SystemTime,
+}
+
+/// A text with places for facts about a connection: `%n` its number, `%a` the peer's address, `%t`
+/// the time of its beginning, `%%` a percent sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pattern(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Address,
+    Number,
+    Text(String),
+    Time,
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// A sentence about a `%` that stands for nothing.
+    pub(super) fn new(written: &str) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        let mut text = String::new();
+        let mut letters = written.chars();
+        while let Some(letter) = letters.next() {
+            let piece = match letter {
+                '%' => match letters.next() {
+                    Some('a') => Piece::Address,
+                    Some('n') => Piece::Number,
+                    Some('t') => Piece::Time,
+                    Some('%') => {
+                        text.push('%');
+                        continue;
+                    }
+                    other => {
+                        return Err(format!("%{} means nothing", other.map_or(String::new(), String::from)));
+                    }
+                },
+                letter => {
+                    text.push(letter);
+                    continue;
+                }
+            };
+            if !text.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut text)));
+            }
+            pieces.push(piece);
+        }
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text));
+        }
+        Ok(Self(pieces))
+    }
+
+    /// True for a text that names a file of its own for each connection.
+    pub(super) fn is_in(written: &str) -> bool {
+        ["%n", "%a", "%t"].iter().any(|place| written.contains(place))
+    }
+
+    /// The text for one connection.
+    pub(super) fn fill(&self, naming: &Naming) -> String {
+        let mut out = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Address => out.push_str(&safe(naming.address)),
+                Piece::Number => drop(write!(out, "{}", naming.number)),
+                Piece::Text(text) => out.push_str(text),
+                Piece::Time => out.push_str(&utc(naming.began)),
+            }
+        }
+        out
+    }
+}
+
+/// An address of digits, letters, points and hyphens alone, such as `192.0.2.7` or `2001-db8--1`.
+fn safe(address: IpAddr) -> String {
+    address.to_canonical().to_string().replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")
+}
+
+/// A time in UTC to the second, such as `20260131T235959Z` (ISO 8601, the basic form).
+fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    let (mut days, second) = (seconds / 86_400, seconds % 86_400);
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let mut year = 1970;
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let mut month = 1;
+    for length in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    let day = days + 1;
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn naming(address: &str) -> Naming {
+        Naming { number: 12, address: address.parse().expect("an address"), began: UNIX_EPOCH }
+    }
+
+    #[test]
+    fn patterns_are_filled_in() {
+        let fill = |written: &str, address: &str| Pattern::new(written).map(|p| p.fill(&naming(address)));
+        assert_eq!(fill("in-%n-%a.ts", "192.0.2.7").as_deref(), Ok("in-12-192.0.2.7.ts"));
+        assert_eq!(fill("%a", "::ffff:192.0.2.7").as_deref(), Ok("192.0.2.7"));
+        assert_eq!(fill("%a%%n", "2001:db8::1").as_deref(), Ok("2001-db8--1%n"));
+        assert_eq!(fill("d/%t", "::1").as_deref(), Ok("d/19700101T000000Z"));
+        assert_eq!(fill("plain", "::1").as_deref(), Ok("plain"));
+        for bad in ["%", "50%", "%x%n", "% n"] {
+            assert!(Pattern::new(bad).is_err(), "{bad}");
+        }
+        assert!(Pattern::is_in("in-%n") && Pattern::is_in("%a") && !Pattern::is_in("100%.ts"));
+    }
+
+    /// No address can lead out of the folder, or move a terminal.
+    #[test]
+    fn addresses_are_safe_in_names() {
+        for address in ["192.0.2.7", "::", "fe80::1", "2001:db8:ffff:ffff:ffff:ffff:255.255.255.255"] {
+            let safe = safe(address.parse().expect("an address"));
+            assert!(safe.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c)), "{safe}");
+            assert!(!safe.contains(".."), "{safe}");
+        }
+    }
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        for (seconds, written) in [
+            (951_782_399, "20000228T235959Z"),
+            (951_782_400, "20000229T000000Z"),
+            (1_767_225_599, "20251231T235959Z"),
+            (4_107_542_400, "21000301T000000Z"),
+        ] {
+            assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(seconds)), written);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Settings of a run of `recv`, checked together before anything is touched.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use tfrc_net::Options;
+use tfrc_net::options::{Accept, Prefix};
+use tfrc_units::Duration;
+
+use super::naming::Pattern;
+use super::program::CommandLine;
+use crate::Failure;
+use crate::args::values::{AllowedPeers, DEFAULT_PORT, FileOrStream, Limit, ListenAt};
+use crate::args::{Format, RecvArgs};
+use crate::reporter::{ReporterConfig, SummaryTo};
+use crate::session::{Existing, OutputPlan};
+
+/// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
+/// second at 2 Gbit/s. A disk may stand still for that long, and nobody minds old data in a file.
+const FOR_A_DISK: usize = 32_768;
+/// Connections served at once with a pattern or a program, unless the user says otherwise. Each
+/// takes three descriptors and a thread.
+const AT_ONCE: u32 = 100;
+
+/// Settings of a run of `recv`.
+#[derive(Debug)]
+pub(super) struct ServeOptions {
+    /// Where the data goes.
+    pub(super) destination: Destination,
+    /// Connections that the run takes.
+    pub(super) take: Take,
+    /// Time without data after which a connection is ended; `None`: no limit.
+    pub(super) idle_timeout: Option<Duration>,
+    /// How records are written.
+    pub(super) reporter: ReporterConfig,
+}
+
+/// Where the data of connections goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Destination {
+    /// A file for each connection.
+    Files { name: Pattern, existing: Existing },
+    /// One output for all connections; or none, and data is counted.
+    One(OutputPlan),
+    /// A program for each connection.
+    Programs(CommandLine),
+}
+
+/// Connections that `recv` takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Take {
+    /// The first, whatever it brings.
+    First,
+    /// One after another, until one brings data.
+    FirstWithData,
+    /// One after another, until the user ends the run.
+    InTurn,
+    /// This many at a time, until the user ends the run.
+    Many(u32),
+}
+
+impl Take {
+    /// True if the end of one connection is that of the run.
+    pub(super) const fn is_one(self) -> bool {
+        matches!(self, Self::First | Self::FirstWithData)
+    }
+
+    /// Connections that may be served beside one.
+    pub(super) const fn others(self) -> u32 {
+        match self {
+            Self::Many(at_once) => at_once.saturating_sub(1),
+            _ => 0,
+        }
+    }
+}
+
+impl ServeOptions {
+    /// Checks the arguments against one another and looks at the output.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(super) fn new(args: &RecvArgs) -> Result<Self, Failure> {
+        if args.output == Some(FileOrStream::Standard) && args.format.format() != Format::Human {
+            return Err(Failure::usage(
+                "standard output cannot carry both the received data and JSON",
+                "write the data to a file with -o FILE, or leave out --json and --json-stream",
+            ));
+        }
+        let destination = destination(args)?;
+        let take = match (&destination, args.connections) {
+            _ if args.one => Take::First,
+            (Destination::Files { .. } | Destination::Programs(_), at_once) => {
+                Take::Many(at_once.unwrap_or(AT_ONCE))
+            }
+            (Destination::One(OutputPlan::Nowhere), Some(at_once)) => Take::Many(at_once),
+            (Destination::One(_), Some(2..)) => {
+                return Err(Failure::usage(
+                    "one output cannot take several connections at once",
+                    "give each a file of its own with a pattern such as -o 'in-%n-%a.ts', or a program \
+                     with --exec",
+                ));
+            }
+            (Destination::One(OutputPlan::Append(_) | OutputPlan::Nowhere), _) => Take::InTurn,
+            (Destination::One(_), _) => Take::FirstWithData,
+        };
+        let summary_to =
+            if args.output == Some(FileOrStream::Standard) { SummaryTo::Stderr } else { SummaryTo::Stdout };
+        Ok(Self {
+            destination,
+            take,
+            idle_timeout: match args.idle_timeout {
+                Limit::After(time) => Some(time),
+                Limit::Off => None,
+            },
+            reporter: ReporterConfig {
+                format: args.format.format(),
+                summary_to,
+                duration: None,
+                bytes: None,
+                report: None,
+                connection: None,
+            },
+        })
+    }
+
+    /// The options of the endpoint.
+    pub(super) fn endpoint(&self, args: &RecvArgs) -> Options {
+        let usual = Options::default();
+        Options {
+            receive_queue: match &self.destination {
+                Destination::One(OutputPlan::Append(_) | OutputPlan::File(_)) => FOR_A_DISK,
+                _ => usual.receive_queue,
+            },
+            service: args.service,
+            revision: args.revision,
+            accept: match self.take {
+                Take::Many(at_once) => Accept::Many(at_once),
+                _ => Accept::One,
+            },
+            per_source: args.per_source,
+            allow: networks(&args.allow),
+            first_data_within: match args.idle {
+                Limit::After(time) => Some(time),
+                Limit::Off => None,
+            },
+            ..usual
+        }
+    }
+
+    /// Refuses to make files or start programs for anybody who can reach this host, unless the user
+    /// says who may, or that everybody may; a warning then.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(super) fn check_reach(&self, args: &RecvArgs, at: &[SocketAddr]) -> Result<Option<String>, Failure> {
+        let what = match &self.destination {
+            Destination::Files { .. } => "a file",
+            Destination::Programs(_) => "a program",
+            Destination::One(_) => return Ok(None),
+        };
+        if at.iter().all(|address| address.ip().is_loopback()) {
+            return Ok(None);
+        }
+        if args.allow.is_empty() {
+            return Err(Failure::usage(
+                format!(
+                    "any host that reaches this one could have {what} made here: senders are not authenticated"
+                ),
+                "name the senders with --allow ADDRESS[/PREFIX], or let everybody in with --allow any",
+            ));
+        }
+        let anybody = args.allow.contains(&AllowedPeers::Any);
+        Ok(anybody.then(|| format!("warning: any host that reaches this one can have {what} made here")))
+    }
+}
+
+fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
+    let existing = match (args.append, args.overwrite) {
+        (true, _) => Existing::Append,
+        (_, true) => Existing::Overwrite,
+        _ => Existing::Refuse,
+    };
+    if let Some(written) = &args.exec {
+        let advice = "write it as --exec 'PROGRAM ARGUMENT ...'; %n, %a and %t stand for the connection's number, \
+                      address and time, %% for a percent sign";
+        let command = CommandLine::new(written);
+        return command
+            .map(Destination::Programs)
+            .map_err(|why| Failure::usage(format!("--exec {written}: {why}"), advice));
+    }
+    match &args.output {
+        Some(FileOrStream::File(path)) if path.to_str().is_some_and(Pattern::is_in) => {
+            let written = path.to_string_lossy();
+            let refused = |why: String, advice: &str| Failure::usage(format!("-o {written}: {why}"), advice);
+            if existing == Existing::Append {
+                let why = "a pattern names a file for each connection, and --append one for all";
+                return Err(refused(why.to_owned(), "leave out one of them"));
+            }
+            let name = Pattern::new(&written)
+                .map_err(|why| refused(why, "%n, %a and %t have a meaning; write %% for a percent sign"))?;
+            Ok(Destination::Files { name, existing })
+        }
+        output => OutputPlan::new(output.as_ref(), existing).map(Destination::One),
+    }
+}
+
+/// The networks that are let in; none: everybody is.
+fn networks(allowed: &[AllowedPeers]) -> Vec<Prefix> {
+    let networks: Option<Vec<Prefix>> = allowed
+        .iter()
+        .map(|peers| match peers {
+            AllowedPeers::Any => None,
+            AllowedPeers::Network(prefix) => Some(*prefix),
+        })
+        .collect();
+    networks.unwrap_or_default()
+}
+
+/// The addresses to listen on, the first that can be had: where the user says, else every address,
+/// of both IP versions where the system has both.
+///
+/// # Errors
+/// [`Failure::Usage`] if the user's name has no address.
+pub(super) async fn addresses(args: &RecvArgs) -> Result<Vec<SocketAddr>, Failure> {
+    let port = args.port.unwrap_or(DEFAULT_PORT);
+    let Some(ListenAt { host, port: own }) = &args.bind else {
+        let any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
+        return Ok(any.map(|address| SocketAddr::new(address, port)).into());
+    };
+    let port = match (own, args.port) {
+        (Some(one), Some(other)) if *one != other => {
+            return Err(Failure::usage(
+                format!("--bind names port {one} and -p port {other}"),
+                "leave out one of them",
+            ));
+        }
+        (Some(port), _) => *port,
+        (None, _) => port,
+    };
+    let found = tokio::net::lookup_host((host.as_str(), port)).await;
+    found.map(Iterator::collect).map_err(|error| {
+        Failure::usage(
+            format!("--bind {host}: {error}"),
+            "name an address of this host, such as 127.0.0.1, ::1 or localhost",
+        )
+    })
+}

@@ -1,0 +1,66 @@
+//! Where the data of one connection goes, opened when its first datagram is there.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::naming::Naming;
+use super::options::Destination;
+use super::program::Program;
+use crate::args::values::FileOrStream;
+use crate::session::{self, Output, OutputPlan};
+
+/// Time that a program has to end by itself once `recv` ends.
+const PROGRAM_ENDS: Duration = Duration::from_secs(3);
+
+/// The output of one connection.
+#[derive(Debug)]
+pub(super) struct Sink {
+    pub(super) output: Output,
+    program: Option<Program>,
+}
+
+impl Sink {
+    /// A sink that is open already.
+    pub(super) const fn of(output: Output) -> Self {
+        Self { output, program: None }
+    }
+
+    /// Makes the file of a connection, or starts its program.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) async fn open(destination: &Destination, naming: &Naming) -> Result<Self, String> {
+        match destination {
+            Destination::One(_) => Ok(Self::of(Output::Nowhere)),
+            Destination::Files { name, existing } => {
+                let (path, existing) = (PathBuf::from(name.fill(naming)), *existing);
+                let opening = move || {
+                    OutputPlan::new(Some(&FileOrStream::File(path)), existing).and_then(OutputPlan::open)
+                };
+                session::blocking(opening).await.map(Self::of).map_err(|failure| failure.sentence())
+            }
+            Destination::Programs(command) => {
+                let (program, file) = command
+                    .start(naming)
+                    .map_err(|error| format!("the program cannot be started: {error}"))?;
+                let name = program.name().to_owned();
+                Ok(Self { output: Output::Direct { file, name }, program: Some(program) })
+            }
+        }
+    }
+
+    /// Closes the input of the program and waits for its end; a phrase about an end that is not a
+    /// success. A receiver that ends does not wait for long.
+    pub(super) async fn program_ended(&mut self, hurry: impl Future<Output = ()>) -> Option<String> {
+        let mut program = self.program.take()?;
+        std::mem::replace(&mut self.output, Output::Nowhere).leave();
+        let late = async {
+            hurry.await;
+            tokio::time::sleep(PROGRAM_ENDS).await;
+        };
+        tokio::select! {
+            fault = program.ended() => fault,
+            () = late => Some(format!("{} was ended with the receiver", program.name())),
+        }
+    }
+}

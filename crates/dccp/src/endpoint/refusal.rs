@@ -1,0 +1,37 @@
+//! Peers that were not let in, for the log of the application.
+
+use alloc::collections::VecDeque;
+use core::net::SocketAddr;
+
+use crate::wire::ResetCode;
+
+/// Refusals kept until they are asked for; later ones are only counted in
+/// [`EndpointStats`](super::EndpointStats).
+const KEPT: usize = 64;
+
+/// An attempt of a peer to connect that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The peer's address; it may be forged.
+    pub remote: SocketAddr,
+    /// The code of the Reset that tells the peer (RFC 4340 §5.6); `None` if the peer gets no answer
+    /// because [`EndpointConfig::allow`](super::EndpointConfig::allow) leaves its address out.
+    pub code: Option<ResetCode>,
+}
+
+/// The oldest refusals that nobody has asked for yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Refusals(VecDeque<Refusal>);
+
+impl Refusals {
+    pub(super) fn add(&mut self, remote: SocketAddr, code: Option<ResetCode>) {
+        if self.0.len() < KEPT {
+            self.0.push_back(Refusal { remote, code });
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Option<Refusal> {
+        self.0.pop_front()
+    }
+}
