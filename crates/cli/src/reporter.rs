@@ -12,8 +12,8 @@ use tfrc_lab::record::{Event, EventKind, Interval, Record, Summary};
 use tfrc_lab::report::{self, RunRecords, human};
 use tfrc_units::Duration;
 
-use crate::Failure;
 use crate::args::Format;
+use crate::{Failure, schema};
 
 /// Where the words of the summary go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,7 +199,7 @@ impl<O: Write, E: Write> Reporter<O, E> {
                 self.line(text.trim_end())?;
             }
             (Format::Human, SummaryTo::Stderr) => self.note(words(summary).trim_end()),
-            (Format::Json, _) => self.line(&serde_json::json!(summary).to_string())?,
+            (Format::Json, _) => self.line(&schema::document(summary))?,
             (Format::JsonStream, _) => {}
         }
         self.page()
