@@ -26,7 +26,12 @@ struct Versioned<'d, T> {
 
 /// A document as a line of JSON, with the version of its form.
 pub(crate) fn document(document: &impl Serialize) -> String {
-    json!(Versioned { schema_version: SCHEMA_VERSION, document }).to_string()
+    versioned(document).to_string()
+}
+
+/// A document with the version of its form.
+pub(crate) fn versioned(document: &impl Serialize) -> Value {
+    json!(Versioned { schema_version: SCHEMA_VERSION, document })
 }
 
 /// Collects the schemas of documents under their commands.
