@@ -15,8 +15,11 @@ pub mod args;
 pub mod command;
 mod failure;
 pub mod interrupt;
+mod library;
 mod log;
+mod page;
 pub mod reporter;
+mod schema;
 mod session;
 
 use std::process::ExitCode;
@@ -63,6 +66,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Recv(args) => command::recv::run(&args),
         Command::Replay(args) => command::replay::run(&args),
         Command::Reproduce(args) => command::reproduce::run(&args),
+        Command::Scenario(args) => command::scenario::run(&args),
+        Command::Schema(args) => command::schema::run(&args),
         Command::Send(args) => command::send::run(&args),
         Command::Sim(args) => command::sim::run(&args),
     }

@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 use tfrc_lab::record::{Event, EventKind, Interval, Record, Summary};
 use tfrc_lab::report::{self, RunRecords, human};
 use tfrc_units::Duration;
@@ -17,6 +18,7 @@ use tfrc_units::Duration;
 use self::means::Means;
 use crate::Failure;
 use crate::args::Format;
+use crate::schema::{self, OfConnection};
 
 /// Where the words of the summary go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +126,7 @@ impl<O: Write, E: Write> Reporter<O, E> {
     /// has gone.
     pub fn record(&mut self, record: &Record) -> Result<(), Failure> {
         if self.config.format == Format::JsonStream {
-            self.json(serde_json::json!(record))?;
+            self.json(record)?;
         }
         match record {
             _ if self.config.connection.is_some() => {}
@@ -182,11 +184,9 @@ impl<O: Write, E: Write> Reporter<O, E> {
     }
 
     /// A line of JSON, with the number of the connection if there are several.
-    fn json(&mut self, mut document: serde_json::Value) -> Result<(), Failure> {
-        if let Some(number) = self.config.connection {
-            document["connection"] = number.into();
-        }
-        self.line(&document.to_string())
+    fn json(&mut self, told: impl Serialize) -> Result<(), Failure> {
+        let line = OfConnection { connection: self.config.connection, told };
+        self.line(&serde_json::json!(line).to_string())
     }
 
     fn line(&mut self, text: &str) -> Result<(), Failure> {
@@ -244,7 +244,7 @@ impl<O: Write, E: Write> Reporter<O, E> {
                 self.line(text.trim_end())?;
             }
             (Format::Human, SummaryTo::Stderr) => self.note(words(summary).trim_end()),
-            (Format::Json, _) => self.json(serde_json::json!(summary))?,
+            (Format::Json, _) => self.json(schema::versioned(summary))?,
             (Format::JsonStream, _) => {}
         }
         self.page()

@@ -32,7 +32,8 @@ fn equation_prints_the_rate() {
         assert!((number(&answer, "rtt_s") - 0.1).abs() < 1e-15);
         assert!((number(&answer, "rto_s") - 0.4).abs() < 1e-15);
         assert_eq!(answer["segment_bytes"], 1500);
-        assert_eq!(answer.as_object().map(serde_json::Map::len), Some(5));
+        assert_eq!(answer["schema_version"], 1);
+        assert_eq!(answer.as_object().map(serde_json::Map::len), Some(6));
     }
 }
 

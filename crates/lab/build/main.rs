@@ -14,7 +14,7 @@ const SOURCES: [&str; 5] = ["units/src", "tfrc/src", "dccp/src", "sim/src", "lab
 
 /// Files and directories among them that only read results, judge and show them, or emulate,
 /// from `crates/`.
-const SHOWS: [&str; 20] = [
+const SHOWS: [&str; 22] = [
     "lab/src/compare.rs",
     "lab/src/emulated.rs",
     "lab/src/emulation",
@@ -34,7 +34,9 @@ const SHOWS: [&str; 20] = [
     "lab/src/experiment/undecided.rs",
     "lab/src/experiment/verdict.rs",
     "lab/src/experiment/welch.rs",
+    "lab/src/record.rs",
     "lab/src/report",
+    "lab/src/series.rs",
 ];
 
 fn main() -> std::io::Result<()> {

@@ -10,14 +10,16 @@ use std::convert::Infallible;
 use std::fmt;
 use tfrc_units::saturating;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc_sim::Seed;
+use tfrc_units::Duration;
 use tfrc_units::hash::fnv1a;
 
 pub use crate::jobs::Shard;
 use crate::jobs::Workers;
 use crate::quantities::{self, Quantity};
-use crate::scenario::{Document, Plan};
+use crate::scenario::{Document, Plan, Point, Scenario};
 use crate::statistics::{Estimate, estimate, mean};
 use crate::{Outcome, run};
 
@@ -41,8 +43,28 @@ impl Default for Order {
     }
 }
 
+impl Order {
+    /// The runs of a plan that are asked for: the place of each one's point, and its number there.
+    fn jobs(&self, plan: &Plan) -> Vec<(usize, u32)> {
+        let runs = self.runs_of(plan);
+        let all = (0..plan.points.len()).flat_map(|point| (1..=runs).map(move |run| (point, run)));
+        self.shard.share(all).collect()
+    }
+
+    fn runs_of(&self, plan: &Plan) -> u32 {
+        self.runs.unwrap_or(plan.runs).max(1)
+    }
+
+    /// The virtual time of all runs together.
+    #[must_use]
+    pub fn virtual_time(&self, plan: &Plan) -> Duration {
+        let times = self.jobs(plan).into_iter().map(|(point, _)| plan.points[point].scenario.duration);
+        times.fold(Duration::ZERO, |sum, time| sum + time)
+    }
+}
+
 /// Results of a plan, or of a shard of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
     /// Tells the scenario with its changes, seed and number of runs from any other.
     pub fingerprint: String,
@@ -56,7 +78,7 @@ pub struct Results {
 }
 
 /// Results of one point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointResult {
     /// Settings of the point: the text that each key is set to.
     pub at: BTreeMap<String, String>,
@@ -70,7 +92,7 @@ pub struct PointResult {
 }
 
 /// A group of flows in the order of a run's flows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupOf {
     /// Its name.
     pub id: String,
@@ -81,7 +103,7 @@ pub struct GroupOf {
 }
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunOutcome {
     /// Its number at this point, from 1.
     pub run: u32,
@@ -91,7 +113,7 @@ pub struct RunOutcome {
 }
 
 /// Means over the runs of a point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Means {
     /// Of each flow.
     pub flows: Vec<FlowRow>,
@@ -102,7 +124,7 @@ pub struct Means {
 }
 
 /// The means of one flow, group or link.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowRow {
     /// Its name.
     pub id: String,
@@ -161,18 +183,60 @@ pub fn seed_of(seed: u64, run: u32) -> u64 {
     if run <= 1 { seed } else { Seed(seed).stream(&format!("run/{run}")).bits() >> 11 }
 }
 
+/// One run of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct PlannedRun<'p> {
+    /// The number of its point, from 1.
+    pub number: usize,
+    /// Its point.
+    pub point: &'p Point,
+    /// Its number at the point, from 1.
+    pub run: u32,
+}
+
+/// Runs of a plan that are under way or have ended and wait for their turn, at most, for each
+/// thread.
+const RUNS_AHEAD: usize = 4;
+
 /// Runs what is asked for of a plan.
 #[must_use]
 pub fn run_plan(document: &Document, plan: &Plan, order: Order) -> Results {
-    let runs = order.runs.unwrap_or(plan.runs).max(1);
-    let all = (0..plan.points.len()).flat_map(|point| (1..=runs).map(move |run| (point, run)));
-    let jobs: Vec<(usize, u32)> = order.shard.share(all).collect();
-    let one = |&(point, number): &(usize, u32)| {
-        let mut scenario = plan.points[point].scenario.clone();
-        scenario.seed = Seed(seed_of(order.seed.unwrap_or(scenario.seed.0), number));
-        Ok::<_, Infallible>(RunOutcome { run: number, outcome: run(&scenario) })
+    let one = |_: PlannedRun<'_>, scenario: &Scenario| Ok::<_, Infallible>((run(scenario), ()));
+    let Ok(results) = run_plan_with(document, plan, order, one, |_, ()| Ok(()));
+    results
+}
+
+/// Runs what is asked for of a plan by `one`, which is given the scenario with the seed of the run.
+/// The rest that `one` makes of a run goes to `next`, in the order of points and runs whatever the
+/// number of threads; that of at most four runs a thread is kept at a time.
+///
+/// # Errors
+/// An error of `one` or of `next`, after which nothing more is begun.
+pub fn run_plan_with<T: Send, E: Send>(
+    document: &Document,
+    plan: &Plan,
+    order: Order,
+    one: impl Fn(PlannedRun<'_>, &Scenario) -> Result<(Outcome, T), E> + Sync,
+    mut next: impl FnMut(PlannedRun<'_>, T) -> Result<(), E>,
+) -> Result<Results, E> {
+    let (runs, jobs) = (order.runs_of(plan), order.jobs(plan));
+    let planned =
+        |&(point, run): &(usize, u32)| PlannedRun { number: point + 1, point: &plan.points[point], run };
+    let execute = |job: &(usize, u32)| {
+        let planned = planned(job);
+        let mut scenario = planned.point.scenario.clone();
+        scenario.seed = Seed(seed_of(order.seed.unwrap_or(scenario.seed.0), planned.run));
+        one(planned, &scenario)
     };
-    let Ok(outcomes) = Workers::new(order.jobs).run(&jobs, one);
+    let workers = Workers::new(order.jobs);
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for some in jobs.chunks(workers.threads().saturating_mul(RUNS_AHEAD)) {
+        for (job, (outcome, more)) in some.iter().zip(workers.run(some, execute)?) {
+            let planned = planned(job);
+            outcomes.push(RunOutcome { run: planned.run, outcome });
+            next(planned, more)?;
+        }
+    }
     let mut points: Vec<PointResult> = plan
         .points
         .iter()
@@ -193,7 +257,7 @@ pub fn run_plan(document: &Document, plan: &Plan, order: Order) -> Results {
         shard: Some(order.shard),
         points,
     };
-    if order.shard.of <= 1 { completed(results) } else { results }
+    Ok(if order.shard.of <= 1 { completed(results) } else { results })
 }
 
 /// Joins the documents of all shards into that of the whole.

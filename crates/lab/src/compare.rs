@@ -7,12 +7,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::batch::{Means, PointResult, Results};
 
 /// One published value and what was measured for it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The point's values, as far as the row gives them.
     pub at: Vec<(String, String)>,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::recording::{LinkFlows, Looks, Recording};
@@ -71,7 +72,7 @@ pub struct EmulatedRun {
 }
 
 /// Distance between the emulated network and the one that the scenario describes.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Fidelity {
     /// Worst relative difference, over links that were busy, between the delivered and the
@@ -168,7 +169,7 @@ impl Fidelity {
 }
 
 /// The kernel's TCP that a run had.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KernelNotes {
     /// The kernel's release, such as `6.1.0-18-amd64`.

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Every `of`-th run, from the `index`-th on, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shard {
     /// The number of this shard, from 1 to `of`.
     pub index: u32,
@@ -35,6 +36,11 @@ impl Workers {
     pub(crate) fn new(threads: usize) -> Self {
         let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
         Self(if threads == 1 { None } else { pool() })
+    }
+
+    /// The number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        self.0.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
 
     /// The results of all jobs, in their order, or an error of one of them.

@@ -27,6 +27,10 @@ pub mod relay;
 pub mod report;
 mod run;
 pub mod scenario;
+pub mod series;
 pub mod statistics;
+pub mod watch;
 
-pub use run::{COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_with};
+pub use run::{
+    COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_watched, run_with,
+};

@@ -41,6 +41,8 @@ pub(crate) struct Progress {
     pub(crate) smoothed_rtt: Option<Duration>,
     pub(crate) allowed_bps: Option<f64>,
     pub(crate) p: Option<f64>,
+    /// Congestion window, segments; of TCPs only.
+    pub(crate) cwnd: Option<f64>,
 }
 
 /// Puts both ends of a flow on their nodes and sets its start.
@@ -185,6 +187,7 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
             smoothed_rtt: sender.machine().rtt(),
             allowed_bps: Some(sender.machine().allowed_rate().bits_per_sec()),
             p: Some(receiver.machine().loss_event_rate().get()),
+            cwnd: None,
         },
         (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => dccp(sender, receiver),
         (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => traffic(sender, receiver),
@@ -230,6 +233,7 @@ fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
                 passed: Some(stats.sent_segments),
                 losses: Some(FlowLosses { events: stats.window_cuts, packets: stats.sent_segments }),
                 rtt: seconds(stats.rtt_sum, stats.rtt_samples),
+                cwnd: Some(source.sender().cwnd()),
                 ..common
             }
         }

@@ -8,13 +8,17 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::LinkOutcome;
 
 /// One line of a run's stream: first a start, then intervals and events in the order of their
 /// times, then an end or an error.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "nearly all records are intervals")]
 pub enum Record {
     /// The run is about to start.
     Start(Start),
@@ -34,7 +38,7 @@ pub enum Record {
 }
 
 /// Kind of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Role {
@@ -42,6 +46,8 @@ pub enum Role {
     Demo,
     /// A scenario in real time, with the kernel's TCP.
     Emu,
+    /// A scenario's network between programs.
+    Link,
     /// The receiver of a connection.
     Recv,
     /// The sender of a connection.
@@ -50,11 +56,18 @@ pub enum Role {
     Sim,
 }
 
+/// The version of the form of all that is printed as JSON. It grows when a key goes, or its meaning
+/// changes; new keys come without.
+pub const SCHEMA_VERSION: u32 = 1;
+
 /// Description of a run that is about to start, enough to repeat it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Start {
     /// Kind of run.
     pub role: Role,
+    /// Version of the form of the records; 0 in those of a program before it was told.
+    #[serde(default)]
+    pub schema_version: u32,
     /// Program and version, such as `tfrc 0.1.0`.
     pub version: String,
     /// The command line that repeats the run.
@@ -79,6 +92,7 @@ impl Start {
     pub fn new(role: Role, version: impl Into<String>, command: impl Into<String>) -> Self {
         Self {
             role,
+            schema_version: SCHEMA_VERSION,
             version: version.into(),
             command: command.into(),
             peer: None,
@@ -94,7 +108,7 @@ impl Start {
 ///
 /// Counts are of this interval alone, never totals.
 /// `Interval { t_s, interval_s, ..Interval::default() }` starts one.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Interval {
     /// End of the interval, seconds since the start.
@@ -147,13 +161,26 @@ pub struct Interval {
     /// R, the smoothed round-trip time (RFC 5348 §4.3), seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_s: Option<f64>,
-    /// Packets waiting in the bottleneck's queue, the most in this interval.
+    /// Packets waiting in the queue of the link, or of the bottleneck, the most that were seen in
+    /// this interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_packets: Option<f64>,
+    /// Packets waiting in the queue of the link, mean over the interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_queue_packets: Option<f64>,
+    /// Share of the interval in which the link was transmitting, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilization: Option<f64>,
+    /// Loss events that began; of a TCP, window reductions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_events: Option<u64>,
+    /// Congestion window of a TCP at the end of the interval, segments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwnd_packets: Option<f64>,
 }
 
 /// The keys of an interval that a simulation measures.
-const SIMULATED: [&str; 12] = [
+const SIMULATED: [&str; 14] = [
     "t_s",
     "interval_s",
     "flow",
@@ -166,14 +193,21 @@ const SIMULATED: [&str; 12] = [
     "loss_event_rate",
     "packet_loss_rate",
     "rtt_s",
+    "loss_events",
+    "cwnd_packets",
 ];
 
 impl Interval {
-    /// The line of a simulation's stream: with its flow, and with the same keys for each flow and
-    /// at any time; a value that is not known (a TCP has no allowed rate) is `null`.
+    /// The line of a simulation's stream: of a flow with the same keys for each flow and at any
+    /// time; a value that is not known (a TCP has no allowed rate) is `null`. A line of a link has
+    /// the keys of a link.
     #[must_use]
     pub fn simulated(self) -> serde_json::Value {
+        let is_link = self.link.is_some();
         let mut line = serde_json::json!(Record::Interval(self));
+        if is_link {
+            return line;
+        }
         for key in SIMULATED {
             if line.get(key).is_none() {
                 line[key] = serde_json::Value::Null;
@@ -184,7 +218,7 @@ impl Interval {
 }
 
 /// Kind of an event at one moment of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
@@ -205,7 +239,7 @@ pub enum EventKind {
 }
 
 /// Something that happened at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Seconds since the start.
     pub t_s: f64,
@@ -223,7 +257,7 @@ pub struct Event {
 ///
 /// Unknown at this side is `None`, printed as `null`. The fields from `bottleneck_bps` on belong to
 /// `demo` and are left out elsewhere.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Summary {
     /// How a session of `send` or `recv` ended; left out elsewhere.
@@ -317,6 +351,9 @@ pub struct Summary {
     /// Each flow through the bottleneck.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
+    /// Each direction of each link over the measured part, of simulated and emulated scenarios.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkOutcome>,
     /// The TFRC flow's rate over the bottleneck, divided by an equal share of it: 1 is fair; `None`
     /// without a competitor.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -332,7 +369,8 @@ pub struct Summary {
 }
 
 /// How a session ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SessionOutcome")]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome {
@@ -347,7 +385,7 @@ pub enum Outcome {
 }
 
 /// The figures of one flow over the measured part of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FlowSummary {
     /// Name of the flow, the same as in [`Interval::flow`].

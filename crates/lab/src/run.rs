@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc::config::PacketSize;
 use tfrc_sim::Engine;
@@ -15,6 +16,7 @@ use crate::progress::{Ends, Progress, attach, progress, sent_bytes};
 use crate::record::{FlowSummary, Interval};
 use crate::recording::{FlowCounts, Keep, Keeping, LinkFlows, Recording};
 use crate::scenario::{FlowKind, LossIntervals, Member, Scenario};
+use crate::watch::{Scene, Watch, Watchers};
 
 /// The time scale of a flow's coefficient of variation in an [`Outcome`].
 pub const COV_SCALE: Duration = Duration::from_secs(1);
@@ -24,7 +26,8 @@ pub const FINE_COV_SCALE: Duration = Duration::from_millis(200);
 
 /// Outcome of one run of a scenario. Rates are of payload, in bits per second, over the measured
 /// time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Simulation")]
 pub struct Outcome {
     /// The seed of the run.
     pub seed: u64,
@@ -44,7 +47,7 @@ pub struct Outcome {
 }
 
 /// Figures of one direction of a link.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkOutcome {
     /// Its name in the scenario.
     pub id: String,
@@ -88,11 +91,20 @@ pub fn run(scenario: &Scenario) -> Outcome {
 /// As [`run`].
 #[must_use]
 pub fn run_with(scenario: &Scenario, every: Duration, watch: impl FnMut(Interval)) -> Outcome {
-    ScenarioRun::new(scenario).execute(every, watch)
+    run_watched(scenario, &mut [Watch::flows(every, watch)])
 }
 
-/// Runs a scenario as [`run_with`] does, and gives the packets that the first DCCP flow's sender
-/// sent and received, as IPv4 packets with their times.
+/// Runs a scenario as [`run`] does, seen by several observers.
+///
+/// # Panics
+/// As [`run`].
+#[must_use]
+pub fn run_watched(scenario: &Scenario, watches: &mut [Watch<'_>]) -> Outcome {
+    ScenarioRun::new(scenario).execute(watches)
+}
+
+/// Runs a scenario as [`run_watched`] does, and gives the packets that the first DCCP flow's
+/// sender sent and received, as IPv4 packets with their times.
 ///
 /// # Errors
 /// [`NoDccpFlow`] if there is none.
@@ -101,8 +113,7 @@ pub fn run_with(scenario: &Scenario, every: Duration, watch: impl FnMut(Interval
 /// As [`run`].
 pub fn run_captured(
     scenario: &Scenario,
-    every: Duration,
-    watch: impl FnMut(Interval),
+    watches: &mut [Watch<'_>],
 ) -> Result<(Outcome, Vec<Captured>), NoDccpFlow> {
     let mut run = ScenarioRun::new(scenario);
     let captured = run.flows.iter().map(|ends| ends.sender).find(|id| host(&run.engine, *id).is_some());
@@ -112,7 +123,7 @@ pub fn run_captured(
             host.start_capture();
         }
     });
-    let outcome = run.execute(every, watch);
+    let outcome = run.execute(watches);
     let packets = host(&run.engine, captured).map(|host| host.captured().to_vec()).unwrap_or_default();
     Ok((outcome, packets))
 }
@@ -120,7 +131,7 @@ pub fn run_captured(
 /// Runs a scenario as [`run`] does and keeps its time series.
 pub(crate) fn record(scenario: &Scenario, keep: Keep) -> Recording {
     let mut run = ScenarioRun::keeping(scenario, keep);
-    let outcome = run.execute(scenario.duration, |_| {});
+    let outcome = run.execute(&mut []);
     let keeping = run.keeping.take().unwrap_or_default();
     keeping.recording(scenario, outcome, std::mem::take(&mut run.series))
 }
@@ -184,18 +195,17 @@ impl<'a> ScenarioRun<'a> {
         Self { scenario, engine, members, flows, series, sampled, keeping: None }
     }
 
-    fn execute(&mut self, every: Duration, mut watch: impl FnMut(Interval)) -> Outcome {
-        let every = every.max(Duration::from_millis(1));
+    fn execute(&mut self, watches: &mut [Watch<'_>]) -> Outcome {
         let from = Instant::ZERO + self.scenario.warmup;
         let to = Instant::ZERO + self.scenario.duration;
-        let mut told = (Instant::ZERO, self.progress());
+        let mut watchers = Watchers::new(watches, &self.scene());
         // Without a warm-up, what happens at time zero is measured as well.
         let mut warm = self.scenario.warmup.is_zero().then(|| self.begin_measuring());
         let fine = self.keeping.as_ref().map_or(Duration::ZERO, Keeping::step);
         let mut next_fine = (!fine.is_zero()).then(|| Instant::ZERO + fine);
-        let (mut bin, mut telling) = (Instant::ZERO + BIN, Instant::ZERO + every);
+        let mut bin = Instant::ZERO + BIN;
         loop {
-            let stop = bin.min(telling).min(to).min(next_fine.unwrap_or(to));
+            let stop = bin.min(watchers.next(to)).min(next_fine.unwrap_or(to));
             if warm.is_none() && from <= stop {
                 self.engine.run_until(from);
                 warm = Some(self.begin_measuring());
@@ -211,31 +221,24 @@ impl<'a> ScenarioRun<'a> {
                 }
                 next_fine = Some(stop + fine);
             }
-            if stop == telling || stop == to {
-                let now = self.progress();
-                for ((member, before), after) in self.members.iter().zip(&told.1).zip(&now) {
-                    watch(interval(told.0, stop, member.name.clone(), before, after));
-                }
-                told = (stop, now);
-                telling = stop + every;
-            }
+            watchers.see(stop, to, &self.scene());
             if stop == to {
                 break;
             }
         }
         let (flows_before, links_before) = warm.expect("the warm-up is shorter than the run");
         let measured = self.scenario.measured();
-        let links_after = self.link_stats();
+        let (flows_after, links_after) = (self.progress(), self.link_stats());
         if let Some(keeping) = &mut self.keeping {
             keeping.flows =
-                flows_before.iter().zip(&told.1).map(|(before, after)| counts(before, after)).collect();
+                flows_before.iter().zip(&flows_after).map(|(before, after)| counts(before, after)).collect();
             keeping.links = links_before.iter().zip(&links_after).map(|(a, b)| b.since(a)).collect();
             keeping.end(&self.engine, &self.flows);
         }
         let intervals = self.flows.iter().zip(&self.members);
         let intervals: Vec<_> =
             intervals.map(|(ends, member)| self.loss_intervals(*ends, member, from)).collect();
-        let flows = self.members.iter().zip(&flows_before).zip(told.1.iter().zip(&self.series));
+        let flows = self.members.iter().zip(&flows_before).zip(flows_after.iter().zip(&self.series));
         let links = self.scenario.network.links().zip(links_before).zip(links_after);
         Outcome {
             seed: self.scenario.seed.0,
@@ -277,6 +280,11 @@ impl<'a> ScenarioRun<'a> {
             }
             _ => None,
         }
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        let Self { scenario, engine, members, flows, .. } = self;
+        Scene { scenario, engine, members, flows }
     }
 
     fn progress(&self) -> Vec<Progress> {
@@ -372,6 +380,8 @@ pub(crate) fn interval(
         loss_event_rate: after.p,
         packet_loss_rate: during.lost.map(|(lost, passed)| share(lost, passed)),
         rtt_s: after.smoothed_rtt.map(Duration::as_secs_f64).or_else(|| after.rtt.since(before.rtt).get()),
+        loss_events: before.losses.zip(after.losses).map(|(a, b)| b.events.saturating_sub(a.events)),
+        cwnd_packets: after.cwnd,
         ..Interval::default()
     }
 }

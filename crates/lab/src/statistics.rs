@@ -1,11 +1,12 @@
 //! Statistics of samples: means, deviations, quantiles, confidence intervals and Welch's comparison
 //! of two means.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A mean over runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The mean; `None` if no run has the value.
     pub mean: Option<f64>,

@@ -418,12 +418,12 @@ fn each_flow_has_its_own_round_trip_time() {
 #[test]
 fn a_dccp_flow_can_be_captured() {
     let text = scenario(&dumbbell("queue = \"20p\"", &(flow("tcp", "") + &flow("dccp", ""))));
-    let (outcome, packets) = run_captured(&text, text.duration, |_| {}).unwrap();
+    let (outcome, packets) = run_captured(&text, &mut []).unwrap();
     assert_eq!(outcome, run(&text));
     assert!(packets.len() > 500 && packets.is_sorted_by_key(|(at, _)| *at));
     assert!(packets.iter().all(|(_, bytes)| bytes[0] == 0x45 && bytes[9] == 33));
     let without = scenario(&dumbbell("", &flow("tcp", "")));
-    assert_eq!(run_captured(&without, without.duration, |_| {}), Err(NoDccpFlow));
+    assert_eq!(run_captured(&without, &mut []), Err(NoDccpFlow));
 }
 
 /// The schema beside the documents is the one of the code;

@@ -11,6 +11,9 @@ use super::values;
 /// Arguments of `tfrc demo`: sender, receiver and an emulated bottleneck (2 Mbit/s, round-trip time
 /// 40 ms, 25 packets) in one process, over the loopback interface, without privileges.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+                        tfrc demo                                           one TCP beside TFRC\n  \
+                        tfrc demo --tcp 4 --tcp-start 10s --report d.html   four, the last after ten seconds, and a page")]
 pub struct DemoArgs {
     /// How long to run
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_time)]

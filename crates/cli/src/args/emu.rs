@@ -12,10 +12,13 @@ use super::output::StreamArgs;
                         their names resolve. No root is needed where the system gives user namespaces.\n\
                         With --at it ends with the last command given, with that command's exit status; \
                         the others are ended then. Without, the scenario's flows run for its duration; \
-                        a scenario without flows opens a shell at its first node.")]
+                        a scenario without flows opens a shell at its first node.\n\n\
+                        Examples:\n  \
+                        tfrc emu mix-droptail --report page.html   its TFRC flows beside the kernel's TCP\n  \
+                        tfrc emu bottleneck --at far 'iperf3 -s -1' --at near 'iperf3 -c far'")]
 pub struct EmuArgs {
-    /// The scenario whose network is emulated
-    #[arg(value_name = "SCENARIO.toml", required_unless_present = "job")]
+    /// The scenario whose network is emulated: a file, or the name of one of the program's
+    #[arg(value_name = "SCENARIO", required_unless_present = "job")]
     pub scenario: Option<PathBuf>,
     /// Run a shell command at a node; may be given several times, each starts after the one before
     #[arg(long, num_args = 2, value_names = ["NODE", "COMMAND"], action = clap::ArgAction::Append)]

@@ -3,23 +3,61 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, builder::ValueParser};
+use tfrc_units::text;
 
-use super::output::JsonArgs;
+use super::output::StreamArgs;
 
 /// Arguments of `tfrc link`: the network of a scenario in real time, as a relay of UDP datagrams.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+                        tfrc link --rate 2M --delay 20ms --loss 1% --queue 25p --listen 127.0.0.1:7000 --to 127.0.0.1:6511\n  \
+                        tfrc link wireless --set link.air.rate=1M --listen 127.0.0.1:7000 --to 127.0.0.1:6511 --report link.html")]
 pub struct LinkArgs {
-    /// The scenario whose network is played
-    #[arg(value_name = "SCENARIO.toml")]
-    pub scenario: PathBuf,
+    /// The scenario whose network is played: a file, or the name of one of the program's
+    #[arg(value_name = "SCENARIO", required_unless_present = "rate")]
+    pub scenario: Option<PathBuf>,
     /// Where datagrams come in
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: SocketAddr,
     /// Where they go after the network
     #[arg(long, value_name = "ADDR:PORT")]
     pub to: SocketAddr,
+    /// In place of a scenario: a link of this rate, both ways
+    #[arg(long, value_name = "RATE", conflicts_with = "scenario", value_parser = checked(text::rate))]
+    pub rate: Option<String>,
+    /// Its delay, each way
+    #[arg(long, value_name = "TIME", requires = "rate", conflicts_with = "scenario", default_value = "0ms", value_parser = checked(text::time))]
+    pub delay: String,
+    /// The share of packets that it loses on the way there
+    #[arg(long, value_name = "SHARE", requires = "rate", conflicts_with = "scenario", default_value = "0%", value_parser = checked(text::probability))]
+    pub loss: String,
+    /// Room for waiting packets at either end: packets (25p), bytes (50kB), or a table as in a
+    /// scenario
+    #[arg(long, value_name = "SIZE", requires = "rate", conflicts_with = "scenario", default_value = "100p")]
+    pub queue: String,
+    /// Change a value of the scenario, such as link.path.rate=4Mbit/s; may be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// The seed of all randomness, in place of the scenario's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write a page with the charts of the links
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Output format.
     #[command(flatten)]
-    pub output: JsonArgs,
+    pub output: StreamArgs,
+}
+
+/// Takes a quantity as it is written, if it is one.
+fn checked<T, E>(read: fn(&str) -> Result<T, E>) -> ValueParser
+where
+    T: 'static,
+    E: std::fmt::Display + 'static,
+{
+    ValueParser::new(move |written: &str| match read(written) {
+        Ok(_) => Ok(written.to_owned()),
+        Err(error) => Err(error.to_string()),
+    })
 }

@@ -10,6 +10,8 @@ mod output;
 mod recv;
 mod replay;
 mod reproduce;
+mod scenario;
+mod schema;
 mod send;
 mod sim;
 pub mod values;
@@ -26,6 +28,8 @@ pub use output::{Format, JsonArgs, StreamArgs};
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
 pub use reproduce::{ReproduceArgs, WorldArg};
+pub use scenario::{ScenarioArgs, ScenarioCommand};
+pub use schema::SchemaArgs;
 pub use send::SendArgs;
 pub use sim::SimArgs;
 
@@ -74,6 +78,10 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Run the experiments of the literature and put the published values beside ours
     Reproduce(ReproduceArgs),
+    /// Show the scenarios that travel with the program, or begin one
+    Scenario(ScenarioArgs),
+    /// Print the form of all that --json and --json-stream print
+    Schema(SchemaArgs),
     /// Send a file, a pipe or made-up data at the rate that is fair on the path
     Send(SendArgs),
     /// Run a scenario in virtual time
@@ -204,8 +212,16 @@ mod tests {
     fn link() {
         let args: LinkArgs = read("net.toml --listen 127.0.0.1:9000 --to [::1]:9001").expect("right");
         assert_eq!((args.listen.port(), args.to.is_ipv6()), (9000, true));
+        let ends = "--listen 127.0.0.1:9000 --to 127.0.0.1:9001";
+        let args: LinkArgs = read(&format!("--rate 2M --loss 1% {ends}")).expect("right");
+        assert_eq!(args.rate.as_deref(), Some("2M"));
+        assert_eq!((args.delay.as_str(), args.loss.as_str(), args.queue.as_str()), ("0ms", "1%", "100p"));
         for bad in ["", "net.toml", "net.toml --listen 127.0.0.1 --to [::1]:9001"] {
             assert!(read::<LinkArgs>(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "net.toml --rate 2M", "net.toml --loss 1%", "--rate 2furlongs", "--rate 1M --loss 2"]
+        {
+            assert!(read::<LinkArgs>(&format!("{bad} {ends}")).is_err(), "{bad}");
         }
     }
 }

@@ -10,6 +10,9 @@ use super::sim::shard;
 
 /// Arguments of `tfrc reproduce`: the experiments of the literature.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+                        tfrc reproduce list                                the experiments\n  \
+                        tfrc reproduce sigcomm2000/figure-9 --out report   one of them, and a page")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ReproduceArgs {
     /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; `all`; or `list`
@@ -34,8 +37,9 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub no_cache: bool,
     /// Where the results of single runs are kept; given again, further directories that are only
-    /// read
-    #[arg(long, value_name = "DIR", default_value = ".tfrc-cache", conflicts_with = "no_cache")]
+    /// read. Without it .tfrc-cache; with the program's own experiments $XDG_CACHE_HOME/tfrc or
+    /// ~/.cache/tfrc
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
     pub cache: Vec<PathBuf>,
     /// Runs at once; 0 for one on each processor, and four in the emulated world, whose runs mostly
     /// wait
@@ -47,9 +51,10 @@ pub struct ReproduceArgs {
     /// Write the report there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Where the experiments are
-    #[arg(long, value_name = "DIR", default_value = "experiments")]
-    pub experiments: PathBuf,
+    /// Where the experiments are. Without it the folder experiments here, as in a checkout; where
+    /// there is none, those of the program
+    #[arg(long, value_name = "DIR")]
+    pub experiments: Option<PathBuf>,
     /// Output format.
     #[command(flatten)]
     pub output: JsonArgs,

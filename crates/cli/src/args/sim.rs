@@ -4,14 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tfrc_lab::batch::Shard;
+use tfrc_units::Duration;
 
 use super::output::StreamArgs;
+use super::values;
 
 /// Arguments of `tfrc sim`: a scenario in virtual time.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+                        tfrc sim bottleneck --report page.html                     one of the program's scenarios, with a page\n  \
+                        tfrc sim my.toml --set flow.0.count=4 --runs 10 --jobs 0   ten runs of a changed file, on all processors")]
 pub struct SimArgs {
-    /// The scenario
-    #[arg(value_name = "SCENARIO.toml", required_unless_present_any = ["merge", "schema"])]
+    /// The scenario: a file, or the name of one of the program's (`tfrc scenario list`)
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["merge", "schema"])]
     pub scenario: Option<PathBuf>,
     /// The seed of all randomness, in place of the scenario's
     #[arg(long, value_name = "N")]
@@ -30,11 +35,21 @@ pub struct SimArgs {
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
     /// Join what --shard I/N --json printed for every I
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "schema", "shard", "set", "seed", "runs", "pcap", "timing"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "schema", "shard", "set", "seed", "runs", "pcap", "series", "timing"])]
     pub merge: Vec<PathBuf>,
     /// Write what the first DCCP flow's sender sends and receives, for Wireshark
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub pcap: Option<PathBuf>,
+    /// Write a page with charts of every flow and link; of several runs, one with the means of each
+    /// point and their 95 % intervals
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write time series of every flow and link, a line for each in each interval of each run
+    #[arg(long, value_name = "FILE.csv")]
+    pub series: Option<PathBuf>,
+    /// Interval of --series and --json-stream
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::positive_time)]
+    pub interval: Duration,
     /// Add processor time, time per packet-hop and the most memory used
     #[arg(long)]
     pub timing: bool,

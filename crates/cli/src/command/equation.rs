@@ -1,20 +1,27 @@
 //! `tfrc equation`: the TCP throughput equation (RFC 5348 §3.1) and its inverse.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc::equation::{Equation, InverseError, RtoPolicy};
 use tfrc_lab::report::human;
 use tfrc_units::{Duration, Probability, Rate, f64_from_u64};
 
-use crate::Failure;
 use crate::args::{EquationArgs, Format};
+use crate::{Failure, schema};
 
-/// The result, whichever way it was computed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct EquationAnswer {
+/// Result of the throughput equation or of its inverse.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Equation")]
+pub(crate) struct EquationAnswer {
+    /// Rate X, bit/s.
     rate_bps: f64,
+    /// Loss event rate p, 0 to 1.
     p: f64,
+    /// Round-trip time R, seconds.
     rtt_s: f64,
+    /// Retransmission timeout t_RTO, seconds.
     rto_s: f64,
+    /// Segment size s, bytes.
     segment_bytes: u64,
 }
 
@@ -26,7 +33,7 @@ pub fn run(args: &EquationArgs) -> Result<(), Failure> {
     let answer = solve(args)?;
     super::print(&match args.output.format() {
         Format::Human => human(&answer, args.rto),
-        _ => format!("{}\n", serde_json::json!(answer)),
+        _ => format!("{}\n", schema::document(&answer)),
     })
 }
 

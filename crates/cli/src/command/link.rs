@@ -1,16 +1,62 @@
 //! `tfrc link`: a scenario's network between real programs.
 
-use std::io::Write;
-use std::path::Path;
+use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use tfrc_emu::{Direction, Running, Snapshot};
+use tfrc_lab::LinkOutcome;
+use tfrc_lab::record::{Record, Role, Start, Summary};
 use tfrc_lab::relay::{Flows, relay};
-use tfrc_lab::scenario::{Scenario, ScenarioError, World};
+use tfrc_lab::report::RunRecords;
+use tfrc_lab::scenario::{Document, Scenario, ScenarioError, World};
+use tfrc_lab::watch::{Look, link_interval};
+use tfrc_sim::Seed;
+use tfrc_sim::link::LinkStats;
+use tfrc_units::Instant;
 
-use crate::Failure;
+use super::print;
 use crate::args::{Format, LinkArgs};
 use crate::interrupt::Interrupt;
-use crate::session;
+use crate::library::Opened;
+use crate::{Failure, page, schema, session};
+
+/// The scenario of a link without a file.
+const ONE_LINK: &str = "duration = '1h'\nnodes = ['near', 'far']\n\
+    [[link]]\nname = 'path'\nfrom = 'near'\nto = 'far'\nrate = '1Mbit/s'\ndelay = '0ms'\n";
+
+/// Figures of the links of a relay.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Link")]
+pub(crate) struct LinkDocument {
+    /// Time that the relay ran, seconds.
+    duration_s: f64,
+    /// Datagrams of strangers for whom there was no place.
+    refused_packets: u64,
+    /// Datagrams that came through the network and that the system did not take.
+    unsent_packets: u64,
+    /// Each direction of each link, in the order of the scenario.
+    links: Vec<LinkCounts>,
+}
+
+/// Figures of one direction of a link.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LinkCounts {
+    /// Name of the link.
+    id: String,
+    /// Packets that came to the link.
+    arrived_packets: u64,
+    /// Packets that its loss models took, before the queue or at the far end.
+    lost_packets: u64,
+    /// Packets that its queue dropped.
+    overflowed_packets: u64,
+    /// Share of the time in transmission, 0 to 1.
+    utilization: f64,
+    /// Share of the packets that were lost or overflowed, 0 to 1.
+    drop_rate: f64,
+    /// Packets waiting, mean over the time.
+    mean_queue_packets: f64,
+}
 
 /// Runs `tfrc link` until the user ends it.
 ///
@@ -18,46 +64,96 @@ use crate::session;
 /// [`Failure::Usage`] for a scenario that is not right, [`Failure::Run`] when an address cannot be
 /// had.
 pub fn run(args: &LinkArgs) -> Result<(), Failure> {
-    let scenario = load(&args.scenario)?;
+    page::check_all(&[("--report", &args.report)])?;
+    let scenario = load(args)?;
     let relay = relay(&scenario, scenario.seed, args.listen, args.to)
         .map_err(|error| Failure::Run(with_source(&error)))?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let running = relay.start().map_err(|error| Failure::io(&"relay", &error))?;
-    eprintln!("relaying {} to {} through {}", running.local_addr(), args.to, args.scenario.display());
-    let last = session::block_on(watch(running, interrupt))?;
-    let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
-    let text = match args.output.format() {
-        Format::Human => words(&last, &names),
-        _ => document(&last, &names).to_string(),
+    let through = match &args.scenario {
+        Some(path) => path.display().to_string(),
+        None => "one link".to_owned(),
     };
-    writeln!(std::io::stdout(), "{text}").map_err(|error| Failure::io(&"standard output", &error))
+    eprintln!("relaying {} to {} through {through}", running.local_addr(), args.to);
+    let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
+    let format = args.output.format();
+    let start = Start::new(Role::Link, session::version(), session::command_line());
+    let mut records = args.report.as_ref().map(|_| RunRecords::new(start.clone()));
+    if format == Format::JsonStream {
+        print(&format!("{}\n", serde_json::json!(Record::Start(start))))?;
+    }
+    let told = |look: Look| {
+        if format == Format::JsonStream {
+            for interval in &look.links {
+                print(&format!("{}\n", serde_json::json!(Record::Interval(interval.clone()))))?;
+            }
+        }
+        if let Some(records) = &mut records {
+            records.look(look);
+        }
+        Ok(())
+    };
+    let last = session::block_on(watch(running, interrupt, &names, told))?;
+    let end = Record::End(Box::new(summary(&last, &names)));
+    match format {
+        Format::Human => print(&format!("{}\n", words(&last, &names)))?,
+        Format::Json => print(&format!("{}\n", schema::document(&document(&last, &names))))?,
+        Format::JsonStream => print(&format!("{}\n", serde_json::json!(end)))?,
+    }
+    if let (Some(path), Some(mut records)) = (&args.report, records) {
+        records.push(end);
+        page::write(path, &records)?;
+    }
+    Ok(())
 }
 
-/// Reads a scenario of which only the links are used; what is wrong with it is shown in its place.
-pub(super) fn load(path: &Path) -> Result<Scenario, Failure> {
-    Scenario::load(path, World::Links).map_err(told)
+/// Reads the scenario, of which only the links are used; what is wrong with it is shown in its
+/// place.
+fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
+    let mut document = match (&args.scenario, &args.rate) {
+        (None, Some(rate)) => {
+            let mut document = Document::new("link", ONE_LINK);
+            let LinkArgs { delay, loss, queue, .. } = args;
+            for (key, value) in [("rate", rate), ("delay", delay), ("loss", loss), ("queue", queue)] {
+                document.set(format!("link.path.{key}={value}"));
+            }
+            document
+        }
+        (Some(path), _) => Opened::new(path)?.document,
+        (None, None) => return Err(Failure::usage("no network", "name a scenario, or give --rate")),
+    };
+    args.set.iter().for_each(|assignment| document.set(assignment.as_str()));
+    let points = document.plan_for(World::Links).map_err(told)?.points;
+    let Some(point) = points.into_iter().next() else {
+        return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
+    };
+    let seed = args.seed.map_or(point.scenario.seed, Seed);
+    Ok(Scenario { seed, ..point.scenario })
 }
 
 /// Turns a scenario's error into a failure to show the user.
-pub(super) fn told(error: ScenarioError) -> Failure {
+pub(crate) fn told(error: ScenarioError) -> Failure {
     match error {
         ScenarioError::Invalid(_) => Failure::Scenario(format!("{:?}", miette::Report::new(error))),
         error => Failure::usage(
             with_source(&error),
-            "name a scenario file that can be read, such as one of scenarios/",
+            "name a scenario file that can be read, or one of those that `tfrc scenario list` has",
         ),
     }
 }
 
-/// A line a second until the user has had enough.
+/// A line a second until the user has had enough; `told` is given what the links did in it.
 async fn watch(
     running: Running<Flows>,
     mut interrupt: Interrupt,
-) -> Result<std::sync::Arc<Snapshot<Flows>>, Failure> {
-    let monitor = running.monitor();
+    names: &[&str],
+    mut told: impl FnMut(Look) -> Result<(), Failure>,
+) -> Result<Arc<Snapshot<Flows>>, Failure> {
+    let mut monitor = running.monitor();
     let mut tick = tokio::time::interval(std::time::Duration::from_secs(1));
     tick.tick().await;
     let mut before = monitor.latest();
+    let mut most = vec![0; names.len()];
     loop {
         tokio::select! {
             () = interrupt.wished() => break,
@@ -66,11 +162,60 @@ async fn watch(
                 if now.there.entered != before.there.entered || now.back.entered != before.back.entered {
                     eprintln!("{}", line(&before, &now));
                 }
+                told(look(&before, &now, names, &most))?;
                 before = now;
+                most.fill(0);
+            }
+            seen = monitor.next() => match seen {
+                Some(snapshot) => {
+                    let waiting = snapshot.links.iter().map(|(_, stats)| waiting(stats));
+                    most.iter_mut().zip(waiting).for_each(|(most, now)| *most = now.max(*most));
+                }
+                None => return Err(Failure::Run("the relay has ended".to_owned())),
             }
         }
     }
-    running.stop().map_err(|error| Failure::io(&"relay", &error))
+    let last = running.stop().map_err(|error| Failure::io(&"relay", &error))?;
+    if last.elapsed > before.elapsed {
+        told(look(&before, &last, names, &most))?;
+    }
+    Ok(last)
+}
+
+/// Packets that wait at a link: the one in transmission does not.
+fn waiting(stats: &LinkStats) -> u64 {
+    stats.queued.packets.saturating_sub(1)
+}
+
+/// The links between two snapshots; `most` has the most packets seen waiting at each.
+fn look(before: &Snapshot<Flows>, now: &Snapshot<Flows>, names: &[&str], most: &[u64]) -> Look {
+    let earlier = |place: usize| before.links.get(place).map(|(_, stats)| *stats).unwrap_or_default();
+    let states = now.links.iter().zip(most).enumerate();
+    let links = names.iter().zip(states).map(|(name, (place, ((_, stats), most)))| {
+        link_interval(
+            name,
+            Instant::ZERO + now.elapsed,
+            &stats.since(&earlier(place)),
+            waiting(stats).max(*most),
+        )
+    });
+    Look { flows: Vec::new(), links: links.collect() }
+}
+
+/// Packets that loss models took, at either end of a link.
+fn lost(stats: &LinkStats) -> u64 {
+    stats.lost.packets + stats.corrupted.packets
+}
+
+/// The figures of the links as a record.
+fn summary(last: &Snapshot<Flows>, names: &[&str]) -> Summary {
+    let links = names.iter().zip(&last.links).map(|(name, (_, stats))| LinkOutcome {
+        id: (*name).to_owned(),
+        utilization: stats.utilization(),
+        drop_rate: stats.drop_rate(),
+        mean_queue_packets: stats.mean_queue_packets(),
+    });
+    Summary { duration_s: last.elapsed.as_secs_f64(), links: links.collect(), ..Summary::default() }
 }
 
 fn line(before: &Snapshot<Flows>, now: &Snapshot<Flows>) -> String {
@@ -97,7 +242,7 @@ fn words(last: &Snapshot<Flows>, names: &[&str]) -> String {
         text.push_str(&format!(
             "{name:<14} {:>10} {:>9} {:>11} {:>12.3} {:>11.2}\n",
             stats.arrivals.packets,
-            stats.lost.packets,
+            lost(stats),
             stats.overflowed.packets,
             stats.utilization(),
             stats.mean_queue_packets()
@@ -111,28 +256,22 @@ fn words(last: &Snapshot<Flows>, names: &[&str]) -> String {
     text.trim_end().to_owned()
 }
 
-fn document(last: &Snapshot<Flows>, names: &[&str]) -> serde_json::Value {
-    let links: Vec<_> = names
-        .iter()
-        .zip(&last.links)
-        .map(|(name, (_, stats))| {
-            serde_json::json!({
-                "id": name,
-                "arrived_packets": stats.arrivals.packets,
-                "lost_packets": stats.lost.packets,
-                "overflowed_packets": stats.overflowed.packets,
-                "utilization": stats.utilization(),
-                "drop_rate": stats.drop_rate(),
-                "mean_queue_packets": stats.mean_queue_packets(),
-            })
-        })
-        .collect();
-    serde_json::json!({
-        "duration_s": last.elapsed.as_secs_f64(),
-        "refused_packets": last.refused,
-        "unsent_packets": last.unsent,
-        "links": links,
-    })
+fn document(last: &Snapshot<Flows>, names: &[&str]) -> LinkDocument {
+    let links = names.iter().zip(&last.links).map(|(name, (_, stats))| LinkCounts {
+        id: (*name).to_owned(),
+        arrived_packets: stats.arrivals.packets,
+        lost_packets: lost(stats),
+        overflowed_packets: stats.overflowed.packets,
+        utilization: stats.utilization(),
+        drop_rate: stats.drop_rate(),
+        mean_queue_packets: stats.mean_queue_packets(),
+    });
+    LinkDocument {
+        duration_s: last.elapsed.as_secs_f64(),
+        refused_packets: last.refused,
+        unsent_packets: last.unsent,
+        links: links.collect(),
+    }
 }
 
 /// An error with what is behind it.

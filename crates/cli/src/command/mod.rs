@@ -11,6 +11,8 @@ pub mod man;
 pub mod recv;
 pub mod replay;
 pub mod reproduce;
+pub mod scenario;
+pub mod schema;
 pub mod send;
 pub mod sim;
 

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use tfrc_units::saturating;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tfrc_lab::batch::Shard;
 use tfrc_lab::emulated::EmulatedWorld;
 use tfrc_lab::experiment::{
@@ -15,9 +17,32 @@ use tfrc_lab::experiment::{
 };
 
 use super::{emulator, print};
-use crate::Failure;
 use crate::args::{Format, ReproduceArgs, WorldArg};
 use crate::interrupt::Interrupt;
+use crate::library::Experiments;
+use crate::{Failure, schema};
+
+/// Experiments by their ids.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ExperimentList {
+    /// In the order of their ids.
+    experiments: Vec<ExperimentEntry>,
+}
+
+/// An experiment.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ExperimentEntry {
+    /// Its id, such as `sigcomm2000/fig-09`.
+    id: String,
+    /// Its title.
+    title: String,
+    /// The publication, with the place in it.
+    source: String,
+    /// The world that it runs in.
+    world: World,
+    /// Disagreement makes the exit status 3.
+    must_agree: bool,
+}
 
 /// Runs `tfrc reproduce`.
 ///
@@ -25,10 +50,17 @@ use crate::interrupt::Interrupt;
 /// [`Failure::Scenario`] for a file that is not right, [`Failure::Run`] if runs are missing at the
 /// end, [`Failure::Check`] if an experiment that must agree does not.
 pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
+    let library = Experiments::find(args.experiments.as_deref())?;
     if args.wanted.iter().any(|wanted| wanted == "list") {
-        return list(args);
+        return list(args, &library);
     }
-    let experiments = library::load(&args.experiments, &args.wanted).map_err(told)?;
+    let experiments = library::load(library.root(), &args.wanted).map_err(told)?;
+    if args.record && matches!(library, Experiments::Unpacked(_)) {
+        return Err(Failure::usage(
+            "--record writes beside the experiments, and those of the program are no files",
+            "give --experiments DIR",
+        ));
+    }
     let wanted = Wanted {
         quick: args.quick,
         jobs: args.jobs,
@@ -39,21 +71,21 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
     if args.mutations {
-        return mutations(args, &experiments, wanted);
+        return mutations(args, &library, &experiments, wanted);
     }
-    let results = results(args, &experiments, wanted)?;
+    let results = results(args, &library, &experiments, wanted)?;
     if args.record {
-        let written = results.record(&experiments, &args.experiments);
+        let written = results.record(&experiments, library.root());
         for file in written.map_err(|error| Failure::Run(error.to_string()))? {
             eprintln!("recorded in {}", file.display());
         }
     }
     if let Some(directory) = &args.out {
-        let commit = commit(&args.experiments);
+        let commit = commit(&library);
         let publication = Publication {
             experiments: &experiments,
             results: &results,
-            root: &args.experiments,
+            root: library.root(),
             commit: commit.as_deref(),
         };
         publication.write(directory).map_err(|error| Failure::io(&directory.display(), &error))?;
@@ -61,7 +93,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     match args.output.format() {
         Format::Human => print(&human::results(&results))?,
-        _ => print(&format!("{}\n", serde_json::json!(results)))?,
+        _ => print(&format!("{}\n", schema::document(&results)))?,
     }
     match wanted.shard {
         Shard::WHOLE => judged(&results, wanted.world),
@@ -70,14 +102,19 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
 }
 
 /// Runs experiments.
-fn results(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> Result<Results, Failure> {
+fn results(
+    args: &ReproduceArgs,
+    library: &Experiments,
+    experiments: &[Experiment],
+    wanted: Wanted,
+) -> Result<Results, Failure> {
     let prepared = Prepared::new(experiments, wanted).map_err(told)?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let progress = RunBar::new(prepared.total());
     let world = EmulatedWorld {
         emulator: &|job| emulator::emulate(job, &interrupt),
         release: emulator::kernel_release(),
-        revision: commit(&args.experiments),
+        revision: commit(library),
     };
     let hooks = Hooks {
         done: &|id| progress.done(id),
@@ -86,7 +123,7 @@ fn results(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> 
         stop: &|| interrupt.is_wished(),
         emulated: Some(&world),
     };
-    let results = prepared.run(cache(args).as_ref(), &hooks).map_err(told)?;
+    let results = prepared.run(cache(args, library).as_ref(), &hooks).map_err(told)?;
     progress.clear();
     if interrupt.is_wished() {
         eprintln!("stopped; the same command goes on from here");
@@ -95,9 +132,14 @@ fn results(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> 
 }
 
 /// Runs the mutations of experiments, and writes `mutations.md` where the report would be.
-fn mutations(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -> Result<(), Failure> {
+fn mutations(
+    args: &ReproduceArgs,
+    library: &Experiments,
+    experiments: &[Experiment],
+    wanted: Wanted,
+) -> Result<(), Failure> {
     let mutants = Mutants::of(experiments);
-    let results = mutants.results(results(args, mutants.experiments(), wanted)?);
+    let results = mutants.results(results(args, library, mutants.experiments(), wanted)?);
     if let Some(directory) = &args.out {
         let file = directory.join("mutations.md");
         let written =
@@ -106,7 +148,7 @@ fn mutations(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -
     }
     match args.output.format() {
         Format::Human => print(&results.markdown())?,
-        _ => print(&format!("{}\n", serde_json::json!(results)))?,
+        _ => print(&format!("{}\n", schema::document(&results)))?,
     }
     let all = || {
         results.experiments.iter().flat_map(|one| {
@@ -125,14 +167,38 @@ fn mutations(args: &ReproduceArgs, experiments: &[Experiment], wanted: Wanted) -
     }
 }
 
-fn cache(args: &ReproduceArgs) -> Option<Cache> {
-    let (own, others) = args.cache.split_first()?;
-    (!args.no_cache).then(|| Cache::new(own.clone(), others.to_vec()))
+/// The cache that is named; else that of the folder, and for the experiments of the program that
+/// of the user, whose place is told.
+fn cache(args: &ReproduceArgs, library: &Experiments) -> Option<Cache> {
+    if args.no_cache {
+        return None;
+    }
+    if let Some((own, others)) = args.cache.split_first() {
+        return Some(Cache::new(own.clone(), others.to_vec()));
+    }
+    let of_user = || {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        crate::library::cache(variable("XDG_CACHE_HOME"), variable("HOME"))
+    };
+    match (library, of_user()) {
+        (Experiments::Folder(_), _) => Some(Cache::new(PathBuf::from(".tfrc-cache"), Vec::new())),
+        (Experiments::Unpacked(_), Some(folder)) => {
+            eprintln!("experiments of the program; results of runs are kept in {}", folder.display());
+            Some(Cache::new(folder, Vec::new()))
+        }
+        (Experiments::Unpacked(_), None) => {
+            eprintln!(
+                "experiments of the program; no results are kept: neither XDG_CACHE_HOME nor HOME is set"
+            );
+            None
+        }
+    }
 }
 
 /// The commit of the experiments, and whether they differ from it; nothing outside of a repository
 /// or without git.
-fn commit(experiments: &Path) -> Option<String> {
+fn commit(library: &Experiments) -> Option<String> {
+    let Experiments::Folder(experiments) = library else { return None };
     let git = |arguments: &[&str]| {
         let output = Command::new("git").arg("-C").arg(experiments).args(arguments).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -240,18 +306,20 @@ fn emulated(results: &Results) -> Result<(), Failure> {
     Err(Failure::Run(format!("{count} cells have no value; the first is {} {}: {why}", first.id, cell.row)))
 }
 
-fn list(args: &ReproduceArgs) -> Result<(), Failure> {
+fn list(args: &ReproduceArgs, library: &Experiments) -> Result<(), Failure> {
     let prefixes: Vec<String> = args.wanted.iter().filter(|wanted| *wanted != "list").cloned().collect();
     let wanted = if prefixes.is_empty() { vec!["all".to_owned()] } else { prefixes };
-    let experiments = library::load(&args.experiments, &wanted).map_err(told)?;
+    let experiments = library::load(library.root(), &wanted).map_err(told)?;
     if args.output.json {
-        let entry = |e: &Experiment| {
-            serde_json::json!({
-                "id": e.id(), "title": e.title(), "source": e.source(), "world": e.world(), "must_agree": e.must_agree(),
-            })
+        let entry = |e: &Experiment| ExperimentEntry {
+            id: e.id().to_owned(),
+            title: e.title().to_owned(),
+            source: e.source().to_owned(),
+            world: e.world(),
+            must_agree: e.must_agree(),
         };
-        let list: Vec<_> = experiments.iter().map(entry).collect();
-        return print(&format!("{}\n", serde_json::json!({ "experiments": list })));
+        let list = ExperimentList { experiments: experiments.iter().map(entry).collect() };
+        return print(&format!("{}\n", schema::document(&list)));
     }
     let width = experiments.iter().map(|e| e.id().len()).max().unwrap_or(0);
     let mut text = String::new();

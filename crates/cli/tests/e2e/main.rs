@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "output of other programs is read by threads")]
 #![cfg(unix)]
 
+mod anywhere;
 mod browser;
 mod capture;
 mod demo;
@@ -15,12 +16,15 @@ mod emulation;
 mod ending;
 mod handshake;
 mod journal;
+mod link;
 mod network;
 mod output;
+mod pictures;
 mod pipe;
 mod program;
 mod recording;
 mod refusal;
+mod schema;
 mod serve;
 mod signal;
 mod sim;

@@ -55,7 +55,7 @@ fn the_keys_of_a_run() {
     };
     assert_eq!(
         keys(&outcome),
-        ["duration_s", "flows", "links", "measured_s", "packet_hops", "seed", "timing"]
+        ["duration_s", "flows", "links", "measured_s", "packet_hops", "schema_version", "seed", "timing"]
     );
     assert_eq!(
         keys(&outcome["flows"][0]),

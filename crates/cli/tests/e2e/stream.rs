@@ -64,23 +64,27 @@ fn a_simulation_streams_too() {
     let (records, summary) = records(&finished, Role::Sim);
     assert!(records.len() >= 60, "a line a second");
     assert_eq!(summary.flows.len(), 1);
-    // Each interval names its flow, and all have the same keys, of one flow and of several.
+    // Each interval names its flow or its link, and all of flows have the same keys, and all of
+    // links, of one flow and of several.
     let mix = scenario("mix-droptail.toml");
     let short = ["--runs", "1", "--set", "duration=5s", "--set", "warmup=1s"].map(AsRef::as_ref);
     let several = run(["sim".as_ref(), "--json-stream".as_ref(), mix.as_os_str()].into_iter().chain(short));
-    let keys = |finished: &Finished| -> Vec<Vec<String>> {
+    let keys = |finished: &Finished, about: &str, other: &str| -> Vec<Vec<String>> {
         let lines = finished.text().lines().map(|line| serde_json::from_str(line).expect("JSON"));
         let intervals = lines.filter(|line: &serde_json::Value| line["type"] == "interval");
+        let intervals = intervals.filter(|line| line.get(other).is_none());
         let mut all: Vec<Vec<String>> = intervals
             .map(|line| {
-                assert!(line["flow"].is_string(), "{line}");
+                assert!(line[about].is_string(), "{line}");
                 line.as_object().expect("an object").keys().cloned().collect()
             })
             .collect();
         all.dedup();
         all
     };
-    let one = keys(&finished);
-    assert_eq!(one.len(), 1, "{one:?}");
-    assert_eq!(keys(&several), one);
+    for (about, other) in [("flow", "link"), ("link", "flow")] {
+        let one = keys(&finished, about, other);
+        assert_eq!(one.len(), 1, "{one:?}");
+        assert_eq!(keys(&several, about, other), one);
+    }
 }

@@ -14,14 +14,13 @@ use std::sync::mpsc;
 use thiserror::Error;
 
 use tfrc_emu::{Emulation, LinkCapture, SandboxError, WireKind};
-use tfrc_sim::link::LinkStats;
-use tfrc_units::{Duration, Instant};
+use tfrc_units::Instant;
 
 use crate::emulated::EmulatedRun;
-use crate::record::Interval;
 use crate::recording::Keep;
 use crate::run;
 use crate::scenario::{Refusal, Scenario};
+use crate::watch::{Look, link_interval};
 
 use flow::{FlowState, Stage};
 use kernel::NodeTcp;
@@ -89,15 +88,6 @@ impl std::fmt::Debug for Flows<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Flows").field("emulation", &self.emulation).finish_non_exhaustive()
     }
-}
-
-/// The course of an emulation between two looks at it.
-#[derive(Debug, Clone)]
-pub struct Look {
-    /// The flows.
-    pub flows: Vec<Interval>,
-    /// The links of the file: what each delivered and dropped, and how many packets wait.
-    pub links: Vec<Interval>,
 }
 
 /// Sets up the network of a scenario without its flows, for programs. Every node of the file that
@@ -230,21 +220,4 @@ fn look(places: &Places<'_>, links: &[String], before: &Moment, after: &Moment) 
         link_interval(name, after.at, &later.since(earlier), *waiting)
     });
     Look { flows: flows.collect(), links: links.collect() }
-}
-
-/// The interval of a link that ends at `to`, from what it did in that time.
-#[must_use]
-pub fn link_interval(name: &str, to: Instant, during: &LinkStats, waiting: u64) -> Interval {
-    let time = during.elapsed.max(Duration::from_nanos(1)).as_secs_f64();
-    Interval {
-        t_s: to.as_secs_f64(),
-        interval_s: during.elapsed.as_secs_f64(),
-        link: Some(name.to_owned()),
-        sent_packets: Some(during.arrivals.packets),
-        received_packets: Some(during.departures.packets),
-        lost_packets: Some(during.lost.packets + during.overflowed.packets),
-        receive_rate_bps: Some(during.departures.bytes as f64 * 8.0 / time),
-        queue_packets: Some(waiting as f64),
-        ..Interval::default()
-    }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ExperimentError;
@@ -144,7 +145,7 @@ impl Experiment {
 const OF_COLUMNS: [&str; 7] = ["min", "max", "mean", "median", "argmin", "argmax", "count"];
 
 /// Results of mutations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MutationResults {
     /// The version of the code that ran.
     pub code_version: String,
@@ -153,7 +154,7 @@ pub struct MutationResults {
 }
 
 /// Results of the mutations of one experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MutatedExperiment {
     /// `<paper>/<name>`.
     pub id: String,
@@ -175,7 +176,7 @@ impl MutatedExperiment {
 }
 
 /// Result of one mutation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MutationResult {
     /// Its name.
     pub name: String,
@@ -189,7 +190,7 @@ pub struct MutationResult {
 }
 
 /// The verdicts of a run with or without a mutation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MutationOutcome {
     /// Against the print.
     pub verdict_print: Option<Verdict>,

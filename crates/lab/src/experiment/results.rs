@@ -1,5 +1,6 @@
 //! Results of experiments, as written to `results.json` (the keys are those of the command's JSON).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::emulation::{EmulatedTable, EmulationResult};
@@ -7,7 +8,8 @@ use super::syntax::{Profile, World};
 use super::verdict::{Band, CellVerdict, Verdict};
 
 /// Results of several experiments.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ExperimentResults")]
 pub struct Results {
     /// The version of the code that ran.
     pub code_version: String,
@@ -21,7 +23,7 @@ pub struct Results {
 }
 
 /// Results of one experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentResult {
     /// `<paper>/<name>`.
     pub id: String,
@@ -64,7 +66,7 @@ pub struct ExperimentResult {
 }
 
 /// Verdict on an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ExperimentVerdict {
@@ -114,7 +116,7 @@ impl ExperimentVerdict {
 }
 
 /// Counts of an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Tally {
     /// Informative cells against the print.
     pub print: Count,
@@ -140,7 +142,7 @@ pub struct Tally {
 }
 
 /// Cells by what came of one comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Count {
     /// Cells that agree.
     pub agree: usize,
@@ -159,7 +161,7 @@ impl Count {
 }
 
 /// Claims of one reference: those that hold here, and all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Claims {
     /// Claims of the reference that hold here.
     pub held: usize,
@@ -168,7 +170,7 @@ pub struct Claims {
 }
 
 /// Denominator of a ratio.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Over {
@@ -190,7 +192,7 @@ impl Over {
 }
 
 /// One cell of the table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellResult {
     /// Its row.
     pub row: String,
@@ -244,7 +246,7 @@ pub struct CellResult {
 }
 
 /// One claim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimResult {
     /// Sentence that is claimed.
     pub text: String,
@@ -303,7 +305,7 @@ impl ClaimResult {
 }
 
 /// The experiment with other settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantResult {
     /// Its name.
     pub name: String,
@@ -320,7 +322,7 @@ pub struct VariantResult {
 }
 
 /// A cell of a variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantCell {
     /// Its row.
     pub row: String,
@@ -339,7 +341,7 @@ pub struct VariantCell {
 }
 
 /// Parts of an experiment in two set-ups that fit every sentence of the source.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UndecidedResult {
     /// Why both fit.
     pub text: String,
@@ -365,7 +367,7 @@ impl UndecidedResult {
 }
 
 /// Parts of an experiment in one set-up, against the print.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupTally {
     /// The verdict of the parts; `None` if none is printed.
     pub verdict: Option<Verdict>,
@@ -376,7 +378,7 @@ pub struct SetupTally {
 }
 
 /// A claim in one set-up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SideClaim {
     /// Sentence that is claimed.
     pub text: String,

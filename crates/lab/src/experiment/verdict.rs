@@ -2,6 +2,7 @@
 //! mean against a band around the reference), never a test of difference, so that few runs cannot
 //! agree by their uncertainty.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table::Printed;
@@ -11,7 +12,7 @@ use crate::statistics::{Estimate, estimate};
 pub const FEWEST_RUNS: usize = 10;
 
 /// Allowed difference between a value and its reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Band {
@@ -30,7 +31,7 @@ pub enum Band {
 }
 
 /// Outcome of comparing one cell with one reference, the print or ns-2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Verdict {
@@ -58,7 +59,7 @@ impl Verdict {
 }
 
 /// The verdict of a cell: that against the print and that against ns-2, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum CellVerdict {

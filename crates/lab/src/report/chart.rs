@@ -1,8 +1,11 @@
 //! Which curves a page shows, and their values: the data part of the page.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::RunRecords;
+use super::compared;
 use super::grid::{Grid, Merge};
 use crate::record::{EventKind, Interval};
 
@@ -31,7 +34,7 @@ pub(super) struct PageData {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Chart {
     pub(super) id: &'static str,
-    pub(super) title: &'static str,
+    pub(super) title: String,
     /// Label of the vertical axis, with its unit.
     pub(super) axis: String,
     /// Short unit behind a value.
@@ -150,9 +153,11 @@ const QUEUE: Curve = (
 /// Chooses and fills the charts of a run.
 pub(super) fn data(run: &RunRecords) -> PageData {
     let flows = by_flow(&run.intervals);
+    let links = by_link(&run.intervals);
     let own_name = flows.first().and_then(|(name, _)| *name);
     let own: &[&Interval] = flows.first().map_or(&[], |(_, intervals)| intervals.as_slice());
-    let grid = Grid::over(own);
+    let links_alone = links.first().filter(|_| flows.is_empty());
+    let grid = Grid::over(links_alone.map_or(own, |(_, intervals)| intervals.as_slice()));
     let mut charts = Vec::new();
 
     let mut rates: Vec<Series> = RATES.iter().filter_map(|c| series(&grid, own, c)).collect();
@@ -164,7 +169,8 @@ pub(super) fn data(run: &RunRecords) -> PageData {
         let (scale, unit) = rate_unit(&rates);
         charts.push(Chart {
             id: "rates",
-            title: "Rates",
+            title: own_name
+                .map_or("Rates".to_owned(), |name| format!("Rates of {name} and goodput of others")),
             axis: format!("rate ({unit})"),
             unit,
             scale,
@@ -177,9 +183,15 @@ pub(super) fn data(run: &RunRecords) -> PageData {
         (&QUEUE, "queue", "Queue", "queue (packets)", "packets", 1.0),
     ] {
         if let Some(one) = series(&grid, own, curve) {
+            let title = match own_name.filter(|_| flows.len() > 1) {
+                Some(name) => format!("{title} of {name}"),
+                None => title.to_owned(),
+            };
             charts.push(Chart { id, title, axis: axis.to_owned(), unit, scale, series: vec![one] });
         }
     }
+    charts.extend(compared::flows(&grid, &flows, &run.kinds()));
+    charts.extend(compared::links(&grid, &links));
 
     let last = grid.cells.last().map_or(0.0, |c| c.to);
     let whole = run.summary.as_ref().map_or(0.0, |s| s.duration_s);
@@ -199,21 +211,45 @@ pub(super) fn data(run: &RunRecords) -> PageData {
     }
 }
 
-/// The intervals of each flow sorted by time; the run's own flow first, then by first appearance.
-fn by_flow(intervals: &[Interval]) -> Vec<(Option<&str>, Vec<&Interval>)> {
-    let mut flows: Vec<(Option<&str>, Vec<&Interval>)> = Vec::new();
-    for interval in intervals.iter().filter(|i| i.t_s.is_finite() && i.interval_s.is_finite()) {
-        let name = interval.flow.as_deref();
-        match flows.iter_mut().find(|(n, _)| *n == name) {
-            Some((_, list)) => list.push(interval),
-            None => flows.push((name, vec![interval])),
-        }
-    }
-    flows.sort_by_key(|(name, _)| name.is_some());
-    for (_, list) in &mut flows {
-        list.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
+/// Intervals by the name of what they are about, each list sorted by time.
+pub(super) type Named<'r> = Vec<(Option<&'r str>, Vec<&'r Interval>)>;
+
+/// The intervals of each flow; the run's own flow first, then by first appearance. The run's own
+/// is the one without a name, else the first that has an allowed rate, else the first.
+fn by_flow(intervals: &[Interval]) -> Named<'_> {
+    let mut flows = by_name(intervals.iter().filter(|i| i.link.is_none()), |i| i.flow.as_deref());
+    let is_controlled = |list: &[&Interval]| list.iter().any(|i| i.allowed_rate_bps.is_some());
+    let own = flows.iter().position(|(name, _)| name.is_none());
+    let own = own.or_else(|| flows.iter().position(|(_, list)| is_controlled(list)));
+    if let Some(front) = own.and_then(|own| flows.get_mut(..=own)) {
+        front.rotate_right(1);
     }
     flows
+}
+
+/// The intervals of each link, by first appearance.
+fn by_link(intervals: &[Interval]) -> Named<'_> {
+    by_name(intervals.iter().filter(|i| i.link.is_some()), |i| i.link.as_deref())
+}
+
+fn by_name<'r>(
+    intervals: impl Iterator<Item = &'r Interval>,
+    name: impl Fn(&'r Interval) -> Option<&'r str>,
+) -> Named<'r> {
+    let mut named: Named<'r> = Vec::new();
+    let mut places = BTreeMap::new();
+    for interval in intervals.filter(|i| i.t_s.is_finite() && i.interval_s.is_finite()) {
+        let name = name(interval);
+        let place = *places.entry(name).or_insert_with(|| {
+            named.push((name, Vec::new()));
+            named.len() - 1
+        });
+        named[place].1.push(interval);
+    }
+    for (_, list) in &mut named {
+        list.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
+    }
+    named
 }
 
 fn series(grid: &Grid, own: &[&Interval], curve: &Curve) -> Option<Series> {
@@ -228,7 +264,7 @@ fn series(grid: &Grid, own: &[&Interval], curve: &Curve) -> Option<Series> {
 }
 
 /// The series with its values shortened, if it has any.
-fn filled(mut series: Series) -> Option<Series> {
+pub(super) fn filled(mut series: Series) -> Option<Series> {
     for value in series.values.iter_mut().flatten() {
         *value = short(*value);
     }
@@ -252,7 +288,7 @@ fn constant_link(run: &RunRecords, grid: &Grid, rates: &[Series]) -> Option<Seri
 }
 
 /// The goodput of the flows beside the run's own: one by one if they are few, else their mean.
-fn competitors(grid: &Grid, flows: &[(Option<&str>, Vec<&Interval>)]) -> Vec<Series> {
+fn competitors(grid: &Grid, flows: &Named<'_>) -> Vec<Series> {
     let mut all: Vec<Series> = flows
         .iter()
         .skip(1)
@@ -291,7 +327,7 @@ fn competitors(grid: &Grid, flows: &[(Option<&str>, Vec<&Interval>)]) -> Vec<Ser
 }
 
 /// The prefix that puts the largest value of the chart between 1 and 1000.
-fn rate_unit(series: &[Series]) -> (f64, &'static str) {
+pub(super) fn rate_unit(series: &[Series]) -> (f64, &'static str) {
     let top = series.iter().flat_map(|s| &s.values).flatten().copied().fold(0.0, f64::max);
     if top >= 1e9 {
         (1e9, "Gbit/s")

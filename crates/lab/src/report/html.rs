@@ -6,11 +6,11 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::chart::{self, Chart, PageData, Pen};
-use super::words::{self, FLOW_HEADS};
+use super::words::{self, FLOW_HEADS, LINK_HEADS};
 use super::{RunRecords, human};
 use crate::record::{Event, Start, Summary};
 
-const STYLE: &str = include_str!("page.css");
+pub(super) const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 const UPLOT_STYLE: &str = include_str!("../../vendor/uplot/uPlot.min.css");
 const UPLOT_SCRIPT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
@@ -179,13 +179,11 @@ fn tables(summary: &Summary) -> Markup {
     html! {
         section {
             h2 { "Summary" }
-            @if summary.flows.len() > 1 {
-                div.scroll {
-                    table.flows {
-                        (heads(FLOW_HEADS))
-                        tbody { @for flow in &summary.flows { (flow_row(words::flow_row(flow))) } }
-                    }
-                }
+            @if summary.flows.len() > 1 || (!summary.links.is_empty() && !summary.flows.is_empty()) {
+                (rows_of(FLOW_HEADS, summary.flows.iter().map(words::flow_row)))
+            }
+            @if !summary.links.is_empty() {
+                (rows_of(LINK_HEADS, summary.links.iter().map(words::link_row)))
             }
             div.scroll {
                 table.summary {
@@ -201,11 +199,27 @@ fn tables(summary: &Summary) -> Markup {
     }
 }
 
-fn flow_row([name, values @ ..]: [String; 7]) -> Markup {
-    html! { tr { th scope="row" { (name) } @for value in values { td { (value) } } } }
+/// A table of flows or links, of each a row that begins with its name.
+pub(super) fn rows_of<const N: usize>(names: [&str; N], rows: impl Iterator<Item = [String; N]>) -> Markup {
+    html! {
+        div.scroll {
+            table.flows {
+                (heads(names))
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (place, cell) in row.iter().enumerate() {
+                                @if place == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
-fn how(start: &Start) -> Markup {
+pub(super) fn how(start: &Start) -> Markup {
     let mut rows = vec![("Version".to_owned(), start.version.clone())];
     rows.extend(start.peer.iter().map(|p| ("Peer".to_owned(), p.clone())));
     rows.extend(start.segment_bytes.map(|n| ("Packet size".to_owned(), format!("{n} bytes of data"))));

@@ -5,14 +5,20 @@
 //! everything else on the page is readable without scripts.
 
 mod chart;
+mod compared;
 mod grid;
 mod html;
 pub mod human;
+mod sweep;
 mod words;
 
 pub(crate) use html::{document, heads};
+pub use sweep::page as sweep_page;
 
-use crate::record::{Event, Interval, Record, Role, Start, Summary};
+use std::collections::BTreeMap;
+
+use crate::record::{Event, EventKind, Interval, Record, Role, Start, Summary};
+use crate::watch::Look;
 
 /// The records of one run, sorted by kind.
 ///
@@ -44,6 +50,7 @@ impl RunRecords {
             Role::Recv => "TFRC receiver",
             Role::Send => "TFRC sender",
             Role::Emu => "TFRC beside the kernel's TCP",
+            Role::Link => "A network between programs",
             Role::Sim => "TFRC simulation",
         };
         Self {
@@ -54,6 +61,25 @@ impl RunRecords {
             summary: None,
             failure: None,
         }
+    }
+
+    /// Adds what flows and links did in a stretch of a run; a flow that had loss events in it has
+    /// one marked at its end.
+    pub fn look(&mut self, look: Look) {
+        for flow in &look.flows {
+            if flow.loss_events.is_some_and(|events| events > 0) {
+                let (t_s, flow) = (flow.t_s, flow.flow.clone());
+                self.events.push(Event { t_s, event: EventKind::LossEvent, flow, detail: None });
+            }
+        }
+        self.intervals.extend(look.flows);
+        self.intervals.extend(look.links);
+    }
+
+    /// The kind of each flow, as far as the run has ended and tells.
+    fn kinds(&self) -> BTreeMap<&str, &str> {
+        let flows = self.summary.iter().flat_map(|summary| &summary.flows);
+        flows.map(|flow| (flow.id.as_str(), flow.kind.as_str())).collect()
     }
 
     /// Adds a record. A second [`Record::Start`] or [`Record::End`] replaces the first.

@@ -1,6 +1,7 @@
 //! The page's sentences and figures: headline, tiles and rows of tables, from the summary alone.
 
 use super::{RunRecords, human};
+use crate::LinkOutcome;
 use crate::record::{FlowSummary, Role, Summary};
 
 /// A key figure at the top of the page.
@@ -35,8 +36,9 @@ pub(super) fn headline(run: &RunRecords) -> String {
             s.send_rate_bps.map_or(String::new(), |r| format!(", {} on average", human::rate(r))),
             lost(s),
         ),
-        Role::Emu => format!("{time} were emulated{}.", lost(s)),
-        Role::Sim => format!("{time} were simulated{}.", lost(s)),
+        Role::Emu => scenario(s, &format!("{time} were emulated")),
+        Role::Link => scenario(s, &format!("The network was in use for {time}")),
+        Role::Sim => scenario(s, &format!("{time} were simulated")),
     }
 }
 
@@ -62,6 +64,22 @@ fn demo(s: &Summary, time: &str) -> String {
             human::number(share),
         ),
     }
+}
+
+/// Sums up a scenario: its flows, and the link that was used most.
+fn scenario(s: &Summary, begin: &str) -> String {
+    let number = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let flows = match s.flows.len() {
+        0 => String::new(),
+        n => format!(", with {}", number(n, "flow")),
+    };
+    let busiest = s.links.iter().max_by(|a, b| a.utilization.total_cmp(&b.utilization));
+    let link = busiest.map_or(String::new(), |link| {
+        let LinkOutcome { id, utilization, drop_rate, .. } = link;
+        let (used, dropped) = (human::percent(*utilization), human::percent(*drop_rate));
+        format!("; link {id} was busy for {used} of the time and dropped {dropped} of its packets")
+    });
+    format!("{begin}{flows}{link}.")
 }
 
 fn lost(s: &Summary) -> String {
@@ -170,6 +188,19 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
 /// Column heads of the table of flows.
 pub(super) const FLOW_HEADS: [&str; 7] =
     ["Flow", "Kind", "Goodput", "Packet loss", "Loss event rate p", "RTT", "Variation"];
+
+/// Column heads of the table of links.
+pub(super) const LINK_HEADS: [&str; 4] = ["Link", "Utilization", "Drop rate", "Mean queue"];
+
+/// One row of the table of links.
+pub(super) fn link_row(link: &LinkOutcome) -> [String; 4] {
+    [
+        link.id.clone(),
+        human::percent(link.utilization),
+        human::percent(link.drop_rate),
+        format!("{} packets", human::number(link.mean_queue_packets)),
+    ]
+}
 
 /// One row of the table of flows; a dash where a value is unknown.
 pub(super) fn flow_row(flow: &FlowSummary) -> [String; 7] {

@@ -113,8 +113,9 @@ pub use flows::Group;
 pub use kernel_tcp::{CongestionControl, KernelAcks, KernelTcp, Recovery, Refusal, Tcp};
 pub(crate) use layout::Member;
 pub(crate) use reader::read_text;
-pub use schema::schema;
-pub(crate) use suggest::hint;
+pub use schema::{join_lines, schema};
+pub use suggest::hint;
+pub(crate) use suggest::nearest;
 pub use web_settings::WebTraffic;
 
 /// The place where the flows of a scenario run, which decides on what they may ask for. A word

@@ -12,8 +12,9 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Makes one line of each description: comments are wrapped, their words are what counts.
-fn join_lines(schema: &mut Value) {
+/// Makes one line of each description in a schema: comments are wrapped, their words are what
+/// counts.
+pub fn join_lines(schema: &mut Value) {
     match schema {
         Value::String(text) => *text = text.replace('\n', " "),
         Value::Array(list) => list.iter_mut().for_each(join_lines),

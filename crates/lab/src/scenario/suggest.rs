@@ -4,7 +4,7 @@ use strsim::osa_distance;
 
 /// Returns the name nearest to the written one: at most one letter in three inserted, deleted,
 /// replaced or swapped with its neighbour (optimal string alignment).
-pub(super) fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (written.chars().count() / 3).max(1);
     names
         .into_iter()
@@ -14,8 +14,9 @@ pub(super) fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str
         .map(|(_, name)| name)
 }
 
-/// "did you mean …?", or else all the names there are.
-pub(crate) fn hint(written: &str, names: &[&str]) -> String {
+/// Advice for a word that is none of the names: "did you mean …?", or else all the names.
+#[must_use]
+pub fn hint(written: &str, names: &[&str]) -> String {
     match nearest(written, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("possible: {}", listed(names)),

@@ -21,6 +21,7 @@ use self::watch::Watch;
 use crate::Failure;
 use crate::args::DemoArgs;
 use crate::interrupt::Interrupt;
+use crate::page;
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
 use crate::session::{self, DatagramSource, Inbox, SAMPLE, Tally};
 
@@ -42,6 +43,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
             "give a time before the end of the run, and --tcp 1 or more",
         ));
     }
+    page::check_all(&[("--report", &args.report)])?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     session::block_on(demo(args, interrupt))
 }

@@ -2,31 +2,35 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc_lab::Outcome;
 use tfrc_lab::emulated::{EmulatedRun, Fidelity, KernelNotes};
-use tfrc_lab::emulation::{Flows, Look, Setup};
+use tfrc_lab::emulation::{Flows, Setup};
 use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::recording::Keep;
-use tfrc_lab::report::{self, RunRecords};
+use tfrc_lab::report::RunRecords;
 use tfrc_lab::scenario::Scenario;
+use tfrc_lab::watch::Look;
 
 use super::broken;
-use crate::Failure;
 use crate::args::{EmuArgs, Format};
 use crate::command::print;
 use crate::command::sim::tables;
 use crate::interrupt::Interrupt;
-use crate::session;
+use crate::{Failure, page, schema, session};
 
-/// The result, as it is printed.
-#[derive(Serialize)]
-struct Document {
+/// Result of an emulated run: that of a simulated one, with what tells how far to trust it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Emu")]
+pub(crate) struct EmuDocument {
     #[serde(flatten)]
     outcome: Outcome,
+    /// Distance from the network that the scenario describes.
     fidelity: Fidelity,
-    /// Limits of the fidelity that were not kept.
+    /// Limits of the fidelity that were not kept; the run is a result if there are none.
     invalid: Vec<String>,
+    /// The kernel and its TCP.
     kernel: KernelNotes,
 }
 
@@ -50,15 +54,19 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
     let EmulatedRun { recording, fidelity, kernel } = run.map_err(broken)?;
     told?;
     let outcome = recording.outcome;
-    let summary =
-        Summary { duration_s: outcome.measured_s, flows: outcome.flows.clone(), ..Summary::default() };
+    let summary = Summary {
+        duration_s: outcome.measured_s,
+        flows: outcome.flows.clone(),
+        links: outcome.links.clone(),
+        ..Summary::default()
+    };
     let end = Record::End(Box::new(summary));
     let invalid = fidelity.violations();
     match format {
         Format::JsonStream => tell(end, format, &mut records)?,
         Format::Json => {
-            let document = Document { outcome, fidelity, invalid: invalid.clone(), kernel };
-            print(&format!("{}\n", serde_json::json!(document)))?;
+            let document = EmuDocument { outcome, fidelity, invalid: invalid.clone(), kernel };
+            print(&format!("{}\n", schema::document(&document)))?;
             records.push(end);
         }
         Format::Human => {
@@ -67,8 +75,7 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
         }
     }
     if let Some(path) = &args.report {
-        let page = report::page(&records);
-        std::fs::write(path, page).map_err(|error| Failure::io(&path.display(), &error))?;
+        page::write(path, &records)?;
     }
     if invalid.is_empty() {
         return Ok(());
@@ -91,8 +98,7 @@ pub(super) struct Live<'r> {
 }
 
 impl Live<'_> {
-    /// Tells of flows and links since the look before. The page draws one flow as the run's own,
-    /// with the queue that it meets: the first TFRC flow, and the queue that is longest.
+    /// Tells of flows and links since the look before.
     pub(super) fn tell(&mut self, look: Look) -> Result<(), Failure> {
         if self.format == Format::JsonStream {
             for interval in look.flows.iter().chain(&look.links) {
@@ -101,20 +107,7 @@ impl Live<'_> {
         } else if self.format == Format::Human {
             eprintln!("{}", line(&look));
         }
-        let waiting = |link: &Interval| link.queue_packets.unwrap_or(0.0);
-        let queue = look.links.iter().map(waiting).fold(0.0, f64::max);
-        let own = look.flows.iter().position(|flow| flow.allowed_rate_bps.is_some()).unwrap_or(0);
-        let mut flows: Vec<Interval> = if look.flows.is_empty() {
-            let of_link = |link: Interval| Interval { flow: link.link.clone(), link: None, ..link };
-            look.links.into_iter().map(of_link).collect()
-        } else {
-            look.flows
-        };
-        if let Some(own) = flows.get_mut(own) {
-            own.flow = None;
-            own.queue_packets = Some(queue);
-        }
-        self.records.extend(flows.into_iter().map(Record::Interval));
+        self.records.look(look);
         Ok(())
     }
 }

@@ -9,14 +9,17 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::process::Command;
 
+pub(crate) use flows::EmuDocument;
 use tfrc_emu::{LinkCapture, SandboxError, WireKind, sandbox};
 use tfrc_lab::emulation::{self, EmulationError, Setup};
-use tfrc_lab::scenario::{Document, Scenario, World};
+use tfrc_lab::scenario::{Scenario, World};
 use tfrc_sim::{LinkId, Seed};
 
 use super::link::{told, with_source};
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, WireArg};
+use crate::library::Opened;
+use crate::page;
 
 /// Makes namespaces of our own and goes on in them.
 ///
@@ -76,9 +79,13 @@ struct Wanted {
 impl Wanted {
     fn read(args: &EmuArgs) -> Result<Self, Failure> {
         let Some(path) = &args.scenario else {
-            return Err(Failure::usage("no scenario", "name a scenario file, such as one of scenarios/"));
+            return Err(Failure::usage(
+                "no scenario",
+                "name a scenario; `tfrc scenario list` has those of the program",
+            ));
         };
-        let mut document = Document::load(path).map_err(told)?;
+        page::check_all(&[("--report", &args.report)])?;
+        let mut document = Opened::new(path)?.document;
         for assignment in &args.set {
             document.set(assignment.as_str());
         }

@@ -7,9 +7,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use tfrc_emu::{Emulation, FlowTraffic, NodeSpace, Observer, WireEngine};
-use tfrc_lab::emulation::{Look, link_interval};
+
 use tfrc_lab::record::{Role, Start};
-use tfrc_lab::report::{self, RunRecords};
+use tfrc_lab::report::RunRecords;
+use tfrc_lab::watch::{Look, link_interval};
 use tfrc_sim::link::LinkStats;
 use tfrc_units::Instant;
 use tokio::sync::{oneshot, watch};
@@ -18,6 +19,7 @@ use super::flows::Live;
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, Format};
 use crate::interrupt::Interrupt;
+use crate::page;
 use crate::session;
 
 /// Time between the starts of two commands: a server listens before its client calls.
@@ -61,7 +63,7 @@ pub(super) fn run(
     eprint!("{}", words(&names, &stats));
     eprintln!("{}", super::flows::fidelity_words(&fidelity.into()));
     if let Some(path) = &args.report {
-        std::fs::write(path, report::page(&records)).map_err(|error| Failure::io(&path.display(), &error))?;
+        page::write(path, &records)?;
     }
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
 }
@@ -118,7 +120,7 @@ fn words(names: &[String], stats: &[LinkStats]) -> String {
             text,
             "{name}: {} packets, {} lost, {} overflowed, utilization {:.3}, mean queue {:.1} packets",
             stats.arrivals.packets,
-            stats.lost.packets,
+            stats.lost.packets + stats.corrupted.packets,
             stats.overflowed.packets,
             stats.utilization(),
             stats.mean_queue_packets(),

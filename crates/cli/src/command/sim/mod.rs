@@ -1,5 +1,7 @@
 //! `tfrc sim`: a scenario in virtual time.
 
+mod bar;
+mod course;
 pub(super) mod tables;
 mod timing;
 
@@ -7,39 +9,49 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use tfrc_lab::batch::{self, Order, Results, Shard};
+use tfrc_lab::batch::{self, Order, PlannedRun, Results, Shard};
 use tfrc_lab::capture::Captured;
 use tfrc_lab::compare::{Comparison, compare};
-use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
-use tfrc_lab::scenario::{Document, Plan, schema};
-use tfrc_lab::{Outcome, run_captured, run_with};
+use tfrc_lab::record::{Record, Role, Start};
+use tfrc_lab::report::{RunRecords, sweep_page};
+use tfrc_lab::scenario::{Plan, Scenario, schema};
+use tfrc_lab::{Outcome, run_captured, run_watched};
 use tfrc_net::pcap;
 use tfrc_sim::Seed;
-use tfrc_units::{Duration, Instant};
+use tfrc_units::Instant;
 
 use super::link::told;
-use crate::Failure;
 use crate::args::{Format, SimArgs};
-use crate::session;
+use crate::library::Opened;
+use crate::{Failure, page, schema, session};
+use bar::{RunsBar, Stderr};
+pub(crate) use course::StreamLine;
+use course::{Course, SeriesFile};
 use timing::{Stopwatch, Timing};
 
-/// One run, as it is printed.
-#[derive(Serialize)]
-struct Single {
+/// Result of one run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Run")]
+pub(crate) struct Single {
     #[serde(flatten)]
     outcome: Outcome,
+    /// Cost of the run, with `--timing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     timing: Option<Timing>,
 }
 
-/// Several runs, as they are printed.
-#[derive(Serialize)]
-struct Several {
+/// Results of several runs: of the points of sweeps, of several seeds.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Runs")]
+pub(crate) struct Several {
     #[serde(flatten)]
     results: Results,
+    /// Published values beside ours, where the scenario names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compare: Vec<Comparison>,
+    /// Cost of the runs, with `--timing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     timing: Option<Timing>,
 }
@@ -55,14 +67,17 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     }
     let format = args.output.format();
     let Some(path) = &args.scenario else {
+        page::check_all(&[("--report", &args.report)])?;
         let results = merged(&args.merge)?;
+        write_means(args, &results)?;
         return print(Several { results, compare: Vec::new(), timing: None }, format);
     };
-    let mut document = Document::load(path).map_err(told)?;
+    page::check_all(&[("--report", &args.report), ("--series", &args.series), ("--pcap", &args.pcap)])?;
+    let mut opened = Opened::new(path)?;
     for assignment in &args.set {
-        document.set(assignment.as_str());
+        opened.document.set(assignment.as_str());
     }
-    let plan = document.plan().map_err(told)?;
+    let plan = opened.document.plan().map_err(told)?;
     let runs = args.runs.unwrap_or(plan.runs);
     if plan.points.len() == 1 && runs == 1 && args.shard.is_none() && plan.compare.is_none() {
         return single(args, &plan);
@@ -73,21 +88,46 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
             "give --runs 1, and a --set in place of a [[sweep]]",
         ));
     }
+    several(args, &opened, &plan)
+}
+
+/// Several runs.
+fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> {
+    let format = args.output.format();
     let order = Order {
         seed: args.seed,
         runs: args.runs,
         jobs: args.jobs,
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
+    let bar = RunsBar::new(order.virtual_time(plan), format, Stderr::of_process());
+    let course = Course::new(args, &bar);
+    let mut file = SeriesFile::create(args, plan)?;
     let watch = args.timing.then(Stopwatch::start);
-    let results = batch::run_plan(&document, &plan, order);
+    let one = |run: PlannedRun<'_>, scenario: &Scenario| course.one_of_several(run, scenario);
+    let results = batch::run_plan_with(&opened.document, plan, order, one, |_, text| file.add(text));
+    bar.clear();
+    let results = results?;
+    file.end()?;
     let hops = results.points.iter().flat_map(|p| &p.runs).map(|run| run.outcome.packet_hops).sum();
     let timing = watch.map(|watch| watch.stop(hops));
     let compare = match &plan.compare {
-        Some(name) if results.shard.is_none() => published(path, name, &results)?,
+        Some(name) if results.shard.is_none() => published(opened, name, &results)?,
         _ => Vec::new(),
     };
-    print(Several { results, compare, timing }, format)
+    write_means(args, &results)?;
+    match format {
+        // Every run has had its end.
+        Format::JsonStream => Ok(()),
+        _ => print(Several { results, compare, timing }, format),
+    }
+}
+
+/// Writes the page of the means of several runs, if it is wanted.
+fn write_means(args: &SimArgs, results: &Results) -> Result<(), Failure> {
+    let Some(path) = &args.report else { return Ok(()) };
+    let start = Start::new(Role::Sim, session::version(), session::command_line());
+    page::write_text(path, &sweep_page(&start, results))
 }
 
 /// One run of one scenario.
@@ -98,41 +138,39 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
         scenario.seed = Seed(seed);
     }
     let format = args.output.format();
-    let stream = format == Format::JsonStream;
-    let mut outcome_of_saying = Ok(());
-    if stream {
-        let start = Record::Start(Start::new(Role::Sim, session::version(), session::command_line()));
-        say(&serde_json::json!(start).to_string())?;
-    }
-    let mut watch = |interval: Interval| {
-        if stream && outcome_of_saying.is_ok() {
-            outcome_of_saying = say(&interval.simulated().to_string());
-        }
-    };
-    let every = Duration::from_secs(1);
+    let run = PlannedRun { number: 1, point, run: 1 };
+    let bar = RunsBar::new(scenario.duration, format, Stderr::of_process());
+    let mut file = SeriesFile::create(args, plan)?;
+    let mut records = args.report.as_ref().map(|_| RunRecords::new(course::start(run, &scenario)));
     let stopwatch = args.timing.then(Stopwatch::start);
-    let outcome = match &args.pcap {
-        None => run_with(&scenario, every, &mut watch),
-        Some(path) => {
-            let (outcome, packets) = run_captured(&scenario, every, &mut watch)
-                .map_err(|error| Failure::usage(error.to_string(), "see `[[flow]]` in docs/scenarios.md"))?;
-            write_capture(path, &packets).map_err(|error| Failure::io(&path.display(), &error))?;
-            outcome
+    let mut packets = None;
+    let outcome = Course::new(args, &bar).alone(run, &scenario, &mut file, records.as_mut(), |watches| {
+        if args.pcap.is_none() {
+            return Ok(run_watched(&scenario, watches));
         }
-    };
+        let (outcome, captured) = run_captured(&scenario, watches)
+            .map_err(|error| Failure::usage(error.to_string(), "see `[[flow]]` in docs/scenarios.md"))?;
+        packets = Some(captured);
+        Ok(outcome)
+    });
+    bar.clear();
+    let outcome = outcome?;
+    file.end()?;
+    if let (Some(path), Some(packets)) = (&args.pcap, &packets) {
+        write_capture(path, packets).map_err(|error| Failure::io(&path.display(), &error))?;
+    }
     let timing = stopwatch.map(|watch| watch.stop(outcome.packet_hops));
-    outcome_of_saying?;
+    if let (Some(path), Some(mut records)) = (&args.report, records) {
+        records.push(Record::End(Box::new(course::summary(&outcome))));
+        page::write(path, &records)?;
+    }
     match format {
         Format::Human => {
             say(&tables::single(&outcome))?;
             timing.map_or(Ok(()), |timing| say(&tables::timing(&timing)))
         }
-        Format::Json => say(&serde_json::json!(Single { outcome, timing }).to_string()),
-        Format::JsonStream => {
-            let summary =
-                Summary { duration_s: outcome.measured_s, flows: outcome.flows, ..Summary::default() };
-            say(&serde_json::json!(Record::End(Box::new(summary))).to_string())
-        }
+        Format::Json => say(&schema::document(&Single { outcome, timing })),
+        Format::JsonStream => Ok(()),
     }
 }
 
@@ -142,23 +180,15 @@ fn print(several: Several, format: Format) -> Result<(), Failure> {
             say(&tables::several(&several.results, &several.compare))?;
             several.timing.map_or(Ok(()), |timing| say(&tables::timing(&timing)))
         }
-        // A stream of several runs is its one document: there is no common time.
-        Format::Json | Format::JsonStream => say(&serde_json::json!(several).to_string()),
+        Format::Json | Format::JsonStream => say(&schema::document(&several)),
     }
 }
 
 /// The table of published values, beside the scenario.
-fn published(scenario: &Path, name: &str, results: &Results) -> Result<Vec<Comparison>, Failure> {
-    let path = scenario.parent().unwrap_or(Path::new(".")).join(name);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        Failure::usage(
-            format!("cannot read {}: {error}", path.display()),
-            "`compare` names a CSV file beside the scenario",
-        )
-    })?;
-    compare(&text, results).map_err(|error| {
-        Failure::usage(format!("{}: {error}", path.display()), "see docs/scenarios.md, `compare`")
-    })
+fn published(opened: &Opened, name: &str, results: &Results) -> Result<Vec<Comparison>, Failure> {
+    let (path, text) = opened.beside(name)?;
+    compare(&text, results)
+        .map_err(|error| Failure::usage(format!("{path}: {error}"), "see docs/scenarios.md, `compare`"))
 }
 
 fn merged(files: &[std::path::PathBuf]) -> Result<Results, Failure> {

@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Cost of the runs, setting up included.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Timing {
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub(crate) struct Timing {
     /// Processor time of all threads, seconds.
     pub(super) cpu_s: f64,
     /// Seconds that passed.

@@ -122,6 +122,7 @@ pub(super) fn look(stream: &TcpStream, course: &Course) -> io::Result<()> {
         let Some(srtt) = info.srtt() else { return };
         figures.progress.rtt.add(srtt.as_secs_f64());
         figures.progress.smoothed_rtt = Some(srtt);
+        figures.progress.cwnd = Some(f64::from(info.congestion_window()));
         figures.srtt.add(srtt.as_secs_f64());
         figures.rttvar.add(info.rttvar().as_secs_f64());
         figures.rto.add(info.rto().as_secs_f64());

@@ -8,6 +8,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ExperimentError;
@@ -76,7 +77,7 @@ impl Experiment {
 }
 
 /// Emulated runs of an experiment: the kernel, the time, the fidelity.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct EmulationResult {
     /// The kernel of the runs.
     pub kernel: KernelNotes,
