@@ -11,13 +11,14 @@ type Column = (&'static str, fn(&Interval) -> Option<f64>);
 
 /// The columns behind those that say which run, point, flow or link a line is about: every key of
 /// an [`Interval`], in its order.
-const COLUMNS: [Column; 19] = [
+const COLUMNS: [Column; 20] = [
     ("t_s", |i| Some(i.t_s)),
     ("interval_s", |i| Some(i.interval_s)),
     ("sent_packets", |i| count(i.sent_packets)),
     ("received_packets", |i| count(i.received_packets)),
     ("lost_packets", |i| count(i.lost_packets)),
     ("late_dropped_packets", |i| count(i.late_dropped_packets)),
+    ("dropped_by_reader_packets", |i| count(i.dropped_by_reader_packets)),
     ("send_rate_bps", |i| i.send_rate_bps),
     ("receive_rate_bps", |i| i.receive_rate_bps),
     ("goodput_bps", |i| i.goodput_bps),
@@ -148,7 +149,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("run,point,link.l.rate,\"a,b\",flow,link,t_s,interval_s,sent_packets,"));
         assert!(lines[1].starts_with("2,3,1M,\"1,2\",\"a,\"\"b\"\"\",,1,2,3,"), "{}", lines[1]);
-        assert!(lines[1].ends_with(",17,18,19"), "{}", lines[1]);
+        assert!(lines[1].ends_with(",18,19,20"), "{}", lines[1]);
         assert!(lines[2].starts_with("2,3,1M,\"1,2\",,l,0.30000000000000004,0,,"), "{}", lines[2]);
     }
 }
