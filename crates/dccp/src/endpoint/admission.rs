@@ -140,8 +140,19 @@ impl Endpoint {
     /// Sends what a connection that is not to live has to say: Syncs and Resets, as many as the
     /// limit allows.
     fn send_what_it_says(&mut self, now: Instant, remote: SocketAddr, server: &mut Connection) {
+        self.send_what_it_says_at(now, now, remote, server);
+    }
+
+    /// As [`Self::send_what_it_says`], for a connection whose own time is another.
+    fn send_what_it_says_at(
+        &mut self,
+        its_time: Instant,
+        now: Instant,
+        remote: SocketAddr,
+        server: &mut Connection,
+    ) {
         let mut bytes = Vec::new();
-        while let Some(sent) = server.poll_transmit(now, &mut bytes) {
+        while let Some(sent) = server.poll_transmit(its_time, &mut bytes) {
             if self.limiter.allow(now) {
                 self.post(remote, sent.kind, core::mem::take(&mut bytes));
             }
@@ -194,8 +205,11 @@ impl Endpoint {
         while let Some(key) = self.half_open.older_than(now, patience) {
             let Some(record) = self.forget_half_open(&key) else { return };
             let Some((mut server, _)) = self.thaw(&key, &record) else { continue };
-            server.handle_timeout(record.came + patience);
-            self.send_what_it_says(now, key.0, &mut server);
+            // It gives up that long after the Request that came last, which may be ahead of now: the
+            // first one's patience is over.
+            let given_up = now.max(record.came + patience);
+            server.handle_timeout(given_up);
+            self.send_what_it_says_at(given_up, now, key.0, &mut server);
         }
     }
 

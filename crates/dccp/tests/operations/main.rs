@@ -31,3 +31,10 @@ fn the_plain_course_carries_data() {
     }
     assert!(run(&operations) > 3);
 }
+
+/// A Request that is repeated late makes a half-open connection outlive its own timer: it is given
+/// up by the first one's time (a sequence that the property found).
+#[test]
+fn a_late_repeated_request_does_not_turn_time_back() {
+    run(&Operation::all(&[31, 63, 100, 0, 15, 138, 10, 64, 52, 0, 58, 0, 0, 184, 119, 3, 0]));
+}
