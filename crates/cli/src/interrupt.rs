@@ -9,6 +9,7 @@ use std::time::Duration;
 use tfrc_lab::record::{Outcome, Record, Summary};
 use tokio::sync::watch;
 
+use crate::live;
 use crate::reporter::{Reporter, ReporterConfig};
 
 /// The longest time for the last words of an aborted run: somebody may have stopped reading them.
@@ -55,6 +56,7 @@ impl Interrupt {
                 let _ = sender.send(true);
                 signals.next().await;
                 within(LAST_WORDS, move || {
+                    live::restore();
                     abort(kept.lock().unwrap_or_else(PoisonError::into_inner).take());
                 });
                 std::process::exit(1);

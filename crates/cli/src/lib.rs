@@ -16,6 +16,7 @@ pub mod command;
 mod failure;
 pub mod interrupt;
 mod library;
+pub mod live;
 mod log;
 mod page;
 pub mod reporter;

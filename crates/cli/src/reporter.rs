@@ -18,6 +18,7 @@ use tfrc_units::Duration;
 use self::means::Means;
 use crate::Failure;
 use crate::args::Format;
+use crate::live::{self, Controls, Live};
 use crate::schema::{self, OfConnection};
 
 /// Where the words of the summary go.
@@ -75,6 +76,8 @@ pub struct Reporter<O = io::Stdout, E = io::Stderr> {
     out: O,
     err: E,
     bar: Option<ProgressBar>,
+    /// Shows the run in place of the bar and of its lines.
+    live: Option<Live>,
     /// The run so far, kept only when a page is wanted.
     run: Option<RunRecords>,
     /// Progress lines are due from here, seconds since the start.
@@ -102,6 +105,21 @@ impl Reporter {
 }
 
 impl<O: Write, E: Write> Reporter<O, E> {
+    /// Shows the run this way in place of a bar or of lines about its own flow alone.
+    #[must_use]
+    pub fn with_live(mut self, live: Live) -> Self {
+        self.clear();
+        self.live = Some(live);
+        self
+    }
+
+    /// Tells the state of the controls to what shows the run.
+    pub const fn set_controls(&mut self, controls: Controls) {
+        if let Some(live) = &mut self.live {
+            live.set_controls(controls);
+        }
+    }
+
     /// A reporter on other streams, without a progress bar.
     pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
         let means = Means::default();
@@ -110,6 +128,7 @@ impl<O: Write, E: Write> Reporter<O, E> {
             out,
             err,
             bar: None,
+            live: None,
             run: None,
             next_line_s: 1.0,
             means,
@@ -128,8 +147,12 @@ impl<O: Write, E: Write> Reporter<O, E> {
         if self.config.format == Format::JsonStream {
             self.json(record)?;
         }
+        if let Some(line) = self.live.as_mut().and_then(|live| live.take(record)) {
+            self.note(&line);
+        }
         match record {
             _ if self.config.connection.is_some() => {}
+            Record::Interval(_) if self.live.is_some() => {}
             Record::Interval(interval) => self.progress(interval),
             Record::Event(event) => self.event(event),
             _ => {}
@@ -176,6 +199,9 @@ impl<O: Write, E: Write> Reporter<O, E> {
 
     /// A line for the user on standard error, such as where the receiver listens.
     pub fn note(&mut self, text: &str) {
+        if self.live.as_mut().is_some_and(|live| live.hold(text)) {
+            return;
+        }
         // What cannot be said on standard error cannot be said at all.
         match &self.bar {
             Some(bar) => bar.println(text),
@@ -242,6 +268,9 @@ impl<O: Write, E: Write> Reporter<O, E> {
             (Format::Human, SummaryTo::Stdout) => {
                 let text = words(summary);
                 self.line(text.trim_end())?;
+                if let Some(sentence) = live::closing(summary) {
+                    self.line(&format!("\n{sentence}"))?;
+                }
             }
             (Format::Human, SummaryTo::Stderr) => self.note(words(summary).trim_end()),
             (Format::Json, _) => self.json(schema::versioned(summary))?,
@@ -253,6 +282,10 @@ impl<O: Write, E: Write> Reporter<O, E> {
     fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
+        }
+        // The terminal is given back before anything is said.
+        for note in self.live.take().map(Live::close).unwrap_or_default() {
+            self.note(&note);
         }
     }
 
@@ -275,9 +308,9 @@ impl<O: Write, E: Write> Reporter<O, E> {
 fn bar(config: &ReporterConfig) -> ProgressBar {
     let milliseconds = config.duration.map(|d| d.as_nanos() / 1_000_000);
     let (bar, template) = match (config.bytes, milliseconds) {
-        (Some(bytes), _) => (ProgressBar::new(bytes), "{percent:>3} % {bar:16} {eta:>4} left  {msg}"),
-        (None, Some(length)) => (ProgressBar::new(length), "{elapsed:>4} {bar:24} {msg}"),
-        (None, None) => (ProgressBar::no_length(), "{elapsed:>4} {spinner} {msg}"),
+        (Some(bytes), _) => (ProgressBar::new(bytes), "{percent:>3} % {bar:16} {eta:>4} left  {wide_msg}"),
+        (None, Some(length)) => (ProgressBar::new(length), "{elapsed:>4} {bar:24} {wide_msg}"),
+        (None, None) => (ProgressBar::no_length(), "{elapsed:>4} {spinner} {wide_msg}"),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
     if let Ok(style) = ProgressStyle::with_template(template) {

@@ -12,6 +12,7 @@ use tfrc_units::{Instant, saturating};
 use tokio::sync::mpsc;
 
 use crate::clients::Clients;
+use crate::control::Change;
 use crate::payload::{Datagram, HEADER_BYTES};
 use crate::reader::{self, ReadDatagram};
 use crate::{Direction, GatewayNetwork, Limits, Snapshot};
@@ -151,6 +152,12 @@ where
             {}
         });
         Some(self.clients.add(received.at, received.from, received.to_ip, upstream, reader.abort_handle()))
+    }
+
+    /// Changes the network at the time of the clock.
+    pub(crate) fn change(&mut self, change: Change<A>) {
+        self.advance();
+        change(&mut self.world.engine);
     }
 
     /// Brings the network up to the clock and sends what has come out.

@@ -15,6 +15,7 @@
 #![deny(unsafe_code)]
 
 mod clients;
+mod control;
 mod driver;
 mod monitor;
 mod payload;
@@ -54,6 +55,7 @@ pub use sandbox::SandboxError;
 #[cfg(target_os = "linux")]
 pub use space::NodeSpace;
 
+pub use control::Control;
 pub use monitor::{Direction, Monitor, Snapshot};
 pub use payload::{Datagram, HEADER_BYTES};
 pub use relay::{BindError, Limits, Relay, Running};

@@ -13,6 +13,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
+use crate::control::{Change, Control};
 use crate::driver::{Driver, Input};
 use crate::{Datagram, GatewayNetwork, Monitor, Snapshot, reader};
 
@@ -72,6 +73,8 @@ pub struct Relay<A: Agent, F> {
     limits: Limits,
     monitor: watch::Receiver<Arc<Snapshot<F>>>,
     publisher: watch::Sender<Arc<Snapshot<F>>>,
+    control: Control<A>,
+    changes: mpsc::UnboundedReceiver<Change<A>>,
 }
 
 impl<A, F> Relay<A, F>
@@ -95,7 +98,9 @@ where
         let address = socket.local_addr().map_err(listen_error)?;
         reader::bind_towards(to).map_err(|source| BindError::Server { address: to, source })?;
         let (publisher, monitor) = watch::channel(Arc::default());
-        Ok(Self { socket, address, server: to, world, limits, monitor, publisher })
+        let (changer, changes) = mpsc::unbounded_channel();
+        let control = Control(changer);
+        Ok(Self { socket, address, server: to, world, limits, monitor, publisher, control, changes })
     }
 
     /// Where clients reach it.
@@ -110,13 +115,19 @@ where
         Monitor(self.monitor.clone())
     }
 
+    /// A hand on its network, before and while it runs.
+    #[must_use]
+    pub fn control(&self) -> Control<A> {
+        self.control.clone()
+    }
+
     /// Runs on the current tokio runtime (which needs I/O and time) until `shutdown` completes, and
     /// returns the last snapshot. What is in the network then is dropped. Other tasks of the
     /// runtime that do not yield make it late: [`start`](Self::start) gives it a thread of its own.
     ///
     /// # Errors
     /// If the listening socket or the timer fails.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Arc<Snapshot<F>>> {
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> io::Result<Arc<Snapshot<F>>> {
         let clock = Clock::start();
         let mut alarm = Timer::new(clock)?;
         let mut reading = Socket::from_std(self.socket, clock)?;
@@ -145,6 +156,7 @@ where
                 () = &mut shutdown => break,
                 rung = alarm.expired() => rung?,
                 _ = inbox.recv_many(&mut batch, BATCH) => {}
+                Some(change) = self.changes.recv() => driver.change(change),
                 _ = sampler.tick() => {
                     self.publisher.send_replace(Arc::new(driver.sample()));
                 }

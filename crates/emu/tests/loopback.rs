@@ -408,3 +408,41 @@ async fn flows_inside_run_by_the_clock_and_share_the_links() {
     assert_eq!((other.sent_segments, nothing.received_segments), (0, 0));
     assert_eq!((last.there.entered.packets, last.there.delivered.packets, last.unsent), (1, 1, 0));
 }
+
+#[tokio::test]
+async fn a_network_changes_while_it_runs() {
+    let server = echo().await;
+    let lossless = world(|l| l.loss = Loss::Bernoulli(Probability::ZERO));
+    let relay = Relay::bind(here(), server, lossless, limits()).unwrap();
+    let control = relay.control();
+    let mut monitor = relay.monitor();
+    let relay = relay.start().unwrap();
+    let client = client_of(relay.local_addr()).await;
+    client.send(b"passes").await.unwrap();
+    let mut buffer = [0; 8];
+    assert_eq!(client.recv(&mut buffer).await.unwrap(), 6);
+    let lose = |p: f64| {
+        control.change(move |engine| {
+            let links: Vec<_> = engine.link_ids().collect();
+            links.into_iter().for_each(|link| engine.set_loss(link, Probability::saturating(p)));
+        });
+    };
+    lose(1.0);
+    // The change comes before the sample that follows it.
+    monitor.next().await.unwrap();
+    monitor.next().await.unwrap();
+    client.send(b"is lost").await.unwrap();
+    loop {
+        let lost = monitor.next().await.expect("the relay has ended").there.lost.packets;
+        if lost == 1 {
+            break;
+        }
+    }
+    lose(0.0);
+    monitor.next().await.unwrap();
+    monitor.next().await.unwrap();
+    client.send(b"passes").await.unwrap();
+    assert_eq!(client.recv(&mut buffer).await.unwrap(), 6);
+    drop(relay.stop().unwrap());
+    lose(1.0);
+}

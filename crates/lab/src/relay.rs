@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
-use tfrc_emu::{BindError, Datagram, GatewayNetwork, Limits, Relay, Snapshot};
+use tfrc_emu::{BindError, Control, Datagram, GatewayNetwork, Limits, Relay, Snapshot};
 use tfrc_sim::traffic::Amount;
-use tfrc_sim::{Engine, Seed};
-use tfrc_units::{Duration, Instant};
+use tfrc_sim::{AgentId, Engine, LinkId, Seed};
+use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::agent::{Any, Payload};
+use crate::agent::{Any, Payload, START};
 use crate::progress::{Ends, Progress, attach, progress};
 use crate::record::{FlowSummary, Interval};
 use crate::run;
@@ -60,11 +60,51 @@ pub fn relay_with_flows(
     seed: Seed,
     listen: SocketAddr,
     to: SocketAddr,
-) -> Result<Relay<Any, Flows>, BindError> {
+) -> Result<(Relay<Any, Flows>, Steering), BindError> {
     let (network, members) = scenario.lay_out(seed);
     let mut engine = network.build(seed);
-    let ends = members.iter().map(|member| attach(&mut engine, member, seed)).collect();
-    open(engine, scenario, ends, listen, to)
+    let ends: Vec<Ends> = members.iter().map(|member| attach(&mut engine, member, seed)).collect();
+    let links = engine.route(scenario.gateways.listen, scenario.gateways.to);
+    let senders = ends.iter().map(|ends| ends.sender).collect();
+    let relay = open(engine, scenario, ends, listen, to)?;
+    let steering = Steering { control: relay.control(), links, senders };
+    Ok((relay, steering))
+}
+
+/// A hand on the network of a [`relay_with_flows`] while it runs.
+#[derive(Debug, Clone)]
+pub struct Steering {
+    control: Control<Any>,
+    /// On the way from the gateway `listen` to the gateway `to`.
+    links: Vec<LinkId>,
+    /// In the order of the scenario.
+    senders: Vec<AgentId>,
+}
+
+impl Steering {
+    /// Gives the links from the gateway `listen` to the gateway `to` another rate.
+    pub fn set_rate(&self, rate: Rate) {
+        self.change(move |engine, link| engine.set_rate(link, rate));
+    }
+
+    /// Gives these links another probability of loss. Links whose scenario has no probability
+    /// `loss`, be it zero, keep theirs.
+    pub fn set_loss(&self, p: Probability) {
+        self.change(move |engine, link| engine.set_loss(link, p));
+    }
+
+    /// Starts a flow that has not begun, in place of the time that the scenario has for it; flows
+    /// count from 0. A number that the scenario does not have starts nothing.
+    pub fn start_flow(&self, flow: usize) {
+        if let Some(sender) = self.senders.get(flow).copied() {
+            self.control.change(move |engine| engine.set_timer(sender, START, engine.now()));
+        }
+    }
+
+    fn change(&self, change: impl Fn(&mut Engine<Any>, LinkId) + Send + 'static) {
+        let links = self.links.clone();
+        self.control.change(move |engine| links.into_iter().for_each(|link| change(engine, link)));
+    }
 }
 
 fn open(

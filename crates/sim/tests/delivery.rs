@@ -6,7 +6,7 @@ use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
 use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::{Address, Delivery, Engine, LinkId, LinkSpec, Network, NoAgent, Seed};
 use tfrc_units::Ecn;
-use tfrc_units::{Duration, Instant, Rate};
+use tfrc_units::{Duration, Instant, Probability, Rate};
 
 type Numbers = Engine<NoAgent<u32>>;
 
@@ -215,4 +215,41 @@ fn header_and_loopback() {
     // There is no way back from b.
     engine.inject(at_us(100_000), far, packet(near, 1000, 3));
     assert_eq!((engine.stranded(), engine.in_flight()), (1, 0));
+}
+
+/// A change from outside and one of the network's own at the same moment give the same arrivals.
+#[test]
+fn a_rate_that_the_host_sets_is_that_of_a_planned_change() {
+    let planned = one_link(|l| l.changes = vec![RateChange { at: at_us(1500), rate: mbit(4.0) }]);
+    let arrivals = |(mut engine, link, near, far): (Numbers, LinkId, Address, Address), set: Option<Rate>| {
+        for number in 0..4 {
+            engine.inject(at_us(0), near, packet(far, 1000, number));
+        }
+        engine.run_until(at_us(1500));
+        if let Some(rate) = set {
+            engine.set_rate(link, rate);
+        }
+        engine.run_until(at_us(30_000));
+        drain(&mut engine, far)
+    };
+    let planned = arrivals(planned, None);
+    assert_eq!(arrivals(one_link(|_| {}), Some(mbit(4.0))), planned);
+    // The third begins at 2 ms, at half the rate.
+    assert_eq!(planned.get(2), Some(&(14_000_000, 2)));
+    assert_ne!(arrivals(one_link(|_| {}), None), planned);
+}
+
+#[test]
+fn losses_that_the_host_sets_begin_with_the_next_packet() {
+    let p = Probability::saturating;
+    for (model, arrive) in [(Loss::Bernoulli(p(0.0)), vec![0, 2]), (Loss::None, vec![0, 1, 2])] {
+        let (mut engine, link, near, far) = one_link(|l| l.loss = model);
+        for (number, share) in [(0, 0.0), (1, 1.0), (2, 0.0)] {
+            engine.set_loss(link, p(share));
+            engine.inject(at_us(0), near, packet(far, 1000, number));
+        }
+        engine.run_until(at_us(30_000));
+        let arrived: Vec<u32> = drain(&mut engine, far).into_iter().map(|(_, number)| number).collect();
+        assert_eq!(arrived, arrive);
+    }
 }

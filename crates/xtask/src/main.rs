@@ -20,6 +20,7 @@ mod instructions;
 mod lines;
 mod measure;
 mod mutants;
+mod picture;
 mod references;
 mod release;
 mod results;
@@ -60,6 +61,7 @@ Usage: cargo xtask COMMAND
   measure tcp [--figures FILE]
                 every TCP alone and in fours through one bottleneck, in virtual time; writes the page, of the figures
                 that the example of crates/sim has printed before, if they are given
+  picture       docs/demo.svg, the chart of `tfrc demo` that README.md shows
   references    the values of ns-2 that experiments are compared with: writes their ns2.csv; with names of
                 peers/ns2/references.toml it runs ns-2 [--minutes N] [--seeds N] [--where KEY=VALUE]... [NAME...]
   release       the release build, and its bill of materials beside it
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         ["measure", "fixed-points"] => measure::fixed_points(2_000_000),
         ["measure", "tcp"] => measure::tcp_alone(None),
         ["measure", "tcp", "--figures", file] => measure::tcp_alone(Some(file)),
+        ["picture"] => picture::write(),
         ["references", arguments @ ..] => references::run(arguments),
         ["release"] => release::run(),
         ["test"] => test::run(),

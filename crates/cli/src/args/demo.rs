@@ -25,6 +25,9 @@ pub struct DemoArgs {
     /// When the last TCP flow begins; without this all begin within the first second
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub tcp_start: Option<Duration>,
+    /// Print a line each second, also on a terminal, in place of the live chart
+    #[arg(long)]
+    pub plain: bool,
     /// Write a page with charts of the run
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::network::Place;
-use crate::program::run;
+use crate::program::{Program, run, tfrc};
 
 #[test]
 fn the_demo_sums_up_and_writes_its_report() {
@@ -106,6 +106,26 @@ fn a_tcp_cannot_start_after_the_end() {
         let finished = run([&["demo"], &arguments[..]].concat());
         assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr);
         assert!(finished.stderr.contains("--tcp-start"), "{}", finished.stderr);
+    }
+}
+
+/// In a pipe there is no chart, with or without `--plain`, whatever the terminal is called.
+#[test]
+fn without_a_terminal_there_are_lines_of_80_columns_and_no_escape_codes() {
+    for plain in [&["--plain"][..], &[]] {
+        let mut command = tfrc([&["demo", "--tcp", "2", "--duration", "3s"], plain].concat());
+        command.env("TERM", "xterm-256color");
+        let finished = Program::start(command).end();
+        assert_eq!(finished.status.code(), Some(0), "{}", finished.stderr);
+        let said = format!("{}{}", finished.text(), finished.stderr);
+        assert!(!said.contains('\u{1b}'), "{said}");
+        let seconds = finished.stderr.lines().filter(|line| line.contains(" s  TFRC "));
+        let rates = seconds.filter(|line| line.contains("  TCPs ") && line.contains("  fair "));
+        assert!((2..=4).contains(&rates.count()), "{said}");
+        for line in said.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        assert!(finished.text().contains("of a fair share beside 2 TCPs"), "{said}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tfrc_units::{Duration, Instant, Rate, saturating};
+use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 
 use super::arena::{Arena, Slot};
 use super::calendar::Events;
@@ -89,6 +89,19 @@ impl<P> Core<P> {
 
     pub(crate) fn queue_state(&self, id: LinkId) -> Option<QueueState> {
         self.link(id).map(|link| link.queue_state(&self.on_links, self.now))
+    }
+
+    pub(crate) fn set_rate(&mut self, id: LinkId, rate: Rate) {
+        if let Some(link) = self.links.get_mut(id.index()) {
+            link.set_rate(&mut self.on_links, self.now, rate);
+            requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
+        }
+    }
+
+    pub(crate) fn set_loss(&mut self, id: LinkId, p: Probability) {
+        if let Some(link) = self.links.get_mut(id.index()) {
+            link.set_loss(p);
+        }
     }
 
     pub(crate) fn link_count(&self) -> u32 {

@@ -8,7 +8,7 @@ mod timers;
 
 use ::core::fmt;
 
-use tfrc_units::Instant;
+use tfrc_units::{Instant, Probability, Rate};
 
 use self::core::{Core, DueNotice};
 use crate::link::{FlowStats, LinkStats};
@@ -148,6 +148,20 @@ impl<A: Agent> Engine<A> {
     #[must_use]
     pub fn now(&self) -> Instant {
         self.core.now
+    }
+
+    /// Gives a link another rate from now on, as a [`RateChange`](crate::network::RateChange) does;
+    /// a link that follows a trace has this rate in its place. The id of another network changes
+    /// nothing.
+    pub fn set_rate(&mut self, link: LinkId, rate: Rate) {
+        self.core.set_rate(link, rate);
+    }
+
+    /// Gives the independent losses ([`Loss::Bernoulli`](crate::loss::Loss) in
+    /// [`LinkSpec::loss`]) of a link another probability from the next packet on. A link with
+    /// another model, or without one, keeps what it has.
+    pub fn set_loss(&mut self, link: LinkId, p: Probability) {
+        self.core.set_loss(link, p);
     }
 
     /// When something may happen next without further input, `None` if never. It may turn out that

@@ -184,6 +184,13 @@ impl Link {
         outcome
     }
 
+    /// Gives the independent losses of all packets another probability, where the link has such.
+    pub(crate) fn set_loss(&mut self, p: Probability) {
+        if let Some(first) = self.extras.as_mut().and_then(|extras| extras.head.first_mut()) {
+            first.set_probability(p);
+        }
+    }
+
     /// Losses before the queue, and markers.
     fn pass_head(&mut self, now: Instant, header: &mut Header) -> Result<(), DropCause> {
         let Some(extras) = &mut self.extras else { return Ok(()) };

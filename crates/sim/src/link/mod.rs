@@ -278,10 +278,11 @@ impl Link {
     /// begun by `now` are timed anew.
     pub(crate) fn change_rate(&mut self, all: &mut OnLinks, now: Instant) {
         let Some(change) = self.changes.pop() else { return };
-        self.retime(all, now, change.rate);
+        self.set_rate(all, now, change.rate);
     }
 
-    fn retime(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
+    /// Times the packets that have not begun by `now` anew, at another rate.
+    pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.forget_departed(all, now);
         let waiting = self.waiting(all, now).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);

@@ -102,6 +102,13 @@ impl LossProcess {
         Self { state, action: rule.action, flows: rule.flows.clone(), stream: seed.stream(name) }
     }
 
+    /// Changes the probability of independent losses; other models keep theirs.
+    pub(crate) fn set_probability(&mut self, new: Probability) {
+        if let ProcessState::Bernoulli(p) = &mut self.state {
+            *p = new;
+        }
+    }
+
     /// Applies the rule to the packet that passes now, and returns its fate; a mark is set in its
     /// header.
     pub(crate) fn meet(&mut self, now: Instant, header: &mut Header) -> Hit {

@@ -31,12 +31,13 @@ struct ContestSample {
 }
 
 impl Contest {
-    /// Adds what the relay has seen so far.
-    pub(super) fn look(&mut self, snapshot: &Snapshot<Flows>) {
+    /// Adds what the relay has seen so far of the first `competing` flows. Those that come after
+    /// the first look are not compared.
+    pub(super) fn look(&mut self, snapshot: &Snapshot<Flows>, competing: usize) {
         let own = std::iter::once(snapshot.there.entered.bytes);
         let header = u64::from(tcp_settings().data_size(0));
         let on_wire = |sent: Amount| sent.bytes + sent.packets * header;
-        let bytes = own.chain(snapshot.flows.sent().map(on_wire)).collect();
+        let bytes = own.chain(snapshot.flows.sent().take(competing).map(on_wire)).collect();
         self.add(snapshot.elapsed, bytes);
     }
 
@@ -47,9 +48,10 @@ impl Contest {
     }
 
     /// The coefficient of variation of a flow's rate: standard deviation over mean. The TFRC flow
-    /// is 0.
+    /// is 0. `None` for a flow that was not there from the first look on.
     pub(super) fn variation(&self, flow: usize) -> Option<f64> {
-        statistics::variation(&self.rates(flow))
+        let compared = flow == 0 || self.others().contains(&flow);
+        compared.then(|| statistics::variation(&self.rates(flow))).flatten()
     }
 
     /// The TFRC flow's coefficient of variation over the mean of the others'.

@@ -2,6 +2,7 @@
 //! Simulated TCP flows compete for the bottleneck inside the emulator.
 
 mod contest;
+mod steering;
 mod watch;
 
 use std::net::SocketAddr;
@@ -10,17 +11,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_lab::record::{EventKind, Record, Role, Start};
 use tfrc_lab::relay::relay_with_flows;
-use tfrc_lab::scenario::{Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
+use tfrc_lab::scenario::{Document, Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
 use tfrc_net::options::Accept;
 use tfrc_net::{Connection, Endpoint, Options};
 use tfrc_sim::tcp;
 use tfrc_sim::traffic::Distribution;
-use tfrc_units::{Duration, Rate};
+use tfrc_units::{Duration, Instant, Rate};
 
+use self::steering::{LinkChange, Steering};
 use self::watch::Watch;
 use crate::Failure;
-use crate::args::DemoArgs;
+use crate::args::{DemoArgs, Format};
 use crate::interrupt::Interrupt;
+use crate::live::{Command, Keys, Live, Model, ModelConfig, Screen};
 use crate::page;
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
 use crate::session::{self, DatagramSource, Inbox, SAMPLE, Tally};
@@ -29,6 +32,12 @@ use crate::session::{self, DatagramSource, Inbox, SAMPLE, Tally};
 const BOTTLENECK: &str = include_str!("../../../../../scenarios/bottleneck.toml");
 /// Bytes of data in a packet, as `tfrc send` has them.
 const LENGTH: usize = 1316;
+/// Packets that wait in the bottleneck, at most.
+const QUEUE: f64 = 25.0;
+/// TCP flows that a key can start, one after the other.
+const SPARES: usize = 4;
+/// Start of a flow that waits for its key, in the time of the relay.
+const NEVER: Duration = Duration::from_secs(1_000_000_000);
 /// Without `--tcp-start` the TCP flows begin within this time, evenly spread.
 const STARTS: Duration = Duration::from_secs(1);
 
@@ -57,8 +66,8 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         connection: None,
         report: args.report.clone().map(|path| Page { path, existing: ExistingPage::Replace }),
     });
-    let mut scenario = Scenario::parse("bottleneck.toml", BOTTLENECK)
-        .map_err(|error| Failure::Run(format!("the built-in scenario is not right: {error}")))?;
+    let screen = screen(args)?;
+    let mut scenario = scenario()?;
     let link_rate = scenario.network.links().next().map_or(Rate::ZERO, |(_, link)| link.rate);
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let bind =
@@ -66,9 +75,11 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let receiver = bind(&Options { accept: Accept::One, ..Options::default() })?;
     let sender = bind(&Options::default())?;
     let starts = starts(args);
+    let spares = if screen.is_some() { SPARES } else { 0 };
+    let with_spares = [&starts[..], &vec![NEVER; spares]].concat();
     // The TFRC flow is the real one from outside.
-    scenario.flows = competitors(&scenario, &starts, link_rate);
-    let network = relay_with_flows(&scenario, scenario.seed, any, receiver.local_addr())
+    scenario.flows = competitors(&scenario, &with_spares, link_rate);
+    let (network, hand) = relay_with_flows(&scenario, scenario.seed, any, receiver.local_addr())
         .map_err(|error| Failure::Run(super::link::with_source(&error)))?;
     let network = network.start().map_err(|error| Failure::io(&"relay", &error))?;
     let monitor = network.monitor();
@@ -95,14 +106,30 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         .connect(network.local_addr())
         .await
         .map_err(|error| Failure::Run(format!("cannot connect over loopback: {error}")))?;
+    let competing = starts.len();
+    let mut steering = Steering::new(hand, link_rate, competing, spares);
+    let mut keys = match &screen {
+        Some(_) => Some(Keys::read().map_err(|error| Failure::io(&"keys", &error))?),
+        None => None,
+    };
+    let model = Model::new(ModelConfig {
+        title: "tfrc demo".to_owned(),
+        duration_s: Some(args.duration.as_secs_f64()),
+        queue_limit: Some(QUEUE),
+        controls: screen.is_some().then(|| steering.controls()),
+    });
+    reporter = reporter.with_live(Live::new(model, screen));
     let measured_from = starts.into_iter().max().map_or(Duration::ZERO, |alone| {
         // The first quarter of what all flows run together is not measured.
         alone + args.duration.saturating_sub(alone).mul_f64(0.25)
     });
-    let mut watch = Watch::new(began, &connection, monitor, scenario, link_rate, received, measured_from);
+    let mut watch = Watch::new(began, &connection, monitor, scenario, competing, received, measured_from);
     let connected_at = sender.now();
     reporter.record(&watch.event(connected_at, EventKind::Connected))?;
-    transfer(args, &connection, &mut watch, &mut reporter, &mut interrupt).await?;
+    let mut scene = Scene { watch: &mut watch, reporter: &mut reporter, steering: &mut steering };
+    transfer(args, &sender, &connection, &mut scene, &mut keys, &mut interrupt).await?;
+    // From here on Ctrl-C is a signal again.
+    drop(keys);
     watch.end_measuring();
     let sent_until = sender.now();
     let closed = connection.close().await;
@@ -171,9 +198,10 @@ async fn receive(endpoint: &Endpoint, connection: &Connection, counted: &AtomicU
 /// Sends as much as is allowed for the time asked for.
 async fn transfer(
     args: &DemoArgs,
+    endpoint: &Endpoint,
     connection: &Connection,
-    watch: &mut Watch,
-    reporter: &mut Reporter,
+    scene: &mut Scene<'_>,
+    keys: &mut Option<Keys>,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
     let mut source = DatagramSource::made_up(LENGTH);
@@ -193,12 +221,63 @@ async fn transfer(
             () = &mut pump => return Err(Failure::Run("the connection broke off".to_owned())),
             () = &mut time_up => return Ok(()),
             () = interrupt.wished() => return Ok(()),
-            () = watch.look() => {}
+            () = scene.watch.look() => {}
+            command = wish(keys) => match command {
+                Command::End => return Ok(()),
+                command => scene.obey(command, endpoint.now())?,
+            },
             _ = tick.tick() => {
-                for record in watch.records(connection) {
-                    reporter.record(&record)?;
+                for record in scene.watch.records(connection) {
+                    scene.reporter.record(&record)?;
                 }
             }
         }
     }
+}
+
+/// The next wish of the user at the keys; never, if none are read.
+async fn wish(keys: &mut Option<Keys>) -> Command {
+    match keys {
+        Some(keys) => keys.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// All that shows the run and changes its network.
+struct Scene<'a> {
+    watch: &'a mut Watch,
+    reporter: &'a mut Reporter,
+    steering: &'a mut Steering,
+}
+
+impl Scene<'_> {
+    /// Changes the network, and tells so.
+    fn obey(&mut self, command: Command, now: Instant) -> Result<(), Failure> {
+        let Some(change) = self.steering.obey(command) else { return Ok(()) };
+        match change {
+            LinkChange::Rate(rate) => self.watch.rate_changed(rate),
+            LinkChange::OneTcpMore => self.watch.one_more_competes(),
+            LinkChange::Loss(_) => {}
+        }
+        self.reporter.set_controls(self.steering.controls());
+        self.reporter.record(&self.watch.link_change(now, change.to_string()))
+    }
+}
+
+/// The terminal, if a chart is wanted and can be shown there.
+fn screen(args: &DemoArgs) -> Result<Option<Screen>, Failure> {
+    if args.plain || args.output.format() != Format::Human || !Screen::is_possible() {
+        return Ok(None);
+    }
+    Screen::open().map(Some).map_err(|error| Failure::io(&"terminal", &error))
+}
+
+/// The network of the demo. Its losses have a probability that keys change; it is zero at first.
+fn scenario() -> Result<Scenario, Failure> {
+    let mut document = Document::new("bottleneck.toml", BOTTLENECK);
+    document.set("link.near-far.loss=0%");
+    let wrong = |error| Failure::Run(format!("the built-in scenario is not right: {error}"));
+    let plan = document.plan().map_err(wrong)?;
+    let first = plan.points.into_iter().next();
+    first.map(|point| point.scenario).ok_or_else(|| Failure::Run("the built-in scenario is empty".to_owned()))
 }

@@ -18,7 +18,14 @@ pub(super) struct Watch {
     sampler: Sampler,
     monitor: Monitor<Flows>,
     scenario: Scenario,
+    /// The bottleneck's rate at the start.
     link_rate: Rate,
+    /// Its rate now.
+    rate_now: Rate,
+    /// The first so many flows of the scenario compete; the others have not been started.
+    competing: usize,
+    /// An equal share of the bottleneck, over the measured part.
+    fair: FairShare,
     longest_queue: u64,
     /// Bytes of data that the receiver has.
     received: Arc<AtomicU64>,
@@ -29,6 +36,13 @@ pub(super) struct Watch {
     from: Option<Counters>,
     to: Option<Counters>,
     contest: Contest,
+}
+
+/// Bits that an equal share of the bottleneck would have carried.
+#[derive(Debug, Clone, Copy, Default)]
+struct FairShare {
+    bits: f64,
+    time: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,15 +66,19 @@ impl Watch {
         connection: &Connection,
         monitor: Monitor<Flows>,
         scenario: Scenario,
-        link_rate: Rate,
+        competing: usize,
         received: Arc<AtomicU64>,
         not_before: Duration,
     ) -> Self {
+        let link_rate = scenario.network.links().next().map_or(Rate::ZERO, |(_, link)| link.rate);
         Self {
             sampler: Sampler::new(began, connection.status()),
             monitor,
             scenario,
             link_rate,
+            rate_now: link_rate,
+            competing,
+            fair: FairShare::default(),
             longest_queue: 0,
             received,
             last: Counters::default(),
@@ -74,6 +92,21 @@ impl Watch {
 
     pub(super) fn event(&self, at: Instant, event: EventKind) -> Record {
         self.sampler.event(at, event)
+    }
+
+    /// An event at the bottleneck.
+    pub(super) fn link_change(&self, at: Instant, what: String) -> Record {
+        self.sampler.event_with(at, EventKind::LinkChange, Some(what))
+    }
+
+    /// The bottleneck has another rate from now on.
+    pub(super) fn rate_changed(&mut self, rate: Rate) {
+        self.rate_now = rate;
+    }
+
+    /// One flow more of the scenario competes from now on.
+    pub(super) fn one_more_competes(&mut self) {
+        self.competing += 1;
     }
 
     /// Waits for the next snapshot and looks at the queue.
@@ -105,8 +138,12 @@ impl Watch {
             }
         }
         if self.slow_start == SlowStartPhase::Over && now.snapshot.elapsed >= self.not_before {
+            if self.from.is_some() {
+                let passed = now.snapshot.elapsed.saturating_sub(self.last.snapshot.elapsed);
+                self.fair.add(self.rate_now, self.competing, passed);
+            }
             self.from.get_or_insert_with(|| now.clone());
-            self.contest.look(&now.snapshot);
+            self.contest.look(&now.snapshot, self.competing);
         }
         self.last = now;
         records.extend(others);
@@ -127,7 +164,7 @@ impl Watch {
         let bytes = now.received.saturating_sub(self.last.received);
         interval.goodput_bps = Some(as_f64(bytes) * 8.0 / interval.interval_s);
         interval.queue_packets = Some(as_f64(std::mem::take(&mut self.longest_queue)));
-        interval.link_rate_bps = Some(self.link_rate.bits_per_sec());
+        interval.link_rate_bps = Some(self.rate_now.bits_per_sec());
     }
 
     /// The figures of the run, which lasted `time`.
@@ -163,11 +200,10 @@ impl Watch {
             rto_s: None,
             loss_intervals: None,
         }];
-        let competitors = self.scenario.flows.len();
         summary.flows.extend(self.competitor_summaries());
-        if competitors > 0 && self.link_rate > Rate::ZERO {
-            let fair = self.link_rate.bits_per_sec() / (as_f64(competitors as u64) + 1.0);
-            summary.share = summary.wire_goodput_bps.map(|rate| rate / fair);
+        if self.competing > 0 {
+            summary.share =
+                summary.wire_goodput_bps.zip(self.fair.mean_bps()).map(|(rate, fair)| rate / fair);
         }
         summary
     }
@@ -182,7 +218,7 @@ impl Watch {
             Some(_) => FlowSummary { cov: self.contest.variation(n + 1), ..flow },
             None => FlowSummary { id: flow.id, kind: flow.kind, ..FlowSummary::default() },
         };
-        all.map(known).collect()
+        all.take(self.competing).map(known).collect()
     }
 
     fn measured(&self) -> Option<MeasuredPart<'_>> {
@@ -204,7 +240,35 @@ impl Watch {
             rtt_s: None,
             ..interval
         };
-        all.map(|interval| Record::Interval(shown(interval))).collect()
+        all.take(self.competing).map(|interval| Record::Interval(shown(interval))).collect()
+    }
+}
+
+impl FairShare {
+    /// For so long, so many flows competed with that of TFRC for a bottleneck of this rate.
+    fn add(&mut self, rate: Rate, competing: usize, time: Duration) {
+        self.bits += rate.bits_per_sec() / (as_f64(competing as u64) + 1.0) * time.as_secs_f64();
+        self.time += time;
+    }
+
+    /// The mean over the time, bit/s.
+    fn mean_bps(self) -> Option<f64> {
+        (self.bits > 0.0 && !self.time.is_zero()).then(|| self.bits / self.time.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fair_share_is_a_mean_over_rates_and_flows() {
+        let mut fair = FairShare::default();
+        assert_eq!(fair.mean_bps(), None);
+        // 1 Mbit/s for 3 s, then 0.25 Mbit/s for 1 s.
+        fair.add(Rate::from_bits_per_sec(2e6), 1, Duration::from_secs(3));
+        fair.add(Rate::from_bits_per_sec(1e6), 3, Duration::from_secs(1));
+        assert!(fair.mean_bps().is_some_and(|bps| (bps - 812_500.0).abs() < 1e-3), "{fair:?}");
     }
 }
 

@@ -1,0 +1,8 @@
+//! Prints the picture of `tfrc demo` in README.md: `cargo xtask picture` writes it.
+
+mod contest;
+mod svg;
+
+fn main() {
+    print!("{}", svg::picture(&contest::model(), 100, 30));
+}

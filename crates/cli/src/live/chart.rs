@@ -1,0 +1,308 @@
+//! The chart of a run: rates, loss events, queue and round-trip time over one axis of time.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+use ratatui::widgets::canvas::{Canvas, Line as Stroke, Points};
+use tfrc_lab::report::human;
+
+use super::model::{Controls, Curve, LinkLoss, LinkRate, Model};
+use super::scale::{figure, round_up, unit};
+
+/// Columns of the labels at the left of each plot.
+const GUTTER: u16 = 6;
+/// The least size of a plot; below it there is text only.
+const LEAST: (u16, u16) = (50, 9);
+/// Heights from which the queue and the round-trip time have plots.
+const WITH_QUEUE: u16 = 14;
+const WITH_RTT: u16 = 20;
+
+const OWN: Color = Color::Cyan;
+const TCPS: [Color; 5] = [Color::Yellow, Color::Magenta, Color::Green, Color::Blue, Color::LightRed];
+const FAIR: Color = Color::Gray;
+const LOSS: Color = Color::Red;
+
+/// Draws a run into an area of any size.
+pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let area = area.intersection(buffer.area);
+    if area.is_empty() {
+        return;
+    }
+    let (mut top, mut bottom) = (area.top(), area.bottom());
+    let row = |y: u16| Rect { y, height: 1, ..area };
+    header(model, area.width).render(row(top), buffer);
+    top += 1;
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        text(model, Rect { y: top, height: bottom - top, ..area }, buffer);
+        return;
+    }
+    legend(model, area.width).render(row(top), buffer);
+    top += 1;
+    bottom -= 1;
+    footer(model.config.controls).render(row(bottom), buffer);
+    bottom -= 1;
+    time_axis(model, row(bottom), buffer);
+
+    let block = ((area.height - 5) / 4).max(4);
+    if area.height >= WITH_RTT {
+        bottom -= block;
+        let rtt_ms: Curve = model.rtt.iter().map(|(at, rtt)| (*at, rtt * 1e3)).collect();
+        let most = rtt_ms.iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
+        let now = model.rtt.back().map_or("-".to_owned(), |(_, rtt)| human::time(*rtt));
+        heading(&format!("round-trip time {}", plain(&now)), row(bottom), buffer);
+        let place = Rect { y: bottom + 1, height: block - 1, ..area };
+        let plot = Plot { label: "ms", end: round_up(most), curves: vec![(&rtt_ms, OWN)], dotted: None };
+        plot.draw(model, place, buffer);
+    }
+    if area.height >= WITH_QUEUE {
+        bottom -= block;
+        let most = model.queue.iter().map(|(_, packets)| *packets).fold(0.0, f64::max);
+        let limit = model.config.queue_limit;
+        let now = model.queue.back().map_or("-".to_owned(), |(_, packets)| format!("{packets:.0}"));
+        let of = limit.map_or(String::new(), |limit| format!(" of {limit:.0}"));
+        heading(&format!("queue {now}{of} packets"), row(bottom), buffer);
+        let end = limit.map_or(round_up(most), |limit| limit.max(most));
+        let place = Rect { y: bottom + 1, height: block - 1, ..area };
+        Plot { label: "", end, curves: vec![(&model.queue, Color::White)], dotted: None }
+            .draw(model, place, buffer);
+    }
+    bottom -= 1;
+    losses(model, row(bottom), buffer);
+
+    let greatest = model.greatest_rate();
+    let (unit, size) = unit(greatest);
+    let scaled = |curve: &Curve| -> Curve { curve.iter().map(|(at, rate)| (*at, rate / size)).collect() };
+    let rates: Vec<Curve> = model.flows.iter().map(|flow| scaled(&flow.rate)).collect();
+    // The run's own flow is drawn last, over the others.
+    let curves = rates.iter().enumerate().rev().map(|(n, curve)| (curve, colour(n))).collect();
+    let fair = scaled(&model.fair);
+    let plot = Plot { label: unit, end: round_up(greatest / size), curves, dotted: Some((&fair, FAIR)) };
+    plot.draw(model, Rect { y: top, height: bottom.saturating_sub(top), ..area }, buffer);
+}
+
+/// One plot over the common axis of time; values go from zero to `end`.
+struct Plot<'a> {
+    label: &'a str,
+    end: f64,
+    curves: Vec<(&'a Curve, Color)>,
+    dotted: Option<(&'a Curve, Color)>,
+}
+
+impl Plot<'_> {
+    fn draw(&self, model: &Model, area: Rect, buffer: &mut Buffer) {
+        let inner = graph(area);
+        let span = model.span();
+        if inner.is_empty() {
+            return;
+        }
+        gutter(&label(self.end), area.top(), area, buffer);
+        if area.height > 2 {
+            gutter(self.label, area.top() + 1, area, buffer);
+        }
+        gutter("0", area.bottom() - 1, area, buffer);
+        let dots = self.dotted.map(|(curve, colour)| (dots(curve, span, inner.width), colour));
+        let canvas =
+            Canvas::default().x_bounds([span.0, span.1]).y_bounds([0.0, self.end]).paint(|painter| {
+                if let Some((coords, color)) = &dots {
+                    painter.draw(&Points { coords, color: *color });
+                }
+                for (curve, color) in &self.curves {
+                    for (a, b) in curve.iter().zip(curve.iter().skip(1)) {
+                        let high = |value: f64| value.min(self.end);
+                        painter.draw(&Stroke {
+                            x1: a.0,
+                            y1: high(a.1),
+                            x2: b.0,
+                            y2: high(b.1),
+                            color: *color,
+                        });
+                    }
+                }
+            });
+        canvas.render(inner, buffer);
+    }
+}
+
+/// The part of a plot's area that is right of the labels.
+fn graph(area: Rect) -> Rect {
+    let gutter = GUTTER.min(area.width);
+    Rect { x: area.x + gutter, width: (area.width - gutter).saturating_sub(1), ..area }
+}
+
+/// One point of a curve for every second column of a graph of so many columns.
+fn dots(curve: &Curve, span: (f64, f64), width: u16) -> Vec<(f64, f64)> {
+    let step = (span.1 - span.0) / f64::from(width.max(1)) * 2.0;
+    let last = curve.back().map_or(span.0, |(at, _)| *at);
+    let mut points = Vec::new();
+    let mut at = span.0;
+    while at <= last {
+        let next = curve.partition_point(|(t, _)| *t <= at);
+        if let Some((_, value)) = curve.get(next.saturating_sub(1)) {
+            points.push((at, *value));
+        }
+        at += step;
+    }
+    points
+}
+
+fn colour(flow: usize) -> Color {
+    match flow {
+        0 => OWN,
+        n => TCPS.get((n - 1) % TCPS.len()).copied().unwrap_or(OWN),
+    }
+}
+
+fn plain(text: &str) -> String {
+    text.replace('\u{a0}', " ")
+}
+
+/// A number at the end of an axis.
+fn label(value: f64) -> String {
+    if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+fn gutter(text: &str, y: u16, area: Rect, buffer: &mut Buffer) {
+    let width = usize::from(GUTTER.min(area.width));
+    let text = format!("{text:>w$} ", w = width.saturating_sub(1));
+    buffer.set_stringn(area.x, y, text, width, Style::new().fg(FAIR));
+}
+
+fn heading(text: &str, row: Rect, buffer: &mut Buffer) {
+    buffer.set_stringn(row.x + 1, row.y, text, usize::from(row.width).saturating_sub(1), Style::new());
+}
+
+fn header(model: &Model, width: u16) -> Line<'static> {
+    let time = match model.config.duration_s {
+        Some(duration) => format!("{:.1} of {duration} s", model.seconds()),
+        None => format!("{:.1} s", model.seconds()),
+    };
+    let link = model.link_rate_bps.map(|rate| format!("link {}", plain(&human::rate(rate))));
+    let loss = model.config.controls.map(|controls| match controls.loss {
+        LinkLoss::Off => "no random loss".to_owned(),
+        LinkLoss::On => "2 % random loss".to_owned(),
+    });
+    let p = model.loss_event_rate.map(|p| format!("p {}", human::number(p)));
+    let mut spans =
+        vec![Span::styled(format!(" {}", model.config.title), Style::new().add_modifier(Modifier::BOLD))];
+    let mut used = spans.iter().map(Span::width).sum::<usize>();
+    for part in [Some(time), link, loss, p].into_iter().flatten() {
+        let span = Span::raw(format!("   {part}"));
+        if used + span.width() <= usize::from(width) {
+            used += span.width();
+            spans.push(span);
+        }
+    }
+    Line::from(spans)
+}
+
+/// The colours and rates of the flows, as many as fit.
+fn legend(model: &Model, width: u16) -> Line<'static> {
+    let (unit, size) = unit(model.greatest_rate());
+    let mut ends = Vec::new();
+    if let Some((_, fair)) = model.fair.back() {
+        ends.push(Span::styled(format!("   ┈┈ fair share {}", figure(fair / size)), Style::new().fg(FAIR)));
+    }
+    ends.push(Span::raw(format!("   {unit}")));
+    let flows = model.flows.iter().enumerate().filter(|(_, flow)| flow.has_begun());
+    let all: Vec<Span<'static>> = flows
+        .map(|(n, flow)| {
+            let before = if n == 0 { " " } else { "   " };
+            let words = format!("{before}━━ {} {}", flow.name, figure(flow.now() / size));
+            Span::styled(words, Style::new().fg(colour(n)))
+        })
+        .collect();
+    let columns = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
+    let room = usize::from(width).saturating_sub(columns(&ends));
+    let more = |shown: usize| format!("   +{} more", all.len() - shown);
+    let fits = |shown: usize| {
+        let words = if shown == all.len() { 0 } else { more(shown).len() };
+        columns(all.get(..shown).unwrap_or_default()) + words <= room
+    };
+    let shown = (0..=all.len()).rev().find(|shown| fits(*shown)).unwrap_or(0);
+    let mut spans: Vec<Span<'static>> = all.iter().take(shown).cloned().collect();
+    if shown < all.len() {
+        spans.push(Span::raw(more(shown)));
+    }
+    spans.extend(ends);
+    Line::from(spans)
+}
+
+/// Without room for plots: a flow on each line.
+fn text(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let (unit, size) = unit(model.greatest_rate());
+    let flows = model.flows.iter().enumerate().filter(|(_, flow)| flow.has_begun());
+    let mut lines: Vec<Line<'_>> = flows
+        .map(|(n, flow)| {
+            let words = format!(" {} {} {unit}", flow.name, figure(flow.now() / size));
+            Line::styled(words, Style::new().fg(colour(n)))
+        })
+        .collect();
+    if let Some((_, fair)) = model.fair.back() {
+        lines.insert(1, Line::raw(format!(" fair share {} {unit}", figure(fair / size))));
+    }
+    for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
+        line.render(Rect { y, height: 1, ..area }, buffer);
+    }
+}
+
+/// A tick for each loss event, below the rates.
+fn losses(model: &Model, row: Rect, buffer: &mut Buffer) {
+    gutter("loss", row.y, row, buffer);
+    let inner = graph(row);
+    for at in &model.losses {
+        if let Some(x) = column(*at, model.span(), inner) {
+            buffer.set_string(x, row.y, "│", Style::new().fg(LOSS));
+        }
+    }
+}
+
+/// The column of a time.
+fn column(at: f64, (from, to): (f64, f64), inner: Rect) -> Option<u16> {
+    if inner.width == 0 || !(from..=to).contains(&at) || to <= from {
+        return None;
+    }
+    let part = (at - from) / (to - from) * f64::from(inner.width - 1);
+    Some(inner.x + (part.round() as u16).min(inner.width - 1))
+}
+
+fn time_axis(model: &Model, row: Rect, buffer: &mut Buffer) {
+    let inner = graph(row);
+    let (from, to) = model.span();
+    let labels = f64::from(inner.width) / 12.0;
+    let step = round_up((to - from) / labels.max(1.0)).max(1.0).ceil();
+    let mut at = (from / step).ceil() * step;
+    while at <= to {
+        let text = format!("{at:.0} s");
+        if let Some(x) = column(at, (from, to), inner)
+            && usize::from(x) + text.len() <= usize::from(row.right())
+        {
+            buffer.set_string(x, row.y, text, Style::new().fg(FAIR));
+        }
+        at += step;
+    }
+}
+
+fn footer(controls: Option<Controls>) -> Line<'static> {
+    let mut keys = Vec::new();
+    if let Some(controls) = controls {
+        keys.push((
+            "h",
+            if controls.rate == LinkRate::Whole { "halve the rate" } else { "restore the rate" },
+        ));
+        keys.push(("l", if controls.loss == LinkLoss::Off { "lose 2 %" } else { "stop the loss" }));
+        if controls.spare_tcps > 0 {
+            keys.push(("t", "one TCP more"));
+        }
+    }
+    keys.push(("q", "end"));
+    let spans = keys.into_iter().flat_map(|(key, words)| {
+        let key = Span::styled(format!(" {key} "), Style::new().add_modifier(Modifier::REVERSED));
+        [Span::raw(" "), key, Span::raw(format!(" {words} "))]
+    });
+    Line::from(spans.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests;

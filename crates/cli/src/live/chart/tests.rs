@@ -1,0 +1,146 @@
+//! The chart in terminals of several sizes, drawn into memory.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use tfrc_lab::record::{Event, EventKind, Interval, Record};
+
+use super::super::ModelConfig;
+use super::*;
+
+/// Twelve seconds of a run of twenty: a sawtooth of TFRC, one TCP against it, a second one from 6 s
+/// on, a loss event every two seconds.
+fn contest(tcps: usize) -> Model {
+    let mut model = Model::new(ModelConfig {
+        title: "tfrc demo".to_owned(),
+        duration_s: Some(20.0),
+        queue_limit: Some(25.0),
+        controls: Some(Controls { rate: LinkRate::Whole, loss: LinkLoss::Off, spare_tcps: 4 }),
+    });
+    for tenth in 1..=120_u32 {
+        let part = f64::from(tenth % 20) / 20.0;
+        let own = Interval {
+            t_s: f64::from(tenth) / 10.0,
+            interval_s: 0.1,
+            sent_packets: Some(9),
+            goodput_bps: Some(0.8e6 + 0.4e6 * part),
+            link_rate_bps: Some(2e6),
+            loss_event_rate: Some(0.0123),
+            rtt_s: Some(0.04 + 0.1 * part),
+            queue_packets: Some(25.0 * part),
+            ..Interval::default()
+        };
+        model.take(&Record::Interval(own.clone()));
+        for tcp in 1..=tcps {
+            let begun = tcp == 1 || tenth > 60;
+            model.take(&Record::Interval(Interval {
+                flow: Some(format!("tcp-{tcp}")),
+                sent_packets: Some(u64::from(begun)),
+                goodput_bps: Some(if begun { 1.2e6 - 0.4e6 * part } else { 0.0 }),
+                ..own.clone()
+            }));
+        }
+        if tenth % 20 == 0 {
+            let event = Event { t_s: own.t_s, event: EventKind::LossEvent, flow: None, detail: None };
+            model.take(&Record::Event(event));
+        }
+    }
+    model
+}
+
+fn rows(model: &Model, width: u16, height: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("memory");
+    terminal.draw(|frame| draw(model, frame.area(), frame.buffer_mut())).expect("memory");
+    let buffer = terminal.backend().buffer();
+    let cells = |y| (0..width).map(move |x| buffer[(x, y)].symbol());
+    (0..height).map(|y| cells(y).collect::<String>().trim_end().to_owned()).collect()
+}
+
+fn has_dots(row: &str) -> bool {
+    row.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c))
+}
+
+#[test]
+fn at_80_by_24_all_parts_have_their_rows() {
+    let rows = rows(&contest(2), 80, 24);
+    assert_eq!(rows[0], " tfrc demo   12.0 of 20 s   link 2.00 Mbit/s   no random loss   p 0.0123");
+    assert_eq!(rows[1], " ━━ TFRC 1.08   ━━ tcp-1 0.92   ━━ tcp-2 0.92   ┈┈ fair share 0.67   Mbit/s");
+    assert_eq!(&rows[2][..6], "  2.0 ");
+    assert_eq!(&rows[3][..6], "Mbit/s");
+    assert!(rows[2..12].iter().filter(|row| has_dots(row)).count() >= 3, "{rows:#?}");
+    assert_eq!(rows[13].matches('│').count(), 6, "{rows:#?}");
+    assert!(rows[13].starts_with(" loss "));
+    assert_eq!(rows[14], " queue 0 of 25 packets");
+    assert!(rows[15].starts_with("   25 ") && rows[15..18].iter().any(|row| has_dots(row)), "{rows:#?}");
+    assert_eq!(rows[18], " round-trip time 40.0 ms");
+    assert!(rows[19].starts_with("  150 ") && rows[19..22].iter().any(|row| has_dots(row)), "{rows:#?}");
+    assert_eq!(rows[22].split_whitespace().collect::<Vec<_>>().join(" "), "0 s 4 s 8 s 12 s 16 s");
+    assert_eq!(rows[23], "  h  halve the rate   l  lose 2 %   t  one TCP more   q  end");
+}
+
+/// Curves of a longer time than has passed would end at the right edge.
+#[test]
+fn the_curves_end_where_the_run_is() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let rows = rows(&contest(1), width, height);
+        let last =
+            |row: &String| row.chars().enumerate().filter(|(_, c)| !c.is_whitespace()).last().map(|(x, _)| x);
+        let plot = rows[2..usize::from(height) / 2].iter().filter(|row| has_dots(row));
+        let end = plot.filter_map(last).max().expect("curves");
+        let wanted = 6 + usize::from(width - 7) * 12 / 20;
+        assert!((wanted - 2..=wanted + 1).contains(&end), "{end} is not {wanted}");
+    }
+}
+
+#[test]
+fn at_120_by_40_the_plots_are_higher() {
+    let rows = rows(&contest(2), 120, 40);
+    let headings: Vec<usize> =
+        (0..40).filter(|y| [" queue", " round"].iter().any(|word| rows[*y].starts_with(word))).collect();
+    assert_eq!(headings, [22, 30]);
+    assert_eq!(rows[39], "  h  halve the rate   l  lose 2 %   t  one TCP more   q  end");
+    assert!(rows[2..21].iter().filter(|row| has_dots(row)).count() >= 6, "{rows:#?}");
+}
+
+#[test]
+fn many_flows_leave_the_legend_in_its_row() {
+    for tcps in [5, 64] {
+        let rows = rows(&contest(tcps), 80, 24);
+        let (_, more) = rows[1].split_once('+').expect("flows left out");
+        assert!(more.contains(" more") && rows[1].ends_with("Mbit/s"), "{}", rows[1]);
+        assert!(rows[1].contains("┈┈ fair share"), "{}", rows[1]);
+    }
+}
+
+#[test]
+fn smaller_terminals_have_less() {
+    let model = contest(1);
+    let parts = |width, height| {
+        let text = rows(&model, width, height).join("\n");
+        ["round-trip", "queue", "loss ", "fair share"].map(|word| text.contains(word))
+    };
+    assert_eq!(parts(80, 24), [true; 4]);
+    assert_eq!(parts(80, 19), [false, true, true, true]);
+    assert_eq!(parts(80, 13), [false, false, true, true]);
+    assert_eq!(
+        rows(&model, 40, 6)[1..4],
+        [" TFRC 1.08 Mbit/s", " fair share 1.00 Mbit/s", " tcp-1 0.92 Mbit/s"]
+    );
+    for width in 0..60 {
+        for height in 0..30 {
+            rows(&model, width, height);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_has_just_begun_has_empty_plots() {
+    let model = Model::new(ModelConfig {
+        title: "tfrc demo".to_owned(),
+        duration_s: None,
+        queue_limit: None,
+        controls: None,
+    });
+    let rows = rows(&model, 80, 24);
+    assert!(!rows.iter().any(|row| has_dots(row)), "{rows:#?}");
+    assert_eq!(rows[23], "  q  end");
+}

@@ -1,0 +1,91 @@
+//! A run as it goes on: a chart on the terminal, or lines that fit 80 columns.
+//!
+//! The [`Model`] is fed with the records of the run. On a terminal a [`Screen`] draws it; elsewhere
+//! there is a line each second.
+
+mod chart;
+mod closing;
+mod keys;
+mod lines;
+mod model;
+mod scale;
+mod screen;
+
+use tfrc_lab::record::Record;
+
+pub use chart::draw;
+pub use closing::closing;
+pub use keys::{Command, Keys, command};
+pub use lines::WIDTH;
+pub use model::{Controls, Curve, LinkLoss, LinkRate, Model, ModelConfig};
+pub use screen::{Screen, restore};
+
+/// The course of a run, shown.
+#[derive(Debug)]
+pub struct Live {
+    model: Model,
+    screen: Option<Screen>,
+    /// Notes for the user that have to wait until the screen is his again.
+    notes: Vec<String>,
+    /// A line is due from here, seconds since the start.
+    next_line_s: f64,
+}
+
+impl Live {
+    /// Shows a run on a screen, or in lines.
+    #[must_use]
+    pub const fn new(model: Model, screen: Option<Screen>) -> Self {
+        Self { model, screen, notes: Vec::new(), next_line_s: 1.0 }
+    }
+
+    /// Takes one record. Returns a line for the user if one is due and nothing is drawn.
+    ///
+    /// The records of a moment begin with that of the run's own flow, so that the moment before is
+    /// complete when it comes: the chart is drawn and the line made then.
+    pub fn take(&mut self, record: &Record) -> Option<String> {
+        let moment = match record {
+            Record::Interval(interval) => interval.flow.is_none() && interval.link.is_none(),
+            Record::End(_) | Record::Error { .. } => true,
+            _ => false,
+        };
+        let line = if moment { self.show() } else { None };
+        self.model.take(record);
+        line
+    }
+
+    /// Tells the state of the controls.
+    pub const fn set_controls(&mut self, controls: Controls) {
+        self.model.set_controls(controls);
+    }
+
+    /// Keeps a note until the screen is closed; returns false if there is no screen.
+    pub fn hold(&mut self, note: &str) -> bool {
+        if self.screen.is_some() {
+            self.notes.push(note.to_owned());
+        }
+        self.screen.is_some()
+    }
+
+    /// Gives the terminal back, and the notes that were kept.
+    #[must_use]
+    pub fn close(self) -> Vec<String> {
+        self.notes
+    }
+
+    fn show(&mut self) -> Option<String> {
+        match &mut self.screen {
+            Some(screen) => {
+                // A chart that cannot be drawn is no reason to end the run.
+                let _ = screen.draw(&self.model);
+                None
+            }
+            None => {
+                let due = self.model.seconds() + 1e-6 >= self.next_line_s;
+                due.then(|| {
+                    self.next_line_s = (self.model.seconds() + 1e-6).floor() + 1.0;
+                    lines::line(&mut self.model)
+                })
+            }
+        }
+    }
+}

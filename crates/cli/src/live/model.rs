@@ -1,0 +1,308 @@
+//! The run so far, as far as it is shown: made of records, without a clock or a terminal.
+
+use std::collections::VecDeque;
+
+use tfrc_lab::record::{EventKind, Interval, Record};
+
+/// A rate is drawn as its mean over this time: a sample of 0.1 s holds too few packets.
+const SMOOTHING_S: f64 = 0.5;
+
+/// The longest time that is drawn; of a longer run the last part is.
+const LONGEST_S: f64 = 60.0;
+
+/// Settings of a [`Model`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelConfig {
+    /// The command, such as `tfrc demo`.
+    pub title: String,
+    /// The length of the run in seconds, if it has one.
+    pub duration_s: Option<f64>,
+    /// The most packets that wait in the bottleneck's queue, if that is known.
+    pub queue_limit: Option<f64>,
+    /// The state of the controls; `None` if the network cannot be changed.
+    pub controls: Option<Controls>,
+}
+
+/// State of the network that keys change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Controls {
+    /// The rate of the bottleneck.
+    pub rate: LinkRate,
+    /// Random losses.
+    pub loss: LinkLoss,
+    /// TCP flows that can still be started.
+    pub spare_tcps: usize,
+}
+
+/// Rate of the bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LinkRate {
+    /// Half of the first rate.
+    Halved,
+    /// The rate at the start.
+    Whole,
+}
+
+/// Random losses of the bottleneck, beside those of its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LinkLoss {
+    /// None.
+    Off,
+    /// 2 % of all packets.
+    On,
+}
+
+/// A curve: seconds since the start, and values.
+pub type Curve = VecDeque<(f64, f64)>;
+
+/// The run so far.
+#[derive(Debug)]
+pub struct Model {
+    pub(super) config: ModelConfig,
+    pub(super) flows: Vec<Flow>,
+    /// An equal share of the bottleneck for each flow that has begun, bit/s.
+    pub(super) fair: Curve,
+    pub(super) link_rate_bps: Option<f64>,
+    /// The most packets that waited in each interval.
+    pub(super) queue: Curve,
+    /// Round-trip times of the run's own flow, seconds.
+    pub(super) rtt: Curve,
+    /// Times of loss events of the run's own flow.
+    pub(super) losses: VecDeque<f64>,
+    pub(super) loss_event_rate: Option<f64>,
+    /// The most packets that waited since the last line.
+    pub(super) longest_queue: f64,
+    seconds: f64,
+}
+
+/// The rate of one flow.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) name: String,
+    /// Means over [`SMOOTHING_S`], bit/s.
+    pub(super) rate: Curve,
+    /// Bits and seconds of the latest samples.
+    recent: VecDeque<(f64, f64)>,
+    /// Bits and seconds since the last line.
+    pub(super) since_line: (f64, f64),
+    begun: Begun,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    No,
+    Yes,
+}
+
+impl Flow {
+    fn new(name: &str, begun: Begun) -> Self {
+        Self {
+            name: name.to_owned(),
+            rate: Curve::new(),
+            recent: VecDeque::new(),
+            since_line: (0.0, 0.0),
+            begun,
+        }
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun == Begun::Yes
+    }
+
+    /// The latest mean, bit/s.
+    pub(super) fn now(&self) -> f64 {
+        self.rate.back().map_or(0.0, |(_, rate)| *rate)
+    }
+
+    fn add(&mut self, interval: &Interval) {
+        let bps = interval.goodput_bps.or(interval.send_rate_bps).unwrap_or(0.0);
+        let sample = (bps * interval.interval_s, interval.interval_s);
+        self.since_line = (self.since_line.0 + sample.0, self.since_line.1 + sample.1);
+        self.recent.push_back(sample);
+        let time = |samples: &VecDeque<(f64, f64)>| samples.iter().map(|(_, time)| time).sum::<f64>();
+        while time(&self.recent) > SMOOTHING_S + 1e-6 && self.recent.len() > 1 {
+            self.recent.pop_front();
+        }
+        let bits: f64 = self.recent.iter().map(|(bits, _)| bits).sum();
+        self.rate.push_back((interval.t_s, bits / time(&self.recent).max(1e-9)));
+    }
+}
+
+impl Model {
+    /// A run of which nothing is known yet.
+    #[must_use]
+    pub fn new(config: ModelConfig) -> Self {
+        Self {
+            config,
+            flows: vec![Flow::new("TFRC", Begun::Yes)],
+            fair: Curve::new(),
+            link_rate_bps: None,
+            queue: Curve::new(),
+            rtt: Curve::new(),
+            losses: VecDeque::new(),
+            loss_event_rate: None,
+            longest_queue: 0.0,
+            seconds: 0.0,
+        }
+    }
+
+    /// Takes one record; those that are not drawn change nothing.
+    pub fn take(&mut self, record: &Record) {
+        match record {
+            Record::Interval(interval) => match (&interval.flow, &interval.link) {
+                (None, None) => self.own(interval),
+                (Some(name), _) => self.other(name, interval),
+                (None, Some(_)) => {}
+            },
+            Record::Event(event) if event.event == EventKind::LossEvent && event.flow.is_none() => {
+                self.losses.push_back(event.t_s);
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells the state of the controls.
+    pub const fn set_controls(&mut self, controls: Controls) {
+        self.config.controls = Some(controls);
+    }
+
+    /// Seconds from the start to the latest interval.
+    #[must_use]
+    pub const fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// The time that is drawn, in seconds: the whole of a short run, the last part of a long one.
+    #[must_use]
+    pub fn span(&self) -> (f64, f64) {
+        match self.config.duration_s {
+            Some(duration) if duration <= LONGEST_S => (0.0, duration.max(self.seconds)),
+            _ => ((self.seconds - LONGEST_S).max(0.0), self.seconds.max(LONGEST_S)),
+        }
+    }
+
+    /// The flows that have begun; the run's own is the first.
+    pub(super) fn begun(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().filter(|flow| flow.has_begun())
+    }
+
+    /// The greatest rate to be drawn, bit/s; the link's is one.
+    pub(super) fn greatest_rate(&self) -> f64 {
+        let rates = self.flows.iter().flat_map(|flow| &flow.rate).map(|(_, rate)| *rate);
+        let most = rates.fold(0.0, f64::max);
+        // Each fair share was a part of the link's rate.
+        let fair = self.fair.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        most.max(fair).max(self.link_rate_bps.unwrap_or(0.0))
+    }
+
+    fn own(&mut self, interval: &Interval) {
+        self.seconds = interval.t_s;
+        if let Some(flow) = self.flows.first_mut() {
+            flow.add(interval);
+        }
+        self.link_rate_bps = interval.link_rate_bps.or(self.link_rate_bps);
+        self.loss_event_rate = interval.loss_event_rate.or(self.loss_event_rate);
+        if let Some(rate) = self.link_rate_bps {
+            let flows = self.begun().count().max(1);
+            self.fair.push_back((self.seconds, rate / flows as f64));
+        }
+        if let Some(packets) = interval.queue_packets {
+            self.queue.push_back((self.seconds, packets));
+            self.longest_queue = self.longest_queue.max(packets);
+        }
+        if let Some(rtt) = interval.rtt_s {
+            self.rtt.push_back((self.seconds, rtt));
+        }
+        self.forget();
+    }
+
+    fn other(&mut self, name: &str, interval: &Interval) {
+        let place = self.flows.iter().position(|flow| flow.name == name);
+        let place = place.unwrap_or_else(|| {
+            self.flows.push(Flow::new(name, Begun::No));
+            self.flows.len() - 1
+        });
+        let sends = interval.sent_packets.is_some_and(|sent| sent > 0);
+        if let Some(flow) = self.flows.get_mut(place)
+            && (flow.has_begun() || sends)
+        {
+            flow.begun = Begun::Yes;
+            flow.add(interval);
+        }
+    }
+
+    /// Drops what is before the time that is drawn.
+    fn forget(&mut self) {
+        let (from, _) = self.span();
+        let curves = self.flows.iter_mut().map(|flow| &mut flow.rate);
+        for curve in curves.chain([&mut self.fair, &mut self.queue, &mut self.rtt]) {
+            while curve.front().is_some_and(|(at, _)| *at < from) {
+                curve.pop_front();
+            }
+        }
+        while self.losses.front().is_some_and(|at| *at < from) {
+            self.losses.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(duration_s: Option<f64>) -> Model {
+        Model::new(ModelConfig {
+            title: "tfrc demo".to_owned(),
+            duration_s,
+            queue_limit: None,
+            controls: None,
+        })
+    }
+
+    fn interval(t_s: f64, flow: Option<&str>, bps: f64) -> Record {
+        Record::Interval(Interval {
+            t_s,
+            interval_s: 0.1,
+            flow: flow.map(str::to_owned),
+            sent_packets: Some(u64::from(bps > 0.0)),
+            goodput_bps: Some(bps),
+            link_rate_bps: flow.is_none().then_some(2e6),
+            ..Interval::default()
+        })
+    }
+
+    #[test]
+    fn the_fair_share_counts_the_flows_that_have_begun() {
+        let mut model = model(Some(20.0));
+        for (t, tcp) in [(0.1, 0.0), (0.2, 1e6), (0.3, 0.0)] {
+            model.take(&interval(t, None, 1e6));
+            model.take(&interval(t, Some("tcp-1"), tcp));
+        }
+        let fair: Vec<f64> = model.fair.iter().map(|(_, rate)| *rate).collect();
+        assert_eq!(fair, [2e6, 2e6, 1e6]);
+        assert_eq!(model.begun().count(), 2);
+    }
+
+    #[test]
+    fn rates_are_means_over_half_a_second() {
+        let mut model = model(Some(20.0));
+        for n in 1..=7_u32 {
+            model.take(&interval(f64::from(n) / 10.0, None, f64::from(n) * 1e5));
+        }
+        // Samples 3 to 7.
+        assert!((model.flows[0].now() - 5e5).abs() < 1.0, "{:?}", model.flows[0].rate);
+    }
+
+    #[test]
+    fn a_long_run_is_drawn_from_its_last_minute_and_forgets_the_rest() {
+        let mut model = model(None);
+        assert_eq!(model.span(), (0.0, LONGEST_S));
+        for n in 1..=900_u32 {
+            model.take(&interval(f64::from(n) / 10.0, None, 1e6));
+        }
+        assert_eq!(model.span(), (30.0, 90.0));
+        assert!((600..=602).contains(&model.fair.len()), "{}", model.fair.len());
+    }
+}

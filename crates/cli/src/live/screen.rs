@@ -1,0 +1,66 @@
+//! The terminal while a chart is shown, and its return in whatever way the run ends.
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ratatui::DefaultTerminal;
+
+use super::{Model, chart};
+
+/// Set while the terminal is ours.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The terminal, in its alternate screen and without echo. Dropping this, a panic and [`restore`]
+/// give it back as it was.
+#[derive(Debug)]
+pub struct Screen {
+    terminal: DefaultTerminal,
+}
+
+impl Screen {
+    /// Returns true if a chart can be shown: all standard streams are a terminal that moves its
+    /// cursor.
+    #[must_use]
+    pub fn is_possible() -> bool {
+        let terminals = io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
+        let term = std::env::var_os("TERM");
+        terminals && term.is_some_and(|term| !term.is_empty() && term != "dumb")
+    }
+
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When the terminal refuses.
+    pub fn open() -> io::Result<Self> {
+        TAKEN.store(true, Ordering::SeqCst);
+        match ratatui::try_init() {
+            Ok(terminal) => Ok(Self { terminal }),
+            Err(error) => {
+                restore();
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws a run, in the present size of the terminal.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn draw(&mut self, model: &Model) -> io::Result<()> {
+        self.terminal.draw(|frame| chart::draw(model, frame.area(), frame.buffer_mut())).map(drop)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back if a chart is shown: for ends of the process that drop nothing.
+pub fn restore() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // A terminal that is gone needs nothing.
+        let _ = ratatui::try_restore();
+    }
+}
