@@ -10,8 +10,8 @@ use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RecvArgs {
-    /// Address or name to listen on, such as localhost or [::1]:7000; without it every address of
-    /// this host
+    /// Address or name to listen on, such as localhost or 127.0.0.1:7000; without it every address
+    /// of this host
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = values::listen_at)]
     pub bind: Option<ListenAt>,
     /// UDP port to listen on; without it 6511

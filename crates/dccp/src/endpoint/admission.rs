@@ -205,8 +205,8 @@ impl Endpoint {
         while let Some(key) = self.half_open.older_than(now, patience) {
             let Some(record) = self.forget_half_open(&key) else { return };
             let Some((mut server, _)) = self.thaw(&key, &record) else { continue };
-            // It gives up that long after the Request that came last, which may be ahead of now: the
-            // first one's patience is over.
+            // It gives up that long after the Request that came last, which may be ahead of now:
+            // the patience with the first one is over.
             let given_up = now.max(record.came + patience);
             server.handle_timeout(given_up);
             self.send_what_it_says_at(given_up, now, key.0, &mut server);
