@@ -14,6 +14,7 @@
 pub mod args;
 pub mod command;
 mod failure;
+mod figure;
 pub mod interrupt;
 mod library;
 pub mod live;

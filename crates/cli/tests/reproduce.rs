@@ -119,6 +119,29 @@ fn the_list_and_the_report() {
 }
 
 #[test]
+fn a_figure_for_a_paper() {
+    let dir = directory();
+    let figure = |file: &str, ids: &[&str]| reproduce(dir.path(), &[ids, &["--figure", file]].concat());
+    for (file, start) in [("a.svg", &b"<svg xmlns="[..]), ("a.pdf", b"%PDF-1."), ("a.PNG", b"\x89PNG")] {
+        let output = figure(file, &["p/right"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let bytes = std::fs::read(dir.path().join(file)).expect("written");
+        assert!(bytes.starts_with(start), "{file}");
+    }
+    let pdf = std::fs::read(dir.path().join("a.pdf")).expect("written");
+    assert!(pdf.windows(9).any(|part| part == b"/FontFile"), "its text is in a font");
+    for (file, ids, says) in [
+        ("a.pdf", &["all"][..], "draws one experiment, and these are 2: p/right, p/wrong"),
+        ("a.jpg", &["p/right"], "the ending tells the format"),
+        ("none/a.pdf", &["p/right"], "there is no folder none"),
+    ] {
+        let refused = figure(file, ids);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains(says), "{}", text(&refused.stderr));
+    }
+}
+
+#[test]
 fn shards_share_a_cache() {
     let dir = directory();
     for (shard, cache) in [("1/2", "a"), ("2/2", "b")] {

@@ -12,11 +12,12 @@ use super::sim::shard;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
                         tfrc reproduce list                                the experiments\n  \
-                        tfrc reproduce sigcomm2000/figure-9 --out report   one of them, and a page")]
+                        tfrc reproduce sigcomm2000/figure-9 --out report   one of them, and a page\n  \
+                        tfrc reproduce sigcomm/figure-9 --figure fig9.pdf  its figure for a paper")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ReproduceArgs {
-    /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; `all`; or `list`
-    /// to name them
+    /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; a figure's number
+    /// at the conference, such as sigcomm/figure-9; `all`; or `list` to name them
     #[arg(value_name = "ID-PREFIX", required = true)]
     pub wanted: Vec<String>,
     /// Where to run: virtual time, or the emulated sides of experiments in real time with the
@@ -48,7 +49,11 @@ pub struct ReproduceArgs {
     /// Only every N-th run, from the I-th on, for another machine to do the others
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
-    /// Write the report there
+    /// Draw the experiment, one alone, in the form of its paper; the ending chooses the format:
+    /// .svg, .pdf or .png
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mutations", "shard"])]
+    pub figure: Option<PathBuf>,
+    /// Write the report there: a page that opens with the figures, and each figure as SVG
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Where the experiments are. Without it the folder experiments here, as in a checkout; where

@@ -18,6 +18,7 @@ use tfrc_lab::experiment::{
 
 use super::{emulator, print};
 use crate::args::{Format, ReproduceArgs, WorldArg};
+use crate::figure::FigureFile;
 use crate::interrupt::Interrupt;
 use crate::library::Experiments;
 use crate::{Failure, schema};
@@ -61,6 +62,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             "give --experiments DIR",
         ));
     }
+    let figure = args.figure.as_deref().map(|path| FigureFile::new(path, &experiments)).transpose()?;
     let wanted = Wanted {
         quick: args.quick,
         jobs: args.jobs,
@@ -80,14 +82,17 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             eprintln!("recorded in {}", file.display());
         }
     }
+    let commit = commit(&library);
+    let publication = Publication {
+        experiments: &experiments,
+        results: &results,
+        root: library.root(),
+        commit: commit.as_deref(),
+    };
+    if let Some(file) = &figure {
+        file.write(&publication)?;
+    }
     if let Some(directory) = &args.out {
-        let commit = commit(&library);
-        let publication = Publication {
-            experiments: &experiments,
-            results: &results,
-            root: library.root(),
-            commit: commit.as_deref(),
-        };
         publication.write(directory).map_err(|error| Failure::io(&directory.display(), &error))?;
         eprintln!("report written to {}", directory.join("index.html").display());
     }
@@ -330,7 +335,8 @@ fn list(args: &ReproduceArgs, library: &Experiments) -> Result<(), Failure> {
             _ => "",
         };
         let must = if e.must_agree() { " *" } else { "" };
-        let _ = writeln!(text, "{:<width$}  {}: {}{world}{must}", e.id(), e.source(), e.title());
+        let alias = e.conference().map_or_else(String::new, |alias| format!(" = {alias}"));
+        let _ = writeln!(text, "{:<width$}  {}: {}{alias}{world}{must}", e.id(), e.source(), e.title());
     }
     text += "* must agree\n";
     print(&text)

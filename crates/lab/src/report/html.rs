@@ -38,8 +38,8 @@ pub(super) fn page(run: &RunRecords) -> String {
     document(&run.title, STYLE, &main, ("run-data", &data), SCRIPT)
 }
 
-/// A whole page: its content, the data of its charts under an id, and the script that draws them.
-/// Nothing from elsewhere may be loaded into it.
+/// A whole page with charts: its content, the data of its charts under an id, and the script that
+/// draws them.
 pub(crate) fn document(
     title: &str,
     style: &str,
@@ -47,6 +47,21 @@ pub(crate) fn document(
     (id, data): (&str, &impl Serialize),
     script: &str,
 ) -> String {
+    let scripts = html! {
+        script type="application/json" id=(id) { (PreEscaped(json_in_script(data))) }
+        script { (PreEscaped(UPLOT_SCRIPT)) }
+        script { (PreEscaped(script)) }
+    };
+    written(title, [UPLOT_STYLE, style], main, &scripts)
+}
+
+/// A whole page that reads without scripts.
+pub(crate) fn still(title: &str, style: &str, main: &Markup, script: &str) -> String {
+    written(title, ["", style], main, &html! { script { (PreEscaped(script)) } })
+}
+
+/// A whole page. Nothing from elsewhere may be loaded into it.
+fn written(title: &str, [before, style]: [&str; 2], main: &Markup, scripts: &Markup) -> String {
     const POLICY: &str =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
     let page = html! {
@@ -59,13 +74,11 @@ pub(crate) fn document(
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 link rel="icon" href="data:,";
                 title { (title) }
-                style { (PreEscaped(UPLOT_STYLE)) "\n" (PreEscaped(style)) }
+                style { (PreEscaped(before)) "\n" (PreEscaped(style)) }
             }
             body {
                 main { (main) }
-                script type="application/json" id=(id) { (PreEscaped(json_in_script(data))) }
-                script { (PreEscaped(UPLOT_SCRIPT)) }
-                script { (PreEscaped(script)) }
+                (scripts)
             }
         }
         "\n"

@@ -1,8 +1,9 @@
-//! Results written into a directory: the page, `results.json`, a CSV file for each experiment,
-//! `results.md`, and `peers.md` for the experiments beside ns-2 alone.
+//! Results written into a directory: the page, `results.json`, a CSV file and a figure for each
+//! experiment, `results.md`, and `peers.md` for the experiments beside ns-2 alone.
 
 mod beside_ns2;
-mod chart;
+mod figure;
+mod gallery;
 mod markdown;
 mod page;
 mod picture;
@@ -13,7 +14,41 @@ use std::io;
 use std::path::Path;
 
 use super::file::Experiment;
-use super::results::Results;
+use super::results::{ExperimentResult, Results};
+use figure::Figure;
+
+/// The drawing of an experiment.
+enum Drawn {
+    /// Panels with axes.
+    Figure(Figure),
+    /// A table as cells of colour, in SVG.
+    Picture(String),
+}
+
+impl Drawn {
+    fn new(root: &Path, experiment: &Experiment, result: &ExperimentResult) -> io::Result<Self> {
+        match picture::picture(experiment, result) {
+            Some(svg) => Ok(Self::Picture(svg)),
+            None => Figure::new(root, experiment, result).map(Self::Figure),
+        }
+    }
+
+    /// Its parts for the page.
+    fn for_page(&self) -> Vec<String> {
+        match self {
+            Self::Figure(figure) => figure.for_page(),
+            Self::Picture(svg) => vec![svg.clone()],
+        }
+    }
+
+    /// A file of its own; `None` if there is nothing to draw.
+    fn svg(&self) -> Option<String> {
+        match self {
+            Self::Figure(figure) => figure.svg(),
+            Self::Picture(svg) => Some(svg.clone()),
+        }
+    }
+}
 
 /// Material of a publication: results with the experiments they are of, in the same order.
 #[derive(Debug, Clone, Copy)]
@@ -43,19 +78,37 @@ impl Publication<'_> {
             std::fs::write(&path, text)
                 .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
         };
-        write("index.html", page::page(self))?;
+        let drawn = self.drawn()?;
+        write("index.html", page::page(self, &drawn))?;
         write("results.json", format!("{:#}\n", serde_json::json!(self.results)))?;
         write("results.md", self.markdown())?;
         if let Some(page) = beside_ns2::page(self) {
             write("peers.md", page)?;
         }
-        for (experiment, result) in self.experiments.iter().zip(&self.results.experiments) {
+        for (result, drawn) in self.results.experiments.iter().zip(&drawn) {
             write(&format!("{}.csv", result.id), table::csv(result))?;
-            if let Some(picture) = picture::picture(experiment, result) {
-                write(&format!("{}.svg", result.id), picture)?;
+            if let Some(svg) = drawn.svg() {
+                write(&format!("{}.svg", result.id), svg)?;
             }
         }
         Ok(())
+    }
+
+    /// The figures of all experiments, in their order.
+    fn drawn(&self) -> io::Result<Vec<Drawn>> {
+        let all = self.experiments.iter().zip(&self.results.experiments);
+        all.map(|(experiment, result)| Drawn::new(self.root, experiment, result)).collect()
+    }
+
+    /// The figure of the only experiment as SVG; `None` if there are several, or nothing to draw.
+    ///
+    /// # Errors
+    /// A mistake in its `figure.toml`, with the file.
+    pub fn figure(&self) -> io::Result<Option<String>> {
+        match self.drawn()?.as_slice() {
+            [one] => Ok(one.svg()),
+            _ => Ok(None),
+        }
     }
 
     /// The numbers of the experiments that something published is compared in, by their papers.
@@ -74,9 +127,11 @@ impl Publication<'_> {
     }
 
     /// The page for a browser.
-    #[must_use]
-    pub fn html(&self) -> String {
-        page::page(self)
+    ///
+    /// # Errors
+    /// A mistake in a `figure.toml`, with the file.
+    pub fn html(&self) -> io::Result<String> {
+        Ok(page::page(self, &self.drawn()?))
     }
 
     /// The papers with the numbers of their experiments, in order.

@@ -1,24 +1,26 @@
-//! The page: everything inlined, everything of the experiments escaped. It reads without scripts;
-//! they only draw.
+//! The page: everything inlined, everything of the experiments escaped. It reads and draws without
+//! scripts.
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{Publication, chart, picture, prose};
+use super::{Drawn, Publication, gallery, prose};
 use crate::experiment::Profile;
 use crate::experiment::file::Experiment;
 use crate::experiment::human::{number, ratio, side, verdict, word};
 use crate::experiment::results::{
-    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, VariantResult, is_informative,
+    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, VariantResult, is_informative,
 };
 use crate::experiment::verdict::Verdict;
-use crate::report::{document, heads};
+use crate::report::{heads, still};
 
 const TITLE: &str = "What holds: the literature of TFRC, run again";
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-pub(super) fn page(publication: &Publication<'_>) -> String {
+/// The page; `drawn` has the figure of each experiment.
+pub(super) fn page(publication: &Publication<'_>, drawn: &[Drawn]) -> String {
     let results = publication.results;
+    let panels: Vec<Vec<String>> = drawn.iter().map(Drawn::for_page).collect();
     let main = html! {
         header {
             h1 { (TITLE) }
@@ -28,21 +30,35 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
                 @if results.quick { ", quick form: too few runs for verdicts" }
                 ". Values as JSON: " a href="results.json" { "results.json" } "."
             }
+            nav {
+                a href="#findings" { "Findings" } " " a href="#verdicts" { "Table" } " "
+                a href="#claims" { "Claims" } " " a href="#experiments" { "Experiments" }
+            }
         }
-        (overview(publication))
-        (legend())
+        @for (paper, numbers) in publication.papers() {
+            h2 { (publication.paper(paper).0) }
+            (gallery::tiles(publication, &numbers, &panels))
+        }
+        (gallery::findings(publication))
+        section id="verdicts" {
+            h2 { "Verdicts" }
+            (overview(publication))
+        }
+        (gallery::claims(publication))
+        section id="experiments" {
+            h2 { "Experiments" }
+            (legend())
+        }
         @for (paper, numbers) in publication.papers() {
             @let (title, about) = publication.paper(paper);
             section id=(paper) {
-                h2 { (title) }
+                h3 { (title) }
                 (prose::html(&about))
-                @for i in numbers { (one(i, &publication.experiments[i], &results.experiments[i])) }
+                @for i in numbers { (one(&publication.experiments[i], &results.experiments[i], &panels[i])) }
             }
         }
     };
-    let all = publication.experiments.iter().zip(&results.experiments);
-    let charts: Vec<Option<chart::Charts>> = all.map(|(e, r)| chart::charts(e, r)).collect();
-    document(TITLE, STYLE, &main, ("charts", &charts), SCRIPT)
+    still(TITLE, STYLE, &main, SCRIPT)
 }
 
 /// Verdicts by paper: against the print, against ns-2, and in one word.
@@ -86,41 +102,46 @@ fn agreeing(all: &[&ExperimentResult], verdict: fn(&ExperimentResult) -> Option<
 fn legend() -> Markup {
     html! {
         p.hint {
-            "Open an experiment for its curves, table, claims and scenario. A ratio is measured over the \
-             print, or over ns-2 where the cell is judged by ns-2 alone; "
+            "Open an experiment for its figure, table, claims and scenario. A ratio is measured over the \
+             print, or over ns-2 where the cell is judged by ns-2 alone. Its colour is that of the nearer \
+             reference, and says \u{201c}by ns-2\u{201d} where that is ns-2: "
             span.d0 { "● within half the band" } ", " span.d1 { "◐ within the band" } ", "
             span.d2 { "▲▼ above or below it" } ", " span.d3 { "▲▲▼▼ more than twice its width away" } "."
         }
-        noscript { p { "The curves need scripts; everything else does not." } }
     }
 }
 
-fn one(i: usize, experiment: &Experiment, e: &ExperimentResult) -> Markup {
+fn one(experiment: &Experiment, e: &ExperimentResult, panels: &[String]) -> Markup {
     let origins = experiment.origins();
-    let word_of_all = e.verdict.word();
+    let name = e.id.rsplit('/').next().unwrap_or_default();
     html! {
-        details.experiment id=(e.id) data-charts=(i) {
+        details.experiment id=(e.id) {
             summary {
-                b.verdict.(word_of_all) { (word_of_all) } " "
+                (gallery::badge(e.verdict)) " "
                 span.id { (e.id) @if e.must_agree { " " abbr title="must agree" { "*" } } }
                 " " (e.title)
             }
-            p.source {
+            p.source id={ (e.id) "/figure" } {
                 (e.source) " — print: " (word(e.verdict_print)) "; ns-2: " (word(e.verdict_ns2)) ". "
                 (e.reason) "."
+            }
+            @if !panels.is_empty() {
+                div.charts { @for panel in panels { (PreEscaped(panel)) } }
+                p.hint {
+                    "For a paper: " a href={ (e.id) ".svg" } { "SVG" } ", or "
+                    code { "tfrc reproduce " (e.id) " --figure " (name) ".pdf" } "."
+                }
             }
             (prose::html(prose::title(&experiment.readme).1))
             @if let Some(emulation) = &e.emulation {
                 p.hint { "Emulated on " (emulation.words()) ": " (emulation.fidelity_words()) "." }
             }
-            @if let Some(svg) = picture::picture(experiment, e) { div.scroll { (PreEscaped(svg)) } }
-            div.charts {}
             @if !e.cells.is_empty() { (cells(e)) }
             @if !e.claims.is_empty() { (claims(&e.claims)) }
             @for one in &e.undecided {
                 h4 { "Undecided" }
                 p {
-                    (one.text) " As published: " (side(&one.as_published)) "; "
+                    (prose::inline(&one.text)) " As published: " (side(&one.as_published)) "; "
                     b { (one.variant) } ": " (side(&one.otherwise)) "."
                 }
             }
@@ -133,7 +154,7 @@ fn one(i: usize, experiment: &Experiment, e: &ExperimentResult) -> Markup {
             }
             @if !origins.is_empty() {
                 h4 { "Where the values are from" }
-                ul { @for origin in origins { li { (origin) } } }
+                ul { @for origin in origins { li { (prose::inline(origin)) } } }
             }
             @for (name, text) in experiment.texts() {
                 details { summary { (name) } pre { code { (text) } } }
@@ -163,6 +184,7 @@ fn cells(e: &ExperimentResult) -> Markup {
                             (values([cell.rfc_profile]))
                             td.n.(class) {
                                 @if cell.ratio.is_some() { (ratio(cell.ratio, cell.ratio_over)) } " " (mark)
+                                @if !mark.is_empty() && colour_of(cell) == Over::Ns2 { " by ns-2" }
                             }
                             td.n { (cell.runs) }
                             td.v { (word(cell.verdict_print)) }
@@ -198,6 +220,31 @@ fn distance(cell: &CellResult) -> (&'static str, &'static str) {
     }
 }
 
+/// The reference whose distance the colour shows: the one that agrees, else the nearer one.
+fn colour_of(cell: &CellResult) -> Over {
+    let agrees = |verdict| verdict == Some(Verdict::Agrees);
+    match (cell.verdict_print, cell.verdict_ns2) {
+        (_, None) => Over::Print,
+        (None, Some(_)) => Over::Ns2,
+        (print, ns2) if agrees(print) != agrees(ns2) => {
+            if agrees(ns2) {
+                Over::Ns2
+            } else {
+                Over::Print
+            }
+        }
+        _ => {
+            let far = |reference: Option<f64>| {
+                Some((cell.measured? - reference?).abs() / reference?.abs().max(f64::MIN_POSITIVE))
+            };
+            match (far(cell.published), far(cell.ns2)) {
+                (Some(print), Some(ns2)) if ns2 < print => Over::Ns2,
+                _ => Over::Print,
+            }
+        }
+    }
+}
+
 fn claims(claims: &[ClaimResult]) -> Markup {
     html! {
         h4 { "Claims" }
@@ -220,8 +267,8 @@ fn claim(claim: &ClaimResult) -> Markup {
     html! {
         tr {
             th scope="row" {
-                (claim.text)
-                @if let Some(evidence) = &claim.evidence { " (" (evidence) ")" }
+                (prose::inline(&claim.text))
+                @if let Some(evidence) = &claim.evidence { " (" (prose::inline(evidence)) ")" }
                 @if let Some(why) = &claim.undecidable { " — " b { "undecidable" } ": " (why) }
                 br;
                 code {
@@ -245,7 +292,7 @@ fn claim(claim: &ClaimResult) -> Markup {
 fn variant(variant: &VariantResult) -> Markup {
     html! {
         details {
-            summary { "variant " b { (variant.name) } ": " (variant.about) }
+            summary { "variant " b { (variant.name) } ": " (prose::inline(&variant.about)) }
             pre { code { (variant.set.join("\n")) } }
             div.scroll {
                 table {

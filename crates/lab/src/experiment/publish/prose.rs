@@ -62,6 +62,18 @@ pub(super) fn html(text: &str) -> Markup {
     PreEscaped(out)
 }
 
+/// HTML of one line, without a paragraph about it: emphasis and code.
+pub(super) fn inline(text: &str) -> Markup {
+    let PreEscaped(html) = html(text);
+    let line = html.trim();
+    let inner = line.strip_prefix("<p>").and_then(|rest| rest.strip_suffix("</p>"));
+    // Anything else than one paragraph was not meant as markdown.
+    match inner.filter(|inner| !inner.contains("<p>")) {
+        Some(inner) => PreEscaped(inner.to_owned()),
+        None => maud::html! { (text) },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +87,8 @@ mod tests {
         assert_eq!(part(text, "Missing"), "First paragraph.");
         assert_eq!((part("", "Missing"), section(text, "Missing")), (String::new(), String::new()));
         assert_eq!(section(text, "Else"), "x");
+        assert_eq!(inline("in *rfc* <b>").into_string(), "in <em>rfc</em> &lt;b&gt;");
+        assert_eq!(inline("1. a list").into_string(), "1. a list");
         let shown =
             html("**Bold** `a<b` <i>\n\n* one\n  more\n* two\n\n```\ncode **x**\n```\n\n## Head\ntext");
         assert_eq!(

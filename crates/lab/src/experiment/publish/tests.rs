@@ -62,11 +62,20 @@ fn the_line_of_an_experiment() {
 #[test]
 fn the_page_is_whole_and_nothing_of_the_files_runs_in_it() {
     let dir = experiment();
-    let page = with(dir.path(), |publication| publication.html());
+    let page = with(dir.path(), |publication| publication.html().expect("drawn"));
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert!(!page.contains("<script>alert") && !page.contains("Odd <b>"));
     assert!(page.contains("commit <code>0123abc</code>"), "what it is of");
     assert!(page.contains("Odd &lt;b&gt;") && page.contains("✓ 27.78") && page.contains("▼▼"), "no mark");
+    let tiles = page.matches("<a class=\"tile disagrees\" href=\"#paper/one/figure\"").count();
+    assert_eq!(
+        (tiles, page.matches("id=\"paper/one/figure\"").count()),
+        (1, 1),
+        "a tile that leads to its part"
+    );
+    let figures = page.find("<svg class=\"figure\"").expect("a drawing");
+    assert!(figures < page.find("id=\"findings\"").expect("findings"), "the page opens with the figures");
+    assert!(page.contains(">kB/s</text>") || page.contains("packet drop rate") || page.contains(">p</text>"));
     assert!(!page.contains("http://") && !page.contains("src=\"") && !page.contains("@import"));
 }
 
@@ -75,7 +84,14 @@ fn all_files_are_there() {
     let (dir, out) = (experiment(), tempfile::tempdir().expect("a directory"));
     with(dir.path(), |publication| publication.write(out.path())).expect("written");
     let read = |name: &str| std::fs::read_to_string(out.path().join(name)).expect(name);
-    assert!(read("index.html").len() > 50_000);
+    assert!(read("index.html").ends_with("</html>\n"));
+    let svg = read("paper/one.svg");
+    assert!(
+        svg.starts_with("<svg xmlns=") && svg.contains("<style>") && svg.contains("Odd &lt;b&gt;"),
+        "{svg}"
+    );
+    // Print and measured value of each of four cells, and a sample of each mark in two legends.
+    assert_eq!((svg.matches("<circle").count(), svg.matches("m-3 -3h6v6h-6z").count()), (6, 6));
     let csv = read("paper/one.csv");
     assert_eq!(
         csv.lines().nth(1),
@@ -93,4 +109,71 @@ fn all_files_are_there() {
     assert_eq!(json["experiments"][0]["cells"][3]["verdict"], "disagrees");
     assert_eq!(json["experiments"][0]["claims"][0]["holds_in_source"], true);
     assert_eq!(read("results.md"), with(dir.path(), |publication| publication.markdown()));
+}
+
+#[test]
+fn a_layout_gives_the_form_and_its_mistakes_have_a_name() {
+    let dir = experiment();
+    let layout = |text: &str| {
+        std::fs::write(dir.path().join("paper/one/figure.toml"), text).expect("written");
+        with(dir.path(), |publication| publication.figure())
+    };
+    let both = "x_title = 'drop rate'\n[[panel]]\ny_title = 'rate'\ncolumns = ['x_14B', 'y_1460B']\n";
+    let svg = layout(both).expect("right").expect("drawn");
+    assert_eq!((svg.matches(">drop rate<").count(), svg.matches("published (same colour)").count()), (1, 1));
+    for (text, says) in [
+        ("x = 'q'", "there is no key `q`"),
+        ("[[panel]]\ncolumns = ['y_1460']", "there is no column `y_1460`: did you mean `y_1460B`?"),
+        ("[[panel]]\nacross = 'z_'", "no column begins with `z_`"),
+        ("colour = 'red'", "unknown field `colour`"),
+    ] {
+        let wrong = layout(text).expect_err(says).to_string();
+        assert!(wrong.contains(says) && wrong.contains("figure.toml"), "{wrong}");
+    }
+}
+
+/// Runs two simulated seconds, as `figure.toml` asks.
+#[test]
+fn a_trace_shows_the_measured_part_of_a_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = dir.path().join("paper/run");
+    std::fs::create_dir_all(&at).expect("made");
+    for (name, text) in [
+        (
+            "experiment.toml",
+            "title = 'T'\nsource = 'S'\ndeterministic = true\nkeys = { case = [] }\n[run.one]\n[[cells]]\n\
+             column = 'kbps'\nvalue = \"flow('one', 'send_rate_bps') / 1000\"\n",
+        ),
+        (
+            "scenario.toml",
+            "duration = '3s'\nwarmup = '1s'\nnodes = ['a', 'b']\n[[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\n\
+             rate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n[[flow]]\nname = 'one'\nkind = 'cbr'\n\
+             rate = '100kbit/s'\nfrom = 'a'\nto = 'b'\n",
+        ),
+        ("published.csv", "case,kbps\nonly,100\n"),
+        (
+            "figure.toml",
+            "[[trace]]\ntitle = 'Rates'\nrun = 'one'\nflows = ['one']\nbin = '500ms'\n\
+             [[trace]]\nrun = 'one'\nlink = 'path'\nbin = '100ms'\n",
+        ),
+    ] {
+        std::fs::write(at.join(name), text).expect("written");
+    }
+    let svg = with(dir.path(), |publication| publication.figure()).expect("right").expect("drawn");
+    assert!(svg.contains(">Rates<") && svg.contains("goodput in 500ms (kbit/s)") && svg.contains(">ONE<"));
+    assert!(
+        svg.contains("queue (packets)") && !svg.contains("measured, 95"),
+        "a paper shows the traces alone"
+    );
+    let page = with(dir.path(), |publication| publication.html()).expect("right");
+    assert_eq!(page.matches("<svg class=\"figure\"").count(), 4, "a tile, two traces and the table");
+}
+
+/// Every layout of the repository names what is there.
+#[test]
+fn the_layouts_of_the_experiments_are_right() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let all = library::load(&root, &["all".to_owned()]).expect("right");
+    let with_file = all.iter().filter(|one| figure::is_laid_out(&root, one).expect("right")).count();
+    assert!(with_file >= 14, "{with_file}");
 }
