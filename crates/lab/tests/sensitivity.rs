@@ -34,8 +34,11 @@ fn by_name(path: &str, scenario: &toml::Table) -> String {
 /// Values that the folder's scenarios assume, by number and by name.
 fn assumed(folder: &Path) -> BTreeSet<[String; 2]> {
     let files = fs::read_dir(folder).expect("a directory").flatten().map(|entry| entry.path());
-    let scenarios = files
-        .filter(|file| file.extension().is_some_and(|e| e == "toml") && !file.ends_with("experiment.toml"));
+    let others = ["experiment.toml", "figure.toml"];
+    let is_scenario = |file: &PathBuf| {
+        file.extension().is_some_and(|e| e == "toml") && !others.iter().any(|name| file.ends_with(name))
+    };
+    let scenarios = files.filter(is_scenario);
     let of = |file: PathBuf| {
         let scenario: toml::Table = fs::read_to_string(&file).expect("text").parse().expect("TOML");
         let provenance = Document::load(&file).expect("text").plan().expect("a sound scenario").provenance;
