@@ -4,6 +4,11 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use miette::Diagnostic as _;
+use tfrc_lab::library::LibraryError;
+
+use crate::command::link::told;
+
 /// Why a command did not end well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -85,6 +90,18 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl From<LibraryError> for Failure {
+    fn from(error: LibraryError) -> Self {
+        match error {
+            LibraryError::Scenario(error) => told(error),
+            error => {
+                let hint = error.help().map(|help| help.to_string()).unwrap_or_default();
+                Self::usage(error.to_string(), hint)
+            }
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -21,6 +21,7 @@ const NOTICE: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     wished: watch::Receiver<bool>,
+    wish: watch::Sender<bool>,
     last_words: Arc<Mutex<Option<LastWords>>>,
 }
 
@@ -44,7 +45,8 @@ impl Interrupt {
     /// When the system gives no thread or no signal handler.
     pub fn install() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (sender, wished) = watch::channel(false);
+        let (wish, wished) = watch::channel(false);
+        let sender = wish.clone();
         let mut signals = runtime.block_on(async { Signals::new() })?;
         let last_words = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&last_words);
@@ -62,13 +64,19 @@ impl Interrupt {
                 std::process::exit(1);
             });
         })?;
-        Ok(Self { wished, last_words })
+        Ok(Self { wished, wish, last_words })
     }
 
     /// Returns true if the user has asked to end.
     #[must_use]
     pub fn is_wished(&self) -> bool {
         *self.wished.borrow()
+    }
+
+    /// Asks to end, as the first Ctrl-C does.
+    pub fn ask(&self) {
+        // Without a receiver nobody waits for it; this one is.
+        let _ = self.wish.send(true);
     }
 
     /// Waits until the user asks to end; at once if that was before.

@@ -16,7 +16,6 @@ pub mod command;
 mod failure;
 mod figure;
 pub mod interrupt;
-mod library;
 pub mod live;
 mod log;
 mod page;

@@ -1,9 +1,11 @@
 //! The log on standard error: what `-v` and `RUST_LOG` let through.
 
+use std::io::{self, Write};
+
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
-use crate::Failure;
+use crate::{Failure, live};
 
 /// Begins to log for the rest of the process. `RUST_LOG`, where it is set, has its usual meaning
 /// (`debug`, or `tfrc=debug`); else `verbosity` counts the `-v`.
@@ -22,8 +24,13 @@ pub(crate) fn start(verbosity: u8) -> Result<(), Failure> {
         })?,
         _ => Targets::new().with_default(level),
     };
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_target(false);
     // A second call in one process, as tests make it, keeps the first log.
     let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
     Ok(())
+}
+
+/// Standard error; nothing while a chart has the terminal.
+fn writer() -> Box<dyn Write> {
+    if live::is_shown() { Box::new(io::sink()) } else { Box::new(io::stderr()) }
 }

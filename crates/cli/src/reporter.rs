@@ -120,6 +120,20 @@ impl<O: Write, E: Write> Reporter<O, E> {
         }
     }
 
+    /// Tells the number of datagrams that wait at the sender to what shows the run.
+    pub fn set_waiting(&mut self, datagrams: usize) {
+        if let Some(live) = &mut self.live {
+            live.set_waiting(datagrams);
+        }
+    }
+
+    /// Ends the live view, if there is one; the run goes on in lines.
+    pub fn end_live(&mut self) {
+        if self.live.is_some() {
+            self.clear();
+        }
+    }
+
     /// A reporter on other streams, without a progress bar.
     pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
         let means = Means::default();

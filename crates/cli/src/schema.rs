@@ -7,22 +7,13 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tfrc_lab::batch::Results;
+use tfrc_lab::document::{ExperimentList, Several, Single, Versioned};
+pub(crate) use tfrc_lab::document::{text as document, versioned};
 use tfrc_lab::experiment::{self, MutationResults};
 use tfrc_lab::record::{Record, SCHEMA_VERSION, Summary};
 use tfrc_lab::scenario::join_lines;
 
-use crate::command::{equation, link, reproduce, scenario, sim};
-
-/// A document with the version of its form.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "{T}Document")]
-struct Versioned<'d, T> {
-    /// Version of the form of the document. It grows when a key goes, or its meaning changes; new
-    /// keys come without.
-    schema_version: u32,
-    #[serde(flatten)]
-    document: &'d T,
-}
+use crate::command::{equation, link, scenario, sim};
 
 /// A document or line about one connection among several.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -34,16 +25,6 @@ pub(crate) struct OfConnection<T> {
     /// The document or line.
     #[serde(flatten)]
     pub told: T,
-}
-
-/// A document as a line of JSON, with the version of its form.
-pub(crate) fn document(document: &impl Serialize) -> String {
-    versioned(document).to_string()
-}
-
-/// A document with the version of its form.
-pub(crate) fn versioned(document: &impl Serialize) -> Value {
-    json!(Versioned { schema_version: SCHEMA_VERSION, document })
 }
 
 /// Collects the schemas of documents under their commands.
@@ -85,11 +66,11 @@ pub(crate) fn schema() -> Value {
     all.versioned::<equation::EquationAnswer>("equation");
     all.versioned::<link::LinkDocument>("link");
     all.versioned::<experiment::Results>("reproduce");
-    all.versioned::<reproduce::ExperimentList>("reproduce list");
+    all.versioned::<ExperimentList>("reproduce list");
     all.versioned::<MutationResults>("reproduce --mutations");
     all.versioned::<scenario::ScenarioList>("scenario list");
-    all.versioned::<sim::Single>("sim");
-    all.versioned::<sim::Several>("sim, several runs");
+    all.versioned::<Single>("sim");
+    all.versioned::<Several>("sim, several runs");
     all.versioned::<Results>("sim --shard");
     for command in ["demo", "emu", "link", "send"] {
         all.add::<Record>(command, "json-stream");

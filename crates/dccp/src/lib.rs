@@ -80,6 +80,11 @@
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
 
 extern crate alloc;
+/// Programs of the crate's front page, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FrontPage;
+
 #[cfg(test)]
 extern crate std;
 

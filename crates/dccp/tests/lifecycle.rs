@@ -193,9 +193,35 @@ fn a_silent_peer_is_asked_and_then_given_up() {
     let closed = pair.client.closed().expect("over");
     assert_eq!((closed.by, closed.code), (ClosedBy::OurReset, ResetCode::Aborted));
     let syncs = pair.kinds(Side::Client).iter().filter(|kind| **kind == PacketType::Sync).count();
-    assert_eq!(syncs, 3);
+    assert_eq!(syncs, 15, "after 15 s, then every 3 s");
     let reset = pair.log.iter().find(|(flight, _)| flight.kind == PacketType::Reset).expect("sent");
     assert_eq!(reset.0.at.saturating_since(start).as_nanos() / 1_000_000_000, 59, "60 s after the last word");
+}
+
+/// Half a minute of silence, as `tfrc recv` has it.
+#[test]
+fn a_dead_peer_is_given_up_after_five_questions_and_a_cut_path_endured() {
+    let silence = Silence::Probe { after: Duration::from_secs(15), give_up: Duration::from_secs(30) };
+    let config = ConnectionConfig { silence, ..ConnectionConfig::default() };
+    let mut pair = Pair::with(ConnectionConfig::default(), config, |_| Fate::Deliver);
+    pair.client.to_send = 50;
+    pair.run_until_sent(Duration::from_secs(10));
+    // Nothing gets through for 28 s of silence, and then the answer to a question does.
+    let cut = pair.now + Duration::from_secs(26);
+    pair.rule = Box::new(move |flight| Fate::drop_if(flight.at < cut));
+    pair.run(Duration::from_secs(40));
+    assert_eq!((pair.client.state(), pair.server.state()), (Some(State::Open), Some(State::Open)));
+    let (start, asked) = (pair.now, pair.kinds(Side::Server));
+    let asked = asked.iter().filter(|kind| **kind == PacketType::Sync).count();
+    pair.rule = Box::new(|flight| Fate::drop_if(flight.from == Side::Client));
+    pair.run(Duration::from_secs(31));
+    let closed = pair.server.closed().expect("over");
+    assert_eq!((closed.by, closed.code), (ClosedBy::OurReset, ResetCode::Aborted));
+    let resets = pair.log.iter().filter(|(flight, _)| flight.kind == PacketType::Reset);
+    let given_up = resets.map(|(flight, _)| flight.at.saturating_since(start)).next().expect("told");
+    assert!(given_up > Duration::from_secs(14) && given_up <= Duration::from_secs(30), "{given_up:?}");
+    let all = pair.kinds(Side::Server).iter().filter(|kind| **kind == PacketType::Sync).count();
+    assert_eq!(all - asked, 5);
 }
 
 #[test]

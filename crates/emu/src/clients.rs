@@ -12,12 +12,14 @@ use tokio::task::AbortHandle;
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     by_id: BTreeMap<u64, RelayClient>,
-    by_address: BTreeMap<SocketAddr, u64>,
+    by_address: BTreeMap<(usize, SocketAddr), u64>,
     next: u64,
 }
 
 #[derive(Debug)]
 pub(crate) struct RelayClient {
+    /// The number of the door that it comes in by.
+    pub(crate) door: usize,
     pub(crate) address: SocketAddr,
     /// The address of ours that the client speaks to.
     pub(crate) local: Option<IpAddr>,
@@ -59,9 +61,9 @@ impl Clients {
         self.by_id.get(&id)
     }
 
-    /// The client at this address, who has just been heard.
-    pub(crate) fn heard(&mut self, now: Instant, address: SocketAddr) -> Option<u64> {
-        let id = *self.by_address.get(&address)?;
+    /// The client at this address, who has just been heard at this door.
+    pub(crate) fn heard(&mut self, now: Instant, door: usize, address: SocketAddr) -> Option<u64> {
+        let id = *self.by_address.get(&(door, address))?;
         let client = self.by_id.get_mut(&id)?;
         client.last_active = now;
         if client.standing == ClientState::Answered {
@@ -87,7 +89,7 @@ impl Clients {
         let first = open.min_by_key(|(_, client)| (client.standing, client.last_active)).map(|(id, _)| *id);
         let gone = first.and_then(|id| self.by_id.remove(&id));
         if let Some(client) = &gone {
-            self.by_address.remove(&client.address);
+            self.by_address.remove(&(client.door, client.address));
         }
         gone.is_some()
     }
@@ -100,6 +102,7 @@ impl Clients {
     pub(crate) fn add(
         &mut self,
         now: Instant,
+        door: usize,
         address: SocketAddr,
         local: Option<IpAddr>,
         upstream: SocketSender,
@@ -107,10 +110,11 @@ impl Clients {
     ) -> u64 {
         let id = self.next;
         self.next += 1;
-        self.by_address.insert(address, id);
+        self.by_address.insert((door, address), id);
         self.by_id.insert(
             id,
             RelayClient {
+                door,
                 address,
                 local,
                 upstream,
@@ -145,14 +149,17 @@ mod tests {
             let bound = reader::bind_towards(address(1)).unwrap();
             let upstream = Socket::from_std(bound, Clock::start()).unwrap().sender().unwrap();
             let reader = tokio::spawn(std::future::pending::<()>()).abort_handle();
-            clients.add(now, address(port), None, upstream, reader)
+            clients.add(now, 0, address(port), None, upstream, reader)
         };
         assert_eq!(add(&mut clients, at(0), 5), 0);
         assert_eq!(add(&mut clients, at(0), 6), 1);
         clients.answered(at(9), 1);
         clients.expire(at(10), Duration::from_secs(10));
         assert_eq!(clients.len(), 1);
-        assert_eq!((clients.heard(at(10), address(5)), clients.heard(at(10), address(6))), (None, Some(1)));
+        assert_eq!(
+            (clients.heard(at(10), 0, address(5)), clients.heard(at(10), 0, address(6))),
+            (None, Some(1))
+        );
         assert!(clients.get(0).is_none());
         assert_eq!(clients.next_id(), 2);
         assert_eq!(add(&mut clients, at(11), 5), 2);
@@ -162,7 +169,10 @@ mod tests {
         assert!(clients.make_room(at(11)) && clients.get(2).is_none());
         assert!(clients.make_room(at(11)) && clients.get(3).is_none());
         assert!(!clients.make_room(at(11)) && clients.get(1).is_some(), "established");
-        assert_eq!((clients.heard(at(11), address(5)), clients.heard(at(11), address(6))), (None, Some(1)));
+        assert_eq!(
+            (clients.heard(at(11), 0, address(5)), clients.heard(at(11), 0, address(6))),
+            (None, Some(1))
+        );
         assert!(!clients.make_room(at(40)), "silent for 29 s");
         assert!(clients.make_room(at(41)) && clients.get(1).is_none(), "silent for 30 s");
     }

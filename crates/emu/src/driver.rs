@@ -19,17 +19,22 @@ use crate::{Direction, GatewayNetwork, Limits, Snapshot};
 
 /// Input of the driver from the readers of the sockets.
 pub(crate) enum Input {
-    FromClients(io::Result<Vec<ReadDatagram>>),
+    FromClients { door: usize, read: io::Result<Vec<ReadDatagram>> },
     FromServer { client: u64, batch: Vec<ReadDatagram> },
+}
+
+/// Where clients come in, and the server that they come to.
+pub(crate) struct Door {
+    pub(crate) server: SocketAddr,
+    pub(crate) listener: SocketSender,
 }
 
 pub(crate) struct Driver<A: Agent, F> {
     clock: Clock,
     world: GatewayNetwork<A, F>,
     paths: Paths,
-    server: SocketAddr,
+    doors: Vec<Door>,
     limits: Limits,
-    listener: SocketSender,
     clients: Clients,
     input: mpsc::Sender<Input>,
     there: DirectionFlow,
@@ -66,18 +71,16 @@ where
     pub(crate) fn new(
         clock: Clock,
         world: GatewayNetwork<A, F>,
-        server: SocketAddr,
+        doors: Vec<Door>,
         limits: Limits,
-        listener: SocketSender,
         input: mpsc::Sender<Input>,
     ) -> Self {
         Self {
             clock,
             paths: Paths::of(&world),
             world,
-            server,
+            doors,
             limits,
-            listener,
             clients: Clients::default(),
             input,
             there: DirectionFlow::default(),
@@ -95,10 +98,10 @@ where
     /// Takes datagrams into the network.
     pub(crate) fn take(&mut self, input: Input) -> io::Result<()> {
         match input {
-            Input::FromClients(batch) => {
-                for received in batch? {
-                    let known = self.clients.heard(received.at, received.from);
-                    match known.or_else(|| self.admit(&received)) {
+            Input::FromClients { door, read } => {
+                for received in read? {
+                    let known = self.clients.heard(received.at, door, received.from);
+                    match known.or_else(|| self.admit(door, &received)) {
                         Some(client) => self.inject(self.world.near, self.world.far, client, received),
                         None => self.refused += 1,
                     }
@@ -106,8 +109,8 @@ where
             }
             Input::FromServer { client, batch } => {
                 // Only the server may answer.
-                let server = self.server;
-                for received in batch.into_iter().filter(|r| r.from == server) {
+                let server = self.clients.get(client).map(|client| self.doors[client.door].server);
+                for received in batch.into_iter().filter(|r| Some(r.from) == server) {
                     self.clients.answered(received.at, client);
                     self.inject(self.world.far, self.world.near, client, received);
                 }
@@ -136,11 +139,11 @@ where
     }
 
     /// A client not heard before, if there is room for one or another makes room.
-    fn admit(&mut self, received: &ReadDatagram) -> Option<u64> {
+    fn admit(&mut self, door: usize, received: &ReadDatagram) -> Option<u64> {
         if self.clients.len() >= self.limits.clients && !self.clients.make_room(received.at) {
             return None;
         }
-        let bound = reader::bind_towards(self.server).ok()?;
+        let bound = reader::bind_towards(self.doors[door].server).ok()?;
         let mut reading = Socket::from_std(bound, self.clock).ok()?;
         let upstream = reading.sender().ok()?;
         let input = self.input.clone();
@@ -151,7 +154,8 @@ where
                 && input.send(Input::FromServer { client, batch }).await.is_ok()
             {}
         });
-        Some(self.clients.add(received.at, received.from, received.to_ip, upstream, reader.abort_handle()))
+        let ReadDatagram { at, from, to_ip, .. } = *received;
+        Some(self.clients.add(at, door, from, to_ip, upstream, reader.abort_handle()))
     }
 
     /// Changes the network at the time of the clock.
@@ -184,14 +188,14 @@ where
     fn send_to_server(&mut self, ecn: Ecn, datagram: &Datagram) {
         let datagram_to = |to| Outgoing { to, ecn, bytes: &datagram.bytes, segment: None };
         let client = self.clients.get(datagram.client);
-        let sent = client.map(|c| c.upstream.send(None, datagram_to(self.server)));
+        let sent = client.map(|c| c.upstream.send(None, datagram_to(self.doors[c.door].server)));
         self.unsent += u64::from(!matches!(sent, Some(Ok(()))));
     }
 
     fn send_to_client(&mut self, ecn: Ecn, datagram: &Datagram) {
         let datagram_to = |to| Outgoing { to, ecn, bytes: &datagram.bytes, segment: None };
         let client = self.clients.get(datagram.client);
-        let sent = client.map(|c| self.listener.send(c.local, datagram_to(c.address)));
+        let sent = client.map(|c| self.doors[c.door].listener.send(c.local, datagram_to(c.address)));
         self.unsent += u64::from(!matches!(sent, Some(Ok(()))));
     }
 

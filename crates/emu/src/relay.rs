@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
 use crate::control::{Change, Control};
-use crate::driver::{Driver, Input};
+use crate::driver::{Door, Driver, Input};
 use crate::{Datagram, GatewayNetwork, Monitor, Snapshot, reader};
 
 /// How much a relay may hold.
@@ -66,15 +66,30 @@ pub enum BindError {
 
 /// A relay: bound, not yet running. Time in its network begins when it runs.
 pub struct Relay<A: Agent, F> {
-    socket: std::net::UdpSocket,
-    address: SocketAddr,
-    server: SocketAddr,
+    doors: Vec<Bound>,
     world: GatewayNetwork<A, F>,
     limits: Limits,
     monitor: watch::Receiver<Arc<Snapshot<F>>>,
     publisher: watch::Sender<Arc<Snapshot<F>>>,
     control: Control<A>,
     changes: mpsc::UnboundedReceiver<Change<A>>,
+}
+
+/// A socket where clients come in, and the server that they come to.
+struct Bound {
+    socket: std::net::UdpSocket,
+    address: SocketAddr,
+    server: SocketAddr,
+}
+
+impl Bound {
+    fn new(listen: SocketAddr, server: SocketAddr) -> Result<Self, BindError> {
+        let listen_error = |source| BindError::Listen { address: listen, source };
+        let socket = std::net::UdpSocket::bind(listen).map_err(listen_error)?;
+        let address = socket.local_addr().map_err(listen_error)?;
+        reader::bind_towards(server).map_err(|source| BindError::Server { address: server, source })?;
+        Ok(Self { socket, address, server })
+    }
 }
 
 impl<A, F> Relay<A, F>
@@ -93,20 +108,27 @@ where
         world: GatewayNetwork<A, F>,
         limits: Limits,
     ) -> Result<Self, BindError> {
-        let listen_error = |source| BindError::Listen { address: listen, source };
-        let socket = std::net::UdpSocket::bind(listen).map_err(listen_error)?;
-        let address = socket.local_addr().map_err(listen_error)?;
-        reader::bind_towards(to).map_err(|source| BindError::Server { address: to, source })?;
+        let doors = vec![Bound::new(listen, to)?];
         let (publisher, monitor) = watch::channel(Arc::default());
         let (changer, changes) = mpsc::unbounded_channel();
         let control = Control(changer);
-        Ok(Self { socket, address, server: to, world, limits, monitor, publisher, control, changes })
+        Ok(Self { doors, world, limits, monitor, publisher, control, changes })
     }
 
-    /// Where clients reach it.
+    /// Listens at one more address, for clients of another server: their packets share the network
+    /// with those of the others.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn add_door(&mut self, listen: SocketAddr, to: SocketAddr) -> Result<(), BindError> {
+        self.doors.push(Bound::new(listen, to)?);
+        Ok(())
+    }
+
+    /// Addresses where clients reach it, in the order in which they were bound.
     #[must_use]
-    pub fn local_addr(&self) -> SocketAddr {
-        self.address
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.doors.iter().map(|door| door.address).collect()
     }
 
     /// A view of its statistics while it runs.
@@ -130,25 +152,28 @@ where
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> io::Result<Arc<Snapshot<F>>> {
         let clock = Clock::start();
         let mut alarm = Timer::new(clock)?;
-        let mut reading = Socket::from_std(self.socket, clock)?;
-        let listener = reading.sender()?;
         let (input, mut inbox) = mpsc::channel(INBOX);
-        let readings = input.clone();
-        let reader = tokio::spawn(async move {
-            loop {
-                let read = reader::read(&mut reading).await;
-                let failed = read.is_err();
-                if readings.send(Input::FromClients(read)).await.is_err() || failed {
-                    break;
+        let (mut doors, mut readers) = (Vec::new(), Vec::new());
+        for (door, Bound { socket, server, .. }) in self.doors.into_iter().enumerate() {
+            let mut reading = Socket::from_std(socket, clock)?;
+            doors.push(Door { server, listener: reading.sender()? });
+            let readings = input.clone();
+            let reader = tokio::spawn(async move {
+                loop {
+                    let read = reader::read(&mut reading).await;
+                    let failed = read.is_err();
+                    if readings.send(Input::FromClients { door, read }).await.is_err() || failed {
+                        break;
+                    }
                 }
-            }
-        });
-        let _stop_reader = AbortOnDrop(reader.abort_handle());
+            });
+            readers.push(AbortOnDrop(reader.abort_handle()));
+        }
         let mut sampler = tokio::time::interval(std::time::Duration::from(
             self.limits.sample.max(Duration::from_millis(1)),
         ));
         sampler.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut driver = Driver::new(clock, self.world, self.server, self.limits, listener, input);
+        let mut driver = Driver::new(clock, self.world, doors, self.limits, input);
         let mut batch = Vec::with_capacity(BATCH);
         tokio::pin!(shutdown);
         loop {
@@ -167,6 +192,7 @@ where
             driver.advance();
             alarm.arm(driver.next_event())?;
         }
+        drop(readers);
         let last = Arc::new(driver.sample());
         self.publisher.send_replace(Arc::clone(&last));
         Ok(last)
@@ -179,29 +205,35 @@ where
     pub fn start(self) -> io::Result<Running<F>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
-        let (address, monitor) = (self.address, self.monitor());
+        let (addresses, monitor) = (self.local_addrs(), self.monitor());
         let thread = std::thread::Builder::new().name("tfrc-relay".to_owned()).spawn(move || {
             // A dropped handle stops it as well.
             runtime.block_on(self.run(async { drop(stopped.await) }))
         })?;
-        Ok(Running { address, monitor, stop, thread })
+        Ok(Running { addresses, monitor, stop, thread })
     }
 }
 
 /// A relay on a thread of its own. Dropping this stops it.
 #[derive(Debug)]
 pub struct Running<F> {
-    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
     monitor: Monitor<F>,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<io::Result<Arc<Snapshot<F>>>>,
 }
 
 impl<F: Clone> Running<F> {
-    /// Where clients reach it.
+    /// Addresses where clients reach it, in the order in which they were bound.
+    #[must_use]
+    pub fn local_addrs(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Where clients reach it first.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.addresses[0]
     }
 
     /// A view of its statistics.

@@ -287,6 +287,30 @@ async fn each_client_gets_its_own_answers_and_one_too_many_none() {
     assert_eq!((last.clients, last.refused, last.there.entered.packets), (2, 1, 40));
 }
 
+/// One client at two doors: each server hears what came by its own, and their answers come from
+/// there.
+#[tokio::test]
+async fn doors_share_the_network_and_not_the_server() {
+    let (first, second) = (echo().await, UdpSocket::bind(LOCAL).await.unwrap());
+    let mut relay = Relay::bind(here(), first, world(|_| {}), limits()).unwrap();
+    relay.add_door(here(), second.local_addr().unwrap()).unwrap();
+    let relay = relay.start().unwrap();
+    let [to_first, to_second] = *relay.local_addrs() else { panic!("{:?}", relay.local_addrs()) };
+    let client = UdpSocket::bind(LOCAL).await.unwrap();
+    client.send_to(b"one", to_first).await.unwrap();
+    client.send_to(b"two", to_second).await.unwrap();
+    let mut buffer = [0; 8];
+    let (n, from) = client.recv_from(&mut buffer).await.unwrap();
+    assert_eq!((&buffer[..n], from), (&b"one"[..], to_first));
+    let (n, upstream) = second.recv_from(&mut buffer).await.unwrap();
+    assert_eq!(buffer[..n], *b"two");
+    second.send_to(b"back", upstream).await.unwrap();
+    let (n, from) = client.recv_from(&mut buffer).await.unwrap();
+    assert_eq!((&buffer[..n], from), (&b"back"[..], to_second));
+    let last = relay.stop().unwrap();
+    assert_eq!((last.clients, last.there.entered.packets, last.back.delivered.packets), (2, 2, 2));
+}
+
 /// More strangers than there are places: whoever comes next is served, and an established client
 /// keeps its place.
 #[tokio::test]

@@ -1,9 +1,10 @@
-//! Puts a hash of all code that decides what is measured into the program: the cache of experiments
-//! must not outlive a change of that code.
+//! Puts a hash of all code that decides what is measured into the program (the cache of experiments
+//! must not outlive a change of that code), and the scenarios and experiments themselves.
 
 #![allow(clippy::disallowed_macros, reason = "a build script speaks to cargo on standard output")]
 
 mod fingerprint;
+mod library;
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,9 @@ const SOURCES: [&str; 5] = ["units/src", "tfrc/src", "dccp/src", "sim/src", "lab
 
 /// Files and directories among them that only read results, judge and show them, or emulate,
 /// from `crates/`.
-const SHOWS: [&str; 22] = [
+const SHOWS: [&str; 24] = [
     "lab/src/compare.rs",
+    "lab/src/document.rs",
     "lab/src/emulated.rs",
     "lab/src/emulation",
     "lab/src/experiment/cache.rs",
@@ -34,12 +36,14 @@ const SHOWS: [&str; 22] = [
     "lab/src/experiment/undecided.rs",
     "lab/src/experiment/verdict.rs",
     "lab/src/experiment/welch.rs",
+    "lab/src/library.rs",
     "lab/src/record.rs",
     "lab/src/report",
     "lab/src/series.rs",
 ];
 
 fn main() -> std::io::Result<()> {
+    library::write()?;
     let crates = Path::new("..");
     let shows = SHOWS.map(|path| crates.join(path));
     if let Some(gone) = shows.iter().find(|path| !path.exists()) {

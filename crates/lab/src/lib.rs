@@ -12,11 +12,13 @@ pub mod agent;
 pub mod batch;
 pub mod capture;
 pub mod compare;
+pub mod document;
 pub mod emulated;
 #[cfg(all(feature = "emu", target_os = "linux"))]
 pub mod emulation;
 pub mod experiment;
 mod jobs;
+pub mod library;
 pub mod metric;
 mod progress;
 pub mod quantities;
@@ -32,5 +34,6 @@ pub mod statistics;
 pub mod watch;
 
 pub use run::{
-    COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_watched, run_with,
+    COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_until, run_watched,
+    run_with,
 };

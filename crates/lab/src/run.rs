@@ -103,6 +103,16 @@ pub fn run_watched(scenario: &Scenario, watches: &mut [Watch<'_>]) -> Outcome {
     ScenarioRun::new(scenario).execute(watches)
 }
 
+/// Runs a scenario as [`run_watched`] does, unless `stop` says true, which is asked after every
+/// stretch of at most 100 ms of virtual time; `None` then.
+///
+/// # Panics
+/// As [`run`].
+#[must_use]
+pub fn run_until(scenario: &Scenario, watches: &mut [Watch<'_>], stop: &dyn Fn() -> bool) -> Option<Outcome> {
+    ScenarioRun::new(scenario).execute_until(watches, stop)
+}
+
 /// Runs a scenario as [`run_watched`] does, and gives the packets that the first DCCP flow's
 /// sender sent and received, as IPv4 packets with their times.
 ///
@@ -196,6 +206,10 @@ impl<'a> ScenarioRun<'a> {
     }
 
     fn execute(&mut self, watches: &mut [Watch<'_>]) -> Outcome {
+        self.execute_until(watches, &|| false).expect("nothing stops it")
+    }
+
+    fn execute_until(&mut self, watches: &mut [Watch<'_>], stopped: &dyn Fn() -> bool) -> Option<Outcome> {
         let from = Instant::ZERO + self.scenario.warmup;
         let to = Instant::ZERO + self.scenario.duration;
         let mut watchers = Watchers::new(watches, &self.scene());
@@ -225,6 +239,9 @@ impl<'a> ScenarioRun<'a> {
             if stop == to {
                 break;
             }
+            if stopped() {
+                return None;
+            }
         }
         let (flows_before, links_before) = warm.expect("the warm-up is shorter than the run");
         let measured = self.scenario.measured();
@@ -240,7 +257,7 @@ impl<'a> ScenarioRun<'a> {
             intervals.map(|(ends, member)| self.loss_intervals(*ends, member, from)).collect();
         let flows = self.members.iter().zip(&flows_before).zip(flows_after.iter().zip(&self.series));
         let links = self.scenario.network.links().zip(links_before).zip(links_after);
-        Outcome {
+        Some(Outcome {
             seed: self.scenario.seed.0,
             duration_s: self.scenario.duration.as_secs_f64(),
             measured_s: measured.as_secs_f64(),
@@ -265,7 +282,7 @@ impl<'a> ScenarioRun<'a> {
                     }
                 })
                 .collect(),
-        }
+        })
     }
 
     /// The loss intervals of a flow that are to be in the results. The first of all is made up

@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use crate::record::Interval;
 use crate::watch::Look;
 
-/// A column of measurements.
-type Column = (&'static str, fn(&Interval) -> Option<f64>);
+/// A column of measurements: its key, and its value in an interval.
+pub type Column = (&'static str, fn(&Interval) -> Option<f64>);
 
 /// The columns behind those that say which run, point, flow or link a line is about: every key of
 /// an [`Interval`], in its order.
-const COLUMNS: [Column; 20] = [
+pub const COLUMNS: [Column; 20] = [
     ("t_s", |i| Some(i.t_s)),
     ("interval_s", |i| Some(i.interval_s)),
     ("sent_packets", |i| count(i.sent_packets)),

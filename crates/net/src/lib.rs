@@ -3,6 +3,11 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is where clocks are read")]
 
+/// Programs of the crate's front page, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FrontPage;
+
 pub mod attempts;
 mod connection;
 mod driver;

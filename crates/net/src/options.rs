@@ -7,7 +7,7 @@ use tfrc::config::{
 };
 use tfrc::guard::{BreakerLimits, CircuitBreaker};
 pub use tfrc_dccp::connection::EcnSending;
-use tfrc_dccp::connection::SkippedNumbers;
+use tfrc_dccp::connection::{Silence, SkippedNumbers};
 use tfrc_dccp::endpoint::{Allow, Listen, PerSource};
 pub use tfrc_dccp::endpoint::{Prefix, PrefixError};
 use tfrc_dccp::feature::Wishes;
@@ -57,6 +57,11 @@ pub struct Options {
     /// `None`: it may wait for ever.
     #[serde(default, rename = "first_data_within_ns", with = "nanoseconds")]
     pub first_data_within: Option<Duration>,
+    /// Silence after which a peer counts as dead: nothing valid has come, and the Syncs that ask
+    /// for an answer are unanswered; above zero. The first goes after 15 s, or half of the silence
+    /// if that is less. `None`: 60 s.
+    #[serde(default, rename = "silence_ns", with = "nanoseconds")]
+    pub silence: Option<Duration>,
     /// Connections that one IP address may have with an endpoint that accepts them; `None`: as many
     /// as there is room for. Clients behind one address translator share it.
     #[serde(default)]
@@ -233,6 +238,10 @@ mod nanoseconds {
 /// of UDP's own (RFC 6773 §3.8).
 const DCCP_PORT: u16 = 6511;
 
+/// Silence before a peer is asked for an answer, at most: the least spacing of keep-alives that RFC
+/// 8085 §3.5 recommends.
+const ASK_AFTER: Duration = Duration::from_secs(15);
+
 /// Timers of user programs are late by up to some milliseconds, so a nofeedback timer below this
 /// would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
@@ -265,6 +274,7 @@ impl Default for Options {
             accept: Accept::Nobody,
             allow: Vec::new(),
             first_data_within: None,
+            silence: None,
             per_source: None,
             optimistic_acks: OptimisticAcks::Trust,
             send_queue: 64,
@@ -342,6 +352,10 @@ impl Options {
                 Accept::One | Accept::Many(_) => ACCEPT_CLOSE_WITHIN,
             },
             first_data_within: self.first_data_within,
+            silence: self.silence.map_or(ConnectionConfig::default().silence, |give_up| Silence::Probe {
+                after: (give_up / 2).min(ASK_AFTER),
+                give_up,
+            }),
             ..ConnectionConfig::default()
         };
         let listen = match self.accept {
@@ -381,6 +395,7 @@ mod tests {
             "optimistic_acks",
             "allow",
             "first_data_within_ns",
+            "silence_ns",
         ] {
             assert!(written.as_object_mut().is_some_and(|options| options.remove(key).is_some()), "{key}");
         }
@@ -414,11 +429,13 @@ mod tests {
         assert_eq!((plain.allow, plain.connection.first_data_within), (Allow::Anyone, None));
         let allow: Vec<Prefix> = vec!["192.0.2.0/24".parse().expect("a prefix")];
         let first_data_within = Some(Duration::from_millis(1500));
+        assert_eq!(plain.connection.silence, ConnectionConfig::default().silence);
         let options = Options {
             per_source: Some(3),
             optimistic_acks: OptimisticAcks::FindOut,
             allow: allow.clone(),
             first_data_within,
+            silence: Some(Duration::from_secs(4)),
             ..Options::default()
         };
         let written = serde_json::to_string(&options).expect("numbers");
@@ -432,6 +449,8 @@ mod tests {
             (config.allow, config.connection.first_data_within),
             (Allow::Only(allow), first_data_within)
         );
+        let silence = Silence::Probe { after: Duration::from_secs(2), give_up: Duration::from_secs(4) };
+        assert_eq!(config.connection.silence, silence);
     }
 
     #[test]

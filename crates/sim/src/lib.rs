@@ -37,6 +37,11 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
 
+/// Programs of the crate's front page, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FrontPage;
+
 mod agent;
 mod engine;
 pub mod link;

@@ -55,6 +55,11 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
 
+/// Programs of the crate's front page, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FrontPage;
+
 #[cfg(feature = "alloc")]
 extern crate alloc;
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use crate::{
-    Outcome, adversary, book, cargo, compliance, dependencies, features, files, hostile, instructions,
-    measure, mutants, results, tools,
+    Outcome, adversary, book, c_library, cargo, compliance, dependencies, features, files, hostile,
+    instructions, measure, mutants, packages, python, results, tools,
 };
 
 /// One check.
@@ -21,7 +21,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 18] = [
+const STEPS: [CiStep; 21] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
@@ -45,6 +45,7 @@ const STEPS: [CiStep; 18] = [
             &[("CARGO_TARGET_DIR", "target")],
         ),
     },
+    CiStep { title: "the crates as packages", work: Work::Own("packages", packages::check) },
     CiStep { title: "tests", work: Work::Cargo(&["test", "--locked", "--workspace"], &[]) },
     CiStep {
         title: "the lists of the specifications' rules",
@@ -69,6 +70,8 @@ const STEPS: [CiStep; 18] = [
         title: "three experiments of docs/results.md, by the commit's hash",
         work: Work::Own("results --check-three HEAD", results::check_head),
     },
+    CiStep { title: "the C library", work: Work::Own("c-library", c_library::check) },
+    CiStep { title: "the Python package", work: Work::Own("python", python::check) },
     CiStep {
         title: "documentation",
         work: Work::Cargo(

@@ -2,18 +2,19 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, adversary, hostile, measure, mutants};
+use crate::{Outcome, adversary, hostile, measure, mutants, packages};
 
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type CiStep = (&'static str, u32, fn() -> Outcome);
 
-const STEPS: [CiStep; 7] = [
+const STEPS: [CiStep; 8] = [
     ("adversary", 1, || adversary::from_arguments(&["--packets", "10000000"])),
     ("attacks", 5, || hostile::from_arguments(&["attacks"])),
     ("emulation", 12, || measure::emulation(false)),
     ("faults", 4, || hostile::from_arguments(&["faults"])),
     ("icmp", 2, || hostile::from_arguments(&["icmp"])),
     ("mutants", 25, || mutants::run(&[])),
+    ("semver", 10, packages::semver),
     ("soak", 61, || hostile::from_arguments(&["soak"])),
 ];
 

@@ -9,6 +9,7 @@
 
 mod adversary;
 mod book;
+mod c_library;
 mod ci;
 mod compliance;
 mod dependencies;
@@ -20,7 +21,10 @@ mod instructions;
 mod lines;
 mod measure;
 mod mutants;
+mod packages;
 mod picture;
+mod python;
+mod readme;
 mod references;
 mod release;
 mod results;
@@ -38,11 +42,16 @@ Usage: cargo xtask COMMAND
   adversary [--packets N] [--seed S]
                 two endpoints over the worst of networks (1,000,000 packets)
   book          rules on the book: summary, links, width of prose, commands and files that exist
+  c-library     the C library from C and Python, under valgrind and sanitizers
+  c-library PREFIX
+                the library, its header and its file for pkg-config, put there
   ci            every check, in the order of their cost
   compliance    the lists of what the specifications ask for against code and tests [--json]
+  crowd [--binary PATH]
+                200 senders to one receiver with a file for each, 20 of them killed: files, log, exit statuses
   dependencies  licences, sources and duplicate versions by cargo-deny; security advisories of a dated snapshot
   features      every combination of features, by cargo-hack
-  full          the long forms of checks, over an hour and a half [adversary attacks faults icmp mutants soak]
+  full          the long forms of checks, over an hour and a half [adversary attacks emulation faults icmp mutants semver soak]
   files         rules on the files under version control
   hostile [attacks|faults|icmp|soak|all] [--short] [--binary PATH] [--markdown FILE] [--count N] [--time TIME] [NAME...]
                 attacks on the built command beside an honest transfer (the default); faults at either end; forged ICMP
@@ -61,10 +70,18 @@ Usage: cargo xtask COMMAND
   measure tcp [--figures FILE]
                 every TCP alone and in fours through one bottleneck, in virtual time; writes the page, of the figures
                 that the example of crates/sim has printed before, if they are given
+  packages      the crates that other programs add, packed and built from their packages
+  packages semver
+                their public items against version 0.1.0, by cargo-semver-checks
   picture       docs/demo.svg, the chart of `tfrc demo` that README.md shows
+  python        the Python package: its wheel, installed into target/python, and its tests
   references    the values of ns-2 that experiments are compared with: writes their ns2.csv; with names of
                 peers/ns2/references.toml it runs ns-2 [--minutes N] [--seeds N] [--where KEY=VALUE]... [NAME...]
-  release       the release build, and its bill of materials beside it
+  readme [--built | --in FOLDER]
+                the commands that README.md shows under Install, Stream, Build and Study, pasted into a shell in an
+                empty folder; with --built or --in by the program of target/release or of a folder, not installed
+  release       the release build, and in target/dist its bill of materials, a Debian package, the static program
+                and an image with it
   speed         processor time of a packet-hop: ns-2, ours and a floor in turn [--rounds N] [small] [large]
   results       every experiment; writes docs/results.md and docs/peers.md [--check-three COMMIT: runs three again and compares]
   test          the daily loop: lints and the tests of every crate, without those that drive browsers and media
@@ -83,11 +100,16 @@ fn main() -> ExitCode {
     let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["adversary", arguments @ ..] => adversary::from_arguments(arguments),
         ["book"] => book::check(),
+        ["c-library"] => c_library::check(),
+        ["c-library", prefix] => c_library::install_to(prefix),
         ["ci"] => ci::run(),
         ["compliance"] => compliance::check(),
         ["compliance", "--json"] => compliance::json(),
+        ["crowd", arguments @ ..] => hostile::crowd(arguments),
         ["dependencies"] => dependencies::check(),
         ["features"] => features::check(),
+        ["packages"] => packages::check(),
+        ["packages", "semver"] => packages::semver(),
         ["files"] => files::check(),
         ["full", names @ ..] => full::run(names),
         ["hostile", arguments @ ..] => hostile::from_arguments(arguments),
@@ -111,7 +133,11 @@ fn main() -> ExitCode {
         ["measure", "tcp"] => measure::tcp_alone(None),
         ["measure", "tcp", "--figures", file] => measure::tcp_alone(Some(file)),
         ["picture"] => picture::write(),
+        ["python"] => python::check(),
         ["references", arguments @ ..] => references::run(arguments),
+        ["readme"] => readme::run(&readme::Program::Installed),
+        ["readme", "--in", folder] => readme::run(&readme::Program::In(folder.into())),
+        ["readme", "--built"] => readme::built(),
         ["release"] => release::run(),
         ["test"] => test::run(),
         ["tools"] => tools::check(),

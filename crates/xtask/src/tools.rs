@@ -14,12 +14,18 @@ pub(crate) struct Tool {
     version: &'static str,
 }
 
+/// The header of the C library.
+pub(crate) const CBINDGEN: Tool = Tool { name: "cbindgen", version: "0.29.4" };
 /// Licences, sources and duplicate versions against `deny.toml`.
 pub(crate) const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 /// Combinations of features.
 pub(crate) const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
+/// Public items of a crate against those of an earlier version.
+pub(crate) const CARGO_SEMVER_CHECKS: Tool = Tool { name: "cargo-semver-checks", version: "0.51.0" };
 /// Software bills of materials.
 pub(crate) const CARGO_CYCLONEDX: Tool = Tool { name: "cargo-cyclonedx", version: "0.5.9" };
+/// Debian packages.
+pub(crate) const CARGO_DEB: Tool = Tool { name: "cargo-deb", version: "3.8.0" };
 
 impl Tool {
     /// The command that runs the program; it is built first if it is not there in this version.

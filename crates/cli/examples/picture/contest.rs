@@ -1,6 +1,6 @@
 //! The run of the picture: the network of `tfrc demo`, simulated with a fixed seed.
 
-use tfrc_cli::live::{Controls, LinkLoss, LinkRate, Model, ModelConfig};
+use tfrc_cli::live::{Controls, LinkLoss, LinkRate, Model, ModelConfig, View};
 use tfrc_lab::record::{Event, EventKind, Interval, Record};
 use tfrc_lab::run_watched;
 use tfrc_lab::scenario::Scenario;
@@ -52,6 +52,7 @@ const HALVES: f64 = 16.0;
 pub(crate) fn model() -> Model {
     let scenario = Scenario::parse("picture.toml", SCENARIO).expect("the scenario of this file is right");
     let mut model = Model::new(ModelConfig {
+        view: View::Contest,
         title: "tfrc demo".to_owned(),
         duration_s: Some(24.0),
         queue_limit: Some(25.0),

@@ -17,12 +17,13 @@ pub struct LinkArgs {
     /// The scenario whose network is played: a file, or the name of one of the program's
     #[arg(value_name = "SCENARIO", required_unless_present = "rate")]
     pub scenario: Option<PathBuf>,
-    /// Where datagrams come in
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub listen: SocketAddr,
+    /// Where datagrams come in; given several times, each with a --to of its own, the programs
+    /// there share the network
+    #[arg(long, value_name = "ADDR:PORT", required = true)]
+    pub listen: Vec<SocketAddr>,
     /// Where they go after the network
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub to: SocketAddr,
+    #[arg(long, value_name = "ADDR:PORT", required = true)]
+    pub to: Vec<SocketAddr>,
     /// In place of a scenario: a link of this rate, both ways
     #[arg(long, value_name = "RATE", conflicts_with = "scenario", value_parser = checked(text::rate))]
     pub rate: Option<String>,

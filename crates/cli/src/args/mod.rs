@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn link() {
         let args: LinkArgs = read("net.toml --listen 127.0.0.1:9000 --to [::1]:9001").expect("right");
-        assert_eq!((args.listen.port(), args.to.is_ipv6()), (9000, true));
+        assert_eq!((args.listen[0].port(), args.to[0].is_ipv6()), (9000, true));
         let ends = "--listen 127.0.0.1:9000 --to 127.0.0.1:9001";
         let args: LinkArgs = read(&format!("--rate 2M --loss 1% {ends}")).expect("right");
         assert_eq!(args.rate.as_deref(), Some("2M"));

@@ -52,3 +52,12 @@ impl StreamArgs {
         }
     }
 }
+
+/// For sessions that can be drawn live.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct LiveArgs {
+    /// Draw the session live: rates, loss events, round-trip times; q ends it. Where standard
+    /// output or error is not a terminal, and with JSON, it is told in lines as without this
+    #[arg(long)]
+    pub tui: bool,
+}

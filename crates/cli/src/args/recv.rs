@@ -2,8 +2,9 @@
 
 use clap::Args;
 use tfrc_net::Revision;
+use tfrc_units::Duration;
 
-use super::output::StreamArgs;
+use super::output::{LiveArgs, StreamArgs};
 use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt};
 
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
@@ -50,10 +51,14 @@ pub struct RecvArgs {
     /// End a connection that has brought no data for this long after it was made; or off
     #[arg(help_heading = ACCESS, long, value_name = "TIME|off", default_value = "30s", value_parser = values::time_or_off)]
     pub idle: Limit,
-    /// End a connection that has brought data and then none for this long; or off. Without it a
-    /// sender that has died is noticed after a minute
+    /// End a connection that has brought data and then none for this long, though its sender lives;
+    /// or off
     #[arg(help_heading = ACCESS, long, value_name = "TIME|off", default_value = "off", value_parser = values::time_or_off)]
     pub idle_timeout: Limit,
+    /// End a connection whose sender is dead or cut off: nothing has come from it for this long,
+    /// and questions are unanswered. The first goes after 15 s, or half of TIME if that is less
+    #[arg(help_heading = ACCESS, long, value_name = "TIME", default_value = "30s", value_parser = values::positive_time)]
+    pub silence: Duration,
     /// Half-open and open connections that one IP address may have; without it no limit
     #[arg(help_heading = ACCESS, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub per_source: Option<u32>,
@@ -68,6 +73,9 @@ pub struct RecvArgs {
     /// a PORT alone is on the loopback interface
     #[arg(help_heading = RECORDS, long, value_name = "[ADDRESS:]PORT", value_parser = values::local_service)]
     pub metrics: Option<ListenAt>,
+    /// Live view.
+    #[command(flatten, next_help_heading = RECORDS)]
+    pub live: LiveArgs,
     /// Say more on standard error: -v what happens to connections, -vv all. RUST_LOG sets the same,
     /// such as RUST_LOG=debug
     #[arg(help_heading = RECORDS, short = 'v', long, action = clap::ArgAction::Count)]

@@ -8,8 +8,8 @@ use tfrc_net::{Revision, Variant};
 use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
 
-use super::output::StreamArgs;
-use super::values::{self, FileOrStream, Target};
+use super::output::{LiveArgs, StreamArgs};
+use super::values::{self, FileOrStream, RatePlace, Target};
 
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
 #[derive(Debug, Args)]
@@ -77,6 +77,12 @@ pub struct SendArgs {
     /// Drop data that has waited longer than this instead of sending it late
     #[arg(help_heading = DATA, long, value_name = "TIME", value_parser = values::positive_time)]
     pub deadline: Option<Duration>,
+    /// Write the allowed rate for the encoder, in bit/s of data: a line at the start, for a change
+    /// of 5 % within 0.1 s, and for a smaller one after 1 s. A number is a descriptor, such as a
+    /// pipe's; a FILE is emptied first, a FIFO may get its reader later. A reader that is slow or
+    /// gone misses lines and holds up nothing
+    #[arg(help_heading = DATA, long, value_name = "FD|FILE", value_parser = values::rate_place)]
+    pub rate_out: Option<RatePlace>,
     /// Write a page with charts of the run
     #[arg(help_heading = RECORDS, long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
@@ -90,6 +96,9 @@ pub struct SendArgs {
     /// Replace files of --report, --pcap and --journal that exist; without it they are refused
     #[arg(help_heading = RECORDS, long)]
     pub overwrite: bool,
+    /// Live view.
+    #[command(flatten, next_help_heading = RECORDS)]
+    pub live: LiveArgs,
     /// Output format.
     #[command(flatten, next_help_heading = RECORDS)]
     pub output: StreamArgs,
@@ -102,4 +111,6 @@ const RECORDS: &str = "Records";
 const EXAMPLES: &str = "Examples:
   tfrc send there.example -f in.ts --wait 1min           a file, to a receiver that may come later
   ffmpeg -re -i in.mp4 -c copy -f mpegts - | tfrc send there.example -f - --deadline 300ms
+  encoder <rate | tfrc send there.example -f - --deadline 500ms --rate-out rate
+                                                         an encoder that follows, by a FIFO
   tfrc send localhost -t 30s --report run.html           made-up data, and a page with charts";

@@ -161,6 +161,34 @@ pub fn place(written: &str) -> Result<FileOrStream, String> {
     }
 }
 
+/// A place for lines about a run: a descriptor that the program was started with, or a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RatePlace {
+    /// A descriptor by its number, from 3: the standard streams have other words.
+    Descriptor(u32),
+    /// A file or FIFO by its path.
+    File(PathBuf),
+}
+
+/// Reads a [`RatePlace`]: a number, or the name of a file.
+///
+/// # Errors
+/// A sentence for the reader.
+pub fn rate_place(written: &str) -> Result<RatePlace, String> {
+    let of_digits = !written.is_empty() && written.chars().all(|c| c.is_ascii_digit());
+    match written.parse() {
+        Ok(0..=2) => {
+            Err("is a standard stream, which has other words; expected 3 or above, or a file".to_owned())
+        }
+        Ok(number) if of_digits => Ok(RatePlace::Descriptor(number)),
+        _ if written.is_empty() => {
+            Err("is empty; expected a descriptor's number or a file's name".to_owned())
+        }
+        _ => Ok(RatePlace::File(PathBuf::from(written))),
+    }
+}
+
 /// A host and the UDP port on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -353,6 +381,15 @@ mod tests {
         for written in ["example.org:6511", "[::1]:7000"] {
             assert_eq!(target(written).map(|t| t.to_string()), Ok(written.to_owned()));
         }
+    }
+
+    #[test]
+    fn places_of_rates() {
+        assert_eq!(rate_place("3"), Ok(RatePlace::Descriptor(3)));
+        for name in ["rate", "./3", "+3", "3x", "99999999999"] {
+            assert_eq!(rate_place(name), Ok(RatePlace::File(PathBuf::from(name))));
+        }
+        assert!(["", "0", "1", "2"].iter().all(|bad| rate_place(bad).is_err()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc_emu::{Direction, Running, Snapshot};
 use tfrc_lab::LinkOutcome;
+use tfrc_lab::library::Opened;
 use tfrc_lab::record::{Record, Role, Start, Summary};
 use tfrc_lab::relay::{Flows, relay};
 use tfrc_lab::report::RunRecords;
@@ -18,7 +19,6 @@ use tfrc_units::Instant;
 use super::print;
 use crate::args::{Format, LinkArgs};
 use crate::interrupt::Interrupt;
-use crate::library::Opened;
 use crate::{Failure, page, schema, session};
 
 /// The scenario of a link without a file.
@@ -66,15 +66,26 @@ struct LinkCounts {
 pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     page::check_all(&[("--report", &args.report)])?;
     let scenario = load(args)?;
-    let relay = relay(&scenario, scenario.seed, args.listen, args.to)
-        .map_err(|error| Failure::Run(with_source(&error)))?;
+    if args.listen.len() != args.to.len() {
+        let counts = format!("{} times --listen and {} times --to", args.listen.len(), args.to.len());
+        return Err(Failure::usage(counts, "give a --to for each --listen, in the same order"));
+    }
+    let mut doors = args.listen.iter().copied().zip(args.to.iter().copied());
+    let Some((listen, to)) = doors.next() else { unreachable!("clap requires one of each") };
+    let unbound = |error| Failure::Run(with_source(&error));
+    let mut relay = relay(&scenario, scenario.seed, listen, to).map_err(unbound)?;
+    for (listen, to) in doors {
+        relay.add_door(listen, to).map_err(unbound)?;
+    }
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let running = relay.start().map_err(|error| Failure::io(&"relay", &error))?;
     let through = match &args.scenario {
         Some(path) => path.display().to_string(),
         None => "one link".to_owned(),
     };
-    eprintln!("relaying {} to {} through {through}", running.local_addr(), args.to);
+    for (address, to) in running.local_addrs().iter().zip(&args.to) {
+        eprintln!("relaying {address} to {to} through {through}");
+    }
     let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
     let format = args.output.format();
     let start = Start::new(Role::Link, session::version(), session::command_line());
@@ -152,7 +163,8 @@ async fn watch(
     let mut monitor = running.monitor();
     let mut tick = tokio::time::interval(std::time::Duration::from_secs(1));
     tick.tick().await;
-    let mut before = monitor.latest();
+    // From nothing: packets may have come before this task had its turn.
+    let mut before: Arc<Snapshot<Flows>> = Arc::default();
     let mut most = vec![0; names.len()];
     loop {
         tokio::select! {

@@ -7,43 +7,20 @@ use std::process::Command;
 use tfrc_units::saturating;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use schemars::JsonSchema;
-use serde::Serialize;
 use tfrc_lab::batch::Shard;
+use tfrc_lab::document::ExperimentList;
 use tfrc_lab::emulated::EmulatedWorld;
 use tfrc_lab::experiment::{
     Cache, Experiment, ExperimentError, ExperimentVerdict, Hooks, Mutants, Prepared, Publication, Results,
     Wanted, World, human, library,
 };
+use tfrc_lab::library::{Experiments, cache as cache_of_user};
 
 use super::{emulator, print};
 use crate::args::{Format, ReproduceArgs, WorldArg};
 use crate::figure::FigureFile;
 use crate::interrupt::Interrupt;
-use crate::library::Experiments;
 use crate::{Failure, schema};
-
-/// Experiments by their ids.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ExperimentList {
-    /// In the order of their ids.
-    experiments: Vec<ExperimentEntry>,
-}
-
-/// An experiment.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ExperimentEntry {
-    /// Its id, such as `sigcomm2000/fig-09`.
-    id: String,
-    /// Its title.
-    title: String,
-    /// The publication, with the place in it.
-    source: String,
-    /// The world that it runs in.
-    world: World,
-    /// Disagreement makes the exit status 3.
-    must_agree: bool,
-}
 
 /// Runs `tfrc reproduce`.
 ///
@@ -51,7 +28,8 @@ struct ExperimentEntry {
 /// [`Failure::Scenario`] for a file that is not right, [`Failure::Run`] if runs are missing at the
 /// end, [`Failure::Check`] if an experiment that must agree does not.
 pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
-    let library = Experiments::find(args.experiments.as_deref())?;
+    let library = Experiments::find(args.experiments.as_deref())
+        .map_err(|error| Failure::io(&"temporary folder", &error))?;
     if args.wanted.iter().any(|wanted| wanted == "list") {
         return list(args, &library);
     }
@@ -183,7 +161,7 @@ fn cache(args: &ReproduceArgs, library: &Experiments) -> Option<Cache> {
     }
     let of_user = || {
         let variable = |name| std::env::var_os(name).map(PathBuf::from);
-        crate::library::cache(variable("XDG_CACHE_HOME"), variable("HOME"))
+        cache_of_user(variable("XDG_CACHE_HOME"), variable("HOME"))
     };
     match (library, of_user()) {
         (Experiments::Folder(_), _) => Some(Cache::new(PathBuf::from(".tfrc-cache"), Vec::new())),
@@ -316,14 +294,7 @@ fn list(args: &ReproduceArgs, library: &Experiments) -> Result<(), Failure> {
     let wanted = if prefixes.is_empty() { vec!["all".to_owned()] } else { prefixes };
     let experiments = library::load(library.root(), &wanted).map_err(told)?;
     if args.output.json {
-        let entry = |e: &Experiment| ExperimentEntry {
-            id: e.id().to_owned(),
-            title: e.title().to_owned(),
-            source: e.source().to_owned(),
-            world: e.world(),
-            must_agree: e.must_agree(),
-        };
-        let list = ExperimentList { experiments: experiments.iter().map(entry).collect() };
+        let list = ExperimentList::of(&experiments);
         return print(&format!("{}\n", schema::document(&list)));
     }
     let width = experiments.iter().map(|e| e.id().len()).max().unwrap_or(0);

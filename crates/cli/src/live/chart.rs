@@ -8,7 +8,7 @@ use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line as Stroke, Points};
 use tfrc_lab::report::human;
 
-use super::model::{Controls, Curve, LinkLoss, LinkRate, Model};
+use super::model::{Curve, LinkLoss, LinkRate, Model, View};
 use super::scale::{figure, round_up, unit};
 
 /// Columns of the labels at the left of each plot.
@@ -21,8 +21,9 @@ const WITH_RTT: u16 = 20;
 
 const OWN: Color = Color::Cyan;
 const TCPS: [Color; 5] = [Color::Yellow, Color::Magenta, Color::Green, Color::Blue, Color::LightRed];
-const FAIR: Color = Color::Gray;
+const REFERENCE: Color = Color::Gray;
 const LOSS: Color = Color::Red;
+const NOTE: Color = Color::Yellow;
 
 /// Draws a run into an area of any size.
 pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
@@ -41,7 +42,7 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     legend(model, area.width).render(row(top), buffer);
     top += 1;
     bottom -= 1;
-    footer(model.config.controls).render(row(bottom), buffer);
+    footer(model, area.width).render(row(bottom), buffer);
     bottom -= 1;
     time_axis(model, row(bottom), buffer);
 
@@ -56,13 +57,17 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         let plot = Plot { label: "ms", end: round_up(most), curves: vec![(&rtt_ms, OWN)], dotted: None };
         plot.draw(model, place, buffer);
     }
-    if area.height >= WITH_QUEUE {
+    if area.height >= WITH_QUEUE && model.config.view != View::Receiver {
         bottom -= block;
         let most = model.queue.iter().map(|(_, packets)| *packets).fold(0.0, f64::max);
         let limit = model.config.queue_limit;
         let now = model.queue.back().map_or("-".to_owned(), |(_, packets)| format!("{packets:.0}"));
         let of = limit.map_or(String::new(), |limit| format!(" of {limit:.0}"));
-        heading(&format!("queue {now}{of} packets"), row(bottom), buffer);
+        let words = match model.config.view {
+            View::Sender => format!("queue of the sender {now} datagrams"),
+            _ => format!("queue {now}{of} packets"),
+        };
+        heading(&words, row(bottom), buffer);
         let end = limit.map_or(round_up(most), |limit| limit.max(most));
         let place = Rect { y: bottom + 1, height: block - 1, ..area };
         Plot { label: "", end, curves: vec![(&model.queue, Color::White)], dotted: None }
@@ -74,11 +79,13 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let greatest = model.greatest_rate();
     let (unit, size) = unit(greatest);
     let scaled = |curve: &Curve| -> Curve { curve.iter().map(|(at, rate)| (*at, rate / size)).collect() };
-    let rates: Vec<Curve> = model.flows.iter().map(|flow| scaled(&flow.rate)).collect();
+    let rates: Vec<(Curve, Color)> =
+        model.flows.iter().map(|flow| (scaled(&flow.rate), colour(flow.number))).collect();
     // The run's own flow is drawn last, over the others.
-    let curves = rates.iter().enumerate().rev().map(|(n, curve)| (curve, colour(n))).collect();
-    let fair = scaled(&model.fair);
-    let plot = Plot { label: unit, end: round_up(greatest / size), curves, dotted: Some((&fair, FAIR)) };
+    let curves = rates.iter().rev().map(|(curve, colour)| (curve, *colour)).collect();
+    let reference = scaled(&model.reference);
+    let dotted = Some((&reference, REFERENCE));
+    let plot = Plot { label: unit, end: round_up(greatest / size), curves, dotted };
     plot.draw(model, Rect { y: top, height: bottom.saturating_sub(top), ..area }, buffer);
 }
 
@@ -147,8 +154,9 @@ fn dots(curve: &Curve, span: (f64, f64), width: u16) -> Vec<(f64, f64)> {
     points
 }
 
-fn colour(flow: usize) -> Color {
-    match flow {
+/// The colour of a flow, by its number.
+fn colour(number: usize) -> Color {
+    match number {
         0 => OWN,
         n => TCPS.get((n - 1) % TCPS.len()).copied().unwrap_or(OWN),
     }
@@ -166,7 +174,7 @@ fn label(value: f64) -> String {
 fn gutter(text: &str, y: u16, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(GUTTER.min(area.width));
     let text = format!("{text:>w$} ", w = width.saturating_sub(1));
-    buffer.set_stringn(area.x, y, text, width, Style::new().fg(FAIR));
+    buffer.set_stringn(area.x, y, text, width, Style::new().fg(REFERENCE));
 }
 
 fn heading(text: &str, row: Rect, buffer: &mut Buffer) {
@@ -183,11 +191,24 @@ fn header(model: &Model, width: u16) -> Line<'static> {
         LinkLoss::Off => "no random loss".to_owned(),
         LinkLoss::On => "2 % random loss".to_owned(),
     });
-    let p = model.loss_event_rate.map(|p| format!("p {}", human::number(p)));
+    let open = match (model.config.view, model.open()) {
+        (View::Receiver, 1) => Some("1 connection".to_owned()),
+        (View::Receiver, open) => Some(format!("{open} connections")),
+        _ => None,
+    };
+    let late = match (model.config.view, model.late) {
+        (View::Sender, (late, all)) => {
+            Some(format!("dropped late {}", plain(&human::percent(late as f64 / all.max(1) as f64))))
+        }
+        _ => None,
+    };
+    // The loss event rate of one of several connections would tell little.
+    let p = model.loss_event_rate.filter(|_| model.open() == 1 || model.config.view != View::Receiver);
+    let p = p.map(|p| format!("p {}", human::number(p)));
     let mut spans =
         vec![Span::styled(format!(" {}", model.config.title), Style::new().add_modifier(Modifier::BOLD))];
     let mut used = spans.iter().map(Span::width).sum::<usize>();
-    for part in [Some(time), link, loss, p].into_iter().flatten() {
+    for part in [Some(time), open, link, loss, p, late].into_iter().flatten() {
         let span = Span::raw(format!("   {part}"));
         if used + span.width() <= usize::from(width) {
             used += span.width();
@@ -201,16 +222,17 @@ fn header(model: &Model, width: u16) -> Line<'static> {
 fn legend(model: &Model, width: u16) -> Line<'static> {
     let (unit, size) = unit(model.greatest_rate());
     let mut ends = Vec::new();
-    if let Some((_, fair)) = model.fair.back() {
-        ends.push(Span::styled(format!("   ┈┈ fair share {}", figure(fair / size)), Style::new().fg(FAIR)));
+    if let Some((_, rate)) = model.reference.back() {
+        let words = format!("   ┈┈ {} {}", reference_name(model), figure(rate / size));
+        ends.push(Span::styled(words, Style::new().fg(REFERENCE)));
     }
     ends.push(Span::raw(format!("   {unit}")));
-    let flows = model.flows.iter().enumerate().filter(|(_, flow)| flow.has_begun());
+    let flows = model.running().enumerate();
     let all: Vec<Span<'static>> = flows
         .map(|(n, flow)| {
             let before = if n == 0 { " " } else { "   " };
             let words = format!("{before}━━ {} {}", flow.name, figure(flow.now() / size));
-            Span::styled(words, Style::new().fg(colour(n)))
+            Span::styled(words, Style::new().fg(colour(flow.number)))
         })
         .collect();
     let columns = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
@@ -229,18 +251,27 @@ fn legend(model: &Model, width: u16) -> Line<'static> {
     Line::from(spans)
 }
 
+/// Name of the rate that the others are compared with.
+const fn reference_name(model: &Model) -> &'static str {
+    match model.config.view {
+        View::Sender => "allowed",
+        _ => "fair share",
+    }
+}
+
 /// Without room for plots: a flow on each line.
 fn text(model: &Model, area: Rect, buffer: &mut Buffer) {
     let (unit, size) = unit(model.greatest_rate());
-    let flows = model.flows.iter().enumerate().filter(|(_, flow)| flow.has_begun());
+    let flows = model.running();
     let mut lines: Vec<Line<'_>> = flows
-        .map(|(n, flow)| {
+        .map(|flow| {
             let words = format!(" {} {} {unit}", flow.name, figure(flow.now() / size));
-            Line::styled(words, Style::new().fg(colour(n)))
+            Line::styled(words, Style::new().fg(colour(flow.number)))
         })
         .collect();
-    if let Some((_, fair)) = model.fair.back() {
-        lines.insert(1, Line::raw(format!(" fair share {} {unit}", figure(fair / size))));
+    if let Some((_, rate)) = model.reference.back() {
+        let words = format!(" {} {} {unit}", reference_name(model), figure(rate / size));
+        lines.insert(lines.len().min(1), Line::raw(words));
     }
     for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
         line.render(Rect { y, height: 1, ..area }, buffer);
@@ -278,15 +309,16 @@ fn time_axis(model: &Model, row: Rect, buffer: &mut Buffer) {
         if let Some(x) = column(at, (from, to), inner)
             && usize::from(x) + text.len() <= usize::from(row.right())
         {
-            buffer.set_string(x, row.y, text, Style::new().fg(FAIR));
+            buffer.set_string(x, row.y, text, Style::new().fg(REFERENCE));
         }
         at += step;
     }
 }
 
-fn footer(controls: Option<Controls>) -> Line<'static> {
+/// The keys and the latest note.
+fn footer(model: &Model, width: u16) -> Line<'static> {
     let mut keys = Vec::new();
-    if let Some(controls) = controls {
+    if let Some(controls) = model.config.controls {
         keys.push((
             "h",
             if controls.rate == LinkRate::Whole { "halve the rate" } else { "restore the rate" },
@@ -301,7 +333,14 @@ fn footer(controls: Option<Controls>) -> Line<'static> {
         let key = Span::styled(format!(" {key} "), Style::new().add_modifier(Modifier::REVERSED));
         [Span::raw(" "), key, Span::raw(format!(" {words} "))]
     });
-    Line::from(spans.collect::<Vec<_>>())
+    let mut spans: Vec<Span<'static>> = spans.collect();
+    if let Some(note) = &model.note {
+        let used = spans.iter().map(Span::width).sum::<usize>();
+        let room = usize::from(width).saturating_sub(used + 3);
+        let note: String = note.chars().take(room).collect();
+        spans.push(Span::styled(format!("  {note}"), Style::new().fg(NOTE)));
+    }
+    Line::from(spans)
 }
 
 #[cfg(test)]

@@ -10,12 +10,12 @@ pub const WIDTH: usize = 80;
 
 /// Describes the time since the last line.
 pub(super) fn line(model: &mut Model) -> String {
-    let fair = model.fair.back().map(|(_, rate)| *rate);
+    let fair = model.reference.back().map(|(_, rate)| *rate);
     let (unit, size) = unit(model.greatest_rate());
     let mut rates = Vec::new();
     for flow in &mut model.flows {
         let (bits, time) = std::mem::take(&mut flow.since_line);
-        if flow.has_begun() {
+        if flow.is_running() {
             rates.push(if time > 0.0 { bits / time / size } else { 0.0 });
         }
     }
@@ -50,11 +50,12 @@ pub(super) fn line(model: &mut Model) -> String {
 mod tests {
     use tfrc_lab::record::{Interval, Record};
 
-    use super::super::ModelConfig;
+    use super::super::{ModelConfig, View};
     use super::*;
 
     fn after_a_second(tcps: usize) -> String {
         let mut model = Model::new(ModelConfig {
+            view: View::Contest,
             title: "tfrc demo".to_owned(),
             duration_s: Some(20.0),
             queue_limit: Some(25.0),

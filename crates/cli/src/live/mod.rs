@@ -13,12 +13,17 @@ mod screen;
 
 use tfrc_lab::record::Record;
 
+use crate::args::Format;
+
 pub use chart::draw;
 pub use closing::closing;
 pub use keys::{Command, Keys, command};
 pub use lines::WIDTH;
-pub use model::{Controls, Curve, LinkLoss, LinkRate, Model, ModelConfig};
-pub use screen::{Screen, restore};
+pub use model::{Controls, Curve, LinkLoss, LinkRate, Model, ModelConfig, View};
+pub use screen::{Screen, is_shown, restore};
+
+/// Notes that are kept, the latest.
+const NOTES: usize = 20;
 
 /// The course of a run, shown.
 #[derive(Debug)]
@@ -58,9 +63,24 @@ impl Live {
         self.model.set_controls(controls);
     }
 
-    /// Keeps a note until the screen is closed; returns false if there is no screen.
+    /// Tells how many datagrams wait at the sender.
+    pub fn set_waiting(&mut self, datagrams: usize) {
+        self.model.set_waiting(datagrams);
+    }
+
+    /// Brings a receiver's view to a moment, seconds since the start, and draws it.
+    pub fn advance(&mut self, t_s: f64) {
+        self.model.advance(t_s);
+        self.show();
+    }
+
+    /// Shows a note, and keeps it until the screen is closed; returns false if there is no screen.
     pub fn hold(&mut self, note: &str) -> bool {
         if self.screen.is_some() {
+            self.model.set_note(note);
+            if self.notes.len() >= NOTES {
+                self.notes.remove(0);
+            }
             self.notes.push(note.to_owned());
         }
         self.screen.is_some()
@@ -87,5 +107,24 @@ impl Live {
                 })
             }
         }
+    }
+}
+
+/// The terminal with its keys, if a chart can be shown there beside this output. Without them a run
+/// goes on in lines.
+#[must_use]
+pub fn open(format: Format) -> Option<(Screen, Keys)> {
+    if format != Format::Human || !Screen::is_possible() {
+        return None;
+    }
+    let screen = Screen::open().ok()?;
+    Keys::read().ok().map(|keys| (screen, keys))
+}
+
+/// The next wish of the user at the keys; never, if none are read.
+pub async fn wish(keys: &mut Option<Keys>) -> Command {
+    match keys {
+        Some(keys) => keys.next().await,
+        None => std::future::pending().await,
     }
 }

@@ -18,11 +18,13 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Returns true if a chart can be shown: all standard streams are a terminal that moves its
-    /// cursor.
+    /// Returns true if a chart can be shown: standard output and error are a terminal that moves
+    /// its cursor. Standard input may be a pipe of data: keys are read from the terminal of the
+    /// process then.
     #[must_use]
     pub fn is_possible() -> bool {
-        let terminals = io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
+        let keys = || io::stdin().is_terminal() || std::fs::File::open("/dev/tty").is_ok();
+        let terminals = io::stdout().is_terminal() && io::stderr().is_terminal() && keys();
         let term = std::env::var_os("TERM");
         terminals && term.is_some_and(|term| !term.is_empty() && term != "dumb")
     }
@@ -55,6 +57,12 @@ impl Drop for Screen {
     fn drop(&mut self) {
         restore();
     }
+}
+
+/// Returns true while a chart is shown.
+#[must_use]
+pub fn is_shown() -> bool {
+    TAKEN.load(Ordering::SeqCst)
 }
 
 /// Gives the terminal back if a chart is shown: for ends of the process that drop nothing.

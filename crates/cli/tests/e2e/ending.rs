@@ -20,18 +20,17 @@ fn ended(finished: &Finished, status: i32, line: &str) {
     assert!(last_line(finished).contains(line), "no {line:?} in the last line of\n{}", finished.stderr);
 }
 
-/// The longest test here: a receiver believes in its sender for a minute.
 #[test]
 fn a_killed_sender_leaves_a_part_and_status_1() {
     let place = Place::new();
     let to = place.file("out");
-    let (mut receiver, address) = recv(&["-1", "-o", &to, "--json"]);
+    let (mut receiver, address) = recv(&["-1", "-o", &to, "--silence", "2s", "--json"]);
     let sender = send(&address, &["--pps", "100"], Stdio::null());
     receiver.wait_for("1.0 s");
     sender.signal("KILL");
     sender.end();
     let receiver = receiver.end();
-    ended(&receiver, 1, "failed: the peer was silent for 60 s; ");
+    ended(&receiver, 1, "failed: the peer was silent for 2.0 s; ");
     let held = std::fs::metadata(format!("{to}.part")).expect("kept").len();
     let summary: Summary = receiver.json();
     assert_eq!((summary.outcome, summary.received_bytes), (Some(Outcome::Failed), Some(held)));

@@ -245,6 +245,7 @@ impl Connection {
     fn advance(&mut self, now: Instant) -> Instant {
         debug_assert!(now >= self.now, "time goes back from {:?} to {now:?}", self.now);
         self.now = self.now.max(now);
+        self.note_nothing_due();
         self.now
     }
 

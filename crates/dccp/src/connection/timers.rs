@@ -8,6 +8,8 @@ use crate::wire::{Reset, ResetCode};
 /// How late a timer may be before the host's loop is called wrong. A host that reads its clock
 /// twice in a turn, or is held up between the two, makes no mistake.
 const LATE: Duration = Duration::from_millis(500);
+/// Unanswered questions go out this many times in the silence that leads to the first of them.
+const REPEATED: u64 = 5;
 
 /// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice
 /// do no harm.
@@ -128,6 +130,14 @@ impl Connection {
         self.served = self.advance(now);
     }
 
+    /// With nothing due up to now the host owes nothing. A change of state that comes next may
+    /// uncover a timer of the handshake that has passed, which is no mistake of the host.
+    pub(super) fn note_nothing_due(&mut self) {
+        if cfg!(debug_assertions) && self.poll_timeout().is_none_or(|wake| wake.at > self.now) {
+            self.served = self.now;
+        }
+    }
+
     /// A host that lets a time of `poll_timeout` pass by [`LATE`] without `handle_timeout` has a
     /// mistake in its loop. A timer that is set again in the past, after a long sleep, is none.
     pub(super) fn assert_timeouts_served(&self) {
@@ -153,7 +163,8 @@ impl Connection {
     pub(super) fn arm_silence(&mut self) {
         self.timers.silence = match self.config.silence {
             Silence::Probe { after, give_up } if self.state.is_established() => {
-                Some(self.last_heard + (after * u64::from(self.probes + 1)).min(give_up))
+                let asked = after / REPEATED * u64::from(self.probes);
+                Some(self.last_heard + (after + asked).min(give_up))
             }
             _ => None,
         };

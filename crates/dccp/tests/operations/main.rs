@@ -38,3 +38,18 @@ fn the_plain_course_carries_data() {
 fn a_late_repeated_request_does_not_turn_time_back() {
     run(&Operation::all(&[31, 63, 100, 0, 15, 138, 10, 64, 52, 0, 58, 0, 0, 184, 119, 3, 0]));
 }
+
+/// A handshake that ends after a time at which options of features were to be repeated: that time
+/// could not be served before (a sequence that the property found).
+#[test]
+fn a_timer_that_a_change_of_state_uncovers_is_not_late() {
+    let begin = [128, 199, 5, 58, 28, 64, 124, 111];
+    let middle = [20, 0, 159, 4, 0, 180, 0, 151, 6, 58, 6, 0, 8];
+    let end = [
+        1, 76, 155, 242, 4, 61, 117, 252, 152, 30, 108, 202, 57, 242, 216, 109, 96, 97, 184, 23, 252, 170,
+        148, 59, 151, 239, 57, 240, 93, 101, 90, 136, 213, 58, 230, 71, 202, 113, 142, 191, 143, 43, 95, 254,
+        145, 168, 146, 32, 252, 28, 118, 70, 29, 49, 168, 49, 32, 234, 60, 26, 140, 200, 106, 178, 172, 184,
+        134, 115, 31, 54, 240, 240, 175, 81, 123, 48, 6, 32, 149, 161, 56,
+    ];
+    run(&Operation::all(&[&begin[..], &[0; 47], &middle, &[0; 15], &end].concat()));
+}

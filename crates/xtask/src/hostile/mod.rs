@@ -7,6 +7,7 @@
 //! not name in its help, so that older programs can be put to the same test: `--binary`.
 
 mod access;
+mod crowd;
 mod engine;
 mod faults;
 mod files;
@@ -27,6 +28,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub(crate) use crowd::crowd;
 use engine::{Bench, Case, Form};
 use namespace::Entered;
 

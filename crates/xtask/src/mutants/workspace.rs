@@ -162,9 +162,12 @@ impl TestBuild {
     }
 }
 
-/// The workspace's manifest for a part of its members, which are found by a pattern.
+/// The workspace's manifest for a part of its members: crates, which are found by a pattern.
 fn without_default_members(manifest: &str) -> String {
-    manifest.lines().filter(|l| !l.starts_with("default-members")).flat_map(|l| [l, "\n"]).collect()
+    let lines = manifest.lines().filter(|line| !line.starts_with("default-members"));
+    let lines =
+        lines.map(|line| if line.starts_with("members = ") { "members = [\"crates/*\"]" } else { line });
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Cargo goes by the times of files: one that stays the same must not be written again.
@@ -198,7 +201,8 @@ mod tests {
 
     #[test]
     fn the_manifest_is_for_any_members() {
-        let manifest = "[workspace]\nmembers = [\"crates/*\"]\ndefault-members = [\"crates/cli\"]\n";
+        let manifest =
+            "[workspace]\nmembers = [\"bindings/*\", \"crates/*\"]\ndefault-members = [\"crates/cli\"]\n";
         assert_eq!(without_default_members(manifest), "[workspace]\nmembers = [\"crates/*\"]\n");
     }
 

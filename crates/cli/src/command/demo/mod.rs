@@ -23,7 +23,7 @@ use self::watch::Watch;
 use crate::Failure;
 use crate::args::{DemoArgs, Format};
 use crate::interrupt::Interrupt;
-use crate::live::{Command, Keys, Live, Model, ModelConfig, Screen};
+use crate::live::{self, Command, Keys, Live, Model, ModelConfig, Screen, View};
 use crate::page;
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
 use crate::session::{self, DatagramSource, Inbox, SAMPLE, Tally};
@@ -113,6 +113,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         None => None,
     };
     let model = Model::new(ModelConfig {
+        view: View::Contest,
         title: "tfrc demo".to_owned(),
         duration_s: Some(args.duration.as_secs_f64()),
         queue_limit: Some(QUEUE),
@@ -222,7 +223,7 @@ async fn transfer(
             () = &mut time_up => return Ok(()),
             () = interrupt.wished() => return Ok(()),
             () = scene.watch.look() => {}
-            command = wish(keys) => match command {
+            command = live::wish(keys) => match command {
                 Command::End => return Ok(()),
                 command => scene.obey(command, endpoint.now())?,
             },
@@ -232,14 +233,6 @@ async fn transfer(
                 }
             }
         }
-    }
-}
-
-/// The next wish of the user at the keys; never, if none are read.
-async fn wish(keys: &mut Option<Keys>) -> Command {
-    match keys {
-        Some(keys) => keys.next().await,
-        None => std::future::pending().await,
     }
 }
 

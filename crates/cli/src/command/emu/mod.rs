@@ -12,13 +12,13 @@ use std::process::Command;
 pub(crate) use flows::EmuDocument;
 use tfrc_emu::{LinkCapture, SandboxError, WireKind, sandbox};
 use tfrc_lab::emulation::{self, EmulationError, Setup};
+use tfrc_lab::library::Opened;
 use tfrc_lab::scenario::{Scenario, World};
 use tfrc_sim::{LinkId, Seed};
 
 use super::link::{told, with_source};
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, WireArg};
-use crate::library::Opened;
 use crate::page;
 
 /// Makes namespaces of our own and goes on in them.

@@ -11,6 +11,7 @@ mod serve;
 mod sink;
 mod speaker;
 mod totals;
+mod view;
 mod web;
 
 use std::net::SocketAddr;
@@ -26,11 +27,13 @@ use self::options::{ServeOptions, Take};
 use self::serve::{Served, serve};
 use self::sink::Sink;
 use self::totals::Totals;
+use self::view::ReceiverView;
 use crate::args::RecvArgs;
 use crate::interrupt::Interrupt;
+use crate::live::{Command, Keys};
 use crate::reporter::Reporter;
-use crate::session::{self, LogLimit, LogRate, counted, shown};
-use crate::{Failure, log};
+use crate::session::{self, LogLimit, LogRate, SAMPLE, counted, shown};
+use crate::{Failure, live, log};
 
 /// Runs `tfrc recv`.
 ///
@@ -51,6 +54,8 @@ struct Receiver {
     /// Limits what is said about connections.
     log: Mutex<LogLimit>,
     totals: Totals,
+    /// The live view, if the user wants it and it can be shown.
+    view: Option<ReceiverView>,
 }
 
 async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) -> Result<(), Failure> {
@@ -64,7 +69,11 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
     }
     let rate = if let Take::Many(_) = options.take { LogRate::LINES } else { LogRate::SUMMARIES };
     let log = Mutex::new(LogLimit::new(endpoint.now(), rate));
-    let receiver = Arc::new(Receiver { options, endpoint, log, totals: Totals::default() });
+    let screen = if args.live.tui { live::open(args.format.format()) } else { None };
+    let title = format!("tfrc recv {}", endpoint.local_addr());
+    let (view, keys) = screen.map(|(screen, keys)| (ReceiverView::new(title, screen), keys)).unzip();
+    let receiver = Arc::new(Receiver { options, endpoint, log, totals: Totals::default(), view });
+    let drawing = keys.map(|keys| tokio::spawn(draw(Arc::clone(&receiver), keys, interrupt.clone())));
     let web = match &args.metrics {
         Some(at) => Some(web::serve(at, &receiver).await?),
         None => None,
@@ -78,7 +87,8 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
         Take::Many(_) => many::serve_many(&receiver, &mut reporter, &mut interrupt).await,
         _ => in_turn::serve_in_turn(&receiver, &mut reporter, &mut interrupt, &watch).await,
     };
-    for task in [Some(watch), web.map(|web| web.task)].into_iter().flatten() {
+    receiver.close_view();
+    for task in [Some(watch), drawing, web.map(|web| web.task)].into_iter().flatten() {
         task.abort();
         let _ = task.await;
     }
@@ -119,6 +129,13 @@ impl Receiver {
         self.is_used_up(sent) && matches!(closed, Some(ClosedBy::Peer | ClosedBy::Us))
     }
 
+    /// Gives the terminal back, if the live view has it.
+    fn close_view(&self) {
+        if let Some(view) = &self.view {
+            view.close();
+        }
+    }
+
     /// Says that more connections came than are spoken of one by one.
     fn more(&self, now: Instant, others: String) {
         if let Take::Many(_) = self.options.take {
@@ -141,6 +158,24 @@ impl Receiver {
             }
         }
     }
+}
+
+/// Draws the live view until the user ends it, and the run with it.
+async fn draw(receiver: Arc<Receiver>, keys: Keys, interrupt: Interrupt) {
+    let mut keys = Some(keys);
+    let mut tick = tokio::time::interval(SAMPLE);
+    loop {
+        tokio::select! {
+            command = live::wish(&mut keys) => if command == Command::End { break },
+            _ = tick.tick() => {
+                if let Some(view) = &receiver.view {
+                    view.draw(receiver.endpoint.now());
+                }
+            }
+        }
+    }
+    receiver.close_view();
+    interrupt.ask();
 }
 
 /// Logs peers that are refused, and sums up what the limit of the log keeps back.

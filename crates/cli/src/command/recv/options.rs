@@ -142,6 +142,7 @@ impl ServeOptions {
                 Limit::After(time) => Some(time),
                 Limit::Off => None,
             },
+            silence: Some(args.silence),
             ..usual
         }
     }

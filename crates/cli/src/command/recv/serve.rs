@@ -93,7 +93,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let config = ReporterConfig { connection: number, ..receiver.options.reporter.clone() };
     let peer = connection.remote_addr().unwrap_or(receiver.endpoint.local_addr());
     tracing::debug!("connection {} from {} began", number.unwrap_or(1), shown(peer));
-    let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log);
+    let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log, receiver.view.as_ref());
     speaker.say(began, &Record::Start(start(connection, peer)));
     let sampler = Sampler::new(began, connection.status());
     speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
@@ -164,6 +164,9 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     if receiver.is_last(sent, closed) {
         speaker
             .note("the data is closed; answering the sender for 2 s more, should it not have heard the end");
+    }
+    if receiver.is_used_up(sent) {
+        receiver.close_view();
     }
     let mute = speaker.end(summary, &ending);
     let fate = match (&stop, mute) {
@@ -326,6 +329,10 @@ impl Serving<'_> {
             )),
             (StopTaking::Ended, Some(_)) if take.is_one() && sent == 0 => {
                 Ending::failed("the sender closed without sending anything")
+            }
+            // The line of one among others has the counts.
+            (StopTaking::Ended, Some(_)) if self.config.connection.is_some() => {
+                Ending::complete("the sender closed")
             }
             (StopTaking::Ended, Some(_)) => {
                 let lost = known(summary.lost_packets);

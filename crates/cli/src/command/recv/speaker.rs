@@ -1,10 +1,12 @@
 //! The words about a connection, within the limit for all of them.
 
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use tfrc_lab::record::{Record, Summary};
 use tfrc_units::Instant;
 
+use super::view::ReceiverView;
 use crate::Failure;
 use crate::reporter::{Reporter, ReporterConfig};
 use crate::session::{Ending, LogLimit};
@@ -17,6 +19,8 @@ pub(super) struct Speaker<'a> {
     state: SpeakerState,
     /// The connection's number and peer, if it is one among others.
     among_others: Option<(u64, String)>,
+    /// The live view, and the connection's name there. Words wait until the view is closed.
+    view: Option<(&'a ReceiverView, String)>,
 }
 
 enum SpeakerState {
@@ -27,13 +31,29 @@ enum SpeakerState {
 }
 
 impl<'a> Speaker<'a> {
-    pub(super) fn new(config: ReporterConfig, peer: String, log: &'a Mutex<LogLimit>) -> Self {
+    pub(super) fn new(
+        config: ReporterConfig,
+        peer: String,
+        log: &'a Mutex<LogLimit>,
+        view: Option<&'a ReceiverView>,
+    ) -> Self {
+        let name = config.connection.map_or(peer.clone(), |number| format!("{number} {peer}"));
         let among_others = config.connection.map(|number| (number, peer));
-        Self { reporter: Reporter::new(config), log, state: SpeakerState::Silent(Vec::new()), among_others }
+        let (reporter, state) = match view {
+            // A progress bar would draw over the view.
+            Some(_) => (Reporter::on(config, io::stdout(), io::stderr()), SpeakerState::Speaks),
+            None => (Reporter::new(config), SpeakerState::Silent(Vec::new())),
+        };
+        Self { reporter, log, state, among_others, view: view.map(|view| (view, name)) }
     }
 
     /// Passes a record on, or drops it.
     pub(super) fn say(&mut self, now: Instant, record: &Record) {
+        if let Some((view, name)) = &self.view
+            && view.take(now, name, record)
+        {
+            return;
+        }
         // The beginning waits, and all that is measured passes.
         if let SpeakerState::Silent(waiting) = &mut self.state
             && !matches!(record, Record::Interval(_))
@@ -61,6 +81,11 @@ impl<'a> Speaker<'a> {
 
     /// A line for the user.
     pub(super) fn note(&mut self, text: &str) {
+        if let Some((view, name)) = &self.view
+            && view.note(&format!("{name}: {text}"))
+        {
+            return;
+        }
         match (&self.state, &self.among_others) {
             (SpeakerState::Silent(_), _) => {}
             (SpeakerState::Speaks, None) => self.reporter.note(text),
@@ -72,6 +97,11 @@ impl<'a> Speaker<'a> {
 
     /// The summary and the last line; why records can no longer be written, if so.
     pub(super) fn end(&mut self, summary: Summary, ending: &Ending) -> Option<Failure> {
+        if let Some((view, name)) = &self.view
+            && view.note(&format!("{name} {}", line(&summary, ending)))
+        {
+            return None;
+        }
         match (&self.state, &self.among_others) {
             (SpeakerState::Silent(_), _) => {
                 let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);

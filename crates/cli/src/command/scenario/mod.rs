@@ -5,10 +5,10 @@ use std::io::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use tfrc_lab::library::{BuiltIn, LibraryError};
 
 use super::print;
 use crate::args::{ScenarioArgs, ScenarioCommand};
-use crate::library::{BuiltIn, unknown};
 use crate::{Failure, schema};
 
 /// A commented scenario to start from.
@@ -44,7 +44,7 @@ pub fn run(args: &ScenarioArgs) -> Result<(), Failure> {
         ScenarioCommand::List { .. } => print(&list()),
         ScenarioCommand::Show { name } => match BuiltIn::find(name) {
             Some(found) => print(found.text),
-            None => Err(unknown(name)),
+            None => Err(LibraryError::unknown(name).into()),
         },
         ScenarioCommand::New { file: None } => print(START),
         ScenarioCommand::New { file: Some(path) } => {

@@ -3,6 +3,7 @@
 mod connect;
 mod hearing;
 mod prepare;
+mod rate_out;
 mod transfer;
 
 use std::net::SocketAddr;
@@ -10,13 +11,15 @@ use std::net::SocketAddr;
 use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
 use tfrc_net::{Cause, Closed, ClosedBy, Connection, Endpoint, LatePolicy, Status};
 use tfrc_units::Dscp;
-use tfrc_units::{Instant, Rate, saturating};
+use tfrc_units::{Duration, Instant, Rate, saturating};
 
 use self::hearing::Hearing;
+use self::rate_out::RateOut;
 use self::transfer::{StopSending, Transfer};
 use crate::Failure;
 use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
+use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
 use crate::session::{self, Ending, Existing, Sampler, Tally, as_f64, count, counted, is_proper, why};
 
@@ -28,11 +31,13 @@ use crate::session::{self, Ending, Existing, Sampler, Tally, as_f64, count, coun
 /// delivered.
 pub fn run(args: &SendArgs) -> Result<(), Failure> {
     prepare::check_files(args)?;
+    // Before anything else is opened: a descriptor that was not given must not be one of ours.
+    let rate_out = args.rate_out.as_ref().map(RateOut::open).transpose()?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    session::block_on(send(args, interrupt))
+    session::block_on(send(args, rate_out, interrupt))
 }
 
-async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> {
+async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interrupt) -> Result<(), Failure> {
     let mut reporter = Reporter::new(config(args));
     let interrupted = || Failure::Run(format!("interrupted before {} answered", args.to));
     let addresses = interrupt.or(connect::resolve(args)).await.ok_or_else(interrupted)??;
@@ -62,6 +67,13 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     if let Some(deadline) = args.deadline {
         connection.set_late_policy(LatePolicy::DropAfter(deadline));
     }
+    let mut keys = None;
+    if args.live.tui
+        && let Some((screen, read)) = live::open(args.output.format())
+    {
+        keys = Some(read);
+        reporter = reporter.with_live(Live::new(model(args), Some(screen)));
+    }
     let began = endpoint.now();
     let mut transfer = Transfer {
         args,
@@ -71,11 +83,12 @@ async fn send(args: &SendArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         interrupt: &mut interrupt,
         began,
         hearing: Hearing::new(began),
+        rate_out: rate_out.map(|rate_out| rate_out.capped(cap)),
     };
     let peer = connection.remote_addr().filter(|_| addresses.len() > 1).map(|address| address.to_string());
     let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
     transfer.reporter.say(&event);
-    let stop = transfer.data(source).await;
+    let stop = transfer.data(source, keys).await;
     // However the data ended, the connection is closed and summed up.
     let (stop, closed) = transfer.close(stop).await;
     let ended = endpoint.now();
@@ -212,6 +225,17 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
         set("cap", Rate::from_bits_per_sec(cap).to_string());
     }
     start
+}
+
+/// The live view of the session before its first record.
+fn model(args: &SendArgs) -> Model {
+    Model::new(ModelConfig {
+        view: View::Sender,
+        title: format!("tfrc send {}", args.to),
+        duration_s: transfer::time_limit(args).map(Duration::as_secs_f64),
+        queue_limit: None,
+        controls: None,
+    })
 }
 
 fn config(args: &SendArgs) -> ReporterConfig {

@@ -11,7 +11,7 @@ use tfrc_units::Rate;
 
 use crate::Failure;
 use crate::args::SendArgs;
-use crate::args::values::FileOrStream;
+use crate::args::values::{FileOrStream, RatePlace};
 use crate::reporter::Reporter;
 use crate::session::{Access, DatagramSource, Existing, Pace, blocking, files};
 
@@ -41,6 +41,9 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
     let outputs = [("--journal", &args.journal), ("--pcap", &args.pcap), ("--report", &args.report)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
     named.extend(outputs.clone());
+    if let Some(RatePlace::File(path)) = &args.rate_out {
+        named.push(("--rate-out", path));
+    }
     files::all_different(&named)?;
     outputs.map(|(_, path)| path).try_for_each(|path| files::check_new(path, existing(args)))
 }

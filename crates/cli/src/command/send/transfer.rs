@@ -4,10 +4,12 @@ use tfrc_net::{Closed, Connection, SendError};
 use tfrc_units::{Duration, Instant};
 
 use super::hearing::{Heard, Hearing};
+use super::rate_out::RateOut;
 use super::{config, so_far};
 use crate::args::SendArgs;
 use crate::args::values::FileOrStream;
 use crate::interrupt::{Interrupt, LastWords};
+use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{DatagramSource, SAMPLE, Sampler, count};
 
@@ -44,13 +46,22 @@ pub(super) struct Transfer<'a> {
     pub(super) interrupt: &'a mut Interrupt,
     pub(super) began: Instant,
     pub(super) hearing: Hearing,
+    pub(super) rate_out: Option<RateOut>,
 }
 
 impl Transfer<'_> {
     /// Moves data until it ends, the time is up, the user wants the end, or the connection breaks.
-    pub(super) async fn data(&mut self, mut source: DatagramSource) -> StopSending {
+    /// The live view ends with that, so that Ctrl-C is a signal again.
+    pub(super) async fn data(&mut self, source: DatagramSource, keys: Option<Keys>) -> StopSending {
+        let stop = self.moved(source, keys).await;
+        self.reporter.end_live();
+        stop
+    }
+
+    async fn moved(&mut self, mut source: DatagramSource, mut keys: Option<Keys>) -> StopSending {
         let mut tick = tokio::time::interval(SAMPLE);
         tick.tick().await;
+        self.tell_rate();
         let limit = time_limit(self.args).map(std::time::Duration::from);
         let deadline = limit.map(|limit| tokio::time::Instant::now() + limit);
         let time_up = async {
@@ -92,6 +103,9 @@ impl Transfer<'_> {
                 stop = &mut pump => return stop,
                 () = &mut time_up => return StopSending::TimeUp,
                 () = wished(interrupt) => return StopSending::Interrupted,
+                command = live::wish(&mut keys) => if command == Command::End {
+                    return StopSending::Interrupted;
+                },
                 // A receiver sends no data; this tells that it wants the end, or that the
                 // connection is over.
                 received = self.connection.recv() => if received.is_none() {
@@ -99,6 +113,7 @@ impl Transfer<'_> {
                 },
                 _ = tick.tick() => {
                     self.sample();
+                    self.tell_rate();
                     if let Some(gone) = self.hear() {
                         return StopSending::Gone(gone);
                     }
@@ -179,10 +194,19 @@ impl Transfer<'_> {
         None
     }
 
+    /// Tells the encoder the allowed rate, where it asks for that.
+    fn tell_rate(&mut self) {
+        let note = self.rate_out.as_mut().and_then(|out| out.tell(&self.connection.status()));
+        if let Some(note) = note {
+            self.reporter.note(&note);
+        }
+    }
+
     fn sample(&mut self) {
         for record in self.sampler.sender(self.connection) {
             self.reporter.say(&record);
         }
+        self.reporter.set_waiting(self.connection.status().queued);
         let summary = so_far(self.args, &self.sampler, self.connection, self.began);
         let mut config = config(self.args);
         config.report = None;

@@ -9,52 +9,25 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, Shard};
 use tfrc_lab::capture::Captured;
-use tfrc_lab::compare::{Comparison, compare};
+use tfrc_lab::document::{Several, Single};
+use tfrc_lab::library::Opened;
 use tfrc_lab::record::{Record, Role, Start};
 use tfrc_lab::report::{RunRecords, sweep_page};
 use tfrc_lab::scenario::{Plan, Scenario, schema};
-use tfrc_lab::{Outcome, run_captured, run_watched};
+use tfrc_lab::{run_captured, run_watched};
 use tfrc_net::pcap;
 use tfrc_sim::Seed;
 use tfrc_units::Instant;
 
 use super::link::told;
 use crate::args::{Format, SimArgs};
-use crate::library::Opened;
 use crate::{Failure, page, schema, session};
 use bar::{RunsBar, Stderr};
 pub(crate) use course::StreamLine;
 use course::{Course, SeriesFile};
-use timing::{Stopwatch, Timing};
-
-/// Result of one run.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Run")]
-pub(crate) struct Single {
-    #[serde(flatten)]
-    outcome: Outcome,
-    /// Cost of the run, with `--timing`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timing: Option<Timing>,
-}
-
-/// Results of several runs: of the points of sweeps, of several seeds.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Runs")]
-pub(crate) struct Several {
-    #[serde(flatten)]
-    results: Results,
-    /// Published values beside ours, where the scenario names them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    compare: Vec<Comparison>,
-    /// Cost of the runs, with `--timing`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timing: Option<Timing>,
-}
+use timing::Stopwatch;
 
 /// Runs `tfrc sim`.
 ///
@@ -111,10 +84,7 @@ fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> 
     file.end()?;
     let hops = results.points.iter().flat_map(|p| &p.runs).map(|run| run.outcome.packet_hops).sum();
     let timing = watch.map(|watch| watch.stop(hops));
-    let compare = match &plan.compare {
-        Some(name) if results.shard.is_none() => published(opened, name, &results)?,
-        _ => Vec::new(),
-    };
+    let compare = opened.compared(plan, &results)?;
     write_means(args, &results)?;
     match format {
         // Every run has had its end.
@@ -182,13 +152,6 @@ fn print(several: Several, format: Format) -> Result<(), Failure> {
         }
         Format::Json | Format::JsonStream => say(&schema::document(&several)),
     }
-}
-
-/// The table of published values, beside the scenario.
-fn published(opened: &Opened, name: &str, results: &Results) -> Result<Vec<Comparison>, Failure> {
-    let (path, text) = opened.beside(name)?;
-    compare(&text, results)
-        .map_err(|error| Failure::usage(format!("{path}: {error}"), "see docs/scenarios.md, `compare`"))
 }
 
 fn merged(files: &[std::path::PathBuf]) -> Result<Results, Failure> {

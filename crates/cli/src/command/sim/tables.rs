@@ -3,10 +3,9 @@
 use tfrc_lab::Outcome;
 use tfrc_lab::batch::{FlowRow, PointResult, Results};
 use tfrc_lab::compare::Comparison;
+use tfrc_lab::document::Timing;
 use tfrc_lab::report::human;
 use tfrc_lab::statistics::Estimate;
-
-use super::Timing;
 
 /// One run.
 pub(in crate::command) fn single(outcome: &Outcome) -> String {

@@ -3,21 +3,7 @@
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// Cost of the runs, setting up included.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub(crate) struct Timing {
-    /// Processor time of all threads, seconds.
-    pub(super) cpu_s: f64,
-    /// Seconds that passed.
-    pub(super) wall_s: f64,
-    /// Processor time for each packet-hop, nanoseconds.
-    pub(super) ns_per_hop: f64,
-    /// The most memory that the process had, bytes; `None` where the system does not tell.
-    pub(super) peak_memory_bytes: Option<u64>,
-}
+use tfrc_lab::document::Timing;
 
 pub(super) struct Stopwatch {
     wall: Instant,

@@ -4,13 +4,14 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tfrc_lab::record::{Event, EventKind, Interval, Record};
 
-use super::super::ModelConfig;
+use super::super::{Controls, ModelConfig};
 use super::*;
 
 /// Twelve seconds of a run of twenty: a sawtooth of TFRC, one TCP against it, a second one from 6 s
 /// on, a loss event every two seconds.
 fn contest(tcps: usize) -> Model {
     let mut model = Model::new(ModelConfig {
+        view: View::Contest,
         title: "tfrc demo".to_owned(),
         duration_s: Some(20.0),
         queue_limit: Some(25.0),
@@ -43,6 +44,64 @@ fn contest(tcps: usize) -> Model {
             let event = Event { t_s: own.t_s, event: EventKind::LossEvent, flow: None, detail: None };
             model.take(&Record::Event(event));
         }
+    }
+    model
+}
+
+/// Twelve seconds of a sender that is allowed three times as much as it has to send, then two
+/// thirds of that; a loss event and late data at 6 s.
+fn sender() -> Model {
+    let mut model = Model::new(ModelConfig {
+        view: View::Sender,
+        title: "tfrc send there.example:6511".to_owned(),
+        duration_s: None,
+        queue_limit: None,
+        controls: None,
+    });
+    for tenth in 1..=120_u32 {
+        let after = tenth > 60;
+        model.take(&Record::Interval(Interval {
+            t_s: f64::from(tenth) / 10.0,
+            interval_s: 0.1,
+            sent_packets: Some(9),
+            late_dropped_packets: Some(u64::from(tenth == 61) * 11),
+            send_rate_bps: Some(if after { 0.7e6 } else { 1e6 }),
+            receive_rate_bps: Some(if after { 0.69e6 } else { 0.98e6 }),
+            allowed_rate_bps: Some(if after { 0.8e6 } else { 3e6 }),
+            loss_event_rate: Some(0.0123),
+            rtt_s: Some(0.04),
+            ..Interval::default()
+        }));
+        model.set_waiting(if tenth == 61 { 17 } else { 2 });
+    }
+    model.take(&Record::Event(Event { t_s: 6.1, event: EventKind::LossEvent, flow: None, detail: None }));
+    model
+}
+
+/// Six seconds of a receiver of these connections, each of 1 Mbit/s.
+fn receiver(connections: usize) -> Model {
+    let mut model = Model::new(ModelConfig {
+        view: View::Receiver,
+        title: "tfrc recv [::]:6511".to_owned(),
+        duration_s: None,
+        queue_limit: None,
+        controls: None,
+    });
+    for tenth in 1..=60_u32 {
+        let t_s = f64::from(tenth) / 10.0;
+        for number in 1..=connections {
+            model.take(&Record::Interval(Interval {
+                t_s,
+                interval_s: 0.1,
+                flow: Some(format!("{number} 192.0.2.{number}:7000")),
+                received_packets: Some(9),
+                goodput_bps: Some(1e6),
+                loss_event_rate: Some(0.01),
+                rtt_s: Some(0.05),
+                ..Interval::default()
+            }));
+        }
+        model.advance(t_s);
     }
     model
 }
@@ -135,6 +194,7 @@ fn smaller_terminals_have_less() {
 #[test]
 fn a_run_that_has_just_begun_has_empty_plots() {
     let model = Model::new(ModelConfig {
+        view: View::Contest,
         title: "tfrc demo".to_owned(),
         duration_s: None,
         queue_limit: None,
@@ -143,4 +203,60 @@ fn a_run_that_has_just_begun_has_empty_plots() {
     let rows = rows(&model, 80, 24);
     assert!(!rows.iter().any(|row| has_dots(row)), "{rows:#?}");
     assert_eq!(rows[23], "  q  end");
+}
+
+#[test]
+fn a_sender_has_its_rates_its_queue_and_the_data_dropped_late() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let rows = rows(&sender(), width, height);
+        assert_eq!(rows[0], " tfrc send there.example:6511   12.0 s   p 0.0123   dropped late 1.01 %");
+        assert_eq!(rows[1], " ━━ sent 0.70   ━━ received 0.69   ┈┈ allowed 0.80   Mbit/s");
+        // The allowed rate does not make a flat line of the others: 1.5 times the highest is drawn.
+        assert!(rows[2].starts_with("  1.5"), "{}", rows[2]);
+        let text = rows.join("\n");
+        assert!(
+            text.contains(" queue of the sender 2 datagrams") && text.contains(" round-trip time 40.0 ms")
+        );
+        let losses = rows.iter().find(|row| row.starts_with(" loss ")).expect("a row of losses");
+        assert_eq!(losses.matches('│').count(), 1);
+        assert_eq!(rows.last().map(String::as_str), Some("  q  end"));
+    }
+}
+
+#[test]
+fn a_receiver_has_a_curve_for_each_connection_and_one_for_all() {
+    let one = rows(&receiver(1), 80, 24);
+    assert_eq!(one[0], " tfrc recv [::]:6511   6.0 s   1 connection   p 0.0100");
+    assert_eq!(one[1], " ━━ 1 192.0.2.1:7000 1.00   Mbit/s");
+    assert!(!one.join("\n").contains("queue"), "{one:#?}");
+    let three = rows(&receiver(3), 120, 40);
+    assert_eq!(three[0], " tfrc recv [::]:6511   6.0 s   3 connections");
+    assert_eq!(
+        three[1],
+        " ━━ all 3.00   ━━ 1 192.0.2.1:7000 1.00   ━━ 2 192.0.2.2:7000 1.00   ━━ 3 192.0.2.3:7000 1.00   Mbit/s"
+    );
+    let many = rows(&receiver(40), 80, 24);
+    assert!(many[1].contains("━━ all 40.0") && many[1].contains(" more   Mbit/s"), "{}", many[1]);
+}
+
+#[test]
+fn a_connection_that_has_ended_leaves_the_legend_at_once_and_the_chart_after_a_minute() {
+    let mut model = receiver(2);
+    let flow = Some("1 192.0.2.1:7000".to_owned());
+    model.take(&Record::Event(Event { t_s: 6.0, event: EventKind::Closed, flow, detail: None }));
+    model.advance(6.1);
+    assert_eq!(rows(&model, 80, 24)[1], " ━━ all 1.00   ━━ 2 192.0.2.2:7000 1.00   Mbit/s");
+    assert_eq!(model.flows.len(), 3);
+    model.advance(70.0);
+    assert_eq!(model.flows.len(), 2);
+}
+
+#[test]
+fn the_latest_note_stands_beside_the_keys() {
+    let mut model = sender();
+    model.set_note("feedback again after 9 s");
+    model.set_note("no feedback from the receiver for 3 s");
+    let last = |width| rows(&model, width, 24).pop();
+    assert_eq!(last(80).as_deref(), Some("  q  end   no feedback from the receiver for 3 s"));
+    assert_eq!(last(50).as_deref(), Some("  q  end   no feedback from the receiver for 3 s"));
 }

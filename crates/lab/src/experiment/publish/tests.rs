@@ -175,5 +175,5 @@ fn the_layouts_of_the_experiments_are_right() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let all = library::load(&root, &["all".to_owned()]).expect("right");
     let with_file = all.iter().filter(|one| figure::is_laid_out(&root, one).expect("right")).count();
-    assert!(with_file >= 14, "{with_file}");
+    assert!(with_file >= 18, "{with_file}");
 }

@@ -62,6 +62,43 @@ pub(super) struct TraceLayout {
     pub(super) link: Option<String>,
     /// Length of a step, such as `150ms`.
     pub(super) bin: String,
+    #[serde(default)]
+    pub(super) unit: RateUnit,
+    /// Ends of the upright axis; from the points without.
+    pub(super) y: Option<[f64; 2]>,
+    #[serde(default)]
+    pub(super) part: TracePart,
+}
+
+/// Unit of a trace's goodput.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub(super) enum RateUnit {
+    #[serde(rename = "kB/s")]
+    KilobytesPerSecond,
+    #[default]
+    #[serde(rename = "kbit/s")]
+    KilobitsPerSecond,
+}
+
+/// Part of a run that a trace shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum TracePart {
+    /// The time after the warm-up.
+    #[default]
+    Measured,
+    /// All of it.
+    Whole,
+}
+
+impl RateUnit {
+    /// The unit in bit/s, and its name.
+    pub(super) const fn in_bps(self) -> (f64, &'static str) {
+        match self {
+            Self::KilobytesPerSecond => (8000.0, "kB/s"),
+            Self::KilobitsPerSecond => (1000.0, "kbit/s"),
+        }
+    }
 }
 
 impl TraceLayout {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::layout::TraceLayout;
+use super::layout::{TraceLayout, TracePart};
 use super::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::file::Experiment;
@@ -30,7 +30,12 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
     let sim = experiment.sims.iter().find(|sim| sim.name == layout.run);
     let (Some(sim), Some(row)) = (sim, rows.iter().find(wanted)) else { return Ok(None) };
     let (_, scenario, _) = experiment.scenario(World::Sim, sim, Profile::AsPublished, row, &[])?;
-    let (from, to) = (scenario.warmup.as_secs_f64(), scenario.duration.as_secs_f64());
+    let from = match layout.part {
+        TracePart::Measured => scenario.warmup.as_secs_f64(),
+        TracePart::Whole => 0.0,
+    };
+    let to = scenario.duration.as_secs_f64();
+    let (unit_bps, unit) = layout.unit.in_bps();
     let seen = RefCell::new(Vec::<Interval>::new());
     let keep = |interval: Interval| {
         if interval.t_s >= from {
@@ -51,7 +56,9 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
             .collect::<Vec<Point>>()
     };
     let mut curves = Vec::new();
-    for (group, (ink, line, width)) in layout.flows.iter().zip(GROUPS) {
+    // The dashed look sets one group off from another.
+    let looks = GROUPS.into_iter().skip(usize::from(layout.flows.len() == 1));
+    for (group, (ink, line, width)) in layout.flows.iter().zip(looks) {
         let mut names: Vec<&str> = Vec::new();
         for name in seen.iter().filter_map(|interval| interval.flow.as_deref()) {
             let number = name.strip_prefix(group.as_str()).map(|rest| rest.strip_prefix('-').unwrap_or(rest));
@@ -61,7 +68,7 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
             }
         }
         for name in names.into_iter().take(layout.each.unwrap_or(usize::MAX)) {
-            let points = of(&|i| i.flow.as_deref() == Some(name), &|i| Some(i.goodput_bps? / 1000.0));
+            let points = of(&|i| i.flow.as_deref() == Some(name), &|i| Some(i.goodput_bps? / unit_bps));
             let label = group.to_uppercase();
             curves.push(Curve { label, ink, line, mark: Mark::None, width, points });
         }
@@ -74,10 +81,10 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
     let axis = |title: String, range| Axis { title, scale: Scale::Linear, names: None, range };
     let y = match &layout.link {
         Some(_) => "queue (packets)".to_owned(),
-        None => format!("goodput in {} (kbit/s)", layout.bin),
+        None => format!("goodput in {} ({unit})", layout.bin),
     };
     let x = axis("time (s)".to_owned(), Some([from, to]));
     let is_empty = curves.iter().all(|curve| curve.points.is_empty());
     let title = layout.title.clone();
-    Ok((!is_empty).then_some(Panel { title, x, y: axis(y, None), curves }))
+    Ok((!is_empty).then_some(Panel { title, x, y: axis(y, layout.y), curves }))
 }

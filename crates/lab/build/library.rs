@@ -1,4 +1,4 @@
-//! Puts scenarios and experiments into the program: a table of their files, for `library.rs`.
+//! Puts scenarios and experiments into programs: a table of their files, for `library.rs`.
 
 use std::fmt::Write as _;
 use std::io;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 const TABLES: [(&str, &str, &[&str]); 2] =
     [("EXPERIMENTS", "experiments", &["csv", "md", "toml"]), ("SCENARIOS", "scenarios", &["csv", "toml"])];
 
-#[expect(clippy::disallowed_macros, reason = "a build script speaks to cargo on standard output")]
-fn main() -> io::Result<()> {
+/// Writes the tables where `library.rs` includes them.
+pub(crate) fn write() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let mut text = String::new();
     for (name, folder, endings) in TABLES {

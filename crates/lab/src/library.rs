@@ -1,14 +1,16 @@
-//! Scenarios and experiments that travel inside of the program, and the rule that tells their names
+//! Scenarios and experiments that travel inside of programs, and the rule that tells their names
 //! from files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use miette::Diagnostic;
 use tempfile::TempDir;
-use tfrc_lab::scenario::{Document, hint};
+use thiserror::Error;
 
-use crate::Failure;
-use crate::command::link::told;
+use crate::batch::Results;
+use crate::compare::{CompareError, Comparison, compare};
+use crate::scenario::{Document, Plan, ScenarioError, hint};
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
@@ -17,26 +19,28 @@ const CHECKOUT: &str = "experiments";
 
 /// A scenario of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BuiltIn {
+pub struct BuiltIn {
     /// Its name, as the command line takes it.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Its text.
-    pub(crate) text: &'static str,
+    pub text: &'static str,
 }
 
 impl BuiltIn {
     /// All of them, in the order of their names.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
+    pub fn all() -> impl Iterator<Item = Self> {
         SCENARIOS.iter().filter_map(|(file, text)| Some(Self { name: file.strip_suffix(".toml")?, text }))
     }
 
     /// The one of this name.
-    pub(crate) fn find(name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
         Self::all().find(|one| one.name == name)
     }
 
     /// The first sentence of its first comment.
-    pub(crate) fn about(&self) -> String {
+    #[must_use]
+    pub fn about(&self) -> String {
         let comment = self.text.lines().map_while(|line| line.strip_prefix("# "));
         let words = comment.collect::<Vec<_>>().join(" ");
         let end = words.find(". ").map_or(words.len(), |end| end + 1);
@@ -46,9 +50,9 @@ impl BuiltIn {
 
 /// A scenario as the command line names it.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub struct Opened {
     /// Its text.
-    pub(crate) document: Document,
+    pub document: Document,
     /// The folder of its file; `None` for one of the program's.
     folder: Option<PathBuf>,
 }
@@ -58,25 +62,44 @@ impl Opened {
     /// scenario of the program means that scenario, all else is a file.
     ///
     /// # Errors
-    /// [`Failure`] with a hint if it is neither.
-    pub(crate) fn new(written: &Path) -> Result<Self, Failure> {
+    /// [`LibraryError::Unknown`] if it is neither, [`LibraryError::Scenario`] if the file cannot be
+    /// read.
+    pub fn new(written: &Path) -> Result<Self, LibraryError> {
         let word = written.to_str().filter(|word| !word.contains(['.', '/', '\\']));
         if let Some(built_in) = word.and_then(BuiltIn::find) {
             let document = Document::new(format!("{}.toml", built_in.name), built_in.text);
             return Ok(Self { document, folder: None });
         }
         if let Some(word) = word.filter(|_| !written.exists()) {
-            return Err(unknown(word));
+            return Err(LibraryError::unknown(word));
         }
-        let document = Document::load(written).map_err(told)?;
+        let document = Document::load(written)?;
         Ok(Self { folder: Some(document.folder().to_owned()), document })
     }
 
-    /// Reads a file beside the scenario; the path that was read, and its text.
+    /// A scenario that is given as text; files that it names are looked for in the current folder.
+    /// `name` is for error messages.
+    #[must_use]
+    pub fn from_text(name: &str, text: &str) -> Self {
+        Self { document: Document::new(name, text), folder: Some(PathBuf::new()) }
+    }
+
+    /// The results of all runs of a plan beside the published values that the scenario names; none
+    /// if it names no table.
     ///
     /// # Errors
-    /// [`Failure::Usage`] if it cannot be read.
-    pub(crate) fn beside(&self, name: &str) -> Result<(String, String), Failure> {
+    /// [`LibraryError::Beside`] if the table cannot be read, [`LibraryError::Table`] if it does not
+    /// fit the results.
+    pub fn compared(&self, plan: &Plan, results: &Results) -> Result<Vec<Comparison>, LibraryError> {
+        let Some(name) = plan.compare.as_ref().filter(|_| results.shard.is_none()) else {
+            return Ok(Vec::new());
+        };
+        let (path, text) = self.beside(name)?;
+        compare(&text, results).map_err(|source| LibraryError::Table { path, source })
+    }
+
+    /// Reads a file beside the scenario; the path that was read, and its text.
+    fn beside(&self, name: &str) -> Result<(String, String), LibraryError> {
         let (path, read) = match &self.folder {
             Some(folder) => {
                 let path = folder.join(name);
@@ -90,26 +113,60 @@ impl Opened {
         };
         match read {
             Ok(text) => Ok((path, text)),
-            Err(error) => Err(Failure::usage(
-                format!("cannot read {path}: {error}"),
-                "`compare` names a CSV file beside the scenario",
-            )),
+            Err(source) => Err(LibraryError::Beside { path, source }),
         }
     }
 }
 
-/// The refusal of a word that names no scenario.
-pub(crate) fn unknown(word: &str) -> Failure {
-    let names: Vec<&str> = BuiltIn::all().map(|one| one.name).collect();
-    Failure::usage(
-        format!("`{word}` is neither a file nor a scenario of the program: {}", hint(word, &names)),
-        "`tfrc scenario list` describes those of the program",
-    )
+/// Why a scenario cannot be opened or compared.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum LibraryError {
+    /// A file beside the scenario cannot be read.
+    #[error("cannot read {path}: {source}")]
+    #[diagnostic(help("`compare` names a CSV file beside the scenario"))]
+    Beside {
+        /// The file.
+        path: String,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The scenario cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The published table does not fit the results.
+    #[error("{path}: {source}")]
+    #[diagnostic(help("see docs/scenarios.md, `compare`"))]
+    Table {
+        /// The file.
+        path: String,
+        /// The first row that does not fit.
+        source: CompareError,
+    },
+    /// A word names neither a file nor a scenario of the program.
+    #[error("`{word}` is neither a file nor a scenario of the program: {hint}")]
+    #[diagnostic(help("`tfrc scenario list` describes those of the program"))]
+    Unknown {
+        /// The word.
+        word: String,
+        /// The name that was meant, or all names.
+        hint: String,
+    },
+}
+
+impl LibraryError {
+    /// The refusal of a word that names no scenario.
+    #[must_use]
+    pub fn unknown(word: &str) -> Self {
+        let names: Vec<&str> = BuiltIn::all().map(|one| one.name).collect();
+        Self::Unknown { word: word.to_owned(), hint: hint(word, &names) }
+    }
 }
 
 /// The folder of the experiments.
 #[derive(Debug)]
-pub(crate) enum Experiments {
+pub enum Experiments {
     /// Named by the user, or that of a checkout.
     Folder(PathBuf),
     /// Those of the program, unpacked for as long as this lives.
@@ -120,17 +177,18 @@ impl Experiments {
     /// The folder that is named; else `experiments` here, if it is there; else the program's own.
     ///
     /// # Errors
-    /// [`Failure::Run`] if the program's own cannot be unpacked.
-    pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
+    /// The error of the system if the program's own cannot be unpacked.
+    pub fn find(named: Option<&Path>) -> io::Result<Self> {
         let here = Some(Path::new(CHECKOUT)).filter(|folder| folder.is_dir());
         match named.or(here) {
             Some(folder) => Ok(Self::Folder(folder.to_owned())),
-            None => unpack().map(Self::Unpacked).map_err(|error| Failure::io(&"temporary folder", &error)),
+            None => unpack().map(Self::Unpacked),
         }
     }
 
     /// The folder.
-    pub(crate) fn root(&self) -> &Path {
+    #[must_use]
+    pub fn root(&self) -> &Path {
         match self {
             Self::Folder(folder) => folder,
             Self::Unpacked(folder) => folder.path(),
@@ -152,7 +210,8 @@ fn unpack() -> io::Result<TempDir> {
 
 /// The folder in which results of runs are kept outside of a checkout (XDG Base Directory
 /// Specification): `tfrc` in `$XDG_CACHE_HOME`, else in `~/.cache`. `None` if neither is set.
-pub(crate) fn cache(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+#[must_use]
+pub fn cache(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     // The specification ignores relative paths.
     let absolute = |path: Option<PathBuf>| path.filter(|path| path.is_absolute());
     absolute(xdg).or_else(|| Some(absolute(home)?.join(".cache"))).map(|folder| folder.join("tfrc"))
@@ -161,8 +220,8 @@ pub(crate) fn cache(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathB
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tfrc_lab::experiment::library;
-    use tfrc_lab::scenario::World;
+    use crate::experiment::{Experiment, library};
+    use crate::scenario::World;
 
     #[test]
     fn names_and_files_are_told_apart() {
@@ -178,7 +237,7 @@ mod tests {
             [("botleneck", "did you mean `bottleneck`?"), ("net.toml", "cannot read net.toml")]
         {
             let refused = Opened::new(Path::new(word)).expect_err("neither");
-            assert!(refused.status() == 2 && refused.to_string().contains(says), "{refused}");
+            assert!(refused.to_string().contains(says), "{refused}");
         }
     }
 
@@ -202,9 +261,8 @@ mod tests {
         let load = |root: &Path| library::load(root, &["all".to_owned()]).expect("all are right");
         let ours = load(folder.path());
         let checkout = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"));
-        let ids = |list: &[tfrc_lab::experiment::Experiment]| -> Vec<String> {
-            list.iter().map(|one| one.id().to_owned()).collect()
-        };
+        let ids =
+            |list: &[Experiment]| -> Vec<String> { list.iter().map(|one| one.id().to_owned()).collect() };
         assert_eq!(ids(&ours), ids(&checkout));
     }
 

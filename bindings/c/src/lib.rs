@@ -1,0 +1,27 @@
+//! TCP-Friendly Rate Control and DCCP for programs in C and for all that can call C: `tfrc.h`,
+//! `libtfrc.so` and `libtfrc.a`, made by `cargo xtask c-library`.
+//!
+//! Every function takes handles that it made itself, checks every pointer for null and every number
+//! for its range, and answers with a [status]. There are no callbacks, no threads and no state
+//! outside of handles. A panic, of which none is known, ends the process: it cannot pass into C.
+
+#![expect(unsafe_code, reason = "this crate is the border to C: pointers come from there")]
+#![deny(clippy::undocumented_unsafe_blocks, unsafe_op_in_unsafe_fn)]
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "tfrc.h says once for all functions what a caller owes: handles of this library, and \
+              pointers that are null or point to what their type says"
+)]
+
+pub mod address;
+pub mod advisor;
+mod border;
+pub mod config;
+pub mod endpoint;
+pub mod endpoint_config;
+pub mod equation;
+pub mod event;
+pub mod receiver;
+pub mod sender;
+pub mod status;
+pub mod values;

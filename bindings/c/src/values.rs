@@ -1,0 +1,97 @@
+//! Times, marks and reports as C has them.
+
+use tfrc::FeedbackReason;
+use tfrc_units::{Duration, Instant, Probability, Rate};
+
+/// A time that does not come, or a duration that is not known.
+pub const NEVER: u64 = u64::MAX;
+
+/// The ECN codepoint of a packet's IP header (RFC 3168 §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    NotEct = 0,
+    /// ECT(1).
+    Ect1 = 1,
+    /// ECT(0).
+    Ect0 = 2,
+    /// Congestion was experienced: counts like a loss.
+    Ce = 3,
+}
+
+/// The receiver's report (RFC 5348 §3.2.2), to be carried to the sender in packets of your own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+pub struct Report {
+    /// The highest number received.
+    pub newest_number: u64,
+    /// How long ago that packet arrived, ns.
+    pub elapsed: u64,
+    /// X_recv, bytes per second; zero in the first report.
+    pub receive_rate: f64,
+    /// p, 0 to 1.
+    pub loss_event_rate: f64,
+    /// Loss events found since the beginning.
+    pub loss_events: u64,
+    /// Data packets up to `newest_number`.
+    pub packets: u64,
+    /// Those of them that came with a mark or have not come.
+    pub lost: u64,
+}
+
+pub(crate) const fn instant(ns: u64) -> Instant {
+    Instant::from_nanos(ns)
+}
+
+/// A duration that may be unknown.
+pub(crate) fn known(ns: u64) -> Option<Duration> {
+    (ns != NEVER).then(|| Duration::from_nanos(ns))
+}
+
+/// A time that may never come.
+pub(crate) fn time(at: Option<Instant>) -> u64 {
+    at.map_or(NEVER, Instant::as_nanos)
+}
+
+/// A rate from C: finite, not below zero.
+pub(crate) fn rate(bytes_per_second: f64) -> Option<Rate> {
+    let sound = bytes_per_second.is_finite() && bytes_per_second >= 0.0;
+    sound.then(|| Rate::from_bytes_per_sec(bytes_per_second))
+}
+
+/// A codepoint from the two low bits of an integer; larger ones are none.
+pub(crate) fn ecn(bits: u8) -> Option<tfrc_units::Ecn> {
+    (bits <= 3).then(|| tfrc_units::Ecn::from_bits(bits))
+}
+
+impl From<tfrc::Report> for Report {
+    fn from(report: tfrc::Report) -> Self {
+        Self {
+            newest_number: report.newest_seq,
+            elapsed: report.elapsed.as_nanos(),
+            receive_rate: report.receive_rate.bytes_per_sec(),
+            loss_event_rate: report.loss_event_rate.get(),
+            loss_events: report.loss_events,
+            packets: report.packets,
+            lost: report.lost,
+        }
+    }
+}
+
+impl Report {
+    /// As the core has it; `None` if a rate is none.
+    pub(crate) fn checked(&self) -> Option<tfrc::Report> {
+        Some(tfrc::Report {
+            newest_seq: self.newest_number,
+            elapsed: Duration::from_nanos(self.elapsed),
+            receive_rate: rate(self.receive_rate)?,
+            loss_event_rate: Probability::new(self.loss_event_rate).ok()?,
+            loss_events: self.loss_events,
+            packets: self.packets,
+            lost: self.lost,
+            // The sender asks what was lost, not why the report was made.
+            reason: FeedbackReason::Regular,
+        })
+    }
+}

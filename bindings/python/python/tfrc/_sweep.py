@@ -1,0 +1,267 @@
+"""Sweeps of many runs: on the processors of one machine, or on a cluster by Dask."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
+
+from . import _native
+from ._progress import Progress, bar
+from ._simulation import Scenario, Simulation, assignment, source, written
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Folder = Union[str, "os.PathLike[str]"]
+
+# Tasks handed to the scheduler and not yet done: enough for thousands of workers, and few enough
+# for a million runs.
+AHEAD = 20_000
+# Runs between two commits of the cache, and in one row group of Parquet.
+TOGETHER = 500
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One run, and all that determines it."""
+
+    kind: str
+    written: str
+    changes: tuple[str, ...]
+    seed: Optional[int]
+    run: int
+    key: str
+
+
+def sweep(
+    scenario: Scenario,
+    axes: Mapping[str, Sequence[Any]],
+    runs: int = 1,
+    *,
+    seed: Optional[int] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    client: Optional[Client] = None,
+    jobs: int = 0,
+    cache: Union[Folder, Literal["auto"], None] = "auto",
+    out: Optional[Folder] = None,
+    progress: Progress = "auto",
+) -> Simulation:
+    """Runs a scenario at each point of a grid, `runs` times each.
+
+    `axes` has the values of each path, such as `{"link.bottleneck.rate": ["1Mbit/s", "2Mbit/s"]}`;
+    the last axis changes fastest. `client` is that of a Dask cluster: each run is a task keyed by its
+    content, and the runs of a lost worker are done again by others. Without it joblib runs them here,
+    on `jobs` threads, 0 for one on each processor. It needs `tfrc[dask]`.
+
+    Runs that were done before come from the cache, a file in the folder `cache`; "auto" is the
+    user's, None none. The client alone reads and writes it. With `out` the figures of flows and links
+    are written there as `flows.parquet` and `links.parquet`, run by run as they are done.
+
+    The results are those of the program for the scenario with these sweeps, byte for byte.
+    """
+    if not axes or runs < 1:
+        raise ValueError("a sweep has an axis, and runs at each point")
+    kind, text = source(scenario, absolute=True)
+    changes = [assignment(path, value) for path, value in (set or {}).items()]
+    _, [*own] = _native.identity(kind, text, changes)
+    if len(own) != 1 or own[0]:
+        raise ValueError("the scenario has sweeps of its own: give them as axes")
+    whole = [*changes, _sweep_assignment(axes)]
+    # Finds mistakes of all points before anything runs.
+    _, points = _native.identity(kind, text, whole)
+    tasks = list(_tasks(kind, text, changes, axes, seed, runs))
+    done: list[Optional[str]] = [None] * len(tasks)
+    places: dict[str, list[int]] = {}
+    for place, task in enumerate(tasks):
+        places.setdefault(task.key, []).append(place)
+    with closing(_Store(_folder(cache))) as store, closing(_Parquet(out, points, runs)) as parquet:
+
+        def keep(key: str, outcome: str) -> None:
+            for place in places[key]:
+                done[place] = outcome
+                parquet.add(place, outcome)
+
+        with bar(progress, "run") as tell:
+            wanted = []
+            for key, [first, *_] in places.items():
+                if (known := store.find(key)) is not None:
+                    keep(key, known)
+                else:
+                    wanted.append(tasks[first])
+            count = len(places) - len(wanted)
+            for key, outcome in _here(wanted, jobs) if client is None else _there(wanted, client):
+                store.put(key, outcome)
+                keep(key, outcome)
+                count += 1
+                if tell is not None:
+                    tell(count, len(places))
+    native = _native.assemble(kind, text, whole, seed, runs, done)
+    return Simulation(native.flows, native.links, None, native.text)
+
+
+def _sweep_assignment(axes: Mapping[str, Sequence[Any]]) -> str:
+    """The sweeps of a scenario, as `--set` of the program takes them."""
+    tables = [{"set": path, "values": list(values)} for path, values in axes.items()]
+    return f"sweep={written(tables)}"
+
+
+def _tasks(
+    kind: str,
+    text: str,
+    changes: list[str],
+    axes: Mapping[str, Sequence[Any]],
+    seed: Optional[int],
+    runs: int,
+) -> Iterator[_Task]:
+    """The runs of each point in turn."""
+    for values in itertools.product(*axes.values()):
+        here = [*changes, *(f"{path}={written(value)}" for path, value in zip(axes, values))]
+        identity, _ = _native.identity(kind, text, here)
+        for run in range(1, runs + 1):
+            key = hashlib.sha256(f"{identity}\nseed {seed}\nrun {run}".encode()).hexdigest()
+            yield _Task(kind, text, tuple(here), seed, run, f"tfrc-{key}")
+
+
+def _run(task: _Task) -> tuple[str, str]:
+    outcome = _native.run_one(task.kind, task.written, list(task.changes), task.seed, task.run)
+    return task.key, outcome
+
+
+def _here(tasks: list[_Task], jobs: int) -> Iterable[tuple[str, str]]:
+    """Done on this machine; a run leaves Python's lock alone, so that threads are enough."""
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=jobs or -1, prefer="threads", return_as="generator_unordered")
+    return parallel(delayed(_run)(task) for task in tasks)
+
+
+def _there(tasks: list[_Task], client: Client) -> Iterator[tuple[str, str]]:
+    """Done by the workers of a cluster."""
+    from distributed import as_completed
+
+    rest = iter(tasks)
+    pending = as_completed(with_results=True)
+
+    def submit(count: int) -> None:
+        # One message for many tasks: a message costs more than a short run.
+        if some := list(itertools.islice(rest, count)):
+            pending.update(client.map(_run, some, key=[task.key for task in some], pure=True))
+
+    submit(AHEAD)
+    done = 0
+    try:
+        for batch in pending.batches():
+            for _, result in batch:
+                yield result
+            done += len(batch)
+            if done >= AHEAD // 2:
+                submit(done)
+                done = 0
+    finally:
+        client.cancel(list(pending.futures))
+
+
+def _folder(cache: Union[Folder, None]) -> Optional[Path]:
+    if cache == "auto":
+        found = _native.user_cache()
+        return None if found is None else Path(found)
+    return None if cache is None else Path(cache)
+
+
+class _Store:
+    """Runs that were done, by their keys, in one file; nothing without a folder."""
+
+    def __init__(self, folder: Optional[Path]) -> None:
+        self._database = None
+        self._since_commit = 0
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(folder / "sweeps.sqlite", timeout=60.0)
+            self._database.execute("create table if not exists runs (key text primary key, outcome text)")
+
+    def find(self, key: str) -> Optional[str]:
+        if self._database is None:
+            return None
+        found = self._database.execute("select outcome from runs where key = ?", (key,)).fetchone()
+        return None if found is None else found[0]
+
+    def put(self, key: str, outcome: str) -> None:
+        if self._database is None:
+            return
+        self._database.execute("insert or replace into runs values (?, ?)", (key, outcome))
+        self._since_commit += 1
+        if self._since_commit >= TOGETHER:
+            self._database.commit()
+            self._since_commit = 0
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.commit()
+            self._database.close()
+
+
+class _Parquet:
+    """Figures of flows and links as Parquet, written while they come; nothing without a folder."""
+
+    def __init__(
+        self, folder: Optional[Folder], points: list[list[tuple[str, str]]], runs: int
+    ) -> None:
+        self._folder = None if folder is None else Path(folder)
+        self._points, self._runs = points, runs
+        self._rows: dict[str, list[dict[str, Any]]] = {"flows": [], "links": []}
+        self._writers: dict[str, Any] = {}
+        self._waiting = 0
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+
+    def add(self, place: int, outcome: str) -> None:
+        if self._folder is None:
+            return
+        point = place // self._runs
+        document = json.loads(outcome)
+        head = {"run": document["run"], "point": point + 1, "seed": document["seed"]}
+        head |= dict(self._points[point])
+        for kind, rows in self._rows.items():
+            rows.extend({**head, **one} for one in document[kind])
+        self._waiting += 1
+        if self._waiting >= TOGETHER:
+            self._write()
+
+    def _write(self) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        for kind, rows in self._rows.items():
+            schema = self._schema(kind)
+            if kind not in self._writers:
+                file = self._folder / f"{kind}.parquet"
+                self._writers[kind] = pyarrow.parquet.ParquetWriter(file, schema)
+            self._writers[kind].write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+            rows.clear()
+        self._waiting = 0
+
+    def _schema(self, kind: str) -> Any:
+        """The columns of `Simulation.flows` or `Simulation.links`."""
+        import pyarrow
+
+        words = [name for name, _ in self._points[0]] + (["id", "kind"] if kind == "flows" else ["id"])
+        columns = [(name, pyarrow.uint64()) for name in ("run", "point", "seed")]
+        columns += [(name, pyarrow.string()) for name in words]
+        columns += [(name, pyarrow.float64()) for name in _native.quantities()[kind]]
+        return pyarrow.schema(columns)
+
+    def close(self) -> None:
+        if self._folder is None:
+            return
+        if self._waiting or not self._writers:
+            self._write()
+        for writer in self._writers.values():
+            writer.close()

@@ -1,0 +1,57 @@
+//! Settings of a sender and its receiver.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tfrc::config::{PacketSize, RateCap, SegmentSize, TfrcSp};
+use tfrc::study::Revision;
+use tfrc::{Config as Core, Settings};
+
+use crate::quantities::rate;
+
+/// Settings of a sender and its receiver; the default is RFC 5348.
+///
+/// `segment_bytes` is the packet size expected before the first packet. `segment` is `"mean"` (the
+/// mean size of the packets sent counts, RFC 5348 §4.1) or `"fixed"` (`segment_bytes` counts).
+/// `cap_bps` is the application's own limit in bit/s. `variant` is `"tfrc"` or `"tfrc-sp"`
+/// (RFC 4828, for small packets), `revision` a published TFRC such as `"rfc5348"`.
+#[pyclass(frozen, from_py_object, module = "tfrc")]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Config(pub(crate) Core);
+
+#[pymethods]
+impl Config {
+    #[new]
+    #[pyo3(signature = (*, segment_bytes=1460, segment="mean", cap_bps=None, variant="tfrc", revision="rfc5348"))]
+    fn new(
+        segment_bytes: u32,
+        segment: &str,
+        cap_bps: Option<f64>,
+        variant: &str,
+        revision: &str,
+    ) -> PyResult<Self> {
+        let Some(revision) = Revision::from_name(revision) else {
+            let names = Revision::ALL.map(Revision::name).join(", ");
+            return Err(PyValueError::new_err(format!("revision {revision:?}: one of {names}")));
+        };
+        let mut settings = Settings::for_revision(revision);
+        settings.segment = match segment {
+            "mean" => SegmentSize::Mean { initial: segment_bytes },
+            "fixed" => SegmentSize::Fixed(segment_bytes),
+            other => return Err(PyValueError::new_err(format!("segment {other:?}: mean or fixed"))),
+        };
+        settings.packet_size = match variant {
+            "tfrc" => PacketSize::Own,
+            "tfrc-sp" => PacketSize::TfrcSp(TfrcSp::default()),
+            other => return Err(PyValueError::new_err(format!("variant {other:?}: tfrc or tfrc-sp"))),
+        };
+        if let Some(cap) = cap_bps {
+            settings.cap = RateCap::AtMost(rate(cap)?);
+        }
+        settings.validate().map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+/// The configuration that is given, or the default.
+pub(crate) fn or_default(config: Option<&Config>) -> Core {
+    config.map_or_else(Core::default, |config| config.0)
+}

@@ -1,0 +1,46 @@
+//! The native half of the Python package `tfrc`: its classes and functions, without the Python code
+//! around them.
+#![forbid(unsafe_code)]
+
+mod advisor;
+mod config;
+mod equation;
+mod failure;
+mod laboratory;
+mod quantities;
+mod receiver;
+mod sender;
+mod simulation;
+mod table;
+mod waiting;
+
+use pyo3::prelude::*;
+
+/// The module `tfrc._native`.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("TfrcError", py.get_type::<failure::TfrcError>())?;
+    module.add("ScenarioError", py.get_type::<failure::ScenarioError>())?;
+    module.add("ExperimentError", py.get_type::<failure::ExperimentError>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<advisor::Advisor>()?;
+    module.add_class::<config::Config>()?;
+    module.add_class::<equation::Equation>()?;
+    module.add_class::<quantities::RateChange>()?;
+    module.add_class::<receiver::Receiver>()?;
+    module.add_class::<receiver::Report>()?;
+    module.add_class::<sender::Sender>()?;
+    module.add_class::<simulation::NativeSimulation>()?;
+    module.add_class::<laboratory::NativeResults>()?;
+    module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(laboratory::experiments, module)?)?;
+    module.add_function(wrap_pyfunction!(laboratory::reproduce, module)?)?;
+    module.add_function(wrap_pyfunction!(laboratory::user_cache, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::assemble, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::identity, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::quantities, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::run_one, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::scenarios, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::simulate, module)?)
+}

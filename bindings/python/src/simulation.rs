@@ -1,0 +1,299 @@
+//! Simulations: their runs, the document of their results, and its tables.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_array::RecordBatch;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tfrc_lab::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
+use tfrc_lab::document::{self, Several, Single};
+use tfrc_lab::experiment::code_version;
+use tfrc_lab::library::{BuiltIn, LibraryError, Opened};
+use tfrc_lab::scenario::{Plan, Scenario};
+use tfrc_lab::watch::Watch;
+use tfrc_lab::{Outcome, quantities as lab, run_until, series};
+use tfrc_sim::Seed;
+use tfrc_units::{Duration, saturating};
+
+use crate::failure::{ScenarioError, raised};
+use crate::quantities::duration;
+use crate::table::{Rows, Table};
+use crate::waiting::while_waiting;
+
+/// Steps of the progress in each run.
+const STEPS: f64 = 200.0;
+
+/// Results of a simulation.
+#[pyclass(frozen, get_all, name = "NativeSimulation", module = "tfrc._native")]
+#[derive(Debug)]
+pub(crate) struct NativeSimulation {
+    /// The document that `tfrc sim --json` prints, a line of JSON.
+    text: String,
+    /// Figures of each flow in each run.
+    flows: Table,
+    /// Figures of each link in each run.
+    links: Table,
+    /// Figures of each flow and link in each interval of each run; `None` if they were not asked
+    /// for.
+    series: Option<Table>,
+}
+
+/// The scenarios of the program: of each its name, a sentence about it, and its text.
+#[pyfunction]
+pub(crate) fn scenarios() -> Vec<(&'static str, String, &'static str)> {
+    BuiltIn::all().map(|one| (one.name, one.about(), one.text)).collect()
+}
+
+/// Runs a scenario. `kind` says what `written` is: `"name"` (a file, or a scenario of the program),
+/// `"text"` (TOML) or `"json"` (a table of TOML as JSON). `changes` are assignments `key=value`.
+/// `jobs` is the number of threads, 0 for one on each processor. `interval_s` asks for time series.
+/// `progress` is called with the virtual time done and that of all runs, in seconds.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's half has the defaults")]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    kind: &str,
+    written: &str,
+    changes: Vec<String>,
+    seed: Option<u64>,
+    runs: Option<u32>,
+    jobs: usize,
+    interval_s: Option<f64>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<NativeSimulation> {
+    let refused = |error: LibraryError| raised::<ScenarioError>(py, &error);
+    let (opened, plan) = planned(py, kind, written, changes)?;
+    let interval = match interval_s.map(duration).transpose()? {
+        Some(Duration::ZERO) => return Err(PyValueError::new_err("an interval is above 0")),
+        other => other,
+    };
+    let order = Order { seed, runs, jobs, shard: Shard::WHOLE };
+    let (results, parts) = run(py, &opened, &plan, order, interval, progress.as_ref())?;
+    let flows = flow_table(&plan, &results).into();
+    let links = link_table(&plan, &results).into();
+    let text = text(&opened, &plan, order, results).map_err(refused)?;
+    Ok(NativeSimulation { text, flows, links, series: Table::of_parts(parts) })
+}
+
+/// Opens a scenario, changes it and plans its runs.
+fn planned(py: Python<'_>, kind: &str, written: &str, changes: Vec<String>) -> PyResult<(Opened, Plan)> {
+    let refused = |error: LibraryError| raised::<ScenarioError>(py, &error);
+    let mut opened = match kind {
+        "name" => Opened::new(Path::new(written)).map_err(refused)?,
+        "text" => Opened::from_text("scenario", written),
+        "json" => Opened::from_text("scenario", &toml(written)?),
+        other => return Err(PyValueError::new_err(format!("kind {other:?}"))),
+    };
+    for assignment in changes {
+        opened.document.set(assignment);
+    }
+    let plan = opened.document.plan().map_err(|error| refused(error.into()))?;
+    Ok((opened, plan))
+}
+
+/// The keys of the quantities in tables of flows and of links.
+#[pyfunction]
+pub(crate) fn quantities() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let flows = lab::FLOW.iter().map(|one| one.key).collect();
+    let links = lab::LINK.iter().map(|one| one.key).collect();
+    BTreeMap::from([("flows", flows), ("links", links)])
+}
+
+/// A point: the name of each sweep, and the label of its value there.
+type Labels = Vec<(String, String)>;
+
+/// All that determines what a scenario does but for the seed of a run: the code that measures, the
+/// text with its changes, the traces that it follows. Its points come with it.
+#[pyfunction]
+pub(crate) fn identity(
+    py: Python<'_>,
+    kind: &str,
+    written: &str,
+    changes: Vec<String>,
+) -> PyResult<(String, Vec<Labels>)> {
+    let (opened, plan) = planned(py, kind, written, changes)?;
+    let text = format!("{}\n{}", code_version(), opened.document.whole_text());
+    Ok((text, plan.points.into_iter().map(|point| point.at).collect()))
+}
+
+/// Does one run of a scenario without sweeps: the `run`-th, counted from 1, of those that begin
+/// with `seed`, or with the scenario's own. Returns it as it stands in the document of several
+/// runs.
+#[pyfunction]
+pub(crate) fn run_one(
+    py: Python<'_>,
+    kind: &str,
+    written: &str,
+    changes: Vec<String>,
+    seed: Option<u64>,
+    run: u32,
+) -> PyResult<String> {
+    let (_, plan) = planned(py, kind, written, changes)?;
+    let [point] = plan.points.as_slice() else {
+        return Err(PyValueError::new_err("a run is of one point, and this scenario has sweeps"));
+    };
+    let mut scenario = point.scenario.clone();
+    scenario.seed = Seed(seed_of(seed.unwrap_or(scenario.seed.0), run));
+    let outcome = py.detach(|| tfrc_lab::run(&scenario));
+    Ok(serde_json::json!(RunOutcome { run, outcome }).to_string())
+}
+
+/// Puts runs together that were done one by one: the results of `simulate` for a scenario with
+/// sweeps. `done` has the runs of each point in turn, as `run_one` returns them.
+#[pyfunction]
+pub(crate) fn assemble(
+    py: Python<'_>,
+    kind: &str,
+    written: &str,
+    changes: Vec<String>,
+    seed: Option<u64>,
+    runs: u32,
+    done: Vec<String>,
+) -> PyResult<NativeSimulation> {
+    let (opened, plan) = planned(py, kind, written, changes)?;
+    let total = saturating::<u32>(plan.points.len()).saturating_mul(runs);
+    // A shard behind the last run: the frame of the document, without any run.
+    let none = Shard { index: total.saturating_add(1), of: total.saturating_add(1) };
+    let order = Order { seed, runs: Some(runs), jobs: 1, shard: none };
+    let mut results = batch::run_plan(&opened.document, &plan, order);
+    let mut done = done.iter();
+    for point in &mut results.points {
+        for text in done.by_ref().take(saturating::<usize>(runs)) {
+            let run = serde_json::from_str::<RunOutcome>(text);
+            point.runs.push(run.map_err(|error| PyValueError::new_err(format!("not a run: {error}")))?);
+        }
+    }
+    let results = batch::merge(vec![results]).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let flows = flow_table(&plan, &results).into();
+    let links = link_table(&plan, &results).into();
+    let text = text(&opened, &plan, Order { shard: Shard::WHOLE, ..order }, results)
+        .map_err(|error| raised::<ScenarioError>(py, &error))?;
+    Ok(NativeSimulation { text, flows, links, series: None })
+}
+
+/// A scenario of Python's dictionaries as TOML.
+fn toml(json: &str) -> PyResult<String> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        PyValueError::new_err(format!("the dictionary has no form in TOML: {error}"))
+    };
+    let table: toml::Table = serde_json::from_str(json).map_err(|error| wrong(&error))?;
+    toml::to_string(&table).map_err(|error| wrong(&error))
+}
+
+/// A run was stopped.
+struct Stopped;
+
+/// Runs a plan; results, and the time series of each run in turn.
+fn run(
+    py: Python<'_>,
+    opened: &Opened,
+    plan: &Plan,
+    order: Order,
+    interval: Option<Duration>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Results, Vec<RecordBatch>)> {
+    let done = AtomicU64::new(0);
+    let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
+    let total = order.virtual_time(plan).as_secs_f64();
+    let tell = |_: Python<'_>| match progress {
+        Some(progress) => progress.call1((seconds(done.load(Ordering::Relaxed)), total)).map(drop),
+        None => Ok(()),
+    };
+    let outcome = while_waiting(py, tell, |stop| {
+        let one = |run: PlannedRun<'_>, scenario: &Scenario| {
+            let mut rows = series_rows(run);
+            let step = scenario.duration.mul_f64(1.0 / STEPS);
+            let passed = |time: Duration| {
+                done.fetch_add(time.as_nanos(), Ordering::Relaxed);
+            };
+            let outcome = {
+                let mut watches = vec![Watch::time(step, passed)];
+                if let Some(interval) = interval {
+                    watches.push(Watch::all(interval, |look| {
+                        look.flows
+                            .iter()
+                            .chain(&look.links)
+                            .for_each(|one| add_interval(&mut rows, run, one));
+                    }));
+                }
+                run_until(scenario, &mut watches, &|| stop.load(Ordering::Relaxed)).ok_or(Stopped)?
+            };
+            Ok((outcome, interval.map(|_| rows.finish())))
+        };
+        let mut parts = Vec::new();
+        let next = |_: PlannedRun<'_>, part: Option<RecordBatch>| {
+            parts.extend(part);
+            Ok(())
+        };
+        batch::run_plan_with(&opened.document, plan, order, one, next).map(|results| (results, parts))
+    })?;
+    outcome.map_err(|Stopped| PyValueError::new_err("the run was stopped"))
+}
+
+/// The document that the program prints: of a run alone, or of several.
+fn text(opened: &Opened, plan: &Plan, order: Order, results: Results) -> Result<String, LibraryError> {
+    let is_single = plan.points.len() == 1 && order.runs.unwrap_or(plan.runs) == 1 && plan.compare.is_none();
+    if is_single {
+        let run = results.points.into_iter().flat_map(|point| point.runs).next();
+        let Some(run) = run else { unreachable!("a plan has a run") };
+        return Ok(document::text(&Single { outcome: run.outcome, timing: None }));
+    }
+    let compare = opened.compared(plan, &results)?;
+    Ok(document::text(&Several { results, compare, timing: None }))
+}
+
+/// The names of the sweeps of a plan.
+fn sweeps(plan: &Plan) -> impl Iterator<Item = &str> {
+    plan.points.iter().take(1).flat_map(|point| point.at.iter().map(|(name, _)| name.as_str()))
+}
+
+/// Each run of a plan with its point and the results.
+fn outcomes<'r>(plan: &'r Plan, results: &'r Results) -> impl Iterator<Item = (PlannedRun<'r>, &'r Outcome)> {
+    let points = (1..).zip(plan.points.iter().zip(&results.points));
+    points.flat_map(|(number, (point, result))| {
+        let runs = result.runs.iter();
+        runs.map(move |run| (PlannedRun { number, point, run: run.run }, &run.outcome))
+    })
+}
+
+fn flow_table(plan: &Plan, results: &Results) -> RecordBatch {
+    let words = sweeps(plan).chain(["id", "kind"]);
+    let mut rows = Rows::new(&["run", "point", "seed"], words, lab::FLOW.iter().map(|one| one.key));
+    for (run, outcome) in outcomes(plan, results) {
+        for flow in &outcome.flows {
+            let row = rows.row().count(run.run.into()).count(run.number as u64).count(outcome.seed);
+            let row = run.point.at.iter().fold(row, |row, (_, value)| row.word(Some(value)));
+            let row = row.word(Some(&flow.id)).word(Some(&flow.kind));
+            lab::FLOW.iter().fold(row, |row, one| row.number((one.of)(flow)));
+        }
+    }
+    rows.finish()
+}
+
+fn link_table(plan: &Plan, results: &Results) -> RecordBatch {
+    let words = sweeps(plan).chain(["id"]);
+    let mut rows = Rows::new(&["run", "point", "seed"], words, lab::LINK.iter().map(|one| one.key));
+    for (run, outcome) in outcomes(plan, results) {
+        for link in &outcome.links {
+            let row = rows.row().count(run.run.into()).count(run.number as u64).count(outcome.seed);
+            let row = run.point.at.iter().fold(row, |row, (_, value)| row.word(Some(value)));
+            lab::LINK.iter().fold(row.word(Some(&link.id)), |row, one| row.number((one.of)(link)));
+        }
+    }
+    rows.finish()
+}
+
+/// No rows of a time series yet.
+fn series_rows(run: PlannedRun<'_>) -> Rows {
+    let words = run.point.at.iter().map(|(name, _)| name.as_str()).chain(["flow", "link"]);
+    Rows::new(&["run", "point"], words, series::COLUMNS.iter().map(|(key, _)| *key))
+}
+
+fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_lab::record::Interval) {
+    let row = rows.row().count(run.run.into()).count(run.number as u64);
+    let row = run.point.at.iter().fold(row, |row, (_, value)| row.word(Some(value)));
+    let row = row.word(interval.flow.as_deref()).word(interval.link.as_deref());
+    series::COLUMNS.iter().fold(row, |row, (_, value)| row.number(value(interval)));
+}

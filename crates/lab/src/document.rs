@@ -1,0 +1,114 @@
+//! Documents of simulations and experiments, as programs print them as JSON.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::batch::Results;
+use crate::compare::Comparison;
+use crate::experiment::{Experiment, World};
+use crate::record::SCHEMA_VERSION;
+
+/// A document with the version of its form.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Document")]
+pub struct Versioned<'d, T> {
+    /// Version of the form of the document. It grows when a key goes, or its meaning changes; new
+    /// keys come without.
+    pub schema_version: u32,
+    /// The document.
+    #[serde(flatten)]
+    pub document: &'d T,
+}
+
+/// A document as a line of JSON, with the version of its form.
+pub fn text(document: &impl Serialize) -> String {
+    versioned(document).to_string()
+}
+
+/// A document with the version of its form.
+pub fn versioned(document: &impl Serialize) -> Value {
+    json!(Versioned { schema_version: SCHEMA_VERSION, document })
+}
+
+/// Result of one run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Run")]
+pub struct Single {
+    /// Figures of the run.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// Cost of the run, with `--timing`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
+}
+
+/// Results of several runs: of the points of sweeps, of several seeds.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Runs")]
+pub struct Several {
+    /// The points with their runs and means.
+    #[serde(flatten)]
+    pub results: Results,
+    /// Published values beside ours, where the scenario names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compare: Vec<Comparison>,
+    /// Cost of the runs, with `--timing`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
+}
+
+/// Cost of the runs, setting up included.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Timing {
+    /// Processor time of all threads, seconds.
+    pub cpu_s: f64,
+    /// Seconds that passed.
+    pub wall_s: f64,
+    /// Processor time for each packet-hop, nanoseconds.
+    pub ns_per_hop: f64,
+    /// The most memory that the process had, bytes; `None` where the system does not tell.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// Experiments by their ids.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExperimentList {
+    /// In the order of their ids.
+    pub experiments: Vec<ExperimentEntry>,
+}
+
+/// An experiment.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExperimentEntry {
+    /// Its id, such as `sigcomm2000/fig-09`.
+    pub id: String,
+    /// Its number in another version of the publication, as an id that is taken too, such as
+    /// `sigcomm/figure-9`; null without one.
+    pub alias: Option<String>,
+    /// Its title.
+    pub title: String,
+    /// The publication, with the place in it.
+    pub source: String,
+    /// The world that it runs in.
+    pub world: World,
+    /// Disagreement makes the exit status 3.
+    pub must_agree: bool,
+}
+
+impl ExperimentList {
+    /// The list of these experiments.
+    #[must_use]
+    pub fn of(experiments: &[Experiment]) -> Self {
+        let entry = |e: &Experiment| ExperimentEntry {
+            id: e.id().to_owned(),
+            title: e.title().to_owned(),
+            source: e.source().to_owned(),
+            alias: e.conference(),
+            world: e.world(),
+            must_agree: e.must_agree(),
+        };
+        Self { experiments: experiments.iter().map(entry).collect() }
+    }
+}

@@ -1,0 +1,74 @@
+//! The Python package: its wheel, built and installed as users do it, and its tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Outcome, cargo, root};
+
+/// Python's packages that the tests use, in the versions that they are written for.
+const REQUIREMENTS: &str = "bindings/python/tests/requirements.txt";
+
+/// Builds the wheel, installs it with what the tests need into a virtual environment in
+/// `target/python`, and runs pytest; the program and an example of `tfrc` are built for the tests
+/// that compare.
+pub(crate) fn check() -> Outcome {
+    let python = environment()?;
+    let pip = || pip(&python);
+    let wheels = root().join("target/wheels");
+    run(pip().args(["wheel", "--no-deps", "./bindings/python", "--wheel-dir"]).arg(&wheels))?;
+    run(pip().args(["install", "--no-deps", "--force-reinstall"]).arg(newest(&wheels)?))?;
+    run(cargo().args(["build", "--locked", "--quiet", "--package", "tfrc-cli"]))?;
+    run(cargo().args(["build", "--locked", "--quiet", "--package", "tfrc", "--example", "advisor_trace"]))?;
+    let debug = built().join("debug");
+    run(Command::new(&python)
+        .args(["-m", "pytest", "--config-file", "bindings/python/pyproject.toml", "bindings/python"])
+        .env("TFRC_PROGRAM", debug.join("tfrc"))
+        .env("TFRC_ADVISOR_TRACE", debug.join("examples/advisor_trace")))
+}
+
+/// The interpreter of the virtual environment in `target/python`, with what the tests of the
+/// bindings use installed there.
+pub(crate) fn environment() -> Result<PathBuf, String> {
+    let environment = root().join("target/python");
+    if !environment.join("bin/pip").exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    }
+    std::fs::create_dir_all(scratch()).map_err(|e| format!("{}: {e}", scratch().display()))?;
+    let python = environment.join("bin/python");
+    run(pip(&python).args(["install", "--requirement", REQUIREMENTS]))?;
+    Ok(python)
+}
+
+/// pip, which leaves no cache and unpacks beside the environment: the system's folder for
+/// temporary files is often too small for what the tests need (a gigabyte).
+fn pip(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]);
+    command.env("TMPDIR", scratch());
+    command
+}
+
+fn scratch() -> PathBuf {
+    root().join("target/python/tmp")
+}
+
+/// The folder that cargo builds into.
+pub(crate) fn built() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |path| root().join(path))
+}
+
+/// The wheel that was written last.
+fn newest(folder: &Path) -> Result<PathBuf, String> {
+    let broken = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let wheels = std::fs::read_dir(folder).map_err(broken)?.filter_map(Result::ok).map(|entry| entry.path());
+    let wheels = wheels.filter(|path| path.extension().is_some_and(|ending| ending == "whl"));
+    let newest = wheels.max_by_key(|path| path.metadata().and_then(|file| file.modified()).ok());
+    newest.ok_or_else(|| format!("{}: no wheel was built", folder.display()))
+}
+
+/// Runs a command at the root of the repository.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    let shown = command.get_program().to_string_lossy().into_owned();
+    let status = command.current_dir(root()).status().map_err(|e| format!("{shown} did not start: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}")) }
+}
