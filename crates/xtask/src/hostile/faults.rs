@@ -309,7 +309,7 @@ fn suspend(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, Strin
     program.signal(Signal::STOP);
     thread::sleep(Duration::from_secs(time));
     program.signal(Signal::CONT);
-    // 60 s of silence end a session; 5 s do not.
+    // 60 s of silence end a session for either end; 5 s do not.
     let bars = match bench.form {
         Form::Long => Bars { sender: &[1], receiver: &[1], kept: Kept::Part },
         Form::Short => Bars { sender: &[0], receiver: &[0], kept: Kept::Whole },

@@ -10,7 +10,8 @@ use super::engine::{Bench, CaseRow};
 use super::honest::{self, Listening, TransferPlan};
 use super::program::{Ended, Program, Stream};
 
-/// Time after which an end has noticed that its peer is silent: 60 s, and some for a busy machine.
+/// Time after which an end has noticed that its peer is silent: 60 s for a sender, 30 s for a
+/// receiver, and some for a busy machine.
 pub(crate) const SILENCE: Duration = Duration::from_secs(80);
 
 /// Both ends of a transfer in progress.
