@@ -98,24 +98,24 @@ def test_advisor_is_that_of_rust(advisor_trace, seed, packets, delay, jitter, lo
     advisor = tfrc.Advisor(report_interval_s=interval / 1e9)
     lines, ours, latest = [f"interval {interval}"], [], 0.0
     for name, *arguments in calls:
-        match name:
-            case "sent":
-                now, id, size = arguments
-                latest = now / 1e9
-                advisor.on_sent(latest, id, size)
-            case "acked":
-                id, at, ce = arguments
-                advisor.on_acked(id, None if at is None else at / 1e9, ce=ce)
-                arguments = [id, at, int(ce)]
-            case "lost":
-                advisor.on_lost(arguments[0])
-            case "report":
-                now, hold = arguments
-                latest = now / 1e9
-                advisor.on_report(latest, None if hold is None else hold / 1e9)
-            case "timeout":
-                latest = arguments[0] / 1e9
-                advisor.handle_timeout(latest)
+        if name == "sent":
+            now, id, size = arguments
+            latest = now / 1e9
+            advisor.on_sent(latest, id, size)
+        elif name == "acked":
+            id, at, ce = arguments
+            advisor.on_acked(id, None if at is None else at / 1e9, ce=ce)
+            arguments = [id, at, int(ce)]
+        elif name == "lost":
+            advisor.on_lost(arguments[0])
+        elif name == "report":
+            now, hold = arguments
+            latest = now / 1e9
+            advisor.on_report(latest, None if hold is None else hold / 1e9)
+        else:
+            assert name == "timeout"
+            latest = arguments[0] / 1e9
+            advisor.handle_timeout(latest)
         lines.append(" ".join([name, *("-" if one is None else str(one) for one in arguments)]))
         next_send = advisor.next_send(latest)
         ours.append(

@@ -86,7 +86,7 @@ def test_series_are_those_of_the_program(program, tmp_path):
     file, csv = tmp_path / "a.toml", tmp_path / "a.csv"
     file.write_text(TEXT)
     program("sim", file, "--series", csv, "--interval", "500ms", "--runs", 2)
-    theirs = pandas.read_csv(csv)
+    theirs = pandas.read_csv(csv, float_precision="round_trip")
     ours = tfrc.simulate(file, interval=0.5, runs=2).series
     assert ours.column_names == list(theirs.columns)
     frame = ours.to_pandas()

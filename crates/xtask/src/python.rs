@@ -8,9 +8,12 @@ use crate::{Outcome, cargo, root};
 /// Python's packages that the tests use, in the versions that they are written for.
 const REQUIREMENTS: &str = "bindings/python/tests/requirements.txt";
 
+/// Settings of the wheel and of what looks at it.
+const SETTINGS: &str = "bindings/python/pyproject.toml";
+
 /// Builds the wheel, installs it with what the tests need into a virtual environment in
-/// `target/python`, and runs pytest; the program and an example of `tfrc` are built for the tests
-/// that compare.
+/// `target/python`, holds the types against the module (mypy, stubtest), and runs pytest; the
+/// program and an example of `tfrc` are built for the tests that compare.
 pub(crate) fn check() -> Outcome {
     let python = environment()?;
     let pip = || pip(&python);
@@ -19,9 +22,18 @@ pub(crate) fn check() -> Outcome {
     run(pip().args(["install", "--no-deps", "--force-reinstall"]).arg(newest(&wheels)?))?;
     run(cargo().args(["build", "--locked", "--quiet", "--package", "tfrc-cli"]))?;
     run(cargo().args(["build", "--locked", "--quiet", "--package", "tfrc", "--example", "advisor_trace"]))?;
+    let module = || {
+        let mut command = Command::new(&python);
+        command.env("MYPY_CACHE_DIR", root().join("target/python/mypy"));
+        command
+    };
+    run(module().args(["-m", "mypy", "--config-file", SETTINGS, "bindings/python/python/tfrc"]))?;
+    run(module()
+        .args(["-m", "mypy.stubtest", "--mypy-config-file", SETTINGS, "--ignore-unused-allowlist"])
+        .args(["--allowlist", "bindings/python/tests/stubtest.txt", "tfrc"]))?;
     let debug = built().join("debug");
     run(Command::new(&python)
-        .args(["-m", "pytest", "--config-file", "bindings/python/pyproject.toml", "bindings/python"])
+        .args(["-m", "pytest", "--config-file", SETTINGS, "bindings/python"])
         .env("TFRC_PROGRAM", debug.join("tfrc"))
         .env("TFRC_ADVISOR_TRACE", debug.join("examples/advisor_trace")))
 }

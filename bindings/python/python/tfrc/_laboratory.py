@@ -54,7 +54,8 @@ class Reproduction:
 
     def json(self) -> dict[str, Any]:
         """The document of `to_json` as a dictionary."""
-        return json.loads(self._native.text)
+        document: dict[str, Any] = json.loads(self._native.text)
+        return document
 
     @property
     def verdicts(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Types of the native module."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Optional, Union, final, overload
 
 import numpy as np
@@ -9,9 +9,10 @@ import pandas
 
 __version__: str
 
-Numbers = npt.ArrayLike
-FloatArray = npt.NDArray[np.float64]
-Tell = Optional[Callable[[float, float], None]]
+_FloatArray = npt.NDArray[np.float64]
+_Array = Union[npt.NDArray[Any], Sequence[float]]
+_Numbers = Union[float, _Array]
+_Tell = Optional[Callable[[float, float], None]]
 
 class TfrcError(Exception):
     """Base of the package's own exceptions."""
@@ -40,7 +41,7 @@ class Table:
     @property
     def column_names(self) -> list[str]: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, key: str, /) -> Any:
         """A numpy array of numbers, in which an unknown value is NaN, or a list of words."""
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
@@ -74,13 +75,19 @@ class Equation:
     @overload
     def rate_bps(self, segment_bytes: float, rtt_s: float, p: float) -> float: ...
     @overload
-    def rate_bps(self, segment_bytes: Numbers, rtt_s: Numbers, p: Numbers) -> Union[float, FloatArray]: ...
+    def rate_bps(self, segment_bytes: _Array, rtt_s: _Numbers, p: _Numbers) -> _FloatArray: ...
+    @overload
+    def rate_bps(self, segment_bytes: _Numbers, rtt_s: _Array, p: _Numbers) -> _FloatArray: ...
+    @overload
+    def rate_bps(self, segment_bytes: _Numbers, rtt_s: _Numbers, p: _Array) -> _FloatArray: ...
     @overload
     def loss_event_rate(self, segment_bytes: float, rtt_s: float, rate_bps: float) -> float: ...
     @overload
-    def loss_event_rate(
-        self, segment_bytes: Numbers, rtt_s: Numbers, rate_bps: Numbers
-    ) -> Union[float, FloatArray]: ...
+    def loss_event_rate(self, segment_bytes: _Array, rtt_s: _Numbers, rate_bps: _Numbers) -> _FloatArray: ...
+    @overload
+    def loss_event_rate(self, segment_bytes: _Numbers, rtt_s: _Array, rate_bps: _Numbers) -> _FloatArray: ...
+    @overload
+    def loss_event_rate(self, segment_bytes: _Numbers, rtt_s: _Numbers, rate_bps: _Array) -> _FloatArray: ...
 
 @final
 class RateChange:
@@ -173,7 +180,7 @@ class Receiver:
     @property
     def rtt_s(self) -> float: ...
 
-Taken = Literal["new", "duplicate", "unknown"]
+_Taken = Literal["new", "duplicate", "unknown"]
 
 @final
 class Advisor:
@@ -184,18 +191,18 @@ class Advisor:
     def next_send(self, now: float) -> Optional[float]: ...
     def on_sent(self, now: float, id: int, size: int) -> None: ...
     def on_sent_many(
-        self, now: FloatArray, id: npt.NDArray[np.uint64], size: npt.NDArray[np.uint32]
+        self, now: _FloatArray, id: npt.NDArray[np.uint64], size: npt.NDArray[np.uint32]
     ) -> None: ...
-    def on_acked(self, id: int, arrived_at: Optional[float] = None, *, ce: bool = False) -> Taken: ...
+    def on_acked(self, id: int, arrived_at: Optional[float] = None, *, ce: bool = False) -> _Taken: ...
     def on_acked_many(
         self,
         id: npt.NDArray[np.uint64],
-        arrived_at: Optional[FloatArray] = None,
+        arrived_at: Optional[_FloatArray] = None,
         *,
         ce: Optional[npt.NDArray[np.bool_]] = None,
     ) -> int: ...
     def on_acked_range(self, first: int, last: int, *, ce: bool = False) -> int: ...
-    def on_lost(self, id: int) -> Taken: ...
+    def on_lost(self, id: int) -> _Taken: ...
     def on_unreported(self, first: int, last: int) -> None: ...
     def on_report(self, now: float, hold_s: Optional[float] = None) -> None: ...
     def handle_timeout(self, now: float) -> None: ...
@@ -243,7 +250,7 @@ def simulate(
     runs: Optional[int],
     jobs: int,
     interval_s: Optional[float],
-    progress: Tell,
+    progress: _Tell,
 ) -> NativeSimulation: ...
 def quantities() -> dict[str, list[str]]: ...
 def identity(
@@ -267,6 +274,6 @@ def reproduce(
     quick: bool,
     jobs: int,
     cache: Optional[str],
-    progress: Tell,
+    progress: _Tell,
 ) -> NativeResults: ...
 def user_cache() -> Optional[str]: ...

@@ -52,7 +52,8 @@ class Simulation:
 
     def json(self) -> dict[str, Any]:
         """The document of `to_json` as a dictionary."""
-        return json.loads(self._text)
+        document: dict[str, Any] = json.loads(self._text)
+        return document
 
     def plot(self, *, run: int = 1, point: int = 1) -> Figure:
         """A figure of one run: the goodput of each flow and the queue of each link over time.

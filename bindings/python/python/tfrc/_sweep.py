@@ -78,7 +78,7 @@ def sweep(
     # Finds mistakes of all points before anything runs.
     _, points = _native.identity(kind, text, whole)
     tasks = list(_tasks(kind, text, changes, axes, seed, runs))
-    done: list[Optional[str]] = [None] * len(tasks)
+    done = [""] * len(tasks)
     places: dict[str, list[int]] = {}
     for place, task in enumerate(tasks):
         places.setdefault(task.key, []).append(place)
@@ -140,7 +140,8 @@ def _here(tasks: list[_Task], jobs: int) -> Iterable[tuple[str, str]]:
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=jobs or -1, prefer="threads", return_as="generator_unordered")
-    return parallel(delayed(_run)(task) for task in tasks)
+    outcomes: Iterable[tuple[str, str]] = parallel(delayed(_run)(task) for task in tasks)
+    return outcomes
 
 
 def _there(tasks: list[_Task], client: Client) -> Iterator[tuple[str, str]]:
@@ -236,6 +237,8 @@ class _Parquet:
             self._write()
 
     def _write(self) -> None:
+        if self._folder is None:
+            return
         import pyarrow
         import pyarrow.parquet
 
