@@ -53,8 +53,10 @@ impl Interrupt {
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             runtime.block_on(async {
                 signals.next().await;
-                // The run's own last line comes after this one.
-                within(NOTICE, || eprintln!("ending; Ctrl-C again aborts"));
+                // The run's own last line comes after this one. A chart is not written over.
+                if !live::is_shown() {
+                    within(NOTICE, || eprintln!("ending; Ctrl-C again aborts"));
+                }
                 let _ = sender.send(true);
                 signals.next().await;
                 within(LAST_WORDS, move || {

@@ -293,10 +293,15 @@ impl<O: Write, E: Write> Reporter<O, E> {
         self.page()
     }
 
-    fn clear(&mut self) {
+    /// Takes the progress bar off the terminal, where something else is to be drawn.
+    pub fn end_bar(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+
+    fn clear(&mut self) {
+        self.end_bar();
         // The terminal is given back before anything is said.
         for note in self.live.take().map(Live::close).unwrap_or_default() {
             self.note(&note);

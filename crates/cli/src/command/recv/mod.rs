@@ -69,6 +69,9 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
     }
     let rate = if let Take::Many(_) = options.take { LogRate::LINES } else { LogRate::SUMMARIES };
     let log = Mutex::new(LogLimit::new(endpoint.now(), rate));
+    if args.live.tui {
+        reporter.end_bar();
+    }
     let screen = if args.live.tui { live::open(args.format.format()) } else { None };
     let title = format!("tfrc recv {}", endpoint.local_addr());
     let (view, keys) = screen.map(|(screen, keys)| (ReceiverView::new(title, screen), keys)).unzip();
