@@ -191,6 +191,13 @@ def test_progress_is_told_and_its_failure_ends_the_runs():
         _native.simulate("name", "bottleneck", [], None, 1, 1, None, broken)
 
 
+def test_a_bar_can_be_asked_for_and_refused():
+    for word in (True, "on", False, "off", "auto"):
+        tfrc.simulate(TEXT, progress=word)
+    with pytest.raises(ValueError, match="auto, off or on"):
+        tfrc.simulate(TEXT, progress="loud")
+
+
 # Virtual time that takes a minute: only the signal ends it sooner.
 LONG = """
 import threading

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import polars
@@ -67,6 +69,33 @@ def test_what_was_done_before_a_failure_is_kept(monkeypatch, tmp_path):
     tfrc.sweep("bottleneck", AXES, 2, set=SHORT, cache=tmp_path, jobs=1)
     # Eight runs, and at most those twice that were under way.
     assert 8 <= len(ran) <= 10
+
+
+def test_two_sweeps_share_a_cache(tmp_path):
+    one, other = _sweep._Store(tmp_path), _sweep._Store(tmp_path)
+    one.put("a", "first")
+    other.put("b", "second")
+    one.close()
+    other.put("c", "third")
+    other.close()
+    assert [_sweep._Store(tmp_path).find(key) for key in "abcd"] == ["first", "second", "third", None]
+
+
+def test_a_cache_that_is_none_is_named(tmp_path):
+    file = tmp_path / "sweeps.sqlite"
+    file.write_text("not a database, but some words that are long enough for its header " * 9)
+    with pytest.raises(OSError, match=f"{file}.*another folder"):
+        tfrc.sweep("bottleneck", AXES, 1, set=SHORT, cache=tmp_path)
+
+
+def test_a_cache_that_takes_no_more_loses_no_results(monkeypatch, tmp_path):
+    # A table that refuses every row fails as a full disk does.
+    monkeypatch.setattr(_sweep, "TOGETHER", 2)
+    with closing(sqlite3.connect(tmp_path / "sweeps.sqlite")) as database:
+        database.execute("create table runs (key text primary key, outcome text check (false))")
+    with pytest.warns(RuntimeWarning, match="sweeps.sqlite.*2 runs and those to come"):
+        result = tfrc.sweep("bottleneck", AXES, 2, set=SHORT, cache=tmp_path)
+    assert len(result.flows["run"]) == 12
 
 
 @pytest.mark.parametrize(

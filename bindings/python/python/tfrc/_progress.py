@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, Literal, Optional
+from typing import Any, Callable, Iterator, Literal, Optional, Union
 
-Progress = Literal["auto", "off", "on"]
+Progress = Union[bool, Literal["auto", "off", "on"]]
 
 # Seconds after which a run is long enough for a bar.
 DELAY = 1.0
@@ -16,8 +16,11 @@ DELAY = 1.0
 def bar(wanted: Progress, unit: str) -> Iterator[Optional[Callable[[float, float], None]]]:
     """A function of what is done and of all there is, or None where no bar is to be shown.
 
-    "auto" shows a bar on a terminal and in a notebook if tqdm is installed.
+    "auto" shows a bar on a terminal and in a notebook if tqdm is installed; True is "on", False
+    "off".
     """
+    if isinstance(wanted, bool):
+        wanted = "on" if wanted else "off"
     if wanted not in ("auto", "off", "on"):
         raise ValueError(f"progress {wanted!r}: auto, off or on")
     make = _tqdm(wanted)

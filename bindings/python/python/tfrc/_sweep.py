@@ -7,8 +7,10 @@ import itertools
 import json
 import os
 import sqlite3
+import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
@@ -25,8 +27,10 @@ Folder = Union[str, "os.PathLike[str]"]
 # Tasks handed to the scheduler and not yet done: enough for thousands of workers, and few enough
 # for a million runs.
 AHEAD = 20_000
-# Runs between two commits of the cache, and in one row group of Parquet.
+# Runs written to the cache together, and in one row group of Parquet.
 TOGETHER = 500
+# Seconds after which runs are written to the cache even if they are fewer.
+AT_LATEST = 5.0
 
 
 @dataclass(frozen=True)
@@ -178,35 +182,68 @@ def _folder(cache: Union[Folder, None]) -> Optional[Path]:
 
 
 class _Store:
-    """Runs that were done, by their keys, in one file; nothing without a folder."""
+    """Runs that were done, by their keys, in one file; nothing without a folder.
+
+    Several sweeps can share the file: what one has done is written at once and together, so that
+    none holds it for longer than that takes.
+    """
 
     def __init__(self, folder: Optional[Path]) -> None:
         self._database = None
-        self._since_commit = 0
+        self._waiting: list[tuple[str, str]] = []
+        self._written = time.monotonic()
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(folder / "sweeps.sqlite", timeout=60.0)
-            self._database.execute("create table if not exists runs (key text primary key, outcome text)")
+            self._file = folder / "sweeps.sqlite"
+            with self._named():
+                self._database = sqlite3.connect(self._file, timeout=60.0)
+                self._database.execute(
+                    "create table if not exists runs (key text primary key, outcome text)"
+                )
 
     def find(self, key: str) -> Optional[str]:
         if self._database is None:
             return None
-        found = self._database.execute("select outcome from runs where key = ?", (key,)).fetchone()
+        with self._named():
+            rows = self._database.execute("select outcome from runs where key = ?", (key,))
+            found = rows.fetchone()
         return None if found is None else found[0]
 
     def put(self, key: str, outcome: str) -> None:
         if self._database is None:
             return
-        self._database.execute("insert or replace into runs values (?, ?)", (key, outcome))
-        self._since_commit += 1
-        if self._since_commit >= TOGETHER:
-            self._database.commit()
-            self._since_commit = 0
+        self._waiting.append((key, outcome))
+        if len(self._waiting) >= TOGETHER or time.monotonic() - self._written >= AT_LATEST:
+            self._write()
+
+    def _write(self) -> None:
+        """Writes what waits. A full disk ends the cache, not the sweep."""
+        if self._database is None:
+            return
+        try:
+            with self._database:
+                self._database.executemany("insert or replace into runs values (?, ?)", self._waiting)
+        except sqlite3.Error as error:
+            lost = f"{len(self._waiting)} runs and those to come are not kept there"
+            warnings.warn(f"the cache {self._file}: {error}; {lost}", RuntimeWarning, stacklevel=4)
+            self._database.close()
+            self._database = None
+        self._waiting.clear()
+        self._written = time.monotonic()
 
     def close(self) -> None:
+        self._write()
         if self._database is not None:
-            self._database.commit()
             self._database.close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of a file that cannot be read tell which it is, and what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            advice = "name another folder by cache=, or None for no cache"
+            raise OSError(f"the cache {self._file}: {error}; {advice}") from error
 
 
 class _Parquet:
