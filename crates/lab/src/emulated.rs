@@ -183,7 +183,7 @@ pub struct KernelNotes {
 mod tests {
     use super::*;
     use crate::recording::Keep;
-    use crate::run::record;
+    use crate::run::record_until;
     use crate::scenario::Document;
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         let scenario = Document::new("t", text).plan().expect("right").points.remove(0).scenario;
         let keep = Keep { looks: Looks::Taken, link_flows: LinkFlows::Counted };
         let run = EmulatedRun {
-            recording: record(&scenario, keep),
+            recording: record_until(&scenario, keep, &|| false).expect("nothing stops it"),
             fidelity: Fidelity { rate_error: Some(0.1 + 0.2), ..Fidelity::default() },
             kernel: KernelNotes { release: "6".to_owned(), ..KernelNotes::default() },
         };

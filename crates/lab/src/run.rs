@@ -138,12 +138,12 @@ pub fn run_captured(
     Ok((outcome, packets))
 }
 
-/// Runs a scenario as [`run`] does and keeps its time series.
-pub(crate) fn record(scenario: &Scenario, keep: Keep) -> Recording {
+/// Runs a scenario as [`run_until`] does and keeps its time series.
+pub(crate) fn record_until(scenario: &Scenario, keep: Keep, stop: &dyn Fn() -> bool) -> Option<Recording> {
     let mut run = ScenarioRun::keeping(scenario, keep);
-    let outcome = run.execute(&mut []);
+    let outcome = run.execute_until(&mut [], stop)?;
     let keeping = run.keeping.take().unwrap_or_default();
-    keeping.recording(scenario, outcome, std::mem::take(&mut run.series))
+    Some(keeping.recording(scenario, outcome, std::mem::take(&mut run.series)))
 }
 
 /// Returns the counters of a flow between two states.

@@ -22,7 +22,7 @@ use crate::batch::{Shard, seed_of};
 use crate::emulated::EmulatedWorld;
 use crate::jobs::Workers;
 use crate::recording::Keep;
-use crate::run::record;
+use crate::run::record_until;
 use crate::scenario::Scenario;
 
 /// Selection of the runs, and the number of threads.
@@ -275,8 +275,8 @@ impl<'a> Prepared<'a> {
     }
 
     /// Runs everything that the cache does not have, in steps as long as rules of seeds ask for
-    /// more. Once `hooks.stop` says so, no further run begins; experiments that miss runs then say
-    /// so.
+    /// more. Once `hooks.stop` says so, no further run begins and those under way are given up;
+    /// experiments that miss runs then say so.
     ///
     /// # Errors
     /// [`ExperimentError`] if a formula cannot be computed.
@@ -299,8 +299,10 @@ impl<'a> Prepared<'a> {
                 }
                 let point = &self.points[point];
                 let given = self.one(point, run, cache, hooks)?;
-                (hooks.done)(&self.experiments[point.experiment].id);
-                Ok(Some(given))
+                if given.is_some() {
+                    (hooks.done)(&self.experiments[point.experiment].id);
+                }
+                Ok(given)
             };
             let outcomes = workers.run(&jobs, one)?;
             course
@@ -315,7 +317,7 @@ impl<'a> Prepared<'a> {
             }
             (hooks.more)(self.jobs(&done, &course.seeds).count());
         }
-        Ok(self.results(&course, (hooks.stop)()))
+        Ok(self.results(&course, hooks.stop))
     }
 
     /// Gives more seeds to the points that are not precise enough, as far as the caps of their
@@ -398,24 +400,25 @@ impl<'a> Prepared<'a> {
         formulas.map(|(formula, _)| formula.text()).chain([HOPS]).collect()
     }
 
+    /// The values of a run, from the cache if it has them; `None` if the user has ended it.
     fn one(
         &self,
         point: &SeededPoint,
         run: u32,
         cache: Option<&Cache>,
         hooks: &Hooks<'_>,
-    ) -> Result<Given, ExperimentError> {
+    ) -> Result<Option<Given>, ExperimentError> {
         let (key, formulas) = (point.key(run), self.formulas(point));
         match cache.map(|cache| cache.get(&key, &formulas)) {
             Some(Found::All(values)) => {
                 if let Some(given) = given(values) {
-                    return Ok(given);
+                    return Ok(Some(given));
                 }
             }
             Some(Found::Damaged(why)) => (hooks.warn)(&why),
             Some(Found::Nothing) | None => {}
         }
-        let given = self.measure(point, run)?;
+        let Some(given) = self.measure(point, run, hooks)? else { return Ok(None) };
         if let Some(cache) = cache {
             let values = given.values.iter().copied().chain([Some(given.packet_hops)]);
             let new: Vec<(&str, Option<f64>)> = formulas.into_iter().zip(values).collect();
@@ -423,14 +426,19 @@ impl<'a> Prepared<'a> {
                 (hooks.warn)(&format!("a result cannot be kept: {error}"));
             }
         }
-        Ok(given)
+        Ok(Some(given))
     }
 
-    fn measure(&self, point: &SeededPoint, run: u32) -> Result<Given, ExperimentError> {
+    fn measure(
+        &self,
+        point: &SeededPoint,
+        run: u32,
+        hooks: &Hooks<'_>,
+    ) -> Result<Option<Given>, ExperimentError> {
         let experiment = &self.experiments[point.experiment];
         let mut scenario = (*point.scenario).clone();
         scenario.seed = Seed(seed_of(scenario.seed.0, run));
-        let recording = record(&scenario, point.keep);
+        let Some(recording) = record_until(&scenario, point.keep, hooks.stop) else { return Ok(None) };
         let row = &experiment.published.rows[point.row];
         let keys: Vec<(String, String)> =
             experiment.published.keys.iter().cloned().zip(row.keys.iter().cloned()).collect();
@@ -439,7 +447,7 @@ impl<'a> Prepared<'a> {
         let values = formulas
             .map(|(formula, place)| formula.value(&scope).map_err(|wrong| at(&experiment.file, place, wrong)))
             .collect::<Result<_, _>>()?;
-        Ok(Given { values, packet_hops: recording.outcome.packet_hops as f64 })
+        Ok(Some(Given { values, packet_hops: recording.outcome.packet_hops as f64 }))
     }
 
     /// The results of emulated runs.
@@ -467,7 +475,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    fn results(&self, course: &Course, stopped: bool) -> Results {
+    fn results(&self, course: &Course, stop: &dyn Fn() -> bool) -> Results {
         let mut measured: Vec<(Measured, usize)> =
             self.experiments.iter().map(|e| (empty(e, self.wanted.quick), 0)).collect();
         for (number, point) in self.points.iter().enumerate() {
@@ -502,11 +510,14 @@ impl<'a> Prepared<'a> {
                     };
                 }
                 if *missing > 0 {
-                    let why = if stopped { "interrupted" } else { "not all shards are here" };
+                    let why = if stop() { "interrupted" } else { "not all shards are here" };
                     return not_run(experiment, &format!("{why}: {missing} runs are missing"));
                 }
                 let fewest = self.runs(experiment, experiment.runs_of(Profile::AsPublished));
                 if let Some(computed) = experiment.computed {
+                    if stop() {
+                        return not_run(experiment, "interrupted: nothing was computed");
+                    }
                     self.compute(experiment, computed, fewest, measured);
                 }
                 let samples = measured.profiles.get(&Profile::AsPublished);

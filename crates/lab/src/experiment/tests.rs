@@ -122,6 +122,37 @@ fn a_stopped_run_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_stop_ends_the_run_under_way() {
+    let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
+    let cache = Cache::new(dir.path().join("cache"), Vec::new());
+    let experiments = load(dir.path()).expect("right");
+    let prepared = Prepared::new(&experiments, wanted()).expect("right");
+    // Four simulated seconds are asked some forty times; the tenth answer ends them.
+    let asked = AtomicUsize::new(0);
+    let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 10;
+    let done = |id: &str| panic!("a run of {id} has come to its end");
+    let hooks = Hooks { done: &done, more: &|_| (), warn: &|_| (), stop: &stop, emulated: None };
+    let part = prepared.run(Some(&cache), &hooks).expect("runs");
+    assert_eq!(part.experiments[0].reason, "interrupted: 27 runs are missing");
+    assert!(!dir.path().join("cache").exists(), "half a run is no result");
+    let whole = run(dir.path(), wanted(), Some(&cache)).0;
+    assert_eq!(whole, run(dir.path(), wanted(), None).0);
+}
+
+#[test]
+fn nothing_is_computed_after_a_stop() {
+    let text = "title = 'T'\nsource = 'S'\nkeys = { p = [] }\ncode = 'rfc4828::table_01'\n\
+        [[cells]]\ncolumn = 'tcp_1460B'\n";
+    let dir = directory(text, SCENARIO, "p,tcp_1460B\n0.01,168.61\n");
+    let experiments = load(dir.path()).expect("right");
+    let prepared = Prepared::new(&experiments, wanted()).expect("right");
+    let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| true, emulated: None };
+    let part = prepared.run(None, &hooks).expect("runs");
+    assert_eq!(part.experiments[0].verdict, ExperimentVerdict::NotRun);
+    assert_eq!(part.experiments[0].reason, "interrupted: nothing was computed");
+}
+
+#[test]
 fn a_damaged_entry_is_measured_again_with_a_warning() {
     let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
     let cache = Cache::new(dir.path().join("cache"), Vec::new());

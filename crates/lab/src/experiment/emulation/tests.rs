@@ -10,7 +10,7 @@ use super::super::{Cache, ExperimentVerdict, Hooks, Prepared, Publication, Resul
 use crate::batch::Shard;
 use crate::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity, KernelNotes};
 use crate::recording::Keep;
-use crate::run::record;
+use crate::run::record_until;
 use crate::scenario::Document;
 
 const SCENARIO: &str = "duration = '3s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
@@ -52,7 +52,7 @@ fn made_up(job: &EmulationJob) -> EmulatedRun {
     let keep = Keep { looks: job.looks, link_flows: job.link_flows };
     let notes = BTreeMap::from([("HyStart".to_owned(), "on: train and delay".to_owned())]);
     EmulatedRun {
-        recording: record(&scenario, keep),
+        recording: record_until(&scenario, keep, &|| false).expect("nothing stops it"),
         fidelity: Fidelity { rate_error: Some(0.001), ..Fidelity::default() },
         kernel: KernelNotes { release: "6.1.0-test".to_owned(), notes },
     }

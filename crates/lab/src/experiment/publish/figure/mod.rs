@@ -26,17 +26,21 @@ const SPACE: f64 = 12.0;
 /// A source of values: its name, colour, line, mark and value.
 type Source = (&'static str, &'static str, Line, Mark, fn(&CellResult) -> Option<f64>);
 
+/// What this laboratory found, with intervals.
+const MEASURED: &str = "measured, 95 %";
+const EMULATED: &str = "emulated, 95 %";
+
 /// Sources differ in dash and mark too: they must be told apart on paper.
 const SOURCES: [Source; 5] = [
     ("published", "published", Line::Dashed("6 4"), Mark::Square, |c| c.published),
     ("ns-2", "ns2", Line::Dashed("2 3"), Mark::Triangle, |c| c.ns2),
     ("RFC profile", "rfc", Line::Dashed("10 4 2 4"), Mark::Cross, |c| c.rfc_profile),
-    ("emulated", "emulated", Line::Dashed("1 2"), Mark::Diamond, |c| c.emulated),
-    ("measured, 95 %", "measured", Line::Solid, Mark::Circle, |c| c.measured),
+    (EMULATED, "emulated", Line::Dashed("1 2"), Mark::Diamond, |c| c.emulated),
+    (MEASURED, "measured", Line::Solid, Mark::Circle, |c| c.measured),
 ];
 
 /// Sources that only panels of one column show: more than three lines of a colour are too many.
-const ASIDE: [&str; 2] = ["RFC profile", "emulated"];
+const ASIDE: [&str; 2] = ["RFC profile", EMULATED];
 
 /// Colours and marks of curves that are columns or rows.
 const SERIES: [(&str, Mark); 5] = [
@@ -279,13 +283,16 @@ impl<'a> Table<'a> {
         };
         let has_names = x.names.is_some();
         let mut curves: Vec<Curve> = Vec::new();
-        let is_measured = series.iter().flat_map(|(_, cells)| cells).any(|(_, cell)| cell.measured.is_some());
-        let ours = if is_measured { "measured" } else { "emulated" };
+        let has = |value: fn(&CellResult) -> Option<f64>| {
+            series.iter().flat_map(|(_, cells)| cells).any(|(_, cell)| value(cell).is_some())
+        };
+        let is_measured = has(|cell| cell.measured);
+        let ours = if is_measured { MEASURED } else { EMULATED };
         let is_shown = |name: &str| !ASIDE.contains(&name) || name == ours;
         for ((name, cells), (ink, mark)) in series.iter().zip(SERIES.iter().cycle()) {
             for (source, _, line, _, value) in SOURCES.iter().filter(|(name, ..)| is_shown(name)) {
                 let source = (*source, *ink, *line, *mark, *value);
-                let is_ours = source.0.starts_with(ours);
+                let is_ours = source.0 == ours;
                 let mark = if is_ours { *mark } else { Mark::None };
                 let curve = from(&source, cells.iter().copied(), has_names);
                 let label = if is_ours { name.clone() } else { source.0.to_owned() };
@@ -309,7 +316,10 @@ impl<'a> Table<'a> {
             names: None,
             range: layout.y,
         };
-        let title = title.collect::<Vec<_>>().join(": ");
+        let mut title = title.collect::<Vec<_>>().join(": ");
+        if !is_measured && has(|cell| cell.emulated) {
+            title.push_str(" (emulated)");
+        }
         (!curves.is_empty()).then_some(Panel { title, x, y, curves })
     }
 }
@@ -317,12 +327,15 @@ impl<'a> Table<'a> {
 /// A curve of one source; names along the axis are not joined by a line.
 fn from<'a>(source: &Source, cells: impl Iterator<Item = (f64, &'a CellResult)>, has_names: bool) -> Curve {
     let (label, ink, line, mark, value) = *source;
-    let is_ours = label.starts_with("measured");
     let point = |(x, cell): (f64, &CellResult)| {
-        let half = if is_ours { cell.ci95 } else { None };
+        let half = match label {
+            MEASURED => cell.ci95,
+            EMULATED => cell.emulated_ci95,
+            _ => None,
+        };
         Some(Point { x, y: value(cell).filter(|y| y.is_finite())?, half })
     };
-    let width = if is_ours { 1.8 } else { 1.3 };
+    let width = if label == MEASURED { 1.8 } else { 1.3 };
     let line = if has_names { Line::None } else { line };
     Curve { label: label.to_owned(), ink, line, mark, width, points: cells.filter_map(point).collect() }
 }
