@@ -318,7 +318,7 @@ impl<'a> Table<'a> {
         };
         let mut title = title.collect::<Vec<_>>().join(": ");
         if !is_measured && has(|cell| cell.emulated) {
-            title.push_str(" (emulated)");
+            title = if title.is_empty() { "Emulated".to_owned() } else { format!("{title} (emulated)") };
         }
         (!curves.is_empty()).then_some(Panel { title, x, y, curves })
     }
