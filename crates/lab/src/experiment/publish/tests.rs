@@ -112,6 +112,26 @@ fn all_files_are_there() {
 }
 
 #[test]
+fn emulated_values_are_drawn_alone_and_named() {
+    let dir = experiment();
+    let drawn = |layout: &str| {
+        std::fs::write(dir.path().join("paper/one/figure.toml"), layout).expect("written");
+        with(dir.path(), |simulated| {
+            let mut results = simulated.results.clone();
+            for cell in results.experiments.iter_mut().flat_map(|one| &mut one.cells) {
+                (cell.emulated, cell.emulated_ci95) = (cell.measured.take(), Some(0.5));
+            }
+            Publication { results: &results, ..*simulated }.figure().expect("right").expect("drawn")
+        })
+    };
+    let svg = drawn("x_title = 'drop rate'\n");
+    assert_eq!((svg.matches(">emulated, 95 %<").count(), svg.matches(">measured, 95 %<").count()), (2, 0));
+    let both = "[[panel]]\ny_title = 'rate'\ncolumns = ['x_14B', 'y_1460B']\n";
+    let svg = drawn(both);
+    assert_eq!((svg.matches(">Emulated<").count(), svg.matches(">emulated, 95 %<").count()), (1, 0));
+}
+
+#[test]
 fn a_layout_gives_the_form_and_its_mistakes_have_a_name() {
     let dir = experiment();
     let layout = |text: &str| {

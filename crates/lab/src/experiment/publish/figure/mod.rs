@@ -26,7 +26,7 @@ const SPACE: f64 = 12.0;
 /// A source of values: its name, colour, line, mark and value.
 type Source = (&'static str, &'static str, Line, Mark, fn(&CellResult) -> Option<f64>);
 
-/// What this laboratory found, with intervals.
+/// The values of this laboratory, with intervals.
 const MEASURED: &str = "measured, 95 %";
 const EMULATED: &str = "emulated, 95 %";
 
@@ -172,8 +172,11 @@ impl<'a> Table<'a> {
         }
         let (x, places) = self.across(rows);
         let columns = self.experiment.cells.iter().filter(|cell| {
-            let measured = rows.iter().filter_map(|row| self.cell(&row.name, &cell.column)?.measured);
-            measured.count() > 1
+            let found = rows.iter().filter_map(|row| {
+                let cell = self.cell(&row.name, &cell.column)?;
+                cell.measured.or(cell.emulated)
+            });
+            found.count() > 1
         });
         let panel = |cell: &crate::experiment::file::Cell| {
             let curves: Vec<Curve> = SOURCES
