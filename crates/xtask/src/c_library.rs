@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::python::{built, run};
 use crate::tools::CBINDGEN;
-use crate::{Outcome, cargo, root};
+use crate::{Outcome, build_command, cargo, root};
 
 const CRATE: &str = "bindings/c";
 /// Libraries of the system that the static library needs (`rustc --print native-static-libs`).
@@ -95,7 +95,7 @@ pub(crate) fn check() -> Outcome {
         .args(["--silent", "--always-make", "CFLAGS=-O1 -Werror", "-C"])
         .arg(source("examples"))
         .env("PKG_CONFIG_PATH", &pkg_config))?;
-    run(cargo().args(["build", "--locked", "--quiet", "--package", "tfrc-cli"]))?;
+    run(&mut build_command())?;
     let python = crate::python::environment()?;
     run(Command::new(&python).arg(source("examples/fixed_point.py")).env("PKG_CONFIG_PATH", &pkg_config))?;
     run(Command::new(&python)

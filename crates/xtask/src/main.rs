@@ -177,3 +177,11 @@ fn cargo() -> std::process::Command {
     command.current_dir(root());
     command
 }
+
+/// The development build of the command, with the features that the tests of the whole workspace
+/// give its libraries: most of what they have built is used again.
+fn build_command() -> std::process::Command {
+    let mut command = cargo();
+    command.args(["build", "--locked", "--quiet", "--workspace", "--bin", "tfrc"]);
+    command
+}

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, cargo, root};
+use crate::{Outcome, build_command, cargo, root};
 
 /// Python's packages that the tests use, in the versions that they are written for.
 const REQUIREMENTS: &str = "bindings/python/tests/requirements.txt";
@@ -20,7 +20,7 @@ pub(crate) fn check() -> Outcome {
     let wheels = root().join("target/wheels");
     run(pip().args(["wheel", "--no-deps", "./bindings/python", "--wheel-dir"]).arg(&wheels))?;
     run(pip().args(["install", "--no-deps", "--force-reinstall"]).arg(newest(&wheels)?))?;
-    run(cargo().args(["build", "--locked", "--quiet", "--package", "tfrc-cli"]))?;
+    run(&mut build_command())?;
     run(cargo().args(["build", "--locked", "--quiet", "--package", "tfrc", "--example", "advisor_trace"]))?;
     let module = || {
         let mut command = Command::new(&python);

@@ -32,7 +32,7 @@ pub(crate) use crowd::crowd;
 use engine::{Bench, Case, Form};
 use namespace::Entered;
 
-use crate::{Outcome, cargo, root};
+use crate::{Outcome, build_command, root};
 
 /// Cases that share a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,7 +199,7 @@ pub(crate) fn attacker(arguments: &[&str]) -> Outcome {
 
 /// Builds the command and gives its path.
 fn build() -> Result<PathBuf, String> {
-    let status = cargo().args(["build", "--locked", "--quiet", "--package", "tfrc-cli"]).status();
+    let status = build_command().status();
     if !status.is_ok_and(|status| status.success()) {
         return Err("the command does not build".to_owned());
     }
