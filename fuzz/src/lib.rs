@@ -2,6 +2,7 @@
 //! `tests/corpus.rs`.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::missing_panics_doc, reason = "a panic is what a fuzz target is for")]
 
 pub mod connection;
 pub mod core;

@@ -8,7 +8,7 @@ pub fn check(data: &[u8]) {
     let Some(kind) = PacketType::from_wire(first & 0x0F) else { return };
     let mut walk = wire::options(kind, space);
     let mut count = 0;
-    while let Some(item) = walk.next() {
+    for item in walk.by_ref() {
         count += 1;
         assert!(count <= space.len(), "more options than bytes");
         let Ok(item) = item else { continue };

@@ -1,5 +1,5 @@
 //! TCP-Friendly Rate Control and DCCP for programs in C and for all that can call C: `tfrc.h`,
-//! `libtfrc.so` and `libtfrc.a`, made by `cargo xtask c-library`.
+//! `libtfrc.so` and `libtfrc.a`, made by `make -C bindings/c install`.
 //!
 //! Every function takes handles that it made itself, checks every pointer for null and every number
 //! for its range, and answers with a [status]. There are no callbacks, no threads and no state

@@ -57,10 +57,15 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Completions(args) => command::completions::run(&args),
         Command::Demo(args) => command::demo::run(&args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "emu", target_os = "linux"))]
         Command::Emu(args) => command::emu::run(&args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "emu", target_os = "linux"))]
         Command::EmuInside(args) => command::emu::inside(&args),
+        #[cfg(all(not(feature = "emu"), target_os = "linux"))]
+        Command::Emu(_) | Command::EmuInside(_) => Err(Failure::usage(
+            "this program was built without the emulator",
+            "build it with --features emu, which is on by default",
+        )),
         Command::Equation(args) => command::equation::run(&args),
         Command::Link(args) => command::link::run(&args),
         Command::Man(args) => command::man::run(&args),

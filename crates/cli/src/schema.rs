@@ -61,7 +61,7 @@ pub(crate) fn schema() -> Value {
         all.versioned::<Summary>(command);
     }
     all.versioned::<OfConnection<Summary>>("recv");
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "emu", target_os = "linux"))]
     all.versioned::<crate::command::emu::EmuDocument>("emu");
     all.versioned::<equation::EquationAnswer>("equation");
     all.versioned::<link::LinkDocument>("link");

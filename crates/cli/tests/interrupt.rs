@@ -53,7 +53,7 @@ fn the_first_ends_the_run_and_the_second_aborts() {
     if let Ok(role) = std::env::var(ROLE) {
         return play(&role);
     }
-    let name = "the_first_ends_the_run_and_the_second_aborts";
+    let name = "interrupt::the_first_ends_the_run_and_the_second_aborts";
     for (first, role) in [("INT", "ends"), ("TERM", "ends")] {
         let (mut child, mut wait_for) = start(name, role);
         wait_for("ready");

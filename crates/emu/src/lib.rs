@@ -23,36 +23,36 @@ mod reader;
 mod relay;
 mod world;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod bridge;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod capture;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod emulation;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod fidelity;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod ip;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub mod sandbox;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod space;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod system;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub mod tcp_info;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use bridge::{FlowEnd, FlowPath, FlowTraffic, Observer, WireEngine, WirePacket};
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use capture::LinkCapture;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use emulation::{Emulation, MOST_NODES, Plan, RunningEmulation, WireKind};
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use fidelity::Fidelity;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use sandbox::SandboxError;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use space::NodeSpace;
 
 pub use control::Control;

@@ -24,7 +24,7 @@ mod progress;
 pub mod quantities;
 pub mod record;
 pub mod recording;
-#[cfg(feature = "emu")]
+#[cfg(feature = "relay")]
 pub mod relay;
 pub mod report;
 mod run;

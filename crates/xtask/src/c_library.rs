@@ -1,12 +1,11 @@
-//! The C library: built, put into a prefix as a system would have it, and tried from C, from Python
-//! and under the checkers of memory.
+//! The C library: its header, and the library put into a prefix by its Makefile and tried from C,
+//! from Python and under the checkers of memory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::python::{built, run};
-use crate::tools::CBINDGEN;
-use crate::{Outcome, build_command, cargo, root};
+use crate::python::{development, run};
+use crate::{Outcome, cargo, root};
 
 const CRATE: &str = "bindings/c";
 /// Libraries of the system that the static library needs (`rustc --print native-static-libs`).
@@ -14,69 +13,47 @@ const PRIVATE_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";
 /// The version of the interface: the first two numbers of the crate's, as 0.x steps break it.
 const INTERFACE: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
-/// `cargo xtask c-library PREFIX`.
-pub(crate) fn install_to(prefix: &str) -> Outcome {
-    install(&root().join(prefix))?;
-    println!("PKG_CONFIG_PATH={prefix}/lib/pkgconfig cc program.c $(pkg-config --cflags --libs tfrc)");
-    Ok(())
+/// The header as the repository has it.
+const HEADER: &str = "bindings/c/include/tfrc.h";
+
+/// `cargo xtask c-library header`.
+pub(crate) fn write_header() -> Outcome {
+    std::fs::write(root().join(HEADER), header()?).map_err(|e| format!("{HEADER}: {e}"))
 }
 
-/// Builds both libraries and writes the header and the file of pkg-config.
+/// The header, made by cbindgen from the crate.
+fn header() -> Result<Vec<u8>, String> {
+    let place = root().join(CRATE);
+    let config = cbindgen::Config::from_file(place.join("cbindgen.toml"))?;
+    let bindings = cbindgen::generate_with_config(&place, config).map_err(|e| format!("cbindgen: {e}"))?;
+    let mut text = Vec::new();
+    bindings.write(&mut text);
+    Ok(text)
+}
+
+/// Puts the library into a prefix, as its Makefile does for anybody.
 fn install(prefix: &Path) -> Outcome {
-    let version = env!("CARGO_PKG_VERSION");
-    let (library, include) = (prefix.join("lib"), prefix.join("include"));
-    for folder in [library.join("pkgconfig"), include.clone()] {
-        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    }
-    let soname = format!("link-arg=-Wl,-soname,libtfrc.so.{INTERFACE}");
-    let linker = root().join(CRATE).join("link/cc");
-    for (kind, arguments) in [("cdylib", &["-C", soname.as_str()][..]), ("staticlib", &[])] {
-        run(cargo()
-            .args(["rustc", "--release", "--locked", "--quiet", "--package", "tfrc-c", "--lib"])
-            .args(["--crate-type", kind, "--"])
-            .args(arguments)
-            .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", &linker)
-            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", &linker)
-            .env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo"))?;
-    }
-    let shared = format!("libtfrc.so.{version}");
-    copy(&built().join("release/libtfrc_c.so"), &library.join(&shared))?;
-    copy(&built().join("release/libtfrc_c.a"), &library.join("libtfrc.a"))?;
-    for name in [format!("libtfrc.so.{INTERFACE}"), "libtfrc.so".to_owned()] {
-        let link = library.join(name);
-        let _ = std::fs::remove_file(&link);
-        std::os::unix::fs::symlink(&shared, &link).map_err(|e| format!("{}: {e}", link.display()))?;
-    }
-    header(&include.join("tfrc.h"))?;
-    let about = format!(
-        "prefix={}\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\nName: tfrc\n\
-         Description: TCP-Friendly Rate Control and DCCP without I/O\nVersion: {version}\n\
-         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -ltfrc\nLibs.private: {PRIVATE_LIBRARIES}\n",
-        prefix.display()
-    );
-    write(&library.join("pkgconfig/tfrc.pc"), &about)
-}
-
-/// Writes `tfrc.h`, made by cbindgen from the crate.
-fn header(place: &Path) -> Outcome {
-    let mut command = CBINDGEN.command()?;
-    run(command.args(["--quiet", "--config", "bindings/c/cbindgen.toml", CRATE, "--output"]).arg(place))
+    let mut prefix_is = std::ffi::OsString::from("PREFIX=");
+    prefix_is.push(prefix);
+    run(Command::new("make")
+        .args(["--silent", "-C", CRATE, "install", "PROFILE=dev"])
+        .arg(prefix_is)
+        .env("CARGO", cargo().get_program()))
 }
 
 /// Builds everything and runs what there is to run.
 pub(crate) fn check() -> Outcome {
+    let committed = std::fs::read(root().join(HEADER)).map_err(|e| format!("{HEADER}: {e}"))?;
+    if committed != header()? {
+        return Err(format!("{HEADER} is not what its sources give: run `cargo xtask c-library header`"));
+    }
     let (prefix, work) = (root().join("target/c/prefix"), root().join("target/c/programs"));
     install(&prefix)?;
     std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
     symbols(&prefix.join("lib/libtfrc.so"))?;
     let (library, include) = (prefix.join("lib"), prefix.join("include"));
     let source = |name: &str| root().join(CRATE).join(name);
-    // Without the optimiser's last third, which may look at a value that nobody wrote where the
-    // outcome is the same, and with the assertions of debug builds.
-    run(cargo()
-        .args(["rustc", "--locked", "--quiet", "--package", "tfrc-c", "--lib"])
-        .args(["--crate-type", "staticlib"]))?;
-    let watched = built().join("debug/libtfrc_c.a");
+    let watched = library.join("libtfrc.a");
     let compile = |name: &str, output: &str, options: &[&str]| -> Result<PathBuf, String> {
         let program = work.join(output);
         let mut cc = Command::new("cc");
@@ -95,13 +72,13 @@ pub(crate) fn check() -> Outcome {
         .args(["--silent", "--always-make", "CFLAGS=-O1 -Werror", "-C"])
         .arg(source("examples"))
         .env("PKG_CONFIG_PATH", &pkg_config))?;
-    run(&mut build_command())?;
+    let program = development()?;
     let python = crate::python::environment()?;
     run(Command::new(&python).arg(source("examples/fixed_point.py")).env("PKG_CONFIG_PATH", &pkg_config))?;
     run(Command::new(&python)
         .args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"])
         .arg(source("tests"))
-        .env("TFRC_PROGRAM", built().join("debug/tfrc"))
+        .env("TFRC_PROGRAM", program)
         .env("LD_LIBRARY_PATH", &library))
 }
 
@@ -127,12 +104,4 @@ fn symbols(library: &Path) -> Outcome {
         }
         (_, false) => Err(format!("{} gives out {}", library.display(), strangers.join(", "))),
     }
-}
-
-fn copy(from: &Path, to: &Path) -> Outcome {
-    std::fs::copy(from, to).map(|_| ()).map_err(|e| format!("{} to {}: {e}", from.display(), to.display()))
-}
-
-fn write(place: &Path, text: &str) -> Outcome {
-    std::fs::write(place, text).map_err(|e| format!("{}: {e}", place.display()))
 }

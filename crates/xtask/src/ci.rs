@@ -1,7 +1,9 @@
-//! Every check, each with its title and the command that repeats it alone.
+//! Every check, each with its title and the command that repeats it alone, and at the end what each
+//! cost: minutes, which are noisy, and compile units, which are not.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use crate::units::{self, Units};
 use crate::{
     Outcome, adversary, book, c_library, cargo, compliance, dependencies, features, files, hostile,
     instructions, measure, mutants, packages, python, results, tools,
@@ -21,7 +23,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 21] = [
+const STEPS: [CiStep; 20] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
@@ -37,7 +39,7 @@ const STEPS: [CiStep; 21] = [
             &[],
         ),
     },
-    CiStep { title: "every combination of features", work: Work::Own("features", features::check) },
+    CiStep { title: "combinations of features", work: Work::Own("features", features::check) },
     CiStep {
         title: "the core in a program without the standard library",
         work: Work::Cargo(
@@ -46,16 +48,19 @@ const STEPS: [CiStep; 21] = [
         ),
     },
     CiStep { title: "the crates as packages", work: Work::Own("packages", packages::check) },
-    CiStep { title: "tests", work: Work::Cargo(&["test", "--locked", "--workspace"], &[]) },
+    CiStep {
+        title: "tests, and the corpora of the fuzz targets",
+        work: Work::Cargo(
+            &["test", "--locked", "--workspace"],
+            // Tests of programs mostly wait, so that more of them than processors go on at once.
+            &[("RUST_TEST_THREADS", "4")],
+        ),
+    },
     CiStep {
         title: "the lists of the specifications' rules",
         work: Work::Own("compliance", compliance::check),
     },
     CiStep { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
-    CiStep {
-        title: "the corpora of the fuzz targets",
-        work: Work::Cargo(&["test", "--manifest-path", "fuzz/Cargo.toml"], &[("CARGO_TARGET_DIR", "target")]),
-    },
     CiStep { title: "instructions for a packet", work: Work::Own("instructions", instructions::check) },
     CiStep { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
     CiStep {
@@ -81,11 +86,21 @@ const STEPS: [CiStep; 21] = [
     },
 ];
 
+/// The price of a step.
+struct Cost {
+    title: &'static str,
+    time: Duration,
+    units: usize,
+}
+
 pub(crate) fn run() -> Outcome {
     let begin = Instant::now();
+    let units = Units::start()?;
+    // What was compiled before this program ran: itself.
+    let mut costs = vec![Cost { title: "this program", time: units.before(), units: units.count() }];
     for (number, CiStep { title, work }) in STEPS.iter().enumerate() {
         println!("\n== {}/{} {title}\n   {}", number + 1, STEPS.len(), shown(work));
-        let since = Instant::now();
+        let (since, before) = (Instant::now(), units.count());
         match work {
             Work::Own(_, check) => check(),
             Work::Cargo(arguments, environment) => {
@@ -98,10 +113,29 @@ pub(crate) fn run() -> Outcome {
             }
         }
         .map_err(|why| format!("{title}: {why}\n  to repeat it: {}", shown(work)))?;
-        println!("   passed in {:.1} s", since.elapsed().as_secs_f64());
+        let cost = Cost { title, time: since.elapsed(), units: units.count() - before };
+        println!("   passed in {:.1} s, {} units compiled", cost.time.as_secs_f64(), cost.units);
+        costs.push(cost);
     }
+    println!("\n{}", table(&costs));
+    let total = costs.iter().map(|cost| cost.units).sum();
+    units::judged(total)?;
     println!("\nAll {} checks passed in {:.0} s.", STEPS.len(), begin.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// The costs as a table.
+fn table(costs: &[Cost]) -> String {
+    let total = Cost {
+        title: "all",
+        time: costs.iter().map(|cost| cost.time).sum(),
+        units: costs.iter().map(|cost| cost.units).sum(),
+    };
+    let rows = costs.iter().chain([&total]).map(|Cost { title, time, units }| {
+        format!("| {title:<67} | {:>7.1} | {units:>5} |\n", time.as_secs_f64() / 60.0)
+    });
+    let head = format!("| {:<67} | minutes | units |\n| {:-<67} | ------: | ----: |\n", "step", "");
+    std::iter::once(head).chain(rows).collect()
 }
 
 /// A step as one would type it.

@@ -1,6 +1,9 @@
 //! Checks of our dependencies: licences, sources and duplicate versions by cargo-deny, security
 //! advisories from a dated snapshot of the RustSec database.
 //!
+//! cargo-deny takes minutes to build, and what it says depends on a few files alone. So whoever
+//! changes one of them runs it, and a hash of them is recorded; a check compares the hash.
+//!
 //! The snapshot in `supply-chain/advisories` replaces the live database, which many build machines
 //! cannot reach; its age is printed with every answer.
 
@@ -11,8 +14,10 @@ use rustsec::advisory::Informational;
 use rustsec::report::{Report, Settings};
 use rustsec::{Database, Lockfile};
 
+use tfrc_units::hash::fnv1a;
+
 use crate::tools::CARGO_DENY;
-use crate::{Outcome, root};
+use crate::{Outcome, files, root};
 
 /// The snapshot: advisories as the database stores them, in `crates/NAME/RUSTSEC-….md`.
 const SNAPSHOT: &str = "supply-chain/advisories";
@@ -21,9 +26,38 @@ const TAKEN: &str = "supply-chain/taken";
 /// The names of the crates that were looked up for the snapshot, one on each line.
 const LOOKED_UP: &str = "supply-chain/looked-up";
 /// The workspaces, each with a lock file of its own.
-const LOCK_FILES: [&str; 4] = ["Cargo.lock", "benches/Cargo.lock", "fuzz/Cargo.lock", "no-std/Cargo.lock"];
+const LOCK_FILES: [&str; 3] = ["Cargo.lock", "benches/Cargo.lock", "no-std/Cargo.lock"];
+
+/// The hash of what cargo-deny has judged well.
+const JUDGED: &str = "supply-chain/judged";
 
 pub(crate) fn check() -> Outcome {
+    let (now, judged) = (subject()?, std::fs::read_to_string(root().join(JUDGED)).unwrap_or_default());
+    if judged.trim() != now {
+        return Err(format!(
+            "cargo-deny {} has not judged these dependencies: run `cargo xtask dependencies judge`",
+            CARGO_DENY.version
+        ));
+    }
+    println!("   cargo-deny {} has judged these dependencies", CARGO_DENY.version);
+    advisories()
+}
+
+/// The hash of what decides on cargo-deny's answer: its version, its rules, the locked packages and
+/// our manifests.
+fn subject() -> Result<String, String> {
+    let mut text = CARGO_DENY.version.to_owned();
+    let manifests = files::tracked()?.into_iter().filter(|name| name.ends_with("Cargo.toml"));
+    let others = ["Cargo.lock", "deny.toml"].map(str::to_owned);
+    for name in others.into_iter().chain(manifests) {
+        let file = std::fs::read_to_string(root().join(&name)).map_err(|e| format!("{name}: {e}"))?;
+        text += &file;
+    }
+    Ok(format!("{:016x}", fnv1a(text.as_bytes())))
+}
+
+/// Runs cargo-deny, and records what it has judged.
+pub(crate) fn judge() -> Outcome {
     let status = CARGO_DENY
         .command()?
         .args(["--locked", "--workspace", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"])
@@ -32,7 +66,9 @@ pub(crate) fn check() -> Outcome {
     if !status.success() {
         return Err(format!("cargo-deny ended with {status}; deny.toml holds the rules"));
     }
-    advisories()
+    std::fs::write(root().join(JUDGED), format!("{}\n", subject()?)).map_err(|e| format!("{JUDGED}: {e}"))?;
+    println!("recorded in {JUDGED}");
+    Ok(())
 }
 
 /// Compares the lock files with the snapshot.

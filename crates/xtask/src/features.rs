@@ -1,13 +1,98 @@
-//! Combinations of features: each crate is checked with every one, by cargo-hack.
+//! Combinations of features: each crate that has features is checked with every one of them, and
+//! the program, whose features do not depend on each other, with none and with each alone.
 
-use crate::Outcome;
-use crate::tools::CARGO_HACK;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
+
+use serde::Deserialize;
+
+use crate::{Outcome, cargo};
+
+/// The answer of `cargo metadata`, as far as it matters.
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    name: String,
+    features: BTreeMap<String, Vec<String>>,
+}
+
+/// Features that cannot be checked with `cargo check` alone, with the reason.
+const LEFT_OUT: [(&str, &str, &str); 1] =
+    [("tfrc-fuzz", "libfuzzer", "its C++ is built for minutes; `cargo xtask full fuzz` has it")];
+
+/// Packages whose features stand each for itself: the whole is what every other step builds.
+const ONE_BY_ONE: [&str; 1] = ["tfrc-cli"];
 
 pub(crate) fn check() -> Outcome {
-    let status = CARGO_HACK
-        .command()?
-        .args(["hack", "check", "--locked", "--workspace", "--feature-powerset", "--quiet"])
-        .status()
-        .map_err(|e| format!("cargo-hack did not start: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cargo-hack ended with {status}")) }
+    for package in packages()? {
+        let names: Vec<&str> = package
+            .features
+            .keys()
+            .map(String::as_str)
+            .filter(|name| *name != "default")
+            .filter(|name| !LEFT_OUT.iter().any(|(of, left, _)| *of == package.name && left == name))
+            .collect();
+        let sets = if ONE_BY_ONE.contains(&package.name.as_str()) { each(&names) } else { powerset(&names) };
+        for set in sets {
+            let list: Vec<&str> = set.into_iter().collect();
+            println!(
+                "   {} with {}",
+                package.name,
+                if list.is_empty() { "none".into() } else { list.join(", ") }
+            );
+            let status = cargo()
+                .args(["check", "--locked", "--quiet", "--package", &package.name, "--no-default-features"])
+                .args(["--features", &list.join(",")])
+                .status()
+                .map_err(|e| format!("cargo did not start: {e}"))?;
+            if !status.success() {
+                return Err(format!("{} does not build with [{}]", package.name, list.join(", ")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The members that have features.
+fn packages() -> Result<Vec<Package>, String> {
+    let output = cargo()
+        .args(["metadata", "--locked", "--no-deps", "--format-version", "1"])
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| format!("cargo did not start: {e}"))?;
+    let metadata: Metadata =
+        serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
+    Ok(metadata.packages.into_iter().filter(|package| !package.features.is_empty()).collect())
+}
+
+/// Every subset, the empty one too.
+fn powerset<'a>(names: &[&'a str]) -> Vec<BTreeSet<&'a str>> {
+    let mut sets = vec![BTreeSet::new()];
+    for name in names {
+        let with = sets.iter().map(|set| set.iter().copied().chain([*name]).collect());
+        sets.extend(with.collect::<Vec<_>>());
+    }
+    sets
+}
+
+/// None, and each alone.
+fn each<'a>(names: &[&'a str]) -> Vec<BTreeSet<&'a str>> {
+    std::iter::once(BTreeSet::new()).chain(names.iter().map(|name| BTreeSet::from([*name]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subsets() {
+        let sets = powerset(&["a", "b", "c"]);
+        assert_eq!(sets.len(), 8);
+        assert_eq!(sets.iter().collect::<BTreeSet<_>>().len(), 8);
+        assert_eq!(each(&["a", "b", "c"]).len(), 4);
+    }
 }

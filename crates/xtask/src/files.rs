@@ -39,6 +39,7 @@ pub(crate) fn check() -> Outcome {
             Err(error) => complaints.push(format!("{name}: {error}")),
         }
     }
+    complaints.extend(unlisted(&list, |name| std::fs::read_to_string(root().join(name)).ok()));
     if complaints.is_empty() {
         println!("   {} files looked at", names.len());
         Ok(())
@@ -61,6 +62,20 @@ pub(crate) fn tracked() -> Result<Vec<String>, String> {
     Ok(list.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
+/// The commit that is checked out; none if a file under version control differs from it, but for
+/// the report that `cargo xtask mutants` writes.
+pub(crate) fn commit() -> Result<Option<String>, String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(root()).output();
+        let output = output.map_err(|e| format!("git did not start: {e}"))?;
+        Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let changed =
+        !git(&["status", "--porcelain", "--untracked-files=no", "--", ".", ":!compliance/mutants.md"])?
+            .is_empty();
+    Ok(Some(git(&["rev-parse", "HEAD"])?).filter(|hash| !hash.is_empty() && !changed))
+}
+
 fn faults(name: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let lines = text.lines().count();
@@ -79,6 +94,32 @@ fn faults(name: &str, text: &str) -> Vec<String> {
         }
         if line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ") {
             faults.push(format!("line {}: an unfinished merge", number + 1));
+        }
+    }
+    faults
+}
+
+/// Files and folders of tests that no program of their crate names: they would never run.
+fn unlisted(list: &[String], read: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut faults = Vec::new();
+    let folders = list.iter().filter_map(|name| name.strip_suffix("/tests/main.rs"));
+    for tests in folders.map(|folder| format!("{folder}/tests/")) {
+        let inside = list.iter().filter_map(|name| name.strip_prefix(&tests).map(|rest| (name, rest)));
+        let files = inside.filter_map(|(name, rest)| Some((name, rest.strip_suffix(".rs")?)));
+        let modules: Vec<(&String, &str)> = files
+            .filter_map(|(name, path)| match path.split_once('/') {
+                None => Some((name, path)),
+                Some((folder, "mod")) => Some((name, folder)),
+                Some(_) => None,
+            })
+            .collect();
+        let programs: String = modules.iter().filter_map(|(name, _)| read(name)).collect();
+        let manifest = read(&format!("{}Cargo.toml", tests.trim_end_matches("tests/"))).unwrap_or_default();
+        for (name, module) in modules {
+            let is_program = manifest.contains(&format!("path = \"tests/{module}.rs\""));
+            if !is_program && !programs.contains(&format!("mod {module};")) {
+                faults.push(format!("{name}: tests that never run; name it in {tests}main.rs"));
+            }
         }
     }
     faults
@@ -148,6 +189,20 @@ mod tests {
         assert_eq!(faults("a.rs", &SOURCE.repeat(MOST_LINES + 1)).len(), 1);
         assert_eq!(faults("a.md", &"x\n".repeat(MOST_LINES + 1)), [""; 0]);
         assert_eq!(faults("a.md", &format!("{} HEAD\n", "<".repeat(7))).len(), 1);
+    }
+
+    #[test]
+    fn tests_that_never_run_are_found() {
+        let list = ["a/tests/main.rs", "a/tests/one.rs", "a/tests/two/mod.rs", "a/tests/two/part.rs"];
+        let of = |main: &'static str| {
+            let read = move |name: &str| match name {
+                "a/Cargo.toml" => Some("path = \"tests/main.rs\"".to_owned()),
+                "a/tests/main.rs" => Some(main.to_owned()),
+                _ => Some(String::new()),
+            };
+            unlisted(&list.map(str::to_owned), read).len()
+        };
+        assert_eq!([of("mod one;\nmod two;\n"), of("mod one;\n"), of("")], [0, 1, 2]);
     }
 
     #[test]

@@ -1,41 +1,86 @@
 //! Checks too long for every change: the long forms of checks whose short forms `ci` runs.
+//!
+//! A part that has passed at a commit is not run again there, so that an interrupted run goes on
+//! where it was: `target/full` has a file for each.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::{Outcome, adversary, hostile, measure, mutants, packages};
+use crate::python::{built, run as command};
+use crate::{Outcome, adversary, cargo, dependencies, files, hostile, measure, mutants, packages};
 
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
-type CiStep = (&'static str, u32, fn() -> Outcome);
+type Part = (&'static str, u32, fn() -> Outcome);
 
-const STEPS: [CiStep; 8] = [
+const PARTS: [Part; 10] = [
     ("adversary", 1, || adversary::from_arguments(&["--packets", "10000000"])),
     ("attacks", 5, || hostile::from_arguments(&["attacks"])),
+    ("dependencies", 4, dependencies::judge),
     ("emulation", 12, || measure::emulation(false)),
     ("faults", 4, || hostile::from_arguments(&["faults"])),
+    ("fuzz", 3, fuzz),
     ("icmp", 2, || hostile::from_arguments(&["icmp"])),
     ("mutants", 25, || mutants::run(&[])),
     ("semver", 10, packages::semver),
     ("soak", 61, || hostile::from_arguments(&["soak"])),
 ];
 
-/// Runs the steps with these names, or all; goes on after one that fails.
+/// Runs the parts with these names, or all; goes on after one that fails.
 pub(crate) fn run(names: &[&str]) -> Outcome {
-    if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|(step, ..)| step != *name)) {
-        let known: Vec<&str> = STEPS.iter().map(|(step, ..)| *step).collect();
-        return Err(format!("full {unknown}: not a step; there are {}", known.join(", ")));
+    if let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|(part, ..)| part != *name)) {
+        let known: Vec<&str> = PARTS.iter().map(|(part, ..)| *part).collect();
+        return Err(format!("full {unknown}: not a part; there are {}", known.join(", ")));
     }
+    let commit = files::commit()?;
     let mut failed = Vec::new();
-    for (name, minutes, check) in STEPS.iter().filter(|(name, ..)| names.is_empty() || names.contains(name)) {
+    for (name, minutes, check) in PARTS.iter().filter(|(name, ..)| names.is_empty() || names.contains(name)) {
+        let record = record(name);
+        if let Some(seconds) = passed(&record, commit.as_deref()) {
+            println!(
+                "\n== {name} has passed at this commit, in {seconds} s; to run it again, remove {}",
+                record.display()
+            );
+            continue;
+        }
         println!("\n== {name}, about {minutes} min");
         let since = Instant::now();
-        let verdict = match check() {
-            Ok(()) => "passed".to_owned(),
+        let outcome = check();
+        let seconds = since.elapsed().as_secs();
+        let verdict = match outcome {
+            Ok(()) => {
+                keep(&record, commit.as_deref(), seconds)?;
+                "passed".to_owned()
+            }
             Err(why) => {
                 failed.push(*name);
                 format!("FAILED: {why}")
             }
         };
-        println!("   {name} {verdict} after {:.0} s", since.elapsed().as_secs_f64());
+        println!("   {name} {verdict} after {seconds} s");
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+/// The fuzz targets, which libFuzzer's C++ makes slow to build.
+fn fuzz() -> Outcome {
+    command(cargo().args(["check", "--locked", "--package", "tfrc-fuzz", "--features", "libfuzzer"]))
+}
+
+fn record(name: &str) -> PathBuf {
+    built().join("full").join(name)
+}
+
+/// The seconds that a part took when it passed at this commit; none for a tree that differs from
+/// its commit.
+fn passed(record: &PathBuf, commit: Option<&str>) -> Option<String> {
+    let text = std::fs::read_to_string(record).ok()?;
+    let (at, seconds) = text.trim().split_once(' ')?;
+    (Some(at) == commit).then(|| seconds.to_owned())
+}
+
+fn keep(record: &PathBuf, commit: Option<&str>, seconds: u64) -> Outcome {
+    let Some(commit) = commit else { return Ok(()) };
+    let written = record.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let written = written.and_then(|()| std::fs::write(record, format!("{commit} {seconds}\n")));
+    written.map_err(|error| format!("{}: {error}", record.display()))
 }

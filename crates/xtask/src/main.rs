@@ -33,6 +33,7 @@ mod test;
 mod tools;
 mod traces;
 mod unchanged;
+mod units;
 
 use std::process::ExitCode;
 
@@ -42,16 +43,19 @@ Usage: cargo xtask COMMAND
   adversary [--packets N] [--seed S]
                 two endpoints over the worst of networks (1,000,000 packets)
   book          rules on the book: summary, links, width of prose, commands and files that exist
-  c-library     the C library from C and Python, under valgrind and sanitizers
-  c-library PREFIX
-                the library, its header and its file for pkg-config, put there
-  ci            every check, in the order of their cost
+  c-library     the C library from C and Python, under valgrind and sanitizers, and its header
+  c-library header
+                writes bindings/c/include/tfrc.h
+  ci            every check, in the order of their cost; ./check runs it and counts compile units
   compliance    the lists of what the specifications ask for against code and tests [--json]
   crowd [--binary PATH]
                 200 senders to one receiver with a file for each, 20 of them killed: files, log, exit statuses
-  dependencies  licences, sources and duplicate versions by cargo-deny; security advisories of a dated snapshot
-  features      every combination of features, by cargo-hack
-  full          the long forms of checks, over an hour and a half [adversary attacks emulation faults icmp mutants semver soak]
+  dependencies  that cargo-deny judged these dependencies; security advisories of a dated snapshot
+  dependencies judge
+                licences, sources and duplicate versions by cargo-deny; records what it has judged
+  features      every combination of features, where there are features
+  full          the long forms of checks, over two hours; a part that has passed at this commit is not run again
+                [adversary attacks dependencies emulation faults fuzz icmp mutants semver soak]
   files         rules on the files under version control
   hostile [attacks|faults|icmp|soak|all] [--short] [--binary PATH] [--markdown FILE] [--count N] [--time TIME] [NAME...]
                 attacks on the built command beside an honest transfer (the default); faults at either end; forged ICMP
@@ -101,12 +105,13 @@ fn main() -> ExitCode {
         ["adversary", arguments @ ..] => adversary::from_arguments(arguments),
         ["book"] => book::check(),
         ["c-library"] => c_library::check(),
-        ["c-library", prefix] => c_library::install_to(prefix),
+        ["c-library", "header"] => c_library::write_header(),
         ["ci"] => ci::run(),
         ["compliance"] => compliance::check(),
         ["compliance", "--json"] => compliance::json(),
         ["crowd", arguments @ ..] => hostile::crowd(arguments),
         ["dependencies"] => dependencies::check(),
+        ["dependencies", "judge"] => dependencies::judge(),
         ["features"] => features::check(),
         ["packages"] => packages::check(),
         ["packages", "semver"] => packages::semver(),

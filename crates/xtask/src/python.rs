@@ -18,10 +18,13 @@ pub(crate) fn check() -> Outcome {
     let python = environment()?;
     let pip = || pip(&python);
     let wheels = root().join("target/wheels");
-    run(pip().args(["wheel", "--no-deps", "./bindings/python", "--wheel-dir"]).arg(&wheels))?;
+    run(pip()
+        .args(["wheel", "--no-deps", "./bindings/python", "--wheel-dir"])
+        .arg(&wheels)
+        .args(["--config-settings", "build-args=--profile dev --locked"]))?;
     run(pip().args(["install", "--no-deps", "--force-reinstall"]).arg(newest(&wheels)?))?;
-    run(&mut build_command())?;
-    run(cargo().args(["build", "--locked", "--quiet", "--package", "tfrc", "--example", "advisor_trace"]))?;
+    let program = development()?;
+    run(cargo().args(["build", "--locked", "--quiet", "--workspace", "--example", "advisor_trace"]))?;
     let module = || {
         let mut command = Command::new(&python);
         command.env("MYPY_CACHE_DIR", root().join("target/python/mypy"));
@@ -31,11 +34,10 @@ pub(crate) fn check() -> Outcome {
     run(module()
         .args(["-m", "mypy.stubtest", "--mypy-config-file", SETTINGS, "--ignore-unused-allowlist"])
         .args(["--allowlist", "bindings/python/tests/stubtest.txt", "tfrc"]))?;
-    let debug = built().join("debug");
     run(Command::new(&python)
         .args(["-m", "pytest", "--config-file", SETTINGS, "bindings/python"])
-        .env("TFRC_PROGRAM", debug.join("tfrc"))
-        .env("TFRC_ADVISOR_TRACE", debug.join("examples/advisor_trace")))
+        .env("TFRC_PROGRAM", program)
+        .env("TFRC_ADVISOR_TRACE", built().join("debug/examples/advisor_trace")))
 }
 
 /// The interpreter of the virtual environment in `target/python`, with what the tests of the
@@ -62,6 +64,18 @@ fn pip(python: &Path) -> Command {
 
 fn scratch() -> PathBuf {
     root().join("target/python/tmp")
+}
+
+/// The release build of the program, for hours of runs and for measurements.
+pub(crate) fn release() -> Result<PathBuf, String> {
+    run(cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]))?;
+    Ok(built().join("release/tfrc"))
+}
+
+/// The development build, which the tests have built: results are equal in every profile.
+pub(crate) fn development() -> Result<PathBuf, String> {
+    run(&mut build_command())?;
+    Ok(built().join("debug/tfrc"))
 }
 
 /// The folder that cargo builds into.

@@ -7,7 +7,8 @@ use tfrc_units::saturating;
 
 use tfrc_units::hash::fnv1a;
 
-use crate::{Outcome, cargo, root};
+use crate::python::{development, release};
+use crate::{Outcome, root};
 
 /// Number of experiments that a check runs again.
 const CHECKED: usize = 3;
@@ -40,7 +41,7 @@ pub(crate) fn check_head() -> Outcome {
 /// Runs everything and writes the page.
 fn write() -> Outcome {
     let report = root().join("target/report");
-    reproduce(&["all".to_owned()], &report, &[])?;
+    reproduce(release()?, &["all".to_owned()], &report, &[])?;
     for name in ["results.md", "peers.md"] {
         let page = read(&report.join(name))?;
         std::fs::write(root().join("docs").join(name), page)
@@ -60,7 +61,7 @@ fn write() -> Outcome {
 /// Runs the mutations of all experiments and writes their page.
 fn mutations() -> Outcome {
     let report = root().join("target/report-mutations");
-    reproduce(&["all".to_owned()], &report, &["--mutations"])?;
+    reproduce(release()?, &["all".to_owned()], &report, &["--mutations"])?;
     std::fs::write(root().join("docs/mutations.md"), read(&report.join("mutations.md"))?)
         .map_err(|error| format!("docs/mutations.md: {error}"))?;
     println!("docs/mutations.md is written");
@@ -83,7 +84,7 @@ fn check(commit: &str) -> Outcome {
     let chosen = chosen(&mut ids, commit);
     println!("checking {}", chosen.join(", "));
     let report = root().join("target/report-check");
-    reproduce(&chosen, &report, &["--no-cache"])?;
+    reproduce(development()?, &chosen, &report, &["--no-cache"])?;
     let again = read(&report.join("results.md"))?;
     let of = |page: &str, wanted: &str| {
         page.lines().filter(|line| id(line) == Some(wanted)).collect::<Vec<_>>().join("\n")
@@ -129,12 +130,8 @@ fn chosen(ids: &mut Vec<String>, commit: &str) -> Vec<String> {
 
 /// Runs experiments with the built command. That one does not agree is no failure here: the page
 /// says so.
-fn reproduce(ids: &[String], report: &std::path::Path, more: &[&str]) -> Outcome {
-    let built = cargo().args(["build", "--release", "-p", "tfrc-cli"]).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("tfrc cannot be built".to_owned());
-    }
-    let status = Command::new(root().join("target/release/tfrc"))
+fn reproduce(program: PathBuf, ids: &[String], report: &std::path::Path, more: &[&str]) -> Outcome {
+    let status = Command::new(program)
         .current_dir(root())
         .arg("reproduce")
         .args(ids)

@@ -1,5 +1,5 @@
-//! Programs from outside: those of the system, by `./check`, and cargo's, built into
-//! `target/tools`.
+//! Programs from outside: those of the system, by `./check`, and cargo's, built once for each
+//! version, outside of `target`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,15 +11,11 @@ pub(crate) struct Tool {
     /// The package and its program.
     name: &'static str,
     /// The version whose answers the checks are written for.
-    version: &'static str,
+    pub(crate) version: &'static str,
 }
 
-/// The header of the C library.
-pub(crate) const CBINDGEN: Tool = Tool { name: "cbindgen", version: "0.29.4" };
 /// Licences, sources and duplicate versions against `deny.toml`.
 pub(crate) const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
-/// Combinations of features.
-pub(crate) const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
 /// Public items of a crate against those of an earlier version.
 pub(crate) const CARGO_SEMVER_CHECKS: Tool = Tool { name: "cargo-semver-checks", version: "0.51.0" };
 /// Software bills of materials.
@@ -51,8 +47,12 @@ impl Tool {
         Ok(command)
     }
 
+    /// A folder of the user's cache, which outlives `target`.
     fn place(&self) -> PathBuf {
-        root().join("target/tools").join(format!("{}-{}", self.name, self.version))
+        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
+        let tools = cache.map_or_else(|| root().join("target/tools"), |cache| cache.join("tfrc-tools"));
+        tools.join(format!("{}-{}", self.name, self.version))
     }
 
     fn program(&self) -> PathBuf {

@@ -2,7 +2,7 @@
 
 pub mod completions;
 pub mod demo;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "emu", target_os = "linux"))]
 pub mod emu;
 mod emulator;
 pub mod equation;

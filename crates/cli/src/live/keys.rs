@@ -9,19 +9,7 @@ use std::time::Duration;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::sync::mpsc;
 
-/// Wish of the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Command {
-    /// End the run, with its summary.
-    End,
-    /// Start one TCP flow more.
-    OneTcpMore,
-    /// Begin or stop random losses.
-    SwitchLoss,
-    /// Halve the bottleneck's rate, or restore it.
-    SwitchRate,
-}
+use super::Command;
 
 /// The command of a key, if it has one.
 #[must_use]

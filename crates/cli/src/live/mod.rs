@@ -3,27 +3,52 @@
 //! The [`Model`] is fed with the records of the run. On a terminal a [`Screen`] draws it; elsewhere
 //! there is a line each second.
 
+#[cfg(feature = "live")]
 mod chart;
 mod closing;
+#[cfg(feature = "live")]
 mod keys;
 mod lines;
 mod model;
+#[cfg(feature = "live")]
 mod scale;
+#[cfg(feature = "live")]
 mod screen;
+#[cfg(not(feature = "live"))]
+mod without;
 
 use tfrc_lab::record::Record;
 
 use crate::args::Format;
 
+#[cfg(feature = "live")]
 pub use chart::draw;
 pub use closing::closing;
-pub use keys::{Command, Keys, command};
+#[cfg(feature = "live")]
+pub use keys::{Keys, command};
 pub use lines::WIDTH;
 pub use model::{Controls, Curve, LinkLoss, LinkRate, Model, ModelConfig, View};
+#[cfg(feature = "live")]
 pub use screen::{Screen, is_shown, restore};
+#[cfg(not(feature = "live"))]
+pub use without::{Keys, Screen, is_shown, restore};
 
 /// Notes that are kept, the latest.
 const NOTES: usize = 20;
+
+/// Wish of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Command {
+    /// End the run, with its summary.
+    End,
+    /// Start one TCP flow more.
+    OneTcpMore,
+    /// Begin or stop random losses.
+    SwitchLoss,
+    /// Halve the bottleneck's rate, or restore it.
+    SwitchRate,
+}
 
 /// The course of a run, shown.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::network::Place;
-use crate::program::{Finished, Program, tfrc};
+use crate::e2e::network::Place;
+use crate::e2e::program::{Finished, Program, tfrc};
 
 /// The command in a folder with nothing in it, and a home of its own.
 fn away(place: &Place, args: &[&str]) -> Command {

@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use crate::network::{Place, end_link, link, recv, scenario, send};
-use crate::program::{Program, other};
+use crate::e2e::network::{Place, end_link, link, recv, scenario, send};
+use crate::e2e::program::{Program, other};
 
 /// Opens a page from disk: the document after its scripts have run, and what the console said.
 fn open(place: &Place, page: &str) -> (String, Vec<String>) {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::network::{Place, Session, session_over};
-use crate::program::{Program, other};
+use crate::e2e::network::{Place, Session, session_over};
+use crate::e2e::program::{Program, other};
 
 /// Wireshark's number for the severity "error".
 const ERROR: u64 = 0x0080_0000;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::network::Place;
-use crate::program::{Program, run, tfrc};
+use crate::e2e::network::Place;
+use crate::e2e::program::{Program, run, tfrc};
 
 #[test]
 fn the_demo_sums_up_and_writes_its_report() {

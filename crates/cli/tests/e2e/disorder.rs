@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use tfrc_units::saturating;
 
-use crate::network::{LENGTH, Place, noise, session};
+use crate::e2e::network::{LENGTH, Place, noise, session};
 
 /// Relays datagrams between a client and a server, each datagram of the client as `then` says,
 /// until it is told to stop.

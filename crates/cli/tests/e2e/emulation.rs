@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::program::{Finished, LIMIT, Program, tfrc};
+use crate::e2e::program::{Finished, LIMIT, Program, tfrc};
 
 const NETWORK: &str = "duration = '2s'\nwarmup = '500ms'\nnodes = ['near', 'middle', 'far']\n\
     [[link]]\nname = 'access'\nfrom = 'near'\nto = 'middle'\nrate = '100Mbit/s'\ndelay = '1ms'\n\

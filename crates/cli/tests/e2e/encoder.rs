@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::network::Place;
-use crate::program::{Program, other};
+use crate::e2e::network::Place;
+use crate::e2e::program::{Program, other};
 
 /// Runs the comparison for 16 s, of which the last six have half the rate; its results.
 fn compare(encoder: &str, ways: &[&str]) -> Vec<Value> {

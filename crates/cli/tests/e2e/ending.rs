@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use tfrc_lab::record::{Outcome, Summary};
 
-use crate::network::{Place, noise, recv, recv_into, send};
-use crate::program::Finished;
+use crate::e2e::network::{Place, noise, recv, recv_into, send};
+use crate::e2e::program::Finished;
 
 /// The last line on standard error.
 fn last_line(finished: &Finished) -> &str {

@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use crate::network::{Place, end_link, link, recv, send};
-use crate::program::{Program, run, tfrc};
+use crate::e2e::network::{Place, end_link, link, recv, send};
+use crate::e2e::program::{Program, run, tfrc};
 
 /// Until the connection is open every packet is in its place, so a seed fixes which of them are
 /// lost.

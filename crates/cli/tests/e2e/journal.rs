@@ -1,7 +1,7 @@
 //! Sessions recorded and replayed.
 
-use crate::network::{Place, scenario, session_over};
-use crate::program::run;
+use crate::e2e::network::{Place, scenario, session_over};
+use crate::e2e::program::run;
 
 #[test]
 fn a_journal_replays_and_a_changed_byte_is_pointed_at() {

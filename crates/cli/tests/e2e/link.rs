@@ -4,8 +4,8 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::network::{Place, end_link, link, recv, send, session_over};
-use crate::program::{Program, run, tfrc};
+use crate::e2e::network::{Place, end_link, link, recv, send, session_over};
+use crate::e2e::program::{Program, run, tfrc};
 
 /// Losses at the far end of the line are counted as those before the queue.
 #[test]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use tfrc_lab::record::Summary;
 
-use crate::program::{Program, tfrc};
+use crate::e2e::program::{Program, tfrc};
 
 /// Bytes of data in a packet, unless `-l` says otherwise.
 pub(crate) const LENGTH: u64 = 1316;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::network::{Place, noise, recv, send};
-use crate::program::{Program, run, tfrc};
+use crate::e2e::network::{Place, noise, recv, send};
+use crate::e2e::program::{Program, run, tfrc};
 
 /// The exit status and the words of a `recv` that ends by itself.
 fn refused(args: &[&str]) -> (Option<i32>, String) {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::network::{Place, scenario};
-use crate::program::{Finished, run};
+use crate::e2e::network::{Place, scenario};
+use crate::e2e::program::{Finished, run};
 
 /// Two points of two runs each, of a TFRC flow beside a TCP.
 const SWEEP: &str = r#"

@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use tfrc_lab::record::Summary;
 
-use crate::network::{LENGTH, Place, end_link, link, noise, recv, send};
-use crate::program::run;
+use crate::e2e::network::{LENGTH, Place, end_link, link, noise, recv, send};
+use crate::e2e::program::run;
 
 #[test]
 fn what_is_piped_in_is_piped_out() {

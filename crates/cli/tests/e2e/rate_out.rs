@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::network::{Place, noise, recv, send};
-use crate::program::{Program, other, run, tfrc};
+use crate::e2e::network::{Place, noise, recv, send};
+use crate::e2e::program::{Program, other, run, tfrc};
 
 /// The rates in some lines, each a whole number of bit/s.
 fn rates(lines: &str) -> Vec<u64> {

@@ -4,8 +4,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::network::{Place, recv, send};
-use crate::program::run;
+use crate::e2e::network::{Place, recv, send};
+use crate::e2e::program::run;
 
 #[test]
 fn one_file_is_not_named_twice() {

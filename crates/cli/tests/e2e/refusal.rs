@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::network::{Place, recv, send};
-use crate::program::{LIMIT, Program, run, tfrc};
+use crate::e2e::network::{Place, recv, send};
+use crate::e2e::program::{LIMIT, Program, run, tfrc};
 
 #[test]
 fn a_second_connection_at_once_is_refused_and_the_first_goes_on() {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::network::{Place, scenario};
-use crate::program::{Program, run, tfrc};
+use crate::e2e::network::{Place, scenario};
+use crate::e2e::program::{Program, run, tfrc};
 
 fn docs(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)

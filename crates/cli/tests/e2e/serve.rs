@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::network::{Place, noise, recv, recv_into, send};
-use crate::program::{LIMIT, Program, run, tfrc};
+use crate::e2e::network::{Place, noise, recv, recv_into, send};
+use crate::e2e::program::{LIMIT, Program, run, tfrc};
 
 /// The names in a folder, in order.
 fn names(folder: &Path) -> Vec<String> {

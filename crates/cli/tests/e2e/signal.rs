@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use tfrc_lab::record::{Outcome, Summary};
 
-use crate::network::{Place, end_link, link, recv, send};
+use crate::e2e::network::{Place, end_link, link, recv, send};
 
 #[test]
 fn a_sender_that_is_interrupted_still_sums_up() {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::network::{Place, scenario};
-use crate::program::{Finished, Program, other, run};
+use crate::e2e::network::{Place, scenario};
+use crate::e2e::program::{Finished, Program, other, run};
 
 fn path(name: &str) -> String {
     scenario(name).to_str().expect("text").to_owned()

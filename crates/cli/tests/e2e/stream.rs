@@ -4,8 +4,8 @@ use std::process::Stdio;
 
 use tfrc_lab::record::{EventKind, Record, Role, Summary};
 
-use crate::network::{end_link, link, recv, scenario, send};
-use crate::program::{Finished, run};
+use crate::e2e::network::{end_link, link, recv, scenario, send};
+use crate::e2e::program::{Finished, run};
 
 /// The lines as records: a start, intervals and events in the order of their times, an end.
 fn records(finished: &Finished, role: Role) -> (Vec<Record>, Summary) {

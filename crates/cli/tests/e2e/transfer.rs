@@ -4,8 +4,8 @@ use std::process::Stdio;
 
 use tfrc_lab::record::Summary;
 
-use crate::network::{LENGTH, Place, noise, recv, scenario, send, session, session_over};
-use crate::program::run;
+use crate::e2e::network::{LENGTH, Place, noise, recv, scenario, send, session, session_over};
+use crate::e2e::program::run;
 
 #[test]
 fn a_file_arrives_as_it_was() {

@@ -3,8 +3,8 @@
 
 use std::process::Stdio;
 
-use crate::network::{Place, end_link, link, recv, scenario, send};
-use crate::program::{Program, other};
+use crate::e2e::network::{Place, end_link, link, recv, scenario, send};
+use crate::e2e::program::{Program, other};
 
 /// Three seconds of picture and tone, some 1 Mbit/s.
 fn encode(to: &str) {

@@ -8,8 +8,8 @@ use tfrc_dccp::{Closed, Connection, ConnectionId, Endpoint, Event, State};
 use tfrc_testkit::Side;
 use tfrc_units::{Duration, Ecn, Instant};
 
-use super::heap;
 use super::network::Flight;
+use crate::heap;
 
 pub(crate) struct End {
     pub(crate) side: Side,

@@ -8,8 +8,8 @@ use tfrc_dccp::{Closed, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig
 use tfrc_testkit::{Random, ms, parse};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
-use super::heap;
 use super::packets::{packet, request};
+use crate::heap;
 
 const PORT: u16 = 5001;
 

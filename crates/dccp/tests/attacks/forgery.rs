@@ -6,8 +6,8 @@ use tfrc_dccp::wire::{Header, Opt, PacketType, Reset, ResetCode, SeqAck, Sequenc
 use tfrc_testkit::{Fate, Pair, Random, Side, emit, ms, parse};
 use tfrc_units::{Duration, Ecn, SeqNo48};
 
-use super::heap;
 use super::packets::packet;
+use crate::heap;
 
 /// A pair in the middle of a transfer.
 fn busy() -> Pair {

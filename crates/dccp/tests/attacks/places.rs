@@ -8,7 +8,7 @@ use tfrc_testkit::ms;
 use tfrc_units::{Duration, Instant};
 
 use super::flood::Caller;
-use super::heap;
+use crate::heap;
 
 const PORT: u16 = 5001;
 

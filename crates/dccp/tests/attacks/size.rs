@@ -5,7 +5,7 @@ use tfrc_dccp::{ConnectionConfig, Endpoint, EndpointConfig, Event};
 use tfrc_testkit::{Fate, PORT, Parcel, Random, Side, Wire, address, capped};
 use tfrc_units::{Duration, Ecn, Instant};
 
-use super::heap;
+use crate::heap;
 
 /// An endpoint and what it has on the heap.
 struct End {

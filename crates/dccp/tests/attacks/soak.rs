@@ -9,8 +9,8 @@ use tfrc_dccp::{Cause, ConnectionConfig, ConnectionId, Endpoint, EndpointConfig,
 use tfrc_testkit::{Random, ms};
 use tfrc_units::{Duration, Ecn, Instant};
 
-use super::heap;
 use super::packets::request;
+use crate::heap;
 
 const PORT: u16 = 5001;
 const CLIENTS: usize = 200;

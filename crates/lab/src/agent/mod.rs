@@ -36,7 +36,7 @@ pub enum Any {
 #[non_exhaustive]
 pub enum Payload {
     /// A real datagram, which a relay takes through the network.
-    #[cfg(feature = "emu")]
+    #[cfg(feature = "relay")]
     Datagram(tfrc_emu::Datagram),
     /// A DCCP packet, byte for byte.
     Dccp(Frame),

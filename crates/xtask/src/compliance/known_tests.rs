@@ -11,13 +11,13 @@ use crate::cargo;
 /// A line of `cargo test --message-format json`, as far as it matters.
 #[derive(Debug, Deserialize)]
 struct Message {
+    manifest_path: Option<PathBuf>,
     target: Option<BuildTarget>,
     executable: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
 struct BuildTarget {
-    name: String,
     kind: Vec<String>,
 }
 
@@ -28,16 +28,17 @@ pub(crate) struct TestProgram {
     pub(crate) path: PathBuf,
 }
 
-/// Every test of these packages, as `package::path` (unit tests) or `package::target::path`
-/// (integration tests).
+/// Every test of these packages, as `package::path`. The files of a crate's `tests/` are modules of
+/// its test programs, so that a file's name comes first in the path.
 ///
 /// # Errors
 /// When cargo or a test program fails.
 pub(crate) fn of(packages: &BTreeSet<String>) -> Result<BTreeSet<String>, String> {
     let mut all = BTreeSet::new();
+    let mut command = cargo();
+    // The whole workspace, as the tests themselves are built: nothing is compiled twice.
+    command.args(["test", "--locked", "--quiet", "--workspace", "--no-run"]);
     for package in packages {
-        let mut command = cargo();
-        command.args(["test", "--locked", "--quiet", "--package", package, "--no-run"]);
         for TestProgram { prefix, path } in build(&mut command, package)? {
             let output = Command::new(&path)
                 .args(["--list", "--format", "terse"])
@@ -58,7 +59,8 @@ pub(crate) fn of(packages: &BTreeSet<String>) -> Result<BTreeSet<String>, String
 /// The compiler's messages.
 pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<TestProgram>, String> {
     let output = command
-        .args(["--message-format", "json-render-diagnostics"])
+        .env("CARGO_TERM_QUIET", "true")
+        .arg("--message-format=json-render-diagnostics")
         .stdin(Stdio::null())
         .output()
         .map_err(|e| format!("cargo did not start: {e}"))?;
@@ -78,10 +80,8 @@ pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<TestProg
 
 fn program(message: Message, package: &str) -> Option<TestProgram> {
     let (target, path) = (message.target?, message.executable?);
-    let prefix = match target.kind.first()?.as_str() {
-        "test" => format!("{package}::{}::", target.name),
-        "lib" => format!("{package}::"),
-        _ => return None,
-    };
-    Some(TestProgram { prefix, path })
+    let folder = message.manifest_path?.parent()?.file_name()?.to_string_lossy().into_owned();
+    let is_ours = folder == package.strip_prefix("tfrc-").unwrap_or(package);
+    let is_test = matches!(target.kind.first()?.as_str(), "test" | "lib");
+    (is_ours && is_test).then(|| TestProgram { prefix: format!("{package}::"), path })
 }

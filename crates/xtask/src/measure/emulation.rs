@@ -14,7 +14,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::{Outcome, cargo, root};
+use crate::Outcome;
+use crate::python::{development, release};
 
 /// Round-trip time of every case, milliseconds.
 const RTT_MS: f64 = 50.0;
@@ -75,12 +76,9 @@ struct Echoes {
 /// Measures; `short` is the form of CI.
 pub(crate) fn emulation(short: bool) -> Outcome {
     let form = if short { SHORT } else { LONG };
-    let built = cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("the command does not build".to_owned());
-    }
+    let program = if short { development()? } else { release()? };
     let folder = tempfile::tempdir().map_err(|error| format!("a folder: {error}"))?;
-    let first = emu(&scenario(folder.path(), 1.0)?, "veth", &[("near", "true".to_owned())])?;
+    let first = emu(&program, &scenario(folder.path(), 1.0)?, "veth", &[("near", "true".to_owned())])?;
     let said = String::from_utf8_lossy(&first.stderr);
     if said.contains("gives no namespaces") {
         println!("not measured: {}", said.trim());
@@ -94,7 +92,7 @@ pub(crate) fn emulation(short: bool) -> Outcome {
     for wire in form.wires {
         for rate in form.rates {
             let file = scenario(folder.path(), *rate)?;
-            let idle = match pinged(&file, wire, form.echoes) {
+            let idle = match pinged(&program, &file, wire, form.echoes) {
                 Err(why) if *wire == "tun" => {
                     println!("| tun | | not measured: {why} |");
                     break;
@@ -107,7 +105,7 @@ pub(crate) fn emulation(short: bool) -> Outcome {
             }
             for control in form.controls {
                 let seconds = form.seconds.max((form.packets / (rate * 1e6 / 8.0 / PACKET)).ceil() as u32);
-                let seen = carried(&file, wire, control, seconds)? * PACKET / DATA / 1e6;
+                let seen = carried(&program, &file, wire, control, seconds)? * PACKET / DATA / 1e6;
                 let off = seen / rate - 1.0;
                 println!(
                     "| {wire} | {rate} | {:.2} ({:+.2}) | {:.2} ({:+.2}) | {control} | {seen:.3} | {:+.2} % |",
@@ -124,7 +122,7 @@ pub(crate) fn emulation(short: bool) -> Outcome {
         }
     }
     if form.judged == Judged::Yes {
-        gigabit(folder.path(), form.seconds)?;
+        gigabit(&program, folder.path(), form.seconds)?;
     }
     match (outside.as_slice(), form.judged) {
         ([], _) => Ok(()),
@@ -134,9 +132,9 @@ pub(crate) fn emulation(short: bool) -> Outcome {
 }
 
 /// Prints what one flow carries over a line of 1 Gbit/s, and the processor time that it takes.
-fn gigabit(folder: &Path, seconds: u32) -> Outcome {
+fn gigabit(program: &Path, folder: &Path, seconds: u32) -> Outcome {
     let before = children_seconds()?;
-    let result = iperf3(&scenario(folder, 1000.0)?, "veth", "cubic", seconds)?;
+    let result = iperf3(program, &scenario(folder, 1000.0)?, "veth", "cubic", seconds)?;
     let used = children_seconds()? - before;
     let of = |end: &str| result["end"]["cpu_utilization_percent"][end].as_f64().unwrap_or(f64::NAN) / 100.0;
     // iperf3 runs for half as long again: the first part is left out of its rate.
@@ -175,8 +173,8 @@ fn scenario(folder: &Path, rate: f64) -> Result<PathBuf, String> {
     Ok(file)
 }
 
-fn emu(scenario: &Path, wire: &str, commands: &[(&str, String)]) -> Result<Output, String> {
-    let mut command = Command::new(root().join("target/release/tfrc"));
+fn emu(program: &Path, scenario: &Path, wire: &str, commands: &[(&str, String)]) -> Result<Output, String> {
+    let mut command = Command::new(program);
     command.arg("emu").arg(scenario).args(["--wire", wire]).stdin(Stdio::null());
     for (node, program) in commands {
         command.args(["--at", node, program]);
@@ -184,8 +182,8 @@ fn emu(scenario: &Path, wire: &str, commands: &[(&str, String)]) -> Result<Outpu
     command.output().map_err(|error| format!("tfrc emu does not start: {error}"))
 }
 
-fn pinged(scenario: &Path, wire: &str, echoes: u32) -> Result<Echoes, String> {
-    let output = emu(scenario, wire, &[("near", format!("ping -i 0.01 -c {echoes} far"))])?;
+fn pinged(program: &Path, scenario: &Path, wire: &str, echoes: u32) -> Result<Echoes, String> {
+    let output = emu(program, scenario, wire, &[("near", format!("ping -i 0.01 -c {echoes} far"))])?;
     let text = String::from_utf8_lossy(&output.stdout);
     let times = text.lines().filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok());
     let mut times: Vec<f64> = times.collect();
@@ -198,8 +196,8 @@ fn pinged(scenario: &Path, wire: &str, echoes: u32) -> Result<Echoes, String> {
 }
 
 /// Bits of data a second that iperf3 has carried after the first part of its time.
-fn carried(scenario: &Path, wire: &str, control: &str, seconds: u32) -> Result<f64, String> {
-    let result = iperf3(scenario, wire, control, seconds)?;
+fn carried(program: &Path, scenario: &Path, wire: &str, control: &str, seconds: u32) -> Result<f64, String> {
+    let result = iperf3(program, scenario, wire, control, seconds)?;
     received(&result).ok_or_else(|| format!("iperf3 {control} has carried nothing"))
 }
 
@@ -208,9 +206,10 @@ fn received(result: &Value) -> Option<f64> {
 }
 
 /// The answer of iperf3 to a run that counts for so many seconds, after half as many that do not.
-fn iperf3(scenario: &Path, wire: &str, control: &str, seconds: u32) -> Result<Value, String> {
+fn iperf3(program: &Path, scenario: &Path, wire: &str, control: &str, seconds: u32) -> Result<Value, String> {
     let client = format!("iperf3 -c far -t {seconds} -O {} -C {control} -J", seconds.div_ceil(2));
-    let output = emu(scenario, wire, &[("far", "iperf3 -s >/dev/null".to_owned()), ("near", client)])?;
+    let output =
+        emu(program, scenario, wire, &[("far", "iperf3 -s >/dev/null".to_owned()), ("near", client)])?;
     let told = |_| format!("iperf3 {control}: {}", String::from_utf8_lossy(&output.stderr).trim());
     serde_json::from_slice(&output.stdout).map_err(told)
 }

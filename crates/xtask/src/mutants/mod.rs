@@ -120,7 +120,7 @@ pub(crate) fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
 
 fn try_all(mutants: Vec<Mutant>) -> Result<Vec<(Mutant, MutantFate)>, String> {
     let begin = Instant::now();
-    let integration = mutants.iter().flat_map(|m| &m.tests).filter_map(|t| integration_target(t));
+    let integration = mutants.iter().flat_map(|m| &m.tests).any(|test| is_integration(test));
     let workspace = Workspace::new(root(), &root().join("target/mutants"), integration)?;
     if let Some(failed) = workspace.build()?.all()? {
         return Err(format!("{failed} fails without any mutation"));
@@ -160,10 +160,10 @@ fn judged(run: &TestBuild, named: &[String]) -> Result<MutantFate, String> {
     Ok(run.all()?.map_or(MutantFate::Survived, MutantFate::KilledByOthers))
 }
 
-/// `fixed_point` of `tfrc::fixed_point::…`, where that is an integration test.
-fn integration_target(test: &str) -> Option<String> {
-    let target = test.strip_prefix(PACKAGE)?.strip_prefix("::")?.split_once("::")?.0;
-    root().join(FOLDER).join("tests").join(format!("{target}.rs")).is_file().then(|| target.to_owned())
+/// Returns true for `tfrc::fixed_point::…`, where `fixed_point` is a file of integration tests.
+fn is_integration(test: &str) -> bool {
+    let file = test.strip_prefix(PACKAGE).and_then(|rest| rest.strip_prefix("::")?.split_once("::"));
+    file.is_some_and(|(file, _)| root().join(FOLDER).join("tests").join(format!("{file}.rs")).is_file())
 }
 
 fn shown(fate: &MutantFate) -> String {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::compliance::known_tests::{TestProgram, build};
 use crate::mutants::PACKAGE;
+use crate::python::built;
 
 /// Paths that the tests need beside the manifest, from the root of the repository.
 const COPIED: [&str; 9] = [
@@ -28,8 +29,8 @@ const LONGEST: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(super) struct Workspace {
     folder: PathBuf,
-    /// Integration tests that are wanted beside the unit tests.
-    integration: BTreeSet<String>,
+    /// Set if the integration tests are wanted beside the unit tests.
+    integration: bool,
 }
 
 /// The test programs of one build.
@@ -46,20 +47,16 @@ impl Workspace {
     ///
     /// # Errors
     /// Files that cannot be read or written.
-    pub(super) fn new(
-        root: &Path,
-        folder: &Path,
-        integration: impl Iterator<Item = String>,
-    ) -> Result<Self, String> {
+    pub(super) fn new(root: &Path, folder: &Path, integration: bool) -> Result<Self, String> {
         let manifest =
             std::fs::read_to_string(root.join("Cargo.toml")).map_err(|e| format!("Cargo.toml: {e}"))?;
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        write_if_new(&folder.join("Cargo.toml"), without_default_members(&manifest).as_bytes())
+        write_if_new(&folder.join("Cargo.toml"), for_a_copy(&manifest).as_bytes())
             .map_err(|e| format!("Cargo.toml: {e}"))?;
         for name in COPIED.into_iter().filter(|name| root.join(name).exists()) {
             copy(&root.join(name), &folder.join(name)).map_err(|e| format!("{name}: {e}"))?;
         }
-        Ok(Self { folder: folder.to_owned(), integration: integration.collect() })
+        Ok(Self { folder: folder.to_owned(), integration })
     }
 
     pub(super) fn read(&self, file: &Path) -> Result<String, String> {
@@ -78,13 +75,11 @@ impl Workspace {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command
             .current_dir(&self.folder)
-            .env("CARGO_TARGET_DIR", self.folder.join("target"))
-            // A mutant makes warnings that are no news.
-            .env("RUSTFLAGS", "--cap-lints allow")
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .args(["test", "--quiet", "--package", PACKAGE, "--no-run", "--lib"]);
-        for target in &self.integration {
-            command.args(["--test", target]);
+            // What the tests have built of other people's crates is used again.
+            .env("CARGO_TARGET_DIR", built())
+            .args(["test", "--package", PACKAGE, "--no-run", "--lib"]);
+        if self.integration {
+            command.args(["--test", "tests"]);
         }
         Ok(TestBuild { programs: build(&mut command, PACKAGE)?, folder: self.folder.clone() })
     }
@@ -162,12 +157,23 @@ impl TestBuild {
     }
 }
 
-/// The workspace's manifest for a part of its members: crates, which are found by a pattern.
-fn without_default_members(manifest: &str) -> String {
-    let lines = manifest.lines().filter(|line| !line.starts_with("default-members"));
-    let lines =
-        lines.map(|line| if line.starts_with("members = ") { "members = [\"crates/*\"]" } else { line });
-    lines.flat_map(|line| [line, "\n"]).collect()
+/// The workspace's manifest for a part of its members, which are found by a pattern, and without
+/// lints: a mutant makes warnings that are no news.
+fn for_a_copy(manifest: &str) -> String {
+    let mut text = String::new();
+    let mut lints = false;
+    for line in manifest.lines().filter(|line| !line.starts_with("default-members")) {
+        if line.starts_with('[') {
+            lints = line.starts_with("[workspace.lints");
+        }
+        if line.starts_with("members = ") {
+            text += "members = [\"crates/*\"]\n";
+        } else if !lints || line.starts_with('[') {
+            text += line;
+            text.push('\n');
+        }
+    }
+    text
 }
 
 /// Cargo goes by the times of files: one that stays the same must not be written again.
@@ -201,9 +207,11 @@ mod tests {
 
     #[test]
     fn the_manifest_is_for_any_members() {
-        let manifest =
-            "[workspace]\nmembers = [\"bindings/*\", \"crates/*\"]\ndefault-members = [\"crates/cli\"]\n";
-        assert_eq!(without_default_members(manifest), "[workspace]\nmembers = [\"crates/*\"]\n");
+        let manifest = "[workspace]\nmembers = [\"bindings/*\", \"crates/*\"]\ndefault-members = [\"crates/cli\"]\n\
+             [workspace.lints.rust]\nunsafe_code = \"deny\"\n[profile.dev]\nopt-level = 1\n";
+        let copy =
+            "[workspace]\nmembers = [\"crates/*\"]\n[workspace.lints.rust]\n[profile.dev]\nopt-level = 1\n";
+        assert_eq!(for_a_copy(manifest), copy);
     }
 
     #[test]

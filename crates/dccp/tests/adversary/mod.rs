@@ -9,9 +9,6 @@ mod network;
 mod plan;
 mod world;
 
-#[path = "../attacks/heap.rs"]
-mod heap;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use world::{Outcome, World};

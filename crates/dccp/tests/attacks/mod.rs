@@ -3,7 +3,7 @@
 mod feedback;
 mod flood;
 mod forgery;
-mod heap;
+
 mod packets;
 mod places;
 mod replacement;
