@@ -1,4 +1,5 @@
 //! The corpora through their targets, and short runs of bytes without a pattern.
+#![expect(clippy::disallowed_macros, reason = "a failure names its file or its bytes")]
 
 use std::path::Path;
 

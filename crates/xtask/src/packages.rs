@@ -26,7 +26,10 @@ pub(crate) fn check() -> Outcome {
     let place = packed.join("unpacked");
     let _ = std::fs::remove_dir_all(&place);
     std::fs::create_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
-    let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[patch.crates-io]\n".to_owned();
+    let ours = std::fs::read_to_string(root().join("Cargo.toml")).map_err(|e| format!("Cargo.toml: {e}"))?;
+    let profiles = ours.find("[profile.").and_then(|at| ours.get(at..)).unwrap_or_default();
+    let mut manifest =
+        format!("{profiles}\n[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[patch.crates-io]\n");
     for name in PACKAGES {
         let folder = format!("{name}-{}", env!("CARGO_PKG_VERSION"));
         run(Command::new("tar")

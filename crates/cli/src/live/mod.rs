@@ -10,7 +10,6 @@ mod closing;
 mod keys;
 mod lines;
 mod model;
-#[cfg(feature = "live")]
 mod scale;
 #[cfg(feature = "live")]
 mod screen;

@@ -1,6 +1,7 @@
 //! Axes of the chart: round ends, units of rates.
 
 /// The least round number that is not below a value above zero.
+#[cfg(feature = "live")]
 pub(super) fn round_up(value: f64) -> f64 {
     const STEPS: [f64; 8] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0];
     if !(value.is_finite() && value > 0.0) {
