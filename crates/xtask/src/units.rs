@@ -10,7 +10,7 @@ use crate::{Outcome, root};
 const VARIABLE: &str = "TFRC_UNITS";
 /// The number of units of a check from nothing.
 const RECORD: &str = "crates/xtask/units.txt";
-/// How many more are too many, in parts of a hundred.
+/// The growth that is too much, in parts of a hundred.
 const GROWTH: usize = 3;
 
 /// The count of one check.
