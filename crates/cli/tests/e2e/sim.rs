@@ -37,12 +37,12 @@ fn every_wrong_file_is_shown_with_a_mark_and_a_hint() {
 #[test]
 fn a_stop_by_the_circuit_breaker_is_said_everywhere() {
     let place = Place::new();
-    let series = place.path("series.csv");
+    let series = place.file("series.csv");
     let file = path("guarantee.toml");
     let args = ["sim", &file, "--set", "duration=50s", "--set", "link.near-far.loss=60%"];
     let with = |more: &[&str]| right(&[&args[..], more].concat());
     let word = |finished: &Finished| String::from_utf8_lossy(&finished.stdout).into_owned();
-    let table = word(&with(&["--series", series.to_str().expect("text")]));
+    let table = word(&with(&["--series", &series]));
     let line = table.lines().find(|line| line.contains("stopped at")).expect("a line");
     assert!(line.starts_with("tfrc-1: stopped at 3") && line.contains("by the circuit breaker"), "{line}");
     let series = std::fs::read_to_string(series).expect("written");
