@@ -1,9 +1,12 @@
 //! A reader that does not keep up with its sender: the sender is told and slows down (RFC 4340
 //! §11.6, 11.7; RFC 4342 §5.2).
 
+use tfrc::config::{BrokenPromise, Guarantee, RateCap, Target};
+use tfrc::guard::{BreakerLimits, CircuitBreaker, MinimumRate, StopRule};
+use tfrc::{Config, Settings};
 use tfrc_dccp::ConnectionConfig;
 use tfrc_testkit::{Fate, Flight, Pair, Random, Reading, Side, capped, ms};
-use tfrc_units::Duration;
+use tfrc_units::{Duration, Rate};
 
 /// Datagrams a second that the application reads.
 const READS: u64 = 100;
@@ -11,8 +14,13 @@ const SIZE: usize = 1000;
 
 /// A sender that may send four times what the reader takes, over a path with this delay in each
 /// direction.
-fn slow_reader(delay: Duration, queue: usize, rule: impl FnMut(&Flight) -> Fate + 'static) -> Pair {
-    let client = ConnectionConfig { tfrc: capped(400_000.0), ..ConnectionConfig::default() };
+fn slow_reader(
+    delay: Duration,
+    queue: usize,
+    tfrc: Config,
+    rule: impl FnMut(&Flight) -> Fate + 'static,
+) -> Pair {
+    let client = ConnectionConfig { tfrc, ..ConnectionConfig::default() };
     let server = ConnectionConfig { receive_queue: queue, ..ConnectionConfig::default() };
     let mut pair = Pair::with(client, server, |_| Fate::Deliver);
     pair.set_delay(delay);
@@ -39,7 +47,8 @@ fn the_sender_follows_its_reader() {
         [(25_000, 128), (25_000, 1024), (2_500, 128), (250, 128), (100, 128), (100, 1024)]
     {
         let label = format!("one way {delay_us} us, queue {queue}");
-        let mut pair = slow_reader(Duration::from_micros(delay_us), queue, |_| Fate::Deliver);
+        let mut pair =
+            slow_reader(Duration::from_micros(delay_us), queue, capped(400_000.0), |_| Fate::Deliver);
         pair.run(Duration::from_secs(12));
         let mut shares = Vec::new();
         for _ in 0..6 {
@@ -57,6 +66,32 @@ fn the_sender_follows_its_reader() {
     }
 }
 
+/// A path that loses nothing, a reader at half of the guarantee, and one at a tenth of a rate without
+/// one: the circuit breaker and the stop rule look at the network, not at the reader.
+#[test]
+fn a_slow_reader_is_no_congestion() {
+    let target = |rate| Target { rate: Rate::from_bytes_per_sec(rate), broken: BrokenPromise::Ignore };
+    let always = CircuitBreaker::Always(BreakerLimits::default());
+    let minimum = MinimumRate::new(Rate::from_bytes_per_sec(20_000.0), 20.0);
+    for (label, settings) in [
+        (
+            "guarantee",
+            Settings { guarantee: Guarantee::FromFirstRtt(target(200_000.0)), ..Settings::default() },
+        ),
+        ("breaker", Settings { circuit_breaker: always, ..Settings::default() }),
+        ("stop rule", Settings { stop_rule: StopRule::Below(minimum), ..Settings::default() }),
+    ] {
+        let config = Settings { cap: RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0)), ..settings };
+        let mut pair = slow_reader(ms(20), 128, config.validate().expect("sound"), |_| Fate::Deliver);
+        for (gap, seconds) in [(10, 60), (50, 60), (10, 30)] {
+            pair.server.reading = Reading::Every { gap: ms(gap), next: pair.now };
+            pair.run(Duration::from_secs(seconds));
+            let stopped = pair.client.connection().rate_sender().stopped();
+            assert_eq!(stopped, None, "{label}, a datagram read in {gap} ms, at {:?}", pair.now);
+        }
+    }
+}
+
 /// Datagrams that the server has accepted, when nothing is on its way.
 fn received_or_waiting(pair: &mut Pair) -> u64 {
     pair.client.to_send = 0;
@@ -71,7 +106,7 @@ fn received_or_waiting(pair: &mut Pair) -> u64 {
 #[test]
 fn lost_acknowledgements_hide_no_refusal() {
     let mut random = Random::new(0);
-    let mut pair = slow_reader(ms(10), 64, move |flight| {
+    let mut pair = slow_reader(ms(10), 64, capped(400_000.0), move |flight| {
         let loss = match flight.from {
             Side::Server => 0.3,
             Side::Client => 0.005,
@@ -90,7 +125,7 @@ fn lost_acknowledgements_hide_no_refusal() {
 /// Refusals just before the end are told with the Reset.
 #[test]
 fn the_last_word_completes_the_count() {
-    let mut pair = slow_reader(ms(10), 4, |_| Fate::Deliver);
+    let mut pair = slow_reader(ms(10), 4, capped(400_000.0), |_| Fate::Deliver);
     pair.client.to_send = 50;
     pair.client.close_after = true;
     pair.run_to_end(Duration::from_secs(30));
@@ -103,7 +138,7 @@ fn the_last_word_completes_the_count() {
 /// and comes back.
 #[test]
 fn a_reader_that_pauses_is_waited_for() {
-    let mut pair = slow_reader(ms(25), 128, |_| Fate::Deliver);
+    let mut pair = slow_reader(ms(25), 128, capped(400_000.0), |_| Fate::Deliver);
     pair.server.reading = Reading::AtOnce;
     pair.run(Duration::from_secs(5));
     let (before, _) = over(&mut pair, Duration::from_secs(3));

@@ -323,3 +323,45 @@ fn rate_changes_are_told() {
     assert!(matches!(pair.client.events.last(), Some(Event::Closed(_))), "the end comes last");
     assert!(matches!(pair.server.events.first(), Some(Event::RateChanged(_) | Event::Incoming { .. })));
 }
+
+/// The last datagram before a pause is lost, and packets without data reveal that during the pause:
+/// nothing is reported without data (RFC 5348 §6.2), and what follows the pause is not late.
+#[test]
+fn a_lost_datagram_before_a_pause_delays_nothing_after_it() {
+    let mut pair = Pair::opened();
+    pair.client.to_send = 299;
+    pair.run_until_sent(Duration::from_secs(30));
+    pair.run(ms(200));
+    pair.rule = Box::new(|flight| Fate::drop_if(flight.kind.carries_datagram()));
+    pair.client.to_send = 1;
+    pair.run(Duration::from_secs(50));
+    pair.rule = Box::new(|_| Fate::Deliver);
+    pair.client.to_send = 20;
+    let again = pair.now;
+    pair.run(Duration::from_secs(100));
+    let late: Vec<_> =
+        pair.server.received[299..].iter().map(|received| received.at.saturating_since(again)).collect();
+    // One way, and 20 packets at W_init = 4380 bytes in a round-trip time: 114 ms.
+    assert_eq!((late.len(), late.first()), (20, Some(&ms(25))));
+    assert!(late.last().is_some_and(|last| (ms(40)..ms(150)).contains(last)), "{late:?}");
+}
+
+/// Each end talks for a moment once a second, in turn, over a path that loses 5 %: acknowledgements
+/// of one direction reveal what the other one lost at the end of a spurt.
+#[test]
+fn talk_in_both_directions_goes_on() {
+    for (seed, delay) in [(1, 25), (2, 5), (3, 100)] {
+        let mut random = Random::new(seed);
+        let mut pair = Pair::opened();
+        pair.set_delay(ms(delay));
+        pair.rule = Box::new(move |_| Fate::drop_if(random.happens(0.05)));
+        for _ in 0..60 {
+            pair.client.to_send += 10;
+            pair.run(ms(500));
+            pair.server.to_send += 10;
+            pair.run(ms(500));
+        }
+        let arrived = [&pair.server, &pair.client].map(|end| end.received.len());
+        assert!(arrived.iter().all(|n| (550..=590).contains(n)), "seed {seed}, {delay} ms: {arrived:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! The flows of a run as agents: how they are attached, and how far each has come.
 
+use tfrc::guard::{Stopped, Trip};
 use tfrc_sim::tcp::Settings;
 use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
@@ -13,6 +14,7 @@ use crate::agent::{
     Any, DccpHost, EndTask, FlowLosses, HostSetup, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
 };
 use crate::metric::Mean;
+use crate::record::Stop;
 use crate::scenario::{FlowKind, LossIntervals, Member, Tcp};
 
 /// The agents of a flow.
@@ -31,8 +33,8 @@ pub(crate) struct Progress {
     pub(crate) received_bytes: u64,
     /// Segments that the sender has seen acknowledged in sequence; of TCPs only.
     pub(crate) acknowledged_packets: Option<u64>,
-    /// Packets of which it is known what became of them, arrivals that are told apart from losses.
-    pub(crate) passed: Option<u64>,
+    /// Packets of the sender that links have dropped; of those of a ping, the replies too.
+    pub(crate) dropped: Option<u64>,
     /// Loss events, and the packets up to now.
     pub(crate) losses: Option<FlowLosses>,
     /// Loss events and packets at the end of slow start, where that is known.
@@ -43,6 +45,10 @@ pub(crate) struct Progress {
     pub(crate) p: Option<f64>,
     /// Congestion window, segments; of TCPs only.
     pub(crate) cwnd: Option<f64>,
+    /// The rule by which the flow stands still now.
+    pub(crate) stopped: Option<Trip>,
+    /// Its last stop, also if it is over.
+    pub(crate) last_stop: Option<Stop>,
 }
 
 /// Puts both ends of a flow on their nodes and sets its start.
@@ -180,7 +186,7 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
             received_packets: receiver.packets(),
             received_bytes: receiver.bytes(),
             acknowledged_packets: None,
-            passed: Some(receiver.losses().packets),
+            dropped: Some(dropped(engine, ends.sender)),
             losses: Some(receiver.losses()),
             first_event: receiver.first_event(),
             rtt: sender.rtt(),
@@ -188,11 +194,31 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
             allowed_bps: Some(sender.machine().allowed_rate().bits_per_sec()),
             p: Some(receiver.machine().loss_event_rate().get()),
             cwnd: None,
+            stopped: sender.machine().stopped().map(|stopped| stopped.trip),
+            last_stop: sender.last_stop().map(stop),
         },
-        (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => dccp(sender, receiver),
-        (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => traffic(sender, receiver),
+        (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
+            Progress { dropped: Some(dropped(engine, ends.sender)), ..dccp(sender, receiver) }
+        }
+        (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => {
+            let dropped = match sender {
+                Traffic::TcpSource(_) | Traffic::DatagramSource(_) => Some(dropped(engine, ends.sender)),
+                Traffic::Pinger(_) => Some(dropped(engine, ends.sender) + dropped(engine, ends.receiver)),
+                _ => None,
+            };
+            Progress { dropped, ..traffic(sender, receiver) }
+        }
         _ => unreachable!("both ends of a flow are of one kind"),
     }
+}
+
+/// Packets that this end has sent and links have dropped.
+fn dropped(engine: &Engine<Any>, end: AgentId) -> u64 {
+    engine.address(end).map_or(0, |address| engine.dropped_from(address).packets)
+}
+
+fn stop(stopped: Stopped) -> Stop {
+    Stop { at_s: stopped.at.as_secs_f64(), rule: stopped.trip }
 }
 
 fn dccp(sender: &DccpHost, receiver: &DccpHost) -> Progress {
@@ -204,12 +230,13 @@ fn dccp(sender: &DccpHost, receiver: &DccpHost) -> Progress {
         sent_bytes: sent.sent_data_bytes,
         received_packets: received.received_data_packets,
         received_bytes: received.received_data_bytes,
-        passed: Some(passed.unwrap_or(0)),
         losses: Some(FlowLosses { events: events.unwrap_or(0), packets: passed.unwrap_or(0) }),
         rtt: sender.rtt(),
         smoothed_rtt: sender.connection().and_then(tfrc_dccp::Connection::rtt),
         allowed_bps: sender.connection().map(|c| c.rate().bits_per_sec()),
         p: receiver.connection().and_then(|c| c.rate_receiver()).map(|r| r.loss_event_rate().get()),
+        stopped: sender.connection().and_then(|c| c.rate_sender().stopped()).map(|stopped| stopped.trip),
+        last_stop: sender.last_stop().map(stop),
         ..Progress::default()
     }
 }
@@ -230,21 +257,18 @@ fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
             Progress {
                 received_packets: sink.sink().stats().received_segments,
                 acknowledged_packets: Some(stats.acked_segments),
-                passed: Some(stats.sent_segments),
                 losses: Some(FlowLosses { events: stats.window_cuts, packets: stats.sent_segments }),
                 rtt: seconds(stats.rtt_sum, stats.rtt_samples),
                 cwnd: Some(source.sender().cwnd()),
                 ..common
             }
         }
-        (Traffic::DatagramSource(_), _) => Progress { passed: Some(sent.packets), ..common },
         (Traffic::Pinger(pinger), _) => {
             let stats = pinger.stats();
             let size = sent.bytes.checked_div(sent.packets).unwrap_or(0);
             Progress {
                 received_packets: stats.replies,
                 received_bytes: stats.replies * size,
-                passed: Some(sent.packets),
                 rtt: seconds(stats.sum, stats.replies),
                 ..common
             }

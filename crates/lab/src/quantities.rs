@@ -30,7 +30,11 @@ const fn quantity<T: ?Sized>(
 pub const FLOW: [Quantity<FlowSummary>; 7] = [
     quantity("send_rate_bps", "application data sent, bit/s", |flow| flow.send_rate_bps),
     quantity("goodput_bps", "application data that arrived, bit/s", |flow| flow.goodput_bps),
-    quantity("packet_loss_rate", "lost packets per packet sent", |flow| flow.packet_loss_rate),
+    quantity(
+        "packet_loss_rate",
+        "packets that links dropped, per packet that was dropped or arrived",
+        |flow| flow.packet_loss_rate,
+    ),
     quantity("loss_event_rate", "loss events per packet; of a TCP, window reductions", |flow| {
         flow.loss_event_rate
     }),

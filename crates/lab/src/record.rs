@@ -7,9 +7,11 @@
 //! written as `null` in [`Summary`] so that its keys are always there.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tfrc::guard::Trip;
 
 use crate::LinkOutcome;
 
@@ -127,7 +129,7 @@ pub struct Interval {
     /// Packets received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received_packets: Option<u64>,
-    /// Packets found lost.
+    /// Packets found lost; of a simulated or emulated flow, those that links dropped in this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_packets: Option<u64>,
     /// Packets that the sender dropped because their deadline had passed.
@@ -155,7 +157,7 @@ pub struct Interval {
     /// p, the loss event rate now (RFC 5348 §5), 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_event_rate: Option<f64>,
-    /// Share of the interval's packets that were lost, 0 to 1.
+    /// Share of the interval's packets that were lost, of those lost or received, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_loss_rate: Option<f64>,
     /// R, the smoothed round-trip time (RFC 5348 §4.3), seconds.
@@ -177,10 +179,14 @@ pub struct Interval {
     /// Congestion window of a TCP at the end of the interval, segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_packets: Option<f64>,
+    /// The rule by which the flow stands still at the end of the interval: one of its circuit
+    /// breaker (RFC 8083), or its stop rule (RFC 3714).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Trip>,
 }
 
 /// The keys of an interval that a simulation measures.
-const SIMULATED: [&str; 14] = [
+const SIMULATED: [&str; 15] = [
     "t_s",
     "interval_s",
     "flow",
@@ -195,6 +201,7 @@ const SIMULATED: [&str; 14] = [
     "rtt_s",
     "loss_events",
     "cwnd_packets",
+    "stopped",
 ];
 
 impl Interval {
@@ -236,6 +243,8 @@ pub enum EventKind {
     NoFeedback,
     /// The first loss event ended slow start (RFC 5348 §4.3).
     SlowStartEnd,
+    /// A circuit breaker or a stop rule ended the flow; `detail` says by which rule.
+    Stopped,
 }
 
 /// Something that happened at one moment.
@@ -396,7 +405,7 @@ pub struct FlowSummary {
     pub send_rate_bps: Option<f64>,
     /// Application data that arrived, bit/s.
     pub goodput_bps: Option<f64>,
-    /// Lost packets per packet sent, 0 to 1.
+    /// Packets that links dropped, per packet that was dropped or arrived, 0 to 1.
     pub packet_loss_rate: Option<f64>,
     /// Loss events per packet, 0 to 1.
     pub loss_event_rate: Option<f64>,
@@ -420,6 +429,26 @@ pub struct FlowSummary {
     /// The loss intervals closed in the measured time, in packets, where the scenario keeps them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_intervals: Option<Vec<f64>>,
+    /// The last stop of the flow by its circuit breaker or its stop rule, in the whole run; left out
+    /// if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stop>,
+}
+
+/// The stop of a flow by a rule of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stop {
+    /// Seconds since the start of the run.
+    pub at_s: f64,
+    /// The rule: one of the circuit breaker (RFC 8083), or the stop rule (RFC 3714).
+    pub rule: Trip,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whose = if self.rule == Trip::DropRate { "stop rule" } else { "circuit breaker" };
+        write!(f, "stopped at {:.1} s by the {whose}: {}", self.at_s, self.rule)
+    }
 }
 
 #[cfg(test)]

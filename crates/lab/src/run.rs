@@ -346,9 +346,10 @@ pub(crate) fn summary(
         kind: kind(&member.flow.kind).to_owned(),
         send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
         goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
-        packet_loss_rate: during.lost.map(|(lost, passed)| share(lost, passed)),
+        packet_loss_rate: during.loss_rate(),
         loss_event_rate: loss_event_rate(before, after),
         rtt_s: after.rtt.since(before.rtt).get(),
+        stopped: after.last_stop,
         ..FlowSummary::default()
     }
 }
@@ -390,15 +391,16 @@ pub(crate) fn interval(
         flow: Some(flow),
         sent_packets: Some(during.sent),
         received_packets: Some(during.received),
-        lost_packets: during.lost.map(|(lost, _)| lost),
+        lost_packets: during.lost,
         send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
         goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
         allowed_rate_bps: after.allowed_bps,
         loss_event_rate: after.p,
-        packet_loss_rate: during.lost.map(|(lost, passed)| share(lost, passed)),
+        packet_loss_rate: during.loss_rate(),
         rtt_s: after.smoothed_rtt.map(Duration::as_secs_f64).or_else(|| after.rtt.since(before.rtt).get()),
         loss_events: before.losses.zip(after.losses).map(|(a, b)| b.events.saturating_sub(a.events)),
         cwnd_packets: after.cwnd,
+        stopped: after.stopped,
         ..Interval::default()
     }
 }
@@ -409,21 +411,25 @@ struct Passed {
     sent_bytes: u64,
     received: u64,
     received_bytes: u64,
-    /// Packets that did not arrive, of those of which it is known what became of them.
-    lost: Option<(u64, u64)>,
+    /// Packets that links dropped.
+    lost: Option<u64>,
 }
 
 impl Passed {
     fn between(before: &Progress, after: &Progress) -> Self {
         let received = after.received_packets - before.received_packets;
-        let passed = after.passed.map(|passed| passed.saturating_sub(before.passed.unwrap_or(0)));
         Self {
             sent: after.sent_packets - before.sent_packets,
             sent_bytes: after.sent_bytes - before.sent_bytes,
             received,
             received_bytes: after.received_bytes - before.received_bytes,
-            lost: passed.map(|passed| (passed.saturating_sub(received), passed)),
+            lost: after.dropped.map(|dropped| dropped - before.dropped.unwrap_or(0)),
         }
+    }
+
+    /// The share of the packets dropped among those dropped or received.
+    fn loss_rate(&self) -> Option<f64> {
+        self.lost.map(|lost| share(lost, lost + self.received))
     }
 }
 

@@ -34,6 +34,12 @@ pub const COLUMNS: [Column; 20] = [
     ("cwnd_packets", |i| i.cwnd_packets),
 ];
 
+/// The value of the last column, `stopped`: the rule by which the flow stands still, as in JSON.
+#[must_use]
+pub fn stopped(interval: &Interval) -> Option<String> {
+    serde_json::json!(interval.stopped?).as_str().map(str::to_owned)
+}
+
 fn count(n: Option<u64>) -> Option<f64> {
     n.map(|n| n as f64)
 }
@@ -50,7 +56,7 @@ pub struct SeriesRun<'r> {
 }
 
 /// Writes the heads of the columns: `run`, `point`, the name of each sweep, `flow`, `link`, and
-/// every key of an [`Interval`].
+/// every other key of an [`Interval`].
 ///
 /// # Errors
 /// Those of `out`.
@@ -64,7 +70,7 @@ pub fn heads<'n>(sweeps: impl IntoIterator<Item = &'n str>, mut out: impl Write)
     for (key, _) in COLUMNS {
         let _ = write!(line, ",{key}");
     }
-    line.push('\n');
+    line.push_str(",stopped\n");
     out.write_all(line.as_bytes())
 }
 
@@ -93,6 +99,8 @@ pub fn lines(of: &SeriesRun<'_>, look: &Look, mut out: impl Write) -> io::Result
                 None => line.push(','),
             }
         }
+        line.push(',');
+        line.push_str(&stopped(interval).unwrap_or_default());
         line.push('\n');
         out.write_all(line.as_bytes())?;
     }
@@ -118,6 +126,7 @@ mod tests {
         let numbered = keys.zip(1u32..).map(|(key, n)| (key, serde_json::json!(n)));
         let mut value: serde_json::Value = numbered.collect::<serde_json::Map<_, _>>().into();
         value["flow"] = "a,\"b\"".into();
+        value["stopped"] = "congestion".into();
         serde_json::from_value(value).expect("an interval")
     }
 
@@ -126,7 +135,7 @@ mod tests {
         let all = Interval { link: Some(String::new()), ..full() };
         let value = serde_json::json!(all);
         let mut keys: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
-        keys.retain(|key| !["flow", "link"].contains(key));
+        keys.retain(|key| !["flow", "link", "stopped"].contains(key));
         let mut columns = COLUMNS.map(|(key, _)| key);
         columns.sort_unstable();
         assert_eq!(keys, columns);
@@ -134,7 +143,7 @@ mod tests {
         let source = include_str!("record.rs");
         let (_, body) = source.split_once("pub struct Interval {").expect("there");
         let fields = body.split('}').next().expect("its body").matches("    pub ").count();
-        assert_eq!(fields, COLUMNS.len() + 2);
+        assert_eq!(fields, COLUMNS.len() + 3);
     }
 
     #[test]
@@ -149,7 +158,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("run,point,link.l.rate,\"a,b\",flow,link,t_s,interval_s,sent_packets,"));
         assert!(lines[1].starts_with("2,3,1M,\"1,2\",\"a,\"\"b\"\"\",,1,2,3,"), "{}", lines[1]);
-        assert!(lines[1].ends_with(",18,19,20"), "{}", lines[1]);
+        assert!(lines[1].ends_with(",18,19,20,congestion"), "{}", lines[1]);
         assert!(lines[2].starts_with("2,3,1M,\"1,2\",,l,0.30000000000000004,0,,"), "{}", lines[2]);
     }
 }

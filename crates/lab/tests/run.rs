@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use tfrc::guard::Trip;
 use tfrc_lab::scenario::{Scenario, World};
-use tfrc_lab::{Outcome, run, run_with};
+use tfrc_lab::series::{self, SeriesRun};
+use tfrc_lab::watch::{Look, Watch};
+use tfrc_lab::{Outcome, run, run_watched, run_with};
 use tfrc_units::Duration;
 
 fn shipped(name: &str) -> Scenario {
@@ -47,7 +50,8 @@ fn one_flow_fills_the_bottleneck() {
     close(flow.rtt_s.unwrap(), 0.046 + 0.006 * link.mean_queue_packets, 0.006);
     close(flow.packet_loss_rate.unwrap(), link.drop_rate, 0.001);
     let (events, losses) = (flow.loss_event_rate.unwrap(), flow.packet_loss_rate.unwrap());
-    assert!(events > 0.0 && events <= losses * 1.01);
+    // What is lost just before the measured time may be noticed in it.
+    assert!(events > 0.0 && events <= losses * 1.05, "{events} {losses}");
 }
 
 #[test]
@@ -150,6 +154,87 @@ fn watching_changes_nothing_and_adds_up() {
     }
     assert_eq!(seen[1].flow.as_deref(), Some("tfrc-2"));
     assert_eq!(seen[1].sent_packets, Some(0));
+}
+
+/// The loss of a flow is what links dropped of it, in each second and in sum: packets that wait in a
+/// queue are not lost, and acknowledgements that are dropped are not of the flow's packets.
+#[test]
+fn the_loss_of_a_flow_is_what_links_drop_of_it() {
+    let text = r#"
+        duration = "60s"
+        nodes = ["near", "far"]
+        [[link]]
+        name = "there"
+        from = "near"
+        to = "far"
+        rate = "7Mbit/s"
+        delay = "160ms"
+        queue = { codel = { limit = "1000p" } }
+        [[link]]
+        from = "far"
+        to = "near"
+        rate = "7Mbit/s"
+        delay = "160ms"
+        loss = "5%"
+        [[flow]]
+        kind = "KIND"
+        from = "near"
+        to = "far"
+    "#;
+    for kind in ["tcp", "tfrc", "dccp", "cbr\"\n rate = \"7.5Mbit/s"] {
+        let text = text.replace("KIND", kind);
+        let scenario = Scenario::parse("test", &text).map_err(miette::Report::new).unwrap();
+        let mut seen = Vec::new();
+        let outcome = run_watched(&scenario, &mut [Watch::all(Duration::from_secs(1), |l| seen.push(l))]);
+        let lost: Vec<_> = seen.iter().map(|look| look.flows[0].lost_packets).collect();
+        let dropped: Vec<_> = seen.iter().map(|look| look.links[0].lost_packets).collect();
+        assert_eq!(lost, dropped, "{kind}");
+        assert!(lost.iter().flatten().sum::<u64>() > 1, "{kind}: {lost:?}");
+        // Apart from what is under way at the ends.
+        let (flow, link) = (outcome.flows[0].packet_loss_rate.unwrap(), outcome.links[0].drop_rate);
+        close(flow / link, 1.0, 0.03);
+    }
+}
+
+/// Flows on a path that loses half of the packets, so that their circuit breaker or their stop rule
+/// strikes: results and time series say so, with the time and the rule.
+#[test]
+fn flows_that_a_rule_of_their_own_stops() {
+    let lossy = |flow: &str| {
+        let link = "rate = \"10Mbit/s\"\ndelay = \"50ms\"\nloss = \"50%\"";
+        let head = "duration = \"60s\"\nnodes = [\"near\", \"far\"]";
+        let text = format!("{head}\n[[link]]\nfrom = \"near\"\nto = \"far\"\n{link}\n{flow}");
+        Scenario::parse("test", &text).map_err(miette::Report::new).unwrap()
+    };
+    let dccp = "[[flow]]\nkind = \"dccp\"\nfrom = \"near\"\nto = \"far\"";
+    let rule = |after| {
+        let least = "stop_below = \"20kbit/s\"\nstop_packets_per_second = 5";
+        format!("{dccp}\n[flow.tfrc]\nstop_rule = \"{after}\"\n{least}")
+    };
+    for (flow, at, trip, still) in [
+        (flow("guarantee = \"1Mbit/s\""), 35.0..36.5, Trip::Congestion, true),
+        (rule("terminate"), 5.0..20.0, Trip::DropRate, true),
+        // The last of several pauses.
+        (rule("suspend"), 20.0..60.0, Trip::DropRate, false),
+    ] {
+        let mut seen = Vec::new();
+        let outcome = run_watched(&lossy(&flow), &mut [Watch::all(Duration::from_secs(1), |l| seen.push(l))]);
+        let stop = outcome.flows[0].stopped.expect("a stop");
+        assert!(stop.rule == trip && at.contains(&stop.at_s), "{flow}: {stop:?}");
+        let stands = |look: &&Look| look.flows[0].stopped == Some(trip);
+        let first = seen.iter().find(stands).expect("a stretch of the stop").flows[0].t_s;
+        assert_eq!(first == stop.at_s.ceil(), still, "{flow}: {first}, {stop:?}");
+        let after = seen.iter().skip_while(|look| !stands(look));
+        assert_eq!(after.clone().all(|look| stands(&look)), still, "{flow}");
+        let mut lines = Vec::new();
+        let at = SeriesRun { run: 1, point: 1, at: &[] };
+        seen.iter().for_each(|look| series::lines(&at, look, &mut lines).unwrap());
+        let word = if trip == Trip::Congestion { ",congestion\n" } else { ",drop_rate\n" };
+        let said = String::from_utf8(lines).unwrap().matches(word).count();
+        assert_eq!(said, seen.iter().filter(stands).count(), "{flow}");
+    }
+    let outcome = run(&lossy(&flow("")));
+    assert_eq!(outcome.flows[0].stopped, None);
 }
 
 #[test]

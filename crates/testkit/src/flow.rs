@@ -45,6 +45,8 @@ pub struct Flow<'a> {
     /// Turns the feedback that a report gives into the one that the sender is told; at first it
     /// is told the truth.
     pub tells: Box<dyn Fn(Feedback) -> Feedback + 'a>,
+    /// Gives a fate to each report, at the time at which it is sent; at first they all arrive.
+    pub report_rule: Box<dyn FnMut(Instant) -> Fate + 'a>,
     size: u32,
     wire: Wire<FlowPacket>,
     rule: Box<dyn FnMut(Instant) -> Fate + 'a>,
@@ -53,7 +55,7 @@ pub struct Flow<'a> {
 
 impl<'a> Flow<'a> {
     /// A flow of packets of `size` bytes. `rule` gives a fate to each, at the time at which it is
-    /// sent; reports arrive.
+    /// sent.
     #[must_use]
     pub fn new(
         config: &Config,
@@ -67,6 +69,7 @@ impl<'a> Flow<'a> {
             now: Instant::ZERO,
             every: Duration::ZERO,
             tells: Box::new(|truth| truth),
+            report_rule: Box::new(|_| Fate::Deliver),
             size,
             wire,
             rule: Box::new(rule),
@@ -96,7 +99,7 @@ impl<'a> Flow<'a> {
             }
             if let Some(report) = self.receiver.poll_feedback(self.now) {
                 let packet = Parcel { size: 0, ecn: Ecn::NotEct, payload: FlowPacket::Report(report) };
-                self.wire.send(self.now, Side::Server, packet, Fate::Deliver);
+                self.wire.send(self.now, Side::Server, packet, (self.report_rule)(self.now));
                 return Some(FlowEvent::Reported(report));
             }
             if self.now >= end {

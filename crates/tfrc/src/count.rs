@@ -11,6 +11,10 @@ pub enum PacketCount {
     /// sender then compares X_recv with what it has sent, which shows a loss of more than a tenth.
     #[default]
     Unknown,
+    /// The receiver held the flow back or threw data away, not the network: it said Slow Receiver
+    /// or Data Dropped (RFC 4340 §11.6, §11.7). X_recv is then its reading rate. The circuit
+    /// breaker and the stop rule leave out the report.
+    SlowReceiver,
     /// The number lost is known.
     Exact {
         /// Data packets sent up to the newest one reported.
@@ -42,7 +46,7 @@ impl PacketCount {
     /// The bounds, made to fit each other: a peer may say anything.
     pub(crate) fn counted(self) -> Option<Counted> {
         let (packets, least, most) = match self {
-            Self::Unknown => return None,
+            Self::Unknown | Self::SlowReceiver => return None,
             Self::Exact { packets, lost } => (packets, lost, lost),
             Self::Within { packets, least, most } => (packets, least, most),
         };

@@ -32,6 +32,31 @@ fn every_wrong_file_is_shown_with_a_mark_and_a_hint() {
     assert!(files >= 17, "{files}");
 }
 
+/// A flow that its circuit breaker stops: table, means, JSON, stream and series say when and by which
+/// rule.
+#[test]
+fn a_stop_by_the_circuit_breaker_is_said_everywhere() {
+    let place = Place::new();
+    let series = place.file("series.csv");
+    let file = path("guarantee.toml");
+    let args = ["sim", &file, "--set", "duration=50s", "--set", "link.near-far.loss=60%"];
+    let with = |more: &[&str]| right(&[&args[..], more].concat());
+    let word = |finished: &Finished| String::from_utf8_lossy(&finished.stdout).into_owned();
+    let table = word(&with(&["--series", &series]));
+    let line = table.lines().find(|line| line.contains("stopped at")).expect("a line");
+    assert!(line.starts_with("tfrc-1: stopped at 3") && line.contains("by the circuit breaker"), "{line}");
+    let series = std::fs::read_to_string(series).expect("written");
+    assert!(series.lines().next().is_some_and(|heads| heads.ends_with(",stopped")));
+    assert!(series.lines().last().is_some() && series.contains(",congestion\n"), "{series}");
+    let means = word(&with(&["--runs", "2"]));
+    assert!(means.contains("tfrc-1: stopped in 2 of 2 runs; seed 1 stopped at 3"), "{means}");
+    let json: serde_json::Value = with(&["--json"]).json();
+    let stop = &json["flows"][0]["stopped"];
+    assert!(stop["rule"] == "congestion" && stop["at_s"].as_f64().is_some_and(|at| at > 34.0), "{json}");
+    let stream = word(&with(&["--json-stream"]));
+    assert!(stream.contains("\"stopped\":\"congestion\"") && stream.contains("\"stopped\":null"));
+}
+
 #[test]
 fn a_change_is_made_and_a_wrong_one_is_shown() {
     let file = path("bottleneck.toml");

@@ -72,6 +72,11 @@ impl<'a> FeedbackOptions<'a> {
             *free = dropped;
         }
     }
+
+    /// Returns true if the receiver, not the network, slows the flow down or drops data.
+    fn tells_of_receiver(&self) -> bool {
+        self.slow_receiver || self.dropped.iter().any(|dropped| !dropped.blocks.is_empty())
+    }
 }
 
 /// Outcome of offering a packet as feedback.
@@ -228,12 +233,15 @@ impl DataSender {
                 let losses = self.losses(ack, reported.skip_length, &intervals);
                 let p = self.rate_of(ack, reported.skip_length, &intervals, options.drop_counts.as_ref());
                 let (packets, dropped) = (self.verifier.datagrams_by(sent.at), options.drop_counts.as_ref());
-                let count = self.losses.count(packets, ack, reported.skip_length, &intervals, dropped);
+                let told = self.losses.count(packets, ack, reported.skip_length, &intervals, dropped);
+                let count = if options.tells_of_receiver() { PacketCount::SlowReceiver } else { told };
                 (losses, combine(p, options.loss_event_rate.filter(|_| alike)), count)
             }
             None => {
                 let p = options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire);
-                (LossReport::NoNewLoss, p, PacketCount::Unknown)
+                let slow = options.tells_of_receiver();
+                let count = if slow { PacketCount::SlowReceiver } else { PacketCount::Unknown };
+                (LossReport::NoNewLoss, p, count)
             }
         };
         // Other estimators may leap where a long interval ends.

@@ -4,6 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tfrc::SendDecision;
+use tfrc::guard::Stopped;
 use tfrc_dccp::connection::EcnSending;
 use tfrc_dccp::endpoint::{Carrier, ConnectConfig, Listen};
 use tfrc_dccp::feature::{CcidPreference, Wishes};
@@ -41,6 +42,7 @@ pub struct DccpHost {
     buffer: Vec<u8>,
     datagram: Vec<u8>,
     rtt: Mean,
+    last_stop: Option<Stopped>,
     /// Feedback packets seen when the round-trip time was last looked at.
     feedback_seen: u64,
     capture: Option<Vec<Captured>>,
@@ -102,6 +104,7 @@ impl DccpHost {
             buffer: Vec::new(),
             datagram: Vec::new(),
             rtt: Mean::default(),
+            last_stop: None,
             feedback_seen: 0,
             capture: None,
         }
@@ -133,6 +136,11 @@ impl DccpHost {
     #[must_use]
     pub fn rtt(&self) -> Mean {
         self.rtt
+    }
+
+    /// The last stop by a circuit breaker or the stop rule, also if it is over.
+    pub(crate) fn last_stop(&self) -> Option<Stopped> {
+        self.last_stop
     }
 
     pub(super) fn on_frame(
@@ -191,6 +199,7 @@ impl DccpHost {
             self.rtt.add(rtt.as_secs_f64());
         }
         self.feedback_seen = seen;
+        self.last_stop = connection.rate_sender().stopped().or(self.last_stop);
     }
 
     /// Hands over what the application has. It makes each datagram at the last moment, so it asks

@@ -1,5 +1,6 @@
 //! TFRC with receiver feedback (RFC 5348): the core's two machines in the simulator.
 
+use tfrc::guard::Stopped;
 use tfrc::study::{FeedbackTrigger, Stamp};
 use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
 use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
@@ -63,6 +64,7 @@ pub struct TfrcSender {
     record: SentRecord<MOST_IN_FLIGHT>,
     sent_bytes: u64,
     rtt: Mean,
+    last_stop: Option<Stopped>,
 }
 
 impl TfrcSender {
@@ -73,6 +75,7 @@ impl TfrcSender {
             record: SentRecord::starting_at(FIRST_SEQ),
             sent_bytes: 0,
             rtt: Mean::default(),
+            last_stop: None,
         }
     }
 
@@ -98,6 +101,11 @@ impl TfrcSender {
     #[must_use]
     pub fn machine(&self) -> &Sender {
         &self.machine
+    }
+
+    /// The last stop by a circuit breaker or the stop rule, also if it is over.
+    pub(crate) fn last_stop(&self) -> Option<Stopped> {
+        self.last_stop
     }
 
     /// Handles the timer before the packet when both are due at one time, so that an expiration
@@ -139,6 +147,7 @@ impl TfrcSender {
                 SendDecision::Stopped(_) => break None,
             }
         };
+        self.last_stop = self.machine.stopped().or(self.last_stop);
         match next {
             Some(at) => context.set_timer(SEND, at),
             None => context.cancel_timer(SEND),

@@ -112,11 +112,11 @@ impl Watcher {
 /// Packets and bytes of a flow by the engine's count of them.
 fn on_the_wire(mut figures: FlowFigures, traffic: FlowTraffic, dropped: u64) -> FlowFigures {
     let Some(overhead) = figures.wire_overhead else { return figures };
-    let Progress { sent_packets, sent_bytes, received_packets, passed, .. } = &mut figures.progress;
+    let Progress { sent_packets, sent_bytes, received_packets, dropped: lost, .. } = &mut figures.progress;
     *sent_packets = traffic.entered.packets;
     *sent_bytes = traffic.entered.bytes.saturating_sub(traffic.entered.packets * u64::from(overhead));
     *received_packets = traffic.delivered.packets;
-    *passed = Some(traffic.delivered.packets + dropped);
+    *lost = Some(dropped);
     figures
 }
 

@@ -364,6 +364,7 @@ const fn mark_label(kind: EventKind) -> Option<&'static str> {
         EventKind::LinkChange => Some("link changes"),
         EventKind::NoFeedback => Some("no feedback"),
         EventKind::SlowStartEnd => Some("slow start ends"),
+        EventKind::Stopped => Some("stopped"),
     }
 }
 

@@ -82,13 +82,23 @@ impl RunRecords {
         flows.map(|flow| (flow.id.as_str(), flow.kind.as_str())).collect()
     }
 
-    /// Adds a record. A second [`Record::Start`] or [`Record::End`] replaces the first.
+    /// Adds a record. A second [`Record::Start`] or [`Record::End`] replaces the first. The end has an
+    /// event for each flow that a rule of its own has stopped.
     pub fn push(&mut self, record: Record) {
         match record {
             Record::Start(start) => self.start = start,
             Record::Interval(interval) => self.intervals.push(interval),
             Record::Event(event) => self.events.push(event),
-            Record::End(summary) => self.summary = Some(*summary),
+            Record::End(summary) => {
+                let stops = summary.flows.iter().filter_map(|flow| Some((flow, flow.stopped?)));
+                self.events.extend(stops.map(|(flow, stop)| Event {
+                    t_s: stop.at_s,
+                    event: EventKind::Stopped,
+                    flow: Some(flow.id.clone()),
+                    detail: Some(stop.to_string()),
+                }));
+                self.summary = Some(*summary);
+            }
             Record::Error { t_s, message } => self.failure = Some((t_s, message)),
         }
     }

@@ -9,7 +9,7 @@ use super::calendar::Events;
 use super::event::{EngineEvent, Entry, Key};
 use super::timers::Timers;
 use super::{Delivery, UnknownNode};
-use crate::link::{Copies, DelayedEvent, FarEnd, Impairment, Link, LinkStats, OnLinks};
+use crate::link::{Copies, DelayedEvent, FarEnd, Impairment, Link, LinkStats, OnLinks, PacketCount};
 use crate::loss::Hit;
 use crate::packet::{Header, Outgoing};
 use crate::queue::QueueState;
@@ -35,6 +35,8 @@ pub(crate) struct Core<P> {
     routes: Routes,
     /// By node and port.
     ports: Vec<Vec<Port<P>>>,
+    /// Packets that links have dropped, by the node and port of their sender.
+    dropped: Vec<Vec<PacketCount>>,
     next_event: u64,
     next_packet: u64,
 }
@@ -70,6 +72,7 @@ impl<P> Core<P> {
             loopback: Link::new(&loopback, seed),
             routes,
             ports: (0..nodes).map(|_| Vec::new()).collect(),
+            dropped: (0..nodes).map(|_| Vec::new()).collect(),
             next_event: 0,
             next_packet: 0,
         };
@@ -135,6 +138,9 @@ impl<P> Core<P> {
         let ports = self.ports.get_mut(node.index()).ok_or(UnknownNode(node))?;
         let number = u32::try_from(ports.len()).map_err(|_| UnknownNode(node))?;
         ports.push(port);
+        if let Some(dropped) = self.dropped.get_mut(node.index()) {
+            dropped.push(PacketCount::default());
+        }
         Ok(Address { node, port: number })
     }
 
@@ -219,8 +225,25 @@ impl<P> Core<P> {
             },
         };
         if let Some(gone) = self.packets.take(slot) {
-            self.record(&gone.header, what);
+            match what {
+                Happening::Dropped(id, cause) => self.count_dropped(&gone.header, id, cause),
+                other => self.record(&gone.header, other),
+            }
         }
+    }
+
+    /// A link has dropped a packet.
+    fn count_dropped(&mut self, header: &Header, link: LinkId, cause: DropCause) {
+        let Address { node, port } = header.src;
+        if let Some(count) = self.dropped.get_mut(node.index()).and_then(|all| all.get_mut(index(port))) {
+            count.add(header.size);
+        }
+        self.record(header, Happening::Dropped(link, cause));
+    }
+
+    pub(crate) fn dropped_from(&self, source: Address) -> PacketCount {
+        let count = self.dropped.get(source.node.index()).and_then(|all| all.get(index(source.port)));
+        count.copied().unwrap_or_default()
     }
 
     fn loop_back(&mut self, slot: Slot) {
@@ -371,7 +394,7 @@ impl<P: Clone> Core<P> {
             }
             Impairment::Lost => {
                 let gone = self.packets.take(slot)?;
-                self.record(&gone.header, Happening::Dropped(id, DropCause::Loss));
+                self.count_dropped(&gone.header, id, DropCause::Loss);
                 None
             }
         }
@@ -389,7 +412,7 @@ impl<P: Clone> Core<P> {
         {
             if let Some(Packet { header, .. }) = self.packets.take(slot) {
                 link.count_late(&header, Hit::Dropped);
-                self.record(&header, Happening::Dropped(id, DropCause::Early));
+                self.count_dropped(&header, id, DropCause::Early);
             }
         }
     }

@@ -11,7 +11,7 @@ use ::core::fmt;
 use tfrc_units::{Instant, Probability, Rate};
 
 use self::core::{Core, DueNotice};
-use crate::link::{FlowStats, LinkStats};
+use crate::link::{FlowStats, LinkStats, PacketCount};
 use crate::packet::{FlowId, Outgoing};
 use crate::queue::QueueState;
 use crate::routing::Routes;
@@ -257,6 +257,12 @@ impl<A: Agent> Engine<A> {
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.core.in_flight()
+    }
+
+    /// Packets sent from this address that links have dropped, on whatever part of their way.
+    #[must_use]
+    pub fn dropped_from(&self, source: Address) -> PacketCount {
+        self.core.dropped_from(source)
     }
 
     /// Packets that found no route or nobody at their destination.

@@ -8,7 +8,7 @@
 
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{JsonSchema, Serialize};
-use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64, u64_from_f64};
+use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64, saturating, u64_from_f64};
 
 use crate::config::{ConfigError, Guarantee};
 use crate::equation::{Equation, EquationForm};
@@ -128,6 +128,9 @@ pub(crate) struct Breaker {
     past: Ring<Interval, MOST_INTERVALS>,
     /// Intervals seen, also those no longer in `past`.
     seen: u64,
+    /// The result of the congestion rule at the ends of the last intervals: the lowest bit is that
+    /// of the newest.
+    congested: u32,
     silent: u64,
     /// MEDIA_TIMEOUT; it only grows while the silence lasts.
     media_timeout: u64,
@@ -156,6 +159,7 @@ impl Breaker {
             unheard: None,
             past: Ring::new(),
             seen: 0,
+            congested: 0,
             silent: 0,
             media_timeout: 0,
         }
@@ -243,10 +247,10 @@ impl Breaker {
         (self.silent >= self.media_timeout).then(|| stopped(Trip::MediaTimeout, now, reporting * self.silent))
     }
 
-    /// §4.3: over the last CB_INTERVAL intervals more than `factor` times TCP's rate at the mean
-    /// fraction lost, each interval's weighted by its duration.
+    /// §4.3, in two disjoint stretches of CB_INTERVAL intervals with one interval between them (ours:
+    /// docs/models/circuit-breaker.md): no shorter burst of losses has a part in both.
     fn congestion(
-        &self,
+        &mut self,
         now: Instant,
         complete: Interval,
         reporting: Duration,
@@ -255,16 +259,20 @@ impl Breaker {
         let needed = (complete.longest_gap * 10).max(heard.rtt * 10).max(reporting * 3);
         let most = Duration::from_secs(15).max(reporting * 3);
         let intervals = ceil(ratio(needed.min(most), reporting));
-        if self.seen <= intervals {
-            return None;
+        let congested = self.is_congested(intervals, reporting, heard);
+        self.congested = self.congested << 1 | u32::from(congested);
+        let before = self.congested >> (intervals + 1) & 1 == 1;
+        (congested && before).then(|| stopped(Trip::Congestion, now, reporting * (2 * intervals + 1)))
+    }
+
+    /// §4.3: over the last CB_INTERVAL intervals more than `factor` times TCP's rate at the mean
+    /// fraction lost, each interval's weighted by its duration.
+    fn is_congested(&self, intervals: u64, reporting: Duration, heard: Heard) -> bool {
+        if self.seen < intervals {
+            return false;
         }
         let (mut packets, mut bytes, mut weighted, mut seconds) = (0u64, 0u64, 0.0, 0.0);
-        let mut left = intervals;
-        for past in self.past.iter().rev() {
-            if left == 0 {
-                break;
-            }
-            left -= 1;
+        for past in self.past.iter().rev().take(saturating::<usize>(intervals)) {
             packets += past.packets;
             bytes += past.bytes;
             weighted += past.losses.fraction() * past.seconds;
@@ -272,12 +280,12 @@ impl Breaker {
         }
         // Too few packets say nothing of the loss.
         if f64_from_u64(packets) * reporting.as_secs_f64() < seconds {
-            return None;
+            return false;
         }
         let tcp = Equation { form: self.limits.form, ..Equation::default() };
         let x = tcp.rate(heard.segment, heard.rtt, Probability::saturating(weighted / seconds));
         let sent = Rate::from_bytes_per_sec(f64_from_u64(bytes) / seconds);
-        (sent > x * self.limits.factor).then(|| stopped(Trip::Congestion, now, reporting * intervals))
+        sent > x * self.limits.factor
     }
 }
 

@@ -3,12 +3,13 @@
 //!
 //! A sender that ignores congestion has about one loss event in each round-trip time whatever it
 //! loses, so the loss event rate of TFRC says nothing of it. The fraction comes from the report's
-//! [`PacketCount`]. The sender's own record stands beside it: bytes sent up to the newest packet
-//! reported, and X_recv times the time since the report before.
+//! [`PacketCount`]. The sender's own record stands next to it: bytes sent between the newest packets
+//! of two reports, and X_recv times the time between those reports. Where a report in between has
+//! been lost, X_recv covers only the last round-trip time, and the rest counts as received.
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
-use crate::count::Counted;
+use crate::count::{Counted, PacketCount};
 use crate::guard::Heard;
 use crate::ring::Ring;
 
@@ -65,15 +66,23 @@ impl Sums {
 #[derive(Debug, Clone)]
 pub(crate) struct SenderRecord {
     bytes: u64,
-    /// When, and how many bytes had been sent by then; oldest first.
-    tallies: Ring<(Instant, u64), TALLIES>,
+    /// Oldest first.
+    tallies: Ring<Tally, TALLIES>,
     spacing: Duration,
     first_sent: Option<Instant>,
     last_heard: Option<Instant>,
-    /// Bytes sent up to the newest packet of the last report; `None` if the tallies do not reach
-    /// back to it.
-    covered: Option<u64>,
+    /// The tally of the newest packet of the last report; `None` if the tallies do not reach back
+    /// to it.
+    covered: Option<Tally>,
+    /// The counts up to the last report; `None` if that came from a slow receiver.
     counted: Option<Counted>,
+}
+
+/// Bytes that had been sent by a time.
+#[derive(Debug, Clone, Copy)]
+struct Tally {
+    at: Instant,
+    bytes: u64,
 }
 
 impl SenderRecord {
@@ -85,43 +94,77 @@ impl SenderRecord {
             first_sent: None,
             last_heard: None,
             covered: None,
-            counted: None,
+            counted: Some(Counted { packets: 0.0, least: 0.0, most: 0.0 }),
         }
     }
 
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32) {
         self.first_sent.get_or_insert(now);
         self.bytes = self.bytes.saturating_add(u64::from(size));
-        if self.tallies.last().is_none_or(|(then, _)| now.saturating_since(then) >= self.spacing) {
-            self.tallies.push((now, self.bytes));
+        if self.tallies.last().is_none_or(|last| now.saturating_since(last.at) >= self.spacing) {
+            self.tallies.push(Tally { at: now, bytes: self.bytes });
         }
     }
 
-    /// The part of the sums that this report adds.
+    /// The part of the sums that this report adds: nothing if it is that of a slow receiver.
     pub(crate) fn on_feedback(&mut self, now: Instant, heard: &Heard) -> Sums {
         let since = self.last_heard.or(self.first_sent).unwrap_or(now);
-        let seconds = now.saturating_since(since).as_secs_f64();
+        let passed = now.saturating_since(since);
+        let seconds = passed.as_secs_f64();
         let mut sums = Sums { weighted_p: heard.p.get() * seconds, seconds, ..Sums::default() };
-        let by = |(at, _): &(Instant, u64)| *at <= heard.newest_sent_at;
-        let covered = self.tallies.iter().rev().find(by).map(|(_, bytes)| bytes);
-        if let (Some(before), Some(covered)) = (self.covered, covered) {
-            sums.sent = f64_from_u64(covered.saturating_sub(before));
-            sums.received = heard.receive_rate.bytes_per_sec() * seconds;
+        let covered = self.by(heard.newest_sent_at);
+        if let Some((sent, received)) = self.sent_and_received(passed, covered, heard) {
+            (sums.sent, sums.received) = (sent, received);
         }
         let counted = heard.count.counted();
-        if let Some(after) = counted {
-            let before = self.counted.unwrap_or(Counted { packets: 0.0, least: 0.0, most: 0.0 });
-            if after.packets >= before.packets {
-                sums.packets = after.packets - before.packets;
-                sums.least = after.least - before.least;
-                sums.most = after.most - before.most;
-            }
+        if let (Some(before), Some(after)) = (self.counted, counted)
+            && after.packets >= before.packets
+        {
+            sums.packets = after.packets - before.packets;
+            sums.least = after.least - before.least;
+            sums.most = after.most - before.most;
         }
         self.last_heard = Some(now);
         self.spacing = heard.rtt / TALLIES_PER_RTT;
         self.covered = covered;
+        if heard.count == PacketCount::SlowReceiver {
+            self.counted = None;
+            return Sums::default();
+        }
         self.counted = counted.or(self.counted);
         sums
+    }
+
+    /// Bytes sent between the newest packets of two reports, and the bytes of those that have arrived
+    /// as far as X_recv shows. With a report in each round-trip time X_recv covers the time between
+    /// both. After a longer silence reports have been lost, or little was sent: X_recv then covers
+    /// the last round-trip time, and what was sent before that counts as received.
+    fn sent_and_received(
+        &self,
+        passed: Duration,
+        covered: Option<Tally>,
+        heard: &Heard,
+    ) -> Option<(f64, f64)> {
+        let (before, covered) = (self.covered?, covered?);
+        let sent = f64_from_u64(covered.bytes.saturating_sub(before.bytes));
+        let received = |time: Duration| heard.receive_rate.bytes_per_sec() * time.as_secs_f64();
+        if passed <= heard.rtt + heard.rtt / 2 {
+            return Some((sent, received(passed)));
+        }
+        let start = Instant::from_nanos(covered.at.as_nanos().saturating_sub(heard.rtt.as_nanos()));
+        let start = self.by(start)?;
+        let over = covered.at.saturating_since(start.at).as_secs_f64();
+        if over <= 0.0 {
+            return None;
+        }
+        let bytes = f64_from_u64(covered.bytes.saturating_sub(start.bytes));
+        let missing = bytes * heard.rtt.as_secs_f64() / over - received(heard.rtt);
+        Some((sent, sent - missing))
+    }
+
+    /// The newest tally not after `at`.
+    fn by(&self, at: Instant) -> Option<Tally> {
+        self.tallies.iter().rev().find(|tally| tally.at <= at)
     }
 }
 
@@ -176,6 +219,41 @@ mod tests {
         assert!((fraction(0.5, 0.02, |_| PacketCount::Unknown) - 0.4).abs() < 1e-9);
         assert!((fraction(1.0, 0.02, |_| PacketCount::Unknown) - 0.02).abs() < 1e-9);
         assert_eq!(fraction(2.0, 0.0, |_| PacketCount::Unknown), 0.0, "more than was sent");
+    }
+
+    /// Only reports are lost: in a round-trip time two packets are sent or twenty, in turns of
+    /// three, and X_recv is that of the last one. With half of the packets lost too, reports show it,
+    /// less a tenth, for the round-trip times that they cover.
+    #[test]
+    fn reports_may_be_lost() {
+        let fraction = |arriving: f64, kept: &dyn Fn(u64) -> bool| {
+            let (mut record, mut sums) = (SenderRecord::new(), Sums::default());
+            for round in 0..600 {
+                let packets = if round / 3 % 2 == 0 { 2 } else { 20 };
+                for packet in 0..packets {
+                    record.on_sent(at(round * 100 + packet * 100 / packets), 1000);
+                }
+                if !kept(round) {
+                    continue;
+                }
+                let heard = Heard {
+                    newest_sent_at: at(round * 100 + 99),
+                    p: Probability::ZERO,
+                    receive_rate: Rate::of(arriving * f64_from_u64(packets) * 1000.0, RTT),
+                    count: PacketCount::Unknown,
+                    rtt: RTT,
+                    segment: 1000.0,
+                };
+                sums.add(record.on_feedback(at(round * 100 + 149), &heard));
+            }
+            sums.fraction()
+        };
+        // The last one keeps reports at the low rate only.
+        let kept: [&dyn Fn(u64) -> bool; 3] = [&|_| true, &|n| n % 3 == 0, &|n| n % 6 == 1];
+        let lost: [f64; 3] = kept.map(|kept| fraction(1.0, kept));
+        assert_eq!(lost, [0.0; 3]);
+        let [all, third, _] = kept.map(|kept| fraction(0.5, kept));
+        assert!((0.38..0.42).contains(&all) && (0.05..0.2).contains(&third), "{all} {third}");
     }
 
     /// Counts that go back, lost packets that outnumber those sent, packets found again: never

@@ -16,6 +16,8 @@ mod tests;
 
 use core::fmt;
 
+#[cfg(feature = "schema")]
+use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::config::Settings;
@@ -31,6 +33,7 @@ use stop::Stop;
 
 /// Why a sender has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Trip {
     /// Packets are sent and no feedback comes back (RFC 8083 §4.1).

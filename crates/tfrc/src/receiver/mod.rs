@@ -325,10 +325,15 @@ impl Receiver {
     }
 
     /// The report that is due, if any. Taking it restarts the feedback timer (RFC 5348 §6.2 steps 1
-    /// to 4), so it must then be sent. `None` until data has arrived.
+    /// to 4), so it must then be sent. `None` until data has arrived since the last report (§6.2):
+    /// a loss that a packet without data reveals is reported with the next data.
     #[inline]
     pub fn poll_feedback(&mut self, now: Instant) -> Option<Report> {
-        let reason = self.due.take()?;
+        let reason = self.due?;
+        if !self.data_since_feedback && !self.reports_without_data() {
+            return None;
+        }
+        self.due = None;
         self.report(now, reason)
     }
 

@@ -86,6 +86,25 @@ fn after_a_pause_the_next_packet_is_reported_at_once() {
     );
 }
 
+/// §6.2: a loss that packets without data reveal is reported with the next data, at once, however
+/// late; the first packet after [`Receiver::expect`] too.
+#[test]
+fn without_data_no_loss_is_reported() {
+    let mut receiver = Receiver::new(&Config::default());
+    let empty = |seq| Arrival { kind: PacketKind::NonData, size: 0, ..packet(seq) };
+    let mut packets = every_10_ms(0, 11);
+    packets.extend([(5000, empty(12)), (5010, empty(13)), (5020, empty(14)), (9000, packet(15))]);
+    let got = reports(&mut receiver, &packets, 9050);
+    assert_eq!(receiver.loss_events(), 1);
+    let late = got.iter().find(|(ms, ..)| *ms > 200);
+    assert!(late.is_some_and(|(ms, _, receive_rate)| *ms == 9000 && *receive_rate > 0.0), "{late:?}");
+
+    let mut receiver = Receiver::new(&Config::default());
+    receiver.expect(at(0), 1);
+    let got = reports(&mut receiver, &[(0, empty(2)), (10, empty(3)), (20, empty(4)), (70, packet(5))], 90);
+    assert_eq!((receiver.loss_events(), got), (1, [(70, FeedbackReason::First, 0.0)].to_vec()));
+}
+
 /// §6.3: without a round-trip time every packet is reported, until one carries it.
 #[test]
 fn every_packet_until_there_is_a_round_trip_time() {

@@ -170,6 +170,27 @@ fn a_report_of_zero_is_not_data_limited() {
     assert_eq!(told_more.allowed_rate(), rate(40_000.0), "with any other rate it is data-limited");
 }
 
+/// A report of zero, from a receiver that should have been silent (§6.2), leaves X_recv_set as it
+/// is, also where it is the first of the two after a handshake and X_recv_set has lost Infinity.
+#[test]
+fn a_report_of_zero_limits_nothing() {
+    let mut sender = sender();
+    sender.on_rtt_sample(at(0), RTT);
+    drive(&mut sender, 0, &[(100, 0.0, 0.0), (200, 100_000.0, 0.01), (301, 100_000.0, 0.01)]);
+    let before = sender.allowed_rate();
+    assert!(before > rate(100_000.0), "{before}");
+    for (ms, losses) in [(10_000, LossReport::NewLossEvent), (10_300, LossReport::NoNewLoss)] {
+        feedback_with(&mut sender, ms, 0.0, 0.01, losses);
+        assert_eq!(sender.allowed_rate(), before, "{ms}");
+    }
+    // A higher p counts all the same.
+    feedback_with(&mut sender, 10_600, 0.0, 0.04, LossReport::NewLossEvent);
+    let equation = Equation::default().rate(1000.0, RTT, Probability::saturating(0.04));
+    assert_eq!((sender.allowed_rate(), sender.rate_reason()), (equation, RateReason::Equation));
+    drive(&mut sender, 10_600, &[(10_700, 20_000.0, 0.04), (10_800, 20_000.0, 0.04)]);
+    assert_eq!(sender.allowed_rate(), rate(40_000.0), "any other report limits");
+}
+
 /// §4.3 step 4, p = 0: never below the initial rate.
 #[test]
 fn slow_start_keeps_the_initial_rate() {

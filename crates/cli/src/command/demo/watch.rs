@@ -199,6 +199,7 @@ impl Watch {
             rttvar_s: None,
             rto_s: None,
             loss_intervals: None,
+            stopped: None,
         }];
         summary.flows.extend(self.competitor_summaries());
         if self.competing > 0 {

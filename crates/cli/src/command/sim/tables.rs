@@ -1,9 +1,12 @@
 //! Results as tables for a person.
 
+use std::collections::BTreeMap;
+
 use tfrc_lab::Outcome;
 use tfrc_lab::batch::{FlowRow, PointResult, Results};
 use tfrc_lab::compare::Comparison;
 use tfrc_lab::document::Timing;
+use tfrc_lab::record::FlowSummary;
 use tfrc_lab::report::human;
 use tfrc_lab::statistics::Estimate;
 
@@ -25,6 +28,7 @@ pub(in crate::command) fn single(outcome: &Outcome) -> String {
             or_dash(f.cov.map(human::number)),
         ));
     }
+    text.push_str(&stops(&outcome.flows));
     text.push_str("\nlink            utilization     drop rate   mean queue\n");
     for l in &outcome.links {
         text.push_str(&format!(
@@ -36,6 +40,28 @@ pub(in crate::command) fn single(outcome: &Outcome) -> String {
         ));
     }
     plain(&text)
+}
+
+/// A line for each flow that its circuit breaker or its stop rule has stopped.
+fn stops(flows: &[FlowSummary]) -> String {
+    let stops = flows.iter().filter_map(|flow| Some((&flow.id, flow.stopped?)));
+    stops.map(|(id, stop)| format!("\n{id}: {stop}\n")).collect()
+}
+
+/// A line for each flow that was stopped in a run: in how many, and the first of them.
+fn stops_of_runs(point: &PointResult) -> String {
+    let mut stops: BTreeMap<&str, (usize, String)> = BTreeMap::new();
+    for run in &point.runs {
+        for flow in &run.outcome.flows {
+            if let Some(stop) = flow.stopped {
+                let first = || (0, format!("seed {} {stop}", run.outcome.seed));
+                stops.entry(&flow.id).or_insert_with(first).0 += 1;
+            }
+        }
+    }
+    let runs = point.runs.len();
+    let line = |(id, (count, first))| format!("\n{id}: stopped in {count} of {runs} runs; {first}\n");
+    stops.into_iter().map(line).collect()
 }
 
 /// Several runs: of each point the means with their 95 % intervals.
@@ -90,6 +116,7 @@ fn one_point(point: &PointResult) -> String {
             get(row, "cov", human::number),
         ));
     }
+    text.push_str(&stops_of_runs(point));
     text.push_str("\nlink             utilization            drop rate            mean queue, packets\n");
     for row in &means.links {
         text.push_str(&format!(

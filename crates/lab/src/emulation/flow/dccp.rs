@@ -13,6 +13,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::{Course, End};
 use crate::agent::{FlowLosses, Source};
+use crate::record::Stop;
 use crate::scenario::{Application, Backlog, DccpFlow, TfrcFlow};
 
 /// Bytes of IPv4, UDP and DCCP in a data packet with sequence numbers of 48 bits.
@@ -164,6 +165,10 @@ fn look(connection: &Connection, course: &Course) {
     course.state.update(|figures| {
         let progress = &mut figures.progress;
         progress.allowed_bps = Some(status.allowed_rate.bits_per_sec());
+        if let (Some(rule), None) = (status.stopped, progress.stopped) {
+            progress.last_stop = Some(Stop { at_s: course.clock.now().as_secs_f64(), rule });
+        }
+        progress.stopped = status.stopped;
         if let Some(rtt) = status.rtt {
             progress.rtt.add(rtt.as_secs_f64());
             progress.smoothed_rtt = Some(rtt);
