@@ -110,8 +110,7 @@ const OTHERS: FlowId = FlowId(u32::MAX);
 const MOST_PACKETS: u64 = 200_000;
 
 impl Bridge {
-    /// `places` are the nodes with their addresses and wires; `rates` the links of constant rate;
-    /// `times` those that a full packet takes over each link.
+    /// `places` are the nodes with their addresses and wires; `rates` the links of constant rate.
     pub(crate) fn new(
         mut engine: WireEngine,
         kind: WireKind,
@@ -119,7 +118,6 @@ impl Bridge {
         flows: Vec<FlowPath>,
         hosts: &BTreeMap<NodeId, NodeId>,
         rates: impl Iterator<Item = (LinkId, f64)>,
-        times: BTreeMap<LinkId, Duration>,
         capture: Option<LinkCapture>,
     ) -> Result<Self, SandboxError> {
         let unknown = |_| SandboxError::set_up("gateway")(io::Error::other("a node of another network"));
@@ -164,11 +162,16 @@ impl Bridge {
                 WireKind::Tun => 0,
             },
             meter: FidelityMeter::new(rates),
-            times,
+            times: BTreeMap::new(),
             looked: Instant::ZERO,
             capture,
             batch: Some(FrameBatch::new()),
         })
+    }
+
+    /// With the time that a full packet takes over each link.
+    pub(crate) fn with_times(self, times: BTreeMap<LinkId, Duration>) -> Self {
+        Self { times, ..self }
     }
 
     /// Runs until `stop` is set; the time of the network begins now, with `clock`.

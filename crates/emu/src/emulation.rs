@@ -92,17 +92,9 @@ impl Emulation {
         let mut network = plan.network.clone();
         network.keep_flow_counts();
         let engine = network.build::<NoAgent<_>>(plan.seed);
-        let bridge = Bridge::new(
-            engine,
-            plan.wire,
-            places,
-            plan.flows,
-            &plan.hosts,
-            rates.into_iter(),
-            times,
-            plan.capture,
-        )?;
-        Ok(Self { nodes, bridge })
+        let bridge =
+            Bridge::new(engine, plan.wire, places, plan.flows, &plan.hosts, rates.into_iter(), plan.capture)?;
+        Ok(Self { nodes, bridge: bridge.with_times(times) })
     }
 
     /// The namespaces, in the order of the plan.
