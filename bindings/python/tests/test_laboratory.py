@@ -1,6 +1,9 @@
 """The experiments of the literature."""
 
 import json
+import pathlib
+import re
+import shutil
 import xml.etree.ElementTree
 
 import pytest
@@ -37,6 +40,22 @@ def test_reproduce_is_the_program(program, tmp_path, monkeypatch):
     assert result.cells and "verdict" in result.cells[0]
     result.write(tmp_path / "report")
     assert (tmp_path / "report" / "index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("formula", "refused"), [("1" + "+1" * 300_000, True), ("goodput('new', 0, 1e15)", False)]
+)
+def test_no_formula_ends_the_interpreter(tmp_path, formula, refused):
+    checkout = pathlib.Path(__file__).parents[3] / "experiments" / "bansal2001"
+    shutil.copytree(checkout, tmp_path / "bansal2001")
+    file = tmp_path / "bansal2001" / "joining-flow" / "experiment.toml"
+    text = file.read_text()
+    file.write_text(re.sub(r'value = "[^"]*"', f'value = "{formula}"', text, count=1))
+    if refused:
+        with pytest.raises(tfrc.ExperimentError, match="2000 values"):
+            tfrc.reproduce("bansal2001/joining-flow", folder=tmp_path, quick=True, cache=None)
+    else:
+        tfrc.reproduce("bansal2001/joining-flow", folder=tmp_path, quick=True, cache=None)
 
 
 def test_a_quick_run_has_a_figure(tmp_path):

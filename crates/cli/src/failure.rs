@@ -8,6 +8,7 @@ use miette::Diagnostic as _;
 use tfrc_lab::library::LibraryError;
 
 use crate::command::link::told;
+use crate::visible::{to_stderr, visible};
 
 /// Why a command did not end well.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +72,8 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::ClosedPipe | Self::Session => {}
-            Self::Scenario(picture) => eprintln!("{}", picture.trim_end()),
-            _ => eprintln!("error: {self}"),
+            Self::Scenario(picture) => to_stderr(picture.trim_end()),
+            _ => to_stderr(&visible(&format!("error: {self}"))),
         }
         ExitCode::from(self.status())
     }

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::live;
 use crate::reporter::{Reporter, ReporterConfig};
+use crate::visible::to_stderr;
 
 /// The longest time for the last words of an aborted run: somebody may have stopped reading them.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -55,7 +56,7 @@ impl Interrupt {
                 signals.next().await;
                 // The run's own last line comes after this one. A chart is not written over.
                 if !live::is_shown() {
-                    within(NOTICE, || eprintln!("ending; Ctrl-C again aborts"));
+                    within(NOTICE, || to_stderr("ending; Ctrl-C again aborts"));
                 }
                 let _ = sender.send(true);
                 signals.next().await;
@@ -122,9 +123,9 @@ fn abort(words: Option<LastWords>) {
         summary.reason = Some(reason.to_owned());
         let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
         let _ = reporter.record(&Record::End(Box::new(summary)));
-        eprintln!("failed: {reason}");
+        to_stderr(&format!("failed: {reason}"));
     } else {
-        eprintln!("aborted");
+        to_stderr("aborted");
     }
 }
 

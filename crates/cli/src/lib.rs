@@ -22,6 +22,7 @@ mod page;
 pub mod reporter;
 mod schema;
 mod session;
+mod visible;
 
 use std::process::ExitCode;
 

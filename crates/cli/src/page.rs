@@ -3,9 +3,11 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use tfrc_lab::library::Opened;
 use tfrc_lab::report::{self, RunRecords};
 
 use crate::Failure;
+use crate::visible::{to_stderr, visible};
 
 /// Refuses a file that could not be written at the end of a run. A file that is there stays as it
 /// is.
@@ -45,6 +47,25 @@ pub(crate) fn check_all(options: &[(&str, &Option<PathBuf>)]) -> Result<(), Fail
     named.iter().try_for_each(|(option, path)| check(option, path))
 }
 
+/// Refuses options whose files are those that the run reads: the scenario, and the table beside it
+/// that it is compared with.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) fn spare(
+    opened: &Opened,
+    scenario: &Path,
+    compare: Option<&str>,
+    outputs: &[(&str, &Option<PathBuf>)],
+) -> Result<(), Failure> {
+    let inputs = opened.files(scenario, compare);
+    let read = inputs.iter().map(|path| ("the scenario", Some(path.as_path())));
+    let written = outputs.iter().map(|(option, path)| (*option, path.as_deref()));
+    let named: Vec<(&str, &Path)> =
+        read.chain(written).filter_map(|(option, path)| Some((option, path?))).collect();
+    crate::session::files::all_different(&named)
+}
+
 /// Makes the file, in place of an older one.
 ///
 /// # Errors
@@ -67,7 +88,7 @@ pub(crate) fn write(path: &Path, run: &RunRecords) -> Result<(), Failure> {
 /// [`Failure::Run`].
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| Failure::io(&path.display(), &error))?;
-    eprintln!("report written to {}", path.display());
+    to_stderr(&visible(&format!("report written to {}", path.display())));
     Ok(())
 }
 

@@ -20,6 +20,7 @@ use crate::Failure;
 use crate::args::Format;
 use crate::live::{self, Controls, Live};
 use crate::schema::{self, OfConnection};
+use crate::visible::visible;
 
 /// Where the words of the summary go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,8 +219,8 @@ impl<O: Write, E: Write> Reporter<O, E> {
         }
         // What cannot be said on standard error cannot be said at all.
         match &self.bar {
-            Some(bar) => bar.println(text),
-            None => drop(writeln!(self.err, "{text}")),
+            Some(bar) => bar.println(visible(text)),
+            None => drop(writeln!(self.err, "{}", visible(text))),
         }
     }
 

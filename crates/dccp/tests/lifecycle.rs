@@ -137,7 +137,7 @@ fn a_close_is_accepted_after_a_while_without_the_application() {
     pair.client.with(|connection| connection.close(now));
     pair.run(ms(400));
     let closed = pair.client.closed().expect("over");
-    assert_eq!((closed.code, &closed.text), (ResetCode::Closed, &None));
+    assert_eq!((closed.code, closed.text.as_deref()), (ResetCode::Closed, Some(tfrc_dccp::UNCONFIRMED)));
     assert!(pair.now.saturating_since(now) <= ms(400));
 }
 
@@ -591,5 +591,8 @@ fn a_close_that_waits_wakes_nobody() {
     let reset = pair.log.iter().find(|(flight, _)| flight.kind == PacketType::Reset).expect("it ends");
     let waited = reset.0.at.saturating_since(now);
     assert!((Duration::from_secs(5)..Duration::from_millis(5100)).contains(&waited), "{waited}");
+    // Nobody has said that the data are where they belong.
+    let closed = pair.client.closed().expect("answered");
+    assert_eq!((closed.by, closed.text.as_deref()), (ClosedBy::Us, Some(tfrc_dccp::UNCONFIRMED)));
     assert!(steps < 60, "{steps} wake-ups");
 }

@@ -95,6 +95,10 @@ pub(crate) struct Bridge {
     /// Bytes before the IP packet on the wires.
     skip: usize,
     meter: FidelityMeter,
+    /// Time that a full packet takes over each link without a queue.
+    times: BTreeMap<LinkId, Duration>,
+    /// All wires were looked at then, and those without packets were empty.
+    looked: Instant,
     capture: Option<LinkCapture>,
     batch: Option<FrameBatch>,
 }
@@ -158,9 +162,16 @@ impl Bridge {
                 WireKind::Tun => 0,
             },
             meter: FidelityMeter::new(rates),
+            times: BTreeMap::new(),
+            looked: Instant::ZERO,
             capture,
             batch: Some(FrameBatch::new()),
         })
+    }
+
+    /// With the time that a full packet takes over each link.
+    pub(crate) fn with_times(self, times: BTreeMap<LinkId, Duration>) -> Self {
+        Self { times, ..self }
     }
 
     /// Runs until `stop` is set; the time of the network begins now, with `clock`.
@@ -177,12 +188,16 @@ impl Bridge {
             LinkCapture::begin(&mut self.engine);
         }
         let mut look = Instant::ZERO;
+        let longest_sleep = match self.wires.iter().any(|wire| wire.kind == WireKind::Tun) {
+            true => LONGEST_TUN_SLEEP,
+            false => LONGEST_SLEEP,
+        };
         while !stop.load(Ordering::Acquire) {
             let due = self
                 .engine
                 .poll_timeout()
                 .map_or(look, |event| event.min(look))
-                .min(clock.now() + LONGEST_SLEEP);
+                .min(clock.now() + longest_sleep);
             let came = self.wait(clock, due)?;
             let now = clock.now();
             if came.is_empty() && now >= due {
@@ -202,14 +217,29 @@ impl Bridge {
             for wire in came {
                 self.take_in(wire, clock)?;
             }
+            self.looked = now;
             self.engine.run_until(clock.now());
             self.emit(clock)?;
         }
         observer.look(clock.now(), &self.engine, &self.traffic);
+        let shortest = self.shortest_round_trip();
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
-        Ok(self.meter.fidelity())
+        Ok(Fidelity { shortest_round_trip: shortest, ..self.meter.fidelity() })
+    }
+
+    /// The shortest round trip of those that packets took.
+    fn shortest_round_trip(&self) -> Option<Duration> {
+        let time = |route: &[LinkId]| {
+            let times = route.iter().filter_map(|link| self.times.get(link));
+            times.fold(Duration::ZERO, |sum, time| sum + *time)
+        };
+        let round_trips = self.routes.iter().map(|((from, to), there)| {
+            let back = self.engine.route(to.node(), from.node());
+            time(there) + time(&back)
+        });
+        round_trips.min()
     }
 
     /// Waits for packets or for `due`; the wires that have packets.
@@ -246,7 +276,8 @@ impl Bridge {
                 for (arrived, frame) in batch.frames(count) {
                     let ago = arrived.map_or(0, |at| real.saturating_sub(at)).min(OLDEST.as_nanos());
                     let at = Instant::from_nanos(now.as_nanos().saturating_sub(ago));
-                    self.inject(at, number, frame);
+                    let late = self.engine.now().saturating_since(at);
+                    self.inject(at, late, number, frame);
                 }
             }
             WireKind::Tun => {
@@ -258,15 +289,19 @@ impl Bridge {
                     }
                 }
                 let now = clock.now();
-                packets.iter().for_each(|packet| self.inject(now, number, packet));
+                // Nobody stamps these packets: they may have come at any time since the wires were
+                // looked at last. What is longer than an ordinary sleep is taken for lateness.
+                let late = now.saturating_since(self.looked).saturating_sub(LONGEST_TUN_SLEEP);
+                packets.iter().for_each(|packet| self.inject(now, late, number, packet));
             }
         }
         self.batch = Some(batch);
         Ok(())
     }
 
-    /// Sends a packet that came by a wire into the network at the time of its arrival.
-    fn inject(&mut self, at: Instant, wire: usize, frame: &[u8]) {
+    /// Sends a packet that came by a wire into the network at the time of its arrival; `late` is how
+    /// much later it is taken in.
+    fn inject(&mut self, at: Instant, late: Duration, wire: usize, frame: &[u8]) {
         let skip = self.skip;
         let Some(header) = frame.get(skip..).and_then(IpHeader::read) else { return };
         let Some(&to_wire) = self.nodes.get(&header.destination) else { return };
@@ -294,7 +329,6 @@ impl Bridge {
                 _ => return,
             },
         };
-        let late = self.engine.now().saturating_since(at);
         let mut bytes: Box<[u8]> = frame.into();
         if skip == ETHERNET
             && let (Some(target), Some(wire)) = (bytes.get_mut(..6), self.wires.get(to_wire))
@@ -386,6 +420,8 @@ struct Leaving {
 
 /// The engine looks at the clock and at its orders at least so often.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// The same with TUN interfaces, whose packets bear no time of arrival.
+const LONGEST_TUN_SLEEP: Duration = Duration::from_micros(500);
 /// Packets read from a TUN interface at once.
 const TUN_BATCH: usize = 64;
 /// Arrival times further back are not believed.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use tfrc_net::io::Clock;
-use tfrc_sim::{LinkId, Network, NoAgent, NodeId, Seed};
+use tfrc_sim::{LinkId, LinkSpec, Network, NoAgent, NodeId, Seed};
 
 use crate::bridge::{Bridge, FlowPath, Observer};
 use crate::capture::LinkCapture;
@@ -84,12 +84,17 @@ impl Emulation {
         let constant = plan.network.links().filter(|(_, spec)| spec.trace.is_none());
         let rates = constant.map(|(id, spec)| (id, spec.rate.bytes_per_sec()));
         let rates: Vec<(LinkId, f64)> = rates.filter(|(_, rate)| rate.is_finite() && *rate > 0.0).collect();
+        let time = |spec: &LinkSpec| {
+            let line = spec.rate.bytes_per_sec();
+            if line > 0.0 { spec.delay + spec.rate.time_for(FULL_PACKET) } else { spec.delay }
+        };
+        let times = plan.network.links().map(|(id, spec)| (id, time(spec))).collect();
         let mut network = plan.network.clone();
         network.keep_flow_counts();
         let engine = network.build::<NoAgent<_>>(plan.seed);
         let bridge =
             Bridge::new(engine, plan.wire, places, plan.flows, &plan.hosts, rates.into_iter(), plan.capture)?;
-        Ok(Self { nodes, bridge })
+        Ok(Self { nodes, bridge: bridge.with_times(times) })
     }
 
     /// The namespaces, in the order of the plan.
@@ -155,6 +160,9 @@ impl<O> RunningEmulation<O> {
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the engine's thread has panicked")))
     }
 }
+
+/// Bytes of a full packet.
+const FULL_PACKET: f64 = 1500.0;
 
 /// Puts the names of the nodes into `/etc/hosts`, as the processes in here see it.
 fn name_hosts(nodes: &[NodeSpace]) -> io::Result<()> {

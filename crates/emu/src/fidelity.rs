@@ -26,6 +26,9 @@ pub struct Fidelity {
     pub overruns: u64,
     /// Packets measured.
     pub packets: u64,
+    /// Shortest round trip of those that packets took: the delays of their links and the time of
+    /// 1500 bytes on each, there and back. `None`: there were no packets.
+    pub shortest_round_trip: Option<Duration>,
 }
 
 /// Measurement of a [`Fidelity`].
@@ -96,6 +99,7 @@ impl FidelityMeter {
             own_drops: self.own_drops,
             overruns: self.overruns,
             packets: self.delay.len(),
+            shortest_round_trip: None,
         }
     }
 }

@@ -92,6 +92,12 @@ pub struct Fidelity {
     /// Wake-ups after which the engine was behind the wall clock by more than the limit on the 99th
     /// percentile of the delay error.
     pub overruns: u64,
+    /// Shortest round trip that packets took, without queues, seconds. `None` in runs that were
+    /// recorded without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortest_round_trip_s: Option<f64>,
+    /// How far the slowest source of datagrams was behind its times at the end, seconds.
+    pub source_behind_s: f64,
 }
 
 /// Limits of [`Fidelity`] beyond which a run is invalid.
@@ -105,20 +111,40 @@ pub struct FidelityLimits {
     pub delay_error_p99_s: f64,
     /// Greatest [`Fidelity::own_drops`].
     pub own_drops: u64,
+    /// Greatest [`Fidelity::source_behind_s`].
+    pub source_behind_s: f64,
 }
 
 impl FidelityLimits {
     /// The limits of every emulated run: rates within 1 %, delays within 0.5 ms in the median and
-    /// 2 ms in the 99th percentile, no packet lost by the emulator.
-    pub const ALL: Self =
-        Self { rate_error: 0.01, delay_error_p50_s: 0.0005, delay_error_p99_s: 0.002, own_drops: 0 };
+    /// 2 ms in the 99th percentile, no packet lost by the emulator, sources within 0.1 s.
+    pub const ALL: Self = Self {
+        rate_error: 0.01,
+        delay_error_p50_s: 0.0005,
+        delay_error_p99_s: 0.002,
+        own_drops: 0,
+        source_behind_s: 0.1,
+    };
+
+    /// The limits of a network with this shortest round trip: of [`Self::ALL`], and 5 % of the round
+    /// trip in the median and 20 % in the 99th percentile, which is less below 10 ms.
+    #[must_use]
+    pub fn of(shortest_round_trip_s: Option<f64>) -> Self {
+        let all = Self::ALL;
+        let Some(round_trip) = shortest_round_trip_s else { return all };
+        Self {
+            delay_error_p50_s: all.delay_error_p50_s.min(0.05 * round_trip),
+            delay_error_p99_s: all.delay_error_p99_s.min(0.2 * round_trip),
+            ..all
+        }
+    }
 }
 
 impl Fidelity {
-    /// Returns a sentence for each limit of [`FidelityLimits::ALL`] that the run does not keep.
+    /// Returns a sentence for each limit that the run does not keep ([`FidelityLimits::of`]).
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
-        let limits = FidelityLimits::ALL;
+        let limits = FidelityLimits::of(self.shortest_round_trip_s);
         let mut list = Vec::new();
         // A value that is not a number keeps no limit.
         let is_beyond = |x: f64, limit: f64| x.is_nan() || x.abs() > limit;
@@ -131,14 +157,20 @@ impl Fidelity {
         ] {
             if is_beyond(seconds, limit) {
                 list.push(format!(
-                    "{name} of the delay error {:.2} ms of {:.1} ms",
+                    "{name} of the delay error {:.2} ms of {} ms",
                     seconds * 1e3,
-                    limit * 1e3
+                    (limit * 1e5).round() / 1e2
                 ));
             }
         }
         if self.own_drops > limits.own_drops {
             list.push(format!("{} packets lost by the emulator", self.own_drops));
+        }
+        if is_beyond(self.source_behind_s, limits.source_behind_s) {
+            list.push(format!(
+                "a source of datagrams {:.2} s behind its times of {} s",
+                self.source_behind_s, limits.source_behind_s
+            ));
         }
         list
     }
@@ -158,6 +190,11 @@ impl Fidelity {
             wakeup_p99_s: greater(self.wakeup_p99_s, other.wakeup_p99_s),
             own_drops: self.own_drops.saturating_add(other.own_drops),
             overruns: self.overruns.saturating_add(other.overruns),
+            shortest_round_trip_s: match (self.shortest_round_trip_s, other.shortest_round_trip_s) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            },
+            source_behind_s: greater(self.source_behind_s, other.source_behind_s),
         }
     }
 
@@ -190,12 +227,22 @@ mod tests {
     fn limits_of_fidelity() {
         let good = Fidelity { rate_error: Some(-0.009), delay_error_p99_s: 0.0019, ..Fidelity::default() };
         assert!(good.is_valid(), "{:?}", good.violations());
+        let short = Fidelity { shortest_round_trip_s: Some(0.002), ..Fidelity::default() };
+        let long = Fidelity { delay_error_p50_s: 0.0004, shortest_round_trip_s: Some(0.1), ..good };
+        assert!(long.is_valid(), "{:?}", long.violations());
         for (bad, says) in [
             (Fidelity { rate_error: Some(-0.02), ..good }, "rate off by -2.00 %"),
             (Fidelity { delay_error_p50_s: 0.0006, ..good }, "median of the delay error 0.60 ms"),
             (Fidelity { delay_error_p99_s: 0.003, ..good }, "99th percentile of the delay error 3.00 ms"),
             (Fidelity { delay_error_p50_s: f64::NAN, ..good }, "median"),
             (Fidelity { own_drops: 1, ..good }, "1 packets lost by the emulator"),
+            (Fidelity { source_behind_s: 9.5, ..good }, "9.50 s behind its times of 0.1 s"),
+            // 0.2 ms are fine on a long path, and a tenth of a round trip of 2 ms.
+            (
+                Fidelity { delay_error_p50_s: 0.0002, delay_error_p99_s: 0.0004, ..short },
+                "median of the delay error 0.20 ms of 0.1 ms",
+            ),
+            (Fidelity { delay_error_p99_s: 0.0005, ..short }, "0.50 ms of 0.4 ms"),
         ] {
             let violations = bad.violations();
             assert!(

@@ -26,6 +26,9 @@ impl Shard {
     }
 }
 
+/// Threads at most, however many are asked for: more than there are processors anywhere.
+const MOST_THREADS: usize = 256;
+
 /// Threads that runs are done on.
 #[derive(Debug)]
 pub(crate) struct Workers(Option<rayon::ThreadPool>);
@@ -34,7 +37,7 @@ impl Workers {
     /// As many threads as this; 0 is one for each processor. Where there are no threads to be had
     /// the caller's does the work.
     pub(crate) fn new(threads: usize) -> Self {
-        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
+        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads.min(MOST_THREADS)).build().ok();
         Self(if threads == 1 { None } else { pool() })
     }
 
@@ -70,7 +73,7 @@ pub(crate) fn in_order(threads: usize, count: usize, one: impl Fn(usize) + Sync)
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.min(count) {
+        for _ in 1..threads.min(count).min(MOST_THREADS) {
             scope.spawn(work);
         }
         work();
@@ -106,6 +109,7 @@ mod tests {
         for threads in [1, 3] {
             let doubled = Workers::new(threads).run(&jobs, |job| Ok::<_, u32>(job * 2));
             assert_eq!(doubled, Ok((0..100).map(|job| job * 2).collect()));
+            assert!(Workers::new(20_000).threads() <= 256);
             let failed = Workers::new(threads).run(&jobs, |job| if *job == 7 { Err(*job) } else { Ok(()) });
             assert_eq!(failed, Err(7));
         }

@@ -31,6 +31,7 @@ mod run;
 pub mod scenario;
 pub mod series;
 pub mod statistics;
+pub mod text;
 pub mod watch;
 
 pub use run::{

@@ -84,6 +84,13 @@ impl Opened {
         Self { document: Document::new(name, text), folder: Some(PathBuf::new()) }
     }
 
+    /// The files that a run of the scenario at this path reads: itself, and a table that it names.
+    #[must_use]
+    pub fn files(&self, path: &Path, compare: Option<&str>) -> Vec<PathBuf> {
+        let Some(folder) = &self.folder else { return Vec::new() };
+        [path.to_owned()].into_iter().chain(compare.map(|name| folder.join(name))).collect()
+    }
+
     /// The results of all runs of a plan beside the published values that the scenario names; none
     /// if it names no table.
     ///
@@ -103,7 +110,7 @@ impl Opened {
         let (path, read) = match &self.folder {
             Some(folder) => {
                 let path = folder.join(name);
-                (path.display().to_string(), std::fs::read_to_string(path))
+                (path.display().to_string(), crate::text::read_file(path))
             }
             None => {
                 let found = SCENARIOS.iter().find(|(file, _)| *file == name);

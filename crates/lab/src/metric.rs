@@ -80,6 +80,14 @@ impl Series {
         Some((last + 1) as f64 * BIN.as_secs_f64())
     }
 
+    /// The bytes between two times, each taken down to a whole bin.
+    #[must_use]
+    pub fn sum(&self, from: Instant, to: Instant) -> u64 {
+        let bin = |t: Instant| saturating::<usize>(t.as_nanos() / BIN.as_nanos());
+        let (first, end) = (bin(from), bin(to));
+        self.bins.iter().skip(first).take(end.saturating_sub(first)).sum()
+    }
+
     /// The bytes in consecutive stretches of `scale` (a multiple of [`BIN`]) between `from` and
     /// `to`; what is left over at the end is left out.
     #[must_use]

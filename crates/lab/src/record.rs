@@ -391,6 +391,9 @@ pub enum Outcome {
     /// The user ended the session before the data did, and both ends agreed on the end. Exit status
     /// 0.
     Stopped,
+    /// Everything was sent, and the receiver said that it had not yet written what arrived. Exit
+    /// status 1.
+    Unconfirmed,
 }
 
 /// The figures of one flow over the measured part of a run.

@@ -13,7 +13,8 @@ use crate::endpoint::Shared;
 use crate::scheduler::{Slot, SlotStage, State};
 use crate::status::Status;
 
-/// One end of a connection. Dropping it closes the connection; to see how it ended,
+/// One end of a connection. Dropping it closes the connection, and breaks it off where the client was
+/// asked to close and has not ([`Connection::request_close`]); to see how it ended,
 /// [`Connection::close`] it.
 #[derive(Debug)]
 pub struct Connection {

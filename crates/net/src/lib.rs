@@ -31,5 +31,5 @@ pub use reorder::InOrder;
 pub use revision::Revision;
 pub use status::Status;
 pub use tfrc_dccp::endpoint::Refusal;
-pub use tfrc_dccp::{Cause, Closed, ClosedBy, LatePolicy, Received, Stats};
+pub use tfrc_dccp::{Cause, Closed, ClosedBy, LatePolicy, Received, Stats, UNCONFIRMED};
 pub use variant::Variant;

@@ -188,6 +188,10 @@ impl State {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         match slot.standing {
             SlotStage::Over { .. } => self.release(now, id),
+            // The client was asked to close, and its time is up: its place is needed.
+            _ if self.machine.connection(id).is_some_and(|c| c.state() == tfrc_dccp::State::CloseReq) => {
+                self.release(now, id);
+            }
             _ => {
                 slot.standing = SlotStage::Orphan;
                 self.close(now, id);

@@ -10,8 +10,8 @@ use super::output::StreamArgs;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Nodes are network namespaces in which commands and the scenario's flows run; \
                         their names resolve. No root is needed where the system gives user namespaces.\n\
-                        With --at it ends with the last command given, with that command's exit status; \
-                        the others are ended then. Without, the scenario's flows run for its duration; \
+                        With --at it ends with the last command given, with that command's exit status, \
+                        or 3 outside of the limits of fidelity; the others are ended then. Without, the scenario's flows run for its duration; \
                         a scenario without flows opens a shell at its first node.\n\n\
                         Examples:\n  \
                         tfrc emu mix-droptail --report page.html   its TFRC flows beside the kernel's TCP\n  \

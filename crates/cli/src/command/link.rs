@@ -19,6 +19,7 @@ use tfrc_units::Instant;
 use super::print;
 use crate::args::{Format, LinkArgs};
 use crate::interrupt::Interrupt;
+use crate::visible::{to_stderr, visible};
 use crate::{Failure, page, schema, session};
 
 /// The scenario of a link without a file.
@@ -84,7 +85,7 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
         None => "one link".to_owned(),
     };
     for (address, to) in running.local_addrs().iter().zip(&args.to) {
-        eprintln!("relaying {address} to {to} through {through}");
+        to_stderr(&visible(&format!("relaying {address} to {to} through {through}")));
     }
     let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
     let format = args.output.format();
@@ -130,7 +131,11 @@ fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
             }
             document
         }
-        (Some(path), _) => Opened::new(path)?.document,
+        (Some(path), _) => {
+            let opened = Opened::new(path)?;
+            page::spare(&opened, path, None, &[("--report", &args.report)])?;
+            opened.document
+        }
         (None, None) => return Err(Failure::usage("no network", "name a scenario, or give --rate")),
     };
     args.set.iter().for_each(|assignment| document.set(assignment.as_str()));
@@ -172,7 +177,7 @@ async fn watch(
             _ = tick.tick() => {
                 let now = monitor.latest();
                 if now.there.entered != before.there.entered || now.back.entered != before.back.entered {
-                    eprintln!("{}", line(&before, &now));
+                    to_stderr(&line(&before, &now));
                 }
                 told(look(&before, &now, names, &most))?;
                 before = now;

@@ -20,6 +20,7 @@ use super::{emulator, print};
 use crate::args::{Format, ReproduceArgs, WorldArg};
 use crate::figure::FigureFile;
 use crate::interrupt::Interrupt;
+use crate::visible::{to_stderr, visible};
 use crate::{Failure, schema};
 
 /// Runs `tfrc reproduce`.
@@ -75,7 +76,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         eprintln!("report written to {}", directory.join("index.html").display());
     }
     match args.output.format() {
-        Format::Human => print(&human::results(&results))?,
+        Format::Human => print(&visible(&human::results(&results)))?,
         _ => print(&format!("{}\n", schema::document(&results)))?,
     }
     match wanted.shard {
@@ -130,7 +131,7 @@ fn mutations(
         written.map_err(|error| Failure::io(&file.display(), &error))?;
     }
     match args.output.format() {
-        Format::Human => print(&results.markdown())?,
+        Format::Human => print(&visible(&results.markdown()))?,
         _ => print(&format!("{}\n", schema::document(&results)))?,
     }
     let all = || {
@@ -224,8 +225,8 @@ impl RunBar {
 
     fn warn(&self, text: &str) {
         match &self.0 {
-            Some(bar) => bar.println(format!("warning: {text}")),
-            None => eprintln!("warning: {text}"),
+            Some(bar) => bar.println(visible(&format!("warning: {text}"))),
+            None => to_stderr(&visible(&format!("warning: {text}"))),
         }
     }
 
@@ -310,7 +311,7 @@ fn list(args: &ReproduceArgs, library: &Experiments) -> Result<(), Failure> {
         let _ = writeln!(text, "{:<width$}  {}: {}{alias}{world}{must}", e.id(), e.source(), e.title());
     }
     text += "* must agree\n";
-    print(&text)
+    print(&visible(&text))
 }
 
 /// A mistake in an experiment's files, as it is shown.

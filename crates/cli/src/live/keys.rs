@@ -46,15 +46,21 @@ impl Keys {
         let (sender, commands) = mpsc::unbounded_channel();
         let ended = Arc::new(AtomicBool::new(false));
         let end = Arc::clone(&ended);
+        let terminal = Terminal::open()?;
         let thread = std::thread::Builder::new().name("keys".to_owned()).spawn(move || {
             while !end.load(Ordering::Relaxed) {
-                let command = match event::poll(LOOK) {
-                    Ok(false) => continue,
-                    Ok(true) => match event::read() {
+                let command = match terminal.look() {
+                    Ok(Seen::Nothing) => continue,
+                    Ok(Seen::Input) => match event::read() {
                         Ok(Event::Key(key)) => command(key),
                         Ok(_) => None,
                         Err(_) => break,
                     },
+                    // Nobody sees the run any more, and nobody can end it with a key.
+                    Ok(Seen::Gone) => {
+                        let _ = sender.send(Command::End);
+                        break;
+                    }
                     Err(_) => break,
                 };
                 if command.is_some_and(|command| sender.send(command).is_err()) {
@@ -77,15 +83,97 @@ impl Keys {
 impl Drop for Keys {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been printed.
-            let _ = thread.join();
+        let Some(thread) = self.thread.take() else { return };
+        // A terminal that goes away in mid-read may keep the thread for ever: it ends with the process.
+        let begun = std::time::Instant::now();
+        while !thread.is_finished() && begun.elapsed() < LOOK * 4 {
+            std::thread::sleep(LOOK / 10);
         }
     }
 }
 
 /// Time within which the thread notices that nobody wants keys any more.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// The terminal that keys come from.
+struct Terminal {
+    #[cfg(unix)]
+    fd: std::os::fd::OwnedFd,
+}
+
+/// What the terminal has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// It has been closed.
+    Gone,
+    /// A key, or another event.
+    Input,
+    Nothing,
+}
+
+impl Terminal {
+    /// The terminal from which keys are read: standard input, or that of the process.
+    #[cfg(unix)]
+    fn open() -> io::Result<Self> {
+        use std::io::IsTerminal;
+        use std::os::fd::AsFd;
+        let stdin = io::stdin();
+        let fd = if stdin.is_terminal() {
+            stdin.as_fd().try_clone_to_owned()?
+        } else {
+            std::fs::File::open("/dev/tty")?.into()
+        };
+        Ok(Self { fd })
+    }
+
+    #[cfg(not(unix))]
+    fn open() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Waits a moment for a key. The reader of events never returns from a terminal that has been
+    /// closed, so it is asked only about one that is there and has something.
+    #[cfg(unix)]
+    fn look(&self) -> io::Result<Seen> {
+        match wait(&self.fd)? {
+            None => Ok(if event::poll(LOOK)? { Seen::Input } else { Seen::Nothing }),
+            Some(Seen::Input) if !event::poll(Duration::ZERO)? => {
+                // The beginning of a key's bytes.
+                std::thread::sleep(LOOK / 10);
+                Ok(Seen::Nothing)
+            }
+            Some(seen) => Ok(seen),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn look(&self) -> io::Result<Seen> {
+        Ok(if event::poll(LOOK)? { Seen::Input } else { Seen::Nothing })
+    }
+}
+
+/// Waits a moment for something at a terminal; `None` on systems that cannot wait for one.
+#[cfg(unix)]
+fn wait(terminal: &impl std::os::fd::AsFd) -> io::Result<Option<Seen>> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds = [PollFd::new(terminal, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+    match poll(&mut fds, Some(&timeout)) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(Some(Seen::Nothing)),
+        Err(error) => return Err(error.into()),
+    }
+    let found = fds.map(|fd| fd.revents()).into_iter().next().unwrap_or(PollFlags::empty());
+    Ok(if found.contains(PollFlags::NVAL) {
+        None
+    } else if found.intersects(PollFlags::HUP | PollFlags::ERR) {
+        Some(Seen::Gone)
+    } else if found.contains(PollFlags::IN) {
+        Some(Seen::Input)
+    } else {
+        Some(Seen::Nothing)
+    })
+}
 
 #[cfg(test)]
 mod tests {
@@ -100,6 +188,18 @@ mod tests {
         assert_eq!(plain(KeyCode::Esc), Some(Command::End));
         let with_control = |key| command(KeyEvent::new(KeyCode::Char(key), KeyModifiers::CONTROL));
         assert_eq!((with_control('c'), with_control('h')), (Some(Command::End), None));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_terminal_that_goes_away_is_seen() {
+        use std::io::Write;
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        assert_eq!(wait(&reader).expect("waited"), Some(Seen::Nothing));
+        writer.write_all(b"q").expect("written");
+        assert_eq!(wait(&reader).expect("waited"), Some(Seen::Input));
+        drop(writer);
+        assert_eq!(wait(&reader).expect("waited"), Some(Seen::Gone));
     }
 
     #[test]

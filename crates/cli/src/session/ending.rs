@@ -29,6 +29,11 @@ impl Ending {
         Self { outcome: Outcome::Failed, reason: reason.into() }
     }
 
+    /// Exit status 1: the other end may still do what it has not confirmed.
+    pub(crate) fn unconfirmed(reason: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Unconfirmed, reason: reason.into() }
+    }
+
     /// Adds a fact to the reason, after a semicolon.
     #[must_use]
     pub(crate) fn with(mut self, more: Option<String>) -> Self {
@@ -50,12 +55,13 @@ impl Ending {
         match self.outcome {
             Outcome::Complete => "complete",
             Outcome::Stopped => "stopped",
+            Outcome::Unconfirmed => "unconfirmed",
             _ => "failed",
         }
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        self.outcome == Outcome::Failed
+        matches!(self.outcome, Outcome::Failed | Outcome::Unconfirmed)
     }
 }
 

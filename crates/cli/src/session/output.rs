@@ -222,7 +222,7 @@ impl Part {
         let strange =
             || Failure::usage(format!("{shown}: is in the way and not a file of tfrc"), "name another file");
         // A FIFO or a link of this name is not opened at all.
-        if !fs::symlink_metadata(part).is_ok_and(|metadata| metadata.is_file()) {
+        if !fs::symlink_metadata(part).is_ok_and(|metadata| metadata.is_file() && has_one_name(&metadata)) {
             return Err(strange());
         }
         let file = OpenOptions::new().write(true).open(part).map_err(|error| {
@@ -264,6 +264,17 @@ impl Part {
         }
         Ok(real)
     }
+}
+
+/// False for a file that has another name too, under which it would be written into.
+#[cfg(unix)]
+fn has_one_name(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) == 1
+}
+
+#[cfg(not(unix))]
+const fn has_one_name(_: &fs::Metadata) -> bool {
+    true
 }
 
 /// Locks a file for the rest of the process. A file system without locks is taken as it is.
@@ -389,6 +400,9 @@ mod tests {
         // A link with the name of the file in the making would lead the data elsewhere.
         std::os::unix::fs::symlink(&real, dir.path().join("x.part")).expect("linked");
         assert!(part(&dir.path().join("x"), Existing::Overwrite).is_err_and(|f| f.status() == 2));
+        // So would a second name of another file.
+        fs::hard_link(&real, dir.path().join("y.part")).expect("linked");
+        assert!(part(&dir.path().join("y"), Existing::Overwrite).is_err_and(|f| f.status() == 2));
         assert_eq!(fs::read(&real).expect("there"), b"new");
     }
 

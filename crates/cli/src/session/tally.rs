@@ -33,6 +33,8 @@ pub(crate) enum Trouble {
     Idle,
     /// The user ended the receiver.
     Interrupted,
+    /// A reason that this version has no word for.
+    Other,
     /// The program that read the receiver's output has closed it.
     ReaderClosed,
     /// The system refused to write for another reason.
@@ -40,8 +42,8 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    const ALL: [Self; 5] =
-        [Self::DiskFull, Self::Idle, Self::Interrupted, Self::ReaderClosed, Self::WriteFailed];
+    const ALL: [Self; 6] =
+        [Self::DiskFull, Self::Idle, Self::Interrupted, Self::Other, Self::ReaderClosed, Self::WriteFailed];
 
     /// The trouble behind an error of a write.
     pub(crate) fn of(error: &std::io::Error) -> Self {
@@ -59,6 +61,7 @@ impl Trouble {
             Self::DiskFull => "disk-full",
             Self::Idle => "idle",
             Self::Interrupted => "interrupted",
+            Self::Other => "other",
             Self::ReaderClosed => "reader-closed",
             Self::WriteFailed => "write-failed",
         }
@@ -70,6 +73,7 @@ impl Trouble {
             Self::DiskFull => "the receiver's disk is full",
             Self::Idle => "the receiver ended the session because no data came for its --idle-timeout",
             Self::Interrupted => "the receiver was interrupted",
+            Self::Other => "the receiver ended the session for a reason that this version does not know",
             Self::ReaderClosed => "the program that reads the receiver's output has closed it",
             Self::WriteFailed => "the receiver cannot write its output",
         }
@@ -140,7 +144,7 @@ impl FromStr for Tally {
     type Err = ();
 
     /// Reads what [`Tally::fmt`] writes; anything else is somebody else's text. A trouble of a
-    /// newer version reads as none.
+    /// newer version is one all the same.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut words = text.split(' ');
         let mut number = |name: &str| {
@@ -159,7 +163,8 @@ impl FromStr for Tally {
         match (words.next(), words.next(), words.next()) {
             (None, ..) => {}
             (Some("ended"), Some(word), None) => {
-                tally.trouble = Trouble::ALL.into_iter().find(|trouble| trouble.word() == word);
+                let known = Trouble::ALL.into_iter().find(|trouble| trouble.word() == word);
+                tally.trouble = Some(known.unwrap_or(Trouble::Other));
             }
             _ => return Err(()),
         }
@@ -205,7 +210,7 @@ mod tests {
             assert_eq!(other.parse::<Tally>(), Err(()), "{other:?}");
         }
         let newer = format!("{} ended moonrise", Tally { trouble: None, ..TALLY });
-        assert_eq!(newer.parse(), Ok(Tally { trouble: None, ..TALLY }));
+        assert_eq!(newer.parse(), Ok(Tally { trouble: Some(Trouble::Other), ..TALLY }));
     }
 
     #[test]

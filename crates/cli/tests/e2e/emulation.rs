@@ -63,7 +63,9 @@ fn programs_meet_through_the_network_and_give_their_status() {
     let server = format!("exec {} recv -o {}", env!("CARGO_BIN_EXE_tfrc"), folder.display());
     let client = format!("exec {} send far -n 50000", env!("CARGO_BIN_EXE_tfrc"));
     let Some(ended) = scenario.run(&["--at", "far", &server, "--at", "near", &client]) else { return };
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    // A busy machine is outside of the limits, and says so.
+    let outside = ended.stderr.contains("outside of the limits");
+    assert_eq!(ended.status.code(), Some(if outside { 3 } else { 0 }), "{}", ended.stderr);
     assert_eq!(fs::read(&folder).expect("received").len(), 50_000);
     assert!(ended.stderr.contains("path: "), "{}", ended.stderr);
 }

@@ -68,11 +68,13 @@ fn overwrite_replaces_only_when_the_new_file_is_complete() {
     let place = Place::new();
     let content = noise(50_000);
     let (from, to) = (place.write("in", &content), place.write("out", "old"));
-    let (receiver, _) = recv(&["-1", "-o", &to, "--overwrite"]);
-    receiver.signal("TERM");
-    let ended = receiver.end();
-    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
-    assert_eq!(std::fs::read(&to).expect("there"), b"old");
+    for arguments in [&["-1", "-o", &to, "--overwrite"][..], &["-o", &to, "--overwrite"]] {
+        let (receiver, _) = recv(arguments);
+        receiver.signal("TERM");
+        let ended = receiver.end();
+        assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+        assert_eq!(std::fs::read(&to).expect("there"), b"old");
+    }
     assert!(!Path::new(&format!("{to}.part")).exists(), "nothing came, nothing is left");
     let (receiver, address) = recv(&["-1", "-o", &to, "--overwrite"]);
     send(&address, &["-f", &from], Stdio::null()).succeed();
@@ -108,7 +110,7 @@ fn a_part_left_over_is_named_and_kept() {
     let reasons = ["failed: the peer knows nothing of this session", "failed: the receiver is gone"];
     assert!(reasons.iter().any(|reason| sender.stderr.contains(reason)), "{}", sender.stderr);
     successor.signal("INT");
-    successor.succeed();
+    assert_eq!(successor.end().status.code(), Some(1), "there is no FILE");
     assert!(!Path::new(&part).exists() && !Path::new(&to).exists());
 }
 

@@ -17,6 +17,10 @@ use crate::wire::{Reset, ResetCode};
 /// The first wait for an answer to Close is two round-trip times, but not less than this: the
 /// peer's application may take a moment.
 const LEAST_CLOSE_WAIT: Duration = Duration::from_millis(250);
+/// The text of an answer to Close that the application has not given within
+/// [`accept_close_within`](crate::ConnectionConfig::accept_close_within), unless it has set one: its
+/// peer must not take it for the word that the data are where they belong.
+pub const UNCONFIRMED: &str = "the application has not taken all data yet";
 const LONGEST_CLOSE_WAIT: Duration = Duration::from_secs(64);
 /// The wait doubles after this many. At 30 % loss in each direction half of the attempts fail; five
 /// in the first five quarters of a second end 97 % of the connections (RFC 4340 §8.3 sets only the
@@ -144,6 +148,9 @@ impl Connection {
             self.due.close = true;
         }
         if expired(&mut self.timers.accept_close, now) && self.state == State::CloseReceived {
+            if self.closing_text.is_empty() {
+                self.set_closing_text(UNCONFIRMED);
+            }
             self.answer_close();
         }
     }

@@ -37,6 +37,7 @@ use tfrc::Report;
 use tfrc_units::{Duration, Instant, SeqNo48};
 
 pub use crate::ccid::{SkippedNumbers, Verification};
+pub use close::UNCONFIRMED;
 pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
 pub use outgoing::{DropReason, LatePolicy, SendError};

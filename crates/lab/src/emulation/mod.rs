@@ -16,7 +16,7 @@ use thiserror::Error;
 use tfrc_emu::{Emulation, LinkCapture, SandboxError, WireKind};
 use tfrc_units::Instant;
 
-use crate::emulated::EmulatedRun;
+use crate::emulated::{EmulatedRun, Fidelity};
 use crate::recording::Keep;
 use crate::run;
 use crate::scenario::{Refusal, Scenario};
@@ -200,6 +200,8 @@ impl<'a> Flows<'a> {
             end.abort();
         }
         let (fidelity, watcher) = running.stop().map_err(EmulationError::Engine)?;
+        let behind = states.iter().map(|state| state.get().behind).max().unwrap_or_default();
+        let fidelity = Fidelity { source_behind_s: behind.as_secs_f64(), ..fidelity.into() };
         let kernel = kernel::notes(kernels.iter().flatten());
         outcome::run(scenario, &places.members, watcher, before, end, fidelity, kernel)
     }

@@ -18,7 +18,7 @@ pub(super) fn run(
     watcher: Watcher,
     latest: Option<Moment>,
     end: Duration,
-    fidelity: tfrc_emu::Fidelity,
+    fidelity: Fidelity,
     kernel: KernelNotes,
 ) -> Result<EmulatedRun, EmulationError> {
     let Watcher { sent, received, allowed, p, rtt, queues, before, after, .. } = watcher;
@@ -92,7 +92,7 @@ pub(super) fn run(
         from,
         to: Instant::ZERO + end.min(scenario.duration),
     };
-    Ok(EmulatedRun { recording, fidelity: fidelity.into(), kernel })
+    Ok(EmulatedRun { recording, fidelity, kernel })
 }
 
 impl From<tfrc_emu::Fidelity> for Fidelity {
@@ -105,6 +105,8 @@ impl From<tfrc_emu::Fidelity> for Fidelity {
             wakeup_p99_s: fidelity.wakeup_p99.as_secs_f64(),
             own_drops: fidelity.own_drops,
             overruns: fidelity.overruns,
+            shortest_round_trip_s: fidelity.shortest_round_trip.map(Duration::as_secs_f64),
+            source_behind_s: 0.0,
         }
     }
 }

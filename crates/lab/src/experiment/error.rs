@@ -7,6 +7,7 @@ use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
 use crate::scenario::{Mistake, ScenarioError};
+use crate::text;
 
 /// Why an experiment cannot be run. Rendered by `miette`, it shows the place in the file and a
 /// hint.
@@ -73,7 +74,7 @@ pub enum ExperimentError {
 pub struct InvalidExperiment {
     /// Description of the mistake, in one sentence.
     pub message: String,
-    /// The whole text, with the file's name.
+    /// The text, with the file's name, or what is near the mistake in a very long line.
     #[source_code]
     pub text: NamedSource<String>,
     /// Bytes of the text that are wrong.
@@ -102,12 +103,13 @@ impl NamedText {
         hint: impl Into<String>,
     ) -> ExperimentError {
         let hint = hint.into();
+        let (shown, place) = text::shown(&self.text, place);
         ExperimentError::Invalid(Box::new(InvalidExperiment {
-            message: message.into(),
-            text: NamedSource::new(&self.name, self.text.clone()),
+            message: text::sentence(&message.into()),
+            text: NamedSource::new(text::harmless(&self.name), shown),
             place: place.into(),
-            label: label.into(),
-            hint: (!hint.is_empty()).then_some(hint),
+            label: text::sentence(&label.into()),
+            hint: (!hint.is_empty()).then(|| text::sentence(&hint)),
         }))
     }
 

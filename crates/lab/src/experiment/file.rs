@@ -249,7 +249,7 @@ impl Experiment {
             published,
             ns2,
             ns2_runs,
-            readme: std::fs::read_to_string(directory.join("README.md")).unwrap_or_default(),
+            readme: crate::text::read_file(directory.join("README.md")).unwrap_or_default(),
             file,
         })
     }
@@ -423,7 +423,7 @@ pub(crate) fn name(profile: Profile) -> &'static str {
 }
 
 pub(super) fn read(path: &Path, hint: &'static str) -> Result<String, ExperimentError> {
-    std::fs::read_to_string(path).map_err(|source| ExperimentError::Read {
+    crate::text::read_file(path).map_err(|source| ExperimentError::Read {
         name: path.display().to_string(),
         hint,
         source,

@@ -61,7 +61,8 @@ pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, Experimen
             meant = spelt(wanted, &names, &aliases);
             if meant.is_empty() {
                 let hint = hint(wanted, &names, &aliases);
-                return Err(ExperimentError::Unknown { wanted: wanted.clone(), hint });
+                let wanted = crate::text::sentence(wanted);
+                return Err(ExperimentError::Unknown { wanted, hint });
             }
         }
         meant.into_iter().for_each(|place| chosen[place] = true);
@@ -100,7 +101,7 @@ fn alias(directory: &Path) -> Option<String> {
     struct Head {
         source: String,
     }
-    let text = std::fs::read_to_string(directory.join("experiment.toml")).ok()?;
+    let text = crate::text::read_file(directory.join("experiment.toml")).ok()?;
     conference(&toml::from_str::<Head>(&text).ok()?.source)
 }
 

@@ -80,7 +80,7 @@ impl Paper {
             return Ok(Self::default());
         }
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(&path).map_err(|source| ExperimentError::Read {
+        let text = crate::text::read_file(&path).map_err(|source| ExperimentError::Read {
             name: name.clone(),
             hint: "it holds the rules of the paper",
             source,

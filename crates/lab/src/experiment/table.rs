@@ -81,7 +81,7 @@ pub(crate) fn number(key: &str) -> Option<f64> {
 
 /// Returns true if a file of ns-2's values has a line for each run.
 pub(crate) fn has_seeds(path: &Path) -> bool {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = crate::text::read_file(path).unwrap_or_default();
     let names = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
     fields(names).iter().any(|name| name == SEED)
 }
@@ -90,7 +90,7 @@ impl Table {
     /// Reads a file; its first columns are these keys, in any order.
     pub(crate) fn load(path: &Path, keys: &[&str], needed: &'static str) -> Result<Self, ExperimentError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| ExperimentError::Read {
+        let text = crate::text::read_file(path).map_err(|source| ExperimentError::Read {
             name: name.clone(),
             hint: needed,
             source,

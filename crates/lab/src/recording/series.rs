@@ -52,7 +52,7 @@ pub(crate) fn equivalence(
 /// time.
 pub(crate) fn rate(series: &Series, from: Instant, to: Instant) -> Option<f64> {
     let bins = to.saturating_since(from).as_nanos() / BIN.as_nanos();
-    let bytes: u64 = series.stretches(from, to, BIN).iter().sum();
+    let bytes = series.sum(from, to);
     (bins > 0).then(|| bytes as f64 * 8.0 / (bins as f64 * BIN.as_secs_f64()))
 }
 
@@ -87,6 +87,8 @@ mod tests {
         assert_eq!(rate(&a, at(100), at(300)), Some(2000.0));
         assert_eq!(rate(&a, at(0), at(1000)), Some(480.0));
         assert_eq!(rate(&a, at(200), at(200)), None);
+        // 60 bytes in 10^10 s: a time of a formula costs no memory.
+        assert_eq!(rate(&a, at(0), at(10_000_000_000_000)), Some(4.8e-8));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::error::{Fault, Mistake};
 use super::syntax::{self, Spanned};
 use super::traces::Traces;
 use super::{Gateways, Scenario, World, flows, links, suggest};
+use crate::text::moves_a_terminal;
 
 pub(super) type Checked<T> = Result<T, Mistake>;
 
@@ -33,6 +34,7 @@ pub(super) fn check(raw: &syntax::Scenario, world: World, traces: &mut Traces) -
     };
     let mut network = Network::new();
     for node in raw.nodes.get_ref() {
+        name(node)?;
         network.node(node.get_ref()).map_err(|error| refused(node.span(), &error))?;
     }
     let groups = flows::groups(&raw.flow)?;
@@ -65,6 +67,18 @@ pub(super) fn runs(raw: &syntax::Scenario) -> Checked<u32> {
         runs @ 1..=MOST_RUNS => Ok(runs),
         other => Err(Mistake::new(Fault::Range, given.span(), format!("{other} runs"), "out of range")
             .hint(format!("from 1 to {MOST_RUNS}"))),
+    }
+}
+
+/// Refuses a name that would move a terminal, or put lines of its own into a file.
+pub(super) fn name(given: &Spanned<String>) -> Checked<()> {
+    match given.get_ref().chars().find(|c| moves_a_terminal(*c)) {
+        None => Ok(()),
+        Some(c) => {
+            let what = format!("a name with the character U+{:04X} in it", u32::from(c));
+            Err(Mistake::new(Fault::Word, given.span(), what, "this name")
+                .hint("names have no control characters and no invisible ones"))
+        }
     }
 }
 

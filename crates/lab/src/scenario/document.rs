@@ -14,6 +14,7 @@ use super::check::{self, Checked};
 use super::error::{Fault, Mistake};
 use super::traces::Traces;
 use super::{Plan, Point, ScenarioError, World, reader, suggest, syntax};
+use crate::text;
 
 /// The text of a scenario and the changes asked for, not yet read.
 #[derive(Debug, Clone)]
@@ -73,7 +74,7 @@ impl Document {
     /// [`ScenarioError::Read`] if the file cannot be read.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match text::read(path) {
             Ok(text) => Ok(Self::new(name, text).in_folder(path.parent().unwrap_or(Path::new("")))),
             Err(source) => Err(ScenarioError::Read { name, source }),
         }

@@ -6,6 +6,8 @@ use std::ops::Range;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
+use crate::text;
+
 /// Why a scenario cannot be used. Rendered by `miette`, it shows the place in the file and a hint.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
@@ -33,7 +35,7 @@ pub struct InvalidScenario {
     pub fault: Fault,
     /// The mistake, in one sentence.
     pub message: String,
-    /// The whole text, with the file's name; for a mistake in a `--set`, what was given there.
+    /// The text, with the file's name, or what is near the mistake in a very long line; for a mistake in a `--set`, what was given there.
     #[source_code]
     pub text: NamedSource<String>,
     /// Bytes of the text that are wrong.
@@ -130,16 +132,17 @@ impl Mistake {
     pub(super) fn in_texts(self, texts: &[(String, String, usize)]) -> ScenarioError {
         let fallback = (String::new(), String::new(), 0);
         let place = self.place.unwrap_or_default();
-        let (name, text, start) =
+        let (name, whole, start) =
             texts.iter().rev().find(|(_, _, start)| *start <= place.start).unwrap_or(&fallback);
         let place = place.start.saturating_sub(*start)..place.end.saturating_sub(*start);
+        let (shown, place) = text::shown(whole, place);
         ScenarioError::Invalid(Box::new(InvalidScenario {
             fault: self.fault,
-            message: self.message,
-            text: NamedSource::new(name, text.clone()).with_language("toml"),
+            message: text::sentence(&self.message),
+            text: NamedSource::new(text::harmless(name), shown).with_language("toml"),
             place: place.into(),
-            label: self.label,
-            hint: self.hint,
+            label: text::sentence(&self.label),
+            hint: self.hint.map(|hint| text::sentence(&hint)),
         }))
     }
 }

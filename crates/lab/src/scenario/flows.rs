@@ -95,6 +95,7 @@ pub(super) fn groups(raw: &[syntax::Flow]) -> Checked<Vec<Group>> {
             return Err(Mistake::new(Fault::Range, place, format!("{count} flows more"), "too many")
                 .hint(format!("at most {MOST_FLOWS} in all")));
         }
+        flow.name.as_ref().map_or(Ok(()), super::check::name)?;
         let name = match &flow.name {
             Some(name) => name.get_ref().clone(),
             None => format!("{}-{}", flow.kind.word(), list.len() + 1),

@@ -12,7 +12,7 @@ use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::{LinkSpec, Network};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use super::check::{Checked, Names, refused};
+use super::check::{Checked, Names, name, refused};
 use super::error::{Fault, Mistake};
 use super::flows::Group;
 use super::suggest;
@@ -29,6 +29,7 @@ pub(super) fn links(
     for link in links {
         let (from, to) = (names.find(&link.from)?, names.find(&link.to)?);
         let (a, b) = (link.from.get_ref(), link.to.get_ref());
+        link.name.as_ref().map_or(Ok(()), name)?;
         let name = link.name.as_ref().map_or_else(|| format!("{a}-{b}"), |n| n.get_ref().clone());
         let (loss, losses) = link.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
         let (rate, trace) = line(&link.rate, &link.changes, traces)?;

@@ -89,6 +89,10 @@ fn a_mistake_in_a_change_is_shown_in_the_change() {
         ("link..rate=1", "", Fault::Path),
         ("duration", "duration", Fault::Path),
         ("sweep.0.values=[1]", "sweep", Fault::Path),
+        // A name that would move a terminal, or put a line into a file.
+        ("flow.tfrc-1.name=\"a\\u001b[2J\"", "\"a\\u001b[2J\"", Fault::Word),
+        ("link.0.name=\"a\\nb\"", "\"a\\nb\"", Fault::Word),
+        ("nodes=[\"near\\u202e\", \"far\"]", "\"near\\u202e\"", Fault::Word),
     ] {
         let mut document = Document::new("bottleneck.toml", text.as_str());
         document.set("seed=2");

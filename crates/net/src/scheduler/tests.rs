@@ -235,3 +235,23 @@ fn strangers_are_not_heard_by_who_lingers() {
     server.datagram(later, CLIENT, Ecn::NotEct, &close);
     assert_eq!(server.heard, Some(later));
 }
+
+/// A client that does not answer the request to close loses its place when the application is done
+/// with it, and not when the machine's patience ends, half a minute later.
+#[test]
+fn who_ignores_the_request_to_close_has_to_go() {
+    let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    world.run_until(at(50), 1400);
+    let now = world.now;
+    let server = &mut world.ends[1];
+    let id = *server.slots.keys().next().expect("the connection");
+    server.machine.request_close(now, id, "enough");
+    server.pump(now, &mut Vec::new(), |_, _, _| {});
+    let state = server.machine.connection(id).expect("it is there").state();
+    assert_eq!(state, tfrc_dccp::State::CloseReq);
+    server.forget(at(3050), id);
+    let mut sent = 0;
+    server.pump(at(3050), &mut Vec::new(), |_, _, _| sent += 1);
+    assert!(server.slots.is_empty() && server.machine.connection(id).is_none(), "its place is free");
+    assert!(sent > 0, "it is told");
+}

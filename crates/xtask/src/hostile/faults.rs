@@ -32,7 +32,7 @@ pub(crate) const CASES: [Case; 23] = [
     Case::new("slow-reader", "L11", Load::Waiting, slow_reader),
     Case::new("blackout", "L19", Load::Waiting, blackout),
     Case::new("link-killed", "M4", Load::Waiting, link_killed).long(),
-    Case::new("1-kbit", "M10", Load::Waiting, one_kbit).long(),
+    Case::new("1-kbit", "M10", Load::Waiting, one_kbit),
     Case::new("time-lossy", "M10", Load::Waiting, |b, d| lossy(b, d, StopReason::Time)),
     Case::new("ctrl-c-lossy", "M10", Load::Waiting, |b, d| lossy(b, d, StopReason::CtrlC)),
     Case::new("suspend-sender", "M4", Load::Waiting, |b, d| suspend(b, d, Whom::Sender)),
@@ -82,9 +82,20 @@ fn signal(bench: &Bench, directory: &Path, whom: Whom, signal: Signal) -> Result
             let (bars, within): (Bars<'_>, _) = if signal == Signal::KILL {
                 (Bars { sender: &[1], receiver: &[], kept: Kept::Part }, SILENCE)
             } else {
-                (Bars { sender: &[1], receiver: &[0, 1], kept: Kept::Part }, PROMPT)
+                (Bars { sender: &[1], receiver: &[1], kept: Kept::Part }, PROMPT)
             };
-            session.judge(&format!("{name} to the receiver"), within, PROMPT, &bars)
+            let mut row = session.judge(&format!("{name} to the receiver"), within, PROMPT, &bars);
+            if signal != Signal::KILL {
+                let counts = |program: &super::program::Program| {
+                    let summary: serde_json::Value =
+                        serde_json::from_str(&program.output()).unwrap_or_default();
+                    ["received_packets", "lost_packets", "dropped_by_reader_packets"]
+                        .map(|key| summary[key].as_u64())
+                };
+                let (here, there) = (counts(&session.sender), counts(&session.receiver));
+                row.bar(here == there, format!("both ends count the same: {here:?}, {there:?}"));
+            }
+            row
         }
     })
 }
@@ -248,16 +259,21 @@ fn link_killed(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(session.judge("`tfrc link` between them is killed", SILENCE, SILENCE, &bars))
 }
 
-/// From 4 Mbit/s to 1 kbit/s after three seconds.
+/// From 4 Mbit/s to 1 kbit/s after three seconds. Five more and the sender knows a round-trip time of
+/// many seconds, by which it might wait for the answer to its Close.
 fn one_kbit(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let keys = "rate = \"4Mbit/s\"\ndelay = \"10ms\"\nqueue = \"10p\"\nchanges = [{ at = \"3s\", rate = \"1kbit/s\" }]";
-    let plan = TransferPlan { send: &["-t", "8s"], ..SLOW };
+    let plan = TransferPlan { send: &["-t", "16s"], ..SLOW };
     let mut session = Session::start(bench, directory, &plan, Some(keys))?;
     let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatusWithLosses };
-    let most = Duration::from_secs(8) + PROMPT;
-    let what = "4 Mbit/s, 1 kbit/s after 3 s; `send -t 8s`";
+    let most = Duration::from_secs(16) + PROMPT;
+    let what = "4 Mbit/s, 1 kbit/s after 3 s; `send -t 16s`";
+    let sender = session.sender.end(SILENCE);
+    if bench.form == Form::Short {
+        session.receiver.signal(Signal::TERM);
+    }
     // The queue of ten packets needs 110 s to drain through 1 kbit/s; only then silence begins.
-    let (sender, receiver) = (session.sender.end(SILENCE), session.receiver.end(SILENCE * 3));
+    let receiver = session.receiver.end(SILENCE * 3);
     let mut row = session.judge_ends(what, &sender, &receiver, &bars);
     row.bar(sender.lasted <= most, format!("the sender ends within {:.0} s", most.as_secs_f64()));
     Ok(row)

@@ -12,6 +12,7 @@ mod engine;
 mod faults;
 mod files;
 mod honest;
+mod hurtful;
 mod icmp;
 mod namespace;
 mod onpath;
@@ -22,6 +23,7 @@ mod session;
 mod soak;
 mod stranger;
 mod strangers;
+mod unfinished;
 mod veth;
 
 use std::fs;
@@ -145,10 +147,10 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
     let (attacks, faults) = match wish.group {
         CaseGroup::All => {
             let all = attacks().into_iter().chain(&veth::CASES).chain(&soak::CASES);
-            (all.collect(), faults::CASES.iter().collect())
+            (all.collect(), faults())
         }
         CaseGroup::Attacks => (attacks(), Vec::new()),
-        CaseGroup::Faults => (Vec::new(), faults::CASES.iter().collect()),
+        CaseGroup::Faults => (Vec::new(), faults()),
         CaseGroup::Icmp => (veth::CASES.iter().collect(), Vec::new()),
         CaseGroup::Soak => (soak::CASES.iter().collect(), Vec::new()),
     };
@@ -182,9 +184,21 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 6] =
-        [&icmp::CASES, &strangers::CASES, &access::CASES, &peers::CASES, &onpath::CASES, &files::CASES];
+    let groups: [&'static [Case]; 7] = [
+        &icmp::CASES,
+        &strangers::CASES,
+        &access::CASES,
+        &peers::CASES,
+        &onpath::CASES,
+        &files::CASES,
+        &hurtful::CASES,
+    ];
     groups.into_iter().flatten().collect()
+}
+
+/// All faults.
+fn faults() -> Vec<&'static Case> {
+    faults::CASES.iter().chain(&unfinished::CASES).collect()
 }
 
 /// The short form of all groups, a check of `cargo xtask ci`.
@@ -235,7 +249,7 @@ mod tests {
             .copied()
             .chain(&veth::CASES)
             .chain(&soak::CASES)
-            .chain(&faults::CASES)
+            .chain(faults())
             .map(|c| c.name)
             .collect();
         let many = names.len();

@@ -75,7 +75,7 @@ fn evil_text(bench: &Bench, directory: &Path, when: When) -> Result<CaseRow, Str
 }
 
 /// True for what a terminal obeys, other than a line feed.
-fn is_evil(c: char) -> bool {
+pub(crate) fn is_evil(c: char) -> bool {
     c.is_control() && c != '\n'
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -18,6 +18,7 @@ use crate::args::{EmuArgs, Format};
 use crate::command::print;
 use crate::command::sim::tables;
 use crate::interrupt::Interrupt;
+use crate::visible::{to_stderr, visible};
 use crate::{Failure, page, schema, session};
 
 /// Result of an emulated run: that of a simulated one, with what tells how far to trust it.
@@ -70,7 +71,7 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
             records.push(end);
         }
         Format::Human => {
-            print(&format!("{}\n{}\n", tables::single(&outcome), words(&fidelity, &kernel)))?;
+            print(&visible(&format!("{}\n{}\n", tables::single(&outcome), words(&fidelity, &kernel))))?;
             records.push(end);
         }
     }
@@ -105,7 +106,7 @@ impl Live<'_> {
                 print(&format!("{}\n", serde_json::json!(Record::Interval(interval.clone()))))?;
             }
         } else if self.format == Format::Human {
-            eprintln!("{}", line(&look));
+            to_stderr(&line(&look));
         }
         self.records.look(look);
         Ok(())

@@ -84,8 +84,12 @@ impl Wanted {
                 "name a scenario; `tfrc scenario list` has those of the program",
             ));
         };
-        page::check_all(&[("--report", &args.report)])?;
-        let mut document = Opened::new(path)?.document;
+        let pcap = args.pcap.get(1).map(PathBuf::from);
+        let outputs = [("--report", &args.report), ("--pcap", &pcap)];
+        page::check_all(&outputs)?;
+        let opened = Opened::new(path)?;
+        page::spare(&opened, path, None, &outputs)?;
+        let mut document = opened.document;
         for assignment in &args.set {
             document.set(assignment.as_str());
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tfrc_emu::{Emulation, FlowTraffic, NodeSpace, Observer, WireEngine};
 
+use tfrc_lab::emulated::Fidelity;
 use tfrc_lab::record::{Role, Start};
 use tfrc_lab::report::RunRecords;
 use tfrc_lab::watch::{Look, link_interval};
@@ -21,13 +22,18 @@ use crate::args::{AtNode, EmuArgs, Format};
 use crate::interrupt::Interrupt;
 use crate::page;
 use crate::session;
+use crate::visible::{to_stderr, visible};
 
 /// Time between the starts of two commands: a server listens before its client calls.
 const BETWEEN: Duration = Duration::from_millis(300);
 /// Time that commands have to end after they were asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs the commands, each at its node; the exit status of the last, as a shell would tell it.
+/// Exit status of commands that succeeded in a network outside of the limits of fidelity.
+const OUTSIDE: i32 = 3;
+
+/// Runs the commands, each at its node; the exit status of the last, as a shell would tell it, or
+/// [`OUTSIDE`].
 /// `links` are the names of the links in their order.
 pub(super) fn run(
     emulation: Emulation,
@@ -60,12 +66,19 @@ pub(super) fn run(
     let status = status?;
     let (fidelity, names, stats) = stopped.map_err(|error| Failure::io(&"engine", &error))?;
     told.unwrap_or_else(|_| Err(Failure::Run("the records of the run are lost".to_owned())))?;
-    eprint!("{}", words(&names, &stats));
-    eprintln!("{}", super::flows::fidelity_words(&fidelity.into()));
+    to_stderr(visible(&words(&names, &stats)).trim_end());
+    let fidelity = Fidelity::from(fidelity);
+    to_stderr(&super::flows::fidelity_words(&fidelity));
     if let Some(path) = &args.report {
         page::write(path, &records)?;
     }
-    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+    let invalid = fidelity.violations();
+    if !invalid.is_empty() {
+        to_stderr(&format!("outside of the limits: {}", invalid.join(", ")));
+    }
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    // A command that failed has a reason of its own.
+    Ok(if code == 0 && !invalid.is_empty() { OUTSIDE } else { code })
 }
 
 /// Watch over the traffic of the links.

@@ -3,11 +3,10 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use tfrc_lab::record::Outcome;
 use tokio::task::JoinHandle;
 
 use super::Receiver;
-use super::options::{Destination, Take};
+use super::options::Destination;
 use super::serve::{OutputState, Served, serve};
 use super::sink::Sink;
 use crate::Failure;
@@ -38,7 +37,7 @@ pub(super) async fn serve_in_turn(
         None => None,
         Some(plan) => match open(plan, reporter, interrupt).await {
             Some(output) => Some(output?),
-            None => return interrupted(take, reporter, "interrupted before the output had a reader"),
+            None => return interrupted(receiver, reporter, "interrupted before the output had a reader"),
         },
     };
     let mut number = 0;
@@ -91,7 +90,7 @@ pub(super) async fn serve_in_turn(
         Some(Served { fate: OutputState::Mute(Failure::ClosedPipe), .. }) if take.is_one() => Ok(()),
         Some(Served { fate: OutputState::Mute(failure), .. }) => Err(Failure::Run(failure.to_string())),
         Some(_) => Ok(()),
-        None if take.is_one() => interrupted(take, reporter, "interrupted before anybody connected"),
+        None if take.is_one() => interrupted(receiver, reporter, "interrupted before anybody connected"),
         None => {
             let others = receiver.log.lock().unwrap_or_else(PoisonError::into_inner).rest();
             if let Some(others) = others {
@@ -105,8 +104,8 @@ pub(super) async fn serve_in_turn(
 
 /// The user ended the run while nobody was connected: fine for a receiver that runs until then, and
 /// only for that.
-fn interrupted(take: Take, reporter: &mut Reporter, reason: &str) -> Result<(), Failure> {
-    let outcome = if take == Take::First { Outcome::Failed } else { Outcome::Stopped };
+fn interrupted(receiver: &Receiver, reporter: &mut Reporter, reason: &str) -> Result<(), Failure> {
+    let outcome = receiver.options.if_interrupted();
     let ending = Ending { outcome, reason: reason.to_owned() };
     reporter.note(&ending.to_string());
     if ending.has_failed() { Err(Failure::Session) } else { Ok(()) }

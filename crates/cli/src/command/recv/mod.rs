@@ -64,8 +64,8 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
     let mut reporter = Reporter::new(options.reporter.clone());
     let endpoint = listen::listen(&at, &options.endpoint(args), &mut reporter, &mut interrupt).await?;
     reporter.note(&format!("listening on {}", endpoint.local_addr()));
-    if let Some(warning) = warning {
-        reporter.note(&warning);
+    for note in [warning.as_deref(), options.note_on_names()].into_iter().flatten() {
+        reporter.note(note);
     }
     let rate = if let Take::Many(_) = options.take { LogRate::LINES } else { LogRate::SUMMARIES };
     let log = Mutex::new(LogLimit::new(endpoint.now(), rate));

@@ -67,6 +67,28 @@ impl Pattern {
         Ok(Self(pieces))
     }
 
+    /// A sentence about a name that cannot be that of a file, whatever fills it in.
+    pub(super) fn fault(&self) -> Option<String> {
+        let Some(Piece::Text(last)) = self.0.last() else { return self.fault_of_folder() };
+        if last.ends_with(std::path::is_separator) || last.ends_with("/.") || last.ends_with("/..") {
+            return Some("names a folder, and not a file in it".to_owned());
+        }
+        self.fault_of_folder()
+    }
+
+    /// A sentence about a folder before the first place of the name that is not there.
+    fn fault_of_folder(&self) -> Option<String> {
+        let Some(Piece::Text(first)) = self.0.first() else { return None };
+        let folder = first.get(..=first.rfind(std::path::is_separator)?)?;
+        (!std::path::Path::new(folder).is_dir()).then(|| format!("there is no folder {folder}"))
+    }
+
+    /// True if two connections at once may get the same name: their addresses and the second of
+    /// their beginning do not tell them apart.
+    pub(super) fn may_repeat(&self) -> bool {
+        !self.0.contains(&Piece::Number)
+    }
+
     /// True for a text that names a file of its own for each connection.
     pub(super) fn is_in(written: &str) -> bool {
         ["%n", "%a", "%t"].iter().any(|place| written.contains(place))
@@ -87,9 +109,12 @@ impl Pattern {
     }
 }
 
-/// An address of digits, letters, points and hyphens alone, such as `192.0.2.7` or `2001-db8--1`.
+/// An address of digits, letters, points and hyphens alone, such as `192.0.2.7` or `2001-db8--1`. It
+/// begins with a digit or a letter, so that no program takes it for an option.
 fn safe(address: IpAddr) -> String {
-    address.to_canonical().to_string().replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")
+    let written = address.to_canonical().to_string();
+    let name = written.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
+    if name.starts_with('-') { format!("0{name}") } else { name }
 }
 
 /// A time in UTC to the second, such as `20260131T235959Z` (ISO 8601, the basic form).
@@ -130,11 +155,25 @@ mod tests {
         assert_eq!(fill("%a", "::ffff:192.0.2.7").as_deref(), Ok("192.0.2.7"));
         assert_eq!(fill("%a%%n", "2001:db8::1").as_deref(), Ok("2001-db8--1%n"));
         assert_eq!(fill("d/%t", "::1").as_deref(), Ok("d/19700101T000000Z"));
+        assert_eq!((fill("%a", "::1").as_deref(), fill("%a", "::").as_deref()), (Ok("0--1"), Ok("0--")));
         assert_eq!(fill("plain", "::1").as_deref(), Ok("plain"));
         for bad in ["%", "50%", "%x%n", "% n"] {
             assert!(Pattern::new(bad).is_err(), "{bad}");
         }
         assert!(Pattern::is_in("in-%n") && Pattern::is_in("%a") && !Pattern::is_in("100%.ts"));
+    }
+
+    #[test]
+    fn names_that_cannot_be_are_found() {
+        let fault = |written: &str| Pattern::new(written).expect("a pattern").fault();
+        assert_eq!(fault("in-%n.ts"), None);
+        assert_eq!(fault("/%n"), None);
+        for folder in ["%n/", "in/%a/", "/tmp/%n/."] {
+            assert!(fault(folder).is_some_and(|why| why.contains("names a folder")), "{folder}");
+        }
+        assert!(fault("not/there/%n.ts").is_some_and(|why| why.contains("no folder not/there/")));
+        let repeats = |written: &str| Pattern::new(written).expect("a pattern").may_repeat();
+        assert!(repeats("%a-%t") && !repeats("%a-%n"));
     }
 
     /// No address can lead out of the folder, or move a terminal.
@@ -143,7 +182,7 @@ mod tests {
         for address in ["192.0.2.7", "::", "fe80::1", "2001:db8:ffff:ffff:ffff:ffff:255.255.255.255"] {
             let safe = safe(address.parse().expect("an address"));
             assert!(safe.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c)), "{safe}");
-            assert!(!safe.contains(".."), "{safe}");
+            assert!(!safe.contains("..") && !safe.starts_with('-'), "{safe}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use tfrc_lab::record::Outcome;
 use tfrc_net::Options;
 use tfrc_net::options::{Accept, Prefix};
 use tfrc_units::Duration;
@@ -122,6 +123,17 @@ impl ServeOptions {
         })
     }
 
+    /// The outcome of a run that the user ends before a connection has: a failure where the user waits
+    /// for a file or a connection that there will not be.
+    pub(super) const fn if_interrupted(&self) -> Outcome {
+        match (self.take, &self.destination) {
+            (Take::First, _) | (Take::FirstWithData, Destination::One(OutputPlan::File(_))) => {
+                Outcome::Failed
+            }
+            _ => Outcome::Stopped,
+        }
+    }
+
     /// The options of the endpoint.
     pub(super) fn endpoint(&self, args: &RecvArgs) -> Options {
         let usual = Options::default();
@@ -147,6 +159,14 @@ impl ServeOptions {
         }
     }
 
+    /// A note on a pattern that does not tell all connections apart.
+    pub(super) fn note_on_names(&self) -> Option<&'static str> {
+        let Destination::Files { name, .. } = &self.destination else { return None };
+        name.may_repeat().then_some(
+            "two connections at a time may get the same name, and the second fails: %n would tell them apart",
+        )
+    }
+
     /// Refuses to make files or start programs for anybody who can reach this host, unless the user
     /// says who may, or that everybody may; a warning then.
     ///
@@ -169,7 +189,10 @@ impl ServeOptions {
                 "name the senders with --allow ADDRESS[/PREFIX], or let everybody in with --allow any",
             ));
         }
-        let anybody = args.allow.contains(&AllowedPeers::Any);
+        let anybody = args.allow.iter().any(|peers| match peers {
+            AllowedPeers::Any => true,
+            AllowedPeers::Network(prefix) => is_whole_internet(prefix),
+        });
         Ok(anybody.then(|| format!("warning: any host that reaches this one can have {what} made here")))
     }
 }
@@ -198,10 +221,22 @@ fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
             }
             let name = Pattern::new(&written)
                 .map_err(|why| refused(why, "%n, %a and %t have a meaning; write %% for a percent sign"))?;
+            if let Some(why) = name.fault() {
+                return Err(refused(why, "name a file in a folder that is there, such as in/%n-%a.ts"));
+            }
             Ok(Destination::Files { name, existing })
         }
         output => OutputPlan::new(output.as_ref(), existing).map(Destination::One),
     }
+}
+
+/// True for a network with all of IPv4 in it, or all of IPv6 that is given out (RFC 4291 §2.4).
+fn is_whole_internet(network: &Prefix) -> bool {
+    let ends = [
+        [Ipv4Addr::UNSPECIFIED.into(), IpAddr::V4(Ipv4Addr::BROADCAST)],
+        [Ipv6Addr::from_bits(0x2 << 124).into(), Ipv6Addr::from_bits((0x4 << 124) - 1).into()],
+    ];
+    ends.iter().any(|ends| ends.iter().all(|end| network.contains(*end)))
 }
 
 /// The networks that are let in; none: everybody is.
@@ -244,4 +279,24 @@ pub(super) async fn addresses(args: &RecvArgs) -> Result<Vec<SocketAddr>, Failur
             "name an address of this host, such as 127.0.0.1, ::1 or localhost",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_of_everybody_are_known() {
+        for (written, all) in [
+            ("0.0.0.0/0", true),
+            ("::/0", true),
+            ("2000::/3", true),
+            ("0.0.0.0/1", false),
+            ("10.0.0.0/8", false),
+            ("2001:db8::/32", false),
+        ] {
+            let network = written.parse::<Prefix>().expect(written);
+            assert_eq!(is_whole_internet(&network), all, "{written}");
+        }
+    }
 }

@@ -9,7 +9,6 @@ use tfrc_net::{Closed, ClosedBy, Connection};
 use tfrc_units::{Duration, Instant};
 
 use super::Receiver;
-use super::options::Take;
 use super::sink::Sink;
 use super::speaker::Speaker;
 use crate::Failure;
@@ -25,6 +24,9 @@ const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// How long a receiver that ends the session waits for the sender to agree: four attempts on a
 /// short path.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(3);
+
+/// How long a receiver that is interrupted waits for the writes that have begun.
+const LAST_WRITES: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// How a connection went.
 #[derive(Debug)]
@@ -259,14 +261,20 @@ impl Serving<'_> {
         }
     }
 
-    /// Ends the connection, with the counts for the sender.
-    async fn close(&self, stop: &StopTaking) -> (Tally, Option<Closed>) {
-        let text = self.tally(stop).to_string();
+    /// Ends the connection, with the counts for the sender. They are the counts of this end too: what
+    /// comes after them is lost for both.
+    async fn close(&mut self, stop: &StopTaking) -> (Tally, Option<Closed>) {
+        if let StopTaking::Idle(_) | StopTaking::Interrupted = stop {
+            // What was handed over is written, unless the reader stands still.
+            let _ = tokio::time::timeout(LAST_WRITES, self.writer.finish()).await;
+        }
+        let tally = self.tally(stop);
+        let text = tally.to_string();
         let closed = match stop {
             StopTaking::Ended => self.connection.accept_close(&text).await,
             _ => tokio::time::timeout(FAREWELL, self.connection.request_close(&text)).await.ok().flatten(),
         };
-        (self.tally(stop), closed)
+        (tally, closed)
     }
 
     /// The counts now: of what has been written, not of what came.
@@ -316,7 +324,7 @@ impl Serving<'_> {
                 Ending::failed(format!("no data came for {} s; see --idle-timeout", idle.as_secs_f64()))
             }
             (StopTaking::Interrupted, _) => {
-                let outcome = if take == Take::First { Outcome::Failed } else { Outcome::Stopped };
+                let outcome = self.receiver.options.if_interrupted();
                 Ending { outcome, reason: "interrupted before the sender had ended".to_owned() }
             }
             (StopTaking::Ended, None) => Ending::failed("the network of this end has failed"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::naming::Naming;
 use super::options::Destination;
 use super::program::Program;
+use crate::Failure;
 use crate::args::values::FileOrStream;
 use crate::session::{self, Output, OutputPlan};
 
@@ -34,8 +35,13 @@ impl Sink {
             Destination::One(_) => Ok(Self::of(Output::Nowhere)),
             Destination::Files { name, existing } => {
                 let (path, existing) = (PathBuf::from(name.fill(naming)), *existing);
-                let opening = move || {
-                    OutputPlan::new(Some(&FileOrStream::File(path)), existing).and_then(OutputPlan::open)
+                // A pipe that somebody has put there would be waited for, and keep the place.
+                let opening = move || match OutputPlan::new(Some(&FileOrStream::File(path)), existing)? {
+                    OutputPlan::Direct(path) => Err(Failure::usage(
+                        format!("{}: is in the way and not a file", path.display()),
+                        "move it away",
+                    )),
+                    plan => plan.open(),
                 };
                 session::blocking(opening).await.map(Self::of).map_err(|failure| failure.sentence())
             }

@@ -6,6 +6,7 @@ use tfrc_lab::record::{Event, Interval, Record};
 use tfrc_units::Instant;
 
 use crate::live::{Live, Model, ModelConfig, Screen, View};
+use crate::visible::to_stderr;
 
 /// The view, until it is closed.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl ReceiverView {
     pub(super) fn close(&self) {
         let live = self.live().take();
         for note in live.map(Live::close).unwrap_or_default() {
-            eprintln!("{note}");
+            to_stderr(&note);
         }
     }
 

@@ -1,20 +1,21 @@
 //! The page of metrics over HTTP: one request a connection, and no other page.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::{Receiver, metrics};
 use crate::Failure;
 use crate::args::values::ListenAt;
 
-/// Requests answered at a time; others wait.
-const AT_ONCE: usize = 8;
+/// Requests answered at a time. One more ends the oldest: who connects and says nothing keeps nobody
+/// out, and an honest request is over before as many others have come.
+const AT_ONCE: usize = 64;
 /// Longest request head.
 const LONGEST_HEAD: usize = 8192;
 /// Time for a request and its answer.
@@ -37,15 +38,14 @@ pub(super) async fn serve(at: &ListenAt, receiver: &Arc<Receiver>) -> Result<Web
     let address = listener.local_addr().map_err(failed)?;
     let receiver = Arc::downgrade(receiver);
     let started_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs_f64();
-    let places = Arc::new(Semaphore::new(AT_ONCE));
     let task = tokio::spawn(async move {
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let mut requests = Requests::default();
+        loop {
             match listener.accept().await {
                 Ok((stream, _)) => {
                     let receiver = Weak::clone(&receiver);
-                    tokio::spawn(async move {
+                    requests.begin(async move {
                         let _ = tokio::time::timeout(PATIENCE, answer(stream, &receiver, started_s)).await;
-                        drop(place);
                     });
                 }
                 // No descriptors, mostly: some become free.
@@ -57,6 +57,29 @@ pub(super) async fn serve(at: &ListenAt, receiver: &Arc<Receiver>) -> Result<Web
         }
     });
     Ok(Web { address, task })
+}
+
+/// The requests that are being answered, the oldest first. Dropping this ends them.
+#[derive(Default)]
+struct Requests(VecDeque<AbortOnDrop>);
+
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Requests {
+    /// Begins to answer one, in the place of the oldest if there are too many.
+    fn begin(&mut self, request: impl Future<Output = ()> + Send + 'static) {
+        self.0.retain(|request| !request.0.is_finished());
+        while self.0.len() >= AT_ONCE {
+            self.0.pop_front();
+        }
+        self.0.push_back(AbortOnDrop(tokio::spawn(request)));
+    }
 }
 
 async fn answer(mut stream: TcpStream, receiver: &Weak<Receiver>, started_s: f64) -> std::io::Result<()> {
@@ -105,6 +128,26 @@ fn respond(head: &[u8], page: impl FnOnce() -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// However many say nothing, the next one is answered.
+    #[tokio::test]
+    async fn silent_requests_give_way() {
+        let mut requests = Requests::default();
+        let waits = Arc::new(());
+        for _ in 0..1000 {
+            let kept = Arc::clone(&waits);
+            requests.begin(async move {
+                std::future::pending::<()>().await;
+                drop(kept);
+            });
+        }
+        let (done, ended) = tokio::sync::oneshot::channel();
+        requests.begin(async move {
+            let _ = done.send("answered");
+        });
+        assert_eq!(ended.await, Ok("answered"));
+        assert!(requests.0.len() <= AT_ONCE && Arc::strong_count(&waits) <= AT_ONCE + 1);
+    }
 
     #[test]
     fn one_page_is_there() {

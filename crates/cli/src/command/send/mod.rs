@@ -8,8 +8,8 @@ mod transfer;
 
 use std::net::SocketAddr;
 
-use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
-use tfrc_net::{Cause, Closed, ClosedBy, Connection, Endpoint, LatePolicy, Status};
+use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
+use tfrc_net::{Cause, Closed, ClosedBy, Connection, Endpoint, LatePolicy, Status, UNCONFIRMED};
 use tfrc_units::Dscp;
 use tfrc_units::{Duration, Instant, Rate, saturating};
 
@@ -82,6 +82,7 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         reporter: &mut reporter,
         interrupt: &mut interrupt,
         began,
+        time_up: transfer::time_limit(args).map(|limit| tokio::time::Instant::now() + limit.into()),
         hearing: Hearing::new(began),
         rate_out: rate_out.map(|rate_out| rate_out.capped(cap)),
     };
@@ -160,6 +161,9 @@ fn judge(stop: &StopSending, closed: Option<&Closed>, tally: Option<&Tally>, sta
                 counted(dropped, "datagram")
             ))
         }
+        (_, Some(closed)) if closed.text.as_deref() == Some(UNCONFIRMED) => {
+            return Ending::unconfirmed("the receiver has not yet written all that arrived").with(unsent);
+        }
         (StopSending::Interrupted, _) => Ending::stopped("interrupted"),
         (StopSending::TimeUp, _) => Ending::stopped("the time is up"),
         (StopSending::EndOfData, _) if status.unsent_packets > 0 => {
@@ -169,14 +173,15 @@ fn judge(stop: &StopSending, closed: Option<&Closed>, tally: Option<&Tally>, sta
             Ending::complete(format!("all of {} sent", counted(status.stats.sent_data_packets, "datagram")))
         }
     };
-    let lost = tally.filter(|_| ending.outcome != Outcome::Failed).map(|tally| {
-        let arrived = tally.received + tally.late + tally.dropped;
-        match status.stats.sent_data_packets - arrived {
+    let told = (!ending.has_failed()).then(|| match tally {
+        // Only `tfrc recv` has words for that.
+        None => "nobody confirmed that it arrived".to_owned(),
+        Some(tally) => match status.stats.sent_data_packets - (tally.received + tally.late + tally.dropped) {
             0 => "none lost on the way".to_owned(),
             lost => format!("{} lost on the way", count(lost)),
-        }
+        },
     });
-    ending.with(lost).with(unsent)
+    ending.with(told).with(unsent)
 }
 
 /// The figures of the run up to now, without the receiver's.

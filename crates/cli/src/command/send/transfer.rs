@@ -16,6 +16,10 @@ use crate::session::{DatagramSource, SAMPLE, Sampler, count};
 /// How long made-up data lasts unless the user says otherwise.
 const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
 
+/// The longest wait for an answer to the close of a user who wants the end: on a path that has become
+/// narrow the answer stands behind minutes of data.
+const FAREWELL: std::time::Duration = std::time::Duration::from_secs(6);
+
 /// How often the wait for an answer to the close begins again when the round-trip time has grown
 /// meanwhile.
 const CLOSE_ATTEMPTS: u32 = 3;
@@ -45,6 +49,8 @@ pub(super) struct Transfer<'a> {
     pub(super) reporter: &'a mut Reporter,
     pub(super) interrupt: &'a mut Interrupt,
     pub(super) began: Instant,
+    /// The end of `-t`.
+    pub(super) time_up: Option<tokio::time::Instant>,
     pub(super) hearing: Hearing,
     pub(super) rate_out: Option<RateOut>,
 }
@@ -62,14 +68,7 @@ impl Transfer<'_> {
         let mut tick = tokio::time::interval(SAMPLE);
         tick.tick().await;
         self.tell_rate();
-        let limit = time_limit(self.args).map(std::time::Duration::from);
-        let deadline = limit.map(|limit| tokio::time::Instant::now() + limit);
-        let time_up = async {
-            match deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
+        let time_up = until(self.time_up);
         let (args, connection) = (self.args, self.connection);
         let pump = async {
             loop {
@@ -129,7 +128,7 @@ impl Transfer<'_> {
     }
 
     /// Closes, still sampling what is on its way. A user who wants the end does not wait for data
-    /// that has not gone.
+    /// that has not gone, and for the answer no longer than [`FAREWELL`].
     pub(super) async fn close(&mut self, stop: StopSending) -> (StopSending, Option<Closed>) {
         let connection = self.connection;
         let mut tick = tokio::time::interval(SAMPLE);
@@ -151,6 +150,7 @@ impl Transfer<'_> {
                         return (stop, closed);
                     }
                     () = wished(interrupt) => break,
+                    () = until(self.time_up) => break,
                     _ = tick.tick() => {
                         self.sample();
                         if let Some(gone) = self.hear() {
@@ -162,12 +162,15 @@ impl Transfer<'_> {
         }
         let asked = tokio::time::Instant::now();
         let mut attempts = 0;
+        let patience = tokio::time::sleep(FAREWELL);
+        tokio::pin!(patience);
         loop {
             let close = connection.close_now();
             tokio::pin!(close);
             let closed = loop {
                 tokio::select! {
                     closed = &mut close => break closed,
+                    () = &mut patience => return (stop, None),
                     _ = tick.tick() => self.sample(),
                 }
             };
@@ -211,6 +214,13 @@ impl Transfer<'_> {
         let mut config = config(self.args);
         config.report = None;
         self.interrupt.keep(Some(LastWords { config, summary }));
+    }
+}
+
+async fn until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 

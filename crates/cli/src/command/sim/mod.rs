@@ -23,6 +23,7 @@ use tfrc_units::Instant;
 
 use super::link::told;
 use crate::args::{Format, SimArgs};
+use crate::visible::visible;
 use crate::{Failure, page, schema, session};
 use bar::{RunsBar, Stderr};
 pub(crate) use course::StreamLine;
@@ -41,6 +42,10 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let format = args.output.format();
     let Some(path) = &args.scenario else {
         page::check_all(&[("--report", &args.report)])?;
+        let shards = args.merge.iter().map(|path| ("--merge", Some(path.as_path())));
+        let report = [("--report", args.report.as_deref())];
+        let named: Vec<_> = shards.chain(report).filter_map(|(option, path)| Some((option, path?))).collect();
+        session::files::all_different(&named)?;
         let results = merged(&args.merge)?;
         write_means(args, &results)?;
         return print(Several { results, compare: Vec::new(), timing: None }, format);
@@ -51,6 +56,8 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         opened.document.set(assignment.as_str());
     }
     let plan = opened.document.plan().map_err(told)?;
+    let outputs = [("--report", &args.report), ("--series", &args.series), ("--pcap", &args.pcap)];
+    page::spare(&opened, path, plan.compare.as_deref(), &outputs)?;
     let runs = args.runs.unwrap_or(plan.runs);
     if plan.points.len() == 1 && runs == 1 && args.shard.is_none() && plan.compare.is_none() {
         return single(args, &plan);
@@ -136,7 +143,7 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     }
     match format {
         Format::Human => {
-            say(&tables::single(&outcome))?;
+            say(&visible(&tables::single(&outcome)))?;
             timing.map_or(Ok(()), |timing| say(&tables::timing(&timing)))
         }
         Format::Json => say(&schema::document(&Single { outcome, timing })),
@@ -147,7 +154,7 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
 fn print(several: Several, format: Format) -> Result<(), Failure> {
     match format {
         Format::Human => {
-            say(&tables::several(&several.results, &several.compare))?;
+            say(&visible(&tables::several(&several.results, &several.compare)))?;
             several.timing.map_or(Ok(()), |timing| say(&tables::timing(&timing)))
         }
         Format::Json | Format::JsonStream => say(&schema::document(&several)),
@@ -156,7 +163,7 @@ fn print(several: Several, format: Format) -> Result<(), Failure> {
 
 fn merged(files: &[std::path::PathBuf]) -> Result<Results, Failure> {
     let read = |path: &std::path::PathBuf| {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = tfrc_lab::text::read_results(path).map_err(|error| {
             Failure::usage(format!("cannot read {}: {error}", path.display()), "give the files of all shards")
         })?;
         serde_json::from_str::<Results>(&text).map_err(|error| {

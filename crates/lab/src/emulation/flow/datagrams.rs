@@ -67,6 +67,8 @@ async fn send(flow: DatagramFlow, size: u32, course: Course) -> io::Result<()> {
                 return Ok(());
             }
             course.until(&mut timer, next).await?;
+            let behind = course.clock.now().saturating_since(next);
+            course.state.update(|figures| figures.behind = behind);
             // An interface without room has lost it: the receiver will miss it.
             drop(socket.send(&data).await);
             next = begin + rate.time_for(f64::from(flow.data) * f64_from_u64(gone));

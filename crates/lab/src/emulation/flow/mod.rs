@@ -33,6 +33,8 @@ pub(super) struct FlowFigures {
     /// Bytes of each packet that are not data. `None`: sent and received data are those of
     /// `progress`.
     pub(super) wire_overhead: Option<u32>,
+    /// Of datagrams without control: how much later than at its time the latest was sent.
+    pub(super) behind: Duration,
     /// Of TCPs: smoothed round-trip time, its mean deviation and retransmission timeout, seconds.
     pub(super) srtt: Mean,
     pub(super) rttvar: Mean,

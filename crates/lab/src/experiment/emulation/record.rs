@@ -53,7 +53,7 @@ impl EmulatedTable {
             return Ok(None);
         }
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| ExperimentError::Read {
+        let text = crate::text::read_file(path).map_err(|source| ExperimentError::Read {
             name: name.clone(),
             hint: "`tfrc reproduce --world emu --record` writes it",
             source,

@@ -329,5 +329,11 @@ mod tests {
         assert_eq!(wrong.place, 4..17);
         assert!(parse(&"(".repeat(10_000)).is_err());
         assert!(parse(&"-".repeat(10_000)).is_err());
+        // A chain is as deep as it is long.
+        let chain = |n: usize| "1+".repeat(n) + "1";
+        assert_eq!(of(&chain(1500)), Some(1501.0));
+        let wrong = parse(&chain(300_000)).expect_err("too long");
+        assert!(wrong.message.contains("more than 2000 values"), "{wrong}");
+        assert!(parse(&format!("{}1{}", "abs(".repeat(3000), ")".repeat(3000))).is_err());
     }
 }

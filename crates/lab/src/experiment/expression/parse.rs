@@ -7,11 +7,14 @@ use crate::scenario::hint;
 
 /// Nested brackets and signs; deeper is no formula.
 const DEEPEST: usize = 64;
+/// Operators, functions and values in a formula: each may hold the one before it, and to look at
+/// them all takes as much stack as they are many.
+const MOST_PARTS: usize = 2000;
 /// Precedence of a sign: below a power, above a product.
 const SIGN: u8 = 6;
 
 pub(super) fn parse(text: &str, functions: &[Function], variables: &[&str]) -> Result<Node, Wrong> {
-    let mut parser = Parser { text, at: 0, depth: 0, functions, variables };
+    let mut parser = Parser { text, at: 0, depth: 0, parts: 0, functions, variables };
     let root = parser.expression(0)?;
     match parser.peek()? {
         (Token::End, _) => Ok(root),
@@ -27,6 +30,7 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
+    parts: usize,
     functions: &'t [Function],
     variables: &'t [&'t str],
 }
@@ -112,6 +116,11 @@ impl<'t> Parser<'t> {
 
     fn operand(&mut self) -> Result<Node, Wrong> {
         let (token, place) = self.next()?;
+        self.parts += 1;
+        if self.parts > MOST_PARTS {
+            let message = format!("a formula of more than {MOST_PARTS} values");
+            return Err(wrong(place.start..self.text.len(), message, "write less, or several columns"));
+        }
         let start = place.start;
         let what = match token {
             Token::Number(number) => What::Number(number),

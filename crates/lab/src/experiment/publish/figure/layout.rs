@@ -115,7 +115,7 @@ impl Layout {
     /// Names the file, and the mistake with its place.
     pub(super) fn load(root: &Path, experiment: &Experiment) -> io::Result<Self> {
         let path = root.join(&experiment.id).join("figure.toml");
-        let text = match std::fs::read_to_string(&path) {
+        let text = match crate::text::read_file(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
