@@ -113,6 +113,10 @@ pub struct Connection {
     probes: u32,
     question: Question,
     progress: Progress,
+    /// Syncs, and in REQUEST Resets, in answer to packets that are not valid: anybody can send
+    /// those, so they share this limit with nothing else.
+    invalid_limiter: RateLimiter,
+    /// SyncAcks.
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
     /// How fast it is read, once it was half full.
@@ -141,8 +145,11 @@ struct Due {
     handshake: bool,
     /// An Ack.
     ack: bool,
-    /// A Sync that acknowledges this packet.
+    /// A Sync that acknowledges this packet, which was not valid.
     sync: Option<SeqNo48>,
+    /// A Sync that asks if the peer is still there. It acknowledges GSR, so that it is valid at the
+    /// peer, and has a place of its own: packets that are not valid cannot keep it from going.
+    question: bool,
     /// A SyncAck for the Sync with this number.
     sync_ack: Option<SeqNo48>,
     /// A Close or a CloseReq, as the state has it.
@@ -177,8 +184,8 @@ pub(crate) enum WireEnding {
     ReceivedReset,
 }
 
-/// Syncs and SyncAcks a second, each (RFC 4340 §7.5.4).
-const SYNCS_PER_SECOND: u32 = 8;
+/// Answers a second to packets that are not valid, and to Syncs that are, each (RFC 4340 §7.5.4).
+const ANSWERS_PER_SECOND: u32 = 8;
 /// The longest closing text, in bytes.
 const MAX_TEXT: usize = 200;
 
@@ -223,7 +230,8 @@ impl Connection {
             probes: 0,
             question: Question::default(),
             progress: Progress::new(now),
-            sync_limiter: RateLimiter::new(SYNCS_PER_SECOND),
+            invalid_limiter: RateLimiter::new(ANSWERS_PER_SECOND),
+            sync_limiter: RateLimiter::new(ANSWERS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
             pace: None,
             refused: None,

@@ -104,7 +104,7 @@ impl Connection {
             self.seq.accept(kind, seq, ack);
             self.gsr_arrived = now;
             self.ledger = Ledger::new(self.seq.extend(seq));
-        } else if kind != PacketType::Reset && self.sync_limiter.allow(now) {
+        } else if kind != PacketType::Reset && self.invalid_limiter.allow(now) {
             let text = alloc::string::String::new();
             self.due.reset =
                 Some(Box::new(DueReset { reset: Reset::packet_error(kind), ack: Some(seq), text }));
@@ -151,9 +151,9 @@ impl Connection {
         !handshake && !first_reset && (number >= LAST_NUMBER || self.ledger.is_duplicate(number))
     }
 
-    /// A Sync is to be sent, if the rate limit allows.
+    /// A Sync is to answer a packet that is not valid, if the rate limit allows.
     fn ask_for_sync(&mut self, now: Instant, ack: SeqNo48) {
-        if self.due.sync.is_none() && self.sync_limiter.allow(now) {
+        if self.due.sync.is_none() && self.invalid_limiter.allow(now) {
             self.due.sync = Some(ack);
         }
     }

@@ -70,6 +70,11 @@ impl Connection {
             }
             _ => {}
         }
+        if core::mem::take(&mut self.due.question)
+            && let Some(gsr) = self.seq.gsr()
+        {
+            return Some(PlannedPacket::Sync(gsr));
+        }
         if let Some(seq) = self.due.sync.take() {
             return Some(PlannedPacket::Sync(seq));
         }
