@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tfrc_units::saturating;
 
 use crate::endpoint::Shared;
-use crate::gso::Trains;
+use crate::gso::{Company, Trains};
 use crate::io::{Outgoing, Socket, Timer, Unsent};
 
 /// Rounds of reading before the machine's answers are sent.
@@ -50,7 +50,10 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
             let mut state = shared.state();
             let now = shared.clock.now();
             let waiting = state.incoming.len();
-            let next = state.pump(now, &mut buffer, |to, ecn, bytes| out.add(to, ecn, bytes));
+            let next = state.pump(now, &mut buffer, |sent, bytes| {
+                let company = if sent.goes_alone() { Company::None } else { Company::Alike };
+                out.add(sent.remote, sent.ecn, company, bytes);
+            });
             (next, state.incoming.len() > waiting)
         };
         if new {
