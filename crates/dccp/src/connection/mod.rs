@@ -6,6 +6,7 @@ mod application;
 pub(crate) mod build;
 mod close;
 mod config;
+mod ecn;
 mod event;
 mod handshake;
 mod ledger;
@@ -38,6 +39,7 @@ use tfrc_units::{Duration, Instant, SeqNo48};
 
 pub use crate::ccid::{SkippedNumbers, Verification};
 pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
+pub use ecn::EcnFault;
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
 pub use outgoing::{DropReason, LatePolicy, SendError};
 pub use pmtu::PathMtuDiscovery;
@@ -52,6 +54,7 @@ use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper, path_mss};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
+use ecn::EcnWatch;
 use event::Notice;
 use ledger::Ledger;
 use outgoing::SendQueue;
@@ -121,6 +124,7 @@ pub struct Connection {
     queue: ReceiveQueue,
     /// How fast it is read, once it was half full.
     pace: Option<Box<ReadPace>>,
+    ecn_watch: EcnWatch,
     /// Datagrams that found no room there, once there are any.
     refused: Option<Box<Refused>>,
     closing_text: String,
@@ -234,6 +238,7 @@ impl Connection {
             sync_limiter: RateLimiter::new(ANSWERS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
             pace: None,
+            ecn_watch: EcnWatch::default(),
             refused: None,
             closing_text: String::new(),
             outcome: None,

@@ -6,6 +6,7 @@ use tfrc_units::{Duration, Ecn, Instant, SeqNo48, saturating};
 
 use super::options::Gathered;
 use super::pace::ReadPace;
+use super::refused;
 use super::seq::Activity;
 use super::{Cause, Connection, DueReset, Ledger, Notice, Received, State};
 use crate::ccid::{ConnectionPacket, DataReceiver, FeedbackVerdict, RttSource};
@@ -273,6 +274,9 @@ impl Connection {
         if matches!(kind, PacketType::Request | PacketType::Response) {
             return;
         }
+        if kind.carries_datagram() {
+            self.watch_ecn(ecn);
+        }
         let readable = !self.features.is_on(Feature::EcnIncapable, Location::Local);
         let ecn = if readable { ecn } else { Ecn::NotEct };
         if ecn == Ecn::Ce {
@@ -371,9 +375,13 @@ impl Connection {
         if self.queue.is_half_full() {
             self.pace.get_or_insert_with(|| Box::new(ReadPace::new(now))).advance(now);
         }
+        if self.awaits_ecn_confirm() {
+            self.refused.get_or_insert_default().record(now, number, refused::PROTOCOL_CONSTRAINTS);
+            return;
+        }
         if self.queue.is_full() {
             self.stats.queue_dropped_packets += 1;
-            self.refused.get_or_insert_default().record(now, number);
+            self.refused.get_or_insert_default().record(now, number, refused::RECEIVE_BUFFER);
             return;
         }
         if self.queue.is_empty() {

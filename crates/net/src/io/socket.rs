@@ -200,6 +200,21 @@ impl Socket {
         if may { self.state.max_gso_segments() } else { 1 }
     }
 
+    /// True if the system shows the ECN bits of what arrives.
+    #[must_use]
+    pub fn reads_ecn(&self) -> bool {
+        let socket = socket2::SockRef::from(self.socket.get());
+        let v4 = || socket.recv_tos_v4().unwrap_or(false);
+        match self.local_addr() {
+            Ok(SocketAddr::V4(_)) => v4(),
+            // Datagrams of IPv4 peers arrive here too, unless the socket is for IPv6 alone.
+            Ok(SocketAddr::V6(_)) => {
+                socket.recv_tclass_v6().unwrap_or(false) && (socket.only_v6().unwrap_or(false) || v4())
+            }
+            Err(_) => false,
+        }
+    }
+
     /// Marks everything sent from now on with a Differentiated Services codepoint.
     ///
     /// # Errors

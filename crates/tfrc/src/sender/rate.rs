@@ -195,8 +195,13 @@ impl AllowedRate {
 
     /// The rules of RFC 5348 for X_recv_set.
     fn recent_maximum(&mut self, now: Instant, path: PathState, reported: Reported, new_loss: bool) -> Rate {
-        // A report of zero is the receiver's first and never makes an interval data-limited (§4.3).
-        let data_limited = reported.coverage == Coverage::DataLimited && !reported.receive_rate.is_zero();
+        // A report of zero says nothing of the path: it is the receiver's first (§6.3), or nothing
+        // had arrived that it could measure, and such a receiver should be silent (§6.2). So it
+        // leaves X_recv_set as it is, and never makes an interval data-limited (§4.3).
+        if reported.receive_rate.is_zero() {
+            return self.limits.maximum() * 2.0;
+        }
+        let data_limited = reported.coverage == Coverage::DataLimited;
         if data_limited && new_loss {
             self.limits.halve();
             self.limits.maximize(now, reported.receive_rate * 0.85);
