@@ -14,6 +14,7 @@ mod files;
 mod honest;
 mod icmp;
 mod namespace;
+mod narrow;
 mod onpath;
 mod path;
 mod peers;
@@ -182,8 +183,15 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 6] =
-        [&icmp::CASES, &strangers::CASES, &access::CASES, &peers::CASES, &onpath::CASES, &files::CASES];
+    let groups: [&'static [Case]; 7] = [
+        &icmp::CASES,
+        &narrow::CASES,
+        &strangers::CASES,
+        &access::CASES,
+        &peers::CASES,
+        &onpath::CASES,
+        &files::CASES,
+    ];
     groups.into_iter().flatten().collect()
 }
 
