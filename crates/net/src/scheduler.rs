@@ -128,6 +128,12 @@ impl State {
         self.machine.poll_timeout()
     }
 
+    /// A turn of a host that cannot send now: timers are served and events told.
+    pub(crate) fn attend(&mut self, now: Instant) {
+        self.machine.timeout(now);
+        self.take_events(now);
+    }
+
     /// A datagram has come.
     pub(crate) fn datagram(&mut self, at: Instant, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let known = self.machine.datagram(at, from, ecn, bytes);
