@@ -59,7 +59,7 @@ impl Transfer<'_> {
     }
 
     async fn moved(&mut self, mut source: DatagramSource, mut keys: Option<Keys>) -> StopSending {
-        let mut tick = tokio::time::interval(SAMPLE);
+        let mut tick = crate::session::ticks(SAMPLE);
         tick.tick().await;
         self.tell_rate();
         let limit = time_limit(self.args).map(std::time::Duration::from);
@@ -132,7 +132,7 @@ impl Transfer<'_> {
     /// that has not gone.
     pub(super) async fn close(&mut self, stop: StopSending) -> (StopSending, Option<Closed>) {
         let connection = self.connection;
-        let mut tick = tokio::time::interval(SAMPLE);
+        let mut tick = crate::session::ticks(SAMPLE);
         if matches!(stop, StopSending::Gone(_)) {
             return (stop, None);
         }
