@@ -153,7 +153,7 @@ struct Due {
     sync: Option<SeqNo48>,
     /// A Sync that asks if the peer is still there. It acknowledges GSR, so that it is valid at the
     /// peer, and has a place of its own: packets that are not valid cannot keep it from going.
-    question: bool,
+    question: Option<SeqNo48>,
     /// A SyncAck for the Sync with this number.
     sync_ack: Option<SeqNo48>,
     /// A Close or a CloseReq, as the state has it.

@@ -70,10 +70,8 @@ impl Connection {
             }
             _ => {}
         }
-        if core::mem::take(&mut self.due.question)
-            && let Some(gsr) = self.seq.gsr()
-        {
-            return Some(PlannedPacket::Sync(gsr));
+        if let Some(seq) = self.due.question.take() {
+            return Some(PlannedPacket::Sync(seq));
         }
         if let Some(seq) = self.due.sync.take() {
             return Some(PlannedPacket::Sync(seq));
