@@ -24,11 +24,15 @@ impl Host {
         Ok(Self { endpoint: Endpoint::new(config, seed), socket, clock: Clock::now() })
     }
 
+    fn now(&self) -> Instant {
+        Instant::ZERO + Duration::from(self.clock.elapsed())
+    }
+
     /// Serves the endpoint until a connection is over; `react` is the application.
     fn run(mut self, mut react: impl FnMut(&mut Endpoint, Instant, ConnectionId, &Event)) -> Result<()> {
         let (mut packet, mut over) = (Vec::new(), false);
         loop {
-            let now = Instant::ZERO + Duration::from_secs_f64(self.clock.elapsed().as_secs_f64());
+            let now = self.now();
             self.endpoint.handle_timeout(now);
             while let Some(sent) = self.endpoint.poll_transmit(now, &mut packet) {
                 self.socket.send_to(&packet, sent.remote)?;
@@ -48,7 +52,8 @@ impl Host {
             packet.resize(2048, 0);
             match self.socket.recv_from(&mut packet) {
                 Ok((length, from)) => {
-                    self.endpoint.handle_datagram(now, from, Ecn::NotEct, &packet[..length]);
+                    // Not the time before it slept: the round-trip time is measured by this.
+                    self.endpoint.handle_datagram(self.now(), from, Ecn::NotEct, &packet[..length]);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 Err(error) => return Err(error),

@@ -3,6 +3,7 @@
 mod endings;
 mod examples;
 mod lifecycle;
+mod negotiation;
 mod operations;
 mod out_of_step;
 mod path_mtu;

@@ -3,11 +3,15 @@
 
 use std::io;
 use std::sync::Arc;
-use tfrc_units::saturating;
+use tfrc_units::{Duration, saturating};
 
 use crate::endpoint::Shared;
-use crate::gso::Trains;
+use crate::gso::{Company, Trains};
 use crate::io::{Outgoing, Socket, Timer, Unsent};
+
+/// While the system has no room for what is to be sent, timers are served at least this often, and
+/// room is looked for.
+const ROOM_WAIT: Duration = Duration::from_millis(5);
 
 /// Rounds of reading before the machine's answers are sent.
 const READS: usize = 8;
@@ -28,6 +32,8 @@ pub(crate) async fn run(shared: Arc<Shared>, mut socket: Socket, mut timer: Time
 async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Result<()> {
     let mut buffer = Vec::with_capacity(2048);
     let mut out = Trains::default();
+    // The first of them that the system had no room for.
+    let mut waiting = None;
     let mut too_long = Vec::new();
     loop {
         for _ in 0..READS {
@@ -49,9 +55,17 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         let (next, new) = {
             let mut state = shared.state();
             let now = shared.clock.now();
-            let waiting = state.incoming.len();
-            let next = state.pump(now, &mut buffer, |to, ecn, bytes| out.add(to, ecn, bytes));
-            (next, state.incoming.len() > waiting)
+            let before = state.incoming.len();
+            let next = if waiting.is_some() {
+                state.attend(now);
+                Some(now + ROOM_WAIT)
+            } else {
+                state.pump(now, &mut buffer, |sent, bytes| {
+                    let company = if sent.goes_alone() { Company::None } else { Company::Alike };
+                    out.add(sent.remote, sent.ecn, company, bytes);
+                })
+            };
+            (next, state.incoming.len() > before)
         };
         if new {
             shared.accepted.notify_waiters();
@@ -63,7 +77,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
             Unsent::Lost(_) => lost += 1,
             Unsent::Unusable(error) => broken = Some(error),
         };
-        socket.send_all(|n| out.get(n), failed).await;
+        waiting = socket.send_from(waiting.unwrap_or(0), |n| out.get(n), failed);
         if let Some(error) = broken {
             return Err(error);
         }
@@ -74,7 +88,9 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
             let length = saturating::<u64>(length);
             shared.state().machine.refused(shared.clock.now(), to, length);
         }
-        out.clear();
+        if waiting.is_none() {
+            out.clear();
+        }
         if shared.is_stopping() {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use crate::connection::{ConnectError, Connection};
 use crate::io::{Clock, Socket, Timer};
 use crate::journal::{Setup, Writer};
 use crate::journaled_endpoint::Machine;
-use crate::options::{Study, Unmarked};
+use crate::options::{Marks, Study, Unmarked};
 use crate::pcap::Capture;
 use crate::scheduler::State;
 use crate::{Options, driver};
@@ -130,7 +130,7 @@ impl Endpoint {
         options: &Options,
         recordings: Recordings,
     ) -> Result<Self, BindError> {
-        let machine = |seed, journal| Machine::new(options, seed, journal);
+        let machine = |options: &Options, seed, journal| Machine::new(options, seed, journal);
         Self::open(address, None, options, recordings, machine)
     }
 
@@ -142,7 +142,7 @@ impl Endpoint {
     /// # Errors
     /// [`BindError`].
     pub fn bind_study(address: SocketAddr, options: &Options, study: &Study) -> Result<Self, BindError> {
-        let machine = |seed, _| Machine::of_study(options, study, seed);
+        let machine = |options: &Options, seed, _| Machine::of_study(options, study, seed);
         Self::open(address, None, options, Recordings::default(), machine)
     }
 
@@ -156,7 +156,7 @@ impl Endpoint {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let machine = |seed, journal| Machine::new(options, seed, journal);
+        let machine = |options: &Options, seed, journal| Machine::new(options, seed, journal);
         Self::open(SocketAddr::new(any, 0), Some(peer), options, recordings, machine)
     }
 
@@ -165,7 +165,7 @@ impl Endpoint {
         peer: Option<SocketAddr>,
         options: &Options,
         recordings: Recordings,
-        machine: impl FnOnce([u8; 32], Option<Writer>) -> Result<Machine, tfrc::ConfigError>,
+        machine: impl FnOnce(&Options, [u8; 32], Option<Writer>) -> Result<Machine, tfrc::ConfigError>,
     ) -> Result<Self, BindError> {
         options.check_marking()?;
         let system = |what| move |source| BindError::System { what, source };
@@ -182,6 +182,8 @@ impl Endpoint {
         let local = socket.local_addr().map_err(|source| BindError::Address { address, source })?;
         socket.set_dscp(options.dscp).map_err(system("DSCP"))?;
         let timer = Timer::new(clock).map_err(system("timer"))?;
+        let marks = if socket.reads_ecn() { options.marks } else { Marks::Unreadable };
+        let options = Options { marks, ..options.clone() };
         let journal = match recordings.journal {
             None => None,
             Some(out) => {
@@ -191,7 +193,7 @@ impl Endpoint {
             }
         };
         let capture = recordings.capture.map(|out| Capture::new(out, local, options.dscp, clock)).transpose();
-        let machine = machine(seed, journal)?.captured(capture.map_err(system("capture"))?);
+        let machine = machine(&options, seed, journal)?.captured(capture.map_err(system("capture"))?);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(machine)),
             clock,

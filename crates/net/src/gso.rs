@@ -10,6 +10,15 @@ use crate::io::Outgoing;
 /// with room for its headers.
 const LONGEST: usize = 65_000;
 
+/// Which datagrams may share a system call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// None: it goes alone.
+    None,
+    /// Those before and after it.
+    Alike,
+}
+
 /// Datagrams in the order of sending. Equally long ones to the same peer with the same mark that
 /// follow each other make a train, which may be one system call (generic segmentation offload); a
 /// shorter one ends it.
@@ -39,11 +48,12 @@ impl Trains {
         self.most = most;
     }
 
-    pub(crate) fn add(&mut self, to: SocketAddr, ecn: Ecn, datagram: &[u8]) {
+    pub(crate) fn add(&mut self, to: SocketAddr, ecn: Ecn, company: Company, datagram: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(datagram);
         let (end, length) = (self.bytes.len(), datagram.len());
-        if let Some(train) = self.trains.last_mut()
+        if company == Company::Alike
+            && let Some(train) = self.trains.last_mut()
             && !train.closed
             && (train.to, train.ecn) == (to, ecn)
             && train.datagrams < self.most
@@ -53,7 +63,8 @@ impl Trains {
             (train.end, train.datagrams, train.closed) = (end, train.datagrams + 1, length < train.segment);
             return;
         }
-        self.trains.push(Train { to, ecn, start, end, segment: length, datagrams: 1, closed: length == 0 });
+        let closed = length == 0 || company == Company::None;
+        self.trains.push(Train { to, ecn, start, end, segment: length, datagrams: 1, closed });
     }
 
     /// The nth of them, in the order of sending.
@@ -85,9 +96,26 @@ mod tests {
         let mut trains = Trains::default();
         trains.limit(most);
         for (to, ecn, length) in datagrams {
-            trains.add(*to, *ecn, &vec![7; *length]);
+            trains.add(*to, *ecn, Company::Alike, &vec![7; *length]);
         }
+        lengths(&trains)
+    }
+
+    fn lengths(trains: &Trains) -> Vec<(usize, Option<usize>)> {
         (0..).map_while(|n| trains.get(n)).map(|train| (train.bytes.len(), train.segment)).collect()
+    }
+
+    /// A path MTU probe would take the short Sync after it along into a black hole.
+    #[test]
+    fn what_goes_alone_neither_joins_a_train_nor_begins_one() {
+        use Company::{Alike, None as Alone};
+        let mut trains = Trains::default();
+        trains.limit(64);
+        for (company, length) in [(Alike, 90), (Alone, 90), (Alone, 20), (Alike, 20), (Alike, 20), (Alone, 9)]
+        {
+            trains.add(ONE, Ecn::NotEct, company, &vec![7; length]);
+        }
+        assert_eq!(lengths(&trains), [(90, None), (90, None), (20, None), (40, Some(20)), (9, None)]);
     }
 
     #[test]

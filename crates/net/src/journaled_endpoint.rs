@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use tfrc_dccp::connection::PathError;
-use tfrc_dccp::endpoint::{ConnectConfig, Listen, Refusal};
+use tfrc_dccp::endpoint::{ConnectConfig, Listen, Refusal, Transmission};
 use tfrc_dccp::{Connection, ConnectionId, Endpoint, EndpointConfig, Event, LatePolicy, Received};
 use tfrc_units::{Ecn, Instant, saturating};
 
@@ -226,14 +226,14 @@ impl Machine {
     }
 
     /// The next datagram to send, written into `out`.
-    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(SocketAddr, Ecn)> {
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmission> {
         let now = self.latest.max(now);
-        let transmit = self.endpoint.poll_transmit(now, out).map(|transmit| (transmit.remote, transmit.ecn));
-        if let (Some(capture), Some((to, ecn))) = (&mut self.capture, transmit) {
-            capture.sent(now, to, ecn, out);
+        let transmit = self.endpoint.poll_transmit(now, out);
+        if let (Some(capture), Some(sent)) = (&mut self.capture, transmit) {
+            capture.sent(now, sent.remote, sent.ecn, out);
         }
         self.record(now, || match transmit {
-            Some((to, ecn)) => Record::Transmit { to, ecn, bytes: out.clone() },
+            Some(sent) => Record::Transmit { to: sent.remote, ecn: sent.ecn, bytes: out.clone() },
             None => Record::Drained,
         });
         transmit

@@ -10,7 +10,7 @@ pub use tfrc_dccp::connection::EcnSending;
 use tfrc_dccp::connection::{Silence, SkippedNumbers};
 use tfrc_dccp::endpoint::{Allow, Listen, PerSource};
 pub use tfrc_dccp::endpoint::{Prefix, PrefixError};
-use tfrc_dccp::feature::Wishes;
+use tfrc_dccp::feature::{EcnReading, Wishes};
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, EndpointConfig};
 use tfrc_units::{Dscp, Duration, Rate, saturating};
@@ -81,6 +81,20 @@ pub struct Options {
     /// Segmentation offload: several datagrams at a time for the system.
     #[serde(default)]
     pub offload: Offload,
+    /// Marks of congestion on what arrives. An endpoint finds out itself if its system hides them.
+    #[serde(default)]
+    pub marks: Marks,
+}
+
+/// ECN marks of datagrams that arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Marks {
+    /// They are read.
+    #[default]
+    Readable,
+    /// They cannot be read: the peer is told to send without ECN (RFC 4340 §12.1).
+    Unreadable,
 }
 
 /// Which connections an endpoint takes.
@@ -282,6 +296,7 @@ impl Default for Options {
             send_queue: 64,
             receive_queue: 4096,
             offload: Offload::default(),
+            marks: Marks::default(),
         }
     }
 }
@@ -338,8 +353,12 @@ impl Options {
             ..Settings::for_revision(self.revision.algorithm())
         };
         let ccids = self.variant.preference(self.accept);
+        let ecn = match self.marks {
+            Marks::Readable => EcnReading::Capable,
+            Marks::Unreadable => EcnReading::Incapable,
+        };
         let connection = ConnectionConfig {
-            wishes: Wishes { sending: ccids, receiving: ccids, ..Wishes::default() },
+            wishes: Wishes { sending: ccids, receiving: ccids, ecn, ..Wishes::default() },
             service: ServiceCode::new(self.service),
             tfrc: settings.validate()?,
             max_packet: self.max_udp_payload,

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tfrc::RateChange;
+use tfrc_dccp::endpoint::Transmission;
 use tfrc_dccp::wire::{Integrity, Packet, PacketType};
 use tfrc_dccp::{Closed, ConnectionId, Event};
 use tfrc_units::{Ecn, Instant};
@@ -117,14 +118,20 @@ impl State {
         &mut self,
         now: Instant,
         buffer: &mut Vec<u8>,
-        mut send: impl FnMut(SocketAddr, Ecn, &[u8]),
+        mut send: impl FnMut(&Transmission, &[u8]),
     ) -> Option<Instant> {
         self.machine.timeout(now);
-        while let Some((to, ecn)) = self.machine.transmit(now, buffer) {
-            send(to, ecn, buffer);
+        while let Some(transmission) = self.machine.transmit(now, buffer) {
+            send(&transmission, buffer);
         }
         self.take_events(now);
         self.machine.poll_timeout()
+    }
+
+    /// A turn of a host that cannot send now: timers are served and events told.
+    pub(crate) fn attend(&mut self, now: Instant) {
+        self.machine.timeout(now);
+        self.take_events(now);
     }
 
     /// A datagram has come.

@@ -47,6 +47,8 @@ pub struct Pair {
     pub rule: Rule,
     /// Changes the bytes of packets that are not dropped.
     pub edit: Option<Edit>,
+    /// The path clears ECN codepoints.
+    pub clear_ecn: bool,
     /// All packets sent, with their fates.
     pub log: Vec<(Flight, Fate)>,
     /// Their receivers and bytes, as they were sent.
@@ -100,6 +102,7 @@ impl Pair {
             now: Instant::ZERO + ms(1),
             rule: Box::new(rule),
             edit: None,
+            clear_ecn: false,
             log: Vec::new(),
             captured: Vec::new(),
             wire: Wire::new(ms(25)),
@@ -166,6 +169,7 @@ impl Pair {
                     edit(&mut payload);
                 }
                 let size = u32::try_from(length).expect("a datagram");
+                let ecn = if self.clear_ecn { Ecn::NotEct } else { ecn };
                 self.wire.send(now, from, Parcel { size, ecn, payload }, fate);
             }
         }

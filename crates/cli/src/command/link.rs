@@ -166,7 +166,7 @@ async fn watch(
     mut told: impl FnMut(Look) -> Result<(), Failure>,
 ) -> Result<Arc<Snapshot<Flows>>, Failure> {
     let mut monitor = running.monitor();
-    let mut tick = tokio::time::interval(std::time::Duration::from_secs(1));
+    let mut tick = crate::session::ticks(std::time::Duration::from_secs(1));
     tick.tick().await;
     // From nothing: packets may have come before this task had its turn.
     let mut before: Arc<Snapshot<Flows>> = Arc::default();

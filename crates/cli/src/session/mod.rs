@@ -33,6 +33,14 @@ const WRITERS: usize = 1200;
 /// Time between two samples.
 pub(crate) const SAMPLE: std::time::Duration = std::time::Duration::from_millis(100);
 
+/// Regular times to look at something. Those that were missed, while the process stood still, are
+/// left out: they would all come at once.
+pub(crate) fn ticks(period: std::time::Duration) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(period);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    ticks
+}
+
 /// The command line of this process, for the record of a run.
 pub(crate) fn command_line() -> String {
     let mut words = std::env::args();

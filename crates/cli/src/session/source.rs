@@ -16,6 +16,9 @@ pub(crate) enum Pace {
     PerSecond(f64),
 }
 
+/// How far behind its pace a source that was held up goes on.
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// A stream of datagrams of at most `length` bytes.
 pub(crate) struct DatagramSource {
     input: Input,
@@ -72,8 +75,8 @@ impl DatagramSource {
     pub(crate) fn paced(mut self, pace: Pace) -> Self {
         if let Pace::PerSecond(rate) = pace {
             let mut ticker = interval(Duration::from_secs_f64(1.0 / rate));
-            // The pace is that of a device: what was missed is not made up for in a burst longer
-            // than a moment.
+            // Timers are late by a millisecond: the mean is kept. More than a [`MOMENT`] is not made
+            // up for.
             ticker.set_missed_tick_behavior(MissedTickBehavior::Burst);
             self.ticker = Some(ticker);
         }
@@ -94,7 +97,10 @@ impl DatagramSource {
     /// The error of the file or pipe.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(ticker) = &mut self.ticker {
-            ticker.tick().await;
+            let due = ticker.tick().await;
+            if due.elapsed() > MOMENT {
+                ticker.reset();
+            }
         }
         let length = self.length.min(saturating::<usize>(self.left));
         if length == 0 {
@@ -158,6 +164,28 @@ mod tests {
             lengths.push(datagram.len());
         }
         lengths
+    }
+
+    /// Five seconds in which nobody asks, at 50 datagrams a second: the pace goes on as it was.
+    #[tokio::test(start_paused = true)]
+    async fn what_was_missed_does_not_come_in_a_burst() {
+        let mut source = DatagramSource::made_up(100).paced(Pace::PerSecond(50.0));
+        let given = async |source: &mut DatagramSource, time: Duration| {
+            let (end, mut given) = (Instant::now() + time, 0);
+            while timeout_at(end, source.next()).await.is_ok() {
+                given += 1;
+            }
+            given
+        };
+        let second = Duration::from_secs(1);
+        assert!((50..=51).contains(&given(&mut source, second).await));
+        tokio::time::sleep(5 * second).await;
+        let after = given(&mut source, second).await;
+        assert!((50..=52).contains(&after), "{after}");
+        // A moment is made up for.
+        tokio::time::sleep(second / 20).await;
+        let after = given(&mut source, second).await;
+        assert!((52..=54).contains(&after), "{after}");
     }
 
     #[tokio::test]

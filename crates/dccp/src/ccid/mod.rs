@@ -6,6 +6,7 @@
 //! [`DataReceiver`]. An end of a connection has one of each.
 
 mod ccid4;
+mod corrupt;
 mod counter;
 mod identifier;
 mod intervals;

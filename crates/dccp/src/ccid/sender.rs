@@ -1,18 +1,22 @@
 //! The data sender of a half-connection: paces, remembers what it sent, and understands feedback
 //! (RFC 4342 §5, 6, 8).
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 use tfrc::equation::InverseError;
 use tfrc::{Feedback, LossReport, PacketCount, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, saturating};
 
 use super::Ccid;
-use super::ccid4::IntervalTimes;
+use super::ccid4::{IntervalTimes, PerInterval};
+use super::corrupt::CorruptEvents;
 use super::counter::WindowCounter;
 use super::intervals::{combine, measures_as_receivers_do, rate_from_wire};
 use super::losses::LossCounter;
 use super::sent::{Sent, SentKind, SentLog};
 use super::verify::{Verification, Verifier};
-use crate::wire::{DataDropped, DropCode, DroppedPackets, Elapsed, LossInterval, LossIntervals};
+use crate::wire::{DataDropped, DroppedPackets, Elapsed, LossInterval, LossIntervals};
 
 /// The round-trip time while nothing is known of it (RFC 4340 §3.4).
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
@@ -37,6 +41,8 @@ pub(crate) struct DataSender {
     newest_event: Option<SeqNo48>,
     /// Datagrams reported with Data Dropped so far, each once.
     peer_dropped: u64,
+    /// Once there are any.
+    corrupt: Option<Box<CorruptEvents>>,
     timing: Timing,
     stamped_at: Option<Instant>,
 }
@@ -105,6 +111,7 @@ impl DataSender {
             losses: LossCounter::default(),
             newest_event: None,
             peer_dropped: 0,
+            corrupt: None,
             timing: Timing::ElapsedTime,
             stamped_at: None,
         }
@@ -229,11 +236,19 @@ impl DataSender {
             Some(reported) => {
                 let tfrc = &self.tfrc;
                 let longest = |rate| longest_first_interval(tfrc, rate);
-                let intervals = self.verifier.intervals(ack, &reported, longest);
+                let mut intervals = self.verifier.intervals(ack, &reported, longest);
+                let (mut dropped, mut space) = (options.drop_counts, Vec::new());
+                if let Some(corrupt) = &self.corrupt {
+                    let counts;
+                    (intervals, counts) =
+                        self.cut(corrupt, ack, reported.skip_length, &intervals, dropped.as_ref());
+                    dropped = dropped.map(|_| DroppedPackets::encode(&counts, &mut space));
+                }
                 let losses = self.losses(ack, reported.skip_length, &intervals);
-                let p = self.rate_of(ack, reported.skip_length, &intervals, options.drop_counts.as_ref());
-                let (packets, dropped) = (self.verifier.datagrams_by(sent.at), options.drop_counts.as_ref());
-                let told = self.losses.count(packets, ack, reported.skip_length, &intervals, dropped);
+                let p = self.rate_of(ack, reported.skip_length, &intervals, dropped.as_ref());
+                let packets = self.verifier.datagrams_by(sent.at);
+                let told =
+                    self.losses.count(packets, ack, reported.skip_length, &intervals, dropped.as_ref());
                 let count = if options.tells_of_receiver() { PacketCount::SlowReceiver } else { told };
                 (losses, combine(p, options.loss_event_rate.filter(|_| alike)), count)
             }
@@ -254,6 +269,22 @@ impl DataSender {
         self.acknowledged = Some(ack);
         self.log.forget_before(ack.sub(KEPT));
         FeedbackVerdict::Taken
+    }
+
+    /// The intervals and their losses with those of corrupt packets (RFC 4340 §11.7.2).
+    fn cut(
+        &self,
+        corrupt: &CorruptEvents,
+        ack: SeqNo48,
+        skip: u8,
+        intervals: &[LossInterval],
+        counts: Option<&DroppedPackets<'_>>,
+    ) -> (PerInterval<LossInterval>, PerInterval<u32>) {
+        let counts = counts.into_iter().flat_map(DroppedPackets::iter).chain(core::iter::repeat(u32::MAX));
+        let reported: PerInterval<(LossInterval, u32)> = intervals.iter().copied().zip(counts).collect();
+        let end = ack.add(1).sub(u64::from(skip));
+        let cut = corrupt.cut(end, &reported, self.rtt_or_default(), |seq| self.sent_at(seq));
+        cut.into_iter().unzip()
     }
 
     /// p from the intervals reported: in CCID 4 with what was lost in them and how long they lasted
@@ -294,24 +325,22 @@ impl DataSender {
     }
 
     /// Counts the datagrams that a packet reports for the first time as dropped at the receiver for
-    /// a reason other than corruption (RFC 4342 §5.2). Each counts once, whatever acknowledgements
+    /// a reason other than corruption (RFC 4342 §5.2), and notes those that were corrupt. Each
+    /// counts once, whatever acknowledgements
     /// are lost or repeated; packets that are not in the record of what was sent, or had no data,
     /// do not count (RFC 4340 §11.7: more packets than were sent is invalid).
     pub(crate) fn on_dropped(&mut self, ack: SeqNo48, options: &FeedbackOptions<'_>) -> u32 {
+        let rtt = self.rtt_or_default();
         let mut newest = ack;
         let mut count = 0;
         for block in options.dropped.iter().flat_map(DataDropped::iter) {
-            let counts = matches!(
-                block.code,
-                Some(
-                    DropCode::ProtocolConstraints
-                        | DropCode::ApplicationNotListening
-                        | DropCode::ReceiveBuffer
-                )
-            );
-            if counts {
-                for i in 0..block.packets {
-                    count += u32::from(self.log.note_dropped(newest.sub(u64::from(i))));
+            for i in 0..block.packets {
+                let (Some(code), seq) = (block.code, newest.sub(u64::from(i))) else { break };
+                let Some(sent) = self.log.get(seq).filter(|_| self.log.note_dropped(seq)) else { continue };
+                if code.counts_as_marked() {
+                    self.corrupt.get_or_insert_default().note(seq, sent.at, rtt);
+                } else {
+                    count += 1;
                 }
             }
             newest = newest.sub(u64::from(block.packets));

@@ -70,7 +70,7 @@ impl SentEntry {
     }
 }
 
-/// Room is made for a quarter more entries at once, or so many: doubling would waste up to half of
+/// Room is made for an eighth more entries at once, or so many: doubling would waste up to half of
 /// it.
 const GROWTH: usize = 17;
 /// Older packets are forgotten: an acknowledgement of one is no use any more.
@@ -85,7 +85,7 @@ impl SentLog {
             self.first = seq;
         }
         if self.entries.len() == self.entries.capacity() {
-            self.entries.reserve_exact(GROWTH.max(self.entries.len() / 4));
+            self.entries.reserve_exact(GROWTH.max(self.entries.len() / 8));
         }
         let entry = SentEntry::new(sent);
         self.entries.push_back(entry);

@@ -6,6 +6,7 @@ mod application;
 pub(crate) mod build;
 mod close;
 mod config;
+mod ecn;
 mod event;
 mod handshake;
 mod ledger;
@@ -39,6 +40,7 @@ use tfrc_units::{Duration, Instant, SeqNo48};
 pub use crate::ccid::{SkippedNumbers, Verification};
 pub use close::UNCONFIRMED;
 pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
+pub use ecn::EcnFault;
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
 pub use outgoing::{DropReason, LatePolicy, SendError};
 pub use pmtu::PathMtuDiscovery;
@@ -53,6 +55,7 @@ use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper, path_mss};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
+use ecn::EcnWatch;
 use event::Notice;
 use ledger::Ledger;
 use outgoing::SendQueue;
@@ -114,10 +117,15 @@ pub struct Connection {
     probes: u32,
     question: Question,
     progress: Progress,
+    /// Syncs, and in REQUEST Resets, in answer to packets that are not valid: anybody can send
+    /// those, so they share this limit with nothing else.
+    invalid_limiter: RateLimiter,
+    /// SyncAcks.
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
     /// How fast it is read, once it was half full.
     pace: Option<Box<ReadPace>>,
+    ecn_watch: EcnWatch,
     /// Datagrams that found no room there, once there are any.
     refused: Option<Box<Refused>>,
     closing_text: String,
@@ -142,8 +150,11 @@ struct Due {
     handshake: bool,
     /// An Ack.
     ack: bool,
-    /// A Sync that acknowledges this packet.
+    /// A Sync that acknowledges this packet, which was not valid.
     sync: Option<SeqNo48>,
+    /// A Sync that asks if the peer is still there. It acknowledges GSR, so that it is valid at the
+    /// peer, and has a place of its own: packets that are not valid cannot keep it from going.
+    question: Option<SeqNo48>,
     /// A SyncAck for the Sync with this number.
     sync_ack: Option<SeqNo48>,
     /// A Close or a CloseReq, as the state has it.
@@ -178,8 +189,8 @@ pub(crate) enum WireEnding {
     ReceivedReset,
 }
 
-/// Syncs and SyncAcks a second, each (RFC 4340 §7.5.4).
-const SYNCS_PER_SECOND: u32 = 8;
+/// Answers a second to packets that are not valid, and to Syncs that are, each (RFC 4340 §7.5.4).
+const ANSWERS_PER_SECOND: u32 = 8;
 /// The longest closing text, in bytes.
 const MAX_TEXT: usize = 200;
 
@@ -224,9 +235,11 @@ impl Connection {
             probes: 0,
             question: Question::default(),
             progress: Progress::new(now),
-            sync_limiter: RateLimiter::new(SYNCS_PER_SECOND),
+            invalid_limiter: RateLimiter::new(ANSWERS_PER_SECOND),
+            sync_limiter: RateLimiter::new(ANSWERS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
             pace: None,
+            ecn_watch: EcnWatch::default(),
             refused: None,
             closing_text: String::new(),
             outcome: None,

@@ -89,6 +89,7 @@ impl Connection {
         if negotiates {
             self.features.after_packet(seq);
             self.follow_ccid(now);
+            self.follow_ecn();
         }
         Ok(gathered)
     }

@@ -1,7 +1,8 @@
 //! The path MTU (RFC 4340 §14), found and watched as RFC 8899 has it for datagram protocols.
 //!
 //! It begins with the longest packet configured, and comes down when
-//! * the system or a believable ICMP message says so, or
+//! * the system or a believable ICMP message says so (one below 1200 bytes holds while packets as
+//!   long as before are probed), or
 //! * a black hole shows: long packets go unacknowledged, and then padded Syncs of their length do,
 //!   while short Syncs sent right after them are answered. A path that is dead altogether says
 //!   nothing about lengths.
@@ -53,6 +54,8 @@ pub(super) struct PathMtu {
     probe: Option<Box<Probe>>,
     /// When to search upwards.
     raise_at: Option<Instant>,
+    /// Until then a report below the base does not hold: one was wrong.
+    doubted_until: Instant,
     /// Long datagrams since one was last acknowledged, and since when.
     unconfirmed: u8,
     since: Option<Instant>,
@@ -77,6 +80,9 @@ struct Probe {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
+    /// Tests a report below the base, which holds meanwhile: if packets of the length in use before
+    /// it pass, it is wrong.
+    Check,
     /// Tests if packets of the length in use still pass.
     Confirm,
     /// Tests if longer packets would pass.
@@ -101,6 +107,7 @@ impl PathMtu {
             too_long: limit.saturating_add(1),
             probe: None,
             raise_at: None,
+            doubted_until: Instant::ZERO,
             unconfirmed: 0,
             since: None,
             run: None,
@@ -142,7 +149,7 @@ impl PathMtu {
     /// Packets of the length in use arrive.
     fn confirmed(&mut self) {
         (self.unconfirmed, self.since) = (0, None);
-        if self.probe.as_ref().is_some_and(|probe| probe.purpose == Purpose::Confirm) {
+        if self.purpose() == Some(Purpose::Confirm) {
             self.probe = None;
         }
     }
@@ -157,6 +164,9 @@ impl PathMtu {
             return;
         }
         let length = probe.length;
+        if probe.purpose == Purpose::Check {
+            self.doubted_until = now + RAISE_WAIT;
+        }
         self.probe = None;
         self.confirmed();
         self.current = length;
@@ -164,19 +174,36 @@ impl PathMtu {
     }
 
     /// The host knows that the path takes packets of this length at most: an interface's MTU or an
-    /// ICMP message. What is not below the current length is ignored; what is below the base is
-    /// checked first.
+    /// ICMP message. What is not below the current length is ignored; what is below the base holds
+    /// while it is checked, and what is below the floor is only checked.
     pub(super) fn on_report(&mut self, now: Instant, length: usize) {
         if length >= self.current {
             return;
         }
-        if length < self.base() {
-            self.suspect(now);
+        if length >= self.base() {
+            self.lower(length);
+            self.settle(now);
             return;
         }
-        self.lower(length);
-        self.too_long = length + 1;
+        if length < FLOOR || now < self.doubted_until || !self.probes() {
+            self.suspect(now);
+        } else if self.purpose() == Some(Purpose::Check) {
+            self.current = length;
+        } else {
+            let before = self.current;
+            self.lower(length);
+            self.begin(now, before, Purpose::Check);
+        }
+    }
+
+    /// The current length is what the path carries, as far as is known for the next ten minutes.
+    fn settle(&mut self, now: Instant) {
+        self.too_long = self.current + 1;
         self.raise_at = self.probes().then_some(now + RAISE_WAIT);
+    }
+
+    fn purpose(&self) -> Option<Purpose> {
+        self.probe.as_ref().map(|probe| probe.purpose)
     }
 
     /// Our own system does not take packets of this length.
@@ -205,7 +232,7 @@ impl PathMtu {
     }
 
     fn suspect(&mut self, now: Instant) {
-        let asked = self.probe.as_ref().is_some_and(|probe| probe.purpose == Purpose::Confirm);
+        let asked = matches!(self.purpose(), Some(Purpose::Check | Purpose::Confirm));
         if self.probes() && !asked && self.current > FLOOR {
             self.begin(now, self.current, Purpose::Confirm);
         }
@@ -272,6 +299,7 @@ impl PathMtu {
         self.too_long = length;
         self.probe = None;
         match purpose {
+            Purpose::Check => self.settle(now),
             Purpose::Raise => self.search(now),
             Purpose::Confirm if length > self.base() => {
                 self.lower(self.base());
@@ -406,15 +434,34 @@ mod tests {
     fn reports_are_believed_within_reason() {
         let mut path = SizedPath::new(1472);
         path.run(1, 1472);
-        for lie in [0, 68, 1199, 1472, 9000] {
+        for lie in [0, 68, 547, 1472, 9000] {
             path.mtu.on_report(path.now, lie);
             assert_eq!(path.mtu.current(), 1472, "{lie}");
         }
         assert_eq!(path.run(60, 1472), 1472, "the lie was looked into");
         assert!((1..=2).contains(&path.probes), "{} probes", path.probes);
+        path.mtu.on_report(path.now, 1199);
+        path.mtu.on_report(path.now, 548);
+        assert_eq!(path.mtu.current(), 548, "it holds while it is looked into");
+        assert_eq!(path.run(1, 1472), 1472, "at once, as the probe is answered");
+        path.mtu.on_report(path.now, 548);
+        assert_eq!(path.mtu.current(), 1472, "not twice in ten minutes");
+        path.run(601, 1472);
         path.mtu.on_report(path.now, 1372);
         assert_eq!(path.run(500, 1372), 1372);
         assert_eq!(path.run(200, 1472), 1472, "ten minutes later it is tried again");
+    }
+
+    /// RFC 4340 §14.1: a true report below the base costs no datagram more, and is believed when
+    /// longer packets have failed.
+    #[test]
+    fn a_true_report_below_the_base_holds() {
+        let mut path = SizedPath::new(1472);
+        path.run(1, 1472);
+        path.mtu.on_report(path.now, 872);
+        assert_eq!(path.run(300, 872), 872);
+        assert!((4..=8).contains(&path.probes), "{} probes", path.probes);
+        assert_eq!(path.run(500, 1472), 1472, "ten minutes later it is tried again");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use tfrc_units::{Duration, Ecn, Instant, SeqNo48, saturating};
 
 use super::options::Gathered;
 use super::pace::ReadPace;
+use super::refused;
 use super::seq::Activity;
 use super::{Cause, Connection, DueReset, Ledger, Notice, Received, State};
 use crate::ccid::{ConnectionPacket, DataReceiver, FeedbackVerdict, RttSource};
@@ -104,7 +105,7 @@ impl Connection {
             self.seq.accept(kind, seq, ack);
             self.gsr_arrived = now;
             self.ledger = Ledger::new(self.seq.extend(seq));
-        } else if kind != PacketType::Reset && self.sync_limiter.allow(now) {
+        } else if kind != PacketType::Reset && self.invalid_limiter.allow(now) {
             let text = alloc::string::String::new();
             self.due.reset =
                 Some(Box::new(DueReset { reset: Reset::packet_error(kind), ack: Some(seq), text }));
@@ -151,9 +152,9 @@ impl Connection {
         !handshake && !first_reset && (number >= LAST_NUMBER || self.ledger.is_duplicate(number))
     }
 
-    /// A Sync is to be sent, if the rate limit allows.
+    /// A Sync is to answer a packet that is not valid, if the rate limit allows.
     fn ask_for_sync(&mut self, now: Instant, ack: SeqNo48) {
-        if self.due.sync.is_none() && self.sync_limiter.allow(now) {
+        if self.due.sync.is_none() && self.invalid_limiter.allow(now) {
             self.due.sync = Some(ack);
         }
     }
@@ -273,6 +274,9 @@ impl Connection {
         if matches!(kind, PacketType::Request | PacketType::Response) {
             return;
         }
+        if kind.carries_datagram() {
+            self.watch_ecn(ecn);
+        }
         let readable = !self.features.is_on(Feature::EcnIncapable, Location::Local);
         let ecn = if readable { ecn } else { Ecn::NotEct };
         if ecn == Ecn::Ce {
@@ -371,9 +375,13 @@ impl Connection {
         if self.queue.is_half_full() {
             self.pace.get_or_insert_with(|| Box::new(ReadPace::new(now))).advance(now);
         }
+        if self.awaits_ecn_confirm() {
+            self.refused.get_or_insert_default().record(now, number, refused::PROTOCOL_CONSTRAINTS);
+            return;
+        }
         if self.queue.is_full() {
             self.stats.queue_dropped_packets += 1;
-            self.refused.get_or_insert_default().record(now, number);
+            self.refused.get_or_insert_default().record(now, number, refused::RECEIVE_BUFFER);
             return;
         }
         if self.queue.is_empty() {

@@ -25,6 +25,8 @@ pub(super) struct Refused {
 struct NumberRange {
     start: u64,
     end: u64,
+    /// Of Drop Blocks, with the Drop Code.
+    block: u8,
     /// Reports that have told of it.
     told: u8,
 }
@@ -42,12 +44,14 @@ const FEW: u32 = 8;
 /// Packets in a Normal Block and in a Drop Block at most (RFC 4340 §11.7).
 const NORMAL_BLOCK: u64 = 128;
 const DROP_BLOCK: u64 = 16;
+/// A Drop Block with Drop Code 0.
+pub(super) const PROTOCOL_CONSTRAINTS: u8 = 0x80;
 /// A Drop Block with Drop Code 2.
-const RECEIVE_BUFFER: u8 = 0xA0;
+pub(super) const RECEIVE_BUFFER: u8 = 0xA0;
 
 impl Refused {
-    /// The datagram of this packet is refused.
-    pub(super) fn record(&mut self, now: Instant, number: u64) {
+    /// The datagram of this packet is refused, with a Drop Block of this code.
+    pub(super) fn record(&mut self, now: Instant, number: u64, block: u8) {
         if self.since.is_none() || now.saturating_since(self.last) > CALM {
             (self.since, self.count) = (Some(now), 0);
         }
@@ -55,14 +59,15 @@ impl Refused {
         self.last = now;
         let at = self.runs.partition_point(|run| run.end < number);
         match self.runs.get_mut(at) {
-            Some(run) if run.end == number => {
+            Some(run) if run.end == number && run.block == block => {
                 (run.end, run.told) = (number.saturating_add(1), 0);
                 return;
             }
             Some(run) if run.start <= number => return,
             _ => {}
         }
-        self.runs.insert(at, NumberRange { start: number, end: number.saturating_add(1), told: 0 });
+        let at = self.runs.partition_point(|run| run.end <= number);
+        self.runs.insert(at, NumberRange { start: number, end: number.saturating_add(1), block, told: 0 });
         if self.runs.len() > MAX_RUNS {
             self.runs.pop_front();
         }
@@ -97,7 +102,7 @@ impl Refused {
             // Missing packets and those without data belong into Normal Blocks.
             let normal = next.saturating_add(1).saturating_sub(run.end);
             let complete = push_blocks(blocks, normal, NORMAL_BLOCK, 0, limit)
-                && push_blocks(blocks, run.end.saturating_sub(run.start), DROP_BLOCK, RECEIVE_BUFFER, limit);
+                && push_blocks(blocks, run.end.saturating_sub(run.start), DROP_BLOCK, run.block, limit);
             if !complete {
                 break;
             }
@@ -160,7 +165,7 @@ mod tests {
         // RFC 4340 §11.7 with 92 to 94 and 99 dropped, 100 acknowledged.
         let mut refused = Refused::default();
         for number in [92, 93, 94, 99] {
-            refused.record(Instant::ZERO, number);
+            refused.record(Instant::ZERO, number, RECEIVE_BUFFER);
         }
         let mut blocks = Vec::new();
         refused.report(100, MAX_BLOCKS, &mut blocks);
@@ -176,7 +181,7 @@ mod tests {
         for number in 1000..1300 {
             let late = number - random.below(3);
             if random.below(4) != 0 && expected.insert(late) {
-                refused.record(Instant::ZERO, late);
+                refused.record(Instant::ZERO, late, RECEIVE_BUFFER);
             }
         }
         let mut blocks = Vec::new();
@@ -192,7 +197,7 @@ mod tests {
     fn what_does_not_fit_waits() {
         let mut refused = Refused::default();
         for number in (1000..1200).step_by(2) {
-            refused.record(Instant::ZERO, number);
+            refused.record(Instant::ZERO, number, RECEIVE_BUFFER);
         }
         let mut blocks = Vec::new();
         let mut told = BTreeSet::new();
@@ -203,7 +208,7 @@ mod tests {
         }
         assert_eq!(told.len(), 100);
         for number in 0..100_000 {
-            refused.record(Instant::ZERO, number * 2);
+            refused.record(Instant::ZERO, number * 2, RECEIVE_BUFFER);
         }
         assert_eq!(refused.runs.len(), MAX_RUNS);
         refused.report(1 << 50, MAX_BLOCKS, &mut blocks);

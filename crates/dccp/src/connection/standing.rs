@@ -90,6 +90,6 @@ impl Connection {
     fn ask(&mut self, now: Instant) {
         self.question.asked += 1;
         self.question.next = now + (self.round_trip() * 2).max(LEAST_SPACING);
-        self.due.sync = self.due.sync.or(self.seq.gsr());
+        self.due.question = self.seq.gsr();
     }
 }

@@ -275,10 +275,11 @@ fn slow_receiver_and_data_dropped_hold_the_rate_down() {
         let mut now = at(50);
         for round in 1..8 {
             now += RTT;
-            let data = match client.next_send(now) {
-                Some(tfrc::SendDecision::Now) => send(&mut client, now),
-                other => panic!("{other:?}"),
-            };
+            while let Some(tfrc::SendDecision::At(due)) = client.next_send(now) {
+                now = due;
+                client.handle_timeout(now);
+            }
+            let data = send(&mut client, now);
             let mut space = Vec::new();
             let none = [LossInterval { lossless_length: 3, ..LossInterval::default() }];
             let mut report = vec![
@@ -291,16 +292,28 @@ fn slow_receiver_and_data_dropped_hold_the_rate_down() {
             let ack = seq_of(&parse(&data));
             client.handle_datagram(now, Ecn::NotEct, &feedback(round, ack, &report));
         }
-        client.rate().bytes_per_sec()
+        (client.rate().bytes_per_sec(), client.loss_event_rate().get())
     };
-    let free = rate_after(None);
-    let slow = rate_after(Some(Opt::SlowReceiver));
+    let (free, _) = rate_after(None);
+    let (slow, _) = rate_after(Some(Opt::SlowReceiver));
     assert!(slow <= 100_000.0 * 1.001 && free > 1.5 * slow, "free {free}, slow {slow}");
     // Two packets dropped in the receive buffer, per report.
-    let dropped = rate_after(Some(Opt::DataDropped(crate::wire::DataDropped { blocks: &[0xA1] })));
-    let corrupt = rate_after(Some(Opt::DataDropped(crate::wire::DataDropped { blocks: &[0xB1] })));
-    assert!((60_000.0..=100_000.0).contains(&dropped), "{dropped}");
-    assert!((corrupt - free).abs() < 1.0, "corruption is not the receiver's slowness");
+    let dropped =
+        |block: &'static [u8]| rate_after(Some(Opt::DataDropped(crate::wire::DataDropped { blocks: block })));
+    for code in [0x80, 0x90, 0xA0] {
+        let block: &'static [u8] = match code {
+            0x80 => &[0x81],
+            0x90 => &[0x91],
+            _ => &[0xA1],
+        };
+        let (rate, p) = dropped(block);
+        assert!((60_000.0..=100_000.0).contains(&rate) && p == 0.0, "{code:x}: {rate}, p = {p}");
+    }
+    // RFC 4340 §11.7.2: all other codes are congestion, each once: a packet in each round trip.
+    for block in [&[0xB0], &[0xC0], &[0xD0], &[0xE0], &[0xF0]] {
+        let (rate, p) = dropped(block);
+        assert!(rate < slow / 2.0 && p > 0.2, "{block:x?}: {rate}, p = {p}");
+    }
 }
 
 #[test]

@@ -180,7 +180,7 @@ impl Connection {
             return;
         }
         self.probes += 1;
-        self.due.sync = self.due.sync.or(self.seq.gsr());
+        self.due.question = self.seq.gsr();
         self.arm_silence();
     }
 }

@@ -70,6 +70,9 @@ impl Connection {
             }
             _ => {}
         }
+        if let Some(seq) = self.due.question.take() {
+            return Some(PlannedPacket::Sync(seq));
+        }
         if let Some(seq) = self.due.sync.take() {
             return Some(PlannedPacket::Sync(seq));
         }

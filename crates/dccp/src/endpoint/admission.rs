@@ -12,13 +12,22 @@ use super::cookie::{Cookie, Freshness, LONGEST_LIFE, Seal};
 use super::half_open::HalfOpen;
 use super::place::Place;
 use super::slots::Owner;
-use super::{ConnectionId, Endpoint, Key, Listen, Pressure};
-use crate::connection::{Connection, ConnectionConfig, Ports, State};
+use super::{ConnectionId, Endpoint, EndpointPacket, Key, Listen, Pressure};
+use crate::connection::{Connection, ConnectionConfig, Ports, State, WireEnding};
 use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode};
 
 /// A connection half-open for longer gives way to a newcomer when there is no room: several
 /// handshakes have passed.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What a connection in RESPOND says first.
+enum Answer {
+    /// A Response, and the connection.
+    Response(Box<Connection>, Vec<u8>),
+    /// A Reset, because an option of the Request cannot be processed (RFC 4340 §5.8.2): the
+    /// connection is over.
+    Reset(ResetCode, Vec<u8>),
+}
 
 /// Verdict on a Request that is not refused.
 enum RequestVerdict {
@@ -76,25 +85,35 @@ impl Endpoint {
         Some(())
     }
 
-    /// The next Response that a half-open connection owes.
-    pub(super) fn poll_response(&mut self, now: Instant) -> Option<(SocketAddr, Vec<u8>)> {
+    /// The next answer that a half-open connection owes: a Response, or the Reset that says what it
+    /// cannot grant.
+    pub(super) fn poll_response(&mut self, now: Instant) -> Option<EndpointPacket> {
         while let Some(key) = self.may_respond.pop_front() {
             let Some(record) = self.half_open.get_mut(&key) else { continue };
             if record.answered.is_some() {
                 continue;
             }
             record.answered = Some(now);
-            if let Some(record) = self.half_open.get(&key)
-                && let Some((_, response)) = self.thaw(&key, record)
-            {
-                return Some((key.0, response));
+            let Some(record) = self.half_open.get(&key) else { continue };
+            match self.thaw(&key, record) {
+                Some(Answer::Response(_, bytes)) => {
+                    return Some(EndpointPacket { remote: key.0, kind: PacketType::Response, bytes });
+                }
+                Some(Answer::Reset(code, bytes)) => {
+                    self.forget_half_open(&key);
+                    let reset = self.refusal(now, key.0, code, bytes);
+                    if reset.is_some() {
+                        return reset;
+                    }
+                }
+                None => {}
             }
         }
         None
     }
 
     /// The connection in RESPOND that a record stands for, with its last Response.
-    fn thaw(&self, (remote, local, remote_port): &Key, record: &HalfOpen) -> Option<(Connection, Vec<u8>)> {
+    fn thaw(&self, (remote, local, remote_port): &Key, record: &HalfOpen) -> Option<Answer> {
         let ports = Ports { local: *local, remote: *remote_port };
         let iss = self.initial_sequence_number(*remote, ports, record.since);
         let mut server = self.server(record.came, *remote, ports, iss, record.request)?;
@@ -107,12 +126,13 @@ impl Endpoint {
     pub(super) fn answer_half_open(&mut self, now: Instant, key: Key, ecn: Ecn, packet: &Packet<'_>) {
         let Some(record) = self.half_open.get(&key) else { return };
         let responded = record.answered.is_some();
-        let Some((mut server, _)) = self.thaw(&key, record) else { return };
+        // One whose Request is refused gets its Reset when it is polled.
+        let Some(Answer::Response(mut server, _)) = self.thaw(&key, record) else { return };
         let invalid = server.stats().invalid_packets;
         server.handle_packet(now, ecn, packet);
         if server.state() != State::Respond {
             self.forget_half_open(&key);
-            self.complete(now, key, server);
+            self.complete(now, key, *server);
             return;
         }
         let mut record_sent = server.last_numbers().0.sub(1);
@@ -204,7 +224,7 @@ impl Endpoint {
         let patience = self.config.connection.respond_timeout;
         while let Some(key) = self.half_open.older_than(now, patience) {
             let Some(record) = self.forget_half_open(&key) else { return };
-            let Some((mut server, _)) = self.thaw(&key, &record) else { continue };
+            let Some(Answer::Response(mut server, _)) = self.thaw(&key, &record) else { continue };
             // It gives up that long after the Request that came last, which may be ahead of now:
             // the patience with the first one is over.
             let given_up = now.max(record.came + patience);
@@ -282,21 +302,41 @@ impl Endpoint {
         packet: &Packet<'_>,
     ) -> Option<()> {
         let cookie = Cookie { issued: now, request: isr, options: Vec::from(packet.options) };
-        let (_, response) = self.half_open_from(remote, ports, &cookie)?;
-        if self.post(remote, PacketType::Response, response) {
-            self.stats.cookies_sent += 1;
+        match self.half_open_from(remote, ports, &cookie)? {
+            Answer::Response(_, response) => {
+                if self.post(remote, PacketType::Response, response) {
+                    self.stats.cookies_sent += 1;
+                }
+            }
+            Answer::Reset(code, bytes) => {
+                if let Some(EndpointPacket { kind, bytes, .. }) = self.refusal(now, remote, code, bytes) {
+                    self.post(remote, kind, bytes);
+                }
+            }
         }
         Some(())
     }
 
+    /// The Reset of a connection that refuses its Request, if the limit allows one.
+    fn refusal(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        code: ResetCode,
+        bytes: Vec<u8>,
+    ) -> Option<EndpointPacket> {
+        self.stats.refused += 1;
+        self.refusals.add(remote, Some(code));
+        if !self.limiter.allow(now) {
+            return None;
+        }
+        self.stats.resets += 1;
+        Some(EndpointPacket { remote, kind: PacketType::Reset, bytes })
+    }
+
     /// The half-open connection that a Request makes, with the Response that it has sent: the same
     /// for the same cookie.
-    fn half_open_from(
-        &self,
-        remote: SocketAddr,
-        ports: Ports,
-        cookie: &Cookie,
-    ) -> Option<(Connection, Vec<u8>)> {
+    fn half_open_from(&self, remote: SocketAddr, ports: Ports, cookie: &Cookie) -> Option<Answer> {
         let seal = Seal { seed: &self.seed, remote, ports };
         let bytes = cookie.seal(&seal)?;
         let iss = seal.initial_sequence_number(cookie.issued);
@@ -305,7 +345,7 @@ impl Endpoint {
         self.respond(server, (cookie.issued, cookie.issued), ports, cookie.request, &cookie.options)
     }
 
-    /// Feeds a new connection with its Request: the connection, and the Response it gives.
+    /// Feeds a new connection with its Request, and gives what it answers.
     fn respond(
         &self,
         mut server: Connection,
@@ -313,7 +353,7 @@ impl Endpoint {
         ports: Ports,
         seq: SeqNo48,
         options: &[u8],
-    ) -> Option<(Connection, Vec<u8>)> {
+    ) -> Option<Answer> {
         let request = Packet {
             source_port: ports.remote,
             destination_port: ports.local,
@@ -326,7 +366,13 @@ impl Endpoint {
         server.handle_packet(came, Ecn::NotEct, &request);
         let mut response = Vec::new();
         let sent = server.poll_transmit(answered, &mut response)?;
-        (sent.kind == PacketType::Response).then_some((server, response))
+        match (sent.kind, server.outcome()) {
+            (PacketType::Response, _) => Some(Answer::Response(Box::new(server), response)),
+            (PacketType::Reset, Some(WireEnding::SentReset { reset, .. })) => {
+                Some(Answer::Reset(reset.code, response))
+            }
+            _ => None,
+        }
     }
 
     /// A packet without a connection may bring a cookie back: then its connection exists after all,
@@ -374,9 +420,11 @@ impl Endpoint {
         if matches!(self.place(now, remote), Place::Undecided | Place::Taken) {
             return Err(ResetCode::TooBusy);
         }
-        let (server, _) = self.half_open_from(remote, ports, &cookie).ok_or(ResetCode::BadInitCookie)?;
+        let Some(Answer::Response(server, _)) = self.half_open_from(remote, ports, &cookie) else {
+            return Err(ResetCode::BadInitCookie);
+        };
         self.stats.cookies_redeemed += 1;
-        Ok(Some(server))
+        Ok(Some(*server))
     }
 
     /// A packet that brought its cookie back completes the handshake.

@@ -122,6 +122,17 @@ pub struct Transmission {
     pub kind: PacketType,
 }
 
+impl Transmission {
+    /// True if a host must not give it to the system together with other packets, as segmentation
+    /// offload does. Where such packets travel on as one, a link drops all of them for the longest:
+    /// a path MTU probe must not take the short Sync after it along, whose answer shows that the
+    /// path lives.
+    #[must_use]
+    pub const fn goes_alone(&self) -> bool {
+        matches!(self.kind, PacketType::Sync | PacketType::SyncAck)
+    }
+}
+
 /// Why no connection can be begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -295,9 +306,9 @@ impl Endpoint {
             out.extend_from_slice(&bytes);
             return Some(Transmission { remote, ecn: Ecn::NotEct, kind });
         }
-        if let Some((remote, response)) = self.poll_response(now) {
-            out.extend_from_slice(&response);
-            return Some(Transmission { remote, ecn: Ecn::NotEct, kind: PacketType::Response });
+        if let Some(EndpointPacket { remote, kind, bytes }) = self.poll_response(now) {
+            out.extend_from_slice(&bytes);
+            return Some(Transmission { remote, ecn: Ecn::NotEct, kind });
         }
         while let Some(id) = self.may_transmit.pop_front() {
             let Some(live) = self.slots.get_mut(id) else { continue };

@@ -7,7 +7,7 @@ use tfrc_units::{Duration, Instant, SeqNo48};
 use super::number::Rule;
 use super::reconcile::server_priority;
 use super::wishes::Weight;
-use super::{Feature, Location, Role, Wishes};
+use super::{EcnReading, Feature, Location, Role, Wishes};
 use crate::wire::{FeatureOp, FeatureOption, Opt, OptionList, OptionsFull, PacketType};
 
 /// Everything negotiated between two ends. Bounded: twenty features and 128 answers not yet sent.
@@ -96,6 +96,8 @@ pub(crate) enum Failure {
 
 /// Answers kept at most; the option space of a packet holds fewer.
 const MAX_ANSWERS: usize = 128;
+/// Values in a preference list of ours, at most: those of Minimum Checksum Coverage.
+const MAX_PREFERENCES: usize = 16;
 /// Bounds of the time between repetitions (§6.6.3).
 const MIN_REPEAT: Duration = Duration::from_millis(200);
 const MAX_REPEAT: Duration = Duration::from_secs(64);
@@ -153,6 +155,15 @@ impl Negotiation {
         // §6.6.5
         if entry.state == FeatureState::Changing {
             entry.state = FeatureState::Unstable;
+        }
+    }
+
+    /// Asks the peer to send without ECN: marks can be read here, but mean nothing.
+    pub(crate) fn give_up_ecn(&mut self) {
+        self.wishes.ecn = EcnReading::Incapable;
+        let entry = self.entry(Feature::EcnIncapable, Location::Local);
+        if let Some(entry) = entry.filter(|entry| entry.state == FeatureState::Stable) {
+            (entry.proposal, entry.weight, entry.due) = (1, Weight::Optional, true);
         }
     }
 
@@ -441,19 +452,19 @@ fn push_answer(list: &mut OptionList, answer: &ConfirmAnswer, wishes: &Wishes) -
         Location::Local => FeatureOp::ConfirmL,
         Location::Remote => FeatureOp::ConfirmR,
     };
-    let mut space = [0; 8];
+    let (mut number, mut choice) = ([0; 8], [0; 1 + MAX_PREFERENCES]);
     let values: &[u8] = match answer.body {
         Body::Empty => &[],
-        Body::Number(feature, value) => encode(feature, value, &mut space),
+        Body::Number(feature, value) => encode(feature, value, &mut number),
         Body::Choice(feature, value) => {
             let preferences = wishes.preferences(feature, answer.location);
             let all = core::iter::once(&value).chain(preferences);
             let mut length = 0;
-            for (slot, byte) in space.iter_mut().zip(all) {
+            for (slot, byte) in choice.iter_mut().zip(all) {
                 *slot = *byte;
                 length += 1;
             }
-            space.get(..length).unwrap_or_default()
+            choice.get(..length).unwrap_or_default()
         }
     };
     list.push(&Opt::Feature(FeatureOption { op, feature: answer.number, values }))

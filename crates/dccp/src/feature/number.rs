@@ -17,7 +17,8 @@ pub enum Feature {
     SendAckVector,
     /// 7: whether its location must send NDP Count.
     SendNdpCount,
-    /// 8: which partial checksums its location refuses. Full ones are wanted here.
+    /// 8: which partial checksums its location refuses. Full ones are sent here, partial ones are
+    /// taken.
     MinimumChecksumCoverage,
     /// 128, CCID 3: whether its location, a data sender, must report its round-trip time
     /// (RFC 6323).

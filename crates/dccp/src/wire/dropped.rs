@@ -37,6 +37,15 @@ pub struct DropBlock {
     pub packets: u8,
 }
 
+impl DropCode {
+    /// True if a packet with this code counts as one with an ECN mark (RFC 4340 §11.7.2): all codes
+    /// but those that speak of the receiving host.
+    #[must_use]
+    pub const fn counts_as_marked(self) -> bool {
+        !matches!(self, Self::ProtocolConstraints | Self::ApplicationNotListening | Self::ReceiveBuffer)
+    }
+}
+
 impl DataDropped<'_> {
     /// The blocks, from the packet with the Acknowledgement Number backwards.
     pub fn iter(&self) -> impl Iterator<Item = DropBlock> + '_ {

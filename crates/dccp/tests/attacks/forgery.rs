@@ -67,6 +67,39 @@ fn guessed_numbers_hit_nothing() {
     assert!((16..=2 * (8 + 5 * 8)).contains(&many), "{many}");
 }
 
+/// Blind packets to one end or both take nothing from the answers to the peer's own Syncs: the
+/// silence probes (15 s, given up after 60 s) keep an idle connection, and the path MTU is still
+/// found out.
+#[test]
+fn blind_packets_end_no_idle_connection() {
+    for (per_second, targets) in
+        [(10, &[Side::Server][..]), (100, &[Side::Client]), (100, &[Side::Client, Side::Server])]
+    {
+        let mut pair = busy();
+        pair.run_until_sent(Duration::from_secs(60));
+        let mut random = Random::new(33);
+        for _ in 0..120 * per_second {
+            pair.run(Duration::from_secs(1) / per_second);
+            for to in targets {
+                let (seq, ack) = (SeqNo48::new(random.bits() >> 16), SeqNo48::new(random.bits() >> 16));
+                let header = Header::Ack { numbers: SeqAck::Long { seq, ack } };
+                let bytes = packet(pair.ports(*to), header, &[], &[]);
+                pair.hand(*to, Ecn::NotEct, &bytes);
+            }
+        }
+        for end in [&pair.client, &pair.server] {
+            assert_eq!(
+                end.state(),
+                Some(State::Open),
+                "{per_second} a second to {targets:?}: {:?}",
+                end.closed()
+            );
+        }
+        let syncs = pair.client.connection().stats().sent_syncs + pair.server.connection().stats().sent_syncs;
+        assert!(syncs < 2 * (8 + 8 * 125), "{syncs} Syncs");
+    }
+}
+
 /// Every packet of the connection again, five times: duplicates are counted and nothing else.
 #[test]
 fn replays_change_nothing() {

@@ -125,6 +125,8 @@ fn meaning(error: &sock_extended_err, to: SocketAddr) -> Said {
         (LOCAL, ..) if Errno::from_raw(error.ee_errno.cast_signed()) == Errno::EMSGSIZE => {
             Said::System { limit }
         }
+        // What IPv6 links must carry is not too long for one (RFC 8201 §4).
+        (ICMP6, 2, _) if error.ee_info < 1280 => Said::Other,
         (ICMP, 3, 4) | (ICMP6, 2, _) => Said::Network(PathError::TooLong { limit }),
         // Protocol, port; prohibited by an administrator.
         (ICMP, 3, 2 | 3 | 9 | 10 | 13) | (ICMP6, 1, 1 | 4) => Said::Network(PathError::Unreachable),
@@ -149,6 +151,7 @@ mod tests {
         let too_long = |limit| Said::Network(PathError::TooLong { limit });
         assert_eq!(message(2, 3, 4, 1400), too_long(1372));
         assert_eq!(message(3, 2, 0, 1280), too_long(1232));
+        assert_eq!(message(3, 2, 0, 1279), Said::Other);
         assert_eq!(message(2, 3, 4, 0), too_long(0));
         assert_eq!(message(2, 3, 3, 0), Said::Network(PathError::Unreachable));
         assert_eq!(message(3, 1, 4, 0), Said::Network(PathError::Unreachable));

@@ -14,8 +14,12 @@ use super::watched::{Ready, Watched};
 use crate::io::{Clock, Fault, Unsent};
 use tfrc_units::Dscp;
 
-/// The oldest a kernel receive time may be; anything else is a clock that was set.
+/// A kernel receive time may be as old as this in any case; an older one only if the wall clock,
+/// which it is taken from, was not set meanwhile.
 const MAX_AGE: Duration = Duration::from_millis(100);
+/// The wall clock and the monotonic one, read one after the other, were not set apart if they
+/// differ by no more than this from before: a process may lose the processor between the two.
+const SET_BY: Duration = Duration::from_millis(20);
 
 /// Room for one receive call: as much as generic receive offload can hand over at once.
 const BUFFER: usize = 65_536;
@@ -55,7 +59,7 @@ pub struct Socket {
     buffers: Vec<Vec<u8>>,
     metas: [RecvMeta; BATCH],
     received: usize,
-    batch_time: (Instant, SystemTime),
+    read: ReadTime,
     /// An error may have ended a batch early, so that there is more without the runtime knowing.
     unsure: bool,
     /// The network may have said something about datagrams sent.
@@ -75,6 +79,14 @@ pub enum Offload {
     Segmentation,
     /// Never: the system is given datagrams as they go out.
     None,
+}
+
+/// Outcome of one try to send.
+enum Attempt {
+    Failed(Unsent),
+    /// The system has no room now.
+    Full,
+    Sent,
 }
 
 /// A datagram that has arrived.
@@ -150,7 +162,7 @@ impl Socket {
             buffers: vec![vec![0; BUFFER]; batch],
             metas: [RecvMeta::default(); BATCH],
             received: 0,
-            batch_time: (clock.now(), SystemTime::now()),
+            read: ReadTime::start(clock),
             unsure: false,
             has_errors: false,
             #[cfg(target_os = "linux")]
@@ -200,6 +212,21 @@ impl Socket {
         if may { self.state.max_gso_segments() } else { 1 }
     }
 
+    /// True if the system shows the ECN bits of what arrives.
+    #[must_use]
+    pub fn reads_ecn(&self) -> bool {
+        let socket = socket2::SockRef::from(self.socket.get());
+        let v4 = || socket.recv_tos_v4().unwrap_or(false);
+        match self.local_addr() {
+            Ok(SocketAddr::V4(_)) => v4(),
+            // Datagrams of IPv4 peers arrive here too, unless the socket is for IPv6 alone.
+            Ok(SocketAddr::V6(_)) => {
+                socket.recv_tclass_v6().unwrap_or(false) && (socket.only_v6().unwrap_or(false) || v4())
+            }
+            Err(_) => false,
+        }
+    }
+
     /// Marks everything sent from now on with a Differentiated Services codepoint.
     ///
     /// # Errors
@@ -225,14 +252,16 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends datagrams in order, `datagram(n)` being the nth from 0 until there are no more, with
-    /// as few system calls as may be. Each one that could not be sent is told with the reason.
-    pub async fn send_all<'a>(
+    /// Sends datagrams in order, `datagram(n)` being the nth, from the one numbered `next` until
+    /// there are no more, with as few system calls as may be. Each one that could not be sent is
+    /// told with the reason. Gives the number of the first one that the system has no room for;
+    /// it can be tried again when [`Socket::writable`] says so.
+    pub fn send_from<'a>(
         &mut self,
+        mut next: usize,
         datagram: impl Fn(usize) -> Option<Outgoing<'a>>,
         mut failed: impl FnMut(Outgoing<'a>, Unsent),
-    ) {
-        let mut next = 0;
+    ) -> Option<usize> {
         while let Some(one) = datagram(next) {
             #[cfg(target_os = "linux")]
             if datagram(next + 1).is_some_and(|second| self.may_follow(&one, &second)) {
@@ -246,8 +275,13 @@ impl Socket {
                     continue;
                 }
             }
+            let unsent = match self.attempt(one) {
+                Attempt::Full => return Some(next),
+                Attempt::Sent => None,
+                Attempt::Failed(unsent) => Some(unsent),
+            };
             next += 1;
-            let Err(unsent) = self.send(one).await else { continue };
+            let Some(unsent) = unsent else { continue };
             let Some(segment) = one.segment.filter(|_| !matches!(unsent, Unsent::Unusable(_))) else {
                 failed(one, unsent);
                 continue;
@@ -255,11 +289,22 @@ impl Socket {
             // Refused together they may pass alone, and what does not pass says why.
             for bytes in one.bytes.chunks(segment.max(1)) {
                 let alone = Outgoing { bytes, segment: None, ..one };
-                if let Err(unsent) = self.send(alone).await {
-                    failed(alone, unsent);
+                match self.attempt(alone) {
+                    Attempt::Sent => {}
+                    Attempt::Full => failed(alone, Unsent::Lost(io::ErrorKind::WouldBlock.into())),
+                    Attempt::Failed(unsent) => failed(alone, unsent),
                 }
             }
         }
+        None
+    }
+
+    /// Waits until the system has room to send. Cancel-safe.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub async fn writable(&self) -> io::Result<()> {
+        self.socket.writable().await
     }
 
     /// Returns true if a datagram can go in one system call with an earlier one.
@@ -369,7 +414,7 @@ impl Socket {
             _ => {}
         }
         if count > 0 {
-            self.batch_time = (self.clock.now(), SystemTime::now());
+            self.read = self.read.next(self.clock.now(), SystemTime::now());
         }
         Ok(count)
     }
@@ -382,9 +427,9 @@ impl Socket {
 
     /// The datagrams of the last [`Socket::receive`], in order of arrival.
     pub fn incoming(&self) -> impl Iterator<Item = Incoming<'_>> {
-        let (now, wall) = self.batch_time;
+        let read = self.read;
         self.metas.iter().take(self.received).zip(&self.buffers).flat_map(move |(meta, buffer)| {
-            let at = received_at(now, wall, meta.timestamp);
+            let at = read.received_at(meta.timestamp);
             let data = buffer.get(..meta.len).unwrap_or_default();
             // An empty datagram is one too.
             let empty = data.is_empty().then_some(data);
@@ -404,17 +449,29 @@ impl Socket {
     /// # Errors
     /// [`Unsent`].
     pub async fn send(&mut self, datagram: Outgoing<'_>) -> Result<(), Unsent> {
+        loop {
+            match self.attempt(datagram) {
+                Attempt::Sent => return Ok(()),
+                Attempt::Full => self.writable().await.map_err(Unsent::Lost)?,
+                Attempt::Failed(unsent) => return Err(unsent),
+            }
+        }
+    }
+
+    fn attempt(&mut self, datagram: Outgoing<'_>) -> Attempt {
         // Several datagrams refused together are tried one by one.
         let most = if datagram.segment.is_some() { LEFT_BEHIND / 8 } else { LEFT_BEHIND };
         let mut tries = 0;
         loop {
-            let Err(error) = self.try_send(datagram) else { return Ok(()) };
+            let Err(error) = self.try_send(datagram) else { return Attempt::Sent };
             match Fault::of(&error) {
-                Fault::WouldBlock => self.socket.writable().await.map_err(Unsent::Lost)?,
-                Fault::Unusable => return Err(Unsent::Unusable(error)),
-                Fault::TooLong if self.is_refused(&datagram, tries) => return Err(Unsent::TooLong),
+                Fault::WouldBlock => return Attempt::Full,
+                Fault::Unusable => return Attempt::Failed(Unsent::Unusable(error)),
+                Fault::TooLong if self.is_refused(&datagram, tries) => {
+                    return Attempt::Failed(Unsent::TooLong);
+                }
                 Fault::Passing | Fault::TooLong if tries < most => tries += 1,
-                _ => return Err(Unsent::Lost(error)),
+                _ => return Attempt::Failed(Unsent::Lost(error)),
             }
         }
     }
@@ -485,13 +542,39 @@ impl SocketSender {
     }
 }
 
-/// The time of a kernel stamp (since the Unix epoch) for a batch read at `now`, which is `wall` on
-/// the wall clock; without a credible stamp, the time of reading.
-fn received_at(now: Instant, wall: SystemTime, stamp: Option<std::time::Duration>) -> Instant {
-    let age = stamp
-        .and_then(|then| wall.duration_since(SystemTime::UNIX_EPOCH + then).ok())
-        .map_or(Duration::ZERO, Duration::from);
-    now - if age > MAX_AGE { Duration::ZERO } else { age }
+/// When a batch was read.
+#[derive(Debug, Clone, Copy)]
+struct ReadTime {
+    now: Instant,
+    wall: SystemTime,
+    /// The wall clock has not been set since the batch before.
+    steady: bool,
+}
+
+impl ReadTime {
+    fn start(clock: Clock) -> Self {
+        Self { now: clock.now(), wall: SystemTime::now(), steady: true }
+    }
+
+    /// The batch after this one.
+    fn next(self, now: Instant, wall: SystemTime) -> Self {
+        let passed = now.saturating_since(self.now);
+        let steady = wall.duration_since(self.wall).is_ok_and(|on_wall| {
+            let on_wall = Duration::from(on_wall);
+            on_wall.saturating_sub(passed).max(passed.saturating_sub(on_wall)) <= SET_BY
+        });
+        Self { now, wall, steady }
+    }
+
+    /// The time of a kernel stamp (since the Unix epoch); without a credible one, the time of
+    /// reading. Datagrams that waited while the process stood still keep their times.
+    fn received_at(&self, stamp: Option<std::time::Duration>) -> Instant {
+        let age = stamp
+            .and_then(|then| self.wall.duration_since(SystemTime::UNIX_EPOCH + then).ok())
+            .map_or(Duration::ZERO, Duration::from);
+        let credible = age <= MAX_AGE || self.steady && age.as_nanos() <= self.now.as_nanos();
+        if credible { self.now - age } else { self.now }
+    }
 }
 
 fn transmit(from: Option<IpAddr>, datagram: Outgoing<'_>) -> Transmit<'_> {
@@ -512,7 +595,8 @@ mod tests {
     fn kernel_stamps_are_ages() {
         let second = std::time::Duration::from_secs(1);
         let now = Instant::ZERO + Duration::from_secs(10);
-        let at = |stamp| received_at(now, SystemTime::UNIX_EPOCH + 1000 * second, stamp);
+        let wall = SystemTime::UNIX_EPOCH + 1000 * second;
+        let at = |stamp| ReadTime { now, wall, steady: false }.received_at(stamp);
         assert_eq!(
             at(Some((1000 * second).checked_sub(second / 100).unwrap())),
             now - Duration::from_millis(10)
@@ -520,6 +604,28 @@ mod tests {
         assert_eq!(at(Some(1001 * second)), now, "from the future");
         assert_eq!(at(Some(second)), now, "the wall clock was set");
         assert_eq!(at(None), now);
+    }
+
+    /// A process that stood still for two seconds reads what came meanwhile at its times; after a
+    /// clock that was set, at the time of reading.
+    #[test]
+    fn what_waited_for_a_stopped_process_keeps_its_time() {
+        let second = std::time::Duration::from_secs(1);
+        let (then, wall) = (Instant::ZERO + Duration::from_secs(10), SystemTime::UNIX_EPOCH + 1000 * second);
+        let read = ReadTime { now: then, wall, steady: true };
+        let now = then + Duration::from_secs(2);
+        let came = then + Duration::from_millis(5);
+        let stamp = Some(1000 * second + std::time::Duration::from_millis(5));
+        assert_eq!(read.next(now, wall + 2 * second).received_at(stamp), came);
+        for set in [wall + 3 * second, wall + second, wall - second] {
+            assert_eq!(read.next(now, set).received_at(stamp), now, "{set:?}");
+        }
+        let read = read.next(now, wall + 3 * second);
+        assert_eq!(
+            read.next(now + Duration::from_secs(2), wall + 5 * second)
+                .received_at(Some(3 * second + 1000 * second)),
+            now
+        );
     }
 
     /// Another task sends while this one receives, and answers leave from the address asked.

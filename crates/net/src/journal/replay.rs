@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use tfrc_dccp::endpoint::Transmission;
 use tfrc_units::{Instant, saturating};
 
 use super::read::{JournalError, Reader};
@@ -65,7 +66,7 @@ pub fn replay(input: impl Read) -> Result<Replayed, ReplayError> {
             what,
         };
         if let Record::Transmit { to, ecn, bytes } = record {
-            let transmit = machine.transmit(at, &mut sent);
+            let transmit = machine.transmit(at, &mut sent).map(|sent| (sent.remote, sent.ecn));
             if transmit != Some((to, ecn)) {
                 return Err(differs(format!(
                     "recorded was a datagram to {to}, the machine sends {transmit:?}"
@@ -81,7 +82,7 @@ pub fn replay(input: impl Read) -> Result<Replayed, ReplayError> {
             continue;
         }
         if record == Record::Drained {
-            if let Some((to, _)) = machine.transmit(at, &mut sent) {
+            if let Some(Transmission { remote: to, .. }) = machine.transmit(at, &mut sent) {
                 return Err(differs(format!("the machine sends a datagram to {to} more than was recorded")));
             }
             continue;

@@ -426,6 +426,7 @@ impl Sender {
             return;
         }
         // §4.3 step 2.
+        let rtt = self.rtt.mean();
         self.rtt.on_sample(sample, Origin::Feedback);
         let Some(path) = self.path() else { return };
         // §4.3 step 3, before step 4: with the old X.
@@ -442,6 +443,10 @@ impl Sender {
         };
         let from = self.allowed.x;
         self.allowed.on_feedback(now, path, reported);
+        if self.feedback_packets == 1 && rtt.is_some_and(|rtt| rtt < path.rtt) {
+            // §4.2: the initial rate was that of a handshake over a shorter way.
+            self.allowed.x = self.allowed.x.min(self.allowed.initial_rate(path));
+        }
         self.follow(now, from, path);
         // §4.3 step 5 is `instantaneous_rate`; §4.3 step 6.
         self.restart_timer(now, timeout);

@@ -110,6 +110,23 @@ fn the_initial_rate() {
     }
 }
 
+/// §4.2: the handshake took a shorter way than the data; the first feedback gives the initial rate
+/// of its own round-trip time, and later ones double it.
+#[test]
+fn the_first_feedback_corrects_the_initial_rate_of_a_handshake() {
+    for (handshake, expected) in [(20, 40_000.0), (99, 40_000.0), (100, 80_000.0)] {
+        let mut sender = sender();
+        sender.on_rtt_sample(at(0), Duration::from_millis(handshake));
+        send_all(&mut sender, 0, 100);
+        feedback(&mut sender, 100, 40_000.0, 0.0);
+        assert_eq!(sender.rtt(), Some(RTT), "the first sample of a path replaces it");
+        assert_eq!(sender.allowed_rate(), rate(expected), "{handshake} ms");
+        send_all(&mut sender, 100, 200);
+        feedback(&mut sender, 200, 80_000.0, 0.0);
+        assert_eq!(sender.allowed_rate(), rate(2.0 * expected), "{handshake} ms");
+    }
+}
+
 /// §4.3 step 4, p = 0: doubling at most once per round-trip time; extra feedback does not double
 /// twice.
 #[test]

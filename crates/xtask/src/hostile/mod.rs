@@ -15,6 +15,7 @@ mod honest;
 mod hurtful;
 mod icmp;
 mod namespace;
+mod narrow;
 mod onpath;
 mod path;
 mod peers;
@@ -184,8 +185,9 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 7] = [
+    let groups: [&'static [Case]; 8] = [
         &icmp::CASES,
+        &narrow::CASES,
         &strangers::CASES,
         &access::CASES,
         &peers::CASES,

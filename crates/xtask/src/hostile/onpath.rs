@@ -1,27 +1,29 @@
 //! Somebody on the path: replays, another port, one changed number; and strangers at `tfrc link`.
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tfrc_dccp::wire::Packet;
+use tfrc_dccp::wire::{Header, Packet, SeqAck};
 
 use super::engine::{Bench, Case, CaseRow, Load};
 use super::honest::{self, Listening, TransferPlan};
 use super::path::{Deeds, RunningPath, Way, parse};
 use super::peers::leapt;
-use super::program::{How, SOON};
+use super::program::{How, SOON, Stream};
 use super::session::{self, SILENCE};
-use super::stranger::{emit, pace, socket};
+use super::stranger::{Xorshift, emit, pace, packet, socket};
 use super::strangers::{Before, end_receiver};
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 6] = [
+pub(crate) const CASES: [Case; 7] = [
     Case::new("replay-session", "-", Load::Busy, replay),
     Case::new("replay-beside", "-", Load::Busy, replay_beside),
     Case::new("port-change", "M4", Load::Waiting, port_change),
     Case::new("changed-number", "L17", Load::Waiting, changed_number).long(),
     Case::new("link-slots", "L18", Load::Waiting, link_slots),
+    Case::new("idle-blind", "B3", Load::Waiting, idle_blind),
     Case::new("reorder", "L21", Load::Waiting, reorder),
 ];
 
@@ -150,6 +152,48 @@ fn link_slots(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     row.bar(peak < 128_000, "the link's memory stays below 128 MB");
     let transfer = honest::transfer(bench, directory, &entrance, &receiver.file, &TransferPlan::USUAL)?;
     transfer.judge(bench, &mut row);
+    Ok(row)
+}
+
+/// Packets with guessed numbers at an idle sender, whose receiver asks if it is still there.
+fn idle_blind(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    const PER_SECOND: u64 = 100;
+    const SECONDS: u64 = 12;
+    let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1", "--silence", "8s"])?;
+    let ports = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&ports);
+    let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
+        if way == Way::Back
+            && let (Some(packet), Ok(mut ports)) = (parse(bytes), seen.lock())
+        {
+            *ports = Some((packet.source_port, packet.destination_port));
+        }
+        deeds.send(way, bytes);
+    })?;
+    let arguments = ["send", &path.entrance, "-f", "-", "-b", "5M"];
+    let mut sender = bench.start(directory, "send", &arguments, Stream::Pipe, Stream::Own)?;
+    let mut input = sender.take_input().ok_or("no pipe")?;
+    input.write_all(&[1; 20_000]).map_err(|error| error.to_string())?;
+    sender.wait_for("connected")?;
+    let ports = ports.lock().map_err(|_| "poisoned")?.ok_or("nothing came back")?;
+    let (mut noise, begin) = (Xorshift::new(3), Instant::now());
+    for n in 1..=SECONDS * PER_SECOND {
+        let numbers = SeqAck::Long { seq: noise.number(), ack: noise.number() };
+        path.add(Way::Back, packet(ports, Header::Ack { numbers }, &[], &[]));
+        pace(begin, n, PER_SECOND);
+    }
+    // A sender that has given up has closed its end.
+    let _ = input.write_all(&[2; 20_000]);
+    drop(input);
+    let (end, received) = (sender.end(SOON), receiver.program.end(SOON));
+    let mut row = CaseRow::new(format!(
+        "{PER_SECOND} Acks a second with guessed numbers at a sender that is idle for {SECONDS} s; `recv --silence 8s`"
+    ));
+    row.saw(format!("sender {}: “{}”; receiver {}: “{}”", end.how, end.last, received.how, received.last));
+    row.honest = format!("FILE {}", honest::length(&receiver.file));
+    row.bar(end.is(0) && received.is(0), "exit 0 at both ends");
+    let whole = [[1; 20_000], [2; 20_000]].concat();
+    row.bar(std::fs::read(&receiver.file).is_ok_and(|all| all == whole), "FILE has what was written");
     Ok(row)
 }
 

@@ -2,8 +2,8 @@
 //! datagrams.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -46,11 +46,15 @@ impl Deeds {
     }
 }
 
+/// A datagram that a deed adds, and its way.
+type Added = (Way, Vec<u8>);
+
 /// A running path; it ends when dropped.
 pub(crate) struct RunningPath {
     /// HOST:PORT that the client sends to.
     pub(crate) entrance: String,
     stop: Arc<AtomicBool>,
+    added: Arc<Mutex<Vec<Added>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -66,12 +70,17 @@ impl RunningPath {
         let entrance = near.local_addr().map_err(|error| error.to_string())?.to_string();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
+        let added: Arc<Mutex<Vec<_>>> = Arc::default();
+        let adds = Arc::clone(&added);
         let thread = thread::spawn(move || {
             let mut client = None;
             let mut buffer = [0; 65_536];
             while !stopped.load(Ordering::Relaxed) {
                 let mut deeds = Deeds::default();
-                let mut idle = true;
+                if let Ok(mut adds) = adds.lock() {
+                    deeds.out.append(&mut adds);
+                }
+                let mut idle = deeds.out.is_empty();
                 if let Ok((length, from)) = near.recv_from(&mut buffer) {
                     client = Some(from);
                     deed(Way::There, buffer.get(..length).unwrap_or_default(), &mut deeds);
@@ -99,7 +108,14 @@ impl RunningPath {
                 }
             }
         });
-        Ok(Self { entrance, stop, thread: Some(thread) })
+        Ok(Self { entrance, stop, added, thread: Some(thread) })
+    }
+
+    /// Sends a datagram of its own.
+    pub(crate) fn add(&self, way: Way, bytes: Vec<u8>) {
+        if let Ok(mut added) = self.added.lock() {
+            added.push((way, bytes));
+        }
     }
 }
 

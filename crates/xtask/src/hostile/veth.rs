@@ -44,18 +44,18 @@ struct Family {
 }
 
 /// A network namespace of a process that sleeps; it goes with the process.
-struct Beyond(Child);
+pub(crate) struct Beyond(Child);
 
 impl Beyond {
-    /// Makes the namespace and a veth pair into it.
-    fn make(family: &Family) -> Result<Self, String> {
+    /// Makes the namespace, with nothing in it but a loopback interface.
+    pub(crate) fn empty() -> Result<Self, String> {
         let child = Command::new("unshare")
             .args(["--net", "sleep", "infinity"])
             .stdin(Stdio::null())
             .spawn()
             .map_err(|error| format!("unshare: {error}"))?;
         let beyond = Self(child);
-        let process = beyond.0.id().to_string();
+        let process = beyond.process();
         let own = std::fs::read_link("/proc/self/ns/net").map_err(|error| error.to_string())?;
         let begin = Instant::now();
         while std::fs::read_link(format!("/proc/{process}/ns/net")).is_ok_and(|its| its == own) {
@@ -64,18 +64,29 @@ impl Beyond {
             }
             thread::sleep(Duration::from_millis(5));
         }
+        beyond.run(&["ip", "link", "set", "lo", "up"])?;
+        Ok(beyond)
+    }
+
+    /// Makes the namespace and a veth pair into it.
+    fn make(family: &Family) -> Result<Self, String> {
+        let beyond = Self::empty()?;
         let (near, far) = (format!("near{}", family.name), format!("far{}", family.name));
         let (here, there) =
             (format!("{}/{}", family.near, family.bits), format!("{}/{}", family.far, family.bits));
-        run("ip", &["link", "add", &near, "type", "veth", "peer", "name", &far, "netns", &process])?;
+        run("ip", &["link", "add", &near, "type", "veth", "peer", "name", &far, "netns", &beyond.process()])?;
         // Only IPv6 knows duplicate address detection, whose wait nobody needs here.
         let nodad: &[&str] = if family.name == "6" { &["nodad"] } else { &[] };
         run("ip", &[&["addr", "add", &here, "dev", &near], nodad].concat())?;
         run("ip", &["link", "set", &near, "up"])?;
         beyond.run(&[&["ip", "addr", "add", &there, "dev", &far], nodad].concat())?;
         beyond.run(&["ip", "link", "set", &far, "up"])?;
-        beyond.run(&["ip", "link", "set", "lo", "up"])?;
         Ok(beyond)
+    }
+
+    /// The process whose namespace it is.
+    pub(crate) fn process(&self) -> String {
+        self.0.id().to_string()
     }
 
     /// The words before a command that is to run there.
@@ -83,13 +94,14 @@ impl Beyond {
         ["--target".to_owned(), self.0.id().to_string(), "--net".to_owned(), "--".to_owned()]
     }
 
-    fn run(&self, command: &[&str]) -> Result<(), String> {
+    /// Runs a command there to its end.
+    pub(crate) fn run(&self, command: &[&str]) -> Result<(), String> {
         let enter = self.enter();
         run("nsenter", &[enter.each_ref().map(String::as_str).as_slice(), command].concat())
     }
 
     /// Starts a program there.
-    fn start(
+    pub(crate) fn start(
         &self,
         directory: &Path,
         label: &str,

@@ -215,7 +215,7 @@ async fn transfer(
     };
     let time_up = tokio::time::sleep(std::time::Duration::from(args.duration));
     tokio::pin!(pump, time_up);
-    let mut tick = tokio::time::interval(SAMPLE);
+    let mut tick = crate::session::ticks(SAMPLE);
     tick.tick().await;
     loop {
         tokio::select! {

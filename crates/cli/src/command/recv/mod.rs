@@ -166,7 +166,7 @@ impl Receiver {
 /// Draws the live view until the user ends it, and the run with it.
 async fn draw(receiver: Arc<Receiver>, keys: Keys, interrupt: Interrupt) {
     let mut keys = Some(keys);
-    let mut tick = tokio::time::interval(SAMPLE);
+    let mut tick = crate::session::ticks(SAMPLE);
     loop {
         tokio::select! {
             command = live::wish(&mut keys) => if command == Command::End { break },
@@ -184,7 +184,7 @@ async fn draw(receiver: Arc<Receiver>, keys: Keys, interrupt: Interrupt) {
 /// Logs peers that are refused, and sums up what the limit of the log keeps back.
 async fn watch(receiver: Arc<Receiver>) {
     let mut limit = LogLimit::new(receiver.endpoint.now(), LogRate::SUMMARIES);
-    let mut tick = tokio::time::interval(std::time::Duration::from_millis(500));
+    let mut tick = crate::session::ticks(std::time::Duration::from_millis(500));
     loop {
         tick.tick().await;
         let now = receiver.endpoint.now();

@@ -183,7 +183,7 @@ impl Serving<'_> {
     /// Takes data and hands it on, in order, until something ends that. While the output takes
     /// nothing, nothing is read: the connection's own queue fills, drops, and tells the sender.
     async fn receive(&mut self, speaker: &mut Speaker<'_>, interrupt: &mut Interrupt) -> StopTaking {
-        let mut tick = tokio::time::interval(SAMPLE);
+        let mut tick = crate::session::ticks(SAMPLE);
         loop {
             let now = self.receiver.endpoint.now();
             let rtt = self.connection.status().sender_rtt.unwrap_or(DEFAULT_RTT);

@@ -64,6 +64,9 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         let message = format!("-l {}: packets on this path carry at most {limit} bytes", args.length);
         return Err(Failure::usage(message, format!("use -l {limit} or less")));
     }
+    if let Some(agreed) = connection.status().sending.filter(|agreed| *agreed != args.variant) {
+        reporter.note(&format!("the receiver does not take {}: {agreed} it is", args.variant));
+    }
     if let Some(deadline) = args.deadline {
         connection.set_late_policy(LatePolicy::DropAfter(deadline));
     }
@@ -190,7 +193,7 @@ fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant
     let bytes = status.stats.sent_data_bytes;
     let handed_over = status.late_dropped + status.stats.sent_data_packets;
     Summary {
-        variant: Some(args.variant.to_string()),
+        variant: Some(status.sending.unwrap_or(args.variant).to_string()),
         sent_packets: Some(status.stats.sent_data_packets),
         sent_bytes: Some(bytes),
         duration_s,

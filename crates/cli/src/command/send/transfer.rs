@@ -65,7 +65,7 @@ impl Transfer<'_> {
     }
 
     async fn moved(&mut self, mut source: DatagramSource, mut keys: Option<Keys>) -> StopSending {
-        let mut tick = tokio::time::interval(SAMPLE);
+        let mut tick = crate::session::ticks(SAMPLE);
         tick.tick().await;
         self.tell_rate();
         let time_up = until(self.time_up);
@@ -131,7 +131,7 @@ impl Transfer<'_> {
     /// that has not gone, and for the answer no longer than [`FAREWELL`].
     pub(super) async fn close(&mut self, stop: StopSending) -> (StopSending, Option<Closed>) {
         let connection = self.connection;
-        let mut tick = tokio::time::interval(SAMPLE);
+        let mut tick = crate::session::ticks(SAMPLE);
         if matches!(stop, StopSending::Gone(_)) {
             return (stop, None);
         }

@@ -1,0 +1,118 @@
+//! Finds out if the path leaves ECN codepoints as they were sent, in the manner of RFC 9000
+//! §13.4.2. The receiver sees it, datagram by datagram; it then says that it cannot read marks
+//! (ECN Incapable, RFC 4340 §12.1), and the sender goes on without ECN.
+
+use tfrc_units::Ecn;
+
+use super::Connection;
+use crate::feature::{EcnReading, Feature, Location};
+
+/// What a path does to the ECN codepoints of what arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EcnFault {
+    /// It marks every packet, congested or not.
+    AllMarked,
+    /// It clears every codepoint: its marks cannot be seen either.
+    Cleared,
+}
+
+/// The codepoints of the datagrams that came last.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EcnWatch {
+    /// Datagrams in a row with the same fault.
+    run: u32,
+    latest: Option<EcnFault>,
+    /// An ECT codepoint has arrived as it was sent.
+    worked: bool,
+    /// The fault for which ECN was given up.
+    fault: Option<EcnFault>,
+    /// What the marks said is forgotten.
+    forgotten: bool,
+}
+
+/// Datagrams with the same fault at the beginning that give ECN up: as many as RFC 9000 §13.4.2
+/// tests with.
+const AT_FIRST: u32 = 10;
+/// And later on: a full queue may mark some round-trip times' worth in a row.
+const LATER: u32 = 100;
+
+impl EcnWatch {
+    /// A datagram has come. Returns true if ECN is to be given up now.
+    fn on_datagram(&mut self, ecn: Ecn) -> bool {
+        let seen = match ecn {
+            Ecn::Ce => Some(EcnFault::AllMarked),
+            Ecn::NotEct => Some(EcnFault::Cleared),
+            Ecn::Ect0 | Ecn::Ect1 => None,
+        };
+        self.worked |= seen.is_none();
+        self.run = if seen == self.latest { self.run.saturating_add(1) } else { 1 };
+        self.latest = seen;
+        let enough = self.run >= if self.worked { LATER } else { AT_FIRST };
+        if self.fault.is_some() || seen.is_none() || !enough {
+            return false;
+        }
+        self.fault = seen;
+        true
+    }
+}
+
+impl Connection {
+    /// What the path does to ECN codepoints, once ECN was given up for it in the data that we
+    /// receive.
+    #[must_use]
+    pub const fn ecn_fault(&self) -> Option<EcnFault> {
+        self.ecn_watch.fault
+    }
+
+    pub(super) fn watch_ecn(&mut self, ecn: Ecn) {
+        if self.features.is_on(Feature::EcnIncapable, Location::Local) {
+            return;
+        }
+        if self.ecn_watch.on_datagram(ecn) {
+            self.features.give_up_ecn();
+        }
+    }
+
+    /// The peer sends without ECN from now on. Where every packet was marked, no mark said
+    /// anything: the receiver begins anew.
+    pub(super) fn follow_ecn(&mut self) {
+        let given_up = self.ecn_watch.fault == Some(EcnFault::AllMarked) && !self.ecn_watch.forgotten;
+        if given_up && self.features.is_on(Feature::EcnIncapable, Location::Local) {
+            self.ecn_watch.forgotten = true;
+            self.receiver = None;
+            self.report = None;
+        }
+    }
+
+    /// Returns true if data must not be accepted: the host cannot read marks, and the peer has not
+    /// confirmed that it knows (RFC 4340 §12.1).
+    pub(super) fn awaits_ecn_confirm(&self) -> bool {
+        self.config.wishes.ecn == EcnReading::Incapable
+            && !self.features.is_on(Feature::EcnIncapable, Location::Local)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of datagrams after which ECN is given up.
+    fn given_up(codepoints: impl IntoIterator<Item = Ecn>) -> Option<usize> {
+        let mut watch = EcnWatch::default();
+        codepoints.into_iter().position(|ecn| watch.on_datagram(ecn)).map(|at| at + 1)
+    }
+
+    #[test]
+    fn ten_at_first_and_a_hundred_later() {
+        assert_eq!(given_up([Ecn::Ce; 500]), Some(10));
+        assert_eq!(given_up([Ecn::NotEct; 500]), Some(10));
+        assert_eq!(given_up([Ecn::Ect0; 500]), None);
+        let later = core::iter::once(Ecn::Ect0).chain([Ecn::Ce; 500]);
+        assert_eq!(given_up(later), Some(101));
+        let mixed = (0..500).map(|n| if n % 10 == 9 { Ecn::Ect0 } else { Ecn::Ce });
+        assert_eq!(given_up(mixed), None, "nine marks in ten are congestion");
+        let both = (0..500).map(|n| if n % 9 == 8 { Ecn::NotEct } else { Ecn::Ce });
+        assert_eq!(given_up(both), None);
+    }
+}
