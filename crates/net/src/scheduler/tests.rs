@@ -247,12 +247,12 @@ fn who_ignores_the_request_to_close_has_to_go() {
     let server = &mut world.ends[1];
     let id = *server.slots.keys().next().expect("the connection");
     server.machine.request_close(now, id, "enough");
-    server.pump(now, &mut Vec::new(), |_, _, _| {});
+    server.pump(now, &mut Vec::new(), |_, _| {});
     let state = server.machine.connection(id).expect("it is there").state();
     assert_eq!(state, tfrc_dccp::State::CloseReq);
     server.forget(at(3050), id);
     let mut sent = 0;
-    server.pump(at(3050), &mut Vec::new(), |_, _, _| sent += 1);
+    server.pump(at(3050), &mut Vec::new(), |_, _| sent += 1);
     assert!(server.slots.is_empty() && server.machine.connection(id).is_none(), "its place is free");
     assert!(sent > 0, "it is told");
 }
