@@ -28,7 +28,7 @@ enum Icmp {
 const CAP: &str = "1M";
 const SECONDS: &str = "16s";
 /// IPv4, UDP and DCCP headers, and the room that a sender leaves for options.
-const HEADERS: u64 = 28 + 28 + 24;
+const HEADERS: u64 = 28 + 24 + 24;
 
 /// A transfer over a path whose second link carries `mtu` bytes.
 fn narrow(bench: &Bench, directory: &Path, net: u8, mtu: u64, icmp: Icmp) -> Result<CaseRow, String> {
