@@ -215,7 +215,7 @@ fn flows_that_a_rule_of_their_own_stops() {
         (flow("guarantee = \"1Mbit/s\""), 35.0..36.5, Trip::Congestion, true),
         (rule("terminate"), 5.0..20.0, Trip::DropRate, true),
         // The last of several pauses.
-        (rule("suspend"), 20.0..60.0, Trip::DropRate, false),
+        (rule("suspend"), 5.0..60.0, Trip::DropRate, false),
     ] {
         let mut seen = Vec::new();
         let outcome = run_watched(&lossy(&flow), &mut [Watch::all(Duration::from_secs(1), |l| seen.push(l))]);

@@ -68,12 +68,13 @@ fn a_second_interrupt_still_sums_up() {
     assert_eq!(summary.outcome, Some(Outcome::Failed));
 }
 
-/// 64 datagrams wait at 64 kbit/s: ten seconds' worth, which nobody who wants the end waits for.
-/// The queue of the link grows without limit, and the round-trip time with it.
+/// 64 datagrams wait at 128 kbit/s: five seconds' worth, which nobody who wants the end waits for.
+/// The queue of the link grows without limit, and the round-trip time with it, though not beyond
+/// the six seconds for which an answer to the Close is waited for.
 #[test]
 fn the_end_does_not_wait_for_the_queue_and_says_what_was_left() {
     let place = Place::new();
-    let path = place.one_link("rate = \"64kbit/s\"\ndelay = \"10ms\"");
+    let path = place.one_link("rate = \"128kbit/s\"\ndelay = \"10ms\"");
     for how in ["-t", "INT"] {
         let (receiver, address) = recv(&["-1", "--json"]);
         let (relay, entrance) = link(&path, &address);
