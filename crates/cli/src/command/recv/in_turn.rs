@@ -124,10 +124,19 @@ async fn open(
     let opening = session::blocking(move || plan.open());
     tokio::pin!(opening);
     let patience = tokio::time::sleep(PATIENCE);
-    tokio::select! {
+    let opened = tokio::select! {
         output = &mut opening => return Some(output),
-        () = interrupt.wished() => return None,
-        () = patience => reporter.note(&waited_for),
+        () = interrupt.wished() => None,
+        () = patience => {
+            reporter.note(&waited_for);
+            interrupt.or(&mut opening).await
+        }
+    };
+    // A file that is being made goes away again; a FIFO has nobody to wait for.
+    if opened.is_none()
+        && let Ok(Ok(output)) = tokio::time::timeout(PATIENCE, opening).await
+    {
+        output.leave();
     }
-    interrupt.or(opening).await
+    opened
 }
