@@ -134,11 +134,11 @@ impl<const N: usize> Advisor<N> {
         }
     }
 
-    /// The advisor with another finder of losses. To be called before the first packet.
-    #[must_use]
-    pub const fn with_losses(mut self, losses: Losses) -> Self {
-        self.losses = losses;
-        self
+    /// Says who finds the losses, before the first packet; later it is without effect.
+    pub const fn set_losses(&mut self, losses: Losses) {
+        if self.sent.is_untouched() {
+            self.losses = losses;
+        }
     }
 
     /// A round-trip time known from elsewhere, such as a handshake; see [`Sender::on_rtt_sample`].

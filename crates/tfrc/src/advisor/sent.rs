@@ -78,6 +78,11 @@ impl<const N: usize> SentPackets<N> {
         out.map(|_| base)
     }
 
+    /// Returns true if no packet has been remembered yet.
+    pub(crate) const fn is_untouched(&self) -> bool {
+        self.next == 1
+    }
+
     pub(crate) fn oldest(&self) -> Option<SentPacket> {
         self.ring.get(0)
     }

@@ -406,7 +406,8 @@ proptest! {
         losses in prop_oneof![Just(Losses::ByOrder), Just(Losses::ByTransport)],
         operations in prop::collection::vec(operation(), 0..200),
     ) {
-        let mut advisor = Advisor::<16>::with_capacity(&Config::default(), MS(interval)).with_losses(losses);
+        let mut advisor = Advisor::<16>::with_capacity(&Config::default(), MS(interval));
+        advisor.set_losses(losses);
         let (mut now, mut id) = (Instant::ZERO, 0);
         for operation in operations {
             match operation {

@@ -85,12 +85,22 @@ fn an_encoder_told_late_is_bounded_by_what_it_sends() {
     assert!((1.8..=2.6).contains(&share), "{share}");
 }
 
+/// An advisor that is told of losses and has sent packets 1 to `n`, one every 10 ms from 10 ms on.
+fn told<const N: usize>(n: u64) -> Advisor<N> {
+    let mut advisor = Advisor::with_capacity(&Config::default(), Duration::ZERO);
+    advisor.set_losses(Losses::ByTransport);
+    for id in 1..=n {
+        advisor.on_sent(at(10 * id), id, SIZE);
+    }
+    advisor
+}
+
 /// A packet of which the transport says nothing, one that only acknowledges, is not lost; one that
 /// it says is lost is, and alone.
 #[test]
 fn only_what_the_transport_says_is_lost() {
-    let told = || sent(20).with_losses(Losses::ByTransport);
-    let mut advisor = told();
+    let mut advisor = told::<1024>(20);
+    advisor.set_losses(Losses::ByOrder); // too late
     report(&mut advisor, 120, [1, 2, 4, 5, 6, 7, 8]);
     assert_eq!(advisor.loss_events(), 0, "3 is not acknowledged, and not lost");
     assert_eq!(
@@ -119,8 +129,7 @@ fn only_what_the_transport_says_is_lost() {
 /// that are.
 #[test]
 fn losses_told_give_their_rate() {
-    let mut advisor =
-        Advisor::<64>::with_capacity(&Config::default(), Duration::ZERO).with_losses(Losses::ByTransport);
+    let mut advisor = told::<64>(0);
     for id in 1..=20_000u64 {
         advisor.on_sent(at(20 * id), id, SIZE);
         if id > 10 && id % 2 == 0 {
@@ -142,11 +151,7 @@ fn losses_told_give_their_rate() {
 /// A loss told of a packet that has fallen out of the record counts.
 #[test]
 fn a_forgotten_loss_is_a_loss() {
-    let mut advisor =
-        Advisor::<4>::with_capacity(&Config::default(), Duration::ZERO).with_losses(Losses::ByTransport);
-    for id in 1..=10 {
-        advisor.on_sent(at(10 * id), id, SIZE);
-    }
+    let mut advisor = told::<4>(10);
     assert_eq!((advisor.on_lost(2), advisor.on_acked(acked(10))), (Taken::Unknown, Taken::New));
     advisor.on_report(at(150), Hold::Unknown);
     assert_eq!(advisor.loss_events(), 1);
