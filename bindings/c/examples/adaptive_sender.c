@@ -48,7 +48,7 @@ int main(int count, char **words) {
     if (now >= line) {
       uint64_t rtt = tfrc_sender_rtt(sender);
       printf("%5.1f s  allowed %7.0f  sent %7.0f kbit/s  p %.4f  R %.1f ms\n", (double)(now - begin) / 1e9,
-             tfrc_sender_allowed_rate(sender) * 8e-3, (double)((sent - before) * size) * 8e-3,
+             tfrc_sender_target_rate_bps(sender) * 1e-3, (double)((sent - before) * size) * 8e-3,
              tfrc_sender_loss_event_rate(sender), rtt == TFRC_NEVER ? 0.0 : (double)rtt / 1e6);
       fflush(stdout);
       line += 1000000000u;

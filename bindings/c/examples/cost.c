@@ -36,7 +36,7 @@ int main(int count, char **words) {
       line[end++ % LINE].report = report;
     }
   }
-  printf("%llu packets, %u reports, %.0f bytes/s\n", (unsigned long long)packets, end, tfrc_sender_allowed_rate(sender));
+  printf("%llu packets, %u reports, %.0f bit/s\n", (unsigned long long)packets, end, tfrc_sender_allowed_rate_bps(sender));
   tfrc_sender_free(sender);
   tfrc_receiver_free(receiver);
   return 0;

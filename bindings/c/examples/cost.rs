@@ -64,5 +64,5 @@ fn main() {
             reports += 1;
         }
     }
-    println!("{packets} packets, {reports} reports, {:.0} bytes/s", sender.allowed_rate().bytes_per_sec());
+    println!("{packets} packets, {reports} reports, {:.0} bit/s", sender.allowed_rate().bits_per_sec());
 }

@@ -52,10 +52,10 @@ def main() -> None:
             if number % every != every - 1:
                 there.append((now + 50 * ms, number, rtt))
         if now >= 15_000 * ms:
-            rates.append(tfrc.tfrc_sender_allowed_rate(sender))
+            rates.append(tfrc.tfrc_sender_allowed_rate_bps(sender))
     mean, p = sum(rates) / len(rates), tfrc.tfrc_sender_loss_event_rate(sender)
-    fixed = tfrc.tfrc_equation_rate(size, tfrc.tfrc_sender_rtt(sender), p)
-    print(f"p {p:.4f}: {mean * 8e-3:.0f} kbit/s, {mean / fixed:.3f} of what the equation says")
+    fixed = tfrc.tfrc_equation_rate_bps(size, tfrc.tfrc_sender_rtt(sender), p)
+    print(f"p {p:.4f}: {mean * 1e-3:.0f} kbit/s, {mean / fixed:.3f} of what the equation says")
     assert 0.9 < mean / fixed < 1.1
 
 

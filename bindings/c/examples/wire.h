@@ -36,7 +36,7 @@ static inline void put_report(uint8_t *packet, const tfrc_report *report) {
   packet[0] = REPORT;
   put64(packet + 1, report->newest_number);
   put64(packet + 9, report->elapsed);
-  put_double(packet + 17, report->receive_rate);
+  put_double(packet + 17, report->receive_rate_bps);
   put_double(packet + 25, report->loss_event_rate);
   put64(packet + 33, report->loss_events);
   put64(packet + 41, report->packets);
@@ -47,7 +47,7 @@ static inline tfrc_report get_report(const uint8_t *packet) {
   tfrc_report report = {
       .newest_number = get64(packet + 1),
       .elapsed = get64(packet + 9),
-      .receive_rate = get_double(packet + 17),
+      .receive_rate_bps = get_double(packet + 17),
       .loss_event_rate = get_double(packet + 25),
       .loss_events = get64(packet + 33),
       .packets = get64(packet + 41),

@@ -2,7 +2,7 @@
  *
  * Every handle is opaque, comes from a function `..._new` and goes to its `..._free`. Nothing here
  * reads a clock, opens a socket or starts a thread. Times are nanoseconds from an epoch of the
- * caller's choice and must not go back; rates are bytes per second; sizes are bytes without
+ * caller's choice and must not go back; rates are bits of data per second; sizes are bytes without
  * headers. A handle is used by one thread at a time; different handles may be used at once. No
  * function keeps a pointer that it was given. A null handle is answered with TFRC_STATUS_NULL, NAN,
  * 0 or TFRC_NEVER.
@@ -117,6 +117,104 @@ typedef int32_t tfrc_taken;
 #endif // __cplusplus
 
 /**
+ * The rule that set the allowed rate last.
+ */
+enum tfrc_rate_reason
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * There is no sender.
+   */
+  TFRC_RATE_REASON_NONE = 0,
+  /**
+   * The first round-trip time gave the initial rate (RFC 5348 §4.2).
+   */
+  TFRC_RATE_REASON_INITIAL = 1,
+  /**
+   * Slow start: no loss event yet (§4.3).
+   */
+  TFRC_RATE_REASON_SLOW_START = 2,
+  /**
+   * The throughput equation (§4.3).
+   */
+  TFRC_RATE_REASON_EQUATION = 3,
+  /**
+   * Twice the receive rate, or the like (§4.3).
+   */
+  TFRC_RATE_REASON_RECEIVE_LIMIT = 4,
+  /**
+   * The nofeedback timer expired (§4.4).
+   */
+  TFRC_RATE_REASON_NO_FEEDBACK = 5,
+  /**
+   * One packet in 64 s (§4.3).
+   */
+  TFRC_RATE_REASON_FLOOR = 6,
+  /**
+   * The rate that the network has promised.
+   */
+  TFRC_RATE_REASON_GUARANTEE = 7,
+  /**
+   * A circuit breaker or the stop rule has struck.
+   */
+  TFRC_RATE_REASON_STOPPED = 8,
+  /**
+   * A rule that this library is older than.
+   */
+  TFRC_RATE_REASON_OTHER = 9,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tfrc_rate_reason tfrc_rate_reason;
+#else
+typedef int32_t tfrc_rate_reason;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * Why a sender has stopped.
+ */
+enum tfrc_trip
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It has not.
+   */
+  TFRC_TRIP_NONE = 0,
+  /**
+   * Packets are sent and no feedback comes back (RFC 8083 §4.1).
+   */
+  TFRC_TRIP_FEEDBACK_TIMEOUT = 1,
+  /**
+   * Feedback says that nothing arrives (RFC 8083 §4.2).
+   */
+  TFRC_TRIP_MEDIA_TIMEOUT = 2,
+  /**
+   * More than ten times what a TCP would send (RFC 8083 §4.3).
+   */
+  TFRC_TRIP_CONGESTION = 3,
+  /**
+   * The loss rate is too high for the application's least rate (RFC 3714 §5).
+   */
+  TFRC_TRIP_DROP_RATE = 4,
+  /**
+   * A reason that this library is older than.
+   */
+  TFRC_TRIP_OTHER = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tfrc_trip tfrc_trip;
+#else
+typedef int32_t tfrc_trip;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * Kind of an event.
  */
 enum tfrc_event_kind
@@ -150,7 +248,7 @@ enum tfrc_event_kind
    */
   TFRC_EVENT_KIND_DROPPED = 5,
   /**
-   * The allowed rate is now `rate`.
+   * The allowed rate is now `rate_bps`.
    */
   TFRC_EVENT_KIND_RATE_CHANGED = 6,
   /**
@@ -217,47 +315,6 @@ typedef int32_t tfrc_closed_by;
 #endif // __cplusplus
 
 /**
- * Why a sender has stopped.
- */
-enum tfrc_trip
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  /**
-   * It has not.
-   */
-  TFRC_TRIP_NONE = 0,
-  /**
-   * Packets are sent and no feedback comes back (RFC 8083 §4.1).
-   */
-  TFRC_TRIP_FEEDBACK_TIMEOUT = 1,
-  /**
-   * Feedback says that nothing arrives (RFC 8083 §4.2).
-   */
-  TFRC_TRIP_MEDIA_TIMEOUT = 2,
-  /**
-   * More than ten times what a TCP would send (RFC 8083 §4.3).
-   */
-  TFRC_TRIP_CONGESTION = 3,
-  /**
-   * The loss rate is too high for the application's least rate (RFC 3714 §5).
-   */
-  TFRC_TRIP_DROP_RATE = 4,
-  /**
-   * A reason that this library is older than.
-   */
-  TFRC_TRIP_OTHER = 5,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum tfrc_trip tfrc_trip;
-#else
-typedef int32_t tfrc_trip;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-/**
  * The ECN codepoint of a packet's IP header (RFC 3168 §5).
  */
 enum tfrc_ecn
@@ -287,6 +344,33 @@ enum tfrc_ecn
 typedef enum tfrc_ecn tfrc_ecn;
 #else
 typedef uint8_t tfrc_ecn;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * Who finds the losses.
+ */
+enum tfrc_losses
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * The advisor: a packet is lost when three later ones have arrived, or sooner at your word.
+   * Each packet told must be one that reports speak of.
+   */
+  TFRC_LOSSES_BY_ORDER = 0,
+  /**
+   * Your transport, which says of each lost packet that it is lost. A packet of which nothing is
+   * said counts neither as arrived nor as lost: for packets that are never acknowledged.
+   */
+  TFRC_LOSSES_BY_TRANSPORT = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tfrc_losses tfrc_losses;
+#else
+typedef int32_t tfrc_losses;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -330,6 +414,32 @@ typedef struct tfrc_receiver tfrc_receiver;
  * `tfrc_sender_poll_timeout`.
  */
 typedef struct tfrc_sender tfrc_sender;
+
+/**
+ * A change of the allowed sending rate.
+ */
+typedef struct tfrc_rate_change {
+  /**
+   * When, ns.
+   */
+  uint64_t at;
+  /**
+   * The rate before, bit/s.
+   */
+  double from_bps;
+  /**
+   * The rate now, bit/s.
+   */
+  double to_bps;
+  /**
+   * R, ns; `TFRC_NEVER` before the first sample.
+   */
+  uint64_t rtt;
+  /**
+   * The rule that set the rate.
+   */
+  tfrc_rate_reason reason;
+} tfrc_rate_change;
 
 /**
  * An IP address and a UDP port.
@@ -388,9 +498,9 @@ typedef struct tfrc_event {
    */
   uint64_t bytes;
   /**
-   * Bytes per second.
+   * Data, bit/s.
    */
-  double rate;
+  double rate_bps;
   /**
    * The kind.
    */
@@ -482,9 +592,9 @@ typedef struct tfrc_report {
    */
   uint64_t elapsed;
   /**
-   * X_recv, bytes per second; zero in the first report.
+   * X_recv, bit/s; zero in the first report.
    */
-  double receive_rate;
+  double receive_rate_bps;
   /**
    * p, 0 to 1.
    */
@@ -520,16 +630,29 @@ struct tfrc_advisor *tfrc_advisor_new(const struct tfrc_config *config, uint64_t
 void tfrc_advisor_free(struct tfrc_advisor *advisor);
 
 /**
+ * Leaves finding the losses to your transport (`TFRC_LOSSES_BY_TRANSPORT`), or not, by a
+ * `tfrc_losses`; `TFRC_STATUS_RANGE` for another number. To be called before the
+ * first packet; later it is without effect.
+ */
+tfrc_status tfrc_advisor_set_losses(struct tfrc_advisor *advisor, int32_t losses);
+
+/**
+ * A round-trip time known from elsewhere, ns, such as that of a handshake (RFC 5348 §4.2).
+ */
+tfrc_status tfrc_advisor_on_rtt_sample(struct tfrc_advisor *advisor, uint64_t now, uint64_t rtt);
+
+/**
  * When the next packet may go; as `tfrc_sender_next_send`.
  */
 uint64_t tfrc_advisor_next_send(const struct tfrc_advisor *advisor, uint64_t now);
 
 /**
- * A packet with `size` bytes of data has gone. `id` is your number for it, above all before;
- * numbers may be left out.
+ * A packet with `size` bytes of data went at `sent_at`: now, or at a time that has passed if your
+ * transport tells of a departure only along with the packet's fate. Packets are told in the order
+ * in which they went. `id` is your number for it, above all before; numbers may be left out.
  */
 tfrc_status tfrc_advisor_on_sent(struct tfrc_advisor *advisor,
-                                 uint64_t now,
+                                 uint64_t sent_at,
                                  uint64_t id,
                                  uint32_t size);
 
@@ -544,8 +667,23 @@ tfrc_taken tfrc_advisor_on_acked(struct tfrc_advisor *advisor,
                                  uint8_t ecn_bits);
 
 /**
- * The transport has given the packet up for lost, and with it all older ones not heard of. Tell
- * only what is certain: losses are found without it.
+ * A report says that all packets from `first` to `last` have arrived with the mark `ecn` (a
+ * `tfrc_ecn`), when is not known. Returns how many of them are news; 0 for null or a mark above 3.
+ */
+uint64_t tfrc_advisor_on_acked_range(struct tfrc_advisor *advisor,
+                                     uint64_t first,
+                                     uint64_t last,
+                                     uint8_t ecn_bits);
+
+/**
+ * No report will tell what became of the packets from `first` to `last`: as far as nothing is
+ * known of them they count neither as arrived nor as lost.
+ */
+tfrc_status tfrc_advisor_on_unreported(struct tfrc_advisor *advisor, uint64_t first, uint64_t last);
+
+/**
+ * The transport has given the packet up for lost: with `TFRC_LOSSES_BY_ORDER` along with all older
+ * ones not heard of, so tell only what is certain; with `TFRC_LOSSES_BY_TRANSPORT` alone.
  */
 tfrc_taken tfrc_advisor_on_lost(struct tfrc_advisor *advisor, uint64_t id);
 
@@ -554,6 +692,14 @@ tfrc_taken tfrc_advisor_on_lost(struct tfrc_advisor *advisor, uint64_t id);
  * the report was sent; `TFRC_NEVER` if it does not say.
  */
 tfrc_status tfrc_advisor_on_report(struct tfrc_advisor *advisor, uint64_t now, uint64_t hold);
+
+/**
+ * The report has been told whole, as by `tfrc_advisor_on_report`, by a transport that knows the
+ * round-trip time `rtt`, ns, smoothed or that of the newest packet.
+ */
+tfrc_status tfrc_advisor_on_report_with_rtt(struct tfrc_advisor *advisor,
+                                            uint64_t now,
+                                            uint64_t rtt);
 
 /**
  * Lets time pass: the nofeedback timer may expire. Early, late and repeated calls do no harm.
@@ -566,9 +712,48 @@ tfrc_status tfrc_advisor_handle_timeout(struct tfrc_advisor *advisor, uint64_t n
 uint64_t tfrc_advisor_poll_timeout(const struct tfrc_advisor *advisor);
 
 /**
- * X, the allowed sending rate, bytes of data per second: what a media encoder should aim at.
+ * X, the allowed sending rate of data, bit/s; zero after a stop.
  */
-double tfrc_advisor_allowed_rate(const struct tfrc_advisor *advisor);
+double tfrc_advisor_allowed_rate_bps(const struct tfrc_advisor *advisor);
+
+/**
+ * The rate that a media encoder should aim at, data, bit/s: the allowed rate, at least the floor
+ * and at most the cap; zero after a stop.
+ */
+double tfrc_advisor_target_rate_bps(const struct tfrc_advisor *advisor);
+
+/**
+ * Replaces the application's limit on the sending rate: bit/s, above zero; `INFINITY` for none.
+ */
+tfrc_status tfrc_advisor_set_cap_bps(struct tfrc_advisor *advisor, double bps);
+
+/**
+ * Sets the least rate that the application can work with, bit/s. Only the target rate follows it:
+ * packets still leave at the allowed rate.
+ */
+tfrc_status tfrc_advisor_set_floor_bps(struct tfrc_advisor *advisor, double bps);
+
+/**
+ * The rule that set the allowed rate last; `TFRC_RATE_REASON_NONE` for null.
+ */
+tfrc_rate_reason tfrc_advisor_rate_reason(const struct tfrc_advisor *advisor);
+
+/**
+ * Takes the oldest change of the allowed rate not yet told, of at most four, into `event`;
+ * `TFRC_STATUS_NOTHING` if there is none.
+ */
+tfrc_status tfrc_advisor_poll_event(struct tfrc_advisor *advisor, struct tfrc_rate_change *event);
+
+/**
+ * The reason for which the advisor has stopped; `TFRC_TRIP_NONE` if it has not.
+ */
+tfrc_trip tfrc_advisor_stopped(const struct tfrc_advisor *advisor);
+
+/**
+ * Begins again after a stop, in slow start. `TFRC_STATUS_NOT_NOW` if there was none, or if it must
+ * last longer.
+ */
+tfrc_status tfrc_advisor_resume(struct tfrc_advisor *advisor, uint64_t now);
 
 /**
  * R, ns; `TFRC_NEVER` before the first report.
@@ -579,6 +764,16 @@ uint64_t tfrc_advisor_rtt(const struct tfrc_advisor *advisor);
  * p as of the latest report, 0 to 1.
  */
 double tfrc_advisor_loss_event_rate(const struct tfrc_advisor *advisor);
+
+/**
+ * Loss events found so far.
+ */
+uint64_t tfrc_advisor_loss_events(const struct tfrc_advisor *advisor);
+
+/**
+ * Packets that fell out of the record of 65,536 before a report had reached as far as them.
+ */
+uint64_t tfrc_advisor_forgotten(const struct tfrc_advisor *advisor);
 
 /**
  * Settings of RFC 5348.
@@ -603,15 +798,15 @@ tfrc_status tfrc_config_set_segment(struct tfrc_config *config, uint32_t bytes);
 tfrc_status tfrc_config_set_small_packets(struct tfrc_config *config);
 
 /**
- * The application's own limit, bytes per second, above zero.
+ * The application's own limit, bit/s, above zero; `INFINITY` for none.
  */
-tfrc_status tfrc_config_set_cap(struct tfrc_config *config, double bytes_per_second);
+tfrc_status tfrc_config_set_cap_bps(struct tfrc_config *config, double bps);
 
 /**
- * g, bytes per second, above zero: a rate that the network has promised, below which the flow does
+ * g, bit/s, above zero: a rate that the network has promised, below which the flow does
  * not fall (gTFRC). Not for the open Internet.
  */
-tfrc_status tfrc_config_set_guarantee(struct tfrc_config *config, double bytes_per_second);
+tfrc_status tfrc_config_set_guarantee_bps(struct tfrc_config *config, double bps);
 
 /**
  * t_gran, ns: the granularity of the program's timers (RFC 5348 §8.3). A packet may go up to half
@@ -717,9 +912,9 @@ tfrc_status tfrc_endpoint_release(struct tfrc_endpoint *endpoint,
                                   uint64_t connection);
 
 /**
- * X of a connection, bytes of data per second; NAN if there is no such connection.
+ * X of a connection, data, bit/s; NAN if there is no such connection.
  */
-double tfrc_connection_allowed_rate(const struct tfrc_endpoint *endpoint, uint64_t connection);
+double tfrc_connection_allowed_rate_bps(const struct tfrc_endpoint *endpoint, uint64_t connection);
 
 /**
  * R of a connection, ns; `TFRC_NEVER` before there is a sample.
@@ -788,17 +983,17 @@ tfrc_status tfrc_endpoint_config_set_queues(struct tfrc_endpoint_config *config,
                                             size_t to_read);
 
 /**
- * X, bytes per second: the rate of a TCP with segments of `segment` bytes, a round-trip time of
+ * X, bit/s: the rate of a TCP with segments of `segment` bytes, a round-trip time of
  * `rtt` ns and the loss event rate `p`, 0 to 1 (RFC 5348 §3.1). Infinite at p = 0; NAN for a
  * segment that is not above zero or a p that is no probability.
  */
-double tfrc_equation_rate(double segment, uint64_t rtt, double p);
+double tfrc_equation_rate_bps(double segment, uint64_t rtt, double p);
 
 /**
- * The loss event rate at which `tfrc_equation_rate` gives `bytes_per_second`; NAN if none in (0,
+ * The loss event rate at which `tfrc_equation_rate_bps` gives `bps`; NAN if none in (0,
  * 1] does.
  */
-double tfrc_equation_loss_event_rate(double segment, uint64_t rtt, double bytes_per_second);
+double tfrc_equation_loss_event_rate(double segment, uint64_t rtt, double bps);
 
 /**
  * A receiver that has seen nothing yet. Null for `config` means RFC 5348's settings.
@@ -891,9 +1086,37 @@ tfrc_status tfrc_sender_handle_timeout(struct tfrc_sender *sender, uint64_t now)
 uint64_t tfrc_sender_poll_timeout(const struct tfrc_sender *sender);
 
 /**
- * X, the allowed sending rate, bytes of data per second: what a media encoder should aim at.
+ * X, the allowed sending rate of data, bit/s; zero after a stop.
  */
-double tfrc_sender_allowed_rate(const struct tfrc_sender *sender);
+double tfrc_sender_allowed_rate_bps(const struct tfrc_sender *sender);
+
+/**
+ * The rate that a media encoder should aim at, data, bit/s: the allowed rate, at least the floor
+ * and at most the cap; zero after a stop.
+ */
+double tfrc_sender_target_rate_bps(const struct tfrc_sender *sender);
+
+/**
+ * Replaces the application's limit on the sending rate: bit/s, above zero; `INFINITY` for none.
+ */
+tfrc_status tfrc_sender_set_cap_bps(struct tfrc_sender *sender, double bps);
+
+/**
+ * Sets the least rate that the application can work with, bit/s. Only the target rate follows it:
+ * packets still leave at the allowed rate.
+ */
+tfrc_status tfrc_sender_set_floor_bps(struct tfrc_sender *sender, double bps);
+
+/**
+ * The rule that set the allowed rate last; `TFRC_RATE_REASON_NONE` for null.
+ */
+tfrc_rate_reason tfrc_sender_rate_reason(const struct tfrc_sender *sender);
+
+/**
+ * Takes the oldest change of the allowed rate not yet told, of at most four, into `event`;
+ * `TFRC_STATUS_NOTHING` if there is none.
+ */
+tfrc_status tfrc_sender_poll_event(struct tfrc_sender *sender, struct tfrc_rate_change *event);
 
 /**
  * R, ns; `TFRC_NEVER` before the first report. Packets carry it to the receiver.

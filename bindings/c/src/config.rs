@@ -4,12 +4,12 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 
 use tfrc::Settings;
-use tfrc::config::{BrokenPromise, Guarantee, PacketSize, RateCap, SegmentSize, Target, TfrcSp};
+use tfrc::config::{BrokenPromise, Guarantee, PacketSize, SegmentSize, Target, TfrcSp};
 use tfrc_units::Duration;
 
 use crate::border::{change, give, look, take_back};
 use crate::status::Status;
-use crate::values::rate;
+use crate::values::{cap, rate};
 
 /// Settings of a sender, a receiver or an advisor; RFC 5348 until they are changed. Both ends take
 /// the same. They are copied where they are used, and may be freed then.
@@ -48,19 +48,19 @@ pub unsafe extern "C" fn tfrc_config_set_small_packets(config: *mut Config) -> S
     unsafe { set(config, |settings| settings.packet_size = PacketSize::TfrcSp(TfrcSp::default())) }
 }
 
-/// The application's own limit, bytes per second, above zero.
+/// The application's own limit, bit/s, above zero; `INFINITY` for none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tfrc_config_set_cap(config: *mut Config, bytes_per_second: f64) -> Status {
-    let Some(cap) = rate(bytes_per_second) else { return Status::Range };
+pub unsafe extern "C" fn tfrc_config_set_cap_bps(config: *mut Config, bps: f64) -> Status {
+    let Some(cap) = cap(bps) else { return Status::Range };
     // SAFETY: a handle of this library, says the header.
-    unsafe { set(config, |settings| settings.cap = RateCap::AtMost(cap)) }
+    unsafe { set(config, |settings| settings.cap = cap) }
 }
 
-/// g, bytes per second, above zero: a rate that the network has promised, below which the flow does
+/// g, bit/s, above zero: a rate that the network has promised, below which the flow does
 /// not fall (gTFRC). Not for the open Internet.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tfrc_config_set_guarantee(config: *mut Config, bytes_per_second: f64) -> Status {
-    let Some(rate) = rate(bytes_per_second) else { return Status::Range };
+pub unsafe extern "C" fn tfrc_config_set_guarantee_bps(config: *mut Config, bps: f64) -> Status {
+    let Some(rate) = rate(bps) else { return Status::Range };
     let target = Target { rate, broken: BrokenPromise::Ignore };
     // SAFETY: a handle of this library, says the header.
     unsafe { set(config, |settings| settings.guarantee = Guarantee::FromFirstRtt(target)) }

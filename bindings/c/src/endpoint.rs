@@ -277,11 +277,11 @@ pub unsafe extern "C" fn tfrc_endpoint_release(endpoint: *mut Endpoint, now: u64
     Status::Ok
 }
 
-/// X of a connection, bytes of data per second; NAN if there is no such connection.
+/// X of a connection, data, bit/s; NAN if there is no such connection.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tfrc_connection_allowed_rate(endpoint: *const Endpoint, connection: u64) -> f64 {
+pub unsafe extern "C" fn tfrc_connection_allowed_rate_bps(endpoint: *const Endpoint, connection: u64) -> f64 {
     // SAFETY: a handle of this library, says the header.
-    unsafe { of(endpoint, connection) }.map_or(f64::NAN, |connection| Rate::bytes_per_sec(connection.rate()))
+    unsafe { of(endpoint, connection) }.map_or(f64::NAN, |connection| Rate::bits_per_sec(connection.rate()))
 }
 
 /// R of a connection, ns; `TFRC_NEVER` before there is a sample.

@@ -19,7 +19,7 @@ pub enum EventKind {
     /// `packets` datagrams, `bytes` long together, left the send queue unsent: they were late, or
     /// the connection ended.
     Dropped = 5,
-    /// The allowed rate is now `rate`.
+    /// The allowed rate is now `rate_bps`.
     RateChanged = 6,
     /// The peer wants to close: read what is left, then call `tfrc_endpoint_close`.
     CloseReceived = 7,
@@ -58,8 +58,8 @@ pub struct Event {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Bytes per second.
-    pub rate: f64,
+    /// Data, bit/s.
+    pub rate_bps: f64,
     /// The kind.
     pub kind: EventKind,
     /// The party that ended it.
@@ -76,7 +76,7 @@ impl Event {
             connection,
             packets: 0,
             bytes: 0,
-            rate: 0.0,
+            rate_bps: 0.0,
             kind: EventKind::Other,
             closed_by: ClosedBy::None,
             service: 0,
@@ -95,7 +95,7 @@ impl Event {
                 Self { packets: *packets, bytes: *bytes, ..of(EventKind::Dropped) }
             }
             tfrc_dccp::Event::RateChanged(change) => {
-                Self { rate: change.to.bytes_per_sec(), ..of(EventKind::RateChanged) }
+                Self { rate_bps: change.to.bits_per_sec(), ..of(EventKind::RateChanged) }
             }
             tfrc_dccp::Event::CloseReceived => of(EventKind::CloseReceived),
             tfrc_dccp::Event::Closed(closed) => Self {

@@ -21,6 +21,7 @@ pub mod endpoint;
 pub mod endpoint_config;
 pub mod equation;
 pub mod event;
+pub mod rate;
 pub mod receiver;
 pub mod sender;
 pub mod status;

@@ -1,11 +1,11 @@
 //! The sending half, with its record of what was sent.
 
-use tfrc::guard::ResumeError;
 use tfrc::{SendDecision, SentRecord};
 use tfrc_units::{Duration, Probability, Rate};
 
 use crate::border::{change, give, look, take_back};
 use crate::config::{Config, sound};
+use crate::rate::{RateChange, RateReason, Trip, poll_event, set_cap, set_floor, trip};
 use crate::status::Status;
 use crate::values::{NEVER, Report, instant, time};
 
@@ -19,24 +19,6 @@ const REMEMBERED: usize = 1 << 16;
 pub struct Sender {
     sender: tfrc::Sender,
     record: SentRecord<REMEMBERED>,
-}
-
-/// Why a sender has stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Trip {
-    /// It has not.
-    None = 0,
-    /// Packets are sent and no feedback comes back (RFC 8083 §4.1).
-    FeedbackTimeout = 1,
-    /// Feedback says that nothing arrives (RFC 8083 §4.2).
-    MediaTimeout = 2,
-    /// More than ten times what a TCP would send (RFC 8083 §4.3).
-    Congestion = 3,
-    /// The loss rate is too high for the application's least rate (RFC 3714 §5).
-    DropRate = 4,
-    /// A reason that this library is older than.
-    Other = 5,
 }
 
 /// A sender that has sent nothing yet. Null for `config` means RFC 5348's settings.
@@ -120,12 +102,56 @@ pub unsafe extern "C" fn tfrc_sender_poll_timeout(sender: *const Sender) -> u64 
     time(sender.and_then(|sender| sender.sender.poll_timeout()).map(|wake| wake.at))
 }
 
-/// X, the allowed sending rate, bytes of data per second: what a media encoder should aim at.
+/// X, the allowed sending rate of data, bit/s; zero after a stop.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tfrc_sender_allowed_rate(sender: *const Sender) -> f64 {
+pub unsafe extern "C" fn tfrc_sender_allowed_rate_bps(sender: *const Sender) -> f64 {
     // SAFETY: a handle of this library, says the header.
     let sender = unsafe { look(sender) };
-    sender.map_or(f64::NAN, |sender| Rate::bytes_per_sec(sender.sender.allowed_rate()))
+    sender.map_or(f64::NAN, |sender| Rate::bits_per_sec(sender.sender.allowed_rate()))
+}
+
+/// The rate that a media encoder should aim at, data, bit/s: the allowed rate, at least the floor
+/// and at most the cap; zero after a stop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_sender_target_rate_bps(sender: *const Sender) -> f64 {
+    // SAFETY: a handle of this library, says the header.
+    let sender = unsafe { look(sender) };
+    sender.map_or(f64::NAN, |sender| Rate::bits_per_sec(sender.sender.target_rate()))
+}
+
+/// Replaces the application's limit on the sending rate: bit/s, above zero; `INFINITY` for none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_sender_set_cap_bps(sender: *mut Sender, bps: f64) -> Status {
+    // SAFETY: a handle of this library, says the header.
+    let Some(sender) = (unsafe { change(sender) }) else { return Status::Null };
+    set_cap(bps, |cap| sender.sender.set_cap(cap))
+}
+
+/// Sets the least rate that the application can work with, bit/s. Only the target rate follows it:
+/// packets still leave at the allowed rate.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_sender_set_floor_bps(sender: *mut Sender, bps: f64) -> Status {
+    // SAFETY: a handle of this library, says the header.
+    let Some(sender) = (unsafe { change(sender) }) else { return Status::Null };
+    set_floor(bps, |floor| sender.sender.set_floor(floor))
+}
+
+/// The rule that set the allowed rate last; `TFRC_RATE_REASON_NONE` for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_sender_rate_reason(sender: *const Sender) -> RateReason {
+    // SAFETY: a handle of this library, says the header.
+    let sender = unsafe { look(sender) };
+    sender.map_or(RateReason::None, |sender| sender.sender.rate_reason().into())
+}
+
+/// Takes the oldest change of the allowed rate not yet told, of at most four, into `event`;
+/// `TFRC_STATUS_NOTHING` if there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_sender_poll_event(sender: *mut Sender, event: *mut RateChange) -> Status {
+    // SAFETY: a handle of this library and a place for the event, says the header.
+    let (sender, event) = unsafe { (change(sender), change(event)) };
+    let (Some(sender), Some(event)) = (sender, event) else { return Status::Null };
+    poll_event(sender.sender.poll_event(), event)
 }
 
 /// R, ns; `TFRC_NEVER` before the first report. Packets carry it to the receiver.
@@ -148,14 +174,7 @@ pub unsafe extern "C" fn tfrc_sender_loss_event_rate(sender: *const Sender) -> f
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_sender_stopped(sender: *const Sender) -> Trip {
     // SAFETY: a handle of this library, says the header.
-    let stopped = unsafe { look(sender) }.and_then(|sender| sender.sender.stopped());
-    stopped.map_or(Trip::None, |stopped| match stopped.trip {
-        tfrc::guard::Trip::FeedbackTimeout => Trip::FeedbackTimeout,
-        tfrc::guard::Trip::MediaTimeout => Trip::MediaTimeout,
-        tfrc::guard::Trip::Congestion => Trip::Congestion,
-        tfrc::guard::Trip::DropRate => Trip::DropRate,
-        _ => Trip::Other,
-    })
+    trip(unsafe { look(sender) }.and_then(|sender| sender.sender.stopped()))
 }
 
 /// Begins again after a stop, in slow start. `TFRC_STATUS_NOT_NOW` if there was none, or if it must
@@ -164,8 +183,7 @@ pub unsafe extern "C" fn tfrc_sender_stopped(sender: *const Sender) -> Trip {
 pub unsafe extern "C" fn tfrc_sender_resume(sender: *mut Sender, now: u64) -> Status {
     // SAFETY: a handle of this library, says the header.
     let Some(sender) = (unsafe { change(sender) }) else { return Status::Null };
-    let resumed: Result<(), ResumeError> = sender.sender.resume(instant(now));
-    if resumed.is_ok() { Status::Ok } else { Status::NotNow }
+    if sender.sender.resume(instant(now)).is_ok() { Status::Ok } else { Status::NotNow }
 }
 
 /// A decision as a time.

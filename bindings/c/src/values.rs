@@ -1,6 +1,7 @@
 //! Times, marks and reports as C has them.
 
 use tfrc::FeedbackReason;
+use tfrc::config::RateCap;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 /// A time that does not come, or a duration that is not known.
@@ -28,8 +29,8 @@ pub struct Report {
     pub newest_number: u64,
     /// How long ago that packet arrived, ns.
     pub elapsed: u64,
-    /// X_recv, bytes per second; zero in the first report.
-    pub receive_rate: f64,
+    /// X_recv, bit/s; zero in the first report.
+    pub receive_rate_bps: f64,
     /// p, 0 to 1.
     pub loss_event_rate: f64,
     /// Loss events found since the beginning.
@@ -55,9 +56,13 @@ pub(crate) fn time(at: Option<Instant>) -> u64 {
 }
 
 /// A rate from C: finite, not below zero.
-pub(crate) fn rate(bytes_per_second: f64) -> Option<Rate> {
-    let sound = bytes_per_second.is_finite() && bytes_per_second >= 0.0;
-    sound.then(|| Rate::from_bytes_per_sec(bytes_per_second))
+pub(crate) fn rate(bps: f64) -> Option<Rate> {
+    (bps.is_finite() && bps >= 0.0).then(|| Rate::from_bits_per_sec(bps))
+}
+
+/// A limit from C: a rate, or infinity for none.
+pub(crate) fn cap(bps: f64) -> Option<RateCap> {
+    if bps == f64::INFINITY { Some(RateCap::Unlimited) } else { rate(bps).map(RateCap::AtMost) }
 }
 
 /// A codepoint from the two low bits of an integer; larger ones are none.
@@ -70,7 +75,7 @@ impl From<tfrc::Report> for Report {
         Self {
             newest_number: report.newest_seq,
             elapsed: report.elapsed.as_nanos(),
-            receive_rate: report.receive_rate.bytes_per_sec(),
+            receive_rate_bps: report.receive_rate.bits_per_sec(),
             loss_event_rate: report.loss_event_rate.get(),
             loss_events: report.loss_events,
             packets: report.packets,
@@ -85,7 +90,7 @@ impl Report {
         Some(tfrc::Report {
             newest_seq: self.newest_number,
             elapsed: Duration::from_nanos(self.elapsed),
-            receive_rate: rate(self.receive_rate)?,
+            receive_rate: rate(self.receive_rate_bps)?,
             loss_event_rate: Probability::new(self.loss_event_rate).ok()?,
             loss_events: self.loss_events,
             packets: self.packets,

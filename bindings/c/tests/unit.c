@@ -17,12 +17,12 @@
 
 /* RFC 5348 §3.1 at 1500 bytes, 100 ms, 1 %: the value that `tfrc equation` prints. */
 static void equation(void) {
-  double rate = tfrc_equation_rate(1500, 100 * MS, 0.01);
-  EXPECT(fabs(rate * 8 - 1347986.8123559158) < 1e-6);
+  double rate = tfrc_equation_rate_bps(1500, 100 * MS, 0.01);
+  EXPECT(fabs(rate - 1347986.8123559158) < 1e-6);
   EXPECT(fabs(tfrc_equation_loss_event_rate(1500, 100 * MS, rate) - 0.01) < 1e-12);
-  EXPECT(isinf(tfrc_equation_rate(1460, 100 * MS, 0)));
-  EXPECT(isnan(tfrc_equation_rate(1460, 100 * MS, 1.5)));
-  EXPECT(isnan(tfrc_equation_rate(0, 100 * MS, 0.1)));
+  EXPECT(isinf(tfrc_equation_rate_bps(1460, 100 * MS, 0)));
+  EXPECT(isnan(tfrc_equation_rate_bps(1460, 100 * MS, 1.5)));
+  EXPECT(isnan(tfrc_equation_rate_bps(0, 100 * MS, 0.1)));
   EXPECT(isnan(tfrc_equation_loss_event_rate(1460, 0, 1e6)));
 }
 
@@ -31,7 +31,7 @@ static void nulls_and_ranges(void) {
   tfrc_arrival arrival = {.number = 0, .rtt = TFRC_NEVER, .size = 1, .ecn = 4};
   EXPECT(tfrc_sender_on_report(NULL, 0, &report) == TFRC_STATUS_NULL);
   EXPECT(tfrc_sender_next_send(NULL, 0) == TFRC_NEVER);
-  EXPECT(isnan(tfrc_sender_allowed_rate(NULL)));
+  EXPECT(isnan(tfrc_sender_allowed_rate_bps(NULL)));
   EXPECT(tfrc_receiver_on_packet(NULL, 0, &arrival) == TFRC_STATUS_NULL);
   EXPECT(tfrc_advisor_on_acked(NULL, 0, TFRC_NEVER, 0) == TFRC_TAKEN_INVALID);
   EXPECT(tfrc_endpoint_new(NULL, NULL) == NULL);
@@ -43,8 +43,8 @@ static void nulls_and_ranges(void) {
   EXPECT(tfrc_config_problem(config) == NULL);
   EXPECT(tfrc_config_set_segment(config, 0) == TFRC_STATUS_RANGE);
   EXPECT(strstr(tfrc_config_problem(config), "segment") != NULL);
-  EXPECT(tfrc_config_set_cap(config, -1) == TFRC_STATUS_RANGE);
-  EXPECT(tfrc_config_set_cap(config, NAN) == TFRC_STATUS_RANGE);
+  EXPECT(tfrc_config_set_cap_bps(config, -1) == TFRC_STATUS_RANGE);
+  EXPECT(tfrc_config_set_cap_bps(config, NAN) == TFRC_STATUS_RANGE);
   EXPECT(tfrc_config_set_segment(config, 1000) == TFRC_STATUS_OK && tfrc_config_problem(config) == NULL);
 
   tfrc_sender *sender = tfrc_sender_new(config);
@@ -56,6 +56,19 @@ static void nulls_and_ranges(void) {
   EXPECT(tfrc_sender_on_report(sender, MS, &report) == TFRC_STATUS_RANGE);
   EXPECT(tfrc_sender_resume(sender, MS) == TFRC_STATUS_NOT_NOW);
   EXPECT(tfrc_sender_stopped(sender) == TFRC_TRIP_NONE);
+  /* The initial rate at 100 ms is 4000 bytes in each; cap and floor bound the target alone. */
+  tfrc_rate_change change;
+  EXPECT(tfrc_sender_poll_event(sender, &change) == TFRC_STATUS_NOTHING);
+  EXPECT(tfrc_sender_on_rtt_sample(sender, MS, 100 * MS) == TFRC_STATUS_OK);
+  EXPECT(tfrc_sender_poll_event(sender, &change) == TFRC_STATUS_OK && change.at == MS && change.rtt == 100 * MS);
+  EXPECT(change.reason == TFRC_RATE_REASON_INITIAL && tfrc_sender_rate_reason(sender) == TFRC_RATE_REASON_INITIAL);
+  EXPECT(fabs(change.to_bps - 320000) < 1 && tfrc_sender_allowed_rate_bps(sender) == change.to_bps);
+  EXPECT(tfrc_sender_set_cap_bps(sender, 0) == TFRC_STATUS_RANGE);
+  EXPECT(tfrc_sender_set_cap_bps(sender, 1e5) == TFRC_STATUS_OK && tfrc_sender_target_rate_bps(sender) == 1e5);
+  EXPECT(tfrc_sender_set_cap_bps(sender, INFINITY) == TFRC_STATUS_OK);
+  EXPECT(tfrc_sender_set_floor_bps(sender, NAN) == TFRC_STATUS_RANGE);
+  EXPECT(tfrc_sender_set_floor_bps(sender, 5e5) == TFRC_STATUS_OK && tfrc_sender_target_rate_bps(sender) == 5e5);
+  EXPECT(tfrc_sender_allowed_rate_bps(sender) == change.to_bps);
   tfrc_sender_free(sender);
 
   tfrc_receiver *receiver = tfrc_receiver_new(config);
@@ -100,11 +113,11 @@ static void sender_and_receiver(void) {
       EXPECT(there_end - there_first < LINE && back_end - back_first < LINE);
     }
     if (now >= 20000 * MS) {
-      sum += tfrc_sender_allowed_rate(sender);
+      sum += tfrc_sender_allowed_rate_bps(sender);
       samples++;
     }
   }
-  double expected = tfrc_equation_rate(1460, 100 * MS, tfrc_sender_loss_event_rate(sender));
+  double expected = tfrc_equation_rate_bps(1460, 100 * MS, tfrc_sender_loss_event_rate(sender));
   EXPECT(fabs(sum / (double)samples / expected - 1) < 0.1);
   EXPECT(fabs(tfrc_sender_loss_event_rate(sender) - 0.01) < 0.001);
   EXPECT(tfrc_sender_rtt(sender) >= 100 * MS && tfrc_sender_rtt(sender) < 103 * MS);
@@ -127,7 +140,30 @@ static void advisor(void) {
   }
   EXPECT(tfrc_advisor_on_acked(advisor, id + 9, TFRC_NEVER, 0) == TFRC_TAKEN_UNKNOWN);
   EXPECT(tfrc_advisor_rtt(advisor) == 80 * MS);
-  EXPECT(tfrc_advisor_loss_event_rate(advisor) > 0.01 && tfrc_advisor_allowed_rate(advisor) > 10000);
+  EXPECT(tfrc_advisor_loss_event_rate(advisor) > 0.01 && tfrc_advisor_allowed_rate_bps(advisor) > 80000);
+  tfrc_advisor_free(advisor);
+}
+
+/* Packets 0 to 5 are told late, along with their fates; 2 is never acknowledged, 4 is lost. */
+static void advisor_told(void) {
+  tfrc_advisor *advisor = tfrc_advisor_new(NULL, 0);
+  EXPECT(tfrc_advisor_set_losses(advisor, 7) == TFRC_STATUS_RANGE);
+  EXPECT(tfrc_advisor_set_losses(advisor, TFRC_LOSSES_BY_TRANSPORT) == TFRC_STATUS_OK);
+  EXPECT(tfrc_advisor_on_rtt_sample(advisor, 0, 90 * MS) == TFRC_STATUS_OK && tfrc_advisor_rtt(advisor) == 90 * MS);
+  tfrc_advisor_handle_timeout(advisor, 180 * MS);
+  for (uint64_t id = 0; id < 6; id++) EXPECT(tfrc_advisor_on_sent(advisor, id * 20 * MS, id, 1200) == TFRC_STATUS_OK);
+  EXPECT(tfrc_advisor_on_acked_range(advisor, 0, 1, 4) == 0 && tfrc_advisor_on_acked_range(advisor, 0, 1, 0) == 2);
+  EXPECT(tfrc_advisor_on_acked_range(advisor, 3, 3, 0) == 1 && tfrc_advisor_on_acked_range(advisor, 5, 5, 0) == 1);
+  EXPECT(tfrc_advisor_on_lost(advisor, 4) == TFRC_TAKEN_NEW);
+  EXPECT(tfrc_advisor_on_unreported(advisor, 6, 9) == TFRC_STATUS_OK);
+  EXPECT(tfrc_advisor_on_report_with_rtt(advisor, 200 * MS, 80 * MS) == TFRC_STATUS_OK);
+  EXPECT(tfrc_advisor_rtt(advisor) == 80 * MS && tfrc_advisor_loss_events(advisor) == 1);
+  EXPECT(tfrc_advisor_forgotten(advisor) == 0 && tfrc_advisor_rate_reason(advisor) != TFRC_RATE_REASON_NONE);
+  EXPECT(tfrc_advisor_set_cap_bps(advisor, 1000) == TFRC_STATUS_OK && tfrc_advisor_target_rate_bps(advisor) == 1000);
+  EXPECT(tfrc_advisor_set_floor_bps(advisor, 2000) == TFRC_STATUS_OK && tfrc_advisor_target_rate_bps(advisor) == 1000);
+  EXPECT(tfrc_advisor_stopped(advisor) == TFRC_TRIP_NONE && tfrc_advisor_resume(advisor, 0) == TFRC_STATUS_NOT_NOW);
+  tfrc_rate_change change;
+  EXPECT(tfrc_advisor_poll_event(advisor, &change) == TFRC_STATUS_OK && tfrc_advisor_poll_event(advisor, NULL) == TFRC_STATUS_NULL);
   tfrc_advisor_free(advisor);
 }
 
@@ -203,6 +239,7 @@ int main(void) {
   nulls_and_ranges();
   sender_and_receiver();
   advisor();
+  advisor_told();
   endpoints();
   puts("all as expected");
   return 0;

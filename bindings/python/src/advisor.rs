@@ -3,10 +3,11 @@
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tfrc::advisor::{Ack, Hold, Taken};
+use tfrc::advisor::{Ack, Hold, Losses, Taken};
+use tfrc::config::RateCap;
 
 use crate::config::{Config, or_default};
-use crate::quantities::{self, Floats, RateChange, duration, ecn, instant};
+use crate::quantities::{self, Floats, RateChange, duration, ecn, instant, rate};
 
 /// Packets remembered until a report has told of them.
 const REMEMBERED: usize = 16_384;
@@ -19,6 +20,10 @@ const REMEMBERED: usize = 16_384;
 /// report pass every packet to `on_acked` or `on_lost`, then call `on_report` once. The last 16,384
 /// packets are remembered.
 ///
+/// `losses` is `"order"` if the advisor finds the losses, as every packet is one that reports speak
+/// of, and `"transport"` if the transport passes each lost packet to `on_lost`, and a packet of
+/// which it says nothing counts neither as arrived nor as lost.
+///
 /// Times are seconds since any epoch, the same in all calls, but for `arrived_at`, which is the
 /// receiver's; rates are bit/s.
 #[pyclass(module = "tfrc")]
@@ -28,10 +33,16 @@ pub(crate) struct Advisor(tfrc::Advisor<REMEMBERED>);
 #[pymethods]
 impl Advisor {
     #[new]
-    #[pyo3(signature = (config=None, *, report_interval_s=0.0))]
-    fn new(config: Option<&Config>, report_interval_s: f64) -> PyResult<Self> {
+    #[pyo3(signature = (config=None, *, report_interval_s=0.0, losses="order"))]
+    fn new(config: Option<&Config>, report_interval_s: f64, losses: &str) -> PyResult<Self> {
         let interval = duration(report_interval_s)?;
-        Ok(Self(tfrc::Advisor::with_capacity(&or_default(config), interval)))
+        let mut advisor = tfrc::Advisor::with_capacity(&or_default(config), interval);
+        advisor.set_losses(match losses {
+            "order" => Losses::ByOrder,
+            "transport" => Losses::ByTransport,
+            _ => return Err(PyValueError::new_err(format!("losses='{losses}': 'order' or 'transport'"))),
+        });
+        Ok(Self(advisor))
     }
 
     /// A round-trip time known from elsewhere, such as a handshake.
@@ -45,10 +56,11 @@ impl Advisor {
         Ok(quantities::next_send(now, self.0.next_send(instant(now)?)))
     }
 
-    /// A packet with `size` bytes of data has gone. `id` is the transport's number for it, above
-    /// all before.
-    fn on_sent(&mut self, now: f64, id: u64, size: u32) -> PyResult<()> {
-        self.0.on_sent(instant(now)?, id, size);
+    /// A packet with `size` bytes of data went at `sent_at`: now, or at a time that has passed if
+    /// the transport tells of a departure only along with the packet's fate. `id` is the
+    /// transport's number for it, above all before.
+    fn on_sent(&mut self, sent_at: f64, id: u64, size: u32) -> PyResult<()> {
+        self.0.on_sent(instant(sent_at)?, id, size);
         Ok(())
     }
 
@@ -56,14 +68,14 @@ impl Advisor {
     /// uint64 and uint32.
     fn on_sent_many(
         &mut self,
-        now: Floats<'_>,
+        sent_at: Floats<'_>,
         id: PyReadonlyArray1<'_, u64>,
         size: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<()> {
-        let (now, id, size) = (now.as_array(), id.as_array(), size.as_array());
-        equal_lengths(&[now.len(), id.len(), size.len()])?;
-        for ((now, id), size) in now.iter().zip(id).zip(size) {
-            self.0.on_sent(instant(*now)?, *id, *size);
+        let (sent_at, id, size) = (sent_at.as_array(), id.as_array(), size.as_array());
+        equal_lengths(&[sent_at.len(), id.len(), size.len()])?;
+        for ((sent_at, id), size) in sent_at.iter().zip(id).zip(size) {
+            self.0.on_sent(instant(*sent_at)?, *id, *size);
         }
         Ok(())
     }
@@ -109,8 +121,8 @@ impl Advisor {
         self.0.on_acked_range(first, last, ecn(ce))
     }
 
-    /// The transport has given this packet up for lost, and with it all older ones not heard of.
-    /// Returns `"new"`, `"duplicate"` or `"unknown"`.
+    /// The transport has given this packet up for lost; with `losses="order"` along with all older
+    /// ones not heard of. Returns `"new"`, `"duplicate"` or `"unknown"`.
     fn on_lost(&mut self, id: u64) -> &'static str {
         word(self.0.on_lost(id))
     }
@@ -122,10 +134,16 @@ impl Advisor {
     }
 
     /// The report has been told whole. `hold_s` is how long its newest packet had been there when
-    /// the report was sent; `None` if the report does not tell.
-    #[pyo3(signature = (now, hold_s=None))]
-    fn on_report(&mut self, now: f64, hold_s: Option<f64>) -> PyResult<()> {
-        let hold = hold_s.map(duration).transpose()?.map_or(Hold::Unknown, Hold::Known);
+    /// the report was sent; `None` if the report does not tell. A transport that knows the
+    /// round-trip time instead, smoothed or that of the newest packet, gives `rtt_s`.
+    #[pyo3(signature = (now, hold_s=None, *, rtt_s=None))]
+    fn on_report(&mut self, now: f64, hold_s: Option<f64>, rtt_s: Option<f64>) -> PyResult<()> {
+        let hold = match (hold_s, rtt_s) {
+            (None, None) => Hold::Unknown,
+            (Some(hold), None) => Hold::Known(duration(hold)?),
+            (None, Some(rtt)) => Hold::RoundTrip(duration(rtt)?),
+            (Some(_), Some(_)) => return Err(PyValueError::new_err("hold_s or rtt_s, not both")),
+        };
         self.0.on_report(instant(now)?, hold);
         Ok(())
     }
@@ -146,10 +164,43 @@ impl Advisor {
         self.0.poll_event().map(RateChange::from)
     }
 
-    /// X, the allowed sending rate of data, bit/s: the rate that an encoder should aim at.
+    /// X, the allowed sending rate of data, bit/s; 0 after a stop.
     #[getter]
     fn allowed_rate_bps(&self) -> f64 {
         self.0.allowed_rate().bits_per_sec()
+    }
+
+    /// The rate that a media encoder should aim at, bit/s of data: the allowed rate, at least the
+    /// floor and at most the cap; 0 after a stop.
+    #[getter]
+    fn target_rate_bps(&self) -> f64 {
+        self.0.target_rate().bits_per_sec()
+    }
+
+    /// Replaces the application's limit on the sending rate, bit/s; `None` for no limit.
+    #[pyo3(signature = (cap_bps))]
+    fn set_cap(&mut self, cap_bps: Option<f64>) -> PyResult<()> {
+        let cap = cap_bps.map(rate).transpose()?.map_or(RateCap::Unlimited, RateCap::AtMost);
+        self.0.set_cap(cap).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Sets the least rate that the application can work with, bit/s. Only the target rate follows
+    /// it: packets still leave at the allowed rate.
+    fn set_floor(&mut self, floor_bps: f64) -> PyResult<()> {
+        self.0.set_floor(rate(floor_bps)?);
+        Ok(())
+    }
+
+    /// The reason of the stop by a circuit breaker or the stop rule that is in force; `None` if
+    /// there is none.
+    #[getter]
+    fn stopped(&self) -> Option<&'static str> {
+        self.0.stopped().map(|stopped| quantities::trip(stopped.trip))
+    }
+
+    /// Sends again after a stop; returns false if there was none, or if it must last longer.
+    fn resume(&mut self, now: f64) -> PyResult<bool> {
+        Ok(self.0.resume(instant(now)?).is_ok())
     }
 
     /// The rule that set the allowed rate last.

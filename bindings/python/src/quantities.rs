@@ -100,6 +100,18 @@ pub(crate) fn reason(reason: tfrc::RateReason) -> &'static str {
     }
 }
 
+/// The word for the reason of a stop.
+pub(crate) fn trip(trip: tfrc::guard::Trip) -> &'static str {
+    use tfrc::guard::Trip;
+    match trip {
+        Trip::FeedbackTimeout => "feedback-timeout",
+        Trip::MediaTimeout => "media-timeout",
+        Trip::Congestion => "congestion",
+        Trip::DropRate => "drop-rate",
+        _ => "other",
+    }
+}
+
 /// The time of the next packet, in seconds: `now` if it may go at once, `None` after a stop.
 pub(crate) fn next_send(now: f64, decision: tfrc::SendDecision) -> Option<f64> {
     match decision {

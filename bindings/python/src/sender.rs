@@ -1,10 +1,12 @@
 //! The sending half of the algorithm, with its record of the packets sent.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tfrc::SentRecord;
+use tfrc::config::RateCap;
 
 use crate::config::{Config, or_default};
-use crate::quantities::{self, RateChange, duration, instant};
+use crate::quantities::{self, RateChange, duration, instant, rate};
 use crate::receiver::Report;
 
 /// Packets remembered until a report covers them.
@@ -78,6 +80,39 @@ impl Sender {
     #[getter]
     fn allowed_rate_bps(&self) -> f64 {
         self.core.allowed_rate().bits_per_sec()
+    }
+
+    /// The rate that a media encoder should aim at, bit/s of data: the allowed rate, at least the
+    /// floor and at most the cap; 0 after a stop.
+    #[getter]
+    fn target_rate_bps(&self) -> f64 {
+        self.core.target_rate().bits_per_sec()
+    }
+
+    /// Replaces the application's limit on the sending rate, bit/s; `None` for no limit.
+    #[pyo3(signature = (cap_bps))]
+    fn set_cap(&mut self, cap_bps: Option<f64>) -> PyResult<()> {
+        let cap = cap_bps.map(rate).transpose()?.map_or(RateCap::Unlimited, RateCap::AtMost);
+        self.core.set_cap(cap).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Sets the least rate that the application can work with, bit/s. Only the target rate follows
+    /// it: packets still leave at the allowed rate.
+    fn set_floor(&mut self, floor_bps: f64) -> PyResult<()> {
+        self.core.set_floor(rate(floor_bps)?);
+        Ok(())
+    }
+
+    /// The reason of the stop by a circuit breaker or the stop rule that is in force; `None` if
+    /// there is none.
+    #[getter]
+    fn stopped(&self) -> Option<&'static str> {
+        self.core.stopped().map(|stopped| quantities::trip(stopped.trip))
+    }
+
+    /// Sends again after a stop; returns false if there was none, or if it must last longer.
+    fn resume(&mut self, now: f64) -> PyResult<bool> {
+        Ok(self.core.resume(instant(now)?).is_ok())
     }
 
     /// The rule that set the allowed rate last.

@@ -110,6 +110,39 @@ def test_a_report_is_rebuilt_from_its_fields():
     assert not tfrc.Sender().on_report(0.1, report)
 
 
+def test_an_advisor_is_told_late_by_its_transport():
+    advisor = tfrc.Advisor(losses="transport")
+    advisor.handle_timeout(0.18)
+    for id in range(6):
+        advisor.on_sent(0.02 * id, id, 1200)
+    assert advisor.on_acked_range(0, 1) + advisor.on_acked_range(3, 3) + advisor.on_acked_range(5, 5) == 4
+    assert advisor.on_lost(4) == "new"
+    advisor.on_report(0.2, rtt_s=0.08)
+    assert advisor.rtt_s == pytest.approx(0.08, abs=1e-9)
+    assert advisor.loss_events == 1, "4 is lost; of 2 nothing was said"
+    with pytest.raises(ValueError, match="not both"):
+        advisor.on_report(0.2, 0.0, rtt_s=0.08)
+    with pytest.raises(ValueError, match="order"):
+        tfrc.Advisor(losses="guess")
+
+
+@pytest.mark.parametrize("make", [tfrc.Sender, tfrc.Advisor])
+def test_limits_change_while_it_runs(make):
+    machine = make()
+    machine.on_rtt_sample(0.0, 0.1)
+    allowed = machine.allowed_rate_bps
+    assert machine.target_rate_bps == allowed == pytest.approx(350_400)
+    machine.set_cap(100e3)
+    assert machine.target_rate_bps == 100e3 and machine.allowed_rate_bps == allowed
+    machine.set_floor(1e6)
+    assert machine.target_rate_bps == 100e3
+    machine.set_cap(None)
+    assert machine.target_rate_bps == 1e6 and machine.allowed_rate_bps == allowed
+    with pytest.raises(ValueError, match="cap"):
+        machine.set_cap(0.0)
+    assert machine.stopped is None and machine.resume(1.0) is False
+
+
 def test_an_advisor_takes_reports():
     advisor = tfrc.Advisor(report_interval_s=0.05)
     assert advisor.next_send(0.0) == 0.0 and advisor.rtt_s is None

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tfrc::RateChange;
 use tfrc_dccp::{Closed, ConnectionId, Received};
-use tfrc_units::Duration;
+use tfrc_units::{Duration, Rate};
 use tokio::sync::Notify;
 
 use crate::LatePolicy;
@@ -168,6 +168,30 @@ impl Connection {
             }
             _ => Status::default(),
         }
+    }
+
+    /// The rate that a media encoder should aim at
+    /// ([`Status::target_rate`](crate::Status::target_rate)), as soon as it is another one than this
+    /// returned last; the first time, as soon as there is a round-trip time. `None` once the
+    /// connection is over. Of several changes since the last call only the outcome counts.
+    /// Cancel-safe.
+    pub async fn rate_changed(&self) -> Option<Rate> {
+        self.until(|state, id| {
+            let slot =
+                state.slots.get_mut(&id).filter(|slot| !matches!(slot.standing, SlotStage::Over { .. }));
+            let (Some(slot), Some(connection)) = (slot, state.machine.connection(id)) else {
+                return Some(None);
+            };
+            let sender = connection.rate_sender();
+            let rate = sender.target_rate();
+            if sender.rtt().is_none() || slot.told_rate == Some(rate) {
+                return None;
+            }
+            slot.told_rate = Some(rate);
+            Some(Some(rate))
+        })
+        .await
+        .flatten()
     }
 
     /// The changes of the allowed rate since the last call, oldest first; up to 4096 are kept, and

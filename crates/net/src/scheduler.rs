@@ -9,7 +9,7 @@ use tfrc::RateChange;
 use tfrc_dccp::endpoint::Transmission;
 use tfrc_dccp::wire::{Integrity, Packet, PacketType};
 use tfrc_dccp::{Closed, ConnectionId, Event};
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::{Ecn, Instant, Rate};
 use tokio::sync::Notify;
 
 use crate::journaled_endpoint::Machine;
@@ -47,6 +47,8 @@ pub(crate) struct Slot {
     pub(crate) rate_changes: VecDeque<RateChange>,
     /// Rate changes kept, at most.
     pub(crate) rate_changes_kept: usize,
+    /// The target rate that `rate_changed` has returned last.
+    pub(crate) told_rate: Option<Rate>,
     pub(crate) loss_measure: LossMeasure,
 }
 
@@ -107,6 +109,7 @@ impl State {
             standing: SlotStage::Held,
             rate_changes: VecDeque::new(),
             rate_changes_kept: FEW_RATE_CHANGES,
+            told_rate: None,
             loss_measure: LossMeasure::default(),
         };
         self.slots.insert(id, slot);

@@ -20,6 +20,9 @@ pub struct Status {
     pub receiving: Option<Variant>,
     /// X, the allowed rate of what we send, in data bytes (RFC 5348 §4.3).
     pub allowed_rate: Rate,
+    /// The rate that a media encoder should aim at, in data bytes: the allowed rate, at most the
+    /// cap; zero after a stop.
+    pub target_rate: Rate,
     /// The rule that set X last; `None` before the first round-trip time.
     pub rate_reason: Option<RateReason>,
     /// Why sending has stopped, if the circuit breaker has struck (RFC 8083).
@@ -68,6 +71,7 @@ impl Status {
             sending: connection.sending_ccid().and_then(Variant::of),
             receiving: connection.receiving_ccid().and_then(Variant::of),
             allowed_rate: sender.allowed_rate(),
+            target_rate: sender.target_rate(),
             rate_reason: sender.rtt().map(|_| sender.rate_reason()),
             stopped: sender.stopped().map(|stopped| stopped.trip),
             rtt: sender.rtt(),

@@ -69,6 +69,43 @@ async fn session(variant: Variant, datagrams: u32) -> Vec<u8> {
         .map_or_else(|m| m.lock().expect("no panic").clone(), |m| m.into_inner().expect("no panic"))
 }
 
+/// The rates that an encoder is told while 300 datagrams go.
+async fn target_rates(cap_bps: Option<f64>) -> Vec<f64> {
+    let server = server();
+    let client = Endpoint::bind(any(), &Options { cap_bps, ..Options::default() }).expect("a port");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let receiver = tokio::spawn(async move {
+        let connection = server.accept().await.expect("a client");
+        while connection.recv().await.is_some() {}
+        connection.accept_close("").await
+    });
+    let listen = async {
+        let mut rates = Vec::new();
+        while let Some(rate) = connection.rate_changed().await {
+            rates.push(rate.bits_per_sec());
+        }
+        rates
+    };
+    let talk = async {
+        for _ in 0..300 {
+            connection.send(vec![7; 1000]).await.expect("open");
+        }
+        connection.close().await.expect("an end");
+    };
+    let (rates, ()) = tokio::join!(listen, talk);
+    assert_eq!(connection.rate_changed().await, None, "it is over");
+    receiver.await.expect("no panic").expect("an end");
+    rates
+}
+
+/// A change is told once, and with the cap in it: the loopback interface allows much more.
+#[tokio::test]
+async fn an_encoder_waits_for_another_rate() {
+    assert_eq!(target_rates(Some(8e6)).await, [8e6]);
+    let rates = target_rates(None).await;
+    assert!(rates.len() > 1 && rates.windows(2).all(|pair| pair[0] != pair[1]), "{rates:?}");
+}
+
 #[tokio::test]
 async fn datagrams_arrive_and_both_ends_count_them() {
     session(Variant::Tfrc, 300).await;

@@ -11,12 +11,14 @@
 #[doc = include_str!("../README.md")]
 struct FrontPage;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 mod cast;
 mod dscp;
 mod ecn;
+#[cfg(feature = "std")]
+mod epoch;
 pub mod hash;
 mod probability;
 mod rate;
@@ -29,6 +31,8 @@ mod time;
 pub use cast::{Integer, f64_from_u64, saturating, u64_from_f64};
 pub use dscp::{Dscp, NotADscp};
 pub use ecn::Ecn;
+#[cfg(feature = "std")]
+pub use epoch::Epoch;
 pub use probability::{NotAProbability, Probability};
 pub use rate::Rate;
 pub use seq::{SeqNo24, SeqNo48};

@@ -78,6 +78,7 @@ pub(crate) fn check() -> Outcome {
         .args(["--silent", "--always-make", "CFLAGS=-O1 -Werror", "-C"])
         .arg(source("examples"))
         .env("PKG_CONFIG_PATH", &pkg_config))?;
+    cpp(&source("examples/cpp"), &work.join("cpp"), &library)?;
     let program = development()?;
     let python = crate::python::environment()?;
     run(Command::new(&python).arg(source("examples/fixed_point.py")).env("PKG_CONFIG_PATH", &pkg_config))?;
@@ -86,6 +87,18 @@ pub(crate) fn check() -> Outcome {
         .arg(source("tests"))
         .env("TFRC_PROGRAM", program)
         .env("LD_LIBRARY_PATH", &library))
+}
+
+/// The example in C++ as CMake builds it, run.
+fn cpp(source: &Path, build: &Path, library: &Path) -> Outcome {
+    let cmake = || {
+        let mut cmake = Command::new("cmake");
+        cmake.env("PKG_CONFIG_PATH", library.join("pkgconfig"));
+        cmake
+    };
+    run(cmake().arg("-S").arg(source).arg("-B").arg(build).arg("-DCMAKE_CXX_FLAGS=-Werror"))?;
+    run(cmake().arg("--build").arg(build))?;
+    run(Command::new(build.join("advisor")).env("LD_LIBRARY_PATH", library))
 }
 
 /// Every symbol that the shared library gives out is ours, and carries a version.

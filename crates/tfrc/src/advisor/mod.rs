@@ -1,22 +1,26 @@
 //! The sender-side variant (RFC 5348 §7): all of the algorithm at the sender, fed with what became
 //! of each packet.
 
+mod replay;
 mod sent;
 #[cfg(test)]
 mod tests;
 mod timeline;
+#[cfg(test)]
+mod transport_tests;
 
 pub use sent::Taken;
 pub use timeline::Hold;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, Settings};
+use crate::config::{Config, ConfigError, RateCap, Settings};
 use crate::decision::{RateChange, SendDecision, Wake};
-use crate::receiver::{Arrival, PacketKind, Receiver};
+use crate::guard::{ResumeError, Stopped};
+use crate::receiver::Receiver;
 use crate::sender::{Coverage, Feedback, Sender};
 use crate::sent_record::LossEventsTold;
-use crate::study::{EmptyReport, FeedbackTrigger, LossEventTiming, Stamp};
+use crate::study::{EmptyReport, FeedbackTrigger, LossEventTiming};
 use sent::{PacketFate, SentPacket, SentPackets};
 use timeline::{Timeline, TimelinePacket};
 
@@ -32,24 +36,48 @@ pub struct Ack {
     pub ecn: Ecn,
 }
 
+/// Who finds the losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Losses {
+    /// The Advisor: a packet is lost when `lost_after` later ones have arrived (RFC 5348 §5.1), or
+    /// at the transport's word if that comes sooner. Each packet told to [`Advisor::on_sent`] must
+    /// be one that reports speak of.
+    #[default]
+    ByOrder,
+    /// The transport, which says of each lost packet that it is lost. A packet of which it says
+    /// nothing counts neither as arrived nor as lost: for transports with packets that are never
+    /// acknowledged, such as those of QUIC that only acknowledge, probe the path MTU, or belong to
+    /// a packet number space that was discarded.
+    ByTransport,
+}
+
 /// Rate control for transports whose receivers say which packets came: RTP with transport-wide or
 /// RFC 8888 feedback, QUIC, SRT.
 ///
-/// Send as [`Advisor::next_send`] says and tell [`Advisor::on_sent`]. Of each report pass every
-/// packet to [`Advisor::on_acked`] or [`Advisor::on_lost`], in any order, and then call
-/// [`Advisor::on_report`] once. Let [`Advisor::handle_timeout`] have its time.
+/// Send as [`Advisor::next_send`] says and tell [`Advisor::on_sent`]; a media encoder aims at
+/// [`Advisor::target_rate`]. Of each report pass every packet to [`Advisor::on_acked`] or
+/// [`Advisor::on_lost`], in any order, and then call [`Advisor::on_report`] once. Let
+/// [`Advisor::handle_timeout`] have its time.
+///
+/// A transport that paces by itself and reports a departure only along with the packet's fate calls
+/// [`Advisor::on_sent`] then, with the time at which the packet left. [`Advisor::next_send`] does
+/// not know of packets still on their way then. A transport without timers calls
+/// [`Advisor::handle_timeout`] when it sends and when it hears: after an idle time one burst may
+/// leave at the rate of before.
 ///
 /// Inside, a [`Receiver`] takes in the packets as they arrived and a [`Sender`] its reports, so the
-/// rate is that of the two with the receiver at the other end. A packet is lost when `lost_after`
-/// later ones have arrived, or at the transport's word if that comes sooner; a packet that turns up
-/// after all repairs the record. What is not said is guessed on the safe side.
+/// rate is that of the two with the receiver at the other end, but for reordering within one
+/// report, which does not show. A lost packet (see [`Losses`]) that turns up after all repairs the
+/// record. What is not said is guessed on the safe side.
 ///
-/// It remembers the last `N` packets and allocates nothing. `N` must cover what is sent in a
+/// It remembers the last `N` packets and allocates nothing; with the default of 1024 it is 62 KiB
+/// large, so keep it in a `Box` where objects are small. `N` must cover what is sent in a
 /// round-trip time and a time between reports; a packet that falls out before it is reported can
 /// only count as lost ([`Advisor::forgotten`]). Work per call is constant, but for `on_report`,
 /// which goes once over the packets between the lowest and the highest reported.
 ///
-/// `now` must not go back; if it does, the latest time seen counts.
+/// `now` must not go back; if it does, the latest time seen counts. Only [`Advisor::on_sent`] takes
+/// times of the past.
 #[derive(Debug, Clone)]
 pub struct Advisor<const N: usize = 1024> {
     sent: SentPackets<N>,
@@ -57,12 +85,15 @@ pub struct Advisor<const N: usize = 1024> {
     receiver: Receiver,
     sender: Sender,
     report_interval: Duration,
+    losses: Losses,
+    /// [`Losses::ByTransport`]: the number that the receiving half knows the next packet by.
+    next_seq: u64,
     first_sent: Option<Instant>,
     /// The highest packet known to have arrived: its ordinal, and when it was sent.
     newest: Option<(u64, Instant)>,
     /// When the newest packet of the last feedback was sent.
     fed_up_to: Option<Instant>,
-    /// Packets up to this ordinal that have not come are lost.
+    /// Packets up to this number of the receiving half's that have not come are lost.
     lost_up_to: u64,
     loss_events_told: LossEventsTold,
     forgotten: u64,
@@ -91,6 +122,8 @@ impl<const N: usize> Advisor<N> {
             receiver: Receiver::reporting_every(&config, report_interval),
             sender: Sender::new(&config),
             report_interval,
+            losses: Losses::ByOrder,
+            next_seq: 1,
             first_sent: None,
             newest: None,
             fed_up_to: None,
@@ -101,26 +134,36 @@ impl<const N: usize> Advisor<N> {
         }
     }
 
+    /// Says who finds the losses, before the first packet; later it is without effect.
+    pub const fn set_losses(&mut self, losses: Losses) {
+        if self.sent.is_untouched() {
+            self.losses = losses;
+        }
+    }
+
     /// A round-trip time known from elsewhere, such as a handshake; see [`Sender::on_rtt_sample`].
     pub fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
         self.sender.on_rtt_sample(now, rtt);
     }
 
-    /// The time of the next packet. Never `Stopped`.
+    /// The time of the next packet. `Stopped` once the circuit breaker or the stop rule has struck,
+    /// until [`Advisor::resume`]: without a guarantee only where the settings ask for one of them.
     #[must_use]
     pub fn next_send(&self, now: Instant) -> SendDecision {
         self.sender.next_send(now)
     }
 
-    /// A packet with `size` bytes of data has gone. `id` is the transport's number for it, above
-    /// all before; numbers may be left out. A packet with another number is counted against the
-    /// rate, but no report about it can be taken in.
-    pub fn on_sent(&mut self, now: Instant, id: u64, size: u32) {
-        let now = self.advance(now);
-        self.sender.on_sent(now, size);
-        self.first_sent.get_or_insert(now);
-        let coverage = self.sender.coverage(now);
-        let out = self.sent.push(SentPacket { id, sent_at: now, size, coverage, fate: PacketFate::InFlight });
+    /// A packet with `size` bytes of data went at `sent_at`: now, or at a time that has passed if
+    /// the transport tells only now. Packets are told in the order in which they went, and each one
+    /// before its fate. `id` is the transport's number for it, above all before; numbers may be
+    /// left out. A packet with another number is counted against the rate, but no report about it
+    /// can be taken in.
+    pub fn on_sent(&mut self, sent_at: Instant, id: u64, size: u32) {
+        self.advance(sent_at);
+        self.sender.on_departed(sent_at, size);
+        self.first_sent.get_or_insert(sent_at);
+        let coverage = self.sender.coverage(sent_at);
+        let out = self.sent.push(SentPacket { id, sent_at, size, coverage, fate: PacketFate::InFlight });
         let reported_up_to = self.newest.map_or(0, |(ordinal, _)| ordinal);
         if out.is_some_and(|ordinal| ordinal > reported_up_to) {
             self.forgotten += 1;
@@ -138,10 +181,20 @@ impl<const N: usize> Advisor<N> {
         self.sent.report_range(first, last, ecn)
     }
 
-    /// The transport has given this packet up for lost, and with it all older ones not heard of.
-    /// Takes effect at [`Advisor::on_report`], or, with no later packet arrived, when one is. To be
-    /// told only what is certain: TFRC finds losses by itself.
+    /// The transport has given this packet up for lost. Takes effect at [`Advisor::on_report`], or,
+    /// with no later packet arrived, when one is. With [`Losses::ByOrder`] all older ones not heard
+    /// of are lost with it, and the Advisor need only be told what is certain; with
+    /// [`Losses::ByTransport`] it is this packet alone.
     pub fn on_lost(&mut self, id: u64) -> Taken {
+        if self.losses == Losses::ByTransport {
+            let taken = self.sent.lose(id);
+            // One that is forgotten is lost all the same.
+            if taken == Taken::Unknown && self.oldest_remembered().is_some_and(|oldest| id < oldest) {
+                self.lost_up_to = self.next_seq;
+                self.next_seq += 1;
+            }
+            return taken;
+        }
         let Some(ordinal) = self.sent.ordinal(id) else { return Taken::Unknown };
         if self.sent.get(ordinal).is_none_or(|packet| packet.fate != PacketFate::InFlight)
             || ordinal <= self.lost_up_to
@@ -164,7 +217,9 @@ impl<const N: usize> Advisor<N> {
     /// report was sent.
     pub fn on_report(&mut self, now: Instant, hold: Hold) {
         let now = self.advance(now);
+        let lost = self.sent.take_lost();
         let Some((lowest, highest)) = self.sent.take_reported() else {
+            self.replay_told(lost, None);
             self.receiver.on_lost(now, self.lost_up_to);
             return;
         };
@@ -173,33 +228,16 @@ impl<const N: usize> Advisor<N> {
         let reading = self.timeline.open(now, moment(&newest), hold);
         // Only a packet above all before tells the round-trip time: an older one may have been
         // reported late.
-        let sample = now.saturating_since(newest.sent_at).saturating_sub(reading.hold);
+        let sample = hold.round_trip(now.saturating_since(newest.sent_at), reading.hold);
         let rtt = self.sender.rtt().or(is_newer.then_some(sample));
         if let Some(first_sent) = self.first_sent {
             self.receiver.expect(first_sent + rtt.unwrap_or(Duration::ZERO), 1);
         }
-        let above = self.newest.map_or(1, |(ordinal, _)| ordinal + 1);
-        // The unreported packets since the last one replayed or missing: how many, and the last of
-        // them.
-        let mut unreported: Option<(u32, u64, SentPacket)> = None;
-        for ordinal in lowest.min(above)..=highest {
-            let Some(packet) = self.sent.settle(ordinal) else { continue };
-            match packet.fate {
-                PacketFate::Reported { ecn, .. } => {
-                    let before = unreported.take().map_or(0, |(count, ..)| count);
-                    self.replay(ordinal, &packet, rtt, Replayed::Reported(ecn), before);
-                }
-                PacketFate::Unreported if ordinal >= above => {
-                    let before = unreported.map_or(0, |(count, ..)| count);
-                    unreported = Some((before.saturating_add(1), ordinal, packet));
-                }
-                // A hole begins behind them: they are told apart from it by their last packet.
-                PacketFate::InFlight if ordinal >= above => {
-                    if let Some((count, last, packet)) = unreported.take() {
-                        self.replay(last, &packet, rtt, Replayed::Unreported, count.saturating_sub(1));
-                    }
-                }
-                PacketFate::InFlight | PacketFate::Done | PacketFate::Unreported => {}
+        match self.losses {
+            Losses::ByOrder => self.replay_in_order(lowest, highest, rtt),
+            Losses::ByTransport => {
+                let (low, high) = lost.unwrap_or((lowest, highest));
+                self.replay_told(Some((lowest.min(low), highest.max(high))), rtt);
             }
         }
         self.timeline.close();
@@ -213,8 +251,12 @@ impl<const N: usize> Advisor<N> {
         self.receiver.on_lost(end, self.lost_up_to);
         // A report that would fall due before half the next interval has passed is made now.
         self.receiver.hurry(end + self.report_interval / 2);
-        let elapsed = if is_newer { reading.hold } else { Duration::MAX };
-        self.feed(now, end, elapsed);
+        let (elapsed, sample) = if is_newer {
+            (now.saturating_since(newest.sent_at + sample), sample)
+        } else {
+            (Duration::MAX, Duration::ZERO)
+        };
+        self.feed(now, end, elapsed, sample);
     }
 
     /// Lets time pass: the nofeedback timer may expire. Early, late and repeated calls do no harm.
@@ -235,7 +277,42 @@ impl<const N: usize> Advisor<N> {
         self.sender.poll_event()
     }
 
-    /// X, the allowed sending rate in bytes of data per second: what a media encoder should aim at.
+    /// The rate that a media encoder should aim at, in bytes of data per second: the allowed rate,
+    /// at least the floor and at most the cap; zero after a stop.
+    #[must_use]
+    pub fn target_rate(&self) -> Rate {
+        self.sender.target_rate()
+    }
+
+    /// Replaces the application's limit on the sending rate; see [`Sender::set_cap`].
+    ///
+    /// # Errors
+    /// [`ConfigError::Cap`] for a cap of zero; then the one before stays.
+    pub fn set_cap(&mut self, cap: RateCap) -> Result<(), ConfigError> {
+        self.sender.set_cap(cap)
+    }
+
+    /// Sets the least rate that the application can work with; see [`Sender::set_floor`].
+    pub const fn set_floor(&mut self, floor: Rate) {
+        self.sender.set_floor(floor);
+    }
+
+    /// The stop by a circuit breaker or the stop rule that is in force, with its earliest end.
+    #[must_use]
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.sender.stopped()
+    }
+
+    /// Sends again after a stop; see [`Sender::resume`].
+    ///
+    /// # Errors
+    /// [`ResumeError`] before [`Stopped::resume_at`], or if there was no stop.
+    pub fn resume(&mut self, now: Instant) -> Result<(), ResumeError> {
+        let now = self.advance(now);
+        self.sender.resume(now)
+    }
+
+    /// X, the allowed sending rate in bytes of data per second; zero after a stop.
     #[must_use]
     pub fn allowed_rate(&self) -> Rate {
         self.sender.allowed_rate()
@@ -284,43 +361,16 @@ impl<const N: usize> Advisor<N> {
         self.forgotten
     }
 
-    /// Lets the receiving half see a packet at the time it came, or would have.
-    fn replay(
-        &mut self,
-        seq: u64,
-        packet: &SentPacket,
-        rtt: Option<Duration>,
-        replayed: Replayed,
-        unreported_before: u32,
-    ) {
-        let at = self.timeline.place(moment(packet));
-        let (kind, ecn) = match replayed {
-            Replayed::Reported(ecn) => (PacketKind::Data, ecn),
-            Replayed::Unreported => (PacketKind::NonData, Ecn::NotEct),
-        };
-        let arrival = Arrival {
-            seq,
-            size: packet.size,
-            ecn,
-            rtt,
-            stamp: Stamp { wants_report: false, ..self.sender.stamp(packet.sent_at) },
-            window_counter: 0,
-            kind,
-            // Those of which nothing will be known are, like packets without data, in no loss
-            // interval.
-            non_data_before: unreported_before,
-        };
-        self.receiver.on_packet(at, arrival);
-    }
-
     /// Passes the receiving half's report, if one is due, to the sending half.
-    fn feed(&mut self, now: Instant, end: Instant, elapsed: Duration) {
+    fn feed(&mut self, now: Instant, end: Instant, elapsed: Duration, sample: Duration) {
         let Some((newest, newest_sent_at)) = self.newest else { return };
         let Some(report) = self.receiver.poll_feedback(end) else { return };
         let losses = self.loss_events_told.take(&report);
         let coverage = self.coverage(newest, newest_sent_at);
         self.fed_up_to = Some(newest_sent_at);
-        let feedback = Feedback { elapsed, ..report.feedback(newest_sent_at, losses) };
+        // A sample of the transport's own may be longer ago than the packet.
+        let sent_by = newest_sent_at.min(now - sample);
+        let feedback = Feedback { elapsed, ..report.feedback(sent_by, losses) };
         self.sender.on_feedback_covering(now, feedback, coverage);
     }
 
@@ -339,19 +389,10 @@ impl<const N: usize> Advisor<N> {
     }
 }
 
-/// Event that the receiving half is told of a packet.
-#[derive(Debug, Clone, Copy)]
-enum Replayed {
-    /// It arrived, with this mark.
-    Reported(Ecn),
-    /// Nothing is known of it: like a packet without data it is in no loss interval.
-    Unreported,
-}
-
 const fn moment(packet: &SentPacket) -> TimelinePacket {
     let arrived_at = match packet.fate {
         PacketFate::Reported { arrived_at, .. } => arrived_at,
-        PacketFate::InFlight | PacketFate::Done | PacketFate::Unreported => None,
+        _ => None,
     };
     TimelinePacket { sent_at: packet.sent_at, arrived_at }
 }

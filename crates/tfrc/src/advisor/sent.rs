@@ -24,6 +24,12 @@ pub(crate) enum PacketFate {
     InFlight,
     /// The report now being read says that it arrived.
     Reported { arrived_at: Option<Instant>, ecn: Ecn },
+    /// The transport says that it is lost, which is still to be taken into account.
+    Lost,
+    /// It counts as lost, with this number of the receiving half's.
+    Missing { seq: u64 },
+    /// It counts as lost, and the report now being read says that it arrived.
+    Found { seq: u64, ecn: Ecn },
     /// It arrived, and that has been taken into account.
     Done,
     /// No report will tell.
@@ -50,12 +56,14 @@ pub(crate) struct SentPackets<const N: usize> {
     next: u64,
     /// The ordinals of the lowest and highest packet of the report now being read.
     reported: Option<(u64, u64)>,
+    /// The same of the packets told lost since the last report was read.
+    lost: Option<(u64, u64)>,
 }
 
 impl<const N: usize> SentPackets<N> {
     pub(crate) const fn new() -> Self {
         const { assert!(N > 0, "an Advisor must remember at least one packet") };
-        Self { ring: Ring::new(), next: 1, reported: None }
+        Self { ring: Ring::new(), next: 1, reported: None, lost: None }
     }
 
     /// Remembers a packet, if its number is above all before. Gives back the ordinal of one
@@ -68,6 +76,11 @@ impl<const N: usize> SentPackets<N> {
         let out = self.ring.push(packet);
         self.next += 1;
         out.map(|_| base)
+    }
+
+    /// Returns true if no packet has been remembered yet.
+    pub(crate) const fn is_untouched(&self) -> bool {
+        self.next == 1
     }
 
     pub(crate) fn oldest(&self) -> Option<SentPacket> {
@@ -95,16 +108,39 @@ impl<const N: usize> SentPackets<N> {
         let Some(ordinal) = self.ordinal_at(index) else { return Taken::Unknown };
         match self.ring.get_mut(index) {
             Some(packet) if packet.id == id => {
-                if packet.fate != PacketFate::InFlight {
-                    return Taken::Duplicate;
-                }
-                packet.fate = PacketFate::Reported { arrived_at, ecn };
+                packet.fate = match packet.fate {
+                    PacketFate::InFlight | PacketFate::Lost => PacketFate::Reported { arrived_at, ecn },
+                    PacketFate::Missing { seq } => PacketFate::Found { seq, ecn },
+                    _ => return Taken::Duplicate,
+                };
             }
             _ => return Taken::Unknown,
         }
-        let (low, high) = self.reported.unwrap_or((ordinal, ordinal));
-        self.reported = Some((low.min(ordinal), high.max(ordinal)));
+        extend(&mut self.reported, ordinal);
         Taken::New
+    }
+
+    /// The transport says that this packet is lost.
+    pub(crate) fn lose(&mut self, id: u64) -> Taken {
+        let Some(ordinal) = self.ordinal(id) else { return Taken::Unknown };
+        match self.index_of(ordinal).and_then(|index| self.ring.get_mut(index)) {
+            Some(packet) if packet.fate == PacketFate::InFlight => packet.fate = PacketFate::Lost,
+            _ => return Taken::Duplicate,
+        }
+        extend(&mut self.lost, ordinal);
+        Taken::New
+    }
+
+    /// The ordinals of the lowest and highest packet told lost since the last call.
+    pub(crate) const fn take_lost(&mut self) -> Option<(u64, u64)> {
+        self.lost.take()
+    }
+
+    /// The receiving half knows this lost packet by `seq`.
+    pub(crate) fn number_lost(&mut self, ordinal: u64, seq: u64) {
+        if let Some(packet) = self.index_of(ordinal).and_then(|index| self.ring.get_mut(index)) {
+            packet.fate = PacketFate::Missing { seq };
+        }
     }
 
     /// Takes in, as [`Self::report`], that all packets with numbers from `first` to `last` arrived;
@@ -141,7 +177,7 @@ impl<const N: usize> SentPackets<N> {
         let index = self.index_of(ordinal)?;
         let packet = self.ring.get_mut(index)?;
         let before = *packet;
-        if let PacketFate::Reported { .. } = before.fate {
+        if let PacketFate::Reported { .. } | PacketFate::Found { .. } = before.fate {
             packet.fate = PacketFate::Done;
         }
         Some(before)
@@ -185,6 +221,12 @@ impl<const N: usize> SentPackets<N> {
         }
         low
     }
+}
+
+/// Takes an ordinal into the range from the lowest to the highest.
+fn extend(range: &mut Option<(u64, u64)>, ordinal: u64) {
+    let (low, high) = range.unwrap_or((ordinal, ordinal));
+    *range = Some((low.min(ordinal), high.max(ordinal)));
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tfrc_testkit::at;
 const MS: fn(u64) -> Duration = Duration::from_millis;
 const SIZE: u32 = 1000;
 
-fn acked(id: u64) -> Ack {
+pub(super) fn acked(id: u64) -> Ack {
     Ack { id, arrived_at: None, ecn: Ecn::NotEct }
 }
 
@@ -200,7 +200,7 @@ fn rare_reports_are_waited_for() {
 }
 
 /// An advisor that has sent packets 1 to `n`, one every 10 ms from 10 ms on.
-fn sent(n: u64) -> Advisor {
+pub(super) fn sent(n: u64) -> Advisor {
     let mut advisor = Advisor::new(&Config::default(), Duration::ZERO);
     for id in 1..=n {
         advisor.on_sent(at(10 * id), id, SIZE);
@@ -208,7 +208,7 @@ fn sent(n: u64) -> Advisor {
     advisor
 }
 
-fn report(advisor: &mut Advisor, ms: u64, ids: impl IntoIterator<Item = u64>) {
+pub(super) fn report(advisor: &mut Advisor, ms: u64, ids: impl IntoIterator<Item = u64>) {
     for id in ids {
         advisor.on_acked(acked(id));
     }
@@ -375,6 +375,7 @@ enum Operation {
     Lost(u64),
     Unreported(u64, u64),
     Report(Option<u64>),
+    RoundTrip(u64),
     Timeout,
 }
 
@@ -391,6 +392,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => id().prop_map(Operation::Lost),
         1 => (id(), id()).prop_map(|(a, b)| Operation::Unreported(a, b)),
         4 => prop::option::of(time()).prop_map(Operation::Report),
+        1 => time().prop_map(Operation::RoundTrip),
         2 => Just(Operation::Timeout),
     ]
 }
@@ -399,8 +401,13 @@ proptest! {
     /// Whatever is said in whatever order: no panic, a rate that is a number and at least a packet
     /// in 64 s, and a next time.
     #[test]
-    fn anything_may_come(interval in 0u64..300, operations in prop::collection::vec(operation(), 0..200)) {
+    fn anything_may_come(
+        interval in 0u64..300,
+        losses in prop_oneof![Just(Losses::ByOrder), Just(Losses::ByTransport)],
+        operations in prop::collection::vec(operation(), 0..200),
+    ) {
         let mut advisor = Advisor::<16>::with_capacity(&Config::default(), MS(interval));
+        advisor.set_losses(losses);
         let (mut now, mut id) = (Instant::ZERO, 0);
         for operation in operations {
             match operation {
@@ -425,6 +432,7 @@ proptest! {
                     let hold = hold.map_or(Hold::Unknown, |ns| Hold::Known(Duration::from_nanos(ns)));
                     advisor.on_report(now, hold);
                 }
+                Operation::RoundTrip(ns) => advisor.on_report(now, Hold::RoundTrip(Duration::from_nanos(ns))),
                 Operation::Timeout => advisor.handle_timeout(now),
             }
             let rate = advisor.allowed_rate().bytes_per_sec();

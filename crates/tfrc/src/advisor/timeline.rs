@@ -7,9 +7,22 @@ use tfrc_units::{Duration, Instant, saturating};
 pub enum Hold {
     /// The report says it: the acknowledgement delay of QUIC, the arrival time offset of RFC 8888.
     Known(Duration),
+    /// The transport knows the round-trip time, smoothed or that of the newest packet: what was
+    /// longer ago is the hold.
+    RoundTrip(Duration),
     /// It does not. With arrival times it is estimated, without it counts as none and the
     /// round-trip time comes out longer.
     Unknown,
+}
+
+impl Hold {
+    /// The sample of the round-trip time from a packet sent `ago` and held for `hold`.
+    pub(crate) const fn round_trip(self, ago: Duration, hold: Duration) -> Duration {
+        match self {
+            Self::RoundTrip(rtt) => rtt,
+            Self::Known(_) | Self::Unknown => ago.saturating_sub(hold),
+        }
+    }
 }
 
 /// How long a fast report bounds the offset between the clocks: long enough to meet one without
@@ -67,6 +80,7 @@ impl Timeline {
         self.now = now;
         let known = match hold {
             Hold::Known(hold) => hold.min(now.saturating_since(newest.sent_at)),
+            Hold::RoundTrip(rtt) => now.saturating_since(newest.sent_at + rtt),
             Hold::Unknown => Duration::ZERO,
         };
         let place = match newest.arrived_at {
@@ -81,7 +95,7 @@ impl Timeline {
         let place = place.max(newest.sent_at).min(now);
         self.newest = (newest.sent_at, place);
         let hold = match hold {
-            Hold::Known(_) => known,
+            Hold::Known(_) | Hold::RoundTrip(_) => known,
             // A receiver does not hold a packet for longer than its reports are apart.
             Hold::Unknown if newest.arrived_at.is_some() => now.saturating_since(place).min(self.interval),
             Hold::Unknown => Duration::ZERO,

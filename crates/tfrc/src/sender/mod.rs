@@ -10,6 +10,7 @@ mod packet_size;
 mod rate;
 mod rtt;
 mod segment;
+mod target;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -90,6 +91,8 @@ pub struct Sender {
     study: SenderStudy,
     latest_feedback: Option<Feedback>,
     loss_events: u64,
+    /// The least rate that [`Sender::target_rate`] answers with.
+    floor: Rate,
     latest: Instant,
     events: Ring<RateChange, 4>,
 }
@@ -117,6 +120,7 @@ impl Sender {
             study: SenderStudy::new(choices),
             latest_feedback: None,
             loss_events: 0,
+            floor: Rate::ZERO,
             latest: Instant::ZERO,
             events: Ring::new(),
             settings,
@@ -145,8 +149,8 @@ impl Sender {
     }
 
     /// When the next packet may go (§4.6, §8.3). `Stopped` only after a circuit breaker or the stop
-    /// rule has struck (never with the default settings): the floor of one packet in 64 s always
-    /// stands.
+    /// rule has struck (never with the default settings), until [`Sender::resume`]: the floor of
+    /// one packet in 64 s always stands.
     #[must_use]
     #[inline]
     pub fn next_send(&self, now: Instant) -> SendDecision {
@@ -165,6 +169,12 @@ impl Sender {
     /// nofeedback timer (§4.2).
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
+        self.on_departed(now, size);
+    }
+
+    /// As [`Sender::on_sent`], for a packet that may have gone before the latest time seen.
+    pub(crate) fn on_departed(&mut self, now: Instant, size: u32) {
+        self.advance(now);
         if self.study.watches_packets() {
             let supply = self.supply(now);
             if self.study.on_sent(now, supply) {
@@ -345,7 +355,8 @@ impl Sender {
         }
     }
 
-    /// The configuration that the sender was made with.
+    /// The configuration that the sender was made with, with the cap and the path's segment size of
+    /// now.
     #[must_use]
     pub const fn config(&self) -> Config {
         Config::sound(self.settings)

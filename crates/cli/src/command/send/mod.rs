@@ -87,7 +87,7 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         began,
         time_up: transfer::time_limit(args).map(|limit| tokio::time::Instant::now() + limit.into()),
         hearing: Hearing::new(began),
-        rate_out: rate_out.map(|rate_out| rate_out.capped(cap)),
+        rate_out,
     };
     let peer = connection.remote_addr().filter(|_| addresses.len() > 1).map(|address| address.to_string());
     let event = transfer.sampler.event_with(began, EventKind::Connected, peer);

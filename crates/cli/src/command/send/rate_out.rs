@@ -1,4 +1,4 @@
-//! `--rate-out`: the allowed rate for the program that makes the data, a line for each change.
+//! `--rate-out`: the target rate for the program that makes the data, a line for each change.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -20,7 +20,6 @@ const AT_LATEST: Duration = Duration::from_secs(1);
 pub(super) struct RateOut {
     place: PathBuf,
     shown: String,
-    cap_bps: Option<f64>,
     changes: Changes,
     state: PlaceState,
 }
@@ -58,22 +57,14 @@ impl RateOut {
                 Failure::usage(format!("{shown}: {error}"), "name a file or FIFO that can be written")
             }
         })?;
-        Ok(Self { place: path, shown, cap_bps: None, changes: Changes::default(), state })
-    }
-
-    /// Tells no more than the cap of the session.
-    #[must_use]
-    pub(super) const fn capped(mut self, cap_bps: Option<f64>) -> Self {
-        self.cap_bps = cap_bps;
-        self
+        Ok(Self { place: path, shown, changes: Changes::default(), state })
     }
 
     /// Writes a line if one is due; several times a second. Returns a sentence for the user when
     /// writing has failed.
     pub(super) fn tell(&mut self, status: &Status) -> Option<String> {
         status.rtt?;
-        let allowed = status.allowed_rate.bits_per_sec();
-        let bps = self.cap_bps.map_or(allowed, |cap| allowed.min(cap)).round() as u64;
+        let bps = status.target_rate.bits_per_sec().round() as u64;
         if !self.changes.is_due(status.at, bps) {
             return None;
         }
@@ -173,7 +164,8 @@ mod tests {
         let mut status = Status::default();
         status.at = Instant::from_nanos(ms * 1_000_000);
         status.rtt = Some(Duration::from_millis(40));
-        status.allowed_rate = Rate::from_bits_per_sec(bps);
+        (status.target_rate, status.allowed_rate) =
+            (Rate::from_bits_per_sec(bps), Rate::from_bits_per_sec(9e9));
         status
     }
 
@@ -226,9 +218,9 @@ mod tests {
         let place = tempfile::tempdir().expect("a directory");
         let path = place.path().join("rate");
         std::fs::write(&path, "of an earlier run\n").expect("written");
-        let mut out = file(&path).capped(Some(5e6));
+        let mut out = file(&path);
         assert_eq!(out.tell(&Status::default()), None, "no round-trip time yet");
-        for (ms, bps) in [(0, 1e6), (100, 1.01e6), (200, 2e6), (300, 9e6), (400, 8e6)] {
+        for (ms, bps) in [(0, 1e6), (100, 1.01e6), (200, 2e6), (300, 5e6), (400, 5e6)] {
             assert_eq!(out.tell(&status(ms, bps)), None);
         }
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "1000000\n2000000\n5000000\n");
