@@ -236,9 +236,10 @@ fn run(
 fn text(opened: &Opened, plan: &Plan, order: Order, results: Results) -> Result<String, LibraryError> {
     let is_single = plan.points.len() == 1 && order.runs.unwrap_or(plan.runs) == 1 && plan.compare.is_none();
     if is_single {
-        let run = results.points.into_iter().flat_map(|point| point.runs).next();
-        let Some(run) = run else { unreachable!("a plan has a run") };
-        return Ok(document::text(&Single { outcome: run.outcome, timing: None }));
+        let run =
+            results.points.into_iter().find_map(|point| Some((point.runs.into_iter().next()?, point.notes)));
+        let Some((run, notes)) = run else { unreachable!("a plan has a run") };
+        return Ok(document::text(&Single { outcome: run.outcome, notes, timing: None }));
     }
     let compare = opened.compared(plan, &results)?;
     Ok(document::text(&Several { results, compare, timing: None }))

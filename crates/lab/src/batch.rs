@@ -18,6 +18,7 @@ use tfrc_units::hash::fnv1a;
 
 pub use crate::jobs::Shard;
 use crate::jobs::Workers;
+use crate::note::{self, Note};
 use crate::quantities::{self, Quantity};
 use crate::scenario::{Document, Plan, Point, Scenario};
 use crate::statistics::{Estimate, estimate, mean};
@@ -84,6 +85,10 @@ pub struct PointResult {
     pub at: BTreeMap<String, String>,
     /// The names of groups of flows, each with its first flow and their number.
     pub groups: Vec<GroupOf>,
+    /// Reasons to read the runs and means with care; left out without one. That of a shard is only
+    /// what the scenario gives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// The runs.
     pub runs: Vec<RunOutcome>,
     /// Means over the runs; left out of a shard.
@@ -243,6 +248,7 @@ pub fn run_plan_with<T: Send, E: Send>(
         .map(|point| PointResult {
             at: point.at.iter().cloned().collect(),
             groups: groups(&point.scenario),
+            notes: note::before_runs(&point.scenario),
             runs: Vec::new(),
             mean: None,
         })
@@ -291,9 +297,14 @@ pub fn merge(shards: Vec<Results>) -> Result<Results, MergeError> {
     Ok(completed(whole))
 }
 
-/// With the means of all runs.
+/// With the notes and means of all runs.
 fn completed(results: Results) -> Results {
-    let points = results.points.into_iter().map(|point| PointResult { mean: Some(means(&point)), ..point });
+    let points = results.points.into_iter().map(|mut point| {
+        let outcomes: Vec<&Outcome> = point.runs.iter().map(|run| &run.outcome).collect();
+        point.notes = note::kept(point.notes, &outcomes);
+        point.mean = Some(means(&point));
+        point
+    });
     Results { shard: None, points: points.collect(), ..results }
 }
 
@@ -316,8 +327,15 @@ fn means(point: &PointResult) -> Means {
         return Means { flows: Vec::new(), groups: Vec::new(), links: Vec::new() };
     };
     let outcomes: Vec<&Outcome> = point.runs.iter().map(|run| &run.outcome).collect();
+    // The scatter of copies tells nothing of other files like this one.
+    let estimate: fn(&[f64]) -> Estimate = match point.notes.contains(&Note::NothingRandom) {
+        true => |values| Estimate { ci95: None, ..estimate(values) },
+        false => estimate,
+    };
     let rows = |names: &mut dyn Iterator<Item = (usize, &str)>, of: &dyn Fn(&Outcome, usize) -> Values| {
-        names.map(|(i, id)| row(id, outcomes.iter().map(|outcome| of(outcome, i)).collect())).collect()
+        names
+            .map(|(i, id)| row(id, outcomes.iter().map(|outcome| of(outcome, i)).collect(), estimate))
+            .collect()
     };
     let flows = &mut first.outcome.flows.iter().map(|flow| flow.id.as_str()).enumerate();
     let links = &mut first.outcome.links.iter().map(|link| link.id.as_str()).enumerate();
@@ -342,7 +360,7 @@ fn mean_of_each(flows: Vec<Values>) -> Values {
     first.iter().enumerate().map(|(i, (key, _))| (*key, mean(&column(i)))).collect()
 }
 
-fn row(id: &str, runs: Vec<Values>) -> FlowRow {
+fn row(id: &str, runs: Vec<Values>, estimate: fn(&[f64]) -> Estimate) -> FlowRow {
     let keys: Vec<&str> = runs.first().into_iter().flatten().map(|(key, _)| *key).collect();
     let column = |i: usize| runs.iter().filter_map(|run| run[i].1).collect::<Vec<f64>>();
     let values = keys.iter().enumerate().map(|(i, key)| ((*key).to_owned(), estimate(&column(i))));

@@ -8,6 +8,7 @@ use crate::Outcome;
 use crate::batch::Results;
 use crate::compare::Comparison;
 use crate::experiment::{Experiment, World};
+use crate::note::Note;
 use crate::record::SCHEMA_VERSION;
 
 /// A document with the version of its form.
@@ -39,6 +40,9 @@ pub struct Single {
     /// Figures of the run.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// Reasons to read the figures with care; left out without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// Cost of the run, with `--timing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,

@@ -20,6 +20,7 @@ pub mod experiment;
 mod jobs;
 pub mod library;
 pub mod metric;
+pub mod note;
 mod progress;
 pub mod quantities;
 pub mod record;

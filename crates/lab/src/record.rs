@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use tfrc::guard::Trip;
 
 use crate::LinkOutcome;
+use crate::note::Note;
 
 /// One line of a run's stream: first a start, then intervals and events in the order of their
 /// times, then an end or an error.
@@ -363,6 +364,9 @@ pub struct Summary {
     /// Each direction of each link over the measured part, of simulated and emulated scenarios.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkOutcome>,
+    /// Reasons to read the figures of a simulation with care; left out without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// The TFRC flow's rate over the bottleneck, divided by an equal share of it: 1 is fair; `None`
     /// without a competitor.
     #[serde(skip_serializing_if = "Option::is_none")]

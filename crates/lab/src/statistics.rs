@@ -10,7 +10,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Estimate {
     /// The mean; `None` if no run has the value.
     pub mean: Option<f64>,
-    /// Half the width of its 95 % interval, by Student's t; `None` for fewer than two runs.
+    /// Half the width of its 95 % interval, by Student's t; `None` for fewer than two runs, and for
+    /// runs that are copies because nothing is random.
     pub ci95: Option<f64>,
 }
 

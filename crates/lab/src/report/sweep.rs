@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::html::{STYLE, document, how, rows_of};
 use super::human;
 use crate::batch::{FlowRow, PointResult, Results};
+use crate::note::Note;
 use crate::record::Start;
 use crate::statistics::Estimate;
 
@@ -60,17 +61,24 @@ const OF_LINKS: [Metric; 3] = [
 #[must_use]
 pub fn page(start: &Start, results: &Results) -> String {
     let panels = panels(results);
+    let notes = Note::of_points(results);
+    let all_copies = notes.contains(&(Note::NothingRandom, results.points.len()));
+    let caption = match all_copies {
+        true => ": means over the runs, which are copies.",
+        false => ": means over the runs, and their 95 % intervals by Student's t.",
+    };
     let flows = |point: &PointResult| point.mean.as_ref().map(|mean| mean.groups.clone()).unwrap_or_default();
     let links = |point: &PointResult| point.mean.as_ref().map(|mean| mean.links.clone()).unwrap_or_default();
     let main = html! {
         header {
             p.kind { "TFRC simulation" }
             h1 { (headline(results)) }
+            @for (note, points) in &notes { p.hint { (note.sentence(*points, results.points.len())) } }
         }
         section #charts {
-            h2 { "Means with 95 % intervals" }
-            @for one in &OF_FLOWS { (figure(one, &panels, &flows)) }
-            @for one in &OF_LINKS { (figure(one, &panels, &links)) }
+            h2 { @if all_copies { "Means" } @else { "Means with 95 % intervals" } }
+            @for one in &OF_FLOWS { (figure(one, &panels, &flows, caption)) }
+            @for one in &OF_LINKS { (figure(one, &panels, &links, caption)) }
         }
         section {
             h2 { "Table" }
@@ -132,7 +140,8 @@ fn rows(results: &Results) -> impl Iterator<Item = [String; 5]> + '_ {
             flows.chain(links).flat_map(|(row, metrics)| metrics.iter().map(move |metric| (row, metric)));
         all.filter_map(move |(row, metric)| {
             let Estimate { mean, ci95 } = *row.values.get(metric.key)?;
-            let half = ci95.map_or("–".to_owned(), |half| format!("± {}", (metric.show)(half)));
+            let none = if point.notes.contains(&Note::NothingRandom) { "nothing random" } else { "–" };
+            let half = ci95.map_or(none.to_owned(), |half| format!("± {}", (metric.show)(half)));
             Some([at.clone(), row.id.clone(), metric.key.to_owned(), (metric.show)(mean?), half])
         })
     })
@@ -142,14 +151,19 @@ fn rows(results: &Results) -> impl Iterator<Item = [String; 5]> + '_ {
 type Dot = (f64, f64, Option<f64>);
 
 /// The figure of a quantity: a drawing for each panel; nothing where it has no value.
-fn figure(metric: &Metric, panels: &[Panel<'_>], rows: &dyn Fn(&PointResult) -> Vec<FlowRow>) -> Markup {
+fn figure(
+    metric: &Metric,
+    panels: &[Panel<'_>],
+    rows: &dyn Fn(&PointResult) -> Vec<FlowRow>,
+    caption: &str,
+) -> Markup {
     let drawings: Vec<Markup> = panels.iter().filter_map(|panel| drawing(metric, panel, rows)).collect();
     html! {
         @if !drawings.is_empty() {
             figure id=(metric.key) {
                 h3 { (metric.title) }
                 @for drawing in &drawings { (drawing) }
-                figcaption { code { (metric.key) } ": means over the runs, and their 95 % intervals by Student's t." }
+                figcaption { code { (metric.key) } (caption) }
             }
         }
     }

@@ -71,7 +71,7 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
             records.push(end);
         }
         Format::Human => {
-            print(&visible(&format!("{}\n{}\n", tables::single(&outcome), words(&fidelity, &kernel))))?;
+            print(&visible(&format!("{}\n{}\n", tables::single(&outcome, &[]), words(&fidelity, &kernel))))?;
             records.push(end);
         }
     }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 use tfrc_lab::batch::PlannedRun;
+use tfrc_lab::note::Note;
 use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::report::RunRecords;
 use tfrc_lab::scenario::{Plan, Scenario};
@@ -145,7 +146,7 @@ impl<'a> Course<'a> {
             }
             execute(&mut watches)?
         };
-        text.record(Record::End(Box::new(summary(&outcome))));
+        text.record(Record::End(Box::new(summary(&outcome, Note::of_run(scenario, &outcome)))));
         text.broken.map_or(Ok(outcome), Err)
     }
 }
@@ -205,9 +206,10 @@ pub(super) fn start(run: PlannedRun<'_>, scenario: &Scenario) -> Start {
     start
 }
 
-/// The figures of a run, as a record.
-pub(super) fn summary(outcome: &Outcome) -> Summary {
+/// The figures of a run and the notes on it, as a record.
+pub(super) fn summary(outcome: &Outcome, notes: Vec<Note>) -> Summary {
     Summary {
+        notes,
         duration_s: outcome.measured_s,
         flows: outcome.flows.clone(),
         links: outcome.links.clone(),

@@ -13,6 +13,7 @@ use tfrc_lab::batch::{self, Order, PlannedRun, Results, Shard};
 use tfrc_lab::capture::Captured;
 use tfrc_lab::document::{Several, Single};
 use tfrc_lab::library::Opened;
+use tfrc_lab::note::Note;
 use tfrc_lab::record::{Record, Role, Start};
 use tfrc_lab::report::{RunRecords, sweep_page};
 use tfrc_lab::scenario::{Plan, Scenario, schema};
@@ -137,16 +138,17 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
         write_capture(path, packets).map_err(|error| Failure::io(&path.display(), &error))?;
     }
     let timing = stopwatch.map(|watch| watch.stop(outcome.packet_hops));
+    let notes = Note::of_run(&scenario, &outcome);
     if let (Some(path), Some(mut records)) = (&args.report, records) {
-        records.push(Record::End(Box::new(course::summary(&outcome))));
+        records.push(Record::End(Box::new(course::summary(&outcome, notes.clone()))));
         page::write(path, &records)?;
     }
     match format {
         Format::Human => {
-            say(&visible(&tables::single(&outcome)))?;
+            say(&visible(&tables::single(&outcome, &notes)))?;
             timing.map_or(Ok(()), |timing| say(&tables::timing(&timing)))
         }
-        Format::Json => say(&schema::document(&Single { outcome, timing })),
+        Format::Json => say(&schema::document(&Single { outcome, notes, timing })),
         Format::JsonStream => Ok(()),
     }
 }

@@ -6,12 +6,13 @@ use tfrc_lab::Outcome;
 use tfrc_lab::batch::{FlowRow, PointResult, Results};
 use tfrc_lab::compare::Comparison;
 use tfrc_lab::document::Timing;
+use tfrc_lab::note::Note;
 use tfrc_lab::record::FlowSummary;
 use tfrc_lab::report::human;
 use tfrc_lab::statistics::Estimate;
 
 /// One run.
-pub(in crate::command) fn single(outcome: &Outcome) -> String {
+pub(in crate::command) fn single(outcome: &Outcome, notes: &[Note]) -> String {
     let or_dash = |x: Option<String>| x.unwrap_or_else(|| "-".to_owned());
     let mut text = format!(
         "seed {}, {} s measured, {} packet-hops\n\nflow            goodput         loss        p           RTT         variation at 1 s\n",
@@ -39,6 +40,7 @@ pub(in crate::command) fn single(outcome: &Outcome) -> String {
             human::number(l.mean_queue_packets)
         ));
     }
+    text.extend(notes.iter().map(|note| format!("\n{note}\n")));
     plain(&text)
 }
 
@@ -67,14 +69,20 @@ fn stops_of_runs(point: &PointResult) -> String {
 /// Several runs: of each point the means with their 95 % intervals.
 pub(super) fn several(results: &Results, compared: &[Comparison]) -> String {
     let runs: usize = results.points.iter().map(|point| point.runs.len()).sum();
+    let (points, notes) = (results.points.len(), Note::of_points(results));
+    let all_copies = notes.contains(&(Note::NothingRandom, points));
     let mut text = match results.shard {
         None => {
-            format!("{} points, {} runs each; means ± 95 % intervals\n", results.points.len(), results.runs)
+            let means = if all_copies { "means" } else { "means ± 95 % intervals" };
+            format!("{points} points, {} runs each; {means}\n", results.runs)
         }
         Some(shard) => format!("{runs} runs of shard {}/{}; print them with --json\n", shard.index, shard.of),
     };
     for point in &results.points {
         text.push_str(&one_point(point));
+    }
+    if results.shard.is_none() {
+        text.extend(notes.iter().map(|(note, at)| format!("\n{}\n", note.sentence(*at, points))));
     }
     if !compared.is_empty() {
         text.push_str(

@@ -1,0 +1,223 @@
+//! Notes on simulated results: reasons to read them with care that the figures do not show.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tfrc_sim::loss::Loss;
+use tfrc_sim::queue::{Limit, Queue};
+use tfrc_sim::traffic::{Distribution, Pattern};
+use tfrc_sim::{LinkId, LinkSpec, Network, NodeId};
+use tfrc_units::Probability;
+
+use crate::Outcome;
+use crate::batch::Results;
+use crate::scenario::{Application, Flow, FlowKind, RoundTrip, Scenario};
+
+/// A reason to read simulated results with care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Note {
+    /// All runs of a point gave the same figures: the seed changes nothing, and the means have no
+    /// interval.
+    NothingRandom,
+    /// Two flows alone share a drop-tail queue that dropped packets, and nothing is random: rates
+    /// depend on phase.
+    PhaseEffects,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NothingRandom => {
+                "Nothing in this file is random: runs with other seeds are copies, so the means have no interval."
+            }
+            Self::PhaseEffects => {
+                "Two flows alone share a drop-tail queue: their rates depend on phase, and a delay changed by less \
+                 than a packet's time changes them (docs/guides/emulation.md, \"One file in two worlds\")."
+            }
+        })
+    }
+}
+
+impl Note {
+    /// The notes on one run of a scenario.
+    #[must_use]
+    pub fn of_run(scenario: &Scenario, outcome: &Outcome) -> Vec<Self> {
+        kept(before_runs(scenario), &[outcome])
+    }
+
+    /// The notes on the points of several runs, each with the number of points that it is about.
+    #[must_use]
+    pub fn of_points(results: &Results) -> Vec<(Self, usize)> {
+        let count = |note| results.points.iter().filter(|point| point.notes.contains(&note)).count();
+        let all = [Self::NothingRandom, Self::PhaseEffects].map(|note| (note, count(note)));
+        all.into_iter().filter(|(_, points)| *points > 0).collect()
+    }
+
+    /// The sentence, with the number of points where it is not about all of them.
+    #[must_use]
+    pub fn sentence(self, points: usize, of: usize) -> String {
+        if points == of { self.to_string() } else { format!("At {points} of {of} points: {self}") }
+    }
+}
+
+/// The notes that the scenario alone gives; its runs decide whether they stay ([`kept`]).
+pub(crate) fn before_runs(scenario: &Scenario) -> Vec<Note> {
+    let notes =
+        (!draws(scenario) && two_flows_share_a_drop_tail_queue(scenario)).then_some(Note::PhaseEffects);
+    notes.into_iter().collect()
+}
+
+/// The notes of a scenario after its runs.
+pub(crate) fn kept(before: Vec<Note>, runs: &[&Outcome]) -> Vec<Note> {
+    let dropped = runs.iter().flat_map(|run| &run.links).any(|link| link.drop_rate > 0.0);
+    let before = before.into_iter().filter(|note| *note != Note::PhaseEffects || dropped);
+    are_copies(runs).then_some(Note::NothingRandom).into_iter().chain(before).collect()
+}
+
+/// Several runs that differ in their seeds alone. No list of random settings can forget one here.
+fn are_copies(runs: &[&Outcome]) -> bool {
+    let Some((first, others)) = runs.split_first() else { return false };
+    let is_copy = |other: &&Outcome| Outcome { seed: first.seed, ..(**other).clone() } == **first;
+    !others.is_empty() && others.iter().all(is_copy)
+}
+
+/// True if a link or a flow draws from the seed.
+fn draws(scenario: &Scenario) -> bool {
+    scenario.network.links().any(|(_, link)| link_draws(link)) || scenario.flows.iter().any(flow_draws)
+}
+
+fn link_draws(link: &LinkSpec) -> bool {
+    queue_draws(&link.queue)
+        || loss_draws(&link.loss)
+        || link.losses.iter().any(|rule| loss_draws(&rule.model))
+        || !link.markers.is_empty()
+        || link.reorder.share != Probability::ZERO
+        || link.duplicate != Probability::ZERO
+}
+
+fn queue_draws(queue: &Queue) -> bool {
+    !matches!(queue, Queue::DropTail(_) | Queue::CoDel(_))
+}
+
+fn loss_draws(loss: &Loss) -> bool {
+    !matches!(loss, Loss::None | Loss::Periodic(_) | Loss::Scripted(_) | Loss::ScriptedTimes(_))
+}
+
+fn flow_draws(flow: &Flow) -> bool {
+    let lines = [&flow.lines.access, &flow.lines.exit];
+    is_drawn(flow.start)
+        || lines.into_iter().flatten().any(|line| is_drawn(line.delay) || queue_draws(&line.queue))
+        || matches!(flow.lines.rtt, Some((RoundTrip::Drawn(from), _)) if is_drawn(from))
+        || match &flow.kind {
+            FlowKind::Datagrams(datagrams) => matches!(datagrams.pattern, Pattern::OnOff { .. }),
+            FlowKind::Dccp(dccp) => application_draws(&dccp.application),
+            FlowKind::Ping(_) => false,
+            FlowKind::Tcp(tcp) => !tcp.overhead.is_zero(),
+            FlowKind::Tfrc(tfrc) => application_draws(&tfrc.application),
+            FlowKind::Web(_) => true,
+        }
+}
+
+fn application_draws(application: &Application) -> bool {
+    let phases = application.phases.iter().flat_map(|phases| [phases.on, phases.off]);
+    phases.chain(application.sizes).any(is_drawn)
+}
+
+fn is_drawn(from: Distribution) -> bool {
+    !matches!(from, Distribution::Constant(_))
+}
+
+fn two_flows_share_a_drop_tail_queue(scenario: &Scenario) -> bool {
+    let flows: u64 = scenario.flows.iter().map(|flow| u64::from(flow.group.count)).sum();
+    flows == 2
+        && scenario.network.links().any(|(id, link)| {
+            let limited = matches!(link.queue, Queue::DropTail(limit) if limit != Limit::Unlimited);
+            limited && scenario.flows.iter().all(|flow| must_cross(&scenario.network, id, flow.from, flow.to))
+        })
+}
+
+/// True if every path from one node to the other has this link.
+fn must_cross(network: &Network, link: LinkId, from: NodeId, to: NodeId) -> bool {
+    let mut without = Network::new();
+    for (_, name) in network.nodes() {
+        without.node(name).expect("a node of a right network");
+    }
+    for (_, spec) in network.links().filter(|(id, _)| *id != link) {
+        without.link(spec.clone()).expect("a link of a right network");
+    }
+    !without.connects(from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::{Order, run_plan};
+    use crate::scenario::Document;
+
+    const TWO: &str = "duration = '6s'\nwarmup = '1s'\nruns = 2\nnodes = ['a', 'b']\n\
+        [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '2Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n\
+        [[flow]]\nname = 'one'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n\
+        [[flow]]\nname = 'two'\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\n";
+
+    fn results(changes: &[&str]) -> Results {
+        let mut document = Document::new("t", TWO);
+        for change in changes {
+            document.set(*change);
+        }
+        let plan = document.plan().expect("right");
+        run_plan(&document, &plan, Order::default())
+    }
+
+    #[test]
+    fn runs_that_are_copies_have_means_without_intervals() {
+        let found = results(&[]).points.remove(0);
+        assert_eq!(found.notes, [Note::NothingRandom, Note::PhaseEffects]);
+        let mean = found.mean.expect("means");
+        let rows = || mean.flows.iter().chain(&mean.groups).chain(&mean.links);
+        assert!(rows().flat_map(|row| row.values.values()).all(|value| value.ci95.is_none()));
+        assert!(mean.groups[1].values["goodput_bps"].mean.is_some_and(|mean| mean > 0.0));
+    }
+
+    #[test]
+    fn whatever_differs_between_seeds_is_random() {
+        let random = [
+            "link.path.loss='1%'",
+            "flow.one.start='uniform 0s 1s'",
+            "flow.two.overhead='5ms'",
+            "link.path.duplicate='1%'",
+        ];
+        for change in random {
+            let found = results(&[change]).points.remove(0);
+            assert_eq!(found.notes, [], "{change}");
+            let goodput = found.mean.expect("means").groups[1].values["goodput_bps"];
+            assert!(goodput.ci95.is_some_and(|half| half > 0.0), "{change}");
+        }
+    }
+
+    #[test]
+    fn phase_is_for_two_flows_in_a_full_drop_tail_queue() {
+        let notes = |changes: &[&str]| results(&[&["runs=1"], changes].concat()).points.remove(0).notes;
+        assert_eq!(notes(&[]), [Note::PhaseEffects]);
+        // Three flows; opposite ways; a queue that never drops; one that draws.
+        assert_eq!(notes(&["flow.two.count=2"]), []);
+        assert_eq!(notes(&["flow.two.from='b'", "flow.two.to='a'"]), []);
+        assert_eq!(notes(&["link.path.queue='unlimited'"]), []);
+        assert_eq!(notes(&["link.path.queue='100000p'"]), []);
+        assert_eq!(notes(&["link.path.queue={ kind = 'pie' }"]), []);
+        let scenario = Scenario::parse("t", TWO).expect("right");
+        assert_eq!(Note::of_run(&scenario, &crate::run(&scenario)), [Note::PhaseEffects]);
+    }
+
+    #[test]
+    fn a_note_on_some_points_says_on_how_many() {
+        let sweep = "sweep=[{ set = 'link.path.loss', values = ['0%', '1%', '2%'] }]";
+        let found = results(&[sweep]);
+        let counted = Note::of_points(&found);
+        assert_eq!(counted, [(Note::NothingRandom, 1)]);
+        assert!(Note::NothingRandom.sentence(1, 3).starts_with("At 1 of 3 points: Nothing"));
+        assert!(Note::NothingRandom.sentence(3, 3).starts_with("Nothing"));
+    }
+}
