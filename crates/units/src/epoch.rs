@@ -64,11 +64,9 @@ mod tests {
         let epoch = Epoch::new(start);
         let ms = std::time::Duration::from_millis;
         let before = start.checked_sub(ms(5)).expect("a machine that has run for 5 ms");
-        for (time, nanos) in [
-            (start, 3_600_000_000_000),
-            (start + ms(20), 3_600_020_000_000),
-            (before, 3_599_995_000_000),
-        ] {
+        for (time, nanos) in
+            [(start, 3_600_000_000_000), (start + ms(20), 3_600_020_000_000), (before, 3_599_995_000_000)]
+        {
             assert_eq!(epoch.at(time), Instant::from_nanos(nanos));
             assert_eq!(epoch.time(epoch.at(time)), time);
         }
