@@ -141,7 +141,7 @@ fn copies_have_no_interval_and_phase_is_noted() {
          [[flow]]\nname = 'two'\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\n",
     );
     let page = place.file("page.html");
-    let with = |more: &[&str]| right(&[&["sim", &file, "--report", &page], more].concat());
+    let with = |more: &[&str]| right(&[&["sim", &file, "--report", &page][..], more].concat());
     let (nothing, phase) = ("Nothing in this file is random", "their rates depend on phase");
     let paged = |words: &str| std::fs::read_to_string(&page).expect("written").contains(words);
     let single = with(&[]);
