@@ -199,14 +199,14 @@ mod tests {
 
     #[test]
     fn phase_is_for_two_flows_in_a_full_drop_tail_queue() {
-        let notes = |changes: &[&str]| results(&[&["runs=1"], changes].concat()).points.remove(0).notes;
+        let notes = |changes: &[&str]| results(&[&["runs=1"][..], changes].concat()).points.remove(0).notes;
         assert_eq!(notes(&[]), [Note::PhaseEffects]);
         // Three flows; opposite ways; a queue that never drops; one that draws.
         assert_eq!(notes(&["flow.two.count=2"]), []);
         assert_eq!(notes(&["flow.two.from='b'", "flow.two.to='a'"]), []);
         assert_eq!(notes(&["link.path.queue='unlimited'"]), []);
         assert_eq!(notes(&["link.path.queue='100000p'"]), []);
-        assert_eq!(notes(&["link.path.queue={ kind = 'pie' }"]), []);
+        assert_eq!(notes(&["link.path.queue={ pie = { limit = '10p', revision = 'enhanced' } }"]), []);
         let scenario = Scenario::parse("t", TWO).expect("right");
         assert_eq!(Note::of_run(&scenario, &crate::run(&scenario)), [Note::PhaseEffects]);
     }

@@ -129,6 +129,38 @@ fn threads_and_shards_print_the_same_bytes() {
     );
 }
 
+/// A TFRC and a TCP behind a drop-tail queue, nothing random: seeds are copies, and phase decides.
+#[test]
+fn copies_have_no_interval_and_phase_is_noted() {
+    let place = Place::new();
+    let file = place.write(
+        "two.toml",
+        "duration = '6s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
+         [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '2Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n\
+         [[flow]]\nname = 'one'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n\
+         [[flow]]\nname = 'two'\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\n",
+    );
+    let page = place.file("page.html");
+    let with = |more: &[&str]| right(&[&["sim", &file, "--report", &page][..], more].concat());
+    let (nothing, phase) = ("Nothing in this file is random", "their rates depend on phase");
+    let paged = |words: &str| std::fs::read_to_string(&page).expect("written").contains(words);
+    let single = with(&[]);
+    assert!(single.text().contains(phase) && !single.text().contains(nothing), "{}", single.text());
+    assert!(paged(phase) && !paged(nothing));
+    let several = with(&["--runs", "3"]);
+    let text = several.text();
+    assert!(text.contains(phase) && text.contains(nothing) && !text.contains('±'), "{text}");
+    assert!(paged(phase) && paged(nothing) && !paged("± 0"));
+    let json: serde_json::Value = with(&["--runs", "3", "--json"]).json();
+    let point = &json["points"][0];
+    assert_eq!(point["notes"], serde_json::json!(["nothing-random", "phase-effects"]));
+    let goodput = &point["mean"]["flows"][0]["goodput_bps"];
+    assert!(goodput["mean"].is_f64() && goodput["ci95"].is_null(), "{goodput}");
+    let random = with(&["--runs", "3", "--set", "flow.two.overhead=5ms"]);
+    let text = random.text();
+    assert!(text.contains('±') && !text.contains(phase) && !text.contains(nothing), "{text}");
+}
+
 #[test]
 fn a_published_table_is_printed_beside() {
     let file = path("fixed-points.toml");

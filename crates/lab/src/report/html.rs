@@ -98,7 +98,7 @@ fn header(run: &RunRecords) -> Markup {
         header {
             p.kind { (run.title) }
             h1 { (run.headline()) }
-            @for note in run.summary.iter().flat_map(|summary| &summary.notes) { p.hint { (note) } }
+            @for note in run.summary.iter().flat_map(|summary| &summary.notes) { p.hint { (note.to_string()) } }
         }
         @if !tiles.is_empty() {
             ul.tiles {
