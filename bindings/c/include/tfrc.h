@@ -348,7 +348,7 @@ typedef uint8_t tfrc_ecn;
 #endif // __cplusplus
 
 /**
- * Who finds the losses.
+ * The end that finds the losses.
  */
 enum tfrc_losses
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 1 << 16;
 #[derive(Debug, Clone)]
 pub struct Advisor(tfrc::Advisor<REMEMBERED>);
 
-/// Who finds the losses.
+/// The end that finds the losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Losses {

@@ -66,8 +66,8 @@ fn the_sender_follows_its_reader() {
     }
 }
 
-/// A path that loses nothing, a reader at half of the guarantee, and one at a tenth of a rate without
-/// one: the circuit breaker and the stop rule look at the network, not at the reader.
+/// A path that loses nothing, a reader at half of the guarantee, and one at a tenth of a rate
+/// without one: the circuit breaker and the stop rule look at the network, not at the reader.
 #[test]
 fn a_slow_reader_is_no_congestion() {
     let target = |rate| Target { rate: Rate::from_bytes_per_sec(rate), broken: BrokenPromise::Ignore };

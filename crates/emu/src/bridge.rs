@@ -299,8 +299,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// Sends a packet that came by a wire into the network at the time of its arrival; `late` is how
-    /// much later it is taken in.
+    /// Sends a packet that came by a wire into the network at the time of its arrival; `late` is
+    /// how much later it is taken in.
     fn inject(&mut self, at: Instant, late: Duration, wire: usize, frame: &[u8]) {
         let skip = self.skip;
         let Some(header) = frame.get(skip..).and_then(IpHeader::read) else { return };
@@ -420,7 +420,7 @@ struct Leaving {
 
 /// The engine looks at the clock and at its orders at least so often.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// The same with TUN interfaces, whose packets bear no time of arrival.
+/// The longest sleep with TUN interfaces, whose packets bear no time of arrival.
 const LONGEST_TUN_SLEEP: Duration = Duration::from_micros(500);
 /// Packets read from a TUN interface at once.
 const TUN_BATCH: usize = 64;

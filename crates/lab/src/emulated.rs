@@ -96,7 +96,7 @@ pub struct Fidelity {
     /// recorded without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shortest_round_trip_s: Option<f64>,
-    /// How far the slowest source of datagrams was behind its times at the end, seconds.
+    /// Delay of the slowest source of datagrams behind its times at the end, seconds.
     pub source_behind_s: f64,
 }
 
@@ -126,8 +126,8 @@ impl FidelityLimits {
         source_behind_s: 0.1,
     };
 
-    /// The limits of a network with this shortest round trip: of [`Self::ALL`], and 5 % of the round
-    /// trip in the median and 20 % in the 99th percentile, which is less below 10 ms.
+    /// The limits of a network with this shortest round trip: of [`Self::ALL`], and 5 % of the
+    /// round trip in the median and 20 % in the 99th percentile, which is less below 10 ms.
     #[must_use]
     pub fn of(shortest_round_trip_s: Option<f64>) -> Self {
         let all = Self::ALL;

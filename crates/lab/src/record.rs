@@ -436,8 +436,8 @@ pub struct FlowSummary {
     /// The loss intervals closed in the measured time, in packets, where the scenario keeps them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_intervals: Option<Vec<f64>>,
-    /// The last stop of the flow by its circuit breaker or its stop rule, in the whole run; left out
-    /// if there was none.
+    /// The last stop of the flow by its circuit breaker or its stop rule, in the whole run; left
+    /// out if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
 }

@@ -67,8 +67,8 @@ fn read_at_most(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// A text as it is shown around a mistake at `place`, and the place in it: nothing moves a terminal,
-/// and of a very long line only what is near the mistake is there.
+/// A text as it is shown around a mistake at `place`, and the place in it: nothing moves a
+/// terminal, and of a very long line only what is near the mistake is there.
 pub(crate) fn shown(text: &str, place: Range<usize>) -> (String, Range<usize>) {
     let place = place.start.min(text.len())..place.end.clamp(place.start.min(text.len()), text.len());
     let line_start = text.get(..place.start).and_then(|t| t.rfind('\n')).map_or(0, |at| at + 1);

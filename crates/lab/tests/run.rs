@@ -156,8 +156,8 @@ fn watching_changes_nothing_and_adds_up() {
     assert_eq!(seen[1].sent_packets, Some(0));
 }
 
-/// The loss of a flow is what links dropped of it, in each second and in sum: packets that wait in a
-/// queue are not lost, and acknowledgements that are dropped are not of the flow's packets.
+/// The loss of a flow is what links dropped of it, in each second and in sum: packets that wait in
+/// a queue are not lost, and acknowledgements that are dropped are not of the flow's packets.
 #[test]
 fn the_loss_of_a_flow_is_what_links_drop_of_it() {
     let text = r#"

@@ -13,8 +13,8 @@ use crate::endpoint::Shared;
 use crate::scheduler::{Slot, SlotStage, State};
 use crate::status::Status;
 
-/// One end of a connection. Dropping it closes the connection, and breaks it off where the client was
-/// asked to close and has not ([`Connection::request_close`]); to see how it ended,
+/// One end of a connection. Dropping it closes the connection, and breaks it off where the client
+/// was asked to close and has not ([`Connection::request_close`]); to see how it ended,
 /// [`Connection::close`] it.
 #[derive(Debug)]
 pub struct Connection {
@@ -171,8 +171,8 @@ impl Connection {
     }
 
     /// The rate that a media encoder should aim at
-    /// ([`Status::target_rate`](crate::Status::target_rate)), as soon as it is another one than this
-    /// returned last; the first time, as soon as there is a round-trip time. `None` once the
+    /// ([`Status::target_rate`](crate::Status::target_rate)), as soon as it is another one than
+    /// this returned last; the first time, as soon as there is a round-trip time. `None` once the
     /// connection is over. Of several changes since the last call only the outcome counts.
     /// Cancel-safe.
     pub async fn rate_changed(&self) -> Option<Rate> {

@@ -267,8 +267,8 @@ const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 /// How long an application that accepts connections may take for the last of its data once the peer
 /// has closed: it brings a file to the disk before it answers, so that the answer can say whether
 /// that went well. After that the endpoint answers that nobody has confirmed anything
-/// ([`UNCONFIRMED`](crate::UNCONFIRMED)): the peer repeats its Close for 30 s, on a short path after
-/// 16 s for the last time, and an answer may be lost.
+/// ([`UNCONFIRMED`](crate::UNCONFIRMED)): the peer repeats its Close for 30 s, on a short path
+/// after 16 s for the last time, and an answer may be lost.
 const ACCEPT_CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
 /// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at

@@ -84,7 +84,8 @@ impl Drop for Keys {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         let Some(thread) = self.thread.take() else { return };
-        // A terminal that goes away in mid-read may keep the thread for ever: it ends with the process.
+        // A terminal that goes away in mid-read may keep the thread for ever: it ends with the
+        // process.
         let begun = std::time::Instant::now();
         while !thread.is_finished() && begun.elapsed() < LOOK * 4 {
             std::thread::sleep(LOOK / 10);
@@ -101,7 +102,7 @@ struct Terminal {
     fd: std::os::fd::OwnedFd,
 }
 
-/// What the terminal has.
+/// State of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     /// It has been closed.

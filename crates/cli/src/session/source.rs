@@ -16,7 +16,7 @@ pub(crate) enum Pace {
     PerSecond(f64),
 }
 
-/// How far behind its pace a source that was held up goes on.
+/// The time by which a source that was held up stays behind its pace.
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// A stream of datagrams of at most `length` bytes.
@@ -75,8 +75,8 @@ impl DatagramSource {
     pub(crate) fn paced(mut self, pace: Pace) -> Self {
         if let Pace::PerSecond(rate) = pace {
             let mut ticker = interval(Duration::from_secs_f64(1.0 / rate));
-            // Timers are late by a millisecond: the mean is kept. More than a [`MOMENT`] is not made
-            // up for.
+            // Timers are late by a millisecond: the mean is kept. More than a [`MOMENT`] is not
+            // made up for.
             ticker.set_missed_tick_behavior(MissedTickBehavior::Burst);
             self.ticker = Some(ticker);
         }

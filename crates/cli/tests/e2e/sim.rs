@@ -32,8 +32,8 @@ fn every_wrong_file_is_shown_with_a_mark_and_a_hint() {
     assert!(files >= 17, "{files}");
 }
 
-/// A flow that its circuit breaker stops: table, means, JSON, stream and series say when and by which
-/// rule.
+/// A flow that its circuit breaker stops: table, means, JSON, stream and series say when and by
+/// which rule.
 #[test]
 fn a_stop_by_the_circuit_breaker_is_said_everywhere() {
     let place = Place::new();

@@ -47,7 +47,7 @@ impl CorruptEvents {
             let start = lossy_end.sub(u64::from(rest.loss_length));
             let begun = sent_at(start).filter(|_| rest.loss_length > 0);
             while let Some(at) = self.newest_in(lossy_end, end, begun.map(|begun| begun + rtt)) {
-                let length = u32::try_from(end.distance_from(at)).unwrap_or(u32::MAX);
+                let length = tfrc_units::saturating::<u32>(end.distance_from(at));
                 let piece = LossInterval {
                     lossless_length: length.saturating_sub(1),
                     loss_length: 1,

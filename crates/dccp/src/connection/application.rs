@@ -164,8 +164,8 @@ impl Connection {
 
     /// An ICMP message says that the path carries packets of `bytes` at most: its MTU less IP and
     /// UDP headers. Check before that it quotes a packet of this connection. More than is sent now
-    /// is ignored; less than 1200 bytes holds while it is checked by a probe, once in ten minutes if
-    /// that shows it to be wrong; less than 548 bytes (576 with IPv4 and UDP headers) leads to a
+    /// is ignored; less than 1200 bytes holds while it is checked by a probe, once in ten minutes
+    /// if that shows it to be wrong; less than 548 bytes (576 with IPv4 and UDP headers) leads to a
     /// probe, and to nothing else (RFC 4340 §14.1, RFC 8899 §4.6.2).
     pub fn path_reports(&mut self, now: Instant, bytes: usize) {
         let now = self.advance(now);

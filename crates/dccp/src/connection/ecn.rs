@@ -7,7 +7,7 @@ use tfrc_units::Ecn;
 use super::Connection;
 use crate::feature::{EcnReading, Feature, Location};
 
-/// What a path does to the ECN codepoints of what arrives.
+/// A path's treatment of the ECN codepoints of what arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EcnFault {
@@ -27,7 +27,7 @@ pub(super) struct EcnWatch {
     worked: bool,
     /// The fault for which ECN was given up.
     fault: Option<EcnFault>,
-    /// What the marks said is forgotten.
+    /// Set once the news of the marks are forgotten.
     forgotten: bool,
 }
 
@@ -58,7 +58,7 @@ impl EcnWatch {
 }
 
 impl Connection {
-    /// What the path does to ECN codepoints, once ECN was given up for it in the data that we
+    /// The path's treatment of ECN codepoints, once ECN was given up for it in the data that we
     /// receive.
     #[must_use]
     pub const fn ecn_fault(&self) -> Option<EcnFault> {

@@ -20,7 +20,7 @@ use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Seque
 /// handshakes have passed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What a connection in RESPOND says first.
+/// The first words of a connection in RESPOND.
 enum Answer {
     /// A Response, and the connection.
     Response(Box<Connection>, Vec<u8>),

@@ -109,8 +109,8 @@ impl Wishes {
                 RttReports::Wanted => &[1, 0],
                 RttReports::Refused => &[0],
             },
-            // What is sent covers everything, which is acceptable to whatever the peer asks for; and
-            // packets that cover less are taken (RFC 4340 §9.2.1).
+            // What is sent covers everything, which is acceptable to whatever the peer asks for;
+            // and packets that cover less are taken (RFC 4340 §9.2.1).
             (Feature::MinimumChecksumCoverage, _) => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
             _ => &[0],
         }

@@ -82,8 +82,8 @@ impl RunRecords {
         flows.map(|flow| (flow.id.as_str(), flow.kind.as_str())).collect()
     }
 
-    /// Adds a record. A second [`Record::Start`] or [`Record::End`] replaces the first. The end has an
-    /// event for each flow that a rule of its own has stopped.
+    /// Adds a record. A second [`Record::Start`] or [`Record::End`] replaces the first. The end has
+    /// an event for each flow that a rule of its own has stopped.
     pub fn push(&mut self, record: Record) {
         match record {
             Record::Start(start) => self.start = start,

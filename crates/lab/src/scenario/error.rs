@@ -35,7 +35,8 @@ pub struct InvalidScenario {
     pub fault: Fault,
     /// The mistake, in one sentence.
     pub message: String,
-    /// The text, with the file's name, or what is near the mistake in a very long line; for a mistake in a `--set`, what was given there.
+    /// The text, with the file's name, or what is near the mistake in a very long line; for a
+    /// mistake in a `--set`, what was given there.
     #[source_code]
     pub text: NamedSource<String>,
     /// Bytes of the text that are wrong.

@@ -36,7 +36,7 @@ pub struct Ack {
     pub ecn: Ecn,
 }
 
-/// Who finds the losses.
+/// The one that finds the losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Losses {
     /// The Advisor: a packet is lost when `lost_after` later ones have arrived (RFC 5348 §5.1), or

@@ -56,7 +56,7 @@ pub(crate) struct SentPackets<const N: usize> {
     next: u64,
     /// The ordinals of the lowest and highest packet of the report now being read.
     reported: Option<(u64, u64)>,
-    /// The same of the packets told lost since the last report was read.
+    /// The least and the greatest number of the packets told lost since the last report was read.
     lost: Option<(u64, u64)>,
 }
 

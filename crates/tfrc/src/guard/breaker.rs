@@ -247,8 +247,8 @@ impl Breaker {
         (self.silent >= self.media_timeout).then(|| stopped(Trip::MediaTimeout, now, reporting * self.silent))
     }
 
-    /// §4.3, in two disjoint stretches of CB_INTERVAL intervals with one interval between them (ours:
-    /// docs/models/circuit-breaker.md): no shorter burst of losses has a part in both.
+    /// §4.3, in two disjoint stretches of CB_INTERVAL intervals with one interval between them
+    /// (ours: docs/models/circuit-breaker.md): no shorter burst of losses has a part in both.
     fn congestion(
         &mut self,
         now: Instant,

@@ -135,10 +135,10 @@ impl SenderRecord {
         sums
     }
 
-    /// Bytes sent between the newest packets of two reports, and the bytes of those that have arrived
-    /// as far as X_recv shows. With a report in each round-trip time X_recv covers the time between
-    /// both. After a longer silence reports have been lost, or little was sent: X_recv then covers
-    /// the last round-trip time, and what was sent before that counts as received.
+    /// Bytes sent between the newest packets of two reports, and the bytes of those that have
+    /// arrived as far as X_recv shows. With a report in each round-trip time X_recv covers the time
+    /// between both. After a longer silence reports have been lost, or little was sent: X_recv then
+    /// covers the last round-trip time, and what was sent before that counts as received.
     fn sent_and_received(
         &self,
         passed: Duration,
@@ -222,8 +222,8 @@ mod tests {
     }
 
     /// Only reports are lost: in a round-trip time two packets are sent or twenty, in turns of
-    /// three, and X_recv is that of the last one. With half of the packets lost too, reports show it,
-    /// less a tenth, for the round-trip times that they cover.
+    /// three, and X_recv is that of the last one. With half of the packets lost too, reports show
+    /// it, less a tenth, for the round-trip times that they cover.
     #[test]
     fn reports_may_be_lost() {
         let fraction = |arriving: f64, kept: &dyn Fn(u64) -> bool| {

@@ -168,8 +168,8 @@ fn media_timeout() {
     }
 }
 
-/// RFC 8083 §4.3: three intervals of 5 s above ten times TCP's rate, and three more of them with one
-/// between: seven, each of which ends with the first report after 5 s.
+/// RFC 8083 §4.3: three intervals of 5 s above ten times TCP's rate, and three more of them with
+/// one between: seven, each of which ends with the first report after 5 s.
 #[test]
 fn congestion() {
     for (packets, form, stops) in [
@@ -225,8 +225,8 @@ fn too_few_packets_say_nothing() {
     }
 }
 
-/// The rule that strikes in reporting intervals of these lengths, in seconds, each with so many of ten
-/// packets lost and one report at its end, which counts packets as `count` says.
+/// The rule that strikes in reporting intervals of these lengths, in seconds, each with so many of
+/// ten packets lost and one report at its end, which counts packets as `count` says.
 fn strikes(intervals: &[(u64, u64)], count: fn(u64, u64) -> PacketCount) -> Option<Trip> {
     let mut sender = sender_with(1e5, |_| ());
     let (mut round, mut lost) = (0, 0);

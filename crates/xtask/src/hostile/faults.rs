@@ -259,8 +259,8 @@ fn link_killed(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(session.judge("`tfrc link` between them is killed", SILENCE, SILENCE, &bars))
 }
 
-/// From 4 Mbit/s to 1 kbit/s after three seconds. Five more and the sender knows a round-trip time of
-/// many seconds, by which it might wait for the answer to its Close.
+/// From 4 Mbit/s to 1 kbit/s after three seconds. Five more and the sender knows a round-trip time
+/// of many seconds, by which it might wait for the answer to its Close.
 fn one_kbit(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let keys = "rate = \"4Mbit/s\"\ndelay = \"10ms\"\nqueue = \"10p\"\nchanges = [{ at = \"3s\", rate = \"1kbit/s\" }]";
     let plan = TransferPlan { send: &["-t", "16s"], ..SLOW };

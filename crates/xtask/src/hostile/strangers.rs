@@ -257,7 +257,7 @@ fn stalled_reader(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         let socket = socket("127.0.0.1")?;
         let mut numbers = Xorshift::new(per_second);
         while begin.elapsed() < Duration::from_secs(bench.form.choose(25, 5)) {
-            let port = u16::try_from(1024 + numbers.below(60_000)).unwrap_or(1024);
+            let port = saturating::<u16>(1024 + numbers.below(60_000));
             // A full buffer loses it.
             let _ = socket.send_to(&request(port, numbers.number()), &receiver.address);
             tried += 1;

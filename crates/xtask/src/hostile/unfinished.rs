@@ -191,7 +191,8 @@ fn idle_hold(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::raw(bench, directory, "127.0.0.1", &arguments, Stream::Own)?;
     let mut strangers = Vec::new();
     for seed in 0..4 {
-        // Of another address than the honest sender's, which would else take the place of a silent one.
+        // Of another address than the honest sender's, which would else take the place of a silent
+        // one.
         let mut stranger = Stranger::new("127.0.0.2", &receiver.address, seed)?;
         let id = stranger.connect(SOON)?.ok_or("a stranger does not get in")?;
         stranger.send(id, b"x");

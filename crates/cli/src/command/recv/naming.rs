@@ -109,8 +109,8 @@ impl Pattern {
     }
 }
 
-/// An address of digits, letters, points and hyphens alone, such as `192.0.2.7` or `2001-db8--1`. It
-/// begins with a digit or a letter, so that no program takes it for an option.
+/// An address of digits, letters, points and hyphens alone, such as `192.0.2.7` or `2001-db8--1`.
+/// It begins with a digit or a letter, so that no program takes it for an option.
 fn safe(address: IpAddr) -> String {
     let written = address.to_canonical().to_string();
     let name = written.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");

@@ -123,8 +123,8 @@ impl ServeOptions {
         })
     }
 
-    /// The outcome of a run that the user ends before a connection has: a failure where the user waits
-    /// for a file or a connection that there will not be.
+    /// The outcome of a run that the user ends before a connection has: a failure where the user
+    /// waits for a file or a connection that there will not be.
     pub(super) const fn if_interrupted(&self) -> Outcome {
         match (self.take, &self.destination) {
             (Take::First, _) | (Take::FirstWithData, Destination::One(OutputPlan::File(_))) => {

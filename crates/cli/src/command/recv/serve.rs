@@ -261,8 +261,8 @@ impl Serving<'_> {
         }
     }
 
-    /// Ends the connection, with the counts for the sender. They are the counts of this end too: what
-    /// comes after them is lost for both.
+    /// Ends the connection, with the counts for the sender. They are the counts of this end too:
+    /// what comes after them is lost for both.
     async fn close(&mut self, stop: &StopTaking) -> (Tally, Option<Closed>) {
         if let StopTaking::Idle(_) | StopTaking::Interrupted = stop {
             // What was handed over is written, unless the reader stands still.

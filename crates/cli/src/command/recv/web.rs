@@ -13,8 +13,8 @@ use super::{Receiver, metrics};
 use crate::Failure;
 use crate::args::values::ListenAt;
 
-/// Requests answered at a time. One more ends the oldest: who connects and says nothing keeps nobody
-/// out, and an honest request is over before as many others have come.
+/// Requests answered at a time. One more ends the oldest: who connects and says nothing keeps
+/// nobody out, and an honest request is over before as many others have come.
 const AT_ONCE: usize = 64;
 /// Longest request head.
 const LONGEST_HEAD: usize = 8192;

@@ -16,8 +16,8 @@ use crate::session::{DatagramSource, SAMPLE, Sampler, count};
 /// How long made-up data lasts unless the user says otherwise.
 const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
 
-/// The longest wait for an answer to the close of a user who wants the end: on a path that has become
-/// narrow the answer stands behind minutes of data.
+/// The longest wait for an answer to the close of a user who wants the end: on a path that has
+/// become narrow the answer stands behind minutes of data.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(6);
 
 /// How often the wait for an answer to the close begins again when the round-trip time has grown
