@@ -202,7 +202,7 @@ fn the_loss_of_a_flow_is_what_links_drop_of_it() {
 fn flows_that_a_rule_of_their_own_stops() {
     let lossy = |flow: &str| {
         let link = "rate = \"10Mbit/s\"\ndelay = \"50ms\"\nloss = \"50%\"";
-        let head = "duration = \"60s\"\nnodes = [\"near\", \"far\"]";
+        let head = "duration = \"60s\"\nseed = 2\nnodes = [\"near\", \"far\"]";
         let text = format!("{head}\n[[link]]\nfrom = \"near\"\nto = \"far\"\n{link}\n{flow}");
         Scenario::parse("test", &text).map_err(miette::Report::new).unwrap()
     };

@@ -321,7 +321,7 @@ mod tests {
     use crate::scenario::Document;
 
     const SWEEP: &str = "duration = '3s'\nwarmup = '1s'\nruns = 2\nnodes = ['a', 'b']\n\
-        [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n\
+        [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\nloss = '1%'\n\
         [[flow]]\nname = '<one>'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n\
         [[sweep]]\nset = 'link.path.rate'\nvalues = ['1Mbit/s', '2Mbit/s', '100Mbit/s']\n\
         [[sweep]]\nset = 'link.path.queue'\nvalues = ['10p', '20p']\n";

@@ -1,5 +1,5 @@
-//! How the receiving half is told of packets: by their order of departure, or as the transport says
-//! what became of them.
+//! How the receiving half is told of packets (RFC 5348 §7): by their order of departure, or as the
+//! transport says what became of them.
 
 use tfrc_units::{Duration, Ecn};
 
