@@ -288,14 +288,14 @@ fn link_table(plan: &Plan, results: &Results) -> RecordBatch {
 
 /// No rows of a time series yet.
 fn series_rows(run: PlannedRun<'_>) -> Rows {
-    let words = run.point.at.iter().map(|(name, _)| name.as_str()).chain(["flow", "link", "stopped"]);
-    Rows::new(&["run", "point"], words, series::COLUMNS.iter().map(|(key, _)| *key))
+    let words = run.point.at.iter().map(|(name, _)| name.as_str()).chain(["flow", "link"]);
+    Rows::new(&["run", "point"], words, series::COLUMNS.iter().map(|(key, _)| *key)).with_word("stopped")
 }
 
 fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_lab::record::Interval) {
     let row = rows.row().count(run.run.into()).count(run.number as u64);
     let row = run.point.at.iter().fold(row, |row, (_, value)| row.word(Some(value)));
     let row = row.word(interval.flow.as_deref()).word(interval.link.as_deref());
-    let row = row.word(series::stopped(interval).as_deref());
-    series::COLUMNS.iter().fold(row, |row, (_, value)| row.number(value(interval)));
+    let row = series::COLUMNS.iter().fold(row, |row, (_, value)| row.number(value(interval)));
+    row.word(series::stopped(interval).as_deref());
 }

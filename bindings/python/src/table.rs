@@ -53,6 +53,12 @@ impl Rows {
         Self { columns: all.map(|(name, column)| (name.to_owned(), column)).collect() }
     }
 
+    /// One more column of words, behind the numbers.
+    pub(crate) fn with_word(mut self, name: &str) -> Self {
+        self.columns.push((name.to_owned(), Column::Words(StringBuilder::new())));
+        self
+    }
+
     /// A new row, whose cells are added next.
     pub(crate) fn row(&mut self) -> Row<'_> {
         Row { columns: self.columns.iter_mut() }
