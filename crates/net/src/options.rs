@@ -93,7 +93,7 @@ pub enum Marks {
     /// They are read.
     #[default]
     Readable,
-    /// They cannot be read: the peer is told to send without ECN (RFC 4340 §12.1).
+    /// They cannot be read: the peer is asked to send without ECN (RFC 4340 §12.1).
     Unreadable,
 }
 

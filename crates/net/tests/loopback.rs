@@ -69,7 +69,7 @@ async fn session(variant: Variant, datagrams: u32) -> Vec<u8> {
         .map_or_else(|m| m.lock().expect("no panic").clone(), |m| m.into_inner().expect("no panic"))
 }
 
-/// The rates that an encoder is told while 300 datagrams go.
+/// The rates that an encoder gets while 300 datagrams go.
 async fn target_rates(cap_bps: Option<f64>) -> Vec<f64> {
     let server = server();
     let client = Endpoint::bind(any(), &Options { cap_bps, ..Options::default() }).expect("a port");
@@ -98,7 +98,7 @@ async fn target_rates(cap_bps: Option<f64>) -> Vec<f64> {
     rates
 }
 
-/// A change is told once, and with the cap in it: the loopback interface allows much more.
+/// A change is reported once, and with the cap in it: the loopback interface allows much more.
 #[tokio::test]
 async fn an_encoder_waits_for_another_rate() {
     let (capped, free) = (target_rates(Some(8e6)).await, target_rates(None).await);

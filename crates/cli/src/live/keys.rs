@@ -84,7 +84,7 @@ impl Drop for Keys {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         let Some(thread) = self.thread.take() else { return };
-        // A terminal that goes away in mid-read may keep the thread for ever: it ends with the
+        // A terminal that goes away in mid-read may hold the thread indefinitely: it ends with the
         // process.
         let begun = std::time::Instant::now();
         while !thread.is_finished() && begun.elapsed() < LOOK * 4 {

@@ -1,5 +1,5 @@
-//! How the receiving half is told of packets (RFC 5348 §7): by their order of departure, or as the
-//! transport says what became of them.
+//! How packets reach the receiving half (RFC 5348 §7): by their order of departure, or as the
+//! transport reports their fate.
 
 use tfrc_units::{Duration, Ecn};
 
@@ -8,7 +8,7 @@ use super::{Advisor, moment};
 use crate::receiver::{Arrival, PacketKind};
 use crate::study::Stamp;
 
-/// Event that the receiving half is told of a packet.
+/// Event of a packet for the receiving half.
 #[derive(Debug, Clone, Copy)]
 enum Replayed {
     /// It arrived, with this mark.
@@ -48,7 +48,7 @@ impl<const N: usize> Advisor<N> {
     }
 
     /// [`Losses::ByTransport`](super::Losses::ByTransport): a packet gets a number when its fate is
-    /// told, so one of which nothing is told leaves no hole.
+    /// reported, so one without a report leaves no hole.
     pub(super) fn replay_told(&mut self, range: Option<(u64, u64)>, rtt: Option<Duration>) {
         let Some((lowest, highest)) = range else { return };
         for ordinal in lowest..=highest {
