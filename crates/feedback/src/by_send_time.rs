@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use tfrc::advisor::{Ack, Advisor, Taken};
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::{Ecn, Instant, saturating};
 
 /// Most batches remembered: more than any [`Advisor`] remembers packets in practice.
 const MAX_BATCHES: usize = 1 << 16;
@@ -54,7 +54,7 @@ impl BySendTime {
     ) {
         let Some(mean) = bytes.checked_div(u64::from(packets)) else { return };
         let sent_at = self.batches.back().map_or(sent_at, |batch| batch.sent_at.max(sent_at));
-        let size = u32::try_from(mean).unwrap_or(u32::MAX);
+        let size = saturating::<u32>(mean);
         let first = self.next;
         self.next += u64::from(packets);
         for id in first..self.next {
@@ -153,8 +153,8 @@ mod tests {
     }
 
     proptest! {
-        /// Batches of any lengths with losses in them, reported 50 ms later: X, R and p are those of
-        /// an Advisor that is told the numbers.
+        /// Batches of any lengths with losses in them, reported 50 ms later: X, R and p equal those
+        /// of an Advisor that is given the numbers.
         #[test]
         fn equal_to_an_advisor_told_the_numbers(
             batches in prop::collection::vec((1u32..5, 0u32..3, 0u32..40), 1..200),

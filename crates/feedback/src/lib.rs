@@ -7,8 +7,9 @@
 //! * [`quic`]: the body of a QUIC ACK frame (RFC 9000 §19.3).
 //! * [`BySendTime`]: no bytes, but transports that report packets by their time of sending.
 //!
-//! Each module of a format has a `decode` that borrows its input and allocates nothing, an `Adapter` that keeps
-//! what must be remembered between reports and makes the calls, and an `encode` for the other end.
+//! Each module of a format has a `decode` that borrows its input and allocates nothing, an
+//! `Adapter` that keeps what must be remembered between reports and makes the calls, and an
+//! `encode` for the other end.
 //! Errors say what is wrong and at which byte; a report with an error in it has no effect at all.
 
 #![forbid(unsafe_code)]

@@ -96,8 +96,8 @@ impl Connection {
         self.shared.state().machine.set_late_policy(self.shared.clock.now(), self.id, policy);
     }
 
-    /// Replaces the limit on the sending rate that [`Options::cap_bps`](crate::Options::cap_bps) set
-    /// first, for datagrams sent from now on.
+    /// Replaces the limit on the sending rate, first [`Options::cap_bps`](crate::Options::cap_bps),
+    /// for datagrams sent from now on.
     ///
     /// # Errors
     /// [`ConfigError::Cap`] for a cap of zero; then the one before stays.
