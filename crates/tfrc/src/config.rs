@@ -45,7 +45,7 @@ pub struct Settings {
     /// A lower bound for the feedback timer and for the time over which X_recv is measured, for
     /// hosts whose timers are late. The RFC has none: zero.
     pub feedback_floor: Duration,
-    /// The round-trip time that the receiver assumes until it is told one; above zero.
+    /// The round-trip time that the receiver assumes until a packet carries one; above zero.
     pub receiver_rtt_before_sample: Duration,
     /// The algorithm: for reproducing papers; leave it at the default to send.
     pub algorithm: Algorithm,
@@ -136,7 +136,7 @@ pub enum ConfigError {
     PacketsPerAck,
     /// `lost_after` must be 1 to 8.
     LostAfter,
-    /// `estimator` must average over 1 to 32 intervals, or hold so many events.
+    /// `estimator` must average over 1 to 32 intervals, or hold 1 to 32 events.
     Intervals,
     /// The floor of `discounting` must lie in (0, 1].
     DiscountFloor,
@@ -150,8 +150,8 @@ pub enum ConfigError {
     Cap,
     /// `equation` must be a form with an inverse, its scale above zero, its tick above zero.
     Equation,
-    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else
-    /// the rate could become zero.
+    /// `floor` may only be none with a receive limit of at least a packet per round-trip time;
+    /// otherwise the rate could become zero.
     Floor,
     /// `no_feedback` must wait for at least one round-trip time and leave a share between 0 and 1.
     NoFeedback,

@@ -62,8 +62,8 @@ pub enum HighLoss {
     AsEquation,
     /// Times (1 − d)/0.6 above a packet drop rate d of 0.4: the share of the packets that get
     /// through, relative to that at 0.4, zero at 1. The formula is ours. A sender whose reports
-    /// count packets goes by those, any other takes p for d, which for plain TFRC is lower
-    /// ([`Equation::at_drop_rate`]).
+    /// count packets takes d from the counts, any other takes p for d, which for plain TFRC is
+    /// lower ([`Equation::at_drop_rate`]).
     Moderate,
 }
 
@@ -125,8 +125,8 @@ impl Equation {
         Rate::from_bytes_per_sec(self.scale * segment / self.seconds_per_segment(rtt, timeout, p.get()))
     }
 
-    /// The equation for a sender that knows the packet drop rate: [`HighLoss::Moderate`] goes by
-    /// that, from 0.4 on, and no longer by p (RFC 4828 §4.1).
+    /// The equation for a sender that knows the packet drop rate: from 0.4 on
+    /// [`HighLoss::Moderate`] uses it instead of p (RFC 4828 §4.1).
     #[must_use]
     pub fn at_drop_rate(self, drop_rate: Probability) -> Self {
         match self.high_loss {
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(Equation::default().at_drop_rate(Probability::ONE), Equation::default());
     }
 
-    /// The cap of the timeout term stands beside the moderation, by p and by the drop rate.
+    /// The cap of the timeout term works together with the moderation, by p and by the drop rate.
     #[test]
     fn moderation_keeps_the_form() {
         for form in [EquationForm::Tfrc, EquationForm::TimeoutTermCapped] {

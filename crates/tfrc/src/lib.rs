@@ -1,4 +1,5 @@
-//! TCP-Friendly Rate Control (RFC 5348): how fast a datagram sender may go beside TCP.
+//! TCP-Friendly Rate Control (RFC 5348): how fast a datagram sender may go when it competes with
+//! TCP.
 //!
 //! Sans-IO machines: time and packets are given, decisions are answered. Nothing here allocates,
 //! reads a clock or panics on anything a peer may say; the same inputs give the same answers on

@@ -7,10 +7,10 @@ use crate::ring::Ring;
 use crate::sender::{Feedback, LossReport};
 
 /// The send times of the latest `N` packets that no report has covered, and the loss events that
-/// reports have told of.
+/// reports have counted.
 ///
 /// A [`Report`] names the newest packet by its number and counts loss events since the beginning. A
-/// [`Feedback`] has the time at which that packet was sent, and tells if a loss event is new. Every
+/// [`Feedback`] has the time at which that packet was sent, and says if a loss event is new. Every
 /// program with packets of its own needs this record between its [`Receiver`](crate::Receiver) and
 /// its [`Sender`](crate::Sender).
 ///
@@ -108,7 +108,7 @@ impl<const N: usize> SentRecord<N> {
 pub(crate) struct LossEventsTold(u64);
 
 impl LossEventsTold {
-    /// Tells if a report counts a loss event that no report before it has counted.
+    /// Returns whether a report counts a loss event that no report before it has counted.
     pub(crate) const fn take(&mut self, report: &Report) -> LossReport {
         let told = core::mem::replace(&mut self.0, report.loss_events);
         if report.loss_events > told { LossReport::NewLossEvent } else { LossReport::NoNewLoss }

@@ -30,7 +30,7 @@ pub struct Ack {
     /// The number given to [`Advisor::on_sent`].
     pub id: u64,
     /// When it arrived, by the receiver's clock, whatever its epoch; `None` if the report does not
-    /// tell.
+    /// say.
     pub arrived_at: Option<Instant>,
     /// The mark it came with; [`Ecn::Ce`] counts as a loss (§5.1).
     pub ecn: Ecn,
@@ -40,8 +40,8 @@ pub struct Ack {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Losses {
     /// The Advisor: a packet is lost when `lost_after` later ones have arrived (RFC 5348 §5.1), or
-    /// at the transport's word if that comes sooner. Each packet told to [`Advisor::on_sent`] must
-    /// be one that reports speak of.
+    /// when the transport declares it lost, if that is earlier. Reports must cover each packet
+    /// passed to [`Advisor::on_sent`].
     #[default]
     ByOrder,
     /// The transport, which says of each lost packet that it is lost. A packet of which it says
@@ -54,7 +54,7 @@ pub enum Losses {
 /// Rate control for transports whose receivers say which packets came: RTP with transport-wide or
 /// RFC 8888 feedback, QUIC, SRT.
 ///
-/// Send as [`Advisor::next_send`] says and tell [`Advisor::on_sent`]; a media encoder aims at
+/// Send as [`Advisor::next_send`] says and call [`Advisor::on_sent`]; a media encoder aims at
 /// [`Advisor::target_rate`]. Of each report pass every packet to [`Advisor::on_acked`] or
 /// [`Advisor::on_lost`], in any order, and then call [`Advisor::on_report`] once. Let
 /// [`Advisor::handle_timeout`] have its time.
@@ -153,11 +153,10 @@ impl<const N: usize> Advisor<N> {
         self.sender.next_send(now)
     }
 
-    /// A packet with `size` bytes of data went at `sent_at`: now, or at a time that has passed if
-    /// the transport tells only now. Packets are told in the order in which they went, and each one
-    /// before its fate. `id` is the transport's number for it, above all before; numbers may be
-    /// left out. A packet with another number is counted against the rate, but no report about it
-    /// can be taken in.
+    /// A packet with `size` bytes of data went at `sent_at`: now, or earlier if the transport
+    /// reports it late. Pass packets in the order of sending, and each before its fate. `id` is the
+    /// transport's number for it, above all before; numbers may be left out. A packet with another
+    /// number is counted against the rate, but no report about it can be taken in.
     pub fn on_sent(&mut self, sent_at: Instant, id: u64, size: u32) {
         self.advance(sent_at);
         self.sender.on_departed(sent_at, size);
@@ -183,7 +182,7 @@ impl<const N: usize> Advisor<N> {
 
     /// The transport has given this packet up for lost. Takes effect at [`Advisor::on_report`], or,
     /// with no later packet arrived, when one is. With [`Losses::ByOrder`] all older ones not heard
-    /// of are lost with it, and the Advisor need only be told what is certain; with
+    /// of are lost with it, and only certain losses need be passed; with
     /// [`Losses::ByTransport`] it is this packet alone.
     pub fn on_lost(&mut self, id: u64) -> Taken {
         if self.losses == Losses::ByTransport {
@@ -205,16 +204,16 @@ impl<const N: usize> Advisor<N> {
         Taken::New
     }
 
-    /// No report will tell what became of the packets from `first` to `last`: the one that would
-    /// have is lost. As far as nothing is known of them they count neither as arrived nor as lost.
-    /// To be called before [`Advisor::on_report`] takes in the next report; for reports that repeat
-    /// what older ones said there is no need. Linear in the packets remembered, not in the range.
+    /// No report will cover the packets from `first` to `last`: the one that would have is lost. As
+    /// far as nothing is known of them they count neither as arrived nor as lost. To be called
+    /// before [`Advisor::on_report`] takes in the next report; for reports that repeat what older
+    /// ones said there is no need. Linear in the packets remembered, not in the range.
     pub fn on_unreported(&mut self, first: u64, last: u64) {
         self.sent.pass_over(first, last);
     }
 
-    /// The report has been told whole. `hold` is how long its newest packet had been there when the
-    /// report was sent.
+    /// The report has been passed completely. `hold` is how long its newest packet had been there
+    /// when the report was sent.
     pub fn on_report(&mut self, now: Instant, hold: Hold) {
         let now = self.advance(now);
         let lost = self.sent.take_lost();
@@ -226,7 +225,7 @@ impl<const N: usize> Advisor<N> {
         let Some(newest) = self.sent.get(highest) else { return };
         let is_newer = self.newest.is_none_or(|(ordinal, _)| ordinal < highest);
         let reading = self.timeline.open(now, moment(&newest), hold);
-        // Only a packet above all before tells the round-trip time: an older one may have been
+        // Only a packet above all before gives a round-trip time: an older one may have been
         // reported late.
         let sample = hold.round_trip(now.saturating_since(newest.sent_at), reading.hold);
         let rtt = self.sender.rtt().or(is_newer.then_some(sample));
@@ -272,7 +271,7 @@ impl<const N: usize> Advisor<N> {
         self.sender.poll_timeout()
     }
 
-    /// The oldest change of the allowed rate not yet told. Up to four are kept.
+    /// The oldest change of the allowed rate not yet polled. Up to four are kept.
     pub fn poll_event(&mut self) -> Option<RateChange> {
         self.sender.poll_event()
     }
@@ -336,7 +335,7 @@ impl<const N: usize> Advisor<N> {
         self.receiver.loss_events()
     }
 
-    /// The sending half, for whatever else it can tell.
+    /// The sending half, for its other readings.
     #[must_use]
     pub const fn sender(&self) -> &Sender {
         &self.sender

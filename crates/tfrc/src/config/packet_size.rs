@@ -23,7 +23,8 @@ pub enum PacketSize {
     Reference {
         /// S, the packet size of the flow to compare with, in bytes. At least 1.
         segment: u32,
-        /// How losses of small packets become those that packets of this size would see.
+        /// Conversion of the losses of small packets into the losses packets of this size would
+        /// see.
         correction: SizeCorrection,
     },
 }

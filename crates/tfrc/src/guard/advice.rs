@@ -83,8 +83,8 @@ impl Advice {
     }
 }
 
-/// Advises packet sizes, with hysteresis. Tell it the allowed rate whenever that changes and now
-/// and then, about once per round-trip time.
+/// Advises packet sizes, with hysteresis. Pass it the allowed rate at each change and about once
+/// per round-trip time.
 #[derive(Debug, Clone, Copy)]
 pub struct SizeAdvice {
     settings: SizeAdviceSettings,

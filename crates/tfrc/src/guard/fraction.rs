@@ -13,7 +13,7 @@ use crate::count::{Counted, PacketCount};
 use crate::guard::Heard;
 use crate::ring::Ring;
 
-/// The record is believed as far as it shows more loss than this: X_recv is measured over other
+/// The record counts only beyond this loss: X_recv is measured over other
 /// packets than those sent between two reports, and a burst at either end makes a difference.
 const SLACK: f64 = 0.1;
 /// Tallies kept: four round-trip times of them.
@@ -135,10 +135,10 @@ impl SenderRecord {
         sums
     }
 
-    /// Bytes sent between the newest packets of two reports, and the bytes of those that have
-    /// arrived as far as X_recv shows. With a report in each round-trip time X_recv covers the time
-    /// between both. After a longer silence reports have been lost, or little was sent: X_recv then
-    /// covers the last round-trip time, and what was sent before that counts as received.
+    /// Bytes sent between the newest packets of two reports, and how many of them arrived, as
+    /// X_recv shows. With a report in each round-trip time X_recv covers the time between both.
+    /// After a longer silence reports have been lost, or little was sent: X_recv then covers the
+    /// last round-trip time, and what was sent before that counts as received.
     fn sent_and_received(
         &self,
         passed: Duration,
@@ -177,7 +177,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Ten packets of 1000 bytes in each of fifty round-trip times, of which the report tells
+    /// Ten packets of 1000 bytes in each of fifty round-trip times, of which the report says
     /// `count`.
     fn fraction(received: f64, p: f64, count: impl Fn(u64) -> PacketCount) -> f64 {
         let (mut record, mut sums) = (SenderRecord::new(), Sums::default());

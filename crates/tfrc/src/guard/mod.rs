@@ -1,6 +1,6 @@
 //! When to stop sending altogether: a rate control adapts, these rules give up.
 //!
-//! * The circuit breaker of RFC 8083, on by default beside a
+//! * The circuit breaker of RFC 8083, on by default together with a
 //!   [`Guarantee`](crate::config::Guarantee): a sender that does not slow down below a promised
 //!   rate needs something that notices a broken or badly congested path.
 //! * The stop rule of RFC 3714, for an application that has a least rate: TCP at the same loss

@@ -86,7 +86,7 @@ pub(crate) struct LossHistory {
     size: f64,
     /// Units received, where those are counted.
     units: f64,
-    /// R as the newest packet told it.
+    /// R as the newest packet carried it.
     rtt: Duration,
     /// The least packets in a dynamic history window.
     window: f64,

@@ -128,7 +128,7 @@ pub struct Receiver {
     last_counter: u64,
 }
 
-/// The settings that a receiver goes by: all of them take three times the room.
+/// The settings that a receiver needs: the full set takes three times the room.
 #[derive(Debug, Clone, Copy)]
 struct Measuring {
     equation: Equation,
@@ -198,7 +198,7 @@ impl Receiver {
     }
 
     /// A round-trip time known from elsewhere (a handshake, an earlier connection), used until a
-    /// packet tells one.
+    /// packet carries one.
     pub fn on_rtt_sample(&mut self, rtt: Duration) {
         if self.told_rtt.is_none() && !rtt.is_zero() {
             self.told_rtt = Some(rtt);
@@ -215,7 +215,7 @@ impl Receiver {
 
     #[inline]
     fn on_arrival(&mut self, now: Instant, arrival: &Arrival) {
-        // §5.2, §6.2: R is what the sender told last, in the packet with the highest number.
+        // §5.2, §6.2: R is the value in the packet with the highest number.
         if arrival.rtt != self.told_rtt
             && let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero())
             && self.history.highest().is_none_or(|(highest, _)| arrival.seq > highest)

@@ -51,7 +51,7 @@ impl MeanSegment {
         if self.mean == before { MeanChange::Same } else { MeanChange::Moved { from: before } }
     }
 
-    /// Feedback tells of a new loss event.
+    /// Feedback reports a new loss event.
     pub(crate) fn on_loss_event(&mut self) {
         if self.current.packets > 0 {
             self.past.push(self.current);
