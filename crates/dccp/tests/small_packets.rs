@@ -1,4 +1,4 @@
-//! CCID 4 between two ends (RFC 5622): what is on the wire, and what TFRC-SP makes of losses.
+//! CCID 4 between two ends (RFC 5622): what is on the wire, and how TFRC-SP counts losses.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ fn bernoulli(p: f64, seed: u64) -> impl FnMut(&Flight) -> Fate {
     }
 }
 
-/// A greedy client of small packets over 100 ms for so many seconds.
+/// A greedy client of small packets over 100 ms for `seconds`.
 fn run(
     ccids: CcidPreference,
     rtt_reports: RttReports,

@@ -47,7 +47,7 @@ pub(crate) struct DataSender {
     stamped_at: Option<Instant>,
 }
 
-/// How the peer lets us tell its hold time from the round-trip time.
+/// How the peer lets us separate its hold time from the round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Timing {
     /// It sends Elapsed Time, as RFC 4342 §8.2 requires; or nothing is known yet.

@@ -25,7 +25,7 @@ impl Connection {
         self.queue.recycle(bytes);
     }
 
-    /// The oldest event not yet told.
+    /// The oldest event not yet polled.
     pub fn poll_event(&mut self) -> Option<Event> {
         match self.sender.poll_event() {
             Some(change) => Some(Event::RateChanged(change)),
@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    /// Notes an event. Of each kind one at most waits to be told.
+    /// Notes an event. At most one of each kind waits to be polled.
     pub(super) fn tell(&mut self, notice: Notice) {
         if !self.notices.contains(&notice) {
             self.notices.push_back(notice);
@@ -52,7 +52,7 @@ impl Connection {
 
     /// Number of datagrams that the peer has sent before the packet `seq`, as far as is known now:
     /// lost ones count, packets known to carry no data do not. The number can fall when a later
-    /// packet tells that missing ones carried no data. Two received datagrams whose numbers differ
+    /// packet shows that missing ones carried no data. Two received datagrams whose numbers differ
     /// by more than one have lost ones between them. `None` if the packet is not known, or
     /// forgotten: several hundred runs of packets are kept.
     #[must_use]
@@ -62,8 +62,8 @@ impl Connection {
     }
 
     /// Datagrams that the peer has sent, received or not, up to the newest packet received. At the
-    /// end of a connection this is all of them: Close has a number too, and its NDP Count tells
-    /// what stood before it. Where NDP Count cannot tell, a lost packet counts as a datagram.
+    /// end of a connection this is all of them: Close has a number too, and its NDP Count says what
+    /// stood before it. Where NDP Count says nothing, a lost packet counts as a datagram.
     #[must_use]
     pub const fn peer_sent_data_packets(&self) -> u64 {
         self.ledger.data_sent()
@@ -173,9 +173,8 @@ impl Connection {
         self.follow_path();
     }
 
-    /// The network has something to say about the packet with this number. It is believed if we
-    /// sent that packet lately: whoever is not on the path cannot know its number (RFC 4340 §14.1,
-    /// RFC 8899 §4.6).
+    /// An ICMP message about the packet with this number. It is accepted if we sent that packet
+    /// lately: an attacker off the path cannot know its number (RFC 4340 §14.1, RFC 8899 §4.6).
     pub(crate) fn path_error(&mut self, now: Instant, seq: SeqNo48, error: PathError) {
         let now = self.advance(now);
         if self.sender.sent_at(seq).is_none() {

@@ -15,7 +15,7 @@ use crate::wire::{
     Sequence,
 };
 
-/// Bytes of the options that must fit beside a datagram in a DataAck: NDP Count, Elapsed Time, RTT
+/// Bytes of the options that must fit next to a datagram in a DataAck: NDP Count, Elapsed Time, RTT
 /// Estimate, and a Confirm of Sequence Window.
 const DATA_OPTIONS: usize = 24;
 
@@ -37,7 +37,7 @@ impl Connection {
         self.path.current().saturating_sub(PacketType::DataAck.fixed_length(true) + DATA_OPTIONS)
     }
 
-    /// Returns true if feedback fits beside a datagram of this length.
+    /// Returns true if feedback fits next to a datagram of this length.
     pub(super) fn report_fits(&self, datagram: usize) -> bool {
         const ELAPSED_TIME: usize = 6;
         const SLOW_RECEIVER: usize = 1;

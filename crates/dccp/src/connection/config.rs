@@ -41,9 +41,9 @@ pub struct ConnectionConfig {
     /// The rule for datagrams that the allowed rate cannot carry at once.
     /// [`Connection::set_late_policy`](crate::Connection::set_late_policy) changes it.
     pub late: LatePolicy,
-    /// Received datagrams kept for the application. When there are so many, those that come are
-    /// refused and the peer is told (Data Dropped, RFC 4340 §11.7); from half of it on the peer is
-    /// asked not to go faster (Slow Receiver, §11.6).
+    /// Maximum number of received datagrams kept for the application. Further ones are refused and
+    /// the peer is informed (Data Dropped, RFC 4340 §11.7); from half of it on the peer is asked
+    /// not to go faster (Slow Receiver, §11.6).
     pub receive_queue: usize,
     /// How long a client tries to connect.
     pub connect_timeout: Duration,
@@ -99,7 +99,7 @@ pub enum FeedbackProfile {
 /// Reaction when nothing valid arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// Wait for ever.
+    /// Wait indefinitely.
     Endure,
     /// Ask with Syncs, which a live peer answers whatever it has to send (RFC 4340 §7.5.4), then
     /// give up.

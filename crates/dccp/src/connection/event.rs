@@ -29,7 +29,7 @@ pub enum Event {
     Dropped {
         /// Why.
         reason: DropReason,
-        /// Datagrams dropped for this reason since the last event that told of it.
+        /// Datagrams dropped for this reason since the last event about it.
         packets: u64,
         /// Their bytes.
         bytes: u64,
@@ -42,7 +42,7 @@ pub enum Event {
     Closed(Closed),
 }
 
-/// An event of the connection's own that waits to be told. [`Event`] is much larger.
+/// An event of the connection's own that waits to be polled. [`Event`] is much larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notice {
     Incoming(ServiceCode),
@@ -75,11 +75,11 @@ pub struct Closed {
     pub code: ResetCode,
     /// Why, beyond the Reset Code.
     pub cause: Cause,
-    /// The text that the peer's Reset carried, safe to show: control characters and those that
+    /// The text that the peer's Reset carried, safe to show: control characters and characters that
     /// change the direction or the line are escaped as `\u{1b}`. At most 1024 bytes.
     pub text: Option<String>,
     /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts
-    /// tell.
+    /// show.
     pub peer_sent_data_packets: u64,
 }
 

@@ -112,8 +112,8 @@ impl Connection {
         }
     }
 
-    /// A client that still acknowledges a Response has not heard from us since: it is told again,
-    /// about once a round-trip time.
+    /// A client that still acknowledges a Response has not heard from us since: it is answered
+    /// again, about once a round-trip time.
     pub(super) fn nudge_part_open(&mut self, now: Instant, ack: SeqNo48) {
         let in_part_open = self.role == Role::Server
             && self.state == State::Open

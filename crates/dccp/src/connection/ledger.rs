@@ -283,7 +283,7 @@ mod tests {
         // It was late, and carried data after all.
         ledger.record(14, Content::Data, 0);
         assert_eq!(ledger.data_sent(), 2);
-        // A Request that comes after everything else.
+        // A Request that comes last.
         assert!(ledger.is_duplicate(11));
     }
 

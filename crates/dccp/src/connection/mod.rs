@@ -117,8 +117,8 @@ pub struct Connection {
     probes: u32,
     question: Question,
     progress: Progress,
-    /// Syncs, and in REQUEST Resets, in answer to packets that are not valid: anybody can send
-    /// those, so they share this limit with nothing else.
+    /// Syncs, and in REQUEST Resets, in answer to packets that are not valid: anybody can send such
+    /// packets, so the answers have a limit of their own.
     invalid_limiter: RateLimiter,
     /// SyncAcks.
     sync_limiter: RateLimiter,
@@ -131,7 +131,7 @@ pub struct Connection {
     closing_text: String,
     outcome: Option<WireEnding>,
     notices: VecDeque<Notice>,
-    /// How it ended, until that is told.
+    /// How it ended, until that is polled.
     closed: Option<Box<Closed>>,
     stats: Stats,
 }

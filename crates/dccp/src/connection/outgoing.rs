@@ -49,7 +49,7 @@ pub enum SendError {
         /// The longest possible.
         limit: usize,
     },
-    /// The queue is full; [`Event::Writable`](crate::Event::Writable) tells when it has room.
+    /// The queue is full; [`Event::Writable`](crate::Event::Writable) says when it has room.
     #[error("the send queue is full")]
     Full,
     /// The connection is closing or closed.
@@ -66,7 +66,7 @@ pub(super) struct SendQueue {
     untold: Option<Box<[Dropped; REASONS.len()]>>,
 }
 
-/// Datagrams dropped for one reason since that was last told.
+/// Datagrams dropped for one reason since it was last reported.
 #[derive(Debug, Clone, Copy, Default)]
 struct Dropped {
     packets: u64,
@@ -104,7 +104,7 @@ impl SendQueue {
         }
     }
 
-    /// The datagrams dropped since the last call for a reason that has not been told.
+    /// The datagrams dropped since the last call for a reason not yet reported.
     pub(super) fn take_dropped(&mut self) -> Option<(DropReason, u64, u64)> {
         let untold = self.untold.as_deref_mut()?;
         let (reason, dropped) = REASONS.iter().zip(untold).find(|(_, dropped)| dropped.packets > 0)?;
@@ -124,7 +124,7 @@ impl Connection {
         self.send_in(now, datagram, &mut Vec::new())
     }
 
-    /// As [`Connection::send`], in a buffer of those that have gone, if there is one.
+    /// As [`Connection::send`], in the buffer of a datagram that was sent, if there is one.
     pub(crate) fn send_in(
         &mut self,
         now: Instant,
@@ -154,7 +154,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Tells if a datagram of this length would be taken now.
+    /// Returns true if a datagram of this length would be taken now.
     ///
     /// # Errors
     /// The error of [`Connection::send`].
@@ -171,7 +171,7 @@ impl Connection {
         }
     }
 
-    /// Chooses what becomes of late datagrams from now on, those that wait already among them.
+    /// Chooses what becomes of late datagrams from now on, waiting ones included.
     pub const fn set_late_policy(&mut self, policy: LatePolicy) {
         self.outgoing.policy = policy;
     }

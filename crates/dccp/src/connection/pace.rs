@@ -17,7 +17,7 @@ const WINDOW: Duration = Duration::from_millis(250);
 /// Windows kept. The best one counts, so that an application that reads in bursts up to a second
 /// apart is not taken for slow.
 const KEPT: usize = 4;
-/// The least rate told, in bytes per second: a datagram or so in a second shows that the
+/// The least rate reported, in bytes per second: a datagram or so in a second shows that the
 /// application reads again.
 const LEAST: f64 = 1500.0;
 

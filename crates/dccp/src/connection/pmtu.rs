@@ -24,7 +24,7 @@ pub enum PathMtuDiscovery {
 }
 
 /// Passes on practically every path (BASE_PLPMTU of RFC 8899 §5.1.2); reports below it are not
-/// believed unseen.
+/// accepted unchecked.
 const BASE: usize = 1200;
 /// Bytes that IPv4 must carry, less the longest usual headers: used when not even the base passes.
 const FLOOR: usize = 548;
@@ -355,8 +355,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// A path that carries packets up to `passes`, or nothing, for so many seconds; the datagrams
-    /// are as long as may be.
+    /// A path that carries packets up to `passes`, or nothing, for `seconds`; the datagrams are as
+    /// long as allowed.
     struct SizedPath {
         mtu: PathMtu,
         now: Instant,
@@ -452,7 +452,7 @@ mod tests {
         assert_eq!(path.run(200, 1472), 1472, "ten minutes later it is tried again");
     }
 
-    /// RFC 4340 §14.1: a true report below the base costs no datagram more, and is believed when
+    /// RFC 4340 §14.1: a true report below the base costs no further datagram, and is accepted when
     /// longer packets have failed.
     #[test]
     fn a_true_report_below_the_base_holds() {

@@ -32,7 +32,7 @@ impl Progress {
 impl Connection {
     /// A valid packet came that is no duplicate. Breaks the connection off if for as long as
     /// silence is endured there were Syncs, although we sent datagrams. An end that sends nothing
-    /// may be idle for ever.
+    /// may be idle indefinitely.
     pub(super) fn check_progress(&mut self, now: Instant, kind: PacketType) {
         let sent = self.stats.sent_data_packets;
         if !matches!(kind, PacketType::Sync | PacketType::SyncAck) {

@@ -38,12 +38,12 @@ impl ReceiveQueue {
         Self { entries: VecDeque::new(), limit, spare: Vec::new() }
     }
 
-    /// Tells if another datagram finds no room.
+    /// Returns true if there is no room for another datagram.
     pub(crate) fn is_full(&self) -> bool {
         self.entries.len() >= self.limit
     }
 
-    /// Tells if more than half of the places are taken: the reader does not keep up.
+    /// Returns true if more than half of the places are taken: the reader does not keep up.
     pub(crate) fn is_half_full(&self) -> bool {
         self.entries.len() > self.limit / 2
     }

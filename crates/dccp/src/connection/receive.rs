@@ -310,7 +310,7 @@ impl Connection {
         }
     }
 
-    /// Tells if a datagram that arrives now is to be refused and counted as marked (RFC 4340
+    /// Returns true if a datagram that arrives now is to be refused and counted as marked (RFC 4340
     /// §11.6).
     fn insists(&mut self, now: Instant) -> bool {
         let patience = self.round_trip() * 4;

@@ -44,7 +44,7 @@ pub(super) fn visible(bytes: &[u8]) -> String {
     out
 }
 
-/// Tells control characters (C0, DEL, C1), line and paragraph separators, and the marks,
+/// Returns true for control characters (C0, DEL, C1), line and paragraph separators, and the marks,
 /// embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex 9)
 /// from text.
 fn acts(character: char) -> bool {

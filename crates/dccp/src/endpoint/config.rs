@@ -24,7 +24,7 @@ pub struct EndpointConfig {
     pub connection: ConnectionConfig,
     /// Accepted connections whose handshake is not complete, at most.
     pub half_open: usize,
-    /// The answer to a Request when there are so many.
+    /// The answer to a Request when `half_open` is reached.
     pub under_pressure: Pressure,
     /// Connections of one source, half-open ones and those not yet released included.
     pub per_source: PerSource,
@@ -63,7 +63,7 @@ pub enum Listen {
     One,
     /// Several.
     Many {
-        /// At most this many at once, those that are over and not yet released included.
+        /// Maximum number at once, including ended connections not yet released.
         limit: usize,
     },
 }
@@ -81,7 +81,7 @@ pub enum Pressure {
 /// Limit of the connections that one source may have: an IPv4 address, or a /64 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerSource {
-    /// At most so many. Further Requests are treated as under pressure; clients behind one
+    /// At most this many. Further Requests are treated as under pressure; clients behind one
     /// translator share this.
     AtMost(usize),
     /// As many as there is room for.

@@ -277,8 +277,8 @@ impl Endpoint {
         }
     }
 
-    /// The time at which [`Endpoint::handle_timeout`] wants to be called next: the latest time it
-    /// was told if there may be something to send that [`Endpoint::poll_transmit`] was not asked
+    /// The time at which [`Endpoint::handle_timeout`] wants to be called next: the latest time
+    /// passed in if there may be something to send that [`Endpoint::poll_transmit`] was not asked
     /// for.
     pub fn poll_timeout(&mut self) -> Option<Wake> {
         self.settle();
@@ -358,7 +358,7 @@ impl Endpoint {
         self.slots.get_mut(id)?.connection.recv()
     }
 
-    /// The oldest event not yet told. A server's connection is first heard of with
+    /// The oldest event not yet polled. A server's connection is first heard of with
     /// [`Event::Incoming`]; after [`Event::Closed`] call [`Endpoint::release`] when its data is
     /// read: until then it counts against [`Listen`] and [`PerSource`].
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
@@ -496,7 +496,7 @@ impl Endpoint {
         id
     }
 
-    /// The connection may have something to send or to tell, or other timers.
+    /// The connection may have something to send, a new event, or other timers.
     fn touch(&mut self, id: ConnectionId) {
         let Some(live) = self.slots.get_mut(id) else { return };
         if !live.marks.transmit {

@@ -16,7 +16,7 @@ pub enum Allow {
 }
 
 impl Allow {
-    /// Tells if a peer with this address may begin a connection.
+    /// Returns true if a peer with this address may begin a connection.
     #[must_use]
     pub fn permits(&self, address: IpAddr) -> bool {
         match self {
@@ -73,7 +73,7 @@ impl Prefix {
         (bits <= 128).then(|| Self { address: mapped(address) & mask(bits), bits })
     }
 
-    /// Tells if an address begins with the prefix.
+    /// Returns true if an address begins with the prefix.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         mapped(address) & mask(self.bits) == self.address

@@ -15,7 +15,7 @@ const KEPT: usize = 64;
 pub struct Refusal {
     /// The peer's address; it may be forged.
     pub remote: SocketAddr,
-    /// The code of the Reset that tells the peer (RFC 4340 §5.6); `None` if the peer gets no answer
+    /// The code of the Reset sent to the peer (RFC 4340 §5.6); `None` if the peer gets no answer
     /// because [`EndpointConfig::allow`](super::EndpointConfig::allow) leaves its address out.
     pub code: Option<ResetCode>,
 }

@@ -24,12 +24,12 @@ pub struct Wishes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CcidPreference {
-    /// TFRC and nothing else.
+    /// TFRC only.
     #[default]
     Three,
     /// TFRC; else TFRC-SP.
     ThreeThenFour,
-    /// TFRC-SP and nothing else.
+    /// TFRC-SP only.
     Four,
     /// TFRC-SP; else TFRC.
     FourThenThree,
@@ -60,7 +60,7 @@ impl CcidPreference {
 pub enum EcnReading {
     /// They can.
     Capable,
-    /// They cannot: the peer is told to send without ECN (RFC 4340 §12.1).
+    /// They cannot: the peer is asked to send without ECN (RFC 4340 §12.1).
     Incapable,
 }
 

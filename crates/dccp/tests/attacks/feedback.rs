@@ -1,4 +1,4 @@
-//! A receiver that lies in its reports: the sender believes what its own record allows. Reports are
+//! A receiver that lies in its reports: the sender accepts what its own record allows. Reports are
 //! rewritten on their way.
 
 use std::cell::Cell;
