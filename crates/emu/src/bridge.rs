@@ -229,7 +229,7 @@ impl Bridge {
         Ok(Fidelity { shortest_round_trip: shortest, ..self.meter.fidelity() })
     }
 
-    /// The shortest round trip of those that packets took.
+    /// The shortest round trip over the routes that packets took.
     fn shortest_round_trip(&self) -> Option<Duration> {
         let time = |route: &[LinkId]| {
             let times = route.iter().filter_map(|link| self.times.get(link));
@@ -424,7 +424,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 const LONGEST_TUN_SLEEP: Duration = Duration::from_micros(500);
 /// Packets read from a TUN interface at once.
 const TUN_BATCH: usize = 64;
-/// Arrival times further back are not believed.
+/// Older arrival times are ignored.
 const OLDEST: Duration = Duration::from_millis(100);
 
 fn add(count: &mut PacketCount, bytes: u32) {

@@ -129,7 +129,7 @@ where
         let flow = if from == self.world.near { &mut self.there } else { &mut self.back };
         count(&mut flow.entered, size);
         let payload = Datagram { client, bytes }.into();
-        // Numbers of the relay's flows come after those that agents use: 2^31 and up, by client.
+        // Numbers of the relay's flows come after the agents' numbers: 2^31 and up, by client.
         let flow = FlowId((client as u32) | (1 << 31));
         self.world.engine.inject(
             at,

@@ -68,7 +68,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Start {
     /// Kind of run.
     pub role: Role,
-    /// Version of the form of the records; 0 in those of a program before it was told.
+    /// Version of the form of the records; 0 in records older than this field.
     #[serde(default)]
     pub schema_version: u32,
     /// Program and version, such as `tfrc 0.1.0`.
@@ -130,7 +130,8 @@ pub struct Interval {
     /// Packets received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received_packets: Option<u64>,
-    /// Packets found lost; of a simulated or emulated flow, those that links dropped in this time.
+    /// Packets found lost; of a simulated or emulated flow, the packets that links dropped in this
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_packets: Option<u64>,
     /// Packets that the sender dropped because their deadline had passed.

@@ -9,7 +9,7 @@ use crate::watch::Look;
 /// A column of measurements: its key, and its value in an interval.
 pub type Column = (&'static str, fn(&Interval) -> Option<f64>);
 
-/// The columns behind those that say which run, point, flow or link a line is about: every key of
+/// The columns after the run, point, flow and link of a line: every key of
 /// an [`Interval`], in its order.
 pub const COLUMNS: [Column; 20] = [
     ("t_s", |i| Some(i.t_s)),

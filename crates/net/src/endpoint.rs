@@ -56,7 +56,7 @@ pub struct Endpoint {
     driver: JoinHandle<io::Result<()>>,
 }
 
-/// How long nothing must have come before nobody is believed to repeat a Close. Our own first three
+/// Silence after which no peer is assumed to repeat a Close. Our own first three
 /// repetitions come 0.25, 0.75 and 1.75 s after the Close: where one packet in ten is lost each
 /// way, all of them fail in one session of 1,500.
 const LINGER: Duration = Duration::from_secs(2);
@@ -231,7 +231,7 @@ impl Endpoint {
         self.shared.state().machine.take_refusals()
     }
 
-    /// Takes no more connections: peers that ask for one are refused. Those that stand go on.
+    /// Takes no more connections: peers that ask for one are refused. Open connections continue.
     pub fn stop_accepting(&self) {
         self.shared.state().machine.stop_accepting(self.now());
     }

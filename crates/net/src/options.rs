@@ -53,8 +53,8 @@ pub struct Options {
     /// anyone. Others get no answer; `EndpointStats::strangers.not_allowed` counts their packets.
     #[serde(default, with = "prefixes")]
     pub allow: Vec<Prefix>,
-    /// Time in which a connection that somebody begins must bring its first datagram; above zero.
-    /// `None`: it may wait for ever.
+    /// Time in which a peer's connection must bring its first datagram; above zero. `None`: no
+    /// limit.
     #[serde(default, rename = "first_data_within_ns", with = "nanoseconds")]
     pub first_data_within: Option<Duration>,
     /// Silence after which a peer counts as dead: nothing valid has come, and the Syncs that ask
@@ -72,11 +72,10 @@ pub struct Options {
     pub optimistic_acks: OptimisticAcks,
     /// Datagrams that wait to be sent, at most, per connection.
     pub send_queue: usize,
-    /// Received datagrams that wait to be read, at most, per connection; those that come beyond
-    /// that are dropped, and the peer is told. A connection counts against `accept` from its
-    /// handshake until its handle is dropped, accepted or not and over or not. An application that
-    /// neither accepts nor reads holds at most (connections × `receive_queue` × longest datagram)
-    /// bytes.
+    /// Received datagrams that wait to be read, at most, per connection; further ones are dropped,
+    /// and the peer is informed. A connection counts against `accept` from its handshake until its
+    /// handle is dropped, accepted or not and over or not. An application that neither accepts nor
+    /// reads holds at most (connections × `receive_queue` × longest datagram) bytes.
     pub receive_queue: usize,
     /// Segmentation offload: several datagrams at a time for the system.
     #[serde(default)]
@@ -102,7 +101,7 @@ pub enum Marks {
 pub enum Accept {
     /// None: it only connects.
     Nobody,
-    /// One at a time; a second one is told that we are too busy.
+    /// One at a time; a second one is refused as Too Busy.
     One,
     /// Up to this many at a time.
     Many(u32),

@@ -131,7 +131,7 @@ impl State {
         self.machine.poll_timeout()
     }
 
-    /// A turn of a host that cannot send now: timers are served and events told.
+    /// A turn of a host that cannot send now: timers are served and events reported.
     pub(crate) fn attend(&mut self, now: Instant) {
         self.machine.timeout(now);
         self.take_events(now);

@@ -32,7 +32,7 @@ pub struct LinkSpec {
     /// Where they come out.
     pub to: NodeId,
     /// Rate of the line at the start. Zero holds packets until a change; infinity transmits in no
-    /// time. Beside a trace it is the trace's mean, which queues may go by.
+    /// time. With a trace it is the trace's mean, which queues may use.
     pub rate: Rate,
     /// Times at which bytes may leave, in place of a rate.
     pub trace: Option<Arc<DeliveryTrace>>,

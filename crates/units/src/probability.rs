@@ -30,7 +30,7 @@ impl Probability {
     /// Checks that `p` lies in 0..=1.
     ///
     /// # Errors
-    /// [`NotAProbability`] for anything else, NaN included.
+    /// [`NotAProbability`] for any other number, NaN included.
     pub const fn new(p: f64) -> Result<Self, NotAProbability> {
         if p >= 0.0 && p <= 1.0 { Ok(Self(p)) } else { Err(NotAProbability(p)) }
     }

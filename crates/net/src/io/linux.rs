@@ -44,7 +44,7 @@ fn send_as<'a, S: SockaddrLike + Copy>(
     Ok(sent.count())
 }
 
-/// Nobody here asks for the address that a datagram came to, so the system need not write it beside
+/// Nobody here asks for the address that a datagram came to, so the system need not write it for
 /// each.
 pub(super) fn without_destinations(socket: &UdpSocket) {
     // Where they go on they do no harm.
@@ -52,7 +52,7 @@ pub(super) fn without_destinations(socket: &UdpSocket) {
     let _ = setsockopt(socket, Ipv6RecvPacketInfo, &false);
 }
 
-/// Of a datagram that an ICMP message quotes, so many bytes are looked at.
+/// Number of bytes read of a datagram that an ICMP message quotes.
 const QUOTED: usize = 64;
 
 /// One entry of the queue.
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(message(1, 0, 0, 1500), Said::System { limit: 1472 });
     }
 
-    /// The interface's MTU is told by the system itself.
+    /// The system itself reports the interface's MTU.
     #[test]
     fn a_refusal_by_the_system_is_told_from_a_message() -> io::Result<()> {
         let socket = UdpSocket::bind(("127.0.0.1", 0))?;

@@ -73,7 +73,7 @@ impl Timer {
         Ok(())
     }
 
-    /// Waits for the deadline; for ever while there is none. Cancel-safe.
+    /// Waits for the deadline; indefinitely while there is none. Cancel-safe.
     ///
     /// # Errors
     /// What the system says.
@@ -110,7 +110,7 @@ impl Timer {
         Ok(())
     }
 
-    /// Waits for the deadline; for ever while there is none. Cancel-safe.
+    /// Waits for the deadline; indefinitely while there is none. Cancel-safe.
     ///
     /// # Errors
     /// None here.

@@ -119,7 +119,7 @@ pub enum Record {
 
 /// Stands for a limit where it is not about one.
 const UNREACHABLE: u64 = u64::MAX;
-/// Stands for a deadline where datagrams wait for ever.
+/// The deadline of datagrams that wait indefinitely.
 const NO_DEADLINE: u64 = u64::MAX;
 /// The kind byte of the block that holds the [`Setup`].
 pub(super) const SETUP: u8 = b'0';

@@ -52,7 +52,7 @@ pub enum Loss {
 pub struct Period {
     /// From when on. The count starts anew.
     pub at: Instant,
-    /// The last of each so many packets is hit; `None` hits no packet.
+    /// The last packet of every `every` is hit; `None` hits no packet.
     pub every: Option<NonZeroU64>,
 }
 

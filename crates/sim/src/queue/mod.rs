@@ -248,7 +248,7 @@ impl Queue {
 pub(crate) mod test_arrival {
     use super::*;
 
-    /// A packet of 1000 bytes that meets so many others of its kind on a busy line, at 8 Mbit/s (1
+    /// A packet of 1000 bytes that meets this many of its kind on a busy line, at 8 Mbit/s (1
     /// µs a byte).
     pub(crate) fn busy(now: Instant, packets: u64) -> Arrival {
         Arrival {

@@ -179,7 +179,7 @@ fn with_timestamps_ns2_keeps_its_timer_doubled_until_new_data_is_acknowledged() 
     // Trace of ns-2.35's `backoff_` with `timestamps_` (10 Mbit/s, 50 ms): after two timeouts it is
     // 4, also when what was sent before them is acknowledged, and 1 when the first segment sent
     // after them is. Here segments 1 and 2 are lost, 1 again after the first timeout, and what
-    // follows its arrival at 1.1 s, whose timer tells of the doubling.
+    // follows its arrival at 1.1 s, whose timer shows the doubling.
     for (timestamp_backoff, doubled) in
         [(TimestampBackoff::NewData, true), (TimestampBackoff::AnySample, false)]
     {

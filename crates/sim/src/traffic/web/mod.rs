@@ -28,7 +28,7 @@ use crate::tcp::Settings;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Arrivals {
-    /// One after another, so many seconds apart.
+    /// One after another, this many seconds apart.
     Apart(Distribution),
     /// Each at a time of its own, uniform within this time.
     Within(Duration),

@@ -16,7 +16,7 @@ const RIGHT: f64 = 14.0;
 /// Width of a letter of the legend: a guess that is rather too wide.
 const LETTER: f64 = 7.0;
 const LINE: f64 = 16.0;
-/// Labels below the axis that fit beside each other.
+/// Labels below the axis that fit next to each other.
 const MOST_LABELS: usize = 7;
 
 /// A panel.
