@@ -179,7 +179,7 @@ pub unsafe extern "C" fn tfrc_endpoint_poll_transmit(
     }
 }
 
-/// The oldest event not yet told; `TFRC_STATUS_NOTHING` if there is none.
+/// The oldest event not yet polled; `TFRC_STATUS_NOTHING` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_endpoint_poll_event(endpoint: *mut Endpoint, event: *mut Event) -> Status {
     // SAFETY: a handle of this library and room for an event, says the header.

@@ -118,7 +118,7 @@ pub(crate) fn identity(
     Ok((text, plan.points.into_iter().map(|point| point.at).collect()))
 }
 
-/// Does one run of a scenario without sweeps: the `run`-th, counted from 1, of those that begin
+/// Does one run of a scenario without sweeps: the `run`-th, counted from 1, of the runs that begin
 /// with `seed`, or with the scenario's own. Returns it as it stands in the document of several
 /// runs.
 #[pyfunction]

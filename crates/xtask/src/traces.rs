@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    /// The traces travel inside the program.
+    /// The traces are built into the program.
     #[test]
     fn the_traces_are_small() {
         let bytes: usize =

@@ -47,7 +47,7 @@ impl Units {
     }
 }
 
-/// Says whether so many units are within the record.
+/// Says whether this many units are within the record.
 pub(crate) fn judged(units: usize) -> Outcome {
     verdict(units, recorded()?)
 }

@@ -151,7 +151,7 @@ fn a_run_that_is_interrupted_keeps_what_it_measured() {
     assert!(ended.text().contains("tfrc"), "{}", ended.text());
 }
 
-/// The experiment's runs take 1,060 s each: it ends in time only if the runs are told.
+/// The experiment's runs take 1,060 s each: it ends in time only if the runs are stopped.
 #[test]
 fn an_interrupt_of_reproduce_alone_ends_its_runs() {
     let command = tfrc([

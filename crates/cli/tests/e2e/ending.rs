@@ -1,4 +1,4 @@
-//! Exit statuses and last lines: how a session ended, as both ends tell it.
+//! Exit statuses and last lines: how a session ended, as both ends report it.
 
 use std::io::Read;
 use std::path::Path;

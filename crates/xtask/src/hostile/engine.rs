@@ -90,7 +90,7 @@ impl Bench {
 pub(crate) enum Load {
     /// One after another: it needs the processors.
     Busy,
-    /// Beside all others: it mostly waits.
+    /// Together with all others: it mostly waits.
     Waiting,
 }
 

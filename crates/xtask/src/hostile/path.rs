@@ -40,7 +40,7 @@ impl Deeds {
         self.out.push((way, bytes.into()));
     }
 
-    /// Comes to the server from another port from now on.
+    /// Reaches the server from another port from now on.
     pub(crate) const fn move_port(&mut self) {
         self.port = Port::Move;
     }

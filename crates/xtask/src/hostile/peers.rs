@@ -181,7 +181,7 @@ fn inflate(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(row)
 }
 
-/// A receiver that answers the handshake and nothing else.
+/// A receiver that answers only the handshake.
 fn deaf(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut answered = 0;
     let deed = move |way, bytes: &[u8], deeds: &mut Deeds| {

@@ -25,7 +25,7 @@ pub(crate) struct Program {
 
 /// Standard input or output of a program.
 pub(crate) enum Stream {
-    /// Nothing to read; what is written goes to a file beside the case.
+    /// Nothing to read; what is written goes to a file next to the case.
     Own,
     /// A pipe whose other end the case holds.
     Pipe,

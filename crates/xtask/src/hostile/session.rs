@@ -33,8 +33,7 @@ pub(crate) struct Session {
 pub(crate) enum Kept {
     /// Nothing is asked.
     Anything,
-    /// FILE after exit 0, FILE.part after anything else; what is there is the beginning of the
-    /// source.
+    /// FILE after exit 0, FILE.part after any other; its content is the beginning of the source.
     AsStatus,
     /// [`Kept::AsStatus`] where the network loses some: only the names are checked.
     AsStatusWithLosses,

@@ -155,7 +155,7 @@ fn page(cells: &[Figure]) -> String {
     page
 }
 
-/// K/N beside N: what was reported, what theory says, and the loss event rate that intervals of N
+/// K/N for each N: what was reported, what theory says, and the loss event rate that intervals of N
 /// would give at this rate.
 fn loss_event_rates(page: &mut String, cells: &[Figure]) {
     let _ = writeln!(

@@ -9,7 +9,7 @@ use crate::compliance::known_tests::{TestProgram, build};
 use crate::mutants::PACKAGE;
 use crate::python::built;
 
-/// Paths that the tests need beside the manifest, from the root of the repository.
+/// Paths that the tests need besides the manifest, from the root of the repository.
 const COPIED: [&str; 9] = [
     "Cargo.lock",
     "crates/tfrc",
@@ -29,7 +29,7 @@ const LONGEST: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(super) struct Workspace {
     folder: PathBuf,
-    /// Set if the integration tests are wanted beside the unit tests.
+    /// Set if the integration tests are wanted besides the unit tests.
     integration: bool,
 }
 
@@ -175,7 +175,7 @@ fn for_a_copy(manifest: &str) -> String {
     text
 }
 
-/// Cargo goes by the times of files: one that stays the same must not be written again.
+/// Cargo compares file times: an unchanged file must not be written again.
 fn write_if_new(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if std::fs::read(file).is_ok_and(|old| old == bytes) { Ok(()) } else { std::fs::write(file, bytes) }
 }

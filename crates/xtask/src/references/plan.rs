@@ -80,7 +80,7 @@ pub(super) struct Column {
     pub(super) runs: String,
     /// The column of the set; the texts of the table's keys for `{KEY}`.
     pub(super) of: String,
-    /// Texts that keys of the set have to have beside those that the table has, too.
+    /// Texts that keys of the set must have in addition to the table's.
     #[serde(default, rename = "where")]
     pub(super) only: Keys,
     /// A column of the same run that it is divided by.

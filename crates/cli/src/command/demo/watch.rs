@@ -22,7 +22,7 @@ pub(super) struct Watch {
     link_rate: Rate,
     /// Its rate now.
     rate_now: Rate,
-    /// The first so many flows of the scenario compete; the others have not been started.
+    /// Number of competing flows, the scenario's first; the others have not been started.
     competing: usize,
     /// An equal share of the bottleneck, over the measured part.
     fair: FairShare,
@@ -246,7 +246,7 @@ impl Watch {
 }
 
 impl FairShare {
-    /// For so long, so many flows competed with that of TFRC for a bottleneck of this rate.
+    /// For `time`, `competing` flows shared a bottleneck of this rate with the TFRC flow.
     fn add(&mut self, rate: Rate, competing: usize, time: Duration) {
         self.bits += rate.bits_per_sec() / (as_f64(competing as u64) + 1.0) * time.as_secs_f64();
         self.time += time;

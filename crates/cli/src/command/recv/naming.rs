@@ -84,7 +84,7 @@ impl Pattern {
     }
 
     /// True if two connections at once may get the same name: their addresses and the second of
-    /// their beginning do not tell them apart.
+    /// their beginning do not distinguish them.
     pub(super) fn may_repeat(&self) -> bool {
         !self.0.contains(&Piece::Number)
     }

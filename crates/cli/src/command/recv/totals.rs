@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_lab::record::{Outcome, Summary};
 
-/// Counts of all connections since the start. They never go down, but for those that are open.
+/// Counts of all connections since the start. They never decrease, except the number of open ones.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     began: AtomicU64,
