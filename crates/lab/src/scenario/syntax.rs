@@ -325,8 +325,8 @@ pub(super) struct Flow {
     pub(super) start: Option<Spanned<Seconds>>,
     /// When it stops.
     pub(super) stop: Option<Spanned<Duration>>,
-    /// Round-trip propagation time: each flow gets a line of its own at the sender that makes up
-    /// for what is missing.
+    /// Round-trip propagation time: each flow gets an access link at the sender that adds the
+    /// missing delay.
     pub(super) rtt: Option<Spanned<RoundTrips>>,
     /// A line of its own between the sender's host and `from`.
     pub(super) access: Option<OwnLine>,
