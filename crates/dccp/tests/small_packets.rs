@@ -113,7 +113,7 @@ fn packets_are_ten_milliseconds_apart() {
     assert!(data_times(&plain).len() > 500, "{}", data_times(&plain).len());
 }
 
-/// Sender and receiver come to the same loss event rate, by time and by window counter; it counts
+/// Sender and receiver compute the same loss event rate, by time and by window counter; it counts
 /// every loss of short intervals. Both are means over four minutes: an estimate of one moment may
 /// be half of the next.
 #[test]

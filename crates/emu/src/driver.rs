@@ -23,7 +23,7 @@ pub(crate) enum Input {
     FromServer { client: u64, batch: Vec<ReadDatagram> },
 }
 
-/// Where clients come in, and the server that they come to.
+/// The address for clients, and their server.
 pub(crate) struct Door {
     pub(crate) server: SocketAddr,
     pub(crate) listener: SocketSender,

@@ -75,7 +75,7 @@ pub struct Relay<A: Agent, F> {
     changes: mpsc::UnboundedReceiver<Change<A>>,
 }
 
-/// A socket where clients come in, and the server that they come to.
+/// A socket for clients, and their server.
 struct Bound {
     socket: std::net::UdpSocket,
     address: SocketAddr,

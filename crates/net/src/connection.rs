@@ -23,7 +23,7 @@ pub struct Connection {
     changed: Arc<Notify>,
 }
 
-/// Why a connection did not come to be.
+/// Why a connection was not established.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {

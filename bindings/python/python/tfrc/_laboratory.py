@@ -29,7 +29,7 @@ class Experiment:
     world: str
     """The world that it runs in: `sim`, or `emu`, which `reproduce` leaves out."""
     must_agree: bool
-    """True for those that must agree with the print or with ns-2."""
+    """True for experiments that must agree with the print or with ns-2."""
 
 
 def experiments(*ids: str, folder: Optional[Folder] = None) -> list[Experiment]:

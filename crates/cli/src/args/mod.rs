@@ -78,7 +78,7 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Run the experiments of the literature and compare them with the published values
     Reproduce(ReproduceArgs),
-    /// Show the scenarios that travel with the program, or begin one
+    /// Show the built-in scenarios, or begin one
     Scenario(ScenarioArgs),
     /// Print the form of all that --json and --json-stream print
     Schema(SchemaArgs),

@@ -52,8 +52,8 @@ impl Written {
 }
 
 impl DatagramWriter {
-    /// Begins to write to a file; without one, datagrams are only counted. `beside` other writers
-    /// that may stand still at once share the room for a disk.
+    /// Begins to write to a file; without one, datagrams are only counted. With `beside` other
+    /// writers, which may stand still at once, the room for a disk is shared.
     pub(crate) fn start(file: Option<File>, beside: u32) -> Self {
         let written = Arc::new(Written::default());
         let Some(file) = file else {

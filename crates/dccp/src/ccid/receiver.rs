@@ -28,12 +28,12 @@ pub(crate) struct DataReceiver {
 /// Where the receiver gets the round-trip time from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RttSource {
-    /// RTT Estimate options: loss events and feedback go by time (RFC 6323, RFC 5348).
+    /// RTT Estimate options: loss events and feedback follow time (RFC 6323, RFC 5348).
     Reports {
         /// The handshake's round-trip time, until the sender reports one.
         handshake: Option<Duration>,
     },
-    /// CCVal: loss events and feedback go by the window counter (RFC 4342 §10.2, 10.3).
+    /// CCVal: loss events and feedback follow the window counter (RFC 4342 §10.2, 10.3).
     WindowCounter,
 }
 

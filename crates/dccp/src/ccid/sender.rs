@@ -325,10 +325,10 @@ impl DataSender {
     }
 
     /// Counts the datagrams that a packet reports for the first time as dropped at the receiver for
-    /// a reason other than corruption (RFC 4342 §5.2), and notes those that were corrupt. Each
-    /// counts once, whatever acknowledgements
-    /// are lost or repeated; packets that are not in the record of what was sent, or had no data,
-    /// do not count (RFC 4340 §11.7: more packets than were sent is invalid).
+    /// a reason other than corruption (RFC 4342 §5.2), and notes corrupt ones. Each counts once,
+    /// whatever acknowledgements are lost or repeated; packets that are not in the record of what
+    /// was sent, or had no data, do not count (RFC 4340 §11.7: more packets than were sent is
+    /// invalid).
     pub(crate) fn on_dropped(&mut self, ack: SeqNo48, options: &FeedbackOptions<'_>) -> u32 {
         let rtt = self.rtt_or_default();
         let mut newest = ack;

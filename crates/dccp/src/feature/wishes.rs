@@ -69,7 +69,7 @@ pub enum EcnReading {
 pub enum RttReports {
     /// At both ends.
     Wanted,
-    /// At neither: receivers go by the window counter.
+    /// At neither: receivers use the window counter.
     Refused,
 }
 

@@ -24,7 +24,7 @@ pub struct Setup {
 /// One input or output of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
-    /// In: connect to this address. Connections are numbered in the order in which they come to be,
+    /// In: connect to this address. Connections are numbered in the order in which they begin,
     /// from 0.
     Connect(SocketAddr),
     /// In: a datagram has arrived.

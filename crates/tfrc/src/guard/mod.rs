@@ -126,7 +126,7 @@ const fn kept(watch: Watch) -> Kept<Watch> {
 #[derive(Debug, Clone)]
 pub(crate) struct Guard(Option<Kept<Watch>>);
 
-/// The rules in force, the record they go by, and whether one of them has struck.
+/// The rules in force, their record, and whether one of them has struck.
 #[derive(Debug, Clone)]
 struct Watch {
     breaker: Option<Breaker>,

@@ -13,7 +13,7 @@ const REPAIRABLE: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) seq: u64,
-    /// The time that loss events go by.
+    /// The time that separates loss events.
     pub(crate) at: Moment,
     /// The window counter, counted on without wrapping.
     pub(crate) counter: u64,

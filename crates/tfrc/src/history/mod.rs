@@ -77,7 +77,7 @@ pub(crate) struct LossHistory {
     late: Option<Mark>,
     /// When the packet with the highest sequence number came.
     highest_arrived: Instant,
-    /// The time of packets as loss events go by it.
+    /// The time of packets that separates loss events.
     clock: SenderClock,
     non_data: u64,
     /// Data packets that came with a mark.
@@ -173,7 +173,7 @@ impl LossHistory {
         self.events.intervals.loss_event_rate(self.open_length(), self.window)
     }
 
-    /// A report is about to be made: rules of a study may go by the open interval at that time.
+    /// A report is about to be made: rules of a study may use the open interval at that time.
     pub(crate) fn on_report(&mut self, now: Instant) {
         let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return };
         if !self.events.discounts_by_reports() || self.rtt.is_zero() {

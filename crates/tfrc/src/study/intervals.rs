@@ -26,7 +26,7 @@ impl OpenInterval {
     }
 }
 
-/// Record of the open interval for rules that go by its state at the latest report. RFC 5348 and
+/// Record of the open interval for rules that use its state at the latest report. RFC 5348 and
 /// RFC 4828 have none.
 pub(crate) type OpenRecord = OpenCount;
 

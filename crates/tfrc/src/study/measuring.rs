@@ -196,7 +196,7 @@ impl Default for Estimator {
 
 impl FeedbackTrigger {
     /// The time from a report to the expiration of the feedback timer at the round-trip time `rtt`;
-    /// `None` if reports go by the window counter.
+    /// `None` if reports follow the window counter.
     pub(crate) fn timer(self, rtt: Duration) -> Option<Duration> {
         match self {
             Self::Timer => Some(rtt),

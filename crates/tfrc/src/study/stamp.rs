@@ -32,7 +32,7 @@ impl Stamp {
     }
 }
 
-/// The time of a packet as far as loss events go by it.
+/// The time of a packet that separates loss events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// When the packet arrived, or when it was sent, as the timing says.
@@ -66,7 +66,7 @@ impl SenderClock {
         Self { timing, latest: None }
     }
 
-    /// Returns true if loss events go by the times of sending.
+    /// Returns true if loss events are separated by the times of sending.
     pub(crate) const fn is_in_use(&self) -> bool {
         matches!(self.timing, LossEventTiming::SenderTime | LossEventTiming::SenderTimeAndRound)
     }

@@ -34,7 +34,7 @@ pub(super) enum Heard {
     Again(String),
     /// Nobody is there any more.
     Gone(String),
-    /// Nothing that the user has not been told.
+    /// Nothing new for the user.
     NothingNew,
     /// No feedback has come for some seconds.
     Silence(String),
