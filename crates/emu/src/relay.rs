@@ -49,7 +49,7 @@ pub enum BindError {
     /// The address to listen on cannot be had.
     #[error("cannot listen on {address}: choose a free address of this machine")]
     Listen {
-        /// The address.
+        /// The address that failed.
         address: SocketAddr,
         /// The system's error.
         source: io::Error,
@@ -57,7 +57,7 @@ pub enum BindError {
     /// Datagrams cannot be sent towards the server.
     #[error("cannot open a socket towards {address}")]
     Server {
-        /// The server.
+        /// The server's address.
         address: SocketAddr,
         /// The system's error.
         source: io::Error,

@@ -25,7 +25,7 @@ pub enum ErrorKind {
     /// Another kind of message; pass it to whoever wants it.
     #[error("another message: packet type {packet_type}, format {format}")]
     OtherMessage {
-        /// PT.
+        /// The packet type, PT.
         packet_type: u8,
         /// FMT, or the count that stands in its place.
         format: u8,

@@ -90,7 +90,7 @@ pub enum BindError {
     /// The address cannot be had.
     #[error("cannot use {address}: {source}")]
     Address {
-        /// The address.
+        /// The address that failed.
         address: SocketAddr,
         /// The system's error.
         source: io::Error,
@@ -104,7 +104,7 @@ pub enum BindError {
     /// The system gives no timer or no random numbers, or a recording cannot be written.
     #[error("{what}: {source}")]
     System {
-        /// For what.
+        /// The purpose of the random bytes.
         what: &'static str,
         /// The system's error.
         source: io::Error,

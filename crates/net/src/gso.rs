@@ -78,7 +78,7 @@ impl Trains {
         })
     }
 
-    /// They are gone.
+    /// Forgets all datagrams.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.trains.clear();

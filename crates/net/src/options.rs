@@ -89,7 +89,7 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Marks {
-    /// They are read.
+    /// The marks are read.
     #[default]
     Readable,
     /// They cannot be read: the peer is asked to send without ECN (RFC 4340 §12.1).

@@ -58,7 +58,7 @@ pub struct Status {
     /// [`close_now`](crate::Connection::close_now), waiting when the connection ended, or refused
     /// because the path had become too narrow. Complete once the connection is over.
     pub unsent_packets: u64,
-    /// Their bytes.
+    /// Total length of those datagrams, bytes.
     pub unsent_bytes: u64,
 }
 

@@ -8,7 +8,7 @@ use tfrc_units::{Probability, f64_from_u64};
 /// The one seed of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Seed(
-    /// Any number.
+    /// The seed, any number.
     pub u64,
 );
 

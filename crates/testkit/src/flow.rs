@@ -37,7 +37,7 @@ pub struct Flow<'a> {
     pub sender: Sender,
     /// The data receiver.
     pub receiver: Receiver,
-    /// The present time.
+    /// The current virtual time.
     pub now: Instant,
     /// The application makes a packet so often, and those not sent wait; zero, as at first, if it
     /// always has one.

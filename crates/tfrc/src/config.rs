@@ -56,7 +56,7 @@ pub struct Settings {
 #[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SegmentSize {
-    /// Always this.
+    /// Always this value, bytes.
     Fixed(u32),
     /// The mean over the last four loss intervals, this until a packet has been sent
     /// (RFC 5348 §4.1).
@@ -101,7 +101,7 @@ pub enum BurstCredit {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RateCap {
-    /// None.
+    /// No limit.
     Unlimited,
     /// The highest rate, such as 1Mbit/s. The sender then counts as data-limited while the allowed
     /// rate is higher (RFC 5348 §4.3).
@@ -203,7 +203,7 @@ impl Config {
         Self(settings)
     }
 
-    /// The settings.
+    /// The checked settings.
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.0

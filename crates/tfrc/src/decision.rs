@@ -22,7 +22,7 @@ pub enum SendDecision {
 /// do no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// When.
+    /// The time of the timer.
     pub at: Instant,
     /// The purpose.
     pub reason: WakeReason,
@@ -44,13 +44,13 @@ pub enum WakeReason {
 /// A change of the allowed sending rate X.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateChange {
-    /// When.
+    /// The time of the change.
     pub at: Instant,
-    /// X before.
+    /// X before the change.
     pub from: Rate,
-    /// X now.
+    /// X after the change.
     pub to: Rate,
-    /// Why.
+    /// The reason of the change.
     pub reason: RateReason,
     /// The round-trip time estimate R, once there is one.
     pub rtt: Option<Duration>,

@@ -68,7 +68,6 @@ impl<T: Copy, S: Store<T>> BoundedQueue<T, S> {
         self.items.get_mut(i)
     }
 
-    /// The newest item.
     pub(crate) fn last(&self) -> Option<T> {
         self.len().checked_sub(1).and_then(|i| self.get(i))
     }

@@ -233,7 +233,7 @@ impl Draws {
         low + self.bits() % (high - low + 1)
     }
 
-    /// One of four.
+    /// A random number from 0 to 3.
     fn choice(&mut self) -> usize {
         (self.bits() >> 62) as usize
     }

@@ -68,8 +68,8 @@ pub struct ReproduceArgs {
 /// Where experiments happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WorldArg {
-    /// In real time.
+    /// Emulated, in real time.
     Emu,
-    /// In virtual time.
+    /// Simulated, in virtual time.
     Sim,
 }

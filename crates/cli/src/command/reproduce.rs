@@ -85,7 +85,6 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// Runs experiments.
 fn results(
     args: &ReproduceArgs,
     library: &Experiments,

@@ -43,7 +43,6 @@ pub(crate) struct PartNames {
 pub(crate) enum Output {
     /// Bytes go where they are to stay.
     Direct {
-        /// The open file.
         file: File,
         /// Its name for the user.
         name: String,

@@ -24,7 +24,7 @@ pub(crate) struct DatagramSource {
     input: Input,
     length: usize,
     left: u64,
-    /// Bytes given out.
+    /// Bytes handed out so far.
     given: u64,
     /// The length of a file when it was opened.
     expected: Option<u64>,

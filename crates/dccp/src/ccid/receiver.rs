@@ -40,7 +40,7 @@ pub(crate) enum RttSource {
 /// A packet as the connection saw it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionPacket {
-    /// Its number, extended.
+    /// Extended sequence number.
     pub(crate) number: u64,
     /// The length of its datagram, `None` if it carries none.
     pub(crate) datagram: Option<usize>,

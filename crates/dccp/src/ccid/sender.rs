@@ -64,7 +64,7 @@ pub(crate) struct FeedbackOptions<'a> {
     pub(crate) receive_rate: Option<u32>,
     pub(crate) loss_event_rate: Option<u32>,
     pub(crate) intervals: Option<LossIntervals<'a>>,
-    /// CCID 4's.
+    /// Counts of the Dropped Packets option (CCID 4 only).
     pub(crate) drop_counts: Option<DroppedPackets<'a>>,
     /// One continues the other (RFC 4340 §11.7); of more options the rest is ignored.
     pub(crate) dropped: [DataDropped<'a>; 2],

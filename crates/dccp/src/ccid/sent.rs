@@ -7,9 +7,7 @@ use tfrc_units::{Instant, SeqNo48, saturating};
 /// A packet that has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// When.
     pub(crate) at: Instant,
-    /// Its kind.
     pub(crate) kind: SentKind,
 }
 
@@ -18,7 +16,7 @@ pub(crate) struct Sent {
 pub(crate) enum SentKind {
     /// It carried data and this CCVal.
     Data(u8),
-    /// It carried none.
+    /// Without a datagram.
     NonData,
     /// It was left out on purpose.
     Skipped,
@@ -131,7 +129,6 @@ impl SentLog {
         }
     }
 
-    /// Entries kept.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

@@ -31,7 +31,7 @@ pub(crate) struct Skipper {
     policy: SkippedNumbers,
     secret: u64,
     skipped: u64,
-    /// Datagrams until then.
+    /// Datagrams until the next skipped number.
     wait: u64,
 }
 

@@ -72,7 +72,7 @@ pub enum Encapsulation {
     Native {
         /// Our address.
         local: IpAddr,
-        /// The peer's.
+        /// The peer's address.
         remote: IpAddr,
     },
 }

@@ -27,11 +27,11 @@ pub enum Event {
     Flushed,
     /// Datagrams left the send queue and were not sent.
     Dropped {
-        /// Why.
+        /// The reason.
         reason: DropReason,
         /// Datagrams dropped for this reason since the last event about it.
         packets: u64,
-        /// Their bytes.
+        /// Total length of those datagrams, bytes.
         bytes: u64,
     },
     /// The allowed sending rate has changed.

@@ -44,9 +44,9 @@ enum LedgerEntry {
 /// Content of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// A datagram.
+    /// Carried a datagram.
     Data,
-    /// None.
+    /// Carried no datagram.
     NonData,
 }
 

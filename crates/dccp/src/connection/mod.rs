@@ -120,7 +120,7 @@ pub struct Connection {
     /// Syncs, and in REQUEST Resets, in answer to packets that are not valid: anybody can send such
     /// packets, so the answers have a limit of their own.
     invalid_limiter: RateLimiter,
-    /// SyncAcks.
+    /// Limits SyncAcks.
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
     /// How fast it is read, once it was half full.
@@ -148,7 +148,7 @@ pub(crate) struct Ports {
 struct Due {
     /// A Request or a Response, as the state has it.
     handshake: bool,
-    /// An Ack.
+    /// An Ack is due.
     ack: bool,
     /// A Sync that acknowledges this packet, which was not valid.
     sync: Option<SeqNo48>,

@@ -94,7 +94,6 @@ enum Purpose {
 pub(super) enum ProbePacket {
     /// Padded to this length.
     Long(usize),
-    /// As it is.
     Short,
 }
 
@@ -267,7 +266,7 @@ impl PathMtu {
         }
     }
 
-    /// Lets time pass.
+    /// Handles an expired timer.
     pub(super) fn handle_timeout(&mut self, now: Instant, rtt: Duration) {
         if let Some(probe) = &mut self.probe {
             if probe.long.is_none() || now < probe.until {

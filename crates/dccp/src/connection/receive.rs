@@ -131,7 +131,7 @@ impl Connection {
         false
     }
 
-    /// Step 7.
+    /// Step 7 of RFC 4340 §8.5.
     fn is_unexpected(&self, kind: PacketType, seq: SeqNo48) -> bool {
         let open =
             matches!(self.state, State::Open | State::CloseReceived | State::CloseReq | State::Closing);
@@ -159,7 +159,7 @@ impl Connection {
         }
     }
 
-    /// Step 15.
+    /// Step 15 of RFC 4340 §8.5.
     fn answer_sync(&mut self, now: Instant, seq: SeqNo48) {
         if self.due.sync_ack.is_none() && self.sync_limiter.allow(now) {
             self.due.sync_ack = Some(seq);
@@ -365,7 +365,7 @@ impl Connection {
         }
     }
 
-    /// Step 16.
+    /// Step 16 of RFC 4340 §8.5.
     fn deliver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, seq: SeqNo48, number: u64) {
         if !packet.header.kind().carries_datagram() {
             return;

@@ -30,13 +30,13 @@ pub struct Stats {
     /// the connection ended, or too long since the path became narrow. Complete once the connection
     /// is over.
     pub unsent_packets: u64,
-    /// Their bytes.
+    /// Total length of those datagrams, bytes.
     pub unsent_bytes: u64,
     /// Arrivals that were not a packet of this connection: malformed, or for other ports.
     pub malformed_packets: u64,
     /// Sequence-invalid packets, or of a type that does not fit the state.
     pub invalid_packets: u64,
-    /// Packets received before.
+    /// Packets received a second time.
     pub duplicate_packets: u64,
     /// Received packets with a congestion mark.
     pub marked_packets: u64,

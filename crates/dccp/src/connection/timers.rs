@@ -15,7 +15,7 @@ const REPEATED: u64 = 5;
 /// do no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// When.
+    /// The time of the timer.
     pub at: Instant,
     /// The purpose.
     pub reason: WakeReason,

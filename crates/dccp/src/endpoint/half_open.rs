@@ -26,7 +26,6 @@ pub(super) struct HalfOpen {
     pub(super) options: Box<[u8]>,
 }
 
-/// All of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HalfOpenTable {
     by_key: BTreeMap<Key, HalfOpen>,

@@ -61,7 +61,6 @@ pub struct Endpoint {
     touched: Vec<ConnectionId>,
     may_transmit: VecDeque<ConnectionId>,
     may_tell: VecDeque<ConnectionId>,
-    /// Half-open connections.
     half_open: HalfOpenTable,
     /// Half-open connections that may owe a Response.
     may_respond: VecDeque<Key>,
@@ -114,7 +113,7 @@ struct EndpointPacket {
 /// A packet to be sent, whose bytes are in the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmission {
-    /// To whom.
+    /// The address to send it to.
     pub remote: SocketAddr,
     /// The ECN codepoint to send it with.
     pub ecn: Ecn,

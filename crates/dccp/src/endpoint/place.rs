@@ -13,13 +13,12 @@ use crate::feature::Role;
 /// The answer to a client that wants a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A free place.
     Free,
     /// The place of this connection, which has left our questions unanswered.
     GivenUpBy(ConnectionId),
     /// A connection is being asked if it is still there: the client may ask again.
     Undecided,
-    /// None.
+    /// No place is free.
     Taken,
 }
 

@@ -8,7 +8,7 @@ use core::str::FromStr;
 /// Peers that may begin connections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Allow {
-    /// All of them.
+    /// Every peer.
     #[default]
     Anyone,
     /// Those whose address lies in one of these prefixes; an empty list is nobody.
@@ -44,7 +44,7 @@ pub enum PrefixError {
     /// The part before the slash is not an address.
     #[error("`{text}` is not an IP address, optionally followed by a slash and a prefix length")]
     Address {
-        /// The text.
+        /// The text that was parsed.
         text: alloc::string::String,
         /// The error of the parser of addresses.
         source: AddrParseError,
@@ -52,7 +52,7 @@ pub enum PrefixError {
     /// The part after the slash is not a number in range.
     #[error("the prefix length of `{text}` is not a number from 0 to {longest}")]
     Length {
-        /// The text.
+        /// The text that was parsed.
         text: alloc::string::String,
         /// 32 for IPv4, 128 for IPv6.
         longest: u8,

@@ -58,9 +58,9 @@ impl CcidPreference {
 /// The host's ability to read marks on received packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnReading {
-    /// They can.
+    /// The marks can be read.
     Capable,
-    /// They cannot: the peer is asked to send without ECN (RFC 4340 §12.1).
+    /// They cannot be read: the peer is asked to send without ECN (RFC 4340 §12.1).
     Incapable,
 }
 

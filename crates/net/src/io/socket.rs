@@ -107,7 +107,7 @@ pub struct Incoming<'a> {
 /// A datagram to be sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing<'a> {
-    /// Where to.
+    /// The receiver's address.
     pub to: SocketAddr,
     /// The ECN bits of its IP header.
     pub ecn: Ecn,

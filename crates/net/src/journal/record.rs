@@ -29,7 +29,7 @@ pub enum Record {
     Connect(SocketAddr),
     /// In: a datagram has arrived.
     Datagram {
-        /// From whom.
+        /// The sender's address.
         from: SocketAddr,
         /// With which ECN bits.
         ecn: Ecn,
@@ -40,55 +40,55 @@ pub enum Record {
     Timeout,
     /// In: the application hands over a datagram on a connection.
     Send {
-        /// Which.
+        /// The connection's number.
         connection: u64,
         /// The data.
         bytes: Vec<u8>,
     },
     /// In: the application chooses what becomes of late datagrams.
     LatePolicy {
-        /// Of which connection.
+        /// The connection's number.
         connection: u64,
         /// The policy.
         policy: LatePolicy,
     },
     /// In: the application reads the oldest datagram of a connection, which makes room for another.
     Read {
-        /// Which.
+        /// The connection's number.
         connection: u64,
     },
     /// In: the application closes a connection.
     Close {
-        /// Which.
+        /// The connection's number.
         connection: u64,
     },
     /// In: the application closes a connection without sending what waits in it.
     CloseNow {
-        /// Which.
+        /// The connection's number.
         connection: u64,
     },
     /// In: the application agrees to the end of a connection, with a text for the peer.
     AcceptClose {
-        /// Which.
+        /// The connection's number.
         connection: u64,
-        /// The text.
+        /// The closing text.
         text: String,
     },
     /// In: the application asks the client of a connection to close, with a text for the end.
     RequestClose {
-        /// Which.
+        /// The connection's number.
         connection: u64,
-        /// The text.
+        /// The closing text.
         text: String,
     },
     /// In: the application forgets a connection.
     Release {
-        /// Which.
+        /// The connection's number.
         connection: u64,
     },
     /// In: the system did not take a datagram to this address because it is too long.
     Refused {
-        /// To whom.
+        /// The receiver's address.
         to: SocketAddr,
         /// Its length in bytes.
         length: u64,
@@ -99,14 +99,14 @@ pub enum Record {
         to: SocketAddr,
         /// The network's message.
         error: PathError,
-        /// How it began.
+        /// The beginning of the datagram that the message quotes.
         quoted: Vec<u8>,
     },
     /// In: no more connections are taken.
     StopAccepting,
     /// Out: a datagram to be sent.
     Transmit {
-        /// To whom.
+        /// The receiver's address.
         to: SocketAddr,
         /// With which ECN bits.
         ecn: Ecn,

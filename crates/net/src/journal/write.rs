@@ -31,7 +31,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Adds a record.
+    /// Appends a record.
     pub fn add(&mut self, at: Instant, record: &Record) {
         self.body.clear();
         record.encode(&mut self.body);

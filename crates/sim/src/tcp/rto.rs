@@ -26,7 +26,6 @@ enum RttEstimate {
     Exact { srtt: f64, var: f64 },
     /// In ticks, times 8 and times 4.
     Fixed { srtt: i64, var: i64 },
-    /// No sample yet.
     None,
 }
 

@@ -39,7 +39,7 @@ pub(crate) enum PacketFate {
 /// Outcome of an acknowledgement or a loss that the application passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// News.
+    /// Not known before.
     New,
     /// Known before, or passed over.
     Duplicate,

@@ -32,9 +32,9 @@ pub enum RtoPolicy {
     /// a tick, so that on a steady path the timeout is the rounded round-trip time and three ticks
     /// (two if that is a single tick).
     Ticks {
-        /// The tick.
+        /// The clock's tick.
         tick: Duration,
-        /// The least.
+        /// The least timeout.
         least: Duration,
     },
 }

@@ -74,7 +74,7 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// The size.
+    /// The advised packet size, bytes.
     #[must_use]
     pub const fn size(self) -> u32 {
         match self {

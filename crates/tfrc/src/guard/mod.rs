@@ -60,9 +60,9 @@ impl fmt::Display for Trip {
 /// A sender that has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped {
-    /// Why.
+    /// The rule that struck.
     pub trip: Trip,
-    /// Since when.
+    /// The time at which it struck.
     pub at: Instant,
     /// Not to begin again before this.
     pub resume_at: Instant,
@@ -102,7 +102,7 @@ pub(crate) struct Heard {
     pub(crate) receive_rate: Rate,
     pub(crate) count: PacketCount,
     pub(crate) rtt: Duration,
-    /// s.
+    /// s, bytes.
     pub(crate) segment: f64,
 }
 

@@ -63,7 +63,7 @@ enum InsensitivePeriod {
     /// R·s/S: what packets of size S would be sent in becomes what packets of size s are sent in
     /// (Widmer et al., LIP scaling).
     Scaled {
-        /// S.
+        /// S, bytes.
         reference: f64,
     },
     /// Each loss is an event.

@@ -22,7 +22,7 @@ pub(crate) struct MeasuredInterval {
 /// Rule that turns a measured interval into the length that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum LengthRule {
-    /// N.
+    /// The number of packets, N.
     Packets,
     /// RFC 4828.
     Short(ShortIntervals),

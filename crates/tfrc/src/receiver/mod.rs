@@ -68,7 +68,7 @@ pub struct Report {
     pub packets: u64,
     /// Those of them that came with a mark or have not come; a late one may still.
     pub lost: u64,
-    /// Why now.
+    /// The reason of the report.
     pub reason: FeedbackReason,
 }
 

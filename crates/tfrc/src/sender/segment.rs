@@ -21,7 +21,7 @@ pub(crate) struct MeanSegment {
     past: Ring<IntervalTotal, 4>,
     /// The sum of `past`.
     older: IntervalTotal,
-    /// s.
+    /// s, bytes.
     mean: f64,
     /// `mean` where it is a whole number of bytes: a packet of this size does not move it.
     whole: Option<u32>,

@@ -80,7 +80,7 @@ pub enum HistoryWindow {
 pub enum Weights {
     /// 1 for the newer half, then falling to 2/(n+2) (RFC 5348 §5.4).
     Decreasing,
-    /// All 1.
+    /// All weights are 1.
     Constant,
 }
 

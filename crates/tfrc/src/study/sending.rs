@@ -150,7 +150,7 @@ pub enum NoFeedbackCut {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RateStep {
-    /// At once.
+    /// The new rate holds at once.
     AtOnce,
     /// Over a round-trip time, a little with every packet (ns-2's `slow_increase_`).
     PerPacket,
@@ -183,7 +183,7 @@ impl NoFeedback {
     }
 }
 
-/// RFC 5348.
+/// The timer of RFC 5348.
 impl Default for NoFeedback {
     fn default() -> Self {
         Self { round_trips: 4, factor: 0.5, cut: NoFeedbackCut::UpdateLimits, ask: AfterExpiration::Nothing }

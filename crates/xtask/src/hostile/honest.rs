@@ -47,7 +47,6 @@ impl TransferPlan<'_> {
 
 /// A receiver that listens, and where its data go.
 pub(crate) struct Listening {
-    /// The program.
     pub(crate) program: Program,
     /// HOST:PORT for a sender.
     pub(crate) address: String,

@@ -183,7 +183,6 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
     }
 }
 
-/// All attacks.
 fn attacks() -> Vec<&'static Case> {
     let groups: [&'static [Case]; 8] = [
         &icmp::CASES,
@@ -198,7 +197,6 @@ fn attacks() -> Vec<&'static Case> {
     groups.into_iter().flatten().collect()
 }
 
-/// All faults.
 fn faults() -> Vec<&'static Case> {
     faults::CASES.iter().chain(&unfinished::CASES).collect()
 }

@@ -46,7 +46,6 @@ const READING: &str = "\
   made of a hundred parts is nearly always lost.
 ";
 
-/// One figure.
 struct Figure {
     name: String,
     segment: u32,

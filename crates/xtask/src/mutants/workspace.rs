@@ -25,7 +25,6 @@ const COPIED: [&str; 9] = [
 /// A test that takes longer hangs: the whole suite takes seconds.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// The copy.
 #[derive(Debug)]
 pub(super) struct Workspace {
     folder: PathBuf,

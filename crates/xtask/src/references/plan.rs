@@ -9,7 +9,6 @@ use crate::root;
 /// The texts of a row's keys by their names.
 pub(super) type Keys = BTreeMap<String, String>;
 
-/// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct References {
@@ -66,7 +65,6 @@ pub(super) struct ReferenceTable {
     pub(super) about: Vec<String>,
     /// Key columns of `published.csv`, the first of its columns.
     pub(super) keys: Vec<String>,
-    /// The columns.
     pub(super) columns: Vec<Column>,
 }
 
@@ -74,7 +72,6 @@ pub(super) struct ReferenceTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Column {
-    /// Its name.
     pub(super) name: String,
     /// The set of runs.
     pub(super) runs: String,

@@ -20,7 +20,7 @@ pub(super) struct Watch {
     scenario: Scenario,
     /// The bottleneck's rate at the start.
     link_rate: Rate,
-    /// Its rate now.
+    /// The current rate of the bottleneck.
     rate_now: Rate,
     /// Number of competing flows, the scenario's first; the others have not been started.
     competing: usize,

@@ -9,7 +9,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(super) struct Naming {
     /// The number of the connection since the start of the receiver, from 1.
     pub(super) number: u64,
-    /// The peer's address.
     pub(super) address: IpAddr,
     /// When the connection began.
     pub(super) began: SystemTime,

@@ -40,7 +40,7 @@ pub(super) struct Counts {
 }
 
 impl Totals {
-    /// A connection begins.
+    /// Counts a connection that begins.
     pub(super) fn begin(&self) {
         add(&self.began, 1);
     }
@@ -64,7 +64,6 @@ impl Totals {
         add(ended, 1);
     }
 
-    /// The counts now.
     pub(super) fn counts(&self) -> Counts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let (complete, stopped, failed) = (read(&self.complete), read(&self.stopped), read(&self.failed));

@@ -95,9 +95,9 @@ impl RateOut {
 /// Content of a file before the first line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
-    /// It stays.
+    /// Keeps the content and appends.
     Append,
-    /// It goes.
+    /// Empties the file first.
     Empty,
 }
 

@@ -37,7 +37,7 @@ pub(super) enum StopSending {
     Interrupted,
     /// The connection is over, or the receiver wants the end.
     Over,
-    /// `-t`.
+    /// The time of `-t` is over.
     TimeUp,
 }
 

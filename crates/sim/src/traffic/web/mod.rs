@@ -39,9 +39,9 @@ pub enum Arrivals {
 pub struct WebSetup {
     /// The TCP of requests and objects. The server must have the same.
     pub settings: Settings,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u32,
-    /// When they begin.
+    /// The times at which sessions begin.
     pub arrivals: Arrivals,
     /// Pages of a session, rounded up; `None`: no end.
     pub pages: Option<Distribution>,

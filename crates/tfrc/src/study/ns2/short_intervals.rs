@@ -21,7 +21,7 @@ pub(crate) fn length(interval: &MeasuredInterval) -> Option<f64> {
 /// Memory of the open interval: its losses, and its age and length at the latest report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct OpenCount {
-    /// K.
+    /// K, the losses of the interval.
     lost: u64,
     /// Its age at the latest report: short or long.
     age: Age,
