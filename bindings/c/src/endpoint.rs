@@ -107,7 +107,7 @@ pub unsafe extern "C" fn tfrc_endpoint_connect(
     }
 }
 
-/// A UDP datagram has come. What is no packet of a connection is counted or answered as the RFC
+/// A UDP datagram has come. What is not a packet of a connection is counted or answered as the RFC
 /// says; nothing a peer sends does harm. `ecn_bits` is a `tfrc_ecn`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_endpoint_handle_datagram(

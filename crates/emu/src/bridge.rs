@@ -289,8 +289,8 @@ impl Bridge {
                     }
                 }
                 let now = clock.now();
-                // Nobody stamps these packets: they may have come at any time since the wires were
-                // looked at last. What is longer than an ordinary sleep is taken for lateness.
+                // These packets have no time stamp: they may have come at any time since the wires
+                // were looked at last. What is longer than an ordinary sleep is taken for lateness.
                 let late = now.saturating_since(self.looked).saturating_sub(LONGEST_TUN_SLEEP);
                 packets.iter().for_each(|packet| self.inject(now, late, number, packet));
             }

@@ -35,7 +35,7 @@ pub struct Comparison {
 pub enum CompareError {
     /// A column is missing.
     Column(&'static str),
-    /// A published value is no number.
+    /// A published value is not a number.
     Number {
         /// The line, from 1.
         line: usize,

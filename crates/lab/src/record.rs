@@ -277,7 +277,7 @@ pub struct Summary {
     /// Why the session ended, a sentence for a person. It goes with `outcome`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The rate control in force, such as `tfrc` or `tfrc-sp`; left out where it is no choice.
+    /// The rate control in force, such as `tfrc` or `tfrc-sp`; left out where it is not a choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// Data packets sent.

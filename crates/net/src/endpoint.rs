@@ -256,7 +256,7 @@ impl Endpoint {
         Ok(connection)
     }
 
-    /// The next connection that somebody has made to us; `None` when the endpoint has ended.
+    /// The next connection from a peer; `None` when the endpoint has ended.
     /// Cancel-safe.
     pub async fn accept(&self) -> Option<Connection> {
         loop {
@@ -275,10 +275,11 @@ impl Endpoint {
     }
 
     /// Takes no more connections, and stays for peers who have not heard the end of theirs: a Reset
-    /// may be lost, and then whoever repeats a Close needs it again (RFC 4340 §8.3). Returns when
-    /// the repetitions would have come: after two seconds, longer only if a peer whose connection
-    /// has ended here (its address and ports) repeats its Close, at most after half a minute. Worth
-    /// its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer. Cancel-safe.
+    /// may be lost, and then a peer that repeats a Close needs it again (RFC 4340 §8.3). Returns
+    /// when the repetitions would have come: after two seconds, longer only if a peer whose
+    /// connection has ended here (its address and ports) repeats its Close, at most after half a
+    /// minute. Worth its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer.
+    /// Cancel-safe.
     pub async fn linger(&self) {
         let began = self.now();
         {
@@ -289,7 +290,7 @@ impl Endpoint {
         loop {
             let now = self.now();
             let heard = self.shared.state().heard.unwrap_or(began).max(began);
-            // Somebody who waits twice as long each time and was heard after t is next heard after
+            // A peer that waits twice as long each time and was heard after t is next heard after
             // 2t and a bit, then 4t.
             let until = (heard + heard.saturating_since(began) * 3 + LINGER).min(began + LONGEST_LINGER);
             if until <= now {

@@ -33,7 +33,7 @@ pub(crate) struct State {
     pub(crate) ended: bool,
     /// Peers whose connections have ended lately, the latest last.
     ended_peers: VecDeque<Peer>,
-    /// While somebody lingers: when one of them was heard last, or the beginning.
+    /// While a connection lingers: when one of them was heard last, or the beginning.
     pub(crate) heard: Option<Instant>,
     /// Datagrams that this system did not send, for another reason than their length.
     pub(crate) unsent: u64,

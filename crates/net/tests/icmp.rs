@@ -72,7 +72,7 @@ impl Forger {
             message[2..4].copy_from_slice(&sum.to_be_bytes());
         }
         let to = SockAddr::from(SocketAddr::new(victim.ip(), 0));
-        // A full buffer is no failure of what is tested.
+        // A full buffer is not a failure of what is tested.
         let _ = self.socket.send_to(&message, &to);
     }
 }

@@ -1,4 +1,4 @@
-//! Settings for somebody who sends, checked once: [`Settings`] are written, a [`Config`] is known
+//! Settings of a sender, checked once: [`Settings`] are written, a [`Config`] is known
 //! to be sound.
 
 mod guarantee;

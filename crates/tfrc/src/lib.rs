@@ -11,8 +11,8 @@
 //! * [`Advisor`] is both in one, at the sender, for transports whose receivers report packets one
 //!   by one (RFC 5348 §7).
 //!
-//! [`Settings`] hold what somebody who sends would set; the default is RFC 5348. The algorithm that
-//! a paper studied is one of them, and its choices are in [`study`].
+//! [`Settings`] hold what the user of a sender would set; the default is RFC 5348. The algorithm
+//! that a paper studied is one of them, and its choices are in [`study`].
 //!
 //! A packet and its report, 50 ms each way:
 //!

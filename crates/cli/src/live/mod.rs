@@ -119,7 +119,7 @@ impl Live {
     fn show(&mut self) -> Option<String> {
         match &mut self.screen {
             Some(screen) => {
-                // A chart that cannot be drawn is no reason to end the run.
+                // A chart that cannot be drawn is not a reason to end the run.
                 let _ = screen.draw(&self.model);
                 None
             }

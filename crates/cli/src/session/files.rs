@@ -23,7 +23,7 @@ pub(crate) enum Existing {
 pub(crate) enum Access {
     /// Readable by its owner only.
     Owner,
-    /// Whoever the user's umask allows.
+    /// As the user's umask allows.
     Usual,
 }
 

@@ -84,7 +84,7 @@ fn every_kind_of_flow_gets_through() {
         page.to_str().expect("text"),
     ];
     let Some(ended) = scenario.run(&wanted) else { return };
-    // A busy machine may make the run invalid, which is no fault of the program: it says so.
+    // A busy machine may make the run invalid, which is not a fault of the program: it says so.
     assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", ended.stderr);
     let result: Value = serde_json::from_slice(&ended.stdout).expect("a document");
     let flows = result["flows"].as_array().expect("flows");

@@ -112,7 +112,7 @@ fn a_source_that_shrinks_is_a_failure() {
     assert!(last_line(&sender).contains("of 1,000,000 bytes were there"), "{}", sender.stderr);
     // The receiver has all that was sent.
     ended(&receiver.end(), 0, "complete: ");
-    // More than is there is no failure.
+    // More than is there is not a failure.
     let (receiver, address) = recv(&["-1"]);
     send(&address, &["-f", &from, "-n", "5MB"], Stdio::null()).succeed();
     receiver.succeed();

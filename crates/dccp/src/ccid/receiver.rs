@@ -83,7 +83,7 @@ impl DataReceiver {
         self.ccid
     }
 
-    /// Takes in a valid packet that is no duplicate.
+    /// Takes in a valid packet that is not a duplicate.
     pub(crate) fn on_packet(&mut self, now: Instant, seen: &ConnectionPacket) {
         if seen.datagram.is_some() {
             self.last_counter = seen.ccval;

@@ -222,7 +222,7 @@ impl DataSender {
                 let travelled = Elapsed::from_units(clock(now).wrapping_sub(stamp)).duration();
                 since_sent.saturating_sub(travelled.saturating_sub(held.duration()))
             }
-            // Nobody knows for how long it was held: then this one says nothing new about the
+            // The hold time is unknown: then this one says nothing new about the
             // round-trip time.
             (None, None) => since_sent.saturating_sub(self.tfrc.rtt().unwrap_or(since_sent)),
         };

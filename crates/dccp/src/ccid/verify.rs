@@ -118,7 +118,7 @@ impl Verifier {
     }
 
     /// X_recv, at most the rate at which data was sent in the round-trip time before the
-    /// acknowledged packet, and a packet more: nobody receives more than that (RFC 5348 §4.3 then
+    /// acknowledged packet, and a packet more: no receiver gets more than that (RFC 5348 §4.3 then
     /// allows twice as much). Rounded up to an eighth of a round-trip time.
     pub(crate) fn receive_rate(
         &mut self,

@@ -186,7 +186,7 @@ impl Connection {
         self.due = Due::default();
     }
 
-    /// Nobody is there who could answer, so nothing more is sent.
+    /// No peer is there to answer, so nothing more is sent.
     pub(super) fn on_unreachable(&mut self) {
         self.finish(
             ClosedBy::Unreachable,

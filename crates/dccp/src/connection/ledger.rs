@@ -96,8 +96,8 @@ impl Ledger {
         self.span_at(number).is_none_or(|span| span.fate == LedgerEntry::NonData)
     }
 
-    /// Takes in a packet that is no duplicate, before which `non_data_before` packets are known to
-    /// have carried no data.
+    /// Takes in a packet that is not a duplicate, before which `non_data_before` packets are known
+    /// to have carried no data.
     pub(crate) fn record(&mut self, number: u64, content: Content, non_data_before: u64) {
         if self.is_duplicate(number) {
             return;

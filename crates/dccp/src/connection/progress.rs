@@ -7,7 +7,7 @@ use tfrc_units::Instant;
 use super::{Cause, Connection, Silence};
 use crate::wire::{PacketType, Reset, ResetCode};
 
-/// Signs of life that are no progress.
+/// Signs of life that are not progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
     /// When a valid packet other than Sync and SyncAck last came.
@@ -30,7 +30,7 @@ impl Progress {
 }
 
 impl Connection {
-    /// A valid packet came that is no duplicate. Breaks the connection off if for as long as
+    /// A valid packet came that is not a duplicate. Breaks the connection off if for as long as
     /// silence is endured there were Syncs, although we sent datagrams. An end that sends nothing
     /// may be idle indefinitely.
     pub(super) fn check_progress(&mut self, now: Instant, kind: PacketType) {

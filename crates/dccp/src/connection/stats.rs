@@ -60,7 +60,7 @@ pub struct Stats {
     /// Sequence numbers left out on purpose.
     pub skipped_numbers: u64,
     /// Messages of the network that a packet sent lately found nobody at its destination. Each
-    /// quotes the number of that packet, which only somebody on the path can know. They do not end
-    /// a connection that stands.
+    /// quotes the number of that packet, which only an observer on the path can know. They do not
+    /// end a connection that stands.
     pub unreachable_reports: u64,
 }

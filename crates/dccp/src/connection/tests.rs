@@ -192,7 +192,7 @@ fn a_linux_receiver_is_understood() {
         let data = send(connection, at(50));
         connection.handle_datagram(at(190), Ecn::NotEct, &feedback(1, seq_of(&parse(&data)), &linux));
         assert_eq!(connection.stats().received_feedback, taken);
-        // It was held for nobody knows how long: the 140 ms are no round-trip time.
+        // It was held for an unknown time: the 140 ms are not a round-trip time.
         assert_eq!(connection.rtt(), Some(RTT));
     }
     // From now on a Timestamp goes out, and its echo gives the hold time.

@@ -124,14 +124,14 @@ impl Connection {
         self.close_timeout(now);
     }
 
-    /// A connection that was made from a record at this time: what its timers missed before is no
-    /// mistake of the host.
+    /// A connection that was made from a record at this time: what its timers missed before is not
+    /// a mistake of the host.
     pub(crate) fn revived(&mut self, now: Instant) {
         self.served = self.advance(now);
     }
 
     /// With nothing due up to now the host owes nothing. A change of state that comes next may
-    /// uncover a timer of the handshake that has passed, which is no mistake of the host.
+    /// uncover a timer of the handshake that has passed, which is not a mistake of the host.
     pub(super) fn note_nothing_due(&mut self) {
         if cfg!(debug_assertions) && self.poll_timeout().is_none_or(|wake| wake.at > self.now) {
             self.served = self.now;

@@ -269,7 +269,7 @@ impl Endpoint {
             return Ok(RequestVerdict::Hold);
         }
         match self.config.under_pressure {
-            // Whoever answers with a cookie is not forged; its share is then looked at again.
+            // A client that answers with a cookie is not forged; its share is then looked at again.
             Pressure::Cookies => Ok(RequestVerdict::Cookie),
             Pressure::Refuse => Err(ResetCode::TooBusy),
         }

@@ -11,7 +11,7 @@ pub enum Allow {
     /// Every peer.
     #[default]
     Anyone,
-    /// Those whose address lies in one of these prefixes; an empty list is nobody.
+    /// Peers whose address is in one of these prefixes; none if the list is empty.
     Only(Vec<Prefix>),
 }
 

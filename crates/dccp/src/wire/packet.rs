@@ -103,7 +103,7 @@ pub enum ParseError {
         /// Bytes available.
         length: usize,
     },
-    /// A type that nobody has defined.
+    /// An undefined type.
     #[error("byte 8: packet type {number} is reserved")]
     ReservedType {
         /// The number of the reserved type.

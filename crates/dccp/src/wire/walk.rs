@@ -28,7 +28,7 @@ pub struct Item<'a> {
 /// Why an option is not processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Nobody here knows its type.
+    /// The type is unknown here.
     Unknown,
     /// Its data is invalid for its type.
     Invalid,

@@ -72,7 +72,7 @@ impl Meter {
             self.windows.pop_front();
             shrunk = true;
         }
-        // What went while more was allowed is no fault now.
+        // What went while more was allowed is not a fault now.
         if shrunk {
             self.ahead = self.ahead.min(self.allowed());
         }

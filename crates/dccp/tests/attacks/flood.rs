@@ -86,7 +86,7 @@ impl Caller {
 }
 
 /// The Must-show of the issue: two hundred thousand Requests from forged ports in ten seconds leave
-/// nothing behind, and in the middle of it somebody honest connects within a second; to a server
+/// nothing behind, and in the middle of it an honest client connects within a second; to a server
 /// that serves only one, too.
 #[test]
 fn a_flood_leaves_nothing_behind_and_locks_nobody_out() {
@@ -274,7 +274,7 @@ fn every_packet_brings_the_cookie() {
     assert!(with > 0 && received > 3, "{with} packets with a cookie, {received} datagrams");
 }
 
-/// The Acks with which somebody answers a Response to a Request of his, with other cookies.
+/// The Acks that answer a Response to one's own Request, with other cookies.
 #[test]
 fn cookies_that_are_not_ours_open_nothing() {
     let mut server = pressed();

@@ -126,8 +126,8 @@ fn replays_change_nothing() {
     assert_eq!(pair.server.numbers().len(), 2000);
 }
 
-/// Somebody on the path knows the numbers: valid packets full of options cost bounded memory, and
-/// bounded answers.
+/// An attacker on the path knows the numbers: valid packets full of options cost bounded memory,
+/// and bounded answers.
 #[test]
 fn option_floods_are_bounded() {
     let floods: [(&str, Vec<u8>); 6] = [

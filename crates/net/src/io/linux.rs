@@ -107,7 +107,7 @@ pub(super) fn next_error(socket: &UdpSocket) -> io::Result<Option<Queued>> {
         let v4 = address.as_sockaddr_in().map(|v4| SocketAddr::from(std::net::SocketAddrV4::from(*v4)));
         v4.or_else(|| address.as_sockaddr_in6().map(|v6| std::net::SocketAddrV6::from(*v6).into()))
     });
-    // What is about nobody is passed over all the same.
+    // Messages about no known peer are skipped.
     let to = address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
     Ok(Some(Queued { to, quoted, length, said: error.map_or(Said::Other, |error| meaning(&error, to)) }))
 }

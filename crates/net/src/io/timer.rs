@@ -19,9 +19,9 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Makes sure that the timer fires by then. A deadline that is set and comes earlier stays:
-    /// whoever keeps moving a deadline onwards is woken once in vain instead of asking the system
-    /// each time.
+    /// Makes sure that the timer fires by then. A deadline that is set and comes earlier stays: a
+    /// caller that keeps moving a deadline onwards is woken once in vain instead of asking the
+    /// system each time.
     ///
     /// # Errors
     /// What the system says.

@@ -16,7 +16,7 @@ pub struct Setup {
     pub version: String,
     /// The options of the endpoint.
     pub options: Options,
-    /// The seed of initial sequence numbers and everything else secret. Whoever has the journal has
+    /// The seed of initial sequence numbers and everything else secret. A reader of the journal has
     /// it too.
     pub seed: [u8; 32],
 }

@@ -124,7 +124,7 @@ fn late_wake_ups_do_not_move_what_is_due() {
     assert!(last - first <= 400_000, "{} ns apart", last - first);
 }
 
-/// Changes of the rate that nobody reads do not pile up; for who reads them they are all there.
+/// Changes of the rate that nobody reads do not pile up; a reader gets all of them.
 #[test]
 fn what_nobody_reads_is_not_kept() {
     let mut world = TestHost::new(&Options::default(), Duration::ZERO);

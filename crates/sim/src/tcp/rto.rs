@@ -23,9 +23,15 @@ pub(crate) struct Rto {
 #[derive(Debug, Clone, Copy)]
 enum RttEstimate {
     /// In seconds: SRTT and RTTVAR.
-    Exact { srtt: f64, var: f64 },
+    Exact {
+        srtt: f64,
+        var: f64,
+    },
     /// In ticks, times 8 and times 4.
-    Fixed { srtt: i64, var: i64 },
+    Fixed {
+        srtt: i64,
+        var: i64,
+    },
     None,
 }
 

@@ -175,7 +175,7 @@ fn idleness_in_slow_start_ends_at_the_initial_rate() {
     assert!((recover..2.0 * recover).contains(&idle), "{idle} and {recover} after {before}");
 }
 
-/// Reports rarer than four round-trip times are no reason for the nofeedback timer.
+/// Reports rarer than four round-trip times are not reason for the nofeedback timer.
 #[test]
 fn rare_reports_are_waited_for() {
     let mut advisor = Advisor::new(&Config::default(), MS(100));

@@ -47,7 +47,7 @@ pub struct Arrival {
     /// The kind: data or no data.
     pub kind: PacketKind,
     /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7).
-    /// Missing ones among them are no losses.
+    /// Missing ones among them are not losses.
     pub non_data_before: u32,
 }
 
@@ -292,7 +292,7 @@ impl Receiver {
             .is_some_and(|(_, arrived)| self.rules.empty_report.is_due(arrived, self.last_report))
     }
 
-    /// Missing packets up to this one are lost at somebody else's word, however few later ones have
+    /// Missing packets up to this one are lost by an external report, however few later ones have
     /// come.
     pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
         let rtt = self.rtt();

@@ -171,7 +171,7 @@ fn the_first_sample_replaces_step_4() {
     assert_eq!((sender.loss_event_rate().get(), timer(&sender)), (0.5, Some(500)));
 }
 
-/// §4.3: X_recv = 0, although the sender was data-limited all through the interval, is no limit.
+/// §4.3: X_recv = 0, although the sender was data-limited all through the interval, is not a limit.
 #[test]
 fn a_report_of_zero_is_not_data_limited() {
     let mut sender = sender();

@@ -139,7 +139,7 @@ pub enum NoFeedbackCut {
     /// The sender's copy of X_recv, or X before there is one; spared while idle if it is below four
     /// packets per round-trip time (RFC 3448 §4.4).
     ReceiveRate,
-    /// X; nobody is spared (SIGCOMM 2000).
+    /// X; no sender is spared (SIGCOMM 2000).
     Rate,
     /// X; a data-limited sender is spared below twice the initial rate (ns-2).
     RateUnlessDataLimited,

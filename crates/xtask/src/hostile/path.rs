@@ -1,4 +1,4 @@
-//! A path between two programs on which somebody sits: it sees, changes, repeats, adds and swallows
+//! A path with an attacker between two programs: it sees, changes, repeats, adds and swallows
 //! datagrams.
 
 use std::net::SocketAddr;

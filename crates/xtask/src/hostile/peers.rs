@@ -1,4 +1,4 @@
-//! A peer that lies, as somebody on the path makes it look: texts, counts, reports, options,
+//! A peer that lies, as an attacker on the path makes it look: texts, counts, reports, options,
 //! numbers.
 
 use std::path::Path;

@@ -92,7 +92,7 @@ fn soak(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(row)
 }
 
-/// Strangers connect and close, ask and go, and send what is no packet.
+/// Strangers connect and close, ask and go, and send what is not a packet.
 fn visit(to: &str, entrance: &str, seed: u8, noise: &mut Xorshift) -> Result<u32, String> {
     let mut stranger = Stranger::new("127.0.0.1", to, seed)?;
     for _ in 0..STRANGERS {

@@ -155,7 +155,7 @@ impl TestBuild {
 }
 
 /// The workspace's manifest for a part of its members, which are found by a pattern; without lints,
-/// as a mutant makes warnings that are no news, and with a core that is built quickly.
+/// as a mutant makes warnings that are not new, and with a core that is built quickly.
 fn for_a_copy(manifest: &str) -> String {
     let mut text = String::new();
     let mut lints = false;

@@ -159,7 +159,7 @@ impl Watch {
         Counters { received: self.received.load(Ordering::Relaxed), snapshot: self.monitor.latest() }
     }
 
-    /// Adds what only somebody who sees both ends and the network knows.
+    /// Adds what is visible only from both ends and the network.
     fn complete(&mut self, interval: &mut Interval, now: &Counters) {
         let bytes = now.received.saturating_sub(self.last.received);
         interval.goodput_bps = Some(as_f64(bytes) * 8.0 / interval.interval_s);

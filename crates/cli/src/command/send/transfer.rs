@@ -31,7 +31,7 @@ pub(super) enum StopSending {
     EndOfData,
     /// It could not be read, or must not be sent; a sentence.
     Failed(String),
-    /// Nobody is at the other end any more; a sentence.
+    /// The peer is gone; holds a sentence.
     Gone(String),
     /// The user wants the end.
     Interrupted,

@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn backoff_doubles_until_data_sent_once_is_acknowledged() {
-    // RFC 6298 §5 (5.5) and Karn: 0 goes at 0, 1, 3 and 7 s. Its acknowledgement is no sample, so
-    // the timeout of 1 is 8 s still: sent at 7.1, it goes again at 15.1 s.
+    // RFC 6298 §5 (5.5) and Karn: 0 goes at 0, 1, 3 and 7 s. Its acknowledgement is not a sample,
+    // so the timeout of 1 is 8 s still: sent at 7.1, it goes again at 15.1 s.
     let settings = plain(Variant::Sack).with(|c| c.initial_window = InitialWindow::Segments(1));
     let mut ladder = Ladder::ran(settings, Transfer::Segments(8), &[1, 2, 3, 5], 17_000);
     assert_steps(

@@ -33,7 +33,7 @@ pub(super) struct Panel {
 pub(super) struct Axis {
     pub(super) title: String,
     pub(super) scale: Scale,
-    /// Names at 0, 1, 2 …, where places are no quantity.
+    /// Names at 0, 1, 2 …, where places are not a quantity.
     pub(super) names: Option<Vec<String>>,
     /// Ends of the axis; from the points without.
     pub(super) range: Option<[f64; 2]>,
