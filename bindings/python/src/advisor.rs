@@ -24,7 +24,7 @@ const REMEMBERED: usize = 16_384;
 /// of, and `"transport"` if the transport passes each lost packet to `on_lost`, and a packet of
 /// which it says nothing counts neither as arrived nor as lost.
 ///
-/// Times are seconds since any epoch, the same in all calls, but for `arrived_at`, which is the
+/// Times are seconds since any epoch, the same in all calls, except `arrived_at`, which is the
 /// receiver's; rates are bit/s.
 #[pyclass(module = "tfrc")]
 #[derive(Debug)]

@@ -50,7 +50,7 @@ struct DirectionFlow {
     delivered: PacketCount,
 }
 
-/// The links on the way there and on the way back.
+/// The links in the forward and in the reverse direction.
 struct Paths {
     there: Vec<LinkId>,
     back: Vec<LinkId>,

@@ -1,4 +1,4 @@
-//! How near an emulation came to the network it stands for, measured while it ran.
+//! How close an emulation came to its network, measured while it ran.
 
 use std::collections::BTreeMap;
 

@@ -181,7 +181,7 @@ pub struct Interval {
     /// Congestion window of a TCP at the end of the interval, segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_packets: Option<f64>,
-    /// The rule by which the flow stands still at the end of the interval: one of its circuit
+    /// The rule that has stopped the flow at the end of the interval: one of its circuit
     /// breaker (RFC 8083), or its stop rule (RFC 3714).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Trip>,

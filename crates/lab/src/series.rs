@@ -34,7 +34,7 @@ pub const COLUMNS: [Column; 20] = [
     ("cwnd_packets", |i| i.cwnd_packets),
 ];
 
-/// The value of the last column, `stopped`: the rule by which the flow stands still, as in JSON.
+/// The value of the last column, `stopped`: the rule that has stopped the flow, as in JSON.
 #[must_use]
 pub fn stopped(interval: &Interval) -> Option<String> {
     serde_json::json!(interval.stopped?).as_str().map(str::to_owned)

@@ -63,9 +63,9 @@ pub struct Header {
     pub src: Address,
     /// The receiver.
     pub dst: Address,
-    /// The ECN bits as they stand now.
+    /// The current ECN bits.
     pub ecn: Ecn,
-    /// The drop precedence as it stands now.
+    /// The current drop precedence.
     pub precedence: Precedence,
 }
 

@@ -43,7 +43,7 @@ impl DatagramSource {
         Self::new(Input::MadeUp, length)
     }
 
-    /// A file: full datagrams but for the last.
+    /// A file: full datagrams except the last.
     pub(crate) fn file(file: std::fs::File, length: usize) -> Self {
         let expected = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
         let reader = tokio::io::BufReader::with_capacity(1 << 16, tokio::fs::File::from_std(file));

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 /// room `recv` reads nothing, the connection's own queue fills, and the sender is informed (RFC
 /// 4340 §11.7).
 const WAITING_FOR_READER: usize = 256;
-/// Maximum waiting for a file: 22 MB. A disk stands still for tenths of a second, in which
+/// Maximum waiting for a file: 22 MB. A disk stalls for tenths of a second, in which
 /// a fast path brings more than the connection's own queue holds.
 const WAITING_FOR_DISK: usize = 16_384;
 /// Bytes written at once, at most (and one datagram).
@@ -53,7 +53,7 @@ impl Written {
 
 impl DatagramWriter {
     /// Begins to write to a file; without one, datagrams are only counted. With `beside` other
-    /// writers, which may stand still at once, the room for a disk is shared.
+    /// writers, which may stall at once, the room for a disk is shared.
     pub(crate) fn start(file: Option<File>, beside: u32) -> Self {
         let written = Arc::new(Written::default());
         let Some(file) = file else {

@@ -86,7 +86,7 @@ fn a_slow_reader_drops_and_both_ends_say_so() {
     assert_eq!(all.into_iter().sum::<Option<u64>>(), sender.sent_packets, "{sender:?}");
 }
 
-/// A pipe that stands still holds up neither the interrupt nor the end.
+/// A pipe that stalls holds up neither the interrupt nor the end.
 #[test]
 fn a_stalled_reader_does_not_hold_up_an_interrupt() {
     let (reader, writer) = std::io::pipe().expect("a pipe");

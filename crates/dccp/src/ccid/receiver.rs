@@ -121,7 +121,7 @@ impl DataReceiver {
         self.tfrc.poll_feedback(now)
     }
 
-    /// Writes a report's options, but for Elapsed Time. The packet acknowledges `unreported`
+    /// Writes a report's options except Elapsed Time. The packet acknowledges `unreported`
     /// packets more than the loss history knows.
     pub(crate) fn push_feedback(
         &mut self,

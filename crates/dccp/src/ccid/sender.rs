@@ -122,7 +122,7 @@ impl DataSender {
         self.ccid
     }
 
-    /// The ends have agreed on another CCID than expected: its rate control begins anew.
+    /// The ends have agreed on another CCID than expected: its rate control restarts.
     pub(crate) fn begin_with(&mut self, now: Instant, ccid: Ccid, config: &tfrc::Config) {
         let rtt = self.tfrc.rtt();
         (self.tfrc, self.ccid) = (Sender::new(config), ccid);

@@ -75,7 +75,7 @@ impl Connection {
         self.ledger.data_received()
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state

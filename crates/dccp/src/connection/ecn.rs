@@ -75,7 +75,7 @@ impl Connection {
     }
 
     /// The peer sends without ECN from now on. Where every packet was marked, no mark said
-    /// anything: the receiver begins anew.
+    /// anything: the receiver restarts.
     pub(super) fn follow_ecn(&mut self) {
         let given_up = self.ecn_watch.fault == Some(EcnFault::AllMarked) && !self.ecn_watch.forgotten;
         if given_up && self.features.is_on(Feature::EcnIncapable, Location::Local) {

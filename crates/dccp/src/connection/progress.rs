@@ -1,4 +1,4 @@
-//! Notices that the two ends disagree about sequence numbers for good: each answers the other's
+//! Notices that the two ends disagree about sequence numbers permanently: each answers the other's
 //! Syncs (RFC 4340 §7.5.4), and nothing else is valid. One number changed on the way is enough, if
 //! it lies far ahead in the window.
 

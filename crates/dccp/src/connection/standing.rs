@@ -6,7 +6,7 @@ use tfrc_units::{Duration, Instant};
 use super::{Cause, Connection};
 use crate::wire::{Reset, ResetCode};
 
-/// How a connection stands when another client wants its place.
+/// State of a connection whose place another client wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// The peer was heard from lately, or has answered.

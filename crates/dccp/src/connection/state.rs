@@ -1,6 +1,6 @@
 //! The states of a connection.
 
-/// Where a connection stands (RFC 4340 §4.3). LISTEN and TIMEWAIT belong to the endpoint.
+/// State of a connection (RFC 4340 §4.3). LISTEN and TIMEWAIT belong to the endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// A client waits for the Response.

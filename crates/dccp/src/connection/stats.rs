@@ -61,6 +61,6 @@ pub struct Stats {
     pub skipped_numbers: u64,
     /// Messages of the network that a packet sent lately found nobody at its destination. Each
     /// quotes the number of that packet, which only an observer on the path can know. They do not
-    /// end a connection that stands.
+    /// end an established connection.
     pub unreachable_reports: u64,
 }

@@ -67,7 +67,7 @@ struct SeededPoint {
     cells: Vec<usize>,
     keep: Keep,
     scenario: Box<Scenario>,
-    /// All that determines it, but for the seed.
+    /// Everything except the seed that determines it.
     text: String,
     /// Seeds of the first step.
     runs: u32,

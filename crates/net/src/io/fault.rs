@@ -40,7 +40,7 @@ impl Fault {
     }
 }
 
-/// Errors into which Linux turns ICMP and ICMPv6 messages, but for EMSGSIZE; other systems use some
+/// Errors into which Linux turns ICMP and ICMPv6 messages, except EMSGSIZE; other systems use some
 /// of them.
 const LEFT_BY_ICMP: &[Errno] = &[
     Errno::ACCESS,

@@ -5,7 +5,7 @@ use tfrc_units::saturating;
 
 use siphasher::sip::SipHasher24;
 
-/// The first line of a journal, but for the version and the end of the line.
+/// The first line of a journal, without the version and the end of the line.
 pub(super) const MAGIC: &str = "tfrc journal ";
 
 /// The version that this program writes and reads. It counts up whenever the same records may

@@ -165,7 +165,7 @@ fn messages_about_long_packets_are_checked() {
     assert_eq!(tell(&packet, SERVER, 547), 1472, "too low to be believed unseen");
     assert_eq!(tell(&packet[..16], SERVER, 1300), 1300);
     assert_eq!(tell(&packet, SERVER, 600), 600, "while it is probed");
-    // It does not end a connection that stands.
+    // It does not end an established connection.
     world.ends[0].machine.path_error(now, SERVER, &packet, PathError::Unreachable);
     assert!(world.ends[0].machine.connection(world.id).expect("open").state().is_established());
 }

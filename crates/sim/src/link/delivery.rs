@@ -145,7 +145,7 @@ impl DeliveryTrace {
         Ok(Self { steps, period_ms, total })
     }
 
-    /// The time after which the trace begins anew.
+    /// The time after which the trace repeats.
     #[must_use]
     pub const fn period(&self) -> Duration {
         Duration::from_millis(self.period_ms.get())

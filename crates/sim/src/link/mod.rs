@@ -245,7 +245,7 @@ impl Link {
     }
 
     /// When something happens on the link next: on a plain one, when a packet reaches the far end.
-    /// `None` if none is on its way, or the line stands still before it.
+    /// `None` if none is on its way, or the line stalls before it.
     #[inline]
     pub(crate) fn next_event(&self, all: &OnLinks) -> Option<Key> {
         let arrival = self.next_arrival(all);
@@ -276,7 +276,7 @@ impl Link {
     }
 
     /// Makes the next rate change: the packet in transmission ends as it began, packets that have
-    /// not begun by `now` are timed anew.
+    /// not begun by `now` are timed again.
     pub(crate) fn change_rate(&mut self, all: &mut OnLinks, now: Instant) {
         let Some(change) = self.changes.pop() else { return };
         self.set_rate(all, now, change.rate);

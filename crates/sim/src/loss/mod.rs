@@ -50,7 +50,7 @@ pub enum Loss {
 /// A phase of periodic loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
-    /// From when on. The count starts anew.
+    /// Time of the change. The count restarts.
     pub at: Instant,
     /// The last packet of every `every` is hit; `None` hits no packet.
     pub every: Option<NonZeroU64>,

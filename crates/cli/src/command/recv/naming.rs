@@ -1,4 +1,4 @@
-//! Names of files and arguments of programs that are made anew for each connection.
+//! Names of files and arguments of programs that are made for each connection.
 
 use std::fmt::Write;
 use std::net::IpAddr;

@@ -16,7 +16,7 @@ use crate::reporter::{ReporterConfig, SummaryTo};
 use crate::session::{Existing, OutputPlan};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
-/// second at 2 Gbit/s. A disk may stand still for that long, and nobody minds old data in a file.
+/// second at 2 Gbit/s. A disk may stall for that long, and nobody minds old data in a file.
 const FOR_A_DISK: usize = 32_768;
 /// Connections served at once with a pattern or a program, unless the user says otherwise. Each
 /// takes three descriptors and a thread.

@@ -265,7 +265,7 @@ impl Serving<'_> {
     /// what comes after them is lost for both.
     async fn close(&mut self, stop: &StopTaking) -> (Tally, Option<Closed>) {
         if let StopTaking::Idle(_) | StopTaking::Interrupted = stop {
-            // What was handed over is written, unless the reader stands still.
+            // What was handed over is written, unless the reader stalls.
             let _ = tokio::time::timeout(LAST_WRITES, self.writer.finish()).await;
         }
         let tally = self.tally(stop);

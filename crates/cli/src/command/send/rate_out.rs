@@ -40,7 +40,7 @@ impl RateOut {
     /// [`Failure::Usage`] if there is no such descriptor, or the file cannot be written.
     pub(super) fn open(place: &RatePlace) -> Result<Self, Failure> {
         let (path, shown, start) = match place {
-            // A descriptor is opened anew: it is made non-blocking here only.
+            // A descriptor is reopened: it is made non-blocking here only.
             RatePlace::Descriptor(number) => (
                 PathBuf::from(format!("/proc/self/fd/{number}")),
                 format!("descriptor {number}"),
