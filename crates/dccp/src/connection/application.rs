@@ -19,8 +19,7 @@ impl Connection {
         Some(received)
     }
 
-    /// Gives back the bytes of a datagram that was read, for those to come: with it nothing is
-    /// allocated for a packet.
+    /// Returns the buffer of a datagram that was read, for later ones: with it no packet allocates.
     pub fn recycle(&mut self, bytes: Vec<u8>) {
         self.queue.recycle(bytes);
     }
@@ -81,7 +80,7 @@ impl Connection {
         self.state
     }
 
-    /// Which end this is.
+    /// The role of this end.
     #[must_use]
     pub const fn role(&self) -> Role {
         self.role
@@ -135,13 +134,13 @@ impl Connection {
         self.sender.tfrc().loss_event_rate()
     }
 
-    /// The sending half of the rate control, to look at.
+    /// The sending half of the rate control, read-only.
     #[must_use]
     pub const fn rate_sender(&self) -> &tfrc::Sender {
         self.sender.tfrc()
     }
 
-    /// The receiving half of the rate control, to look at; it begins with the first datagram.
+    /// The receiving half of the rate control, read-only; it begins with the first datagram.
     #[must_use]
     pub fn rate_receiver(&self) -> Option<&tfrc::Receiver> {
         self.receiver.as_ref().map(|receiver| receiver.tfrc())
@@ -166,7 +165,7 @@ impl Connection {
     /// UDP headers. Check before that it quotes a packet of this connection. More than is sent now
     /// is ignored; less than 1200 bytes holds while it is checked by a probe, once in ten minutes
     /// if that shows it to be wrong; less than 548 bytes (576 with IPv4 and UDP headers) leads to a
-    /// probe, and to nothing else (RFC 4340 §14.1, RFC 8899 §4.6.2).
+    /// probe only (RFC 4340 §14.1, RFC 8899 §4.6.2).
     pub fn path_reports(&mut self, now: Instant, bytes: usize) {
         let now = self.advance(now);
         self.path.on_report(now, bytes);
@@ -201,7 +200,7 @@ impl Connection {
         self.init_cookies = Vec::from([cookie]);
     }
 
-    /// The next packet will have this number: earlier ones have gone before this machine was made.
+    /// Sets the number of the next packet: earlier ones were sent before this machine was made.
     pub(crate) const fn next_number(&mut self, seq: SeqNo48) {
         self.seq.set_next(seq);
     }

@@ -5,8 +5,8 @@
 
 use alloc::vec::Vec;
 
-/// The peer's packets after the handshake, as far as is known. Only what is not received data takes
-/// space, in runs, of which the newest few hundred are kept, and few that are thousands of packets
+/// The peer's packets after the handshake, as far as known. Only packets other than received data
+/// take space, in runs. The newest few hundred runs are kept, and few that are thousands of packets
 /// back.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
@@ -33,11 +33,11 @@ struct Span {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LedgerEntry {
-    /// Not here; it may have carried data.
+    /// Missing; it may have carried data.
     Missing,
-    /// Not here; it carried no data.
+    /// Missing; it carried no data.
     MissingNonData,
-    /// Here; it carried no data.
+    /// Received; it carried no data.
     NonData,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Content {
     NonData,
 }
 
-/// Spans kept, and how many go at once when they are too many.
+/// Spans kept, and how many are forgotten at once beyond that.
 const MAX_SPANS: usize = 512;
 const FORGOTTEN_AT_ONCE: usize = 128;
 /// Packets so far back are forgotten once there are a few spans: by then their numbers have long
@@ -59,7 +59,7 @@ const HORIZON: u64 = 4096;
 const FEW_SPANS: usize = 32;
 
 impl Ledger {
-    /// Nothing but a handshake that ended with `base`.
+    /// A ledger after a handshake that ended with `base`.
     pub(crate) const fn new(base: u64) -> Self {
         Self {
             base,
@@ -88,7 +88,7 @@ impl Ledger {
         self.presumed = Some(self.base + 1);
     }
 
-    /// Returns true if this packet has been here before, or is so old that nobody can say.
+    /// Returns true if this packet was received before, or is too old to know.
     pub(crate) fn is_duplicate(&self, number: u64) -> bool {
         if number <= self.base || number > self.highest {
             return number <= self.base;
@@ -138,7 +138,7 @@ impl Ledger {
     }
 
     /// Number of packets before this one that carried data, as far as is known now; `None` if it is
-    /// forgotten or not there.
+    /// forgotten or missing.
     pub(crate) fn data_before(&self, number: u64) -> Option<u64> {
         if number < self.frozen || number > self.highest {
             return None;
@@ -175,7 +175,7 @@ impl Ledger {
         }
     }
 
-    /// Gives the packets of `from..to` that are not here yet a new fate; `None` is received data.
+    /// Gives the missing packets of `from..to` a new fate; `None` is received data.
     fn rewrite(&mut self, from: u64, to: u64, fate: Option<LedgerEntry>) {
         let first = self.spans.partition_point(|span| span.end <= from);
         let after = self.spans.partition_point(|span| span.start < to);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a record of every single packet.
+        /// Compares with a record of every single packet.
         #[test]
         fn agrees_with_a_plain_list(
             kinds in prop::collection::vec(any::<bool>(), 1..60),

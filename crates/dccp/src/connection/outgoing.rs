@@ -14,7 +14,7 @@ use super::{Connection, Ending, State};
 /// The treatment of datagrams that the allowed rate cannot carry at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LatePolicy {
-    /// They wait, and so does the application: a full queue refuses. For files.
+    /// They wait, and so does the application: a full queue refuses datagrams. For files.
     #[default]
     Wait,
     /// A datagram that has waited longer than this when its turn comes is dropped, and a full queue
@@ -62,7 +62,7 @@ pub enum SendError {
 pub(super) struct SendQueue {
     policy: LatePolicy,
     waiting: VecDeque<(Instant, Vec<u8>)>,
-    /// Once there is any.
+    /// Present once a datagram was dropped.
     untold: Option<Box<[Dropped; REASONS.len()]>>,
 }
 
@@ -116,7 +116,7 @@ impl SendQueue {
 impl Connection {
     /// Hands over a datagram. It waits in the send queue until the rate control lets it go; then
     /// [`Connection::poll_transmit`] sends it, and [`Connection::poll_timeout`] knows when that is.
-    /// Before the connection is established it waits for that too.
+    /// Before that it waits for the connection to be established.
     ///
     /// # Errors
     /// [`SendError`]; the datagram is not taken then.
@@ -183,7 +183,7 @@ impl Connection {
     }
 
     /// The time of the next datagram: of the oldest in the queue, or of one handed over now. For
-    /// applications that make each datagram at the last moment; others leave the time to
+    /// applications that build each datagram at the last moment; others use
     /// [`Connection::poll_timeout`]. `None` before the connection is established and once it
     /// closes.
     #[must_use]
@@ -207,7 +207,7 @@ impl Connection {
         }
     }
 
-    /// The length of the datagram that goes now; those before it that can no longer go are dropped.
+    /// The length of the datagram to send now; older ones that can no longer be sent are dropped.
     pub(super) fn ready_datagram(&mut self, now: Instant) -> Option<usize> {
         if self.outgoing.is_empty() || self.next_send(now) != Some(SendDecision::Now) {
             return None;
@@ -242,8 +242,8 @@ impl Connection {
         discarded
     }
 
-    /// The application wants the end once all it handed over has gone. After a stop nothing goes
-    /// out again: then the rest is not waited for.
+    /// Closes once everything handed over was sent, if the application wants the end. After a stop
+    /// nothing is sent any more: then the rest is discarded.
     pub(super) fn close_when_flushed(&mut self, now: Instant) {
         if self.ending != Ending::AfterQueue {
             return;

@@ -30,8 +30,8 @@ impl Progress {
 }
 
 impl Connection {
-    /// A valid packet came that is not a duplicate. Breaks the connection off if for as long as
-    /// silence is endured there were Syncs, although we sent datagrams. An end that sends nothing
+    /// A valid packet came that is not a duplicate. Aborts the connection if, for as long as
+    /// silence is endured, only Syncs came although we sent datagrams. An end that sends nothing
     /// may be idle indefinitely.
     pub(super) fn check_progress(&mut self, now: Instant, kind: PacketType) {
         let sent = self.stats.sent_data_packets;

@@ -15,16 +15,15 @@ use crate::connection::ledger::Content;
 use crate::feature::{Feature, Location, Role};
 use crate::wire::{Header, Packet, PacketType, Reset, ResetCode, Sequence};
 
-/// Extended numbers from here on are taken for duplicates: nothing that is computed from smaller
-/// ones overflows. Only a peer that leaps by 2^47 with each packet gets here, after 32,000 of them.
+/// Extended numbers from here on count as duplicates, so that no computation overflows. Only a peer
+/// that leaps by 2^47 with each packet gets here, after 32,000 packets.
 pub(super) const LAST_NUMBER: u64 = 1 << 62;
-/// A reader that is too slow for this long, or four round-trip times if that is longer, insists.
+/// A reader counts as slow after this time, or four round-trip times if that is longer.
 const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
 impl Connection {
-    /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without what
-    /// encapsulates it. Anything but a valid packet of this connection is counted and otherwise
-    /// ignored.
+    /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without its
+    /// encapsulation. Any other datagram than a valid packet of this connection is only counted.
     pub fn handle_datagram(&mut self, now: Instant, ecn: Ecn, bytes: &[u8]) {
         match Packet::parse(bytes, self.receiving_integrity()) {
             Ok(packet)
@@ -152,7 +151,7 @@ impl Connection {
         !handshake && !first_reset && (number >= LAST_NUMBER || self.ledger.is_duplicate(number))
     }
 
-    /// A Sync is to answer a packet that is not valid, if the rate limit allows.
+    /// Answers an invalid packet with a Sync, if the rate limit allows.
     fn ask_for_sync(&mut self, now: Instant, ack: SeqNo48) {
         if self.due.sync.is_none() && self.invalid_limiter.allow(now) {
             self.due.sync = Some(ack);
@@ -244,8 +243,8 @@ impl Connection {
         }
     }
 
-    /// The Response's way there and back. An acknowledgement that may have waited for data to carry
-    /// says nothing, unless it says for how long.
+    /// The round-trip time of the Response. An acknowledgement that may have waited for data to
+    /// carry gives none, unless it says for how long.
     fn sample_from_ack(
         &mut self,
         now: Instant,
@@ -352,8 +351,8 @@ impl Connection {
         self.stats.peer_dropped_packets = self.sender.peer_dropped();
     }
 
-    /// Our Sequence Window is to be about five times what is in flight (§7.5.2); it grows by
-    /// doubling at least.
+    /// Our Sequence Window should be about five times the packets in flight (§7.5.2); it grows at
+    /// least by doubling.
     fn widen_window(&mut self, ack: SeqNo48) {
         if ack != self.seq.gar() {
             return;

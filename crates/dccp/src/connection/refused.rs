@@ -1,6 +1,5 @@
-//! Datagrams that arrived and found the receive queue full, and how the peer hears of them: Data
-//! Dropped with Drop Code 2 (RFC 4340 §11.7), and congestion marks if that does not help (RFC 4340
-//! §11.6).
+//! Datagrams that found the receive queue full, and their reports to the peer: Data Dropped with
+//! Drop Code 2 (RFC 4340 §11.7), and congestion marks if that does not help (RFC 4340 §11.6).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -12,9 +11,9 @@ use tfrc_units::{Duration, Instant, saturating};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refused {
     runs: VecDeque<NumberRange>,
-    /// Since when datagrams have been refused again and again, or since the last mark.
+    /// Start of the present series of refusals, or the last mark.
     since: Option<Instant>,
-    /// When the last one was refused.
+    /// The time of the last refusal.
     last: Instant,
     /// Datagrams refused since `since`.
     count: u32,
@@ -25,7 +24,7 @@ pub(super) struct Refused {
 struct NumberRange {
     start: u64,
     end: u64,
-    /// Of Drop Blocks, with the Drop Code.
+    /// The upper bits of Drop Blocks, with the Drop Code.
     block: u8,
     /// Reports that have included it.
     told: u8,
@@ -77,8 +76,7 @@ impl Refused {
     /// congestion: `patience` has passed since the first refusal or the last mark, and the reports
     /// have not helped. They cannot while p is zero: then the sender does not go below W_init in a
     /// round-trip time (RFC 5348 §4.3), which over a local network is more than many readers take.
-    /// A few refusals do not count: they are what a sender looks like that waits for a reader to go
-    /// on.
+    /// A few refusals do not count: a sender that waits for a reader to go on causes them.
     pub(super) fn insists(&mut self, now: Instant, patience: Duration) -> bool {
         let persists = now.saturating_since(self.last) <= CALM
             && self.count >= FEW
@@ -172,7 +170,7 @@ mod tests {
         assert_eq!(blocks, [0, 160, 3, 162]);
     }
 
-    /// Against the set of refused numbers, recorded in and out of order.
+    /// Compares with the set of refused numbers, recorded in and out of order.
     #[test]
     fn reports_name_what_was_refused() {
         let mut refused = Refused::default();

@@ -27,8 +27,8 @@ impl Allow {
 }
 
 /// An address prefix such as `192.0.2.0/24` or `2001:db8::/32`. IPv4-mapped IPv6 addresses (RFC
-/// 4291 §2.5.5.2) are the same as their IPv4 addresses, in the prefix and in what is compared with
-/// it; so `::/0` contains IPv4 too, and `0.0.0.0/0` contains IPv4 only.
+/// 4291 §2.5.5.2) equal their IPv4 addresses, in prefixes and in compared addresses; so `::/0`
+/// contains IPv4 too, and `0.0.0.0/0` contains IPv4 only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix {
     /// The address with all bits after the prefix zero; IPv4 as IPv4-mapped.
@@ -92,8 +92,7 @@ fn mask(bits: u8) -> u128 {
 }
 
 /// The source that [`PerSource`](super::PerSource) counts: an IPv4 address, also if it is mapped
-/// into IPv6, or the /64 of an IPv6 address, all of which one host commonly has to itself (RFC
-/// 7421).
+/// into IPv6, or the /64 of an IPv6 address, which one host commonly has to itself (RFC 7421).
 pub(super) fn source_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -1,11 +1,11 @@
-//! Peers that were not let in, for the log of the application.
+//! Peers that were refused, for the log of the application.
 
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 
 use crate::wire::ResetCode;
 
-/// Refusals kept until they are asked for; later ones are only counted in
+/// Maximum number of refusals kept until polled; later ones are only counted in
 /// [`EndpointStats`](super::EndpointStats).
 const KEPT: usize = 64;
 
@@ -20,7 +20,7 @@ pub struct Refusal {
     pub code: Option<ResetCode>,
 }
 
-/// The oldest refusals that nobody has asked for yet.
+/// The oldest refusals not yet polled.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refusals(VecDeque<Refusal>);
 
