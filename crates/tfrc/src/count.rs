@@ -3,8 +3,7 @@
 use tfrc_units::f64_from_u64;
 
 /// Data packets lost or marked since the beginning, among those up to the newest one that a report
-/// covers. Both numbers are sums over the whole connection, so that a report that gets lost takes
-/// nothing away.
+/// covers. Both numbers are sums over the whole connection, so that a lost report loses no count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PacketCount {
     /// The report has no count: the feedback packet of RFC 5348 §3.2.2 has no such field. The
@@ -43,7 +42,7 @@ pub(crate) struct Counted {
 }
 
 impl PacketCount {
-    /// The bounds, made to fit each other: a peer may say anything.
+    /// The bounds, made consistent: a peer may report any numbers.
     pub(crate) fn counted(self) -> Option<Counted> {
         let (packets, least, most) = match self {
             Self::Unknown | Self::SlowReceiver => return None,

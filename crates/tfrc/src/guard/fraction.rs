@@ -2,10 +2,11 @@
 //! events.
 //!
 //! A sender that ignores congestion has about one loss event in each round-trip time whatever it
-//! loses, so the loss event rate of TFRC says nothing of it. The fraction comes from the report's
-//! [`PacketCount`]. The sender's own record stands next to it: bytes sent between the newest packets
-//! of two reports, and X_recv times the time between those reports. Where a report in between has
-//! been lost, X_recv covers only the last round-trip time, and the rest counts as received.
+//! loses, so TFRC's loss event rate does not show it. The fraction comes from the report's
+//! [`PacketCount`]. It is compared with the sender's own record: bytes sent between the newest
+//! packets of two reports, and X_recv times the time between those reports. Where a report in
+//! between has been lost, X_recv covers only the last round-trip time, and the rest counts as
+//! received.
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
@@ -20,7 +21,7 @@ const SLACK: f64 = 0.1;
 const TALLIES: usize = 32;
 const TALLIES_PER_RTT: u64 = 8;
 
-/// Sums over the reports of some time.
+/// Sums over the reports of a stretch of time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sums {
     /// Packets that the counts cover, and the bounds of those lost.
