@@ -108,7 +108,7 @@ pub unsafe extern "C" fn tfrc_endpoint_connect(
     }
 }
 
-/// A UDP datagram has come. What is no packet of a connection is counted or answered as the RFC
+/// A UDP datagram has come. What is not a packet of a connection is counted or answered as the RFC
 /// says; nothing a peer sends does harm. `ecn_bits` is a `tfrc_ecn`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_endpoint_handle_datagram(
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn tfrc_endpoint_poll_transmit(
     }
 }
 
-/// The oldest event not yet told; `TFRC_STATUS_NOTHING` if there is none.
+/// The oldest event not yet polled; `TFRC_STATUS_NOTHING` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_endpoint_poll_event(endpoint: *mut Endpoint, event: *mut Event) -> Status {
     // SAFETY: a handle of this library and room for an event, says the header.

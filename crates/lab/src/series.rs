@@ -9,7 +9,7 @@ use crate::watch::Look;
 /// A column of measurements: its key, and its value in an interval.
 pub type Column = (&'static str, fn(&Interval) -> Option<f64>);
 
-/// The columns behind those that say which run, point, flow or link a line is about: every key of
+/// The columns after the run, point, flow and link of a line: every key of
 /// an [`Interval`], in its order.
 pub const COLUMNS: [Column; 21] = [
     ("t_s", |i| Some(i.t_s)),
@@ -35,7 +35,7 @@ pub const COLUMNS: [Column; 21] = [
     ("cwnd_packets", |i| i.cwnd_packets),
 ];
 
-/// The value of the last column, `stopped`: the rule by which the flow stands still, as in JSON.
+/// The value of the last column, `stopped`: the rule that has stopped the flow, as in JSON.
 #[must_use]
 pub fn stopped(interval: &Interval) -> Option<String> {
     serde_json::json!(interval.stopped?).as_str().map(str::to_owned)

@@ -27,7 +27,7 @@ pub(crate) struct Machine {
 }
 
 /// Numbers by which a journal names connections: 0, 1, 2 in the order in which they came to be.
-/// Only those that are not released are kept.
+/// Released ones are forgotten.
 #[derive(Debug)]
 enum JournalNames {
     /// Neither is a journal written nor one replayed.
@@ -303,7 +303,7 @@ impl Machine {
         self.names.number(id)
     }
 
-    /// Time never goes back in what a machine is told.
+    /// Time never goes back in what is passed to a machine.
     fn record(&mut self, now: Instant, record: impl FnOnce() -> Record) -> Instant {
         self.latest = self.latest.max(now);
         if let Some(journal) = &mut self.journal {

@@ -283,7 +283,8 @@ async fn what_waits_when_the_peer_ends_counts_as_unsent() {
     assert!(status.unsent_packets > 0);
 }
 
-/// The pace of reading is part of a session: a full queue refuses datagrams, and the peer is told.
+/// The pace of reading is part of a session: a full queue refuses datagrams, and the peer is
+/// informed.
 #[tokio::test]
 async fn a_slow_readers_journal_replays() {
     let memory = Memory::default();

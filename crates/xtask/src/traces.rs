@@ -233,7 +233,7 @@ impl Draws {
         low + self.bits() % (high - low + 1)
     }
 
-    /// One of four.
+    /// A random number from 0 to 3.
     fn choice(&mut self) -> usize {
         (self.bits() >> 62) as usize
     }
@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    /// The traces travel inside the program.
+    /// The traces are built into the program.
     #[test]
     fn the_traces_are_small() {
         let bytes: usize =

@@ -153,12 +153,12 @@ pub(crate) fn told(error: ScenarioError) -> Failure {
         ScenarioError::Invalid(_) => Failure::Scenario(format!("{:?}", miette::Report::new(error))),
         error => Failure::usage(
             with_source(&error),
-            "name a scenario file that can be read, or one of those that `tfrc scenario list` has",
+            "name a readable scenario file, or one that `tfrc scenario list` shows",
         ),
     }
 }
 
-/// A line a second until the user has had enough; `told` is given what the links did in it.
+/// Prints a line a second until the user ends it; `told` gets the links' counts of that second.
 async fn watch(
     running: Running<Flows>,
     mut interrupt: Interrupt,

@@ -127,7 +127,7 @@ fn without_a_terminal_there_are_lines_of_80_columns_and_no_escape_codes() {
         for line in said.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
-        assert!(finished.text().contains("of a fair share beside 2 TCPs"), "{said}");
+        assert!(finished.text().contains("of a fair share alongside 2 TCPs"), "{said}");
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Replayed {
     pub inputs: u64,
     /// Datagrams it sent, all equal to those recorded.
     pub transmitted: u64,
-    /// Their bytes.
+    /// Total length of those datagrams, bytes.
     pub transmitted_bytes: u64,
     /// Time from the first to the last record, in nanoseconds.
     pub span_ns: u64,

@@ -1,6 +1,6 @@
 //! `cargo xtask hostile`: attacks and faults against the built command `tfrc`, each with what
-//! happened to an honest transfer beside it. `docs/security.md` and `docs/security-runs.md` say
-//! what each shows.
+//! happened to an honest transfer at the same time. `docs/security.md` and `docs/security-runs.md`
+//! say what each shows.
 //!
 //! Programs and attackers meet in namespaces that the run makes (`namespace.rs`) or on the loopback
 //! interface, never on another network. A case needs no option of the program that the program does
@@ -183,7 +183,6 @@ fn tables(bench: &Bench, wish: &Wish) -> Outcome {
     }
 }
 
-/// All attacks.
 fn attacks() -> Vec<&'static Case> {
     let groups: [&'static [Case]; 8] = [
         &icmp::CASES,
@@ -198,7 +197,6 @@ fn attacks() -> Vec<&'static Case> {
     groups.into_iter().flatten().collect()
 }
 
-/// All faults.
 fn faults() -> Vec<&'static Case> {
     faults::CASES.iter().chain(&unfinished::CASES).collect()
 }

@@ -56,8 +56,7 @@ pub(crate) fn enter(arguments: &[&str]) -> Result<Entered, String> {
         return Ok(Entered::Here(Ground::Machine, directory));
     }
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
-    // A run without a terminal may have been told to ignore signals, which programs under test
-    // would inherit.
+    // A run without a terminal may ignore signals, which programs under test would inherit.
     let status = inside(&myself, arguments)
         .env(INSIDE, &directory)
         .stdin(Stdio::piped())

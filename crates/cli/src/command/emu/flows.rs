@@ -21,7 +21,7 @@ use crate::interrupt::Interrupt;
 use crate::visible::{to_stderr, visible};
 use crate::{Failure, page, schema, session};
 
-/// Result of an emulated run: that of a simulated one, with what tells how far to trust it.
+/// Result of an emulated run: as of a simulated one, with a measure of how far to trust it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Emu")]
 pub(crate) struct EmuDocument {
@@ -92,14 +92,14 @@ fn tell(record: Record, format: Format, records: &mut RunRecords) -> Result<(), 
     Ok(())
 }
 
-/// The course of a run, as it is told while it goes on.
+/// The course of a run, as it is reported while it goes on.
 pub(super) struct Live<'r> {
     pub(super) format: Format,
     pub(super) records: &'r mut RunRecords,
 }
 
 impl Live<'_> {
-    /// Tells of flows and links since the look before.
+    /// Reports flows and links since the last look.
     pub(super) fn tell(&mut self, look: Look) -> Result<(), Failure> {
         if self.format == Format::JsonStream {
             for interval in look.flows.iter().chain(&look.links) {
