@@ -1,7 +1,9 @@
 //! Settings of a sender or receiver; a [`Config`] holds checked [`Settings`].
 
+mod choices;
 mod guarantee;
 mod packet_size;
+mod revision;
 
 use core::fmt;
 #[cfg(feature = "schema")]
@@ -12,7 +14,7 @@ pub use packet_size::{MinInterval, NominalSegment, PacketSize, TfrcSp};
 use tfrc_units::{Duration, Rate};
 
 use crate::guard::{CircuitBreaker, StopRule};
-use crate::study::{Algorithm, Revision};
+use crate::study::Algorithm;
 
 /// Values of a sender or a receiver; the default is RFC 5348 without a limit of the application's
 /// own. [`Settings::validate`] turns them into a [`Config`].
@@ -209,13 +211,6 @@ impl Config {
 }
 
 impl Settings {
-    /// The settings of a revision: its algorithm, and what its text says about bursts, timers and
-    /// the first packet.
-    #[must_use]
-    pub fn for_revision(revision: Revision) -> Self {
-        revision.settings()
-    }
-
     /// Checks every range.
     ///
     /// # Errors
@@ -232,6 +227,14 @@ impl Settings {
             check(!cap.is_zero(), ConfigError::Cap)?;
         }
         Ok(Config(self))
+    }
+}
+
+#[cfg(test)]
+impl Settings {
+    /// The default except for some choices of the algorithm.
+    pub(crate) fn of_study(change: impl FnOnce(&mut crate::study::Choices)) -> Self {
+        Self { algorithm: Algorithm::default().with(change), ..Self::default() }
     }
 }
 

@@ -31,8 +31,7 @@ use limits::ReceiveLimits;
 use nofeedback::Activity;
 use pacing::Pacing;
 use packet_size::PacketInterval;
-pub(crate) use rate::PathState;
-use rate::{AllowedRate, Reported, Rules};
+use rate::{AllowedRate, PathState, Reported, Rules};
 use rtt::{Origin, RoundTrip};
 use segment::{MeanChange, MeanSegment};
 
@@ -485,7 +484,7 @@ impl Sender {
     /// The spacing follows a report's rate: over a ramp in slow start where the settings say so.
     fn follow(&mut self, now: Instant, from: Rate, path: PathState) {
         if self.allowed.p.is_zero() {
-            self.study.on_rate_in_slow_start(from, self.allowed.x, path);
+            self.study.on_rate_in_slow_start(from, self.allowed.x, path.rtt, path.segment);
             self.release(now);
         } else {
             self.study.on_rate();
@@ -541,7 +540,7 @@ impl Sender {
         // With the new R and the old X.
         self.settle();
         let supply = self.supply(now);
-        self.study.supply_lately(now, supply, path)
+        self.study.supply_lately(now, supply, path.rtt)
     }
 
     fn path(&self) -> Option<PathState> {
