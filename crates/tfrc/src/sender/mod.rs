@@ -24,7 +24,7 @@ use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
 use crate::study::{SenderStudy, Stamp, Supply};
 use drop_rate::DropRate;
-use guarantee::Promise;
+use guarantee::LowerBound;
 pub(crate) use limited::Coverage;
 use limited::DataLimited;
 use limits::ReceiveLimits;
@@ -75,7 +75,7 @@ pub enum LossReport {
 pub struct Sender {
     settings: Settings,
     allowed: AllowedRate,
-    promise: Promise,
+    promise: LowerBound,
     guard: Guard,
     rtt: RoundTrip,
     drop_rate: DropRate,
@@ -105,7 +105,7 @@ impl Sender {
         let segment = MeanSegment::new(settings.segment);
         let mut sender = Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
-            promise: Promise::new(settings.guarantee),
+            promise: LowerBound::new(settings.guarantee),
             guard: Guard::new(&settings),
             rtt: RoundTrip::new(choices.rtt_weight, choices.spacing, choices.equation.rto),
             drop_rate: DropRate::default(),

@@ -1,7 +1,9 @@
 //! Named sets of choices: the revisions of TFRC.
 
+#[cfg(feature = "serde")]
+use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
-use tfrc_units::schema::{Deserialize, JsonSchema};
+use tfrc_units::schema::JsonSchema;
 
 use super::{
     AfterExpiration, Choices, FirstInterval, HistoryDiscounting, InitialRate, LossEventTiming, NoFeedback,
@@ -12,7 +14,8 @@ use crate::study::ns2;
 /// A published TFRC. `docs/models/` has the tables of where they differ, each value with its
 /// source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[non_exhaustive]
 pub enum Revision {
     /// RFC 5348 (2008), the default.
