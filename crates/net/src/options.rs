@@ -396,6 +396,23 @@ mod tests {
         assert_eq!(check(None, 0, CircuitBreaker::Off), Ok(()));
     }
 
+    /// What journals have held since 0.2.0.
+    #[test]
+    fn the_words_of_a_journal_stay() {
+        let written = r#"{"service":0,"variant":"tfrc-sp","revision":"rfc3448","segment_bytes":500,"cap_bps":null,"guarantee":{"rate_bps":500000.0,"start":"first-loss-report","give_way_below":2.0},"dscp":10,"circuit_breaker":"always","max_udp_payload":1472,"accept":{"Many":3},"allow":[],"first_data_within_ns":null,"silence_ns":null,"per_source":null,"optimistic_acks":"find-out","send_queue":64,"receive_queue":4096,"offload":"Segmentation","marks":"readable"}"#;
+        for (old, new) in [
+            ("tfrc-sp", "tfrc"),
+            ("{\"Many\":3}", "\"Nobody\""),
+            ("{\"Many\":3}", "\"One\""),
+            ("find-out", "trust"),
+            ("always", "off"),
+        ] {
+            let written = written.replace(old, new);
+            let read: Options = serde_json::from_str(&written).expect("the words of 0.2.0");
+            assert_eq!(serde_json::to_string(&read).ok(), Some(written));
+        }
+    }
+
     #[test]
     fn a_journal_names_the_revision() {
         for revision in Revision::ALL {

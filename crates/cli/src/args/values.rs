@@ -470,7 +470,9 @@ mod tests {
             (revision("rfc3448"), revision("rfc5348")),
             (Ok(Revision::Rfc3448), Ok(Revision::Rfc5348))
         );
-        assert!(revision("rfc9999").is_err_and(|e| ["rfc5348", "rfc3448"].iter().all(|name| e.contains(name))));
+        assert!(
+            revision("rfc9999").is_err_and(|e| ["rfc5348", "rfc3448"].iter().all(|name| e.contains(name)))
+        );
         assert!(revision("ns2").is_err_and(|e| e.contains("in the simulator")));
     }
 
