@@ -153,6 +153,10 @@ pub struct Interval {
     /// X, the allowed sending rate (RFC 5348 §4.3), bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_rate_bps: Option<f64>,
+    /// The rate that a media encoder should aim at, bit/s: the allowed rate, at most the cap. Of a
+    /// connection only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_rate_bps: Option<f64>,
     /// Rate of the bottleneck link, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_rate_bps: Option<f64>,

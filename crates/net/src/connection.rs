@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tfrc::RateChange;
+use tfrc::config::{ConfigError, RateCap};
 use tfrc_dccp::{Closed, ConnectionId, Received};
 use tfrc_units::{Duration, Rate};
 use tokio::sync::Notify;
@@ -92,6 +93,17 @@ impl Connection {
     /// Chooses what happens to data that the rate cannot carry at once, waiting data included.
     pub fn set_late_policy(&self, policy: LatePolicy) {
         self.shared.state().machine.set_late_policy(self.shared.clock.now(), self.id, policy);
+    }
+
+    /// Replaces the limit on the sending rate, first [`Options::cap_bps`](crate::Options::cap_bps),
+    /// for datagrams sent from now on.
+    ///
+    /// # Errors
+    /// [`ConfigError::Cap`] for a cap of zero; then the one before stays.
+    pub fn set_cap(&self, cap: RateCap) -> Result<(), ConfigError> {
+        let outcome = self.shared.state().machine.set_cap(self.shared.clock.now(), self.id, cap);
+        self.shared.wake.notify_one();
+        outcome
     }
 
     /// Hands over a datagram. It waits in a queue for the rate control; with [`LatePolicy::Wait`]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
+use tfrc::config::{ConfigError, RateCap};
 use tfrc_dccp::connection::PathError;
 use tfrc_dccp::endpoint::{ConnectConfig, Listen, Refusal, Transmission};
 use tfrc_dccp::{Connection, ConnectionId, Endpoint, EndpointConfig, Event, LatePolicy, Received};
@@ -160,6 +161,17 @@ impl Machine {
         if let Some(connection) = self.endpoint.connection_mut(id) {
             connection.set_late_policy(policy);
         }
+    }
+
+    pub(crate) fn set_cap(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        cap: RateCap,
+    ) -> Result<(), ConfigError> {
+        let connection = self.number(id);
+        self.record(now, || Record::Cap { connection, cap });
+        self.endpoint.connection_mut(id).map_or(Ok(()), |connection| connection.set_cap(cap))
     }
 
     /// Closes a connection; the datagrams of it that wait are not sent.

@@ -28,6 +28,7 @@ pub use endpoint::{BindError, Endpoint, EndpointStats, Recordings};
 pub use options::Options;
 pub use reorder::InOrder;
 pub use status::Status;
+pub use tfrc::config::{ConfigError, RateCap};
 pub use tfrc::study::Revision;
 pub use tfrc_dccp::endpoint::Refusal;
 pub use tfrc_dccp::{Cause, Closed, ClosedBy, LatePolicy, Received, Stats, UNCONFIRMED};

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use tfrc::config::{ConfigError, RateCap};
 use tfrc::equation::InverseError;
 use tfrc::{Feedback, LossReport, PacketCount, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, saturating};
@@ -45,6 +46,8 @@ pub(crate) struct DataSender {
     corrupt: Option<Box<CorruptEvents>>,
     timing: Timing,
     stamped_at: Option<Instant>,
+    /// The application's limit, once it has changed.
+    cap: Option<RateCap>,
 }
 
 /// How the peer lets us separate its hold time from the round-trip time.
@@ -114,6 +117,7 @@ impl DataSender {
             corrupt: None,
             timing: Timing::ElapsedTime,
             stamped_at: None,
+            cap: None,
         }
     }
 
@@ -126,9 +130,20 @@ impl DataSender {
     pub(crate) fn begin_with(&mut self, now: Instant, ccid: Ccid, config: &tfrc::Config) {
         let rtt = self.tfrc.rtt();
         (self.tfrc, self.ccid) = (Sender::new(config), ccid);
+        if let Some(cap) = self.cap {
+            // It was taken before.
+            let _ = self.tfrc.set_cap(cap);
+        }
         if let Some(rtt) = rtt {
             self.tfrc.on_rtt_sample(now, rtt);
         }
+    }
+
+    /// Replaces the application's limit on the rate.
+    pub(crate) fn set_cap(&mut self, cap: RateCap) -> Result<(), ConfigError> {
+        self.tfrc.set_cap(cap)?;
+        self.cap = Some(cap);
+        Ok(())
     }
 
     /// The path carries other lengths than before: TFRC-SP follows.

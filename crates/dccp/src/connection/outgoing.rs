@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use tfrc::SendDecision;
+use tfrc::config::{ConfigError, RateCap};
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::event::Notice;
@@ -174,6 +175,15 @@ impl Connection {
     /// Chooses what becomes of late datagrams from now on, waiting ones included.
     pub const fn set_late_policy(&mut self, policy: LatePolicy) {
         self.outgoing.policy = policy;
+    }
+
+    /// Replaces the application's limit on the sending rate, which
+    /// [`Settings::cap`](tfrc::Settings::cap) set first.
+    ///
+    /// # Errors
+    /// [`ConfigError::Cap`] for a cap of zero; then the one before stays.
+    pub fn set_cap(&mut self, cap: RateCap) -> Result<(), ConfigError> {
+        self.sender.set_cap(cap)
     }
 
     /// Datagrams that wait to be sent, late ones among them.

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
+use tfrc::config::RateCap;
 use tfrc_dccp::LatePolicy;
 use tfrc_dccp::connection::PathError;
-use tfrc_units::{Duration, Ecn, Instant, saturating};
+use tfrc_units::{Duration, Ecn, Instant, Rate, saturating};
 
 use crate::Options;
 
@@ -22,7 +23,7 @@ pub struct Setup {
 }
 
 /// One input or output of the machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Record {
     /// In: connect to this address. Connections are numbered in the order in which they begin,
     /// from 0.
@@ -51,6 +52,13 @@ pub enum Record {
         connection: u64,
         /// The policy.
         policy: LatePolicy,
+    },
+    /// In: the application replaces its limit on the sending rate.
+    Cap {
+        /// Of which connection.
+        connection: u64,
+        /// The limit.
+        cap: RateCap,
     },
     /// In: the application reads the oldest datagram of a connection, which makes room for another.
     Read {
@@ -134,6 +142,7 @@ impl Record {
             Self::Timeout => b't',
             Self::Send { .. } => b's',
             Self::LatePolicy { .. } => b'l',
+            Self::Cap { .. } => b'p',
             Self::Close { .. } => b'c',
             Self::CloseNow { .. } => b'k',
             Self::Read { .. } => b'g',
@@ -181,6 +190,14 @@ impl Record {
                     LatePolicy::DropAfter(deadline) => deadline.as_nanos(),
                 };
                 body.extend_from_slice(&deadline.to_le_bytes());
+            }
+            Self::Cap { connection, cap } => {
+                body.extend_from_slice(&connection.to_le_bytes());
+                let rate = match cap {
+                    RateCap::AtMost(rate) => rate.bytes_per_sec(),
+                    _ => f64::INFINITY,
+                };
+                body.extend_from_slice(&rate.to_bits().to_le_bytes());
             }
             Self::Close { connection }
             | Self::CloseNow { connection }
@@ -235,6 +252,15 @@ impl Record {
                     deadline => LatePolicy::DropAfter(Duration::from_nanos(deadline)),
                 };
                 Self::LatePolicy { connection, policy }
+            }
+            b'p' => {
+                let (connection, rest) = take_u64(body)?;
+                let rate = f64::from_bits(take_u64(rest)?.0);
+                let cap = match rate {
+                    f64::INFINITY => RateCap::Unlimited,
+                    _ => RateCap::AtMost(Rate::from_bytes_per_sec(rate)),
+                };
+                Self::Cap { connection, cap }
             }
             b'c' => take_u64(body).map(|(connection, _)| Self::Close { connection })?,
             b'g' => take_u64(body).map(|(connection, _)| Self::Read { connection })?,

@@ -119,6 +119,11 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             let id = known(machine, connection)?;
             machine.set_late_policy(at, id, policy);
         }
+        Record::Cap { connection, cap } => {
+            let id = known(machine, connection)?;
+            // A refusal happens again.
+            let _ = machine.set_cap(at, id, cap);
+        }
         Record::Close { connection } => {
             let id = known(machine, connection)?;
             machine.close(at, id);
