@@ -73,24 +73,22 @@ pub fn check(data: &[u8]) {
             5 => sender.on_rtt_sample(now, Duration::from_nanos(reader.number())),
             6 | 7 => {
                 seq = if operation % 12 == 6 { seq + reader.number() % 8 } else { reader.number() };
-                receiver.on_packet(
-                    now,
-                    Arrival {
-                        seq,
-                        size: saturating::<u32>(reader.number() & 0xFFFF_FFFF),
-                        ecn: reader.ecn(),
-                        rtt: (operation < 128).then(|| Duration::from_nanos(reader.number())),
-                        window_counter: operation,
-                        stamp: if operation < 64 {
-                            Stamp::sent_at(Instant::from_nanos(reader.number()))
-                        } else {
-                            Stamp::NONE
-                        }
-                        .in_round(u32::from(operation)),
-                        kind: if operation < 200 { PacketKind::Data } else { PacketKind::NonData },
-                        non_data_before: u32::from(operation % 3),
-                    },
-                );
+                let arrival = Arrival {
+                    seq,
+                    size: saturating::<u32>(reader.number() & 0xFFFF_FFFF),
+                    ecn: reader.ecn(),
+                    rtt: (operation < 128).then(|| Duration::from_nanos(reader.number())),
+                    window_counter: operation,
+                    kind: if operation < 200 { PacketKind::Data } else { PacketKind::NonData },
+                    non_data_before: u32::from(operation % 3),
+                };
+                let stamp = if operation < 64 {
+                    Stamp::sent_at(Instant::from_nanos(reader.number()))
+                } else {
+                    Stamp::NONE
+                }
+                .in_round(u32::from(operation));
+                receiver.on_stamped_packet(now, arrival, stamp);
             }
             8 => receiver.handle_timeout(now),
             9 => {

@@ -9,7 +9,6 @@
 use core::ffi::c_int;
 use core::panic::PanicInfo;
 
-use tfrc::study::Stamp;
 use tfrc::{Arrival, Config, Feedback, PacketKind, Receiver, SendDecision, Sender, SentRecord};
 use tfrc_units::{Duration, Ecn, Instant};
 
@@ -93,7 +92,6 @@ fn arrival(seq: u64, rtt: Option<Duration>) -> Arrival {
         ecn: Ecn::NotEct,
         rtt,
         window_counter: 0,
-        stamp: Stamp::NONE,
         kind: PacketKind::Data,
         non_data_before: 0,
     }

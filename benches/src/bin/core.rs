@@ -4,7 +4,6 @@
 
 use std::error::Error;
 
-use tfrc::study::Stamp;
 use tfrc::{Arrival, Config, Feedback, LossReport, PacketKind, Receiver, SendDecision, Sender};
 use tfrc_benches::{Controller, RTT_NS, SIZE, drive};
 use tfrc_units::{Duration, Ecn, Instant};
@@ -122,7 +121,6 @@ fn arrive(receiver: &mut Receiver, now: Instant, number: u64) {
             ecn: Ecn::NotEct,
             rtt: Some(Duration::from_nanos(RTT_NS)),
             window_counter: 0,
-            stamp: Stamp::NONE,
             kind: PacketKind::Data,
             non_data_before: 0,
         },

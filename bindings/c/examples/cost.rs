@@ -4,7 +4,6 @@
 
 use std::collections::VecDeque;
 
-use tfrc::study::Stamp;
 use tfrc::{Arrival, Config, PacketKind, Receiver, SendDecision, Sender, SentRecord};
 use tfrc_units::{Duration, Ecn, Instant};
 
@@ -54,7 +53,6 @@ fn main() {
                 ecn: Ecn::NotEct,
                 rtt,
                 window_counter: 0,
-                stamp: Stamp::NONE,
                 kind: PacketKind::Data,
                 non_data_before: 0,
             },

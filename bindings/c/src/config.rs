@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 
 use tfrc::Settings;
-use tfrc::config::{BrokenPromise, Guarantee, PacketSize, SegmentSize, Target, TfrcSp};
+use tfrc::config::{PacketSize, Promise, SegmentSize, TfrcSp};
 use tfrc_units::Duration;
 
 use crate::border::{change, give, look, take_back};
@@ -61,9 +61,8 @@ pub unsafe extern "C" fn tfrc_config_set_cap_bps(config: *mut Config, bps: f64) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_config_set_guarantee_bps(config: *mut Config, bps: f64) -> Status {
     let Some(rate) = rate(bps) else { return Status::Range };
-    let target = Target { rate, broken: BrokenPromise::Ignore };
     // SAFETY: a handle of this library, says the header.
-    unsafe { set(config, |settings| settings.guarantee = Guarantee::FromFirstRtt(target)) }
+    unsafe { set(config, |settings| settings.guarantee = Some(Promise::of(rate))) }
 }
 
 /// t_gran, ns: the granularity of the program's timers (RFC 5348 §8.3). A packet may go up to half

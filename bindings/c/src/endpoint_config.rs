@@ -43,7 +43,7 @@ pub unsafe extern "C" fn tfrc_endpoint_config_set_listen(
         return Status::Range;
     }
     config.port = port;
-    config.listen = Listen::Many { limit: connections };
+    config.listen = Listen::Many(connections);
     config.per_source = if per_source == 0 { PerSource::Unlimited } else { PerSource::AtMost(per_source) };
     Status::Ok
 }

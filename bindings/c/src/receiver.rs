@@ -1,7 +1,6 @@
 //! The receiving half.
 
 use tfrc::PacketKind;
-use tfrc::study::Stamp;
 use tfrc_units::{Duration, Probability};
 
 use crate::border::{change, give, look, take_back};
@@ -62,7 +61,6 @@ pub unsafe extern "C" fn tfrc_receiver_on_packet(
             ecn,
             rtt: known(arrival.rtt),
             window_counter: 0,
-            stamp: Stamp::NONE,
             kind: PacketKind::Data,
             non_data_before: 0,
         },

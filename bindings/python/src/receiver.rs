@@ -2,7 +2,6 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tfrc::study::Stamp;
 use tfrc::{Arrival, FeedbackReason, PacketKind};
 
 use crate::config::{Config, or_default};
@@ -154,7 +153,6 @@ impl Receiver {
             ecn: ecn(ce),
             rtt: rtt_s.map(duration).transpose()?,
             window_counter: 0,
-            stamp: Stamp::NONE,
             kind: PacketKind::Data,
             non_data_before: 0,
         };

@@ -33,7 +33,7 @@ fn who_does_not_listen_refuses() {
     for (listen, port, expected) in [
         (Listen::Refuse, PORT, ResetCode::ConnectionRefused),
         (Listen::One, PORT + 1, ResetCode::ConnectionRefused),
-        (Listen::Many { limit: 0 }, PORT, ResetCode::TooBusy),
+        (Listen::Many(0), PORT, ResetCode::TooBusy),
     ] {
         let mut pair = Pair::new(|_| Fate::Deliver);
         let config = EndpointConfig { listen, port, ..EndpointConfig::default() };
@@ -472,7 +472,7 @@ fn timestamps_are_echoed_with_the_time_they_were_held() {
 #[test]
 fn a_flood_of_requests_holds_no_more_than_the_table() {
     let config = EndpointConfig {
-        listen: Listen::Many { limit: 1000 },
+        listen: Listen::Many(1000),
         port: PORT,
         half_open: 128,
         under_pressure: Pressure::Refuse,
@@ -504,7 +504,7 @@ fn a_flood_of_requests_holds_no_more_than_the_table() {
 #[test]
 fn many_connections_share_an_endpoint() {
     let config = EndpointConfig {
-        listen: Listen::Many { limit: 2000 },
+        listen: Listen::Many(2000),
         port: PORT,
         half_open: 2000,
         ..EndpointConfig::default()

@@ -21,7 +21,7 @@ const CHECKSUM_COVERAGE: u8 = 8;
 fn answers(pressure: Pressure, half_open: usize, requests: &[&OptionList]) -> (Endpoint, Vec<Vec<u8>>) {
     let config = EndpointConfig {
         port: PORT,
-        listen: Listen::Many { limit: 10 },
+        listen: Listen::Many(10),
         half_open,
         under_pressure: pressure,
         ..EndpointConfig::default()

@@ -1,8 +1,8 @@
 //! A reader that does not keep up with its sender: the sender is informed and slows down (RFC 4340
 //! §11.6, 11.7; RFC 4342 §5.2).
 
-use tfrc::config::{BrokenPromise, Guarantee, RateCap, Target};
-use tfrc::guard::{BreakerLimits, CircuitBreaker, MinimumRate, StopRule};
+use tfrc::config::{Promise, RateCap};
+use tfrc::guard::{CircuitBreaker, MinimumRate, StopRule};
 use tfrc::{Config, Settings};
 use tfrc_dccp::ConnectionConfig;
 use tfrc_testkit::{Fate, Flight, Pair, Random, Reading, Side, capped, ms};
@@ -70,15 +70,16 @@ fn the_sender_follows_its_reader() {
 /// without one: the circuit breaker and the stop rule look at the network, not at the reader.
 #[test]
 fn a_slow_reader_is_no_congestion() {
-    let target = |rate| Target { rate: Rate::from_bytes_per_sec(rate), broken: BrokenPromise::Ignore };
-    let always = CircuitBreaker::Always(BreakerLimits::default());
     let minimum = MinimumRate::new(Rate::from_bytes_per_sec(20_000.0), 20.0);
     for (label, settings) in [
         (
             "guarantee",
-            Settings { guarantee: Guarantee::FromFirstRtt(target(200_000.0)), ..Settings::default() },
+            Settings {
+                guarantee: Some(Promise::of(Rate::from_bytes_per_sec(200_000.0))),
+                ..Settings::default()
+            },
         ),
-        ("breaker", Settings { circuit_breaker: always, ..Settings::default() }),
+        ("breaker", Settings { circuit_breaker: CircuitBreaker::Always, ..Settings::default() }),
         ("stop rule", Settings { stop_rule: StopRule::Below(minimum), ..Settings::default() }),
     ] {
         let config = Settings { cap: RateCap::AtMost(Rate::from_bytes_per_sec(400_000.0)), ..settings };

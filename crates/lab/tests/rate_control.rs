@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tfrc::Settings;
-use tfrc::config::{BrokenPromise, Guarantee, PacketSize, Target};
+use tfrc::config::{PacketSize, Promise, PromiseStart};
 use tfrc::guard::CircuitBreaker;
 use tfrc::study::Revision;
 use tfrc_lab::scenario::rate_control::vocabulary;
@@ -112,8 +112,12 @@ fn a_later_key_may_mend_an_earlier_one() {
 fn a_guarantee_and_its_mark() {
     let more = "guarantee = \"1Mbit/s\"\nguarantee_start = \"first-loss-report\"\nguarantee_threshold = 2.0\ndscp = \"af21\"\n[flow.tfrc]\ncircuit_breaker = \"off\"";
     let flow = flow_of(more);
-    let target = Target { rate: Rate::from_bits_per_sec(1e6), broken: BrokenPromise::GiveWayBelow(2.0) };
-    assert_eq!(flow.config.settings().guarantee, Guarantee::FromFirstLossReport(target));
+    let promise = Promise {
+        rate: Rate::from_bits_per_sec(1e6),
+        start: PromiseStart::FirstLossReport,
+        give_way_below: Some(2.0),
+    };
+    assert_eq!(flow.config.settings().guarantee, Some(promise));
     assert_eq!(flow.config.settings().circuit_breaker, CircuitBreaker::Off);
     assert_eq!(flow.dscp.to_string(), "af21");
     // The circuit breaker, on by default, stands in for the mark.

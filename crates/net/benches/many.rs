@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tfrc_net::options::Accept;
+use tfrc_net::options::Listen;
 use tfrc_net::{Connection, Endpoint, LatePolicy, Options, Variant};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -32,7 +32,7 @@ fn main() -> Result<()> {
 
 async fn run(connections: u64, seconds: u64) -> Result<()> {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let accept = Accept::Many(u32::try_from(connections)?);
+    let accept = Listen::Many(usize::try_from(connections)?);
     let receiver = Endpoint::bind(any, &Options { accept, ..Options::default() })?;
     let options = Options { variant: Variant::TfrcSp, segment_bytes: BYTES as u32, ..Options::default() };
     let sender = Arc::new(Endpoint::bind(any, &options)?);

@@ -2,14 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use tfrc::Settings;
-use tfrc::config::{
-    BrokenPromise, BurstCredit, Guarantee, MinInterval, PacketSize, RateCap, SegmentSize, Target, TfrcSp,
-};
-use tfrc::guard::{BreakerLimits, CircuitBreaker};
-pub use tfrc_dccp::connection::EcnSending;
-use tfrc_dccp::connection::{Silence, SkippedNumbers};
-use tfrc_dccp::endpoint::{Allow, Listen, PerSource};
-pub use tfrc_dccp::endpoint::{Prefix, PrefixError};
+use tfrc::config::{BurstCredit, MinInterval, PacketSize, RateCap, SegmentSize, TfrcSp};
+pub use tfrc::config::{Promise, PromiseStart};
+pub use tfrc::guard::CircuitBreaker;
+use tfrc_dccp::connection::Silence;
+pub use tfrc_dccp::connection::{EcnSending, SkippedNumbers};
+use tfrc_dccp::endpoint::{Allow, PerSource};
+pub use tfrc_dccp::endpoint::{Listen, Prefix, PrefixError};
 use tfrc_dccp::feature::{EcnReading, Wishes};
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, EndpointConfig};
@@ -18,7 +17,7 @@ use tfrc_units::{Dscp, Duration, Rate, saturating};
 use crate::io::Offload;
 use crate::{Revision, Variant};
 
-/// Options of an endpoint. Plain numbers, so that a journal can hold them.
+/// Options of an endpoint. A journal holds them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// The DCCP service code (RFC 4340 §8.1.2); both ends must name the same.
@@ -45,11 +44,11 @@ pub struct Options {
     pub dscp: Dscp,
     /// Circuit breaker: stops sending on a path that looks broken or badly congested (RFC 8083).
     #[serde(default)]
-    pub circuit_breaker: Breaker,
+    pub circuit_breaker: CircuitBreaker,
     /// The longest UDP payload sent, in bytes.
     pub max_udp_payload: usize,
     /// Connections taken from peers.
-    pub accept: Accept,
+    pub accept: Listen,
     /// Address prefixes of peers that may begin connections; empty: all. Other peers get no answer;
     /// `EndpointStats::strangers.not_allowed` counts their packets.
     #[serde(default, with = "prefixes")]
@@ -70,7 +69,7 @@ pub struct Options {
     /// Detection of receivers that acknowledge what they have not received, by sequence numbers
     /// left out at times (RFC 4342 §9).
     #[serde(default)]
-    pub optimistic_acks: OptimisticAcks,
+    pub optimistic_acks: SkippedNumbers,
     /// Maximum number of datagrams that wait to be sent, per connection.
     pub send_queue: usize,
     /// Maximum number of received datagrams that wait to be read, per connection; further ones are
@@ -97,70 +96,6 @@ pub enum Marks {
     Unreadable,
 }
 
-/// Which connections an endpoint takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Accept {
-    /// None: it only connects.
-    Nobody,
-    /// One at a time; a second one is refused as Too Busy.
-    One,
-    /// Up to this many at a time.
-    Many(u32),
-}
-
-/// A rate that the network has promised (draft-lochin-ietf-tsvwg-gtfrc-02).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Promise {
-    /// g, in bits of data per second; above zero.
-    pub rate_bps: f64,
-    /// The time from which it counts.
-    #[serde(default)]
-    pub start: PromiseStart,
-    /// y, above 1: below g/y the promise counts as broken and the flow gives way (§3.4.2). `None`:
-    /// never.
-    #[serde(default)]
-    pub give_way_below: Option<f64>,
-}
-
-/// The time from which a promise is a lower bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum PromiseStart {
-    /// The first report of a loss event; slow start is as usual.
-    FirstLossReport,
-    /// The first round-trip time sample, which the handshake gives.
-    #[default]
-    FirstRtt,
-}
-
-/// Circuit breaker (RFC 8083): always, never, or with a guarantee.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Breaker {
-    /// Always.
-    Always,
-    /// Never.
-    Off,
-    /// If there is a guarantee.
-    #[default]
-    WithGuarantee,
-}
-
-/// Detection of receivers that acknowledge blindly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum OptimisticAcks {
-    /// About one number in 256 is left out; a receiver that acknowledges it is reset. An honest
-    /// receiver may count a datagram too many.
-    FindOut,
-    /// No number is left out.
-    #[default]
-    Trust,
-}
-
 /// The rate control of a study, in place of that of the options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Study {
@@ -174,29 +109,6 @@ pub struct Study {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a guarantee without a DSCP of Assured Forwarding and without a circuit breaker is uncontrolled UDP")]
 pub struct Unmarked;
-
-impl Promise {
-    fn settings(self) -> Guarantee {
-        let target = Target {
-            rate: Rate::from_bits_per_sec(self.rate_bps),
-            broken: self.give_way_below.map_or(BrokenPromise::Ignore, BrokenPromise::GiveWayBelow),
-        };
-        match self.start {
-            PromiseStart::FirstLossReport => Guarantee::FromFirstLossReport(target),
-            PromiseStart::FirstRtt => Guarantee::FromFirstRtt(target),
-        }
-    }
-}
-
-impl Breaker {
-    fn settings(self) -> CircuitBreaker {
-        match self {
-            Self::Always => CircuitBreaker::Always(BreakerLimits::default()),
-            Self::Off => CircuitBreaker::Off,
-            Self::WithGuarantee => CircuitBreaker::WithGuarantee(BreakerLimits::default()),
-        }
-    }
-}
 
 /// A codepoint as its number.
 mod codepoint {
@@ -285,14 +197,14 @@ impl Default for Options {
             cap_bps: None,
             guarantee: None,
             dscp: Dscp::DEFAULT,
-            circuit_breaker: Breaker::WithGuarantee,
+            circuit_breaker: CircuitBreaker::WithGuarantee,
             max_udp_payload: 1472,
-            accept: Accept::Nobody,
+            accept: Listen::Refuse,
             allow: Vec::new(),
             first_data_within: None,
             silence: None,
             per_source: None,
-            optimistic_acks: OptimisticAcks::Trust,
+            optimistic_acks: SkippedNumbers::Never,
             send_queue: 64,
             receive_queue: 4096,
             offload: Offload::default(),
@@ -305,7 +217,7 @@ impl Options {
     /// A flow that will not go below some rate is not congestion controlled: either the network
     /// polices it, which needs a mark, or a circuit breaker ends it.
     pub(crate) fn check_marking(&self) -> Result<(), Unmarked> {
-        let guarded = self.circuit_breaker != Breaker::Off || self.dscp.is_assured();
+        let guarded = self.circuit_breaker != CircuitBreaker::Off || self.dscp.is_assured();
         if self.guarantee.is_none() || guarded { Ok(()) } else { Err(Unmarked) }
     }
 
@@ -339,8 +251,8 @@ impl Options {
         let settings = Settings {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
-            guarantee: self.guarantee.map_or(Guarantee::None, Promise::settings),
-            circuit_breaker: self.circuit_breaker.settings(),
+            guarantee: self.guarantee,
+            circuit_breaker: self.circuit_breaker,
             // A wake-up here is late by more than the round-trip time of a short path.
             credit: BurstCredit::RoundTripOrHalfGap,
             no_feedback_floor: NO_FEEDBACK_FLOOR,
@@ -350,7 +262,7 @@ impl Options {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
                 ..TfrcSp::default()
             }),
-            ..Settings::for_revision(self.revision.algorithm())
+            ..Settings::for_revision(self.revision)
         };
         let ccids = self.variant.preference(self.accept);
         let ecn = match self.marks {
@@ -362,15 +274,12 @@ impl Options {
             service: ServiceCode::new(self.service),
             tfrc: settings.validate()?,
             max_packet: self.max_udp_payload,
-            skipped_numbers: match self.optimistic_acks {
-                OptimisticAcks::FindOut => SkippedNumbers::USUAL,
-                OptimisticAcks::Trust => SkippedNumbers::Never,
-            },
+            skipped_numbers: self.optimistic_acks,
             send_queue: self.send_queue,
             receive_queue: self.receive_queue,
             accept_close_within: match self.accept {
-                Accept::Nobody => ConnectionConfig::default().accept_close_within,
-                Accept::One | Accept::Many(_) => ACCEPT_CLOSE_WITHIN,
+                Listen::Refuse => ConnectionConfig::default().accept_close_within,
+                Listen::One | Listen::Many(_) => ACCEPT_CLOSE_WITHIN,
             },
             first_data_within: self.first_data_within,
             silence: self.silence.map_or(ConnectionConfig::default().silence, |give_up| Silence::Probe {
@@ -379,18 +288,13 @@ impl Options {
             }),
             ..ConnectionConfig::default()
         };
-        let listen = match self.accept {
-            Accept::Nobody => Listen::Refuse,
-            Accept::One => Listen::One,
-            Accept::Many(limit) => Listen::Many { limit: saturating::<usize>(limit) },
-        };
         let per_source = self
             .per_source
             .map_or(PerSource::Unlimited, |limit| PerSource::AtMost(saturating::<usize>(limit)));
         let allow = if self.allow.is_empty() { Allow::Anyone } else { Allow::Only(self.allow.clone()) };
         Ok(EndpointConfig {
             connection,
-            listen,
+            listen: self.accept,
             allow,
             per_source,
             port: DCCP_PORT,
@@ -425,17 +329,16 @@ mod tests {
 
     #[test]
     fn a_guarantee_goes_through_a_journal_into_the_machine() {
-        let promise =
-            Promise { rate_bps: 5e5, start: PromiseStart::FirstLossReport, give_way_below: Some(2.0) };
+        let rate = Rate::from_bits_per_sec(5e5);
+        let promise = Promise { rate, start: PromiseStart::FirstLossReport, give_way_below: Some(2.0) };
         let dscp = Dscp::new(10).expect("af11");
         let options = Options { guarantee: Some(promise), dscp, ..Options::default() };
         let written = serde_json::to_string(&options).expect("numbers");
         assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
         let settings = *options.endpoint_config().expect("in range").connection.tfrc.settings();
-        let target = Target { rate: Rate::from_bits_per_sec(5e5), broken: BrokenPromise::GiveWayBelow(2.0) };
-        assert_eq!(settings.guarantee, Guarantee::FromFirstLossReport(target));
-        assert!(settings.circuit_breaker.limits(settings.guarantee).is_some());
-        let zero = Promise { rate_bps: 0.0, ..promise };
+        assert_eq!(settings.guarantee, Some(promise));
+        assert!(settings.circuit_breaker.is_in_force(settings.guarantee));
+        let zero = Promise { rate: Rate::ZERO, ..promise };
         let refused = Options { guarantee: Some(zero), ..Options::default() }.endpoint_config();
         assert_eq!(refused.err(), Some(tfrc::ConfigError::Guarantee));
     }
@@ -453,7 +356,7 @@ mod tests {
         assert_eq!(plain.connection.silence, ConnectionConfig::default().silence);
         let options = Options {
             per_source: Some(3),
-            optimistic_acks: OptimisticAcks::FindOut,
+            optimistic_acks: SkippedNumbers::Usual,
             allow: allow.clone(),
             first_data_within,
             silence: Some(Duration::from_secs(4)),
@@ -464,7 +367,7 @@ mod tests {
         let config = read.endpoint_config().expect("in range");
         assert_eq!(
             (config.per_source, config.connection.skipped_numbers),
-            (PerSource::AtMost(3), SkippedNumbers::USUAL)
+            (PerSource::AtMost(3), SkippedNumbers::Usual)
         );
         assert_eq!(
             (config.allow, config.connection.first_data_within),
@@ -476,17 +379,38 @@ mod tests {
 
     #[test]
     fn a_guarantee_needs_a_mark_or_a_circuit_breaker() {
-        let promise = Promise { rate_bps: 5e5, start: PromiseStart::FirstRtt, give_way_below: None };
+        let promise = Promise::of(Rate::from_bits_per_sec(5e5));
         let check = |guarantee, dscp, circuit_breaker| {
             let dscp = Dscp::new(dscp).expect("below 64");
             Options { guarantee, dscp, circuit_breaker, ..Options::default() }.check_marking()
         };
-        assert_eq!(check(Some(promise), 0, Breaker::Off), Err(Unmarked));
-        assert_eq!(check(Some(promise), 46, Breaker::Off), Err(Unmarked), "EF is not Assured Forwarding");
-        assert_eq!(check(Some(promise), 10, Breaker::Off), Ok(()));
-        assert_eq!(check(Some(promise), 0, Breaker::WithGuarantee), Ok(()));
-        assert_eq!(check(Some(promise), 0, Breaker::Always), Ok(()));
-        assert_eq!(check(None, 0, Breaker::Off), Ok(()));
+        assert_eq!(check(Some(promise), 0, CircuitBreaker::Off), Err(Unmarked));
+        assert_eq!(
+            check(Some(promise), 46, CircuitBreaker::Off),
+            Err(Unmarked),
+            "EF is not Assured Forwarding"
+        );
+        assert_eq!(check(Some(promise), 10, CircuitBreaker::Off), Ok(()));
+        assert_eq!(check(Some(promise), 0, CircuitBreaker::WithGuarantee), Ok(()));
+        assert_eq!(check(Some(promise), 0, CircuitBreaker::Always), Ok(()));
+        assert_eq!(check(None, 0, CircuitBreaker::Off), Ok(()));
+    }
+
+    /// What journals have held since 0.2.0.
+    #[test]
+    fn the_words_of_a_journal_stay() {
+        let written = r#"{"service":0,"variant":"tfrc-sp","revision":"rfc3448","segment_bytes":500,"cap_bps":null,"guarantee":{"rate_bps":500000.0,"start":"first-loss-report","give_way_below":2.0},"dscp":10,"circuit_breaker":"always","max_udp_payload":1472,"accept":{"Many":3},"allow":[],"first_data_within_ns":null,"silence_ns":null,"per_source":null,"optimistic_acks":"find-out","send_queue":64,"receive_queue":4096,"offload":"Segmentation","marks":"readable"}"#;
+        for (old, new) in [
+            ("tfrc-sp", "tfrc"),
+            ("{\"Many\":3}", "\"Nobody\""),
+            ("{\"Many\":3}", "\"One\""),
+            ("find-out", "trust"),
+            ("always", "off"),
+        ] {
+            let written = written.replace(old, new);
+            let read: Options = serde_json::from_str(&written).expect("the words of 0.2.0");
+            assert_eq!(serde_json::to_string(&read).ok(), Some(written));
+        }
     }
 
     #[test]
@@ -498,10 +422,8 @@ mod tests {
             assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
             assert!(options.endpoint_config().is_ok(), "{}", revision.name());
         }
-        for strange in ["rfc1", "ns2"] {
-            let written = serde_json::to_string(&Options::default()).expect("names");
-            let read = serde_json::from_str::<Options>(&written.replace("rfc5348", strange));
-            assert!(read.is_err_and(|e| e.to_string().contains(strange)));
-        }
+        let written = serde_json::to_string(&Options::default()).expect("names");
+        let read = serde_json::from_str::<Options>(&written.replace("rfc5348", "rfc1"));
+        assert!(read.is_err_and(|e| e.to_string().contains("rfc1")));
     }
 }

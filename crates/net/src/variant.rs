@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tfrc_dccp::Ccid;
 use tfrc_dccp::feature::CcidPreference;
 
-use crate::options::Accept;
+use crate::options::Listen;
 
 /// Which rate control governs the data of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -26,9 +26,9 @@ impl Variant {
     /// The CCIDs that this variant proposes where the end connects, and takes where it accepts.
     /// TFRC-SP falls back to TFRC, all that Linux has. A listener serves both, and gives TFRC-SP to
     /// a client that proposes it: its order prevails over the client's (RFC 4340 §6.3.1).
-    pub(crate) const fn preference(self, accept: Accept) -> CcidPreference {
+    pub(crate) const fn preference(self, accept: Listen) -> CcidPreference {
         match (self, accept) {
-            (Self::Tfrc, Accept::Nobody) => CcidPreference::Three,
+            (Self::Tfrc, Listen::Refuse) => CcidPreference::Three,
             _ => CcidPreference::FourThenThree,
         }
     }

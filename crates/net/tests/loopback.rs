@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalError, ReplayError, replay};
-use tfrc_net::options::Accept;
+use tfrc_net::options::Listen;
 use tfrc_net::{
     Cause, ClosedBy, ConfigError, ConnectError, Endpoint, Options, RateCap, Recordings, SendError, Variant,
 };
@@ -18,7 +18,7 @@ fn any() -> SocketAddr {
 }
 
 fn server() -> Endpoint {
-    Endpoint::bind(any(), &Options { accept: Accept::One, ..Options::default() }).expect("a port")
+    Endpoint::bind(any(), &Options { accept: Listen::One, ..Options::default() }).expect("a port")
 }
 
 /// Bytes written to a journal, still readable by the test.
@@ -289,7 +289,7 @@ async fn what_waits_when_the_peer_ends_counts_as_unsent() {
 async fn a_slow_readers_journal_replays() {
     let memory = Memory::default();
     let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
-    let options = Options { accept: Accept::One, receive_queue: 4, ..Options::default() };
+    let options = Options { accept: Listen::One, receive_queue: 4, ..Options::default() };
     let server = Endpoint::bind_recorded(any(), &options, recordings).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
     let connection = client.connect(server.local_addr()).await.expect("an open door");
@@ -351,7 +351,7 @@ async fn too_long_a_datagram_is_refused_with_the_limit() {
 /// Nobody accepts: what has ended stays within the limit, and can still be accepted and read.
 #[tokio::test]
 async fn connections_nobody_accepts_are_bounded() {
-    let options = Options { accept: Accept::Many(3), receive_queue: 5, ..Options::default() };
+    let options = Options { accept: Listen::Many(3), receive_queue: 5, ..Options::default() };
     let server = Endpoint::bind(any(), &options).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
     let mut refused = 0;
@@ -383,7 +383,7 @@ async fn connections_nobody_accepts_are_bounded() {
 #[tokio::test]
 async fn who_is_not_allowed_gets_no_answer() {
     let allow = vec!["192.0.2.0/24".parse().expect("a prefix")];
-    let options = Options { accept: Accept::One, allow, ..Options::default() };
+    let options = Options { accept: Listen::One, allow, ..Options::default() };
     let server = Endpoint::bind(any(), &options).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
     let counted = async {
@@ -400,7 +400,7 @@ async fn who_is_not_allowed_gets_no_answer() {
 #[tokio::test]
 async fn who_sends_nothing_loses_the_place() {
     let first_data_within = Some(tfrc_units::Duration::from_millis(50));
-    let options = Options { accept: Accept::One, first_data_within, ..Options::default() };
+    let options = Options { accept: Listen::One, first_data_within, ..Options::default() };
     let server = Endpoint::bind(any(), &options).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
     let silent = client.connect(server.local_addr()).await.expect("an open door");

@@ -2,4 +2,5 @@
 
 mod attempts;
 mod icmp;
+mod journal;
 mod loopback;

@@ -22,8 +22,8 @@ pub enum FlowEvent {
 /// A packet of either direction.
 #[derive(Debug, Clone)]
 pub enum FlowPacket {
-    /// A data packet, as the receiver gets it.
-    Data(tfrc::Arrival),
+    /// A data packet, as the receiver gets it, with the facts of its sender.
+    Data(tfrc::Arrival, tfrc::study::Stamp),
     /// A report, as the receiver makes it.
     Report(Report),
 }
@@ -89,7 +89,9 @@ impl<'a> Flow<'a> {
         loop {
             while let Some(arrival) = self.wire.receive(self.now) {
                 match arrival.payload {
-                    FlowPacket::Data(packet) => self.receiver.on_packet(self.now, packet),
+                    FlowPacket::Data(packet, stamp) => {
+                        self.receiver.on_stamped_packet(self.now, packet, stamp)
+                    }
                     FlowPacket::Report(report) => {
                         let truth = self.record.feedback(&report).expect("a packet of the record");
                         self.sender.on_feedback(self.now, (self.tells)(truth));
@@ -131,12 +133,12 @@ impl<'a> Flow<'a> {
             ecn: Ecn::NotEct,
             rtt: self.sender.rtt(),
             window_counter: 0,
-            stamp: self.sender.stamp(now),
             kind: PacketKind::Data,
             non_data_before: 0,
         };
+        let payload = FlowPacket::Data(packet, self.sender.stamp(now));
         self.sender.on_sent(now, self.size);
-        let packet = Parcel { size: self.size, ecn: Ecn::NotEct, payload: FlowPacket::Data(packet) };
+        let packet = Parcel { size: self.size, ecn: Ecn::NotEct, payload };
         self.wire.send(now, Side::Client, packet, (self.rule)(now));
     }
 }

@@ -1,18 +1,20 @@
 //! Settings of a sender or receiver; a [`Config`] holds checked [`Settings`].
 
+mod choices;
 mod guarantee;
 mod packet_size;
+mod revision;
 
 use core::fmt;
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 
-pub use guarantee::{BrokenPromise, Guarantee, Target};
+pub use guarantee::{Promise, PromiseStart};
 pub use packet_size::{MinInterval, NominalSegment, PacketSize, TfrcSp};
 use tfrc_units::{Duration, Rate};
 
-use crate::guard::{CircuitBreaker, StopRule};
-use crate::study::{Algorithm, Revision};
+use crate::guard::{BreakerLimits, CircuitBreaker, StopRule};
+use crate::study::Algorithm;
 
 /// Values of a sender or a receiver; the default is RFC 5348 without a limit of the application's
 /// own. [`Settings::validate`] turns them into a [`Config`].
@@ -27,9 +29,11 @@ pub struct Settings {
     /// The application's own limit on the sending rate.
     pub cap: RateCap,
     /// A rate that the network has promised: the flow does not fall below it (gTFRC).
-    pub guarantee: Guarantee,
+    pub guarantee: Option<Promise>,
     /// Rule that stops a flow whose path looks broken or badly congested (RFC 8083).
     pub circuit_breaker: CircuitBreaker,
+    /// The constants of the circuit breaker.
+    pub breaker_limits: BreakerLimits,
     /// Rule that stops a flow that cannot send as slowly as the losses demand (RFC 3714).
     pub stop_rule: StopRule,
     /// Unused sending time that may be caught up with in a burst (§4.6): less is smoother, more
@@ -113,8 +117,9 @@ impl Default for Settings {
             segment: SegmentSize::Mean { initial: 1460 },
             packet_size: PacketSize::Own,
             cap: RateCap::Unlimited,
-            guarantee: Guarantee::None,
+            guarantee: None,
             circuit_breaker: CircuitBreaker::default(),
+            breaker_limits: BreakerLimits::default(),
             stop_rule: StopRule::Off,
             credit: BurstCredit::RoundTrip,
             timer_granularity: Duration::ZERO,
@@ -209,13 +214,6 @@ impl Config {
 }
 
 impl Settings {
-    /// The settings of a revision: its algorithm, and what its text says about bursts, timers and
-    /// the first packet.
-    #[must_use]
-    pub fn for_revision(revision: Revision) -> Self {
-        revision.settings()
-    }
-
     /// Checks every range.
     ///
     /// # Errors
@@ -223,8 +221,8 @@ impl Settings {
     pub fn validate(self) -> Result<Config, ConfigError> {
         let check = |ok: bool, error| if ok { Ok(()) } else { Err(error) };
         self.algorithm.choices().check()?;
-        self.guarantee.validate()?;
-        self.circuit_breaker.validate()?;
+        self.guarantee.map_or(Ok(()), Promise::validate)?;
+        self.breaker_limits.validate()?;
         self.stop_rule.validate()?;
         check(self.segment.initial() >= 1 && self.packet_size.is_sound(), ConfigError::Segment)?;
         check(!self.receiver_rtt_before_sample.is_zero(), ConfigError::ReceiverRtt)?;
@@ -232,6 +230,14 @@ impl Settings {
             check(!cap.is_zero(), ConfigError::Cap)?;
         }
         Ok(Config(self))
+    }
+}
+
+#[cfg(test)]
+impl Settings {
+    /// The default except for some choices of the algorithm.
+    pub(crate) fn of_study(change: impl FnOnce(&mut crate::study::Choices)) -> Self {
+        Self { algorithm: Algorithm::default().with(change), ..Self::default() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod pftk;
 mod rto;
+mod ticks;
 
 use core::fmt;
 #[cfg(feature = "schema")]

@@ -17,7 +17,6 @@
 //! A packet and its report, 50 ms each way:
 //!
 //! ```
-//! use tfrc::study::Stamp;
 //! use tfrc::{Arrival, Config, PacketKind, Receiver, SendDecision, Sender, SentRecord};
 //! use tfrc_units::{Duration, Ecn, Instant, Rate};
 //!
@@ -38,7 +37,6 @@
 //!     ecn: Ecn::NotEct,
 //!     rtt: sender.rtt(),
 //!     window_counter: 0,
-//!     stamp: Stamp::NONE,
 //!     kind: PacketKind::Data,
 //!     non_data_before: 0,
 //! });
@@ -73,6 +71,7 @@ mod decision;
 pub mod equation;
 pub mod guard;
 pub mod history;
+mod interval;
 mod receiver;
 mod ring;
 mod sender;

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use tfrc::config::{BrokenPromise, Guarantee, RateCap, SegmentSize, Target};
+use tfrc::config::{Promise, RateCap, SegmentSize};
 use tfrc::equation::{Equation, EquationForm};
-use tfrc::guard::{BreakerLimits, CircuitBreaker};
+use tfrc::guard::BreakerLimits;
 use tfrc::*;
 use tfrc_testkit::{Fate, Flow, Random, Wire};
 use tfrc_units::{Duration, Instant, Probability, Rate};
@@ -43,11 +43,10 @@ impl Told {
 /// The second in which a flow of `packets` in each round-trip time stops, within 60 s.
 fn stops(form: EquationForm, packets: u32, loss: f64, told: Told) -> Option<f64> {
     let rate = Rate::of(f64::from(packets * SIZE), RTT);
-    let target = Target { rate, broken: BrokenPromise::Ignore };
-    let limits = BreakerLimits { form, ..BreakerLimits::default() };
+    let breaker_limits = BreakerLimits { form, ..BreakerLimits::default() };
     let settings = Settings {
-        guarantee: Guarantee::FromFirstRtt(target),
-        circuit_breaker: CircuitBreaker::WithGuarantee(limits),
+        guarantee: Some(Promise::of(rate)),
+        breaker_limits,
         // Where the equation would allow more, the flow keeps to its rate all the same.
         cap: RateCap::AtMost(rate),
         segment: SegmentSize::Fixed(SIZE),
@@ -145,8 +144,7 @@ fn greedy_stop<'a>(
     rule: impl FnMut(Instant) -> Fate + 'a,
     report_rule: impl FnMut(Instant) -> Fate + 'a,
 ) -> Option<f64> {
-    let target = Target { rate: Rate::from_bits_per_sec(200_000.0), broken: BrokenPromise::Ignore };
-    let guarantee = Guarantee::FromFirstRtt(target);
+    let guarantee = Some(Promise::of(Rate::from_bits_per_sec(200_000.0)));
     let segment = SegmentSize::Fixed(SIZE);
     let settings = Settings { guarantee, cap, segment, ..Settings::default() };
     let mut flow = Flow::new(&settings.validate().expect("sound"), SIZE, wire, rule);

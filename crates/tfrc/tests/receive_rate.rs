@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 
-use tfrc::study::Stamp;
 use tfrc::*;
 use tfrc_units::{Duration, Ecn, Instant};
 
@@ -40,7 +39,6 @@ fn worst(per_second: u64, packets: u64, spread: Duration, rtt: Duration) -> (u32
                     ecn: Ecn::NotEct,
                     rtt: Some(rtt),
                     window_counter: 0,
-                    stamp: Stamp::NONE,
                     kind: PacketKind::Data,
                     non_data_before: 0,
                 },

@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(args.guarantee_start, tfrc_net::options::PromiseStart::FirstLossReport);
         assert_eq!(
             (args.guarantee_threshold, args.circuit_breaker),
-            (Some(2.0), tfrc_net::options::Breaker::Off)
+            (Some(2.0), tfrc_net::options::CircuitBreaker::Off)
         );
         for bad in ["host --guarantee 0", "host --dscp af14", "host --guarantee-threshold 2"] {
             assert!(read::<SendArgs>(bad).is_err(), "{bad}");

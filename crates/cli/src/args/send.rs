@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tfrc_net::options::{Breaker, OptimisticAcks, PromiseStart};
+use tfrc_net::options::{CircuitBreaker, PromiseStart, SkippedNumbers};
 use tfrc_net::{Revision, Variant};
 use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
@@ -63,10 +63,10 @@ pub struct SendArgs {
     pub dscp: Dscp,
     /// Stop on a path that looks broken or badly congested (RFC 8083)
     #[arg(help_heading = RATE, long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::one_of(values::BREAKERS))]
-    pub circuit_breaker: Breaker,
+    pub circuit_breaker: CircuitBreaker,
     /// Leave out a number now and then to find out a receiver that acknowledges what it has not got
     #[arg(help_heading = RATE, long, value_name = "WHAT", default_value = "trust", value_parser = values::one_of(values::OPTIMISTIC_ACKS))]
-    pub optimistic_acks: OptimisticAcks,
+    pub optimistic_acks: SkippedNumbers,
     /// RFC whose rules the sender follows: rfc5348 or rfc3448
     #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use tfrc::study::{FeedbackTrigger, LossEventTiming, Stamp};
+use tfrc::study::{FeedbackTrigger, LossEventTiming};
 use tfrc::{Arrival, PacketKind, Receiver, Report};
 use tfrc_units::{Duration, Ecn, Instant, saturating, u64_from_f64};
 
@@ -100,7 +100,6 @@ impl DataReceiver {
                 ecn: seen.ecn,
                 rtt,
                 window_counter: self.last_counter,
-                stamp: Stamp::NONE,
                 kind: if seen.datagram.is_some() { PacketKind::Data } else { PacketKind::NonData },
                 non_data_before: saturating::<u32>(seen.non_data_before),
             },

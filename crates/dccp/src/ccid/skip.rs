@@ -9,10 +9,16 @@ use siphasher::sip::SipHasher24;
 ///
 /// NDP Count announces the gap as a packet without data: an honest receiver counts no loss. Where
 /// the packet that announces it is lost too, the peer's count of datagrams sent is one too high.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum SkippedNumbers {
-    /// Every number is used.
+    /// Every number is used. serde calls it `trust`.
+    #[cfg_attr(feature = "serde", serde(rename = "trust"))]
+    #[default]
     Never,
+    /// One in [`SkippedNumbers::USUAL`] datagrams. serde calls it `find-out`.
+    #[cfg_attr(feature = "serde", serde(rename = "find-out"))]
+    Usual,
     /// One in this many datagrams on average, at unpredictable places.
     Every {
         /// Datagrams, at least 1.
@@ -21,8 +27,8 @@ pub enum SkippedNumbers {
 }
 
 impl SkippedNumbers {
-    /// Skips with the usual period.
-    pub const USUAL: Self = Self::Every { datagrams: 256 };
+    /// The usual mean number of datagrams from one number left out to the next.
+    pub const USUAL: u32 = 256;
 }
 
 /// When the next number is left out.
@@ -58,7 +64,11 @@ impl Skipper {
 
     /// 1 to twice the period less one.
     fn draw(&self) -> u64 {
-        let SkippedNumbers::Every { datagrams } = self.policy else { return u64::MAX };
+        let datagrams = match self.policy {
+            SkippedNumbers::Never => return u64::MAX,
+            SkippedNumbers::Usual => SkippedNumbers::USUAL,
+            SkippedNumbers::Every { datagrams } => datagrams,
+        };
         let mut hasher = SipHasher24::new_with_keys(self.secret, self.skipped);
         hasher.write(b"skip");
         let span = (u64::from(datagrams) * 2).saturating_sub(1).max(1);
@@ -72,7 +82,7 @@ mod tests {
     use std::vec::Vec;
 
     fn places(secret: u64) -> Vec<u32> {
-        let mut skipper = Skipper::new(SkippedNumbers::USUAL, secret);
+        let mut skipper = Skipper::new(SkippedNumbers::Usual, secret);
         (0..256_000).filter(|_| skipper.is_due()).collect()
     }
 

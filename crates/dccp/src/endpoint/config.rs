@@ -52,8 +52,10 @@ pub enum Carrier {
 
 /// Which Requests are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Listen {
-    /// None: answered with "Connection Refused".
+    /// None: answered with "Connection Refused". serde calls it `Nobody`.
+    #[cfg_attr(feature = "serde", serde(rename = "Nobody"))]
     Refuse,
     /// One connection after another; a second one at the same time is answered with "Too Busy".
     /// Where a connection has been silent for a second and leaves two Syncs unanswered, a new
@@ -62,11 +64,8 @@ pub enum Listen {
     /// place is free again when the application has released the connection, so that unread data is
     /// bounded.
     One,
-    /// Several connections at a time.
-    Many {
-        /// Maximum number at once, including ended connections not yet released.
-        limit: usize,
-    },
+    /// At most this many connections at once, including ended ones not yet released.
+    Many(usize),
 }
 
 /// Answer to a Request when the limit of half-open connections is reached.

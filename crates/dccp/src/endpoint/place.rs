@@ -71,7 +71,7 @@ impl Endpoint {
         match self.config.listen {
             Listen::Refuse => 0,
             Listen::One => 1,
-            Listen::Many { limit } => limit,
+            Listen::Many(limit) => limit,
         }
     }
 

@@ -184,7 +184,7 @@ fn an_optimistic_receiver_is_found_out() {
 /// datagrams.
 #[test]
 fn skipped_numbers_cost_an_honest_receiver_nothing() {
-    let config = ConnectionConfig { skipped_numbers: SkippedNumbers::USUAL, ..ConnectionConfig::default() };
+    let config = ConnectionConfig { skipped_numbers: SkippedNumbers::Usual, ..ConnectionConfig::default() };
     let mut pair = Pair::with(config, ConnectionConfig::default(), |_| Fate::Deliver);
     pair.client.to_send = 5000;
     pair.client.close_after = true;

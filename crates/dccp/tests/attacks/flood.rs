@@ -90,7 +90,7 @@ impl Caller {
 /// that serves only one, too.
 #[test]
 fn a_flood_leaves_nothing_behind_and_locks_nobody_out() {
-    for listen in [Listen::One, Listen::Many { limit: 1000 }] {
+    for listen in [Listen::One, Listen::Many(1000)] {
         let mut server = server(EndpointConfig { listen, ..EndpointConfig::default() });
         // The table is full: from here on nothing may grow.
         let mut now = Instant::ZERO + ms(1);
@@ -134,7 +134,7 @@ fn a_flood_leaves_nothing_behind_and_locks_nobody_out() {
 /// A half-open connection is a record of what a cookie would hold, not a connection.
 #[test]
 fn a_half_open_connection_is_small() {
-    let mut server = server(EndpointConfig { listen: Listen::Many { limit: 1000 }, ..one() });
+    let mut server = server(EndpointConfig { listen: Listen::Many(1000), ..one() });
     // What stays allocated whatever comes: queues that have held something once.
     ask(&mut server, Instant::ZERO, stranger(0));
     let before = heap::held();
@@ -151,7 +151,7 @@ fn a_half_open_connection_is_small() {
 #[test]
 fn requests_may_be_repeated_and_either_response_acknowledged() {
     for acknowledged in 0..2 {
-        let mut server = server(EndpointConfig { listen: Listen::Many { limit: 2 }, ..one() });
+        let mut server = server(EndpointConfig { listen: Listen::Many(2), ..one() });
         let mut numbers = Vec::new();
         for (at, seq) in [(1, 10), (1001, 11)] {
             let now = Instant::ZERO + ms(at);
@@ -205,7 +205,7 @@ fn without_pressure_there_are_no_cookies() {
 }
 
 fn pressed() -> Endpoint {
-    server(EndpointConfig { half_open: 0, listen: Listen::Many { limit: 10 }, ..EndpointConfig::default() })
+    server(EndpointConfig { half_open: 0, listen: Listen::Many(10), ..EndpointConfig::default() })
 }
 
 /// A connection by way of a cookie is one like any other: the same features, and a round-trip time.
@@ -230,7 +230,7 @@ fn a_cookie_makes_the_same_connection() {
             .collect();
         (connection.state(), connection.rtt(), features, caller.state(), server.stats().cookies_redeemed)
     };
-    let table = outcome(server(EndpointConfig { listen: Listen::Many { limit: 10 }, ..one() }));
+    let table = outcome(server(EndpointConfig { listen: Listen::Many(10), ..one() }));
     let cookie = outcome(pressed());
     assert_eq!((table.4, cookie.4), (0, 1));
     assert_eq!((table.0, table.1, table.2, table.3), (cookie.0, cookie.1, cookie.2, cookie.3));
@@ -373,7 +373,7 @@ fn cookies_do_not_outlive_their_connection() {
     for (remembered, time_wait) in [(4096, 240), (4096, 20), (2, 240), (0, 240)] {
         let time_wait = Duration::from_secs(time_wait);
         let config = EndpointConfig { half_open: 0, remembered, time_wait, ..EndpointConfig::default() };
-        let mut server = server(EndpointConfig { listen: Listen::Many { limit: 10 }, ..config });
+        let mut server = server(EndpointConfig { listen: Listen::Many(10), ..config });
         let mut now = Instant::ZERO + ms(1);
         let mut acks = come_and_go(&mut server, &mut now, honest());
         for n in 0..3 {
@@ -424,7 +424,7 @@ fn half_open_connections_reserve_nothing() {
 fn one_address_takes_its_share_and_no_more() {
     for under_pressure in [Pressure::Cookies, Pressure::Refuse] {
         let mut server = server(EndpointConfig {
-            listen: Listen::Many { limit: 100 },
+            listen: Listen::Many(100),
             per_source: PerSource::AtMost(3),
             under_pressure,
             ..EndpointConfig::default()

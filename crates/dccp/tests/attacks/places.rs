@@ -47,7 +47,7 @@ fn come_and_go(server: &mut Endpoint, now: &mut Instant, from: SocketAddr) -> Op
 /// behind.
 #[test]
 fn a_stalled_application_bounds_what_waits_for_it() {
-    for (listen, limit) in [(Listen::One, 1), (Listen::Many { limit: 3 }, 3)] {
+    for (listen, limit) in [(Listen::One, 1), (Listen::Many(3), 3)] {
         let mut server = server(EndpointConfig { listen, ..EndpointConfig::default() });
         let mut now = Instant::ZERO + ms(1);
         let mut held = Vec::new();
@@ -132,7 +132,7 @@ fn who_connects_and_sends_nothing_loses_its_place() {
 fn strangers_that_are_not_allowed_get_no_answer() {
     for half_open in [128, 0] {
         let allow = Allow::Only(vec!["192.0.2.0/28".parse().expect("a prefix")]);
-        let listen = Listen::Many { limit: 10 };
+        let listen = Listen::Many(10);
         let mut server = server(EndpointConfig { listen, allow, half_open, ..EndpointConfig::default() });
         let mut now = Instant::ZERO + ms(1);
         for (host, connects) in [(1, true), (16, false), (15, true)] {

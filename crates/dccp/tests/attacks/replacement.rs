@@ -131,11 +131,11 @@ impl Net {
 
 fn configs() -> [EndpointConfig; 4] {
     let one = EndpointConfig { listen: Listen::One, ..EndpointConfig::default() };
-    let many = Listen::Many { limit: 5 };
+    let many = Listen::Many(5);
     [
         one.clone(),
         EndpointConfig { half_open: 0, ..one.clone() },
-        EndpointConfig { listen: Listen::Many { limit: 1 }, ..one.clone() },
+        EndpointConfig { listen: Listen::Many(1), ..one.clone() },
         EndpointConfig { listen: many, per_source: PerSource::AtMost(1), ..one },
     ]
 }

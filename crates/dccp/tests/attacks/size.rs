@@ -28,7 +28,7 @@ fn a_connection_with_a_hundred_packets_in_flight_fits_into_8_kib() {
     const CONNECTIONS: usize = 20;
     const DELAY: Duration = Duration::from_millis(50);
     let config = ConnectionConfig { tfrc: capped(500_000.0), ..ConnectionConfig::default() };
-    let listen = Listen::Many { limit: CONNECTIONS };
+    let listen = Listen::Many(CONNECTIONS);
     let serving =
         EndpointConfig { listen, port: PORT, connection: config.clone(), ..EndpointConfig::default() };
     let mut client = End { endpoint: Endpoint::new(EndpointConfig::default(), [1; 32]), heap: 0 };

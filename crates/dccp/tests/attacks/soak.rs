@@ -83,7 +83,7 @@ impl Soak {
             ..ConnectionConfig::default()
         };
         let config = EndpointConfig {
-            listen: Listen::Many { limit: CLIENTS },
+            listen: Listen::Many(CLIENTS),
             per_source: PerSource::AtMost(12),
             port: PORT,
             remembered: 64,

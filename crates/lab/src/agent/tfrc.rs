@@ -282,7 +282,7 @@ impl TfrcReceiver {
         self.bytes += u64::from(data.size);
         self.highest_seq = self.highest_seq.max(data.seq);
         let events = self.machine.loss_events();
-        self.machine.on_packet(
+        self.machine.on_stamped_packet(
             now,
             Arrival {
                 seq: data.seq,
@@ -290,10 +290,10 @@ impl TfrcReceiver {
                 ecn: header.ecn,
                 rtt: data.rtt,
                 window_counter: 0,
-                stamp: data.stamp,
                 kind: PacketKind::Data,
                 non_data_before: 0,
             },
+            data.stamp,
         );
         let events = self.machine.loss_events().saturating_sub(events);
         if events > 0 {

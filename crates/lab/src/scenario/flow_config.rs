@@ -1,12 +1,12 @@
 //! The rate control of a flow: `[flow.tfrc]`, guarantee and mark, and what must hold between them.
 
-use tfrc::config::{BrokenPromise, Guarantee, PacketSize, SegmentSize, Target};
+use tfrc::config::{PacketSize, Promise, SegmentSize};
 use tfrc::{Config, ConfigError, Settings};
 use tfrc_units::Dscp;
 
 use super::check::Checked;
 use super::error::{Fault, Mistake};
-use super::syntax::{self, GuaranteeStart, Spanned};
+use super::syntax::{self, Spanned};
 
 /// The settings of a flow of `packet_size` as its kind says, with what is written in its table on
 /// top.
@@ -45,7 +45,7 @@ pub(super) fn config(
     })?;
     let dscp = flow.dscp.as_ref().map_or(Dscp::DEFAULT, |mark| mark.0);
     if let Some(promised) = &flow.guarantee
-        && settings.circuit_breaker.limits(settings.guarantee).is_none()
+        && !settings.circuit_breaker.is_in_force(settings.guarantee)
         && !dscp.is_assured()
     {
         return Err(Mistake::new(
@@ -59,22 +59,20 @@ pub(super) fn config(
     Ok((config, dscp))
 }
 
-fn guarantee(flow: &syntax::Flow) -> Checked<Guarantee> {
+fn guarantee(flow: &syntax::Flow) -> Checked<Option<Promise>> {
     let Some(promised) = &flow.guarantee else {
         let start = flow.guarantee_start.as_ref().map(Spanned::span);
         return match start.or(flow.guarantee_threshold.as_ref().map(Spanned::span)) {
-            None => Ok(Guarantee::None),
+            None => Ok(None),
             Some(place) => {
                 Err(Mistake::new(Fault::Idle, place, "nothing is guaranteed", "does nothing here")
                     .hint("add guarantee = \"500kbit/s\""))
             }
         };
     };
-    let y = flow.guarantee_threshold.as_ref();
-    let broken = y.map_or(BrokenPromise::Ignore, |y| BrokenPromise::GiveWayBelow(*y.get_ref()));
-    let target = Target { rate: **promised, broken };
-    Ok(match flow.guarantee_start.as_deref() {
-        None | Some(GuaranteeStart::FirstRtt) => Guarantee::FromFirstRtt(target),
-        Some(GuaranteeStart::FirstLossReport) => Guarantee::FromFirstLossReport(target),
-    })
+    Ok(Some(Promise {
+        rate: **promised,
+        start: flow.guarantee_start.as_deref().copied().unwrap_or_default(),
+        give_way_below: flow.guarantee_threshold.as_ref().map(|y| *y.get_ref()),
+    }))
 }

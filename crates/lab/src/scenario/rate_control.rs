@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tfrc::Settings;
 use tfrc::config::{MinInterval, NominalSegment, PacketSize, SegmentSize, TfrcSp};
 use tfrc::equation::RtoPolicy;
-use tfrc::guard::{AfterStop, BreakerLimits, CircuitBreaker, MinimumRate, StopRule};
+use tfrc::guard::{AfterStop, MinimumRate, StopRule};
 use tfrc::study::{Estimator, HistoryWindow, OpenInterval, Revision, SizeCorrection, Spacing};
 use tfrc_units::{Duration, Rate};
 
@@ -102,10 +102,7 @@ impl Tabular for Settings {
         if let Spacing::Damped { weight } = &mut study.spacing {
             keys.number("damping_weight", "a weight from 0 to below 1, such as 0.9", weight);
         }
-        let limits = BreakerLimits::default();
-        let breakers =
-            [CircuitBreaker::WithGuarantee(limits), CircuitBreaker::Always(limits), CircuitBreaker::Off];
-        self.circuit_breaker = keys.choice("circuit_breaker", breakers).unwrap_or(self.circuit_breaker);
+        keys.key("circuit_breaker", &mut self.circuit_breaker);
         stop_rule(&mut self.stop_rule, keys);
     }
 }

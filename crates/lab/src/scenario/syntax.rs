@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use tfrc::config::PromiseStart;
 use tfrc_sim::loss::{LossAction, LossPlace};
 use tfrc_sim::marker::{ColorMode, MeterScope};
 use tfrc_sim::packet::Precedence;
@@ -359,7 +360,7 @@ pub(super) struct Flow {
     /// A promised rate (gTFRC).
     pub(super) guarantee: Option<Spanned<Rate>>,
     /// Start of the promise; "first-rtt" unless given.
-    pub(super) guarantee_start: Option<Spanned<GuaranteeStart>>,
+    pub(super) guarantee_start: Option<Spanned<PromiseStart>>,
     /// Below the guarantee divided by this the promise counts as broken.
     pub(super) guarantee_threshold: Option<Spanned<f64>>,
     /// DSCP of packets, such as "af11".
@@ -403,16 +404,6 @@ impl Kind {
     pub(super) fn word(self) -> String {
         table::word(&self)
     }
-}
-
-/// The start of a guarantee.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum GuaranteeStart {
-    /// The first sample of the round-trip time.
-    FirstRtt,
-    /// The first report with a loss event.
-    FirstLossReport,
 }
 
 /// Means that each flow of an entry draws once, at its beginning.

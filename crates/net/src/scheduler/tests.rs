@@ -7,7 +7,7 @@ use tfrc_units::Duration;
 
 use super::*;
 use crate::Options;
-use crate::options::Accept;
+use crate::options::Listen;
 
 const DELAY: Duration = Duration::from_micros(25);
 const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
@@ -32,7 +32,7 @@ impl TestHost {
     fn new(options: &Options, late: Duration) -> Self {
         let end =
             |options: &Options, seed| State::new(Machine::new(options, [seed; 32], None).expect("in range"));
-        let server = Options { accept: Accept::One, ..Options::default() };
+        let server = Options { accept: Listen::One, ..Options::default() };
         let mut ends = [end(options, 1), end(&server, 2)];
         let id = ends[0].machine.connect(Instant::ZERO, SERVER).expect("a port");
         ends[0].add_slot(id);

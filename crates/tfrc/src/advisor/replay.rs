@@ -89,13 +89,13 @@ impl<const N: usize> Advisor<N> {
             size: packet.size,
             ecn,
             rtt,
-            stamp: Stamp { wants_report: false, ..self.sender.stamp(packet.sent_at) },
             window_counter: 0,
             kind,
             // Those of which nothing will be known are, like packets without data, in no loss
             // interval.
             non_data_before: unreported_before,
         };
-        self.receiver.on_packet(at, arrival);
+        let stamp = Stamp { wants_report: false, ..self.sender.stamp(packet.sent_at) };
+        self.receiver.on_stamped_packet(at, arrival, stamp);
     }
 }

@@ -5,7 +5,7 @@
 use super::tests::{acked, report, sent};
 use super::*;
 use crate::equation::Equation;
-use crate::guard::{BreakerLimits, CircuitBreaker, Trip};
+use crate::guard::{CircuitBreaker, Trip};
 use std::collections::VecDeque;
 use std::vec::Vec;
 use tfrc_testkit::at;
@@ -174,8 +174,7 @@ fn the_transports_round_trip_time_is_taken() {
 /// The circuit breaker stops an Advisor that hears of no arrival, and `resume` lets it go on.
 #[test]
 fn a_stop_is_told_and_left() {
-    let settings =
-        Settings { circuit_breaker: CircuitBreaker::Always(BreakerLimits::default()), ..Settings::default() };
+    let settings = Settings { circuit_breaker: CircuitBreaker::Always, ..Settings::default() };
     let mut advisor = Advisor::new(&settings.validate().expect("sound"), MS(50));
     assert!(advisor.resume(at(0)).is_err(), "there was no stop");
     let mut now = at(0);

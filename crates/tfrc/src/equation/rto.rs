@@ -4,7 +4,7 @@ use tfrc_units::Duration;
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{JsonSchema, Serialize};
 
-use crate::study::ticks::{self, Scaled};
+use super::ticks::{self, Scaled};
 
 /// The t_RTO of the equation.
 ///

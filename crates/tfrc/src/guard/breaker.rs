@@ -6,11 +6,13 @@
 //! framing interval, is the longest gap between packets in an interval, and G is 1: a rate control
 //! may change the rate with every packet.
 
+#[cfg(feature = "serde")]
+use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
-use tfrc_units::schema::{JsonSchema, Serialize};
+use tfrc_units::schema::JsonSchema;
 use tfrc_units::{Duration, Instant, Probability, Rate, f64_from_u64, saturating, u64_from_f64};
 
-use crate::config::{ConfigError, Guarantee};
+use crate::config::{ConfigError, Promise};
 use crate::equation::{Equation, EquationForm};
 use crate::guard::fraction::Sums;
 use crate::guard::{AfterStop, Heard, Stopped, Trip};
@@ -20,21 +22,22 @@ use crate::ring::Ring;
 const MOST_INTERVALS: usize = 16;
 
 /// Circuit breaker of RFC 8083: on, off, or on with a guarantee only.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[non_exhaustive]
 pub enum CircuitBreaker {
     /// Always.
-    Always(BreakerLimits),
+    Always,
     /// Never. With a guarantee the network must then police the flow.
     Off,
     /// If there is a guarantee: without one the rate control itself goes down to a packet in 64 s.
-    WithGuarantee(BreakerLimits),
+    #[default]
+    WithGuarantee,
 }
 
 /// The constants of RFC 8083.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub struct BreakerLimits {
     /// T_d, the reporting interval: 5 s (RFC 3550 §6.2). At least one second.
     pub interval: Duration,
@@ -55,29 +58,24 @@ impl Default for BreakerLimits {
     }
 }
 
-impl Default for CircuitBreaker {
-    fn default() -> Self {
-        Self::WithGuarantee(BreakerLimits::default())
+impl CircuitBreaker {
+    /// Returns true if it is in force for a flow that has a guarantee, or none.
+    #[must_use]
+    pub const fn is_in_force(self, guarantee: Option<Promise>) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Off => false,
+            Self::WithGuarantee => guarantee.is_some(),
+        }
     }
 }
 
-impl CircuitBreaker {
-    /// The limits in force with `guarantee`; `None` if there is no circuit breaker then.
-    #[must_use]
-    pub fn limits(self, guarantee: Guarantee) -> Option<BreakerLimits> {
-        match self {
-            Self::Always(limits) => Some(limits),
-            Self::WithGuarantee(limits) if guarantee != Guarantee::None => Some(limits),
-            Self::WithGuarantee(_) | Self::Off => None,
-        }
-    }
-
+impl BreakerLimits {
     pub(crate) fn validate(self) -> Result<(), ConfigError> {
-        let (Self::Always(limits) | Self::WithGuarantee(limits)) = self else { return Ok(()) };
-        let ok = limits.interval >= Duration::from_secs(1)
-            && limits.silent_reports >= 1
-            && limits.factor > 0.0
-            && limits.factor.is_finite();
+        let ok = self.interval >= Duration::from_secs(1)
+            && self.silent_reports >= 1
+            && self.factor > 0.0
+            && self.factor.is_finite();
         if ok { Ok(()) } else { Err(ConfigError::CircuitBreaker) }
     }
 }

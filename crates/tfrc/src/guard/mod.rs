@@ -1,7 +1,7 @@
 //! Rules that stop sending altogether.
 //!
 //! * The circuit breaker of RFC 8083, on by default together with a
-//!   [`Guarantee`](crate::config::Guarantee): a sender that does not slow down below a promised
+//!   guarantee ([`Promise`](crate::config::Promise)): a sender that does not slow down below a promised
 //!   rate needs something that notices a broken or badly congested path.
 //! * The stop rule of RFC 3714, for an application that has a least rate: TCP at the same loss
 //!   would send less.
@@ -137,7 +137,8 @@ struct Watch {
 
 impl Guard {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let breaker = settings.circuit_breaker.limits(settings.guarantee).map(Breaker::new);
+        let guarded = settings.circuit_breaker.is_in_force(settings.guarantee);
+        let breaker = guarded.then(|| Breaker::new(settings.breaker_limits));
         let stop = settings.stop_rule.minimum().map(Stop::new);
         let watches = breaker.is_some() || stop.is_some();
         Self(watches.then(|| kept(Watch { breaker, stop, record: SenderRecord::new(), stopped: None })))

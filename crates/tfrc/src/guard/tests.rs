@@ -4,7 +4,7 @@ use tfrc_testkit::at;
 use tfrc_units::{Duration, Probability, Rate};
 
 use crate::PacketCount;
-use crate::config::{BrokenPromise, ConfigError, Guarantee, SegmentSize, Settings, Target};
+use crate::config::{ConfigError, Promise, SegmentSize, Settings};
 use crate::decision::{RateReason, SendDecision, WakeReason};
 use crate::equation::EquationForm;
 use crate::guard::{AfterStop, BreakerLimits, CircuitBreaker, MinimumRate, ResumeError, StopRule, Trip};
@@ -25,10 +25,9 @@ struct Weather {
 
 /// A sender with 1000-byte packets; g is `guarantee` in bytes per second, 0 for none.
 fn sender_with(guarantee: f64, change: impl FnOnce(&mut Settings)) -> Sender {
-    let target = Target { rate: Rate::from_bytes_per_sec(guarantee), broken: BrokenPromise::Ignore };
     let mut settings = Settings {
         segment: SegmentSize::Fixed(1000),
-        guarantee: if guarantee > 0.0 { Guarantee::FromFirstRtt(target) } else { Guarantee::None },
+        guarantee: (guarantee > 0.0).then(|| Promise::of(Rate::from_bytes_per_sec(guarantee))),
         ..Settings::of_study(|c| c.spacing = Spacing::Nominal)
     };
     change(&mut settings);
@@ -132,8 +131,7 @@ fn the_deadline_is_a_wake_up() {
 /// A flow slower than a packet in 5 s has the time of three packets.
 #[test]
 fn a_slow_flow_waits_longer() {
-    let mut sender =
-        sender_with(0.0, |s| s.circuit_breaker = CircuitBreaker::Always(BreakerLimits::default()));
+    let mut sender = sender_with(0.0, |s| s.circuit_breaker = CircuitBreaker::Always);
     // Everything is lost: 41 bytes a second, a packet in 24.3 s, and half of that after 48.7 s
     // without feedback.
     run(&mut sender, 0, 200, 1, Weather { p: 1.0, ..FINE });
@@ -181,7 +179,7 @@ fn congestion() {
         (1, EquationForm::SquareRoot, false),
     ] {
         let limits = BreakerLimits { form, ..BreakerLimits::default() };
-        let mut sender = sender_with(1e5, |s| s.circuit_breaker = CircuitBreaker::WithGuarantee(limits));
+        let mut sender = sender_with(1e5, |s| s.breaker_limits = limits);
         let stopped = run(&mut sender, 0, 60_000, packets, BAD);
         assert_eq!(stopped.is_some(), stops, "{packets} packets per round-trip time");
         if let Some(ms) = stopped {
@@ -217,7 +215,7 @@ fn the_default_is_the_full_equation() {
 fn too_few_packets_say_nothing() {
     for (gap, stops) in [(9_000, true), (12_000, false)] {
         let limits = BreakerLimits { factor: 1.0, ..BreakerLimits::default() };
-        let mut sender = sender_with(1e3, |s| s.circuit_breaker = CircuitBreaker::Always(limits));
+        let mut sender = sender_with(1e3, |s| s.breaker_limits = limits);
         for round in 0..30 {
             run(&mut sender, round * gap, round * gap + 100, 1, WORST);
         }
@@ -331,19 +329,16 @@ fn resuming() {
 /// On by default with a guarantee, off without one, and as the settings say.
 #[test]
 fn when_there_is_a_breaker() {
-    let always = CircuitBreaker::Always(BreakerLimits::default());
     for (guarantee, breaker, stops) in [
         (1e5, CircuitBreaker::default(), true),
         (0.0, CircuitBreaker::default(), false),
-        (0.0, always, true),
+        (0.0, CircuitBreaker::Always, true),
         (1e5, CircuitBreaker::Off, false),
     ] {
         let mut sender = sender_with(guarantee, |s| s.circuit_breaker = breaker);
         assert_eq!(run(&mut sender, 0, 60_000, 10, SILENT).is_some(), stops, "{guarantee} {breaker:?}");
     }
-    let refused = |limits| {
-        Settings { circuit_breaker: CircuitBreaker::Always(limits), ..Settings::default() }.validate().err()
-    };
+    let refused = |breaker_limits| Settings { breaker_limits, ..Settings::default() }.validate().err();
     let limits = BreakerLimits::default();
     assert_eq!(refused(limits), None);
     for bad in [

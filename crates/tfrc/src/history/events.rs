@@ -6,8 +6,9 @@ use tfrc_units::{Duration, Instant, f64_from_u64, saturating};
 use crate::config::{PacketSize, Settings};
 use crate::history::count_unit::Units;
 use crate::history::intervals::{ClosedInterval, Intervals};
-use crate::history::length::{LengthRule, MeasuredInterval};
+use crate::history::length::LengthRule;
 use crate::history::losses::{Cause, Congestion, Mark};
+use crate::interval::MeasuredInterval;
 use crate::study::{LossEventTiming, MAX_INTERVALS, Moment, OpenRecord, SizeCorrection};
 
 /// The loss event that began the current interval.

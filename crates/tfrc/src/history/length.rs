@@ -4,20 +4,8 @@
 use tfrc_units::f64_from_u64;
 
 use crate::config::PacketSize;
+use crate::interval::MeasuredInterval;
 use crate::study::{ShortIntervals, SizeCorrection};
-
-/// A loss interval as it was measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct MeasuredInterval {
-    /// N, data packets from the first loss up to the next loss event.
-    pub(crate) packets: f64,
-    /// K, how many of them were lost or marked.
-    pub(crate) lost: u64,
-    /// How long it lasted, in round-trip times; infinite if unknown.
-    pub(crate) round_trips: f64,
-    /// s, the mean packet size in bytes.
-    pub(crate) size: f64,
-}
 
 /// Rule that turns a measured interval into the length that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]

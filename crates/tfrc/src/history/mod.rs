@@ -16,9 +16,9 @@ pub use reported::{ReportedInterval, loss_event_rate, loss_event_rate_of};
 use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 
 use crate::config::Settings;
+use crate::interval::MeasuredInterval;
 use crate::study::{Moment, SenderClock, Stamp};
 use events::{Events, FirstInterval, LossEvent};
-pub(crate) use length::MeasuredInterval;
 use losses::{Cause, Congestion, Fill, Losses, Mark};
 
 /// A loss interval as RFC 4342 §8.6 reports it.

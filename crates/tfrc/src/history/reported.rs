@@ -4,7 +4,8 @@ use tfrc_units::{Probability, f64_from_u64};
 
 use crate::config::Config;
 use crate::history::intervals::{ClosedInterval, Intervals, open_policy};
-use crate::history::length::{LengthRule, MeasuredInterval};
+use crate::history::length::LengthRule;
+use crate::interval::MeasuredInterval;
 use crate::ring::InPlace;
 use crate::study::{MAX_INTERVALS, ShortIntervals};
 

@@ -42,8 +42,6 @@ pub struct Arrival {
     /// The low four bits of a counter of quarter round-trip times; 0 if the protocol has none
     /// (RFC 4342 §8.1).
     pub window_counter: u8,
-    /// The sender's facts for a study; [`Stamp::NONE`] over a real network.
-    pub stamp: Stamp,
     /// The kind: data or no data.
     pub kind: PacketKind,
     /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7).
@@ -207,14 +205,21 @@ impl Receiver {
 
     /// Takes in a packet (RFC 5348 §6.1).
     pub fn on_packet(&mut self, now: Instant, arrival: Arrival) {
-        self.on_arrival(now, &arrival);
-        if arrival.stamp.wants_report && self.data_since_feedback {
+        self.on_arrival(now, &arrival, Stamp::NONE);
+    }
+
+    /// Takes in a packet that carries the sender's facts for a study, from [`Sender::stamp`].
+    ///
+    /// [`Sender::stamp`]: crate::Sender::stamp
+    pub fn on_stamped_packet(&mut self, now: Instant, arrival: Arrival, stamp: Stamp) {
+        self.on_arrival(now, &arrival, stamp);
+        if stamp.wants_report && self.data_since_feedback {
             self.due = self.due.or(Some(FeedbackReason::Asked));
         }
     }
 
     #[inline]
-    fn on_arrival(&mut self, now: Instant, arrival: &Arrival) {
+    fn on_arrival(&mut self, now: Instant, arrival: &Arrival, stamp: Stamp) {
         // §5.2, §6.2: R is the value in the packet with the highest number.
         if arrival.rtt != self.told_rtt
             && let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero())
@@ -225,10 +230,10 @@ impl Receiver {
         let rtt = self.rtt();
         let counter_before = self.history.window_counter();
         // §6.1 step 1, and §5 as far as a new packet changes it.
-        let change = if self.history.append(now, &seen(arrival, rtt)) {
+        let change = if self.history.append(now, &seen(arrival, stamp, rtt)) {
             Change::None
         } else {
-            self.take(now, arrival, rtt)
+            self.take(now, arrival, stamp, rtt)
         };
         if change == Change::Duplicate {
             return;
@@ -259,11 +264,12 @@ impl Receiver {
 
     /// A packet that is not simply the next one.
     #[inline(never)]
-    fn take(&mut self, now: Instant, arrival: &Arrival, rtt: Duration) -> Change {
+    fn take(&mut self, now: Instant, arrival: &Arrival, stamp: Stamp, rtt: Duration) -> Change {
         let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
         let (meter, rules) = (&self.meter, &self.rules);
-        self.history
-            .take(now, &seen(arrival, rtt), |first| first_interval(rules, meter, now, rtt, first, arriving))
+        self.history.take(now, &seen(arrival, stamp, rtt), |first| {
+            first_interval(rules, meter, now, rtt, first, arriving)
+        })
     }
 
     /// Lets time pass: the feedback timer may expire (RFC 5348 §6.2). Early, late and repeated
@@ -475,7 +481,7 @@ impl Receiver {
 
 /// Converts an arrival into the packet that the history sees.
 #[inline]
-const fn seen(arrival: &Arrival, rtt: Duration) -> Seen {
+const fn seen(arrival: &Arrival, stamp: Stamp, rtt: Duration) -> Seen {
     Seen {
         seq: arrival.seq,
         ecn: arrival.ecn,
@@ -483,7 +489,7 @@ const fn seen(arrival: &Arrival, rtt: Duration) -> Seen {
         non_data_before: arrival.non_data_before,
         window_counter: arrival.window_counter,
         size: arrival.size,
-        stamp: arrival.stamp,
+        stamp,
         rtt,
     }
 }

@@ -18,7 +18,6 @@ pub(crate) fn packet(seq: u64) -> Arrival {
         ecn: Ecn::NotEct,
         rtt: Some(RTT),
         window_counter: 0,
-        stamp: Stamp::NONE,
         kind: PacketKind::Data,
         non_data_before: 0,
     }

@@ -8,12 +8,12 @@
 
 use tfrc_units::Rate;
 
-use crate::config::{BrokenPromise, Guarantee};
+use crate::config::{Promise, PromiseStart};
 
 /// The promise and whether it counts yet.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Promise {
-    guarantee: Guarantee,
+pub(crate) struct LowerBound {
+    promise: Option<Promise>,
     force: Force,
 }
 
@@ -23,31 +23,31 @@ enum Force {
     InForce,
 }
 
-impl Promise {
-    pub(crate) const fn new(guarantee: Guarantee) -> Self {
-        Self { guarantee, force: Force::NotYet }
+impl LowerBound {
+    pub(crate) const fn new(promise: Option<Promise>) -> Self {
+        Self { promise, force: Force::NotYet }
     }
 
     /// There is a round-trip time.
     pub(crate) const fn on_first_rtt(&mut self) {
-        if let Guarantee::FromFirstRtt(_) = self.guarantee {
+        if let Some(Promise { start: PromiseStart::FirstRtt, .. }) = self.promise {
             self.force = Force::InForce;
         }
     }
 
     /// A report counts loss events.
     pub(crate) const fn on_loss_report(&mut self) {
-        if let Guarantee::FromFirstLossReport(_) = self.guarantee {
+        if let Some(Promise { start: PromiseStart::FirstLossReport, .. }) = self.promise {
             self.force = Force::InForce;
         }
     }
 
     /// The lower bound while the computed rate is `x`; zero for none.
     pub(crate) fn least(&self, x: Rate) -> Rate {
-        match (self.force, self.guarantee.target()) {
-            (Force::InForce, Some(target)) => match target.broken {
-                BrokenPromise::GiveWayBelow(y) if x < target.rate / y => Rate::ZERO,
-                _ => target.rate,
+        match (self.force, self.promise) {
+            (Force::InForce, Some(promise)) => match promise.give_way_below {
+                Some(y) if x < promise.rate / y => Rate::ZERO,
+                _ => promise.rate,
             },
             _ => Rate::ZERO,
         }

@@ -24,15 +24,14 @@ use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
 use crate::study::{SenderStudy, Stamp, Supply};
 use drop_rate::DropRate;
-use guarantee::Promise;
+use guarantee::LowerBound;
 pub(crate) use limited::Coverage;
 use limited::DataLimited;
 use limits::ReceiveLimits;
 use nofeedback::Activity;
 use pacing::Pacing;
 use packet_size::PacketInterval;
-pub(crate) use rate::PathState;
-use rate::{AllowedRate, Reported, Rules};
+use rate::{AllowedRate, PathState, Reported, Rules};
 use rtt::{Origin, RoundTrip};
 use segment::{MeanChange, MeanSegment};
 
@@ -76,7 +75,7 @@ pub enum LossReport {
 pub struct Sender {
     settings: Settings,
     allowed: AllowedRate,
-    promise: Promise,
+    promise: LowerBound,
     guard: Guard,
     rtt: RoundTrip,
     drop_rate: DropRate,
@@ -106,7 +105,7 @@ impl Sender {
         let segment = MeanSegment::new(settings.segment);
         let mut sender = Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
-            promise: Promise::new(settings.guarantee),
+            promise: LowerBound::new(settings.guarantee),
             guard: Guard::new(&settings),
             rtt: RoundTrip::new(choices.rtt_weight, choices.spacing, choices.equation.rto),
             drop_rate: DropRate::default(),
@@ -485,7 +484,7 @@ impl Sender {
     /// The spacing follows a report's rate: over a ramp in slow start where the settings say so.
     fn follow(&mut self, now: Instant, from: Rate, path: PathState) {
         if self.allowed.p.is_zero() {
-            self.study.on_rate_in_slow_start(from, self.allowed.x, path);
+            self.study.on_rate_in_slow_start(from, self.allowed.x, path.rtt, path.segment);
             self.release(now);
         } else {
             self.study.on_rate();
@@ -541,7 +540,7 @@ impl Sender {
         // With the new R and the old X.
         self.settle();
         let supply = self.supply(now);
-        self.study.supply_lately(now, supply, path)
+        self.study.supply_lately(now, supply, path.rtt)
     }
 
     fn path(&self) -> Option<PathState> {

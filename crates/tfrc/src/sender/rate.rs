@@ -232,7 +232,8 @@ impl AllowedRate {
             Growth::ToEquation => self.x_bps,
             other => {
                 let since_report = now.saturating_since(self.last_report);
-                other.goal(&Rise { x: self.x, equation: self.x_bps, since_report }, path)
+                let (rtt, segment) = (path.rtt, path.segment);
+                other.goal(&Rise { x: self.x, equation: self.x_bps, since_report, rtt, segment })
             }
         };
         let floor = self.rules.floor(path.segment, Some(path.rtt));

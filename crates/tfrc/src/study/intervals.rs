@@ -1,7 +1,7 @@
 //! The open loss interval as a study counts it: its end, its place in the mean, its losses.
 
 use super::{OpenInterval, ShortIntervals};
-use crate::history::MeasuredInterval;
+use crate::interval::MeasuredInterval;
 use crate::study::ns2::short_intervals::OpenCount;
 
 impl OpenInterval {

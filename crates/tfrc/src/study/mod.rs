@@ -16,7 +16,7 @@
 
 mod intervals;
 mod measuring;
-mod ns2;
+pub(crate) mod ns2;
 mod packet_size;
 mod revision;
 mod sender;
@@ -39,10 +39,8 @@ pub use sending::{
 };
 pub use stamp::Stamp;
 
-use crate::config::ConfigError;
-use crate::equation::{Equation, EquationForm, RtoPolicy};
+use crate::equation::Equation;
 pub(crate) use intervals::OpenRecord;
-pub(crate) use ns2::ticks;
 pub(crate) use sender::SenderStudy;
 pub(crate) use sending::{LatestReport, Quiet, Rise, Supply};
 pub(crate) use stamp::{Moment, SenderClock};
@@ -81,14 +79,6 @@ impl Algorithm {
     /// The choices, to change them in place.
     pub const fn choices_mut(&mut self) -> &mut Choices {
         &mut self.0
-    }
-}
-
-#[cfg(test)]
-impl crate::Settings {
-    /// The default but for some choices of the algorithm.
-    pub(crate) fn of_study(change: impl FnOnce(&mut Choices)) -> Self {
-        Self { algorithm: Algorithm::default().with(change), ..Self::default() }
     }
 }
 
@@ -161,43 +151,5 @@ impl Default for Choices {
             rate_step: RateStep::AtOnce,
             reschedule: Reschedule::Always,
         }
-    }
-}
-
-impl Choices {
-    /// Checks every range; the error names the first choice out of it.
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        let check = |ok: bool, error| if ok { Ok(()) } else { Err(error) };
-        let weight_ok = |w: f64| (0.0..1.0).contains(&w);
-        check(self.equation.packets_per_ack >= 1, ConfigError::PacketsPerAck)?;
-        let forward_only = matches!(self.equation.form, EquationForm::FullPftk(_));
-        let tick_ok = !matches!(self.equation.rto, RtoPolicy::Ticks { tick, .. } if tick.is_zero());
-        let scale_ok = self.equation.scale > 0.0 && self.equation.scale.is_finite();
-        check(!forward_only && tick_ok && scale_ok, ConfigError::Equation)?;
-        let limit_may_be_zero =
-            matches!(self.receive_limit, ReceiveLimit::RecentMaximum | ReceiveLimit::Latest);
-        check(!(limit_may_be_zero && self.floor == RateFloor::None), ConfigError::Floor)?;
-        self.no_feedback.validate()?;
-        check((1..=8).contains(&self.lost_after), ConfigError::LostAfter)?;
-        let in_history = |count: u8| (1..=MAX_INTERVALS).contains(&usize::from(count));
-        match self.estimator {
-            Estimator::AverageLossInterval { intervals: count, .. }
-            | Estimator::DynamicHistoryWindow { events: count, .. } => {
-                check(in_history(count), ConfigError::Intervals)?;
-            }
-            Estimator::EwmaLossInterval { weight, .. } => {
-                check(weight_ok(weight), ConfigError::FilterWeight)?;
-            }
-        }
-        if let HistoryDiscounting::Floor(floor) = self.discounting {
-            check(floor > 0.0 && floor <= 1.0, ConfigError::DiscountFloor)?;
-        }
-        check(weight_ok(self.rtt_weight), ConfigError::FilterWeight)?;
-        if let Spacing::Damped { weight } = self.spacing {
-            check(weight_ok(weight), ConfigError::FilterWeight)?;
-        }
-        let counter_only = self.feedback == FeedbackTrigger::WindowCounter;
-        let by_time = self.loss_event_timing != LossEventTiming::WindowCounter;
-        check(!(counter_only && by_time), ConfigError::Trigger)
     }
 }

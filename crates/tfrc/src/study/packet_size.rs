@@ -1,9 +1,6 @@
 //! Choices for flows of small packets: how losses in short intervals count, and how the losses of
 //! small packets become those of large ones.
 
-use crate::config::TfrcSp;
-use crate::study::Revision;
-use crate::study::ns2;
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 
@@ -67,16 +64,5 @@ impl ShortIntervals {
     #[must_use]
     pub const fn goes_by_reports(self) -> bool {
         matches!(self, Self::Ns2)
-    }
-}
-
-impl Revision {
-    /// TFRC-SP in this revision: RFC 4828's, or that of the simulator.
-    #[must_use]
-    pub fn tfrc_sp(self) -> TfrcSp {
-        match self {
-            Self::Ns2 => ns2::tfrc_sp(),
-            Self::Rfc5348 | Self::Rfc3448 | Self::Sigcomm2000 => TfrcSp::default(),
-        }
     }
 }

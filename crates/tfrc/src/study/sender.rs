@@ -1,9 +1,8 @@
 //! State of the sender that only a study's choices need: the round, the want of data, a ramp.
 
-use tfrc_units::{Instant, Rate};
+use tfrc_units::{Duration, Instant, Rate};
 
 use super::{AfterExpiration, Choices, ReceiveLimit, Stamp, Supply};
-use crate::sender::PathState;
 use crate::study::ns2::ramp::Ramp;
 
 /// State that [`crate::Sender`] keeps for choices other than RFC 5348's.
@@ -82,9 +81,9 @@ impl SenderStudy {
     }
 
     /// The supply of the last 1.5 round-trip times.
-    pub(crate) fn supply_lately(&mut self, now: Instant, supply: Supply, path: PathState) -> Supply {
+    pub(crate) fn supply_lately(&mut self, now: Instant, supply: Supply, rtt: Duration) -> Supply {
         self.note(now, supply);
-        let recent = |then: Instant| now.saturating_since(then) < path.rtt.mul_f64(1.5);
+        let recent = |then: Instant| now.saturating_since(then) < rtt.mul_f64(1.5);
         if self.short_of_data.is_some_and(recent) { Supply::Short } else { Supply::Enough }
     }
 
@@ -95,8 +94,8 @@ impl SenderStudy {
     }
 
     /// A report in slow start has changed X.
-    pub(crate) fn on_rate_in_slow_start(&mut self, from: Rate, to: Rate, path: PathState) {
-        self.ramp.start(from, to, path);
+    pub(crate) fn on_rate_in_slow_start(&mut self, from: Rate, to: Rate, rtt: Duration, segment: f64) {
+        self.ramp.start(from, to, rtt, segment);
         self.watches_packets = self.watches_supply() || self.ramp.rate().is_some();
     }
 

@@ -4,7 +4,7 @@ use tfrc_testkit::at;
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use super::*;
-use crate::config::{BrokenPromise, Guarantee, SegmentSize, Settings, Target};
+use crate::config::{Promise, PromiseStart, SegmentSize, Settings};
 use crate::equation::RtoPolicy;
 use crate::sender::tests::{RTT, feedback, feedback_with, rate};
 use crate::{Feedback, LossReport, PacketCount, RateReason, SendDecision, Sender};
@@ -466,19 +466,18 @@ fn slow_start_of_ns2_with_another_limit() {
     assert_eq!((x(&sender), sender.rate_reason()), (20_000.0, RateReason::ReceiveLimit));
 }
 
-fn promised(broken: BrokenPromise) -> Target {
-    Target { rate: rate(50_000.0), broken }
+fn promised(start: PromiseStart, give_way_below: Option<f64>) -> Option<Promise> {
+    Some(Promise { rate: rate(50_000.0), start, give_way_below })
 }
 
 /// gTFRC: G = max(g, X) from the first round-trip time, or from the first loss report; X itself
 /// goes its own way.
 #[test]
 fn the_guarantee_begins() {
-    let ignore = promised(BrokenPromise::Ignore);
-    for (guarantee, at_first_rtt) in
-        [(Guarantee::FromFirstRtt(ignore), 50_000.0), (Guarantee::FromFirstLossReport(ignore), 40_000.0)]
+    for (start, at_first_rtt) in
+        [(PromiseStart::FirstRtt, 50_000.0), (PromiseStart::FirstLossReport, 40_000.0)]
     {
-        let mut sender = sender_with(Revision::Rfc5348, |s| s.guarantee = guarantee);
+        let mut sender = sender_with(Revision::Rfc5348, |s| s.guarantee = promised(start, None));
         assert_eq!(x(&sender), 1000.0, "no round-trip time, no promise");
         sender.on_rtt_sample(at(0), RTT);
         assert_eq!(x(&sender), at_first_rtt);
@@ -506,7 +505,7 @@ fn the_guarantee_begins() {
 fn the_guarantee_gives_way() {
     for (y, p, kept) in [(4.0, 0.1, true), (2.5, 0.1, false)] {
         // X = 17.7 kB/s; g/y = 12.5 and 20 kB/s.
-        let guarantee = Guarantee::FromFirstRtt(promised(BrokenPromise::GiveWayBelow(y)));
+        let guarantee = promised(PromiseStart::FirstRtt, Some(y));
         let mut sender = sender_with(Revision::Rfc5348, |s| s.guarantee = guarantee);
         sender.on_rtt_sample(at(0), RTT);
         send_all(&mut sender, 0, 100);
@@ -520,10 +519,9 @@ fn the_guarantee_gives_way() {
 /// that is below g/y.
 #[test]
 fn the_guarantee_without_feedback() {
-    for (broken, expected) in [(BrokenPromise::Ignore, 50_000.0), (BrokenPromise::GiveWayBelow(4.0), 1_250.0)]
-    {
+    for (y, expected) in [(None, 50_000.0), (Some(4.0), 1_250.0)] {
         let mut sender =
-            sender_with(Revision::Rfc5348, |s| s.guarantee = Guarantee::FromFirstRtt(promised(broken)));
+            sender_with(Revision::Rfc5348, |s| s.guarantee = promised(PromiseStart::FirstRtt, y));
         sender.on_rtt_sample(at(0), RTT);
         sender.on_sent(at(0), 1000);
         for halvings in 1..=5u8 {
@@ -543,7 +541,7 @@ fn the_guarantee_without_feedback() {
 /// A damped spacing does not go below g either.
 #[test]
 fn the_guarantee_holds_for_the_spacing() {
-    let guarantee = Guarantee::FromFirstRtt(promised(BrokenPromise::Ignore));
+    let guarantee = promised(PromiseStart::FirstRtt, None);
     let mut sender = sender_with(Revision::Rfc5348, |s| {
         s.guarantee = guarantee;
         s.algorithm.choices_mut().spacing = Spacing::Damped { weight: 0.9 };

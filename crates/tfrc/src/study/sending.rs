@@ -5,8 +5,6 @@
 use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 use tfrc_units::{Duration, Rate};
 
-use crate::config::ConfigError;
-use crate::sender::PathState;
 use crate::study::ns2::rates;
 
 /// How fast to begin.
@@ -169,14 +167,6 @@ pub enum Reschedule {
 }
 
 impl NoFeedback {
-    pub(crate) fn validate(self) -> Result<(), ConfigError> {
-        if self.round_trips >= 1 && self.factor > 0.0 && self.factor < 1.0 {
-            Ok(())
-        } else {
-            Err(ConfigError::NoFeedback)
-        }
-    }
-
     /// The timer's share of the round-trip time.
     pub(crate) fn wait(self, rtt: Duration) -> Duration {
         rtt * u64::from(self.round_trips)
@@ -237,6 +227,10 @@ pub(crate) struct Rise {
     /// X_Bps.
     pub(crate) equation: Rate,
     pub(crate) since_report: Duration,
+    /// R.
+    pub(crate) rtt: Duration,
+    /// s in bytes.
+    pub(crate) segment: f64,
 }
 
 impl Growth {
@@ -247,10 +241,10 @@ impl Growth {
     }
 
     /// X as far as the equation and the way to its rate go.
-    pub(crate) fn goal(self, rise: &Rise, path: PathState) -> Rate {
+    pub(crate) fn goal(self, rise: &Rise) -> Rate {
         match self {
             Self::ToEquation => rise.equation,
-            Self::PacketPerRtt => rise.equation.min(rise.x + rates::step(rise.since_report, path)),
+            Self::PacketPerRtt => rise.equation.min(rise.x + rates::step(rise)),
         }
     }
 }

@@ -5,8 +5,8 @@ use tfrc_units::Instant;
 
 use super::LossEventTiming;
 
-/// The sender's facts on a packet: take it from [`Sender::stamp`](crate::Sender::stamp), hand it to
-/// the receiver in [`Arrival`](crate::Arrival). Over a real network it is [`Stamp::NONE`].
+/// The sender's facts on a packet: take it from [`Sender::stamp`](crate::Sender::stamp), pass it
+/// to [`Receiver::on_stamped_packet`](crate::Receiver::on_stamped_packet).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     pub(crate) sent_at: Option<Instant>,

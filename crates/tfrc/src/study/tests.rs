@@ -1,7 +1,7 @@
 //! Ranges of the choices, and the values that RFC 5348 names.
 
 use super::*;
-use crate::Settings;
+use crate::{ConfigError, Settings};
 
 /// §4.3 step 2, §4.5, §5.1, §5.4, §5.5 and §3.1 of RFC 5348 name these values.
 #[test]

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tfrc_lab::record::{EventKind, Record, Role, Start};
 use tfrc_lab::relay::relay_with_flows;
 use tfrc_lab::scenario::{Document, Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
-use tfrc_net::options::Accept;
+use tfrc_net::options::Listen;
 use tfrc_net::{Connection, Endpoint, Options};
 use tfrc_sim::tcp;
 use tfrc_sim::traffic::Distribution;
@@ -72,7 +72,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let bind =
         |options: &Options| Endpoint::bind(any, options).map_err(|error| Failure::Run(error.to_string()));
-    let receiver = bind(&Options { accept: Accept::One, ..Options::default() })?;
+    let receiver = bind(&Options { accept: Listen::One, ..Options::default() })?;
     let sender = bind(&Options::default())?;
     let starts = starts(args);
     let spares = if screen.is_some() { SPARES } else { 0 };

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tfrc_lab::record::Outcome;
 use tfrc_net::Options;
-use tfrc_net::options::{Accept, Prefix};
+use tfrc_net::options::{Listen, Prefix};
 use tfrc_units::Duration;
 
 use super::naming::Pattern;
@@ -145,8 +145,8 @@ impl ServeOptions {
             service: args.service,
             revision: args.revision,
             accept: match self.take {
-                Take::Many(at_once) => Accept::Many(at_once),
-                _ => Accept::One,
+                Take::Many(at_once) => Listen::Many(tfrc_units::saturating(at_once)),
+                _ => Listen::One,
             },
             per_source: args.per_source,
             allow: networks(&args.allow),

@@ -85,8 +85,8 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
         revision: args.revision,
         segment_bytes: u32::from(args.length),
         cap_bps,
-        guarantee: args.guarantee.map(|g| Promise {
-            rate_bps: g.bits_per_sec(),
+        guarantee: args.guarantee.map(|rate| Promise {
+            rate,
             start: args.guarantee_start,
             give_way_below: args.guarantee_threshold,
         }),

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tfrc::config::PacketSize;
 use tfrc_emu::NodeSpace;
 use tfrc_net::io::Timer;
-use tfrc_net::options::{Accept, EcnSending, Study};
+use tfrc_net::options::{EcnSending, Listen, Study};
 use tfrc_net::{Connection, Endpoint, LatePolicy, Options, Variant};
 use tfrc_units::{Dscp, Ecn, saturating};
 use tokio::time::MissedTickBehavior;
@@ -51,7 +51,7 @@ impl Session {
         Self { variant, study, dscp: flow.dscp, application: flow.application, segment: flow.segment }
     }
 
-    fn options(&self, accept: Accept) -> Options {
+    fn options(&self, accept: Listen) -> Options {
         Options {
             variant: self.variant,
             accept,
@@ -80,7 +80,7 @@ pub(super) fn start(
 ) -> io::Result<Vec<End>> {
     course.state.update(|figures| figures.wire_overhead = Some(HEADERS));
     let (listening, options, study) =
-        (course.listening(), session.options(Accept::One), session.study.clone());
+        (course.listening(), session.options(Listen::One), session.study.clone());
     let endpoint = to.run(async move { Endpoint::bind_study(listening, &options, &study) })?;
     let receiver = to.spawn(receive(endpoint.map_err(io::Error::other)?, course.clone()));
     let sender = from.spawn(send(session.clone(), course.clone()));
@@ -118,7 +118,7 @@ async fn receive(endpoint: Endpoint, course: Course) -> io::Result<()> {
 
 async fn send(session: Session, course: Course) -> io::Result<()> {
     let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let endpoint = Endpoint::bind_study(any, &session.options(Accept::Nobody), &session.study);
+    let endpoint = Endpoint::bind_study(any, &session.options(Listen::Refuse), &session.study);
     let endpoint = endpoint.map_err(io::Error::other)?;
     let mut timer = Timer::new(course.clock)?;
     course.until(&mut timer, course.start).await?;

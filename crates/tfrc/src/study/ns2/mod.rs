@@ -10,18 +10,14 @@ pub(crate) mod reports;
 pub(crate) mod short_intervals;
 #[cfg(test)]
 mod tests;
-pub(crate) mod ticks;
-#[cfg(test)]
-mod trace;
 
 use tfrc_units::Duration;
 
-use crate::config::{BurstCredit, SegmentSize, Settings, TfrcSp};
 use crate::equation::{Equation, EquationForm, RtoPolicy};
 use crate::study::{
     AfterExpiration, Choices, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth,
     HistoryDiscounting, InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, RateFloor,
-    RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, ShortIntervals, SlowStart, Spacing, Weights,
+    RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SlowStart, Spacing, Weights,
 };
 
 /// The choices of ns-2.35 as it comes.
@@ -63,16 +59,8 @@ pub(crate) fn choices() -> Choices {
     }
 }
 
-/// Its packets of 1000 bytes, without bursts.
-pub(crate) fn settings(others: Settings) -> Settings {
-    Settings {
-        segment: SegmentSize::Mean { initial: 1000 },
-        credit: BurstCredit::Time(Duration::ZERO),
-        ..others
-    }
-}
+/// Bytes of data in a packet (`packetSize_`).
+pub(crate) const PACKET: u32 = 1000;
 
-/// Its TFRC-SP: 32 bytes of headers (`headersize_`) and a rule of its own for short intervals.
-pub(crate) fn tfrc_sp() -> TfrcSp {
-    TfrcSp { header: 32, short_intervals: ShortIntervals::Ns2, ..TfrcSp::default() }
-}
+/// Bytes of headers that TFRC-SP charges for a packet (`headersize_`).
+pub(crate) const SP_HEADER: u32 = 32;

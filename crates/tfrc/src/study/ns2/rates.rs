@@ -1,9 +1,8 @@
 //! The sending rate of ns-2.35: how it begins, its steps, its limits.
 
-use tfrc_units::{Duration, Rate};
+use tfrc_units::Rate;
 
-use crate::sender::PathState;
-use crate::study::{LatestReport, Quiet, Supply};
+use crate::study::{LatestReport, Quiet, Rise, Supply};
 
 /// `InitRate_`, bytes per second before the first report.
 pub(crate) const FIRST: f64 = 300.0;
@@ -24,9 +23,9 @@ pub(crate) fn initial_window(mss: f64) -> f64 {
 
 /// The rise since the last report: a packet per round-trip time for each round-trip time, two at
 /// most.
-pub(crate) fn step(since_report: Duration, path: PathState) -> Rate {
-    let elapsed = since_report.as_secs_f64() / path.rtt.as_secs_f64();
-    path.packet_per_rtt() * elapsed.min(2.0)
+pub(crate) fn step(rise: &Rise) -> Rate {
+    let elapsed = rise.since_report.as_secs_f64() / rise.rtt.as_secs_f64();
+    Rate::of(rise.segment, rise.rtt) * elapsed.min(2.0)
 }
 
 /// Twice the receive rate, at least a packet per round-trip time, or the initial rate if the sender

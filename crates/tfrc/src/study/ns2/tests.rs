@@ -1,10 +1,13 @@
 //! Plain TFRC's p against a run of ns-2.35 with `printLoss_` 1: packets of 1460 bytes, a path of
 //! 240 ms that drops 30 % of them.
 
-use super::trace::Trace;
+mod short_intervals;
+mod trace;
+
 use crate::config::Settings;
 use crate::history::LossHistory;
 use crate::study::Revision;
+use trace::Trace;
 
 /// Sequence numbers that arrived, when they were sent in microseconds, and the sender's rounds.
 #[rustfmt::skip]
