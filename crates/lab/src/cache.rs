@@ -33,7 +33,7 @@ struct CacheFile {
 
 /// Result of a cache lookup.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Found {
+pub enum Found {
     /// The values in the order of the formulas.
     All(Vec<Option<f64>>),
     /// A file that cannot be used, and why.
@@ -51,7 +51,7 @@ impl Cache {
     }
 
     /// The values of these formulas in the run that `key` determines.
-    pub(super) fn get(&self, key: &str, formulas: &[&str]) -> Found {
+    pub fn get(&self, key: &str, formulas: &[&str]) -> Found {
         let name = name(key);
         let mut damaged = None;
         for directory in std::iter::once(&self.own).chain(&self.others) {
@@ -73,7 +73,7 @@ impl Cache {
     ///
     /// # Errors
     /// The system's error.
-    pub(super) fn put(&self, key: &str, new: &[(&str, Option<f64>)]) -> io::Result<()> {
+    pub fn put(&self, key: &str, new: &[(&str, Option<f64>)]) -> io::Result<()> {
         let name = name(key);
         let path = place(&self.own, &name);
         let mut values = read(&path).ok().flatten().unwrap_or_default();
@@ -86,7 +86,7 @@ impl Cache {
     ///
     /// # Errors
     /// The damage of a file, where no other directory has the text.
-    pub(super) fn text(&self, key: &str) -> Result<Option<String>, String> {
+    pub fn text(&self, key: &str) -> Result<Option<String>, String> {
         let name = name(key);
         let mut damaged = None;
         for directory in std::iter::once(&self.own).chain(&self.others) {
@@ -112,7 +112,7 @@ impl Cache {
     ///
     /// # Errors
     /// The system's error.
-    pub(super) fn put_text(&self, key: &str, text: &str) -> io::Result<()> {
+    pub fn put_text(&self, key: &str, text: &str) -> io::Result<()> {
         let path = place(&self.own, &name(key)).with_extension("run");
         self.write(&path, &format!("{}\n{text}", name(text)))
     }
@@ -127,6 +127,15 @@ impl Cache {
         std::fs::write(&beside, text)?;
         std::fs::rename(&beside, path)
     }
+}
+
+/// The folder in which results of runs are kept outside of a checkout (XDG Base Directory
+/// Specification): `tfrc` in `$XDG_CACHE_HOME`, else in `~/.cache`. `None` if neither is set.
+#[must_use]
+pub fn of_user(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    // The specification ignores relative paths.
+    let absolute = |path: Option<PathBuf>| path.filter(|path| path.is_absolute());
+    absolute(xdg).or_else(|| Some(absolute(home)?.join(".cache"))).map(|folder| folder.join("tfrc"))
 }
 
 fn place(directory: &Path, name: &str) -> PathBuf {
@@ -207,5 +216,13 @@ mod tests {
         }
         cache.put("k", &[("x", Some(5.0))]).expect("written");
         assert_eq!(cache.get("k", &["x"]), Found::All(vec![Some(5.0)]));
+    }
+
+    #[test]
+    fn the_folder_of_a_user_is_where_xdg_says() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(of_user(path("/x"), path("/home/a")), path("/x/tfrc"));
+        assert_eq!(of_user(path("x"), path("/home/a")), path("/home/a/.cache/tfrc"));
+        assert_eq!(of_user(None, None), None);
     }
 }

@@ -1,6 +1,5 @@
 //! The verdicts of one cell: its references, how precise it is, and what each comparison says.
 
-use super::expression::{Given, Scope};
 use super::file::{Cell, Experiment};
 use super::judge::{Cap, Sample};
 use super::results::{CellResult, Over};
@@ -9,7 +8,8 @@ use super::verdict::{
     Band, CellVerdict, Comparison, FEWEST_RUNS, Reference, Support, Verdict, compare, is_vague,
     width_over_band,
 };
-use crate::statistics::{Estimate, estimate};
+use tfrc_lab::formula::{Given, Scope};
+use tfrc_lab::statistics::{Estimate, estimate};
 
 /// The values that a cell is compared with.
 struct References {

@@ -1,10 +1,11 @@
 //! Sentences of the sources as formulas over a table, which may be the measured one, the published
 //! one or ns-2's.
 
-use super::expression::{Expression, Function, Given, Kind, Scope, Wrong};
-use super::table::{Table, number};
-use crate::scenario::hint;
-use crate::statistics::{mean, median};
+use super::table::Table;
+use tfrc_lab::formula::number;
+use tfrc_lab::formula::{Expression, Function, Given, Kind, Scope, Wrong};
+use tfrc_lab::statistics::{mean, median};
+use tfrc_scenario::hint;
 
 const ROW: Kind = Kind::Text("a row");
 const COLUMN: Kind = Kind::Text("a column");

@@ -6,8 +6,8 @@ use std::ops::Range;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
-use crate::scenario::{Mistake, ScenarioError};
-use crate::text;
+use tfrc_scenario::text;
+use tfrc_scenario::{Mistake, ScenarioError};
 
 /// Why an experiment cannot be run. Rendered by `miette`, it shows the place in the file and a
 /// hint.

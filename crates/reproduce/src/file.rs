@@ -8,8 +8,6 @@ use std::path::Path;
 use super::computed::Computed;
 use super::emulation::{EmulatedTable, Emulation};
 use super::error::{ExperimentError, NamedText};
-use super::expression::{Expression, Wrong};
-use super::formulas;
 use super::mutation::Mutation;
 use super::paper::{Paper, SeedRule};
 use super::reading::Reading;
@@ -17,7 +15,8 @@ use super::syntax::{self, Against, Profile, VerdictRule, World};
 use super::table::{self, SEED, SeedValues, Table};
 use super::undecided::Undecided;
 use super::verdict::Band;
-use crate::scenario::{Document, Provenance, Scenario, read_text};
+use tfrc_lab::formula::{self, Expression, Wrong};
+use tfrc_scenario::{Document, Provenance, Scenario, read_text};
 
 /// An experiment that has passed all checks which need no scenario.
 #[derive(Debug, Clone)]
@@ -249,7 +248,7 @@ impl Experiment {
             published,
             ns2,
             ns2_runs,
-            readme: crate::text::read_file(directory.join("README.md")).unwrap_or_default(),
+            readme: tfrc_scenario::files::read_file(directory.join("README.md")).unwrap_or_default(),
             file,
         })
     }
@@ -374,8 +373,8 @@ impl Experiment {
             error: Box::new(error),
         };
         let world = match world {
-            World::Emu => crate::scenario::World::Emulated,
-            World::Sim => crate::scenario::World::Simulated,
+            World::Emu => tfrc_scenario::World::Emulated,
+            World::Sim => tfrc_scenario::World::Simulated,
         };
         let plan = document.plan_for(world).map_err(wrong)?;
         let provenance = plan.provenance;
@@ -406,7 +405,7 @@ impl Experiment {
     pub(crate) fn check_names(&self, sim: usize, scenario: &Scenario) -> Result<(), ExperimentError> {
         for cell in self.cells.iter().filter(|cell| cell.sims.contains(&sim)) {
             if let Some((value, place)) = &cell.value {
-                formulas::check(value, scenario, &self.published.keys)
+                formula::check(value, scenario, &self.published.keys)
                     .map_err(|wrong| at(&self.file, place, wrong))?;
             }
         }
@@ -423,7 +422,7 @@ pub(crate) fn name(profile: Profile) -> &'static str {
 }
 
 pub(super) fn read(path: &Path, hint: &'static str) -> Result<String, ExperimentError> {
-    crate::text::read_file(path).map_err(|source| ExperimentError::Read {
+    tfrc_scenario::files::read_file(path).map_err(|source| ExperimentError::Read {
         name: path.display().to_string(),
         hint,
         source,

@@ -14,7 +14,7 @@ use super::results::{
 use super::syntax::{Profile, VerdictRule, World};
 use super::verdict::{CellVerdict, FEWEST_RUNS, Verdict};
 use super::{undecided, welch};
-use crate::statistics::{Estimate, estimate, median};
+use tfrc_lab::statistics::{Estimate, estimate, median};
 
 /// The values of one cell in one row: those of the runs that have one, and how many runs there
 /// were.

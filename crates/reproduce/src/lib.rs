@@ -1,17 +1,20 @@
-//! Experiments of the literature: what is run, the published values, and a verdict by one rule.
-//!
-//! `docs/experiments.md` describes the files; [`library::load`] reads them, [`Prepared`] runs them,
-//! [`Results`] is what came of it.
+//! Experiments of the literature, run again: a verdict for each published value.
+#![doc = include_str!("../README.md")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::disallowed_macros,
+    reason = "experiments face the real world: files, clocks and people"
+)]
+#![forbid(unsafe_code)]
 
-mod cache;
 mod cell;
 mod claims;
 mod computed;
 mod emulation;
 mod error;
-mod expression;
 mod file;
-mod formulas;
+mod folder;
 pub mod human;
 mod judge;
 pub mod library;
@@ -23,15 +26,14 @@ mod results;
 mod runner;
 mod syntax;
 mod table;
-mod theta;
 mod undecided;
 mod verdict;
 mod welch;
 
-pub use cache::Cache;
 pub use emulation::EmulationResult;
 pub use error::{ExperimentError, InvalidExperiment};
 pub use file::Experiment;
+pub use folder::{ExperimentEntry, ExperimentList, Experiments};
 pub use mutation::{Mutants, MutatedExperiment, MutationOutcome, MutationResult, MutationResults};
 pub use publish::Publication;
 pub use results::{
@@ -40,15 +42,7 @@ pub use results::{
 };
 pub use runner::{Hooks, Prepared, Wanted};
 pub use syntax::{Profile, World};
-#[cfg(test)]
-pub(crate) use theta::QUANTITIES as THETA;
 pub use verdict::{Band, CellVerdict, FEWEST_RUNS, Verdict};
-
-/// The version of the code that measures: a hash of its sources.
-#[must_use]
-pub fn code_version() -> &'static str {
-    env!("TFRC_CODE_VERSION")
-}
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::error::ExperimentError;
 use super::file::Experiment;
 use super::paper::Paper;
-use crate::scenario::nearest;
+use tfrc_scenario::nearest;
 
 /// The ids of all experiments under a directory, in order, each with its own directory.
 ///
@@ -61,7 +61,7 @@ pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, Experimen
             meant = spelt(wanted, &names, &aliases);
             if meant.is_empty() {
                 let hint = hint(wanted, &names, &aliases);
-                let wanted = crate::text::sentence(wanted);
+                let wanted = tfrc_scenario::text::sentence(wanted);
                 return Err(ExperimentError::Unknown { wanted, hint });
             }
         }
@@ -101,7 +101,7 @@ fn alias(directory: &Path) -> Option<String> {
     struct Head {
         source: String,
     }
-    let text = crate::text::read_file(directory.join("experiment.toml")).ok()?;
+    let text = tfrc_scenario::files::read_file(directory.join("experiment.toml")).ok()?;
     conference(&toml::from_str::<Head>(&text).ok()?.source)
 }
 

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::error::{ExperimentError, NamedText};
 use super::verdict::FEWEST_RUNS;
-use crate::scenario::{FlowKind, Scenario, read_text};
+use tfrc_scenario::{FlowKind, Scenario, read_text};
 
 /// The rules of a paper.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,7 +80,7 @@ impl Paper {
             return Ok(Self::default());
         }
         let name = path.display().to_string();
-        let text = crate::text::read_file(&path).map_err(|source| ExperimentError::Read {
+        let text = tfrc_scenario::files::read_file(&path).map_err(|source| ExperimentError::Read {
             name: name.clone(),
             hint: "it holds the rules of the paper",
             source,

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use toml::Spanned;
 
+use super::claims;
 use super::computed::{self, Computed};
 use super::error::{ExperimentError, NamedText};
-use super::expression::Expression;
 use super::file::{Cell, Claim, Picture, Sim, VariantRun, at, read};
 use super::paper::{Paper, SeedRule};
 use super::syntax::{self, Profile, World};
 use super::table::Table;
 use super::verdict::Band;
-use super::{claims, formulas};
-use crate::scenario::{Document, hint};
+use tfrc_lab::formula::{self, Expression};
+use tfrc_scenario::{Document, hint};
 
 /// Seeds for each point of a variant.
 const VARIANT_RUNS: u32 = 3;
@@ -146,7 +146,7 @@ impl Reading<'_> {
             }
             let value = match (&raw.value, computed) {
                 (Some(value), false) => {
-                    let parsed = Expression::parse(value.get_ref(), &formulas::FUNCTIONS, &[]);
+                    let parsed = Expression::parse(value.get_ref(), &formula::FUNCTIONS, &[]);
                     Some((parsed.map_err(|wrong| at(self.file, &value.span(), wrong))?, value.span()))
                 }
                 (None, true) => None,

@@ -6,24 +6,24 @@ use std::fmt;
 use tfrc_sim::Seed;
 use tfrc_units::u64_from_f64;
 
-use super::cache::{Cache, Found};
 use super::cell::is_precise;
 use super::computed::Context;
 use super::emulation::{EmulatedTable, EmulationPlan};
 use super::error::ExperimentError;
 use super::file::{Experiment, at};
-use super::formulas::{self, OfRun};
 use super::judge::{Cap, Measured, Sample, Samples, judge, not_run};
 use super::paper::SeedRule;
 use super::reading::fits;
 use super::results::{ExperimentResult, ExperimentVerdict, Results};
 use super::syntax::{Profile, World};
-use crate::batch::{Shard, seed_of};
-use crate::emulated::EmulatedWorld;
-use crate::jobs::Workers;
-use crate::recording::Keep;
-use crate::run::record_until;
-use crate::scenario::Scenario;
+use tfrc_lab::batch::{Shard, seed_of};
+use tfrc_lab::cache::{Cache, Found};
+use tfrc_lab::emulated::EmulatedWorld;
+use tfrc_lab::formula::{self, OfRun};
+use tfrc_lab::jobs::Workers;
+use tfrc_lab::record_until;
+use tfrc_lab::recording::Keep;
+use tfrc_scenario::Scenario;
 
 /// Selection of the runs, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ struct SeededPoint {
 impl SeededPoint {
     /// All that determines one run.
     fn key(&self, run: u32) -> String {
-        format!("{}\n{}\nrun {run}", super::code_version(), self.text)
+        format!("{}\n{}\nrun {run}", tfrc_lab::code_version(), self.text)
     }
 }
 
@@ -218,7 +218,7 @@ impl<'a> Prepared<'a> {
                 let text = format!("{}\nrow {}", document.whole_text(), row.name);
                 let scenario = Box::new(scenario);
                 let formulas = cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
-                let keep = formulas::needs(formulas.map(|(formula, _)| formula));
+                let keep = formula::needs(formulas.map(|(formula, _)| formula));
                 let row = row_number;
                 let runs = match (part, sim.runs) {
                     (Part::Profile(Profile::AsPublished), Some(own)) => self.runs(experiment, own),
@@ -468,7 +468,7 @@ impl<'a> Prepared<'a> {
             }
         });
         Results {
-            code_version: super::code_version().to_owned(),
+            code_version: tfrc_lab::code_version().to_owned(),
             quick: self.wanted.quick,
             experiments: experiments.collect(),
             emulated: tables,
@@ -526,7 +526,7 @@ impl<'a> Prepared<'a> {
                 judge(experiment, measured, runs)
             });
         Results {
-            code_version: super::code_version().to_owned(),
+            code_version: tfrc_lab::code_version().to_owned(),
             quick: self.wanted.quick,
             experiments: experiments.collect(),
             emulated: Vec::new(),

@@ -9,7 +9,7 @@ use super::reading::Reading;
 use super::results::{CellResult, Claims, Count, SetupTally, SideClaim, UndecidedResult};
 use super::syntax::Profile;
 use super::verdict::Verdict;
-use crate::scenario::hint;
+use tfrc_scenario::hint;
 
 /// Parts of an experiment that a variant decides otherwise.
 #[derive(Debug, Clone)]

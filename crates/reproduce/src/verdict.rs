@@ -5,8 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::table::Printed;
-use crate::statistics::{Estimate, estimate};
+use tfrc_lab::formula::Printed;
+use tfrc_lab::statistics::{Estimate, estimate};
 
 /// Runs below which a cell has no verdict.
 pub const FEWEST_RUNS: usize = 10;

@@ -5,7 +5,7 @@ use super::judge::Samples;
 use super::results::CellResult;
 use super::table::SeedValues;
 use super::verdict::{CellVerdict, FEWEST_RUNS, Verdict};
-use crate::statistics::{Welch, told_apart};
+use tfrc_lab::statistics::{Welch, told_apart};
 
 /// Means no further apart than this share of ns-2's agree.
 const CLOSE: f64 = 0.05;

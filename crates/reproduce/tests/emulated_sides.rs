@@ -1,7 +1,7 @@
 //! The emulated sides of all experiments: each is read, and asks for what the kernel has.
 
 use tfrc_lab::batch::Shard;
-use tfrc_lab::experiment::{Prepared, Wanted, World, library};
+use tfrc_reproduce::{Prepared, Wanted, World, library};
 
 /// Emulated runs of all experiments in the full form; identical ones count once: 486 of the matrix,
 /// 35 of sigcomm2000 without Figure 6 but for 3 that Figures 9 and 10 share, 18 of Figure 6, 21 of

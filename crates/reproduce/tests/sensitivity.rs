@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tfrc_lab::scenario::{Document, Origin};
+use tfrc_scenario::{Document, Origin};
 
 /// The folders below `experiments/` that hold an experiment.
 fn folders() -> Vec<PathBuf> {

@@ -14,7 +14,6 @@ use super::check::{self, Checked};
 use super::error::{Fault, Mistake};
 use super::traces::Traces;
 use super::{Plan, Point, ScenarioError, World, reader, suggest, syntax};
-use crate::text;
 
 /// The text of a scenario and the changes asked for, not yet read.
 #[derive(Debug, Clone)]
@@ -66,18 +65,6 @@ impl Document {
     #[must_use]
     pub fn in_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), ..self }
-    }
-
-    /// The text of a file.
-    ///
-    /// # Errors
-    /// [`ScenarioError::Read`] if the file cannot be read.
-    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        let name = path.display().to_string();
-        match text::read(path) {
-            Ok(text) => Ok(Self::new(name, text).in_folder(path.parent().unwrap_or(Path::new("")))),
-            Err(source) => Err(ScenarioError::Read { name, source }),
-        }
     }
 
     /// The folder beside which the scenario names files.

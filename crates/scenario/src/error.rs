@@ -95,13 +95,17 @@ pub enum Fault {
 
 /// A mistake before it is tied to the text.
 #[derive(Debug)]
-pub(crate) struct Mistake {
-    pub(crate) fault: Fault,
-    pub(crate) message: String,
+pub struct Mistake {
+    /// The kind of mistake.
+    pub fault: Fault,
+    /// The mistake, in one sentence.
+    pub message: String,
     /// Bytes of the text; `None` until the value around it says where it is.
-    pub(crate) place: Option<Range<usize>>,
-    pub(crate) label: String,
-    pub(crate) hint: Option<String>,
+    pub place: Option<Range<usize>>,
+    /// The label at the place itself.
+    pub label: String,
+    /// How to put it right.
+    pub hint: Option<String>,
 }
 
 impl Mistake {

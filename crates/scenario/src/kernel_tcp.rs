@@ -361,7 +361,7 @@ const RFC: Times = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::table::{Table, Tabular};
+    use crate::table::{Table, Tabular};
 
     fn tcp(pairs: &[(&str, &str)]) -> Tcp {
         Table::<Tcp>::of(pairs).apply(&Tcp::start()).unwrap_or_else(|mistake| panic!("{mistake:?}"))

@@ -9,21 +9,26 @@ use super::{Flow, OwnLine, RoundTrip, Scenario};
 
 /// One flow of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Member<'a> {
-    pub(crate) id: FlowId,
-    pub(crate) name: String,
+pub struct Member<'a> {
+    /// Its number among all flows.
+    pub id: FlowId,
+    /// Its name.
+    pub name: String,
     /// The sender's host.
-    pub(crate) from: NodeId,
+    pub from: NodeId,
     /// The receiver's.
-    pub(crate) to: NodeId,
-    pub(crate) start: Instant,
-    pub(crate) flow: &'a Flow,
+    pub to: NodeId,
+    /// When it starts to send.
+    pub start: Instant,
+    /// The entry of the scenario that it belongs to.
+    pub flow: &'a Flow,
 }
 
 impl Scenario {
     /// The network of a run, with the lines of the flows' own behind the links of the file, and the
     /// flows in it. What is drawn depends on the seed and the flow's name alone.
-    pub(crate) fn lay_out(&self, seed: Seed) -> (Network, Vec<Member<'_>>) {
+    #[must_use]
+    pub fn lay_out(&self, seed: Seed) -> (Network, Vec<Member<'_>>) {
         let mut network = self.network.clone();
         let mut members = Vec::new();
         for flow in &self.flows {

@@ -1,83 +1,27 @@
-//! Scenarios: a network, what flows in it, and for how long, in one TOML file.
-//!
-//! ```
-//! use tfrc_lab::scenario::Scenario;
-//!
-//! let text = r#"
-//! duration = "60s"
-//! nodes = ["near", "far"]
-//!
-//! [[link]]
-//! from = "near"
-//! to = "far"
-//! rate = "2Mbit/s"
-//! delay = "20ms"
-//! queue = "25p"
-//!
-//! [[flow]]
-//! kind = "tfrc"
-//! from = "near"
-//! to = "far"
-//! "#;
-//! let scenario = Scenario::parse("example.toml", text).unwrap();
-//! assert_eq!(scenario.network.links().count(), 2); // both directions
-//! ```
-//!
-//! Unknown keys and values are refused with their place in the file and a hint. Any value may be
-//! written as `{ value = …, source = "…" }` or `{ value = …, assumed = "…" }`. A [`Document`] is
-//! the text before it is read: values in it can be changed, and its [`Plan`] has a scenario for
-//! each point of its sweeps. The keys:
-//!
-//! | key | meaning | default |
-//! | --- | --- | --- |
-//! | `duration` | virtual time of a run | required |
-//! | `warmup` | time at the start that measurements leave out | `"0s"` |
-//! | `seed` | the seed of all randomness | 1 |
-//! | `runs` | runs of each point, with seeds that come from `seed` | 1 |
-//! | `max_memory` | what a run may need by estimate | `"8GiB"` |
-//! | `compare` | a CSV file of published values | none |
-//! | `nodes` | names of the nodes | required |
-//! | `[[sweep]]` | `set`: a path as `--set` takes it, or several; `values`: a list | none |
-//! | `[[link]]` | `from`, `to`, `rate`, `delay` | required |
-//! | | `rate` may be a trace: `{ trace = "lte" }`, one of the program's, or `{ trace = "mine.trace" }`, a file beside the scenario (`docs/models/traces.md`) | |
-//! | | `name` | `from-to` |
-//! | | `queue`: `"25p"` packets, `"50kB"` bytes, `"unlimited"`, `"20 buffers of 500B"`, ns-2's `"25p ns2"`; or a table with one of `red`, `rio`, `codel`, `pie` (`docs/models/queues.md`); what is in transmission does not count | `"unlimited"` |
-//! | | `loss`: `"1%"`, or a table with one of `bernoulli`, `bernoulli_per_byte`, `gilbert_elliott`, `periodic`, `scripted`, `scripted_times`, `time_varying`, and perhaps `action`, `place`, `flows` (`docs/models/losses.md`); or a list of such tables | none |
-//! | | `[[link.marker]]`: one of `fixed`, `token_bucket`, `single_rate`, and perhaps `scope`, `flows` (`docs/models/markers.md`) | none |
-//! | | `reorder`: `{ share = "1%", extra = "5ms" }`; `duplicate`: a share | none |
-//! | | `changes`: later rates, `[{ at = "10s", rate = "1Mbit/s" }]` | none |
-//! | | `reverse`: a link goes both ways; the way back has the same rate, delay and queue, no loss and no changes. A table gives the way back its own values of any of these keys, `"none"` leaves it out. | the same |
-//! | `[[flow]]` | `kind`: `tfrc`, `tfrc-sp` (small packets), `dccp` (CCID 3), `dccp-sp` (CCID 4), `tcp`, `cbr`, `onoff`, `web`, `ping`; `from`, `to` | required |
-//! | | `name` | kind and number |
-//! | | `count`: so many alike, with numbers after the name | 1 |
-//! | | `start`: a time or a distribution (`"uniform 0s 5s"`, `"exponential 1s"`, `"pareto 1s 1.5"`); `stop` | `"0s"`, the end |
-//! | | `access`, `exit`: `{ rate, delay, queue }` of a line of each flow's own before `from` and after `to`; delays may be distributions | none |
-//! | | `rtt`: propagation there and back, a time, a distribution, or `"evenly 40ms 240ms"`: in equal steps over the flows of the entry; an own line makes up for what the links lack | the links' |
-//! | | `segment`: bytes of payload in a packet (the s of the equation); for TFRC and DCCP also a distribution | `"1460B"` |
-//! | | `header`: bytes of all headers on the wire besides | `"44B"` |
-//! | | `packets_per_second`, `on`, `off`: limits of the application | none: always something to send |
-//! | | `backlog`: `"left-out"` or `"kept"`, what becomes of the packets of `packets_per_second` that may not go in time | `"left-out"` |
-//! | | `loss_intervals`: `"left-out"`, or `"kept"`: the results list those of a `tfrc` flow that were closed in the measured time, in packets | `"left-out"` |
-//! | | `draws` of `onoff`: `{ rate, on, off }`, distributions of the rate and of the mean times that each flow draws once | none |
-//! | | `rate` of `cbr` and `onoff`; `interval` of `ping`; `transfer`, `overhead` of `tcp` | |
-//! | | `guarantee`: a rate the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a circuit breaker | none |
-//! | | `guarantee_start`: `"first-rtt"`, `"first-loss-report"` | `"first-rtt"` |
-//! | | `guarantee_threshold`: y, below g/y the promise counts as broken | none |
-//! | | `dscp`: `"af11"` … `"af43"`, `"cs0"` … `"cs7"`, `"ef"` or a number; AF sets the drop precedence | `"cs0"` |
-//! | | `ecn`: `"on"`, `"off"` | off for TFRC, on for DCCP |
-//! | `[flow.tfrc]` | the rate control of the flow above: the keys of [`rate_control`], as `revision = "ns2"` | RFC 5348 |
-//! | `[flow.tcp]` | `variant`, `settings = "ns2"` and all else of `docs/models/tcp.md`; `variant = "bbr"` is for `tfrc emu` alone | SACK by the RFCs |
-//! | `[flow.web]` | `sessions`, `within` or `apart`, `pages`, `between_pages`, `objects`, `between_objects`, `object`, `request`, `think` | |
-//! | `[gateway]` | `listen`, `to`: the nodes where real datagrams enter and leave (`tfrc link`) | the first and the last of `nodes` |
+//! Scenarios: what they say, and how they are read.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
 
 mod check;
 mod distribution;
 mod document;
 mod error;
+#[cfg(feature = "files")]
+pub mod files;
+#[cfg(not(feature = "files"))]
+mod files {
+    //! In place of the module of files.
+
+    pub(super) fn read_trace(_path: &std::path::Path) -> std::io::Result<String> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}
 mod flow_config;
 mod flows;
 mod kernel_tcp;
 mod layout;
+#[cfg(feature = "files")]
+pub mod library;
 mod link_settings;
 mod links;
 mod memory;
@@ -91,11 +35,10 @@ mod table;
 mod tcp_settings;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod traces;
 mod web_settings;
 mod written;
-
-use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -107,15 +50,14 @@ use tfrc_sim::{Network, NodeId, Seed, Stream};
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate};
 
 pub use document::{Document, Origin, Provenance};
-pub(crate) use error::Mistake;
-pub use error::{Fault, InvalidScenario, ScenarioError};
+pub use error::{Fault, InvalidScenario, Mistake, ScenarioError};
 pub use flows::Group;
 pub use kernel_tcp::{CongestionControl, KernelAcks, KernelTcp, Recovery, Refusal, Tcp};
-pub(crate) use layout::Member;
-pub(crate) use reader::read_text;
+pub use layout::Member;
+pub use memory::BIN;
+pub use reader::read_text;
 pub use schema::{join_lines, schema};
-pub use suggest::hint;
-pub(crate) use suggest::nearest;
+pub use suggest::{hint, nearest};
 pub use web_settings::WebTraffic;
 
 /// The place where the flows of a scenario run, which decides on what they may ask for. A word
@@ -423,14 +365,6 @@ pub struct Gateways {
 }
 
 impl Scenario {
-    /// Reads a scenario from a file, for a world.
-    ///
-    /// # Errors
-    /// [`ScenarioError::Read`] if the file cannot be read, else as [`parse`](Self::parse).
-    pub fn load(path: &Path, world: World) -> Result<Self, ScenarioError> {
-        Self::first(&Document::load(path)?, world)
-    }
-
     /// Reads a scenario from text, for the simulator; `name` is for error messages. Of a sweep it
     /// is the first point.
     ///

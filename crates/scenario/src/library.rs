@@ -1,21 +1,14 @@
-//! Scenarios and experiments that travel inside of programs, and the rule that tells their names
-//! from files.
+//! Scenarios that travel inside of programs, and the rule that tells their names from files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
-use tempfile::TempDir;
 use thiserror::Error;
 
-use crate::batch::Results;
-use crate::compare::{CompareError, Comparison, compare};
-use crate::scenario::{Document, Plan, ScenarioError, hint};
+use super::{Document, ScenarioError, files, hint};
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
-
-/// Folder of the experiments in a checkout.
-const CHECKOUT: &str = "experiments";
 
 /// A scenario of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,26 +84,15 @@ impl Opened {
         [path.to_owned()].into_iter().chain(compare.map(|name| folder.join(name))).collect()
     }
 
-    /// The results of all runs of a plan beside the published values that the scenario names; none
-    /// if it names no table.
+    /// Reads a file beside the scenario; the path that was read, and its text.
     ///
     /// # Errors
-    /// [`LibraryError::Beside`] if the table cannot be read, [`LibraryError::Table`] if it does not
-    /// fit the results.
-    pub fn compared(&self, plan: &Plan, results: &Results) -> Result<Vec<Comparison>, LibraryError> {
-        let Some(name) = plan.compare.as_ref().filter(|_| results.shard.is_none()) else {
-            return Ok(Vec::new());
-        };
-        let (path, text) = self.beside(name)?;
-        compare(&text, results).map_err(|source| LibraryError::Table { path, source })
-    }
-
-    /// Reads a file beside the scenario; the path that was read, and its text.
-    fn beside(&self, name: &str) -> Result<(String, String), LibraryError> {
+    /// [`LibraryError::Beside`] if it cannot be read.
+    pub fn beside(&self, name: &str) -> Result<(String, String), LibraryError> {
         let (path, read) = match &self.folder {
             Some(folder) => {
                 let path = folder.join(name);
-                (path.display().to_string(), crate::text::read_file(path))
+                (path.display().to_string(), files::read_file(path))
             }
             None => {
                 let found = SCENARIOS.iter().find(|(file, _)| *file == name);
@@ -149,7 +131,7 @@ pub enum LibraryError {
         /// The file.
         path: String,
         /// The first row that does not fit.
-        source: CompareError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A word names neither a file nor a scenario of the program.
     #[error("`{word}` is neither a file nor a scenario of the program: {hint}")]
@@ -171,64 +153,10 @@ impl LibraryError {
     }
 }
 
-/// The folder of the experiments.
-#[derive(Debug)]
-pub enum Experiments {
-    /// Named by the user, or that of a checkout.
-    Folder(PathBuf),
-    /// Those of the program, unpacked for as long as this lives.
-    Unpacked(TempDir),
-}
-
-impl Experiments {
-    /// The folder that is named; else `experiments` here, if it is there; else the program's own.
-    ///
-    /// # Errors
-    /// The error of the system if the program's own cannot be unpacked.
-    pub fn find(named: Option<&Path>) -> io::Result<Self> {
-        let here = Some(Path::new(CHECKOUT)).filter(|folder| folder.is_dir());
-        match named.or(here) {
-            Some(folder) => Ok(Self::Folder(folder.to_owned())),
-            None => unpack().map(Self::Unpacked),
-        }
-    }
-
-    /// The folder.
-    #[must_use]
-    pub fn root(&self) -> &Path {
-        match self {
-            Self::Folder(folder) => folder,
-            Self::Unpacked(folder) => folder.path(),
-        }
-    }
-}
-
-fn unpack() -> io::Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("tfrc-experiments-").tempdir()?;
-    for (file, text) in EXPERIMENTS {
-        let path = folder.path().join(file);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        std::fs::write(path, text)?;
-    }
-    Ok(folder)
-}
-
-/// The folder in which results of runs are kept outside of a checkout (XDG Base Directory
-/// Specification): `tfrc` in `$XDG_CACHE_HOME`, else in `~/.cache`. `None` if neither is set.
-#[must_use]
-pub fn cache(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
-    // The specification ignores relative paths.
-    let absolute = |path: Option<PathBuf>| path.filter(|path| path.is_absolute());
-    absolute(xdg).or_else(|| Some(absolute(home)?.join(".cache"))).map(|folder| folder.join("tfrc"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, library};
-    use crate::scenario::World;
+    use crate::World;
 
     #[test]
     fn names_and_files_are_told_apart() {
@@ -260,24 +188,5 @@ mod tests {
             }
             assert!(one.about().len() > 20, "{}: {}", one.name, one.about());
         }
-    }
-
-    #[test]
-    fn the_experiments_of_the_program_are_those_of_the_repository() {
-        let folder = unpack().expect("unpacked");
-        let load = |root: &Path| library::load(root, &["all".to_owned()]).expect("all are right");
-        let ours = load(folder.path());
-        let checkout = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"));
-        let ids =
-            |list: &[Experiment]| -> Vec<String> { list.iter().map(|one| one.id().to_owned()).collect() };
-        assert_eq!(ids(&ours), ids(&checkout));
-    }
-
-    #[test]
-    fn the_cache_is_where_xdg_says() {
-        let path = |text: &str| Some(PathBuf::from(text));
-        assert_eq!(cache(path("/x"), path("/home/a")), path("/x/tfrc"));
-        assert_eq!(cache(path("x"), path("/home/a")), path("/home/a/.cache/tfrc"));
-        assert_eq!(cache(None, None), None);
     }
 }

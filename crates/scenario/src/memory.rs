@@ -5,7 +5,9 @@ use tfrc_sim::queue::{Limit, Queue};
 use tfrc_units::{Duration, u64_from_f64};
 
 use super::{FlowKind, Scenario};
-use crate::metric::BIN;
+
+/// The width of a bin of the records of a flow, and the finest time scale of a rate.
+pub const BIN: Duration = Duration::from_millis(100);
 
 /// Bytes of a packet on a link: its place in the arena and in the ring.
 const PACKET_BYTES: u64 = 256;

@@ -221,7 +221,7 @@ pub fn vocabulary() -> Vec<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::table::Table;
+    use crate::table::Table;
     use tfrc::config::MinInterval;
     use tfrc::study::ShortIntervals;
 

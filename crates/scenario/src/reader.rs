@@ -17,8 +17,11 @@ use super::check::Checked;
 use super::error::{Fault, Mistake};
 use super::suggest;
 
-/// Reads a whole text.
-pub(crate) fn read_text<'de, T: Deserialize<'de>>(text: &'de str) -> Checked<T> {
+/// Reads a whole text of TOML.
+///
+/// # Errors
+/// The first [`Mistake`], with its place.
+pub fn read_text<'de, T: Deserialize<'de>>(text: &'de str) -> Checked<T> {
     read(parse(text)?)
 }
 

@@ -4,7 +4,8 @@ use strsim::osa_distance;
 
 /// Returns the name nearest to the written one: at most one letter in three inserted, deleted,
 /// replaced or swapped with its neighbour (optimal string alignment).
-pub(crate) fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (written.chars().count() / 3).max(1);
     names
         .into_iter()

@@ -335,8 +335,8 @@ mod tests {
     use tfrc_sim::queue::{CoDel, Pie, Red, Rio};
 
     use super::*;
-    use crate::scenario::Tcp;
-    use crate::scenario::web_settings::WebTraffic;
+    use crate::Tcp;
+    use crate::web_settings::WebTraffic;
 
     /// Each word of a key gives settings of its own where the key has something to do, and no other
     /// word is taken.

@@ -61,7 +61,7 @@ fn every_kind_of_mistake_has_its_file() {
         assert!(invalid.hint.is_some(), "{name} has no hint");
         let end = invalid.place.offset() + invalid.place.len();
         assert!(!invalid.place.is_empty() && end <= text.len(), "{name}: {:?}", invalid.place);
-        insta::with_settings!({ snapshot_path => "../../tests/snapshots", prepend_module_to_snapshot => false }, {
+        insta::with_settings!({ snapshot_path => "../tests/snapshots", prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(format!("wrong__{name}"), picture(&error));
         });
         seen.push(invalid.fault);

@@ -1,8 +1,7 @@
 //! Delivery traces by name: those of the program, and files beside a scenario.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,14 +14,11 @@ use super::syntax::Spanned;
 
 /// The program's own, by name: `docs/models/traces.md` has their models.
 const OWN: [(&str, &str); 4] = [
-    ("cable", include_str!("../../../../scenarios/traces/cable.trace")),
-    ("lte", include_str!("../../../../scenarios/traces/lte.trace")),
-    ("satellite", include_str!("../../../../scenarios/traces/satellite.trace")),
-    ("wifi", include_str!("../../../../scenarios/traces/wifi.trace")),
+    ("cable", include_str!("../../../scenarios/traces/cable.trace")),
+    ("lte", include_str!("../../../scenarios/traces/lte.trace")),
+    ("satellite", include_str!("../../../scenarios/traces/satellite.trace")),
+    ("wifi", include_str!("../../../scenarios/traces/wifi.trace")),
 ];
-
-/// Bytes of a file, at most: 10,000,000 lines of a number with ten digits.
-const MOST_BYTES: u64 = 128 << 20;
 
 /// The traces of a scenario, each read once.
 #[derive(Debug)]
@@ -70,17 +66,6 @@ impl Traces {
     }
 
     fn load(&self, written: &str) -> io::Result<String> {
-        let path = self.folder.join(written);
-        // Opening a pipe or a device could wait for ever.
-        if !std::fs::metadata(&path)?.is_file() {
-            return Err(io::Error::other("it is not a file"));
-        }
-        let mut text = String::new();
-        // One byte more shows that the file is too long, whatever its size is said to be.
-        File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-        match text.len() as u64 {
-            0..=MOST_BYTES => Ok(text),
-            _ => Err(io::Error::other("it has more than 128 MiB")),
-        }
+        super::files::read_trace(&self.folder.join(written))
     }
 }

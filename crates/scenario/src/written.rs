@@ -112,7 +112,7 @@ fn round_trips(written: &str) -> Option<RoundTrip> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::reader::read_value;
+    use crate::reader::read_value;
 
     #[test]
     fn each_form_of_a_distribution() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use tfrc_lab::scenario::{FlowKind, Pace, Scenario, World};
+use tfrc_scenario::{FlowKind, Pace, Scenario, World};
 use tfrc_sim::loss::Loss;
 use tfrc_sim::network::RateChange;
 use tfrc_sim::queue::{Limit, Queue};

@@ -1,25 +1,31 @@
-//! Formulas of cells: the functions with which they read one run.
+//! Formulas: numbers that are computed of the recording of a run.
+
+mod expression;
+mod printed;
+mod theta;
 
 use tfrc_sim::link::{FlowStats, PacketCount};
 use tfrc_units::{Duration, Instant};
 
-use super::expression::{Expression, Function, Given, Kind, Scope, Wrong};
-use super::table::number;
-use super::theta;
+pub use expression::{Expression, Function, Given, Kind, Scope, Wrong};
+pub use printed::{Printed, number};
+#[cfg(test)]
+pub(crate) use theta::QUANTITIES as THETA;
+
 use crate::metric::Series;
 use crate::quantities::{self, keys};
 use crate::record::FlowSummary;
 use crate::recording::{self, FlowRecord, Keep, LinkFlows, Looks, Recording, Samples};
-use crate::scenario::{Scenario, hint};
 use crate::statistics;
+use tfrc_scenario::{Scenario, hint};
 
 const FLOW: Kind = Kind::Text("a flow or group");
 const LINK: Kind = Kind::Text("a link");
 const KEY: Kind = Kind::Text("a key");
 const TEXT: Kind = Kind::Text("a text");
 
-/// The functions of cells.
-pub(crate) const FUNCTIONS: [Function; 25] = [
+/// The functions of cells of experiments.
+pub const FUNCTIONS: [Function; 25] = [
     Function { name: "flow", takes: &[FLOW, KEY] },
     Function { name: "total", takes: &[FLOW, KEY] },
     Function { name: "spread", takes: &[FLOW, KEY] },
@@ -55,10 +61,12 @@ const LOOKING: [&str; 7] =
 const STATE_KEYS: [&str; 3] = ["allowed_bps", "p", "rtt_s"];
 
 /// One run and the row it belongs to.
-pub(crate) struct OfRun<'a> {
-    pub(crate) recording: &'a Recording,
+#[derive(Debug)]
+pub struct OfRun<'a> {
+    /// The run.
+    pub recording: &'a Recording,
     /// The key columns with the row's texts.
-    pub(crate) keys: &'a [(String, String)],
+    pub keys: &'a [(String, String)],
 }
 
 impl Scope for OfRun<'_> {
@@ -228,7 +236,8 @@ fn state<'r>(record: &'r FlowRecord, key: &str) -> Option<&'r Samples> {
 }
 
 /// Returns the parts of a run that must be kept for these formulas.
-pub(crate) fn needs<'e>(formulas: impl IntoIterator<Item = &'e Expression>) -> Keep {
+#[must_use]
+pub fn needs<'e>(formulas: impl IntoIterator<Item = &'e Expression>) -> Keep {
     let mut keep = Keep::default();
     for formula in formulas {
         let looks = LOOKING.iter().any(|name| formula.calls(name))
@@ -257,11 +266,10 @@ fn sum(values: &[Option<f64>]) -> Option<f64> {
 }
 
 /// Checks that the names in an expression exist, before anything is run.
-pub(crate) fn check(
-    expression: &Expression,
-    scenario: &Scenario,
-    key_columns: &[String],
-) -> Result<(), Wrong> {
+///
+/// # Errors
+/// [`Wrong`] with the place of the first name that does not.
+pub fn check(expression: &Expression, scenario: &Scenario, key_columns: &[String]) -> Result<(), Wrong> {
     let groups = || scenario.flows.iter().map(|flow| &flow.group);
     let flows: Vec<String> = groups().map(|group| group.name.clone()).chain(scenario.flow_names()).collect();
     let links: Vec<String> = scenario.network.links().map(|(_, spec)| spec.name.clone()).collect();

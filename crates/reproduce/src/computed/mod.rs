@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::syntax::Profile;
-use crate::scenario::Document;
+use tfrc_scenario::Document;
 
 /// Request to the code that computes an experiment's values.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use tfrc::equation::{Equation, RtoPolicy};
 use tfrc_units::{Duration, Probability, Rate};
 
 use super::{Context, Settable, Values};
-use crate::experiment::syntax::Profile;
-use crate::experiment::table::number;
+use crate::syntax::Profile;
+use tfrc_lab::formula::number;
 
 /// The constants of Tables 1 to 4 (RFC 4828 §A): the equation with its two constants rounded to
 /// three digits, which gives every printed digit; milliseconds; bytes of headers that are counted

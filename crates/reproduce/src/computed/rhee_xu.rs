@@ -4,8 +4,8 @@ use tfrc::equation::{Equation, EquationForm};
 use tfrc_units::{Duration, Probability};
 
 use super::{Context, Values};
-use crate::experiment::syntax::Profile;
-use crate::experiment::table::number;
+use crate::syntax::Profile;
+use tfrc_lab::formula::number;
 
 /// The RTO of a standard TCP on all of these paths.
 const TCP_RTO: Duration = Duration::from_secs(1);

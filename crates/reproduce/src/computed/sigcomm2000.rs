@@ -9,12 +9,12 @@ use tfrc_sim::Seed;
 use tfrc_units::{Duration, Probability};
 
 use super::{Context, Settable, Values};
-use crate::experiment::syntax::Profile;
-use crate::experiment::table::number;
-use crate::record::Interval;
-use crate::run::run_with;
-use crate::scenario::Document;
-use crate::statistics::{deviation, mean};
+use crate::syntax::Profile;
+use tfrc_lab::formula::number;
+use tfrc_lab::record::Interval;
+use tfrc_lab::run_with;
+use tfrc_lab::statistics::{deviation, mean};
+use tfrc_scenario::Document;
 
 macro_rules! scenario {
     ($name:literal) => {

@@ -1,5 +1,5 @@
 //! The emulated side of experiments: real time and the kernel's TCP in place of virtual time, run
-//! by an [`Emulator`](crate::emulated::Emulator) and recorded in `emulated.csv`.
+//! by an [`Emulator`](tfrc_lab::emulated::Emulator) and recorded in `emulated.csv`.
 
 mod plan;
 mod record;
@@ -15,7 +15,7 @@ use super::error::ExperimentError;
 use super::file::{Experiment, Sim};
 use super::reading::Reading;
 use super::syntax::{Profile, Quick, World};
-use crate::emulated::{Fidelity, KernelNotes};
+use tfrc_lab::emulated::{Fidelity, KernelNotes};
 
 pub(super) use plan::EmulationPlan;
 

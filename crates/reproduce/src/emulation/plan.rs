@@ -7,18 +7,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::cache::Cache;
 use super::super::error::ExperimentError;
 use super::super::file::{Experiment, Sim, at};
-use super::super::formulas::{self, OfRun};
 use super::super::reading::fits;
 use super::super::runner::{Hooks, Wanted};
 use super::super::syntax::World;
 use super::{EmulatedTable, EmulatedValue, Emulation, EmulationResult};
-use crate::batch::seed_of;
-use crate::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity};
-use crate::jobs::in_order;
-use crate::statistics::estimate;
+use tfrc_lab::batch::seed_of;
+use tfrc_lab::cache::Cache;
+use tfrc_lab::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity};
+use tfrc_lab::formula::{self, OfRun};
+use tfrc_lab::jobs::in_order;
+use tfrc_lab::statistics::estimate;
 use tfrc_units::saturating;
 
 /// Runs at once unless the command line says otherwise. Each is nearly idle: on two processors
@@ -141,7 +141,7 @@ impl<'a> EmulationPlan<'a> {
                     experiment.scenario(World::Emu, sim, emulation.profile, row, &more)?;
                 experiment.check_names(number, &scenario)?;
                 let formulas = cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
-                let keep = formulas::needs(formulas.map(|(formula, _)| formula));
+                let keep = formula::needs(formulas.map(|(formula, _)| formula));
                 let traces = document.traces();
                 let point = self.points.len();
                 self.points.push(EmulatedPoint {
@@ -383,7 +383,7 @@ fn date(mut day: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{LinkFlows, Looks};
+    use tfrc_lab::recording::{LinkFlows, Looks};
 
     #[test]
     fn a_key_has_the_traces_and_not_the_place() {

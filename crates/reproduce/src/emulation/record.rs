@@ -8,8 +8,8 @@ use super::super::error::{ExperimentError, NamedText};
 use super::super::file::{EMULATED, Experiment};
 use super::super::results::Results;
 use super::{EmulatedTable, EmulatedValue};
-use crate::compare::fields;
-use crate::emulated::Fidelity;
+use tfrc_lab::compare::fields;
+use tfrc_lab::emulated::Fidelity;
 
 /// The line of names.
 const COLUMNS: [&str; 7] = ["row", "run", "column", "mean", "ci95", "runs", "note"];
@@ -53,7 +53,7 @@ impl EmulatedTable {
             return Ok(None);
         }
         let name = path.display().to_string();
-        let text = crate::text::read_file(path).map_err(|source| ExperimentError::Read {
+        let text = tfrc_scenario::files::read_file(path).map_err(|source| ExperimentError::Read {
             name: name.clone(),
             hint: "`tfrc reproduce --world emu --record` writes it",
             source,

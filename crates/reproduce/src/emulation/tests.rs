@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::{Cache, ExperimentVerdict, Hooks, Prepared, Publication, Results, Wanted, World, library};
-use crate::batch::Shard;
-use crate::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity, KernelNotes};
-use crate::recording::Keep;
-use crate::run::record_until;
-use crate::scenario::Document;
+use tfrc_lab::batch::Shard;
+use tfrc_lab::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity, KernelNotes};
+use tfrc_lab::record_until;
+use tfrc_lab::recording::Keep;
+use tfrc_scenario::Document;
 
 const SCENARIO: &str = "duration = '3s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
     [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n\
@@ -47,7 +47,7 @@ fn made_up(job: &EmulationJob) -> EmulatedRun {
     let mut document = Document::new(job.name.as_str(), job.text.as_str()).in_folder(&job.folder);
     job.set.iter().for_each(|set| document.set(set.as_str()));
     let mut scenario =
-        document.plan_for(crate::scenario::World::Emulated).expect("right").points.remove(0).scenario;
+        document.plan_for(tfrc_scenario::World::Emulated).expect("right").points.remove(0).scenario;
     scenario.seed = tfrc_sim::Seed(job.seed);
     let keep = Keep { looks: job.looks, link_flows: job.link_flows };
     let notes = BTreeMap::from([("HyStart".to_owned(), "on: train and delay".to_owned())]);
@@ -235,9 +235,9 @@ fn a_picture_has_the_values_of_both_worlds() {
         let cells = &results.experiments[0].cells;
         cells.iter().find(|cell| cell.row == row && cell.column == "kbps").and_then(|cell| cell.emulated)
     };
-    let shown = crate::experiment::human::number(kbps("2M/a/b"));
+    let shown = crate::human::number(kbps("2M/a/b"));
     assert!(svg.contains(&format!(">{shown}<")), "{shown}: {svg}");
-    let open = crate::experiment::human::number(kbps("1M/a/b"));
+    let open = crate::human::number(kbps("1M/a/b"));
     assert!(svg.contains(&format!(">({open})<")), "not settled: {svg}");
     let order = (svg.find(">1M<"), svg.find(">2M<"));
     assert!(order.0 < order.1 && svg.contains("a · b"), "{svg}");

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::{Publication, prose};
-use crate::experiment::file::Experiment;
-use crate::experiment::human::number;
-use crate::experiment::results::{CellResult, Count, ExperimentResult};
-use crate::experiment::verdict::Verdict;
+use crate::file::Experiment;
+use crate::human::number;
+use crate::results::{CellResult, Count, ExperimentResult};
+use crate::verdict::Verdict;
 
 const HEAD: &str = "\
 # Beside ns-2

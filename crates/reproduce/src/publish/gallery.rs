@@ -4,9 +4,9 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::{Publication, prose};
-use crate::experiment::human::number;
-use crate::experiment::results::{ClaimResult, Count, ExperimentResult, ExperimentVerdict};
-use crate::report::heads;
+use crate::human::number;
+use crate::results::{ClaimResult, Count, ExperimentResult, ExperimentVerdict};
+use tfrc_lab::report::heads;
 
 /// Verdicts other than agreement with the print, in the order of the findings.
 const FINDINGS: [ExperimentVerdict; 5] = [

@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use super::{Publication, prose};
-use crate::experiment::human::{self, number, ratio, word};
-use crate::experiment::results::{CellResult, Count, ExperimentResult, ExperimentVerdict};
-use crate::experiment::verdict::Verdict;
+use crate::human::{self, number, ratio, word};
+use crate::results::{CellResult, Count, ExperimentResult, ExperimentVerdict};
+use crate::verdict::Verdict;
 
 /// Verdicts in the order in which a reader wants to hear of them.
 const MOST_TELLING_FIRST: [ExperimentVerdict; 5] = [
@@ -140,7 +140,7 @@ fn emulated<'a>(text: &mut String, of: impl Iterator<Item = &'a ExperimentResult
         let Some(emulation) = &e.emulation else { continue };
         let ratios = e.cells.iter().filter(|cell| cell.note.is_none() && cell.emulated_note.is_none());
         let ratios = ratios.filter_map(|cell| Some(cell.emulated? / cell.measured.filter(|x| *x != 0.0)?));
-        let median = crate::statistics::median(ratios.collect());
+        let median = tfrc_lab::statistics::median(ratios.collect());
         let claims = || e.claims.iter().filter(|claim| claim.holds_in_emulation.is_some());
         let held = claims().filter(|claim| claim.holds_in_emulation == Some(true)).count();
         let claims = match claims().count() {

@@ -149,7 +149,8 @@ impl Publication<'_> {
 
     /// Reads a paper's README: its title and the rest.
     fn paper(&self, paper: &str) -> (String, String) {
-        let text = crate::text::read_file(self.root.join(paper).join("README.md")).unwrap_or_default();
+        let text =
+            tfrc_scenario::files::read_file(self.root.join(paper).join("README.md")).unwrap_or_default();
         let (title, rest) = prose::title(&text);
         (if title.is_empty() { paper.to_owned() } else { title.to_owned() }, rest.to_owned())
     }

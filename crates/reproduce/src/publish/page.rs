@@ -4,14 +4,14 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::{Drawn, Publication, gallery, prose};
-use crate::experiment::Profile;
-use crate::experiment::file::Experiment;
-use crate::experiment::human::{number, ratio, side, verdict, word};
-use crate::experiment::results::{
+use crate::Profile;
+use crate::file::Experiment;
+use crate::human::{number, ratio, side, verdict, word};
+use crate::results::{
     CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, VariantResult, is_informative,
 };
-use crate::experiment::verdict::Verdict;
-use crate::report::{heads, still};
+use crate::verdict::Verdict;
+use tfrc_lab::report::{heads, still};
 
 const TITLE: &str = "What holds: the literature of TFRC, run again";
 const STYLE: &str = include_str!("page.css");

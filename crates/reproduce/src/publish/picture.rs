@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::experiment::file::{Experiment, Picture};
-use crate::experiment::human::number;
-use crate::experiment::results::{CellResult, ExperimentResult};
-use crate::experiment::table;
+use crate::file::{Experiment, Picture};
+use crate::human::number;
+use crate::results::{CellResult, ExperimentResult};
+use crate::table;
 
 /// Width and height of a cell.
 const CELL: (f64, f64) = (46.0, 34.0);
@@ -76,7 +76,7 @@ impl Drawing<'_> {
         }
         let beginning = |text: &String| {
             let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-            table::number(text).or_else(|| text[..end].parse().ok()).unwrap_or(f64::INFINITY)
+            formula::number(text).or_else(|| text[..end].parse().ok()).unwrap_or(f64::INFINITY)
         };
         list.sort_by(|a, b| beginning(a).total_cmp(&beginning(b)));
         list

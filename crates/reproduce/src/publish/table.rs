@@ -1,7 +1,7 @@
 //! Cells as CSV.
 
-use crate::experiment::results::{ExperimentResult, Over};
-use crate::experiment::verdict::{CellVerdict, Verdict};
+use crate::results::{ExperimentResult, Over};
+use crate::verdict::{CellVerdict, Verdict};
 
 const COLUMNS: [&str; 17] = [
     "row",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::{Hooks, Prepared, Wanted, World, library};
 use super::*;
-use crate::batch::Shard;
+use tfrc_lab::batch::Shard;
 
 /// A directory with one experiment of computed values.
 fn experiment() -> tempfile::TempDir {

@@ -8,20 +8,20 @@ use std::ops::Range;
 
 /// An expression that has been read and checked.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Expression {
+pub struct Expression {
     text: String,
     root: Node,
 }
 
 /// Why an expression cannot be read or computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub struct Wrong {
     /// Bytes of the expression.
-    pub(crate) place: Range<usize>,
+    pub place: Range<usize>,
     /// Description of the mistake.
-    pub(crate) message: String,
+    pub message: String,
     /// Advice for the user.
-    pub(crate) hint: String,
+    pub hint: String,
 }
 
 impl fmt::Display for Wrong {
@@ -71,7 +71,7 @@ enum Operator {
 
 /// Kind of a function's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A number.
     Number,
     /// A text in quotes; what it names.
@@ -80,14 +80,16 @@ pub(crate) enum Kind {
 
 /// A function: its name and what it takes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Function {
-    pub(crate) name: &'static str,
-    pub(crate) takes: &'static [Kind],
+pub struct Function {
+    /// The word in formulas.
+    pub name: &'static str,
+    /// The kinds of its arguments, in their order.
+    pub takes: &'static [Kind],
 }
 
 /// Value of an argument when a function is called.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Given<'e> {
+pub enum Given<'e> {
     /// A number.
     Number(f64),
     /// A text.
@@ -95,14 +97,18 @@ pub(crate) enum Given<'e> {
 }
 
 impl Given<'_> {
-    pub(crate) fn text(&self) -> &str {
+    /// The text; empty for a number.
+    #[must_use]
+    pub fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
             Self::Number(_) => "",
         }
     }
 
-    pub(crate) fn number(&self) -> f64 {
+    /// The number; not a number for a text.
+    #[must_use]
+    pub fn number(&self) -> f64 {
         match self {
             Self::Number(number) => *number,
             Self::Text(_) => f64::NAN,
@@ -111,40 +117,52 @@ impl Given<'_> {
 }
 
 /// Values behind the names in an expression.
-pub(crate) trait Scope {
+pub trait Scope {
     /// The value of a variable.
     fn variable(&self, _name: &str) -> Option<f64> {
         None
     }
-    /// The value of a function; the error says what is wrong and what would be right.
+    /// The value of a function.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong, and another about what would be right.
     fn call(&self, name: &str, given: &[Given<'_>]) -> Result<Option<f64>, (String, String)>;
 }
 
 impl Expression {
     /// Reads an expression. Its functions and variables must be among these.
-    pub(crate) fn parse(text: &str, functions: &[Function], variables: &[&str]) -> Result<Self, Wrong> {
+    ///
+    /// # Errors
+    /// [`Wrong`] with the place of the first mistake.
+    pub fn parse(text: &str, functions: &[Function], variables: &[&str]) -> Result<Self, Wrong> {
         Ok(Self { text: text.to_owned(), root: parse::parse(text, functions, variables)? })
     }
 
     /// As it was written.
-    pub(crate) fn text(&self) -> &str {
+    #[must_use]
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Its value; `None` if something in it has none, or if it is not finite.
-    pub(crate) fn value(&self, scope: &dyn Scope) -> Result<Option<f64>, Wrong> {
+    ///
+    /// # Errors
+    /// [`Wrong`] with the place of a call that the scope refuses.
+    pub fn value(&self, scope: &dyn Scope) -> Result<Option<f64>, Wrong> {
         Ok(value(&self.root, scope)?.filter(|x| x.is_finite()))
     }
 
     /// Returns true if the expression calls this function.
-    pub(crate) fn calls(&self, function: &str) -> bool {
+    #[must_use]
+    pub fn calls(&self, function: &str) -> bool {
         let mut found = false;
         walk(&self.root, &mut |name, _| found |= name == function);
         found
     }
 
     /// The texts given to a function as its argument `index`, with their places.
-    pub(crate) fn texts(&self, function: &str, index: usize) -> Vec<(Range<usize>, String)> {
+    #[must_use]
+    pub fn texts(&self, function: &str, index: usize) -> Vec<(Range<usize>, String)> {
         let mut found = Vec::new();
         walk(&self.root, &mut |name, arguments| {
             if let (true, Some(Argument::Text(place, text))) = (name == function, arguments.get(index)) {

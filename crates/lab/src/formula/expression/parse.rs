@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{ARITHMETIC, Argument, Function, Kind, Node, Operator, What, Wrong};
-use crate::scenario::hint;
+use tfrc_scenario::hint;
 
 /// Nested brackets and signs; deeper is no formula.
 const DEEPEST: usize = 64;

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use tfrc_units::{Duration, text};
 
 use super::plot::Scale;
-use crate::experiment::file::Experiment;
-use crate::scenario::hint;
+use crate::file::Experiment;
+use tfrc_scenario::hint;
 
 /// The form of a figure; without a file, a panel for each column.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -115,7 +115,7 @@ impl Layout {
     /// Names the file, and the mistake with its place.
     pub(super) fn load(root: &Path, experiment: &Experiment) -> io::Result<Self> {
         let path = root.join(&experiment.id).join("figure.toml");
-        let text = match crate::text::read_file(&path) {
+        let text = match tfrc_scenario::files::read_file(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),

@@ -12,9 +12,10 @@ use std::path::Path;
 use layout::{Layout, PanelLayout};
 use plot::{Axis, Curve, Line, Mark, Panel, Point, SIZE, STYLE, Scale, escaped};
 
-use crate::experiment::file::Experiment;
-use crate::experiment::results::{CellResult, ExperimentResult};
-use crate::experiment::table::{Row, number};
+use crate::file::Experiment;
+use crate::results::{CellResult, ExperimentResult};
+use crate::table::Row;
+use tfrc_lab::formula::number;
 
 /// The most panels of a figure; more are in the table.
 const MOST_PANELS: usize = 12;
@@ -178,7 +179,7 @@ impl<'a> Table<'a> {
             });
             found.count() > 1
         });
-        let panel = |cell: &crate::experiment::file::Cell| {
+        let panel = |cell: &crate::file::Cell| {
             let curves: Vec<Curve> = SOURCES
                 .iter()
                 .map(|source| {

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 
 use super::layout::{TraceLayout, TracePart};
 use super::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale};
-use crate::experiment::error::ExperimentError;
-use crate::experiment::file::Experiment;
-use crate::experiment::syntax::{Profile, World};
-use crate::record::Interval;
-use crate::run::run_watched;
-use crate::watch::Watch;
+use crate::error::ExperimentError;
+use crate::file::Experiment;
+use crate::syntax::{Profile, World};
+use tfrc_lab::record::Interval;
+use tfrc_lab::run_watched;
+use tfrc_lab::watch::Watch;
 
 /// Inks, lines and widths of the groups, by their places.
 const GROUPS: [(&str, Line, f64); 4] = [
@@ -25,8 +25,7 @@ const GROUPS: [(&str, Line, f64); 4] = [
 /// As for the scenario of a point.
 pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Option<Panel>, ExperimentError> {
     let rows = &experiment.published.rows;
-    let wanted =
-        |row: &&crate::experiment::table::Row| layout.row.as_ref().is_none_or(|one| *one == row.name);
+    let wanted = |row: &&crate::table::Row| layout.row.as_ref().is_none_or(|one| *one == row.name);
     let sim = experiment.sims.iter().find(|sim| sim.name == layout.run);
     let (Some(sim), Some(row)) = (sim, rows.iter().find(wanted)) else { return Ok(None) };
     let (_, scenario, _) = experiment.scenario(World::Sim, sim, Profile::AsPublished, row, &[])?;
