@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::judge::{Cap, Measured, Sample, judge};
 use super::*;
 use tfrc_lab::batch::Shard;
+use tfrc_lab::cache::Cache;
 
 const SCENARIO: &str = "duration = '4s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
     [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\nloss = '1%'\n\

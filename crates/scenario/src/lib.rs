@@ -63,7 +63,6 @@ pub use web_settings::WebTraffic;
 /// The place where the flows of a scenario run, which decides on what they may ask for. A word
 /// that the place does not have is a mistake in the file ([`Fault::World`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum World {
     /// The sockets of the system, beside an engine in real time: a TCP is the kernel's.
     Emulated,
@@ -148,7 +147,6 @@ pub struct Lines {
 
 /// How the round-trip propagation times of the flows of an entry differ, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
 pub enum RoundTrip {
     /// Each is drawn.
     Drawn(Distribution),
@@ -174,7 +172,6 @@ pub struct OwnLine {
 
 /// Kind of a flow, with its settings.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum FlowKind {
     /// Datagrams at a constant rate, or on and off.
     Datagrams(DatagramFlow),
@@ -216,7 +213,6 @@ pub struct TfrcFlow {
 /// Loss intervals of a flow in the results: every one, or only the loss event rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum LossIntervals {
     /// All that were closed in the measured time.
     Kept,
@@ -328,7 +324,6 @@ pub struct Application {
 /// Fate of an application's packets that the flow may not send in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Backlog {
     /// They are left out, as media applications do.
     LeftOut,
@@ -338,7 +333,6 @@ pub enum Backlog {
 
 /// How often an application has a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Pace {
     /// There is always one to send.
     Backlog,

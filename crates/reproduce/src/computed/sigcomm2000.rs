@@ -18,7 +18,7 @@ use tfrc_scenario::Document;
 
 macro_rules! scenario {
     ($name:literal) => {
-        include_str!(concat!("../../../../../experiments/sigcomm2000/", $name, "/scenario.toml"))
+        include_str!(concat!("../../../../experiments/sigcomm2000/", $name, "/scenario.toml"))
     };
 }
 

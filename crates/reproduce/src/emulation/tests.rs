@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::{Cache, ExperimentVerdict, Hooks, Prepared, Publication, Results, Wanted, World, library};
+use super::super::{ExperimentVerdict, Hooks, Prepared, Publication, Results, Wanted, World, library};
 use tfrc_lab::batch::Shard;
+use tfrc_lab::cache::Cache;
 use tfrc_lab::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity, KernelNotes};
 use tfrc_lab::record_until;
 use tfrc_lab::recording::Keep;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::file::{Experiment, Picture};
 use crate::human::number;
 use crate::results::{CellResult, ExperimentResult};
-use crate::table;
+use tfrc_lab::formula;
 
 /// Width and height of a cell.
 const CELL: (f64, f64) = (46.0, 34.0);
