@@ -1,6 +1,6 @@
 //! The scenario file: any text is a scenario or an error that says where.
 
-use tfrc_lab::scenario::Scenario;
+use tfrc_scenario::Scenario;
 
 /// Takes the bytes for a file.
 pub fn check(data: &[u8]) {

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use tfrc_lab::batch::Shard;
-use tfrc_lab::document::{self, ExperimentList};
-use tfrc_lab::experiment::{
-    Cache, Experiment, Hooks, Prepared, Publication, Results, Wanted, World, library,
+use tfrc_lab::cache::{self, Cache};
+use tfrc_lab::document;
+use tfrc_reproduce::{
+    Experiment, ExperimentList, Experiments, Hooks, Prepared, Publication, Results, Wanted, World, library,
 };
-use tfrc_lab::library::Experiments;
 
 use crate::failure::{ExperimentError, raised};
 use crate::waiting::while_waiting;
@@ -50,7 +50,7 @@ pub(crate) fn experiments(py: Python<'_>, folder: Option<PathBuf>, wanted: Vec<S
 #[pyfunction]
 pub(crate) fn user_cache() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
-    tfrc_lab::library::cache(variable("XDG_CACHE_HOME"), variable("HOME"))
+    cache::of_user(variable("XDG_CACHE_HOME"), variable("HOME"))
 }
 
 /// Runs experiments. `progress` is called with the numbers of runs done and known of.

@@ -8,12 +8,12 @@ use arrow_array::RecordBatch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
+use tfrc_lab::compare::compared;
 use tfrc_lab::document::{self, Several, Single};
-use tfrc_lab::experiment::code_version;
-use tfrc_lab::library::{BuiltIn, LibraryError, Opened};
-use tfrc_lab::scenario::{Plan, Scenario};
 use tfrc_lab::watch::Watch;
-use tfrc_lab::{Outcome, quantities as lab, run_until, series};
+use tfrc_lab::{Outcome, code_version, quantities as lab, run_until, series};
+use tfrc_scenario::library::{BuiltIn, LibraryError, Opened};
+use tfrc_scenario::{Plan, Scenario};
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, saturating};
 
@@ -241,7 +241,7 @@ fn text(opened: &Opened, plan: &Plan, order: Order, results: Results) -> Result<
         let Some((run, notes)) = run else { unreachable!("a plan has a run") };
         return Ok(document::text(&Single { outcome: run.outcome, notes, timing: None }));
     }
-    let compare = opened.compared(plan, &results)?;
+    let compare = compared(opened, plan, &results)?;
     Ok(document::text(&Several { results, compare, timing: None }))
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use miette::Diagnostic as _;
-use tfrc_lab::library::LibraryError;
+use tfrc_scenario::library::LibraryError;
 
 use crate::command::link::told;
 use crate::visible::{to_stderr, visible};

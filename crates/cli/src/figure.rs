@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tfrc_lab::experiment::{Experiment, Publication};
+use tfrc_reproduce::{Experiment, Publication};
 
 use crate::Failure;
 

@@ -7,11 +7,11 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tfrc_lab::batch::Results;
-use tfrc_lab::document::{ExperimentList, Several, Single, Versioned};
+use tfrc_lab::document::{Several, Single, Versioned};
 pub(crate) use tfrc_lab::document::{text as document, versioned};
-use tfrc_lab::experiment::{self, MutationResults};
 use tfrc_lab::record::{Record, SCHEMA_VERSION, Summary};
-use tfrc_lab::scenario::join_lines;
+use tfrc_reproduce::{ExperimentList, MutationResults};
+use tfrc_scenario::join_lines;
 
 use crate::command::{equation, link, scenario, sim};
 
@@ -65,7 +65,7 @@ pub(crate) fn schema() -> Value {
     all.versioned::<crate::command::emu::EmuDocument>("emu");
     all.versioned::<equation::EquationAnswer>("equation");
     all.versioned::<link::LinkDocument>("link");
-    all.versioned::<experiment::Results>("reproduce");
+    all.versioned::<tfrc_reproduce::Results>("reproduce");
     all.versioned::<ExperimentList>("reproduce list");
     all.versioned::<MutationResults>("reproduce --mutations");
     all.versioned::<scenario::ScenarioList>("scenario list");

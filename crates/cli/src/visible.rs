@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use tfrc_lab::text::moves_a_terminal;
+use tfrc_scenario::text::moves_a_terminal;
 
 /// A text in which nothing moves a terminal: control and format characters are written as `\u{1b}`.
 /// Lines stay lines.

@@ -20,9 +20,9 @@ pub use crate::jobs::Shard;
 use crate::jobs::Workers;
 use crate::note::{self, Note};
 use crate::quantities::{self, Quantity};
-use crate::scenario::{Document, Plan, Point, Scenario};
 use crate::statistics::{Estimate, estimate, mean};
 use crate::{Outcome, run};
+use tfrc_scenario::{Document, Plan, Point, Scenario};
 
 /// Selection of a plan's runs, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -308,9 +308,9 @@ fn completed(results: Results) -> Results {
     Results { shard: None, points: points.collect(), ..results }
 }
 
-fn groups(scenario: &crate::scenario::Scenario) -> Vec<GroupOf> {
+fn groups(scenario: &tfrc_scenario::Scenario) -> Vec<GroupOf> {
     let index = |n: u32| saturating::<usize>(n);
-    let of = |flow: &crate::scenario::Flow| {
+    let of = |flow: &tfrc_scenario::Flow| {
         let group = &flow.group;
         GroupOf { id: group.name.clone(), first: index(group.first), count: index(group.count) }
     };

@@ -9,6 +9,10 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+#[cfg(feature = "host")]
+use tfrc_scenario::Plan;
+#[cfg(feature = "host")]
+use tfrc_scenario::library::{LibraryError, Opened};
 
 use crate::batch::{Means, PointResult, Results};
 
@@ -76,6 +80,21 @@ impl fmt::Display for CompareError {
 
 impl std::error::Error for CompareError {}
 
+/// The results of all runs of a plan compared with the published values that the scenario names;
+/// none if it names no table.
+///
+/// # Errors
+/// [`LibraryError::Beside`] if the table cannot be read, [`LibraryError::Table`] if it does not
+/// fit the results.
+#[cfg(feature = "host")]
+pub fn compared(opened: &Opened, plan: &Plan, results: &Results) -> Result<Vec<Comparison>, LibraryError> {
+    let Some(name) = plan.compare.as_ref().filter(|_| results.shard.is_none()) else {
+        return Ok(Vec::new());
+    };
+    let (path, text) = opened.beside(name)?;
+    compare(&text, results).map_err(|source| LibraryError::Table { path, source: source.into() })
+}
+
 /// Puts the results next to each row of `csv`.
 ///
 /// # Errors
@@ -121,7 +140,8 @@ fn find(means: &Means, quantity: &str) -> Option<crate::statistics::Estimate> {
 }
 
 /// The fields of a line; one in quotes may have commas and doubled quotes.
-pub(crate) fn fields(line: &str) -> Vec<String> {
+#[must_use]
+pub fn fields(line: &str) -> Vec<String> {
     let mut options = csv::ReaderBuilder::new();
     let reader = options.has_headers(false).trim(csv::Trim::All).from_reader(line.as_bytes());
     let record = reader.into_records().next().and_then(Result::ok);

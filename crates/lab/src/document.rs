@@ -1,4 +1,4 @@
-//! Documents of simulations and experiments, as programs print them as JSON.
+//! Documents of simulations, as programs print them as JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::batch::Results;
 use crate::compare::Comparison;
-use crate::experiment::{Experiment, World};
 use crate::note::Note;
 use crate::record::SCHEMA_VERSION;
 
@@ -74,45 +73,4 @@ pub struct Timing {
     pub ns_per_hop: f64,
     /// The most memory that the process had, bytes; `None` where the system does not report it.
     pub peak_memory_bytes: Option<u64>,
-}
-
-/// Experiments by their ids.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ExperimentList {
-    /// In the order of their ids.
-    pub experiments: Vec<ExperimentEntry>,
-}
-
-/// An experiment.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ExperimentEntry {
-    /// Its id, such as `sigcomm2000/fig-09`.
-    pub id: String,
-    /// Its number in another version of the publication, as an id that is taken too, such as
-    /// `sigcomm/figure-9`; null without one.
-    pub alias: Option<String>,
-    /// Its title.
-    pub title: String,
-    /// The publication, with the place in it.
-    pub source: String,
-    /// The world that it runs in.
-    pub world: World,
-    /// Disagreement makes the exit status 3.
-    pub must_agree: bool,
-}
-
-impl ExperimentList {
-    /// The list of these experiments.
-    #[must_use]
-    pub fn of(experiments: &[Experiment]) -> Self {
-        let entry = |e: &Experiment| ExperimentEntry {
-            id: e.id().to_owned(),
-            title: e.title().to_owned(),
-            source: e.source().to_owned(),
-            alias: e.conference(),
-            world: e.world(),
-            must_agree: e.must_agree(),
-        };
-        Self { experiments: experiments.iter().map(entry).collect() }
-    }
 }

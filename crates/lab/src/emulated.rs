@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use crate::recording::Keep;
     use crate::run::record_until;
-    use crate::scenario::Document;
+    use tfrc_scenario::Document;
 
     #[test]
     fn limits_of_fidelity() {

@@ -1,8 +1,5 @@
 //! Many runs: on several threads, or a share of them on each of several machines.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +17,7 @@ impl Shard {
     pub const WHOLE: Self = Self { index: 1, of: 1 };
 
     /// The jobs of this shard among all jobs.
-    pub(crate) fn share<T>(self, jobs: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    pub fn share<T>(self, jobs: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
         let (index, of) = (u64::from(self.index.max(1) - 1), u64::from(self.of.max(1)));
         jobs.zip(0u64..).filter(move |(_, number)| number % of == index).map(|(job, _)| job)
     }
@@ -29,39 +26,94 @@ impl Shard {
 /// Threads at most, however many are asked for: more than there are processors anywhere.
 const MOST_THREADS: usize = 256;
 
-/// Threads that runs are done on.
+/// Threads that runs are done on: the caller's alone without the feature `host`.
 #[derive(Debug)]
-pub(crate) struct Workers(Option<rayon::ThreadPool>);
+pub struct Workers(Option<pool::Pool>);
 
 impl Workers {
     /// As many threads as this; 0 is one for each processor. Where there are no threads to be had
     /// the caller's does the work.
-    pub(crate) fn new(threads: usize) -> Self {
-        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads.min(MOST_THREADS)).build().ok();
-        Self(if threads == 1 { None } else { pool() })
+    #[must_use]
+    pub fn new(threads: usize) -> Self {
+        Self(if threads == 1 { None } else { pool::new(threads.min(MOST_THREADS)) })
     }
 
     /// The number of threads.
-    pub(crate) fn threads(&self) -> usize {
-        self.0.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.0.as_ref().map_or(1, pool::threads)
     }
 
-    /// The results of all jobs, in their order, or an error of one of them.
-    pub(crate) fn run<J: Sync, R: Send, E: Send>(
+    /// The results of all jobs, in their order.
+    ///
+    /// # Errors
+    /// An error of one of the jobs.
+    pub fn run<J: Sync, R: Send, E: Send>(
         &self,
         jobs: &[J],
         one: impl Fn(&J) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, E> {
         match &self.0 {
-            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map(&one).collect()),
+            Some(pool) => pool::run(pool, jobs, one),
             None => jobs.iter().map(one).collect(),
         }
     }
 }
 
+#[cfg(feature = "host")]
+mod pool {
+    //! Threads of the host.
+
+    pub(super) use rayon::ThreadPool as Pool;
+    use rayon::prelude::*;
+
+    pub(super) fn new(threads: usize) -> Option<Pool> {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()
+    }
+
+    pub(super) fn threads(pool: &Pool) -> usize {
+        pool.current_num_threads()
+    }
+
+    pub(super) fn run<J: Sync, R: Send, E: Send>(
+        pool: &Pool,
+        jobs: &[J],
+        one: impl Fn(&J) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        pool.install(|| jobs.par_iter().with_max_len(1).map(&one).collect())
+    }
+}
+
+#[cfg(not(feature = "host"))]
+mod pool {
+    //! No threads.
+
+    #[derive(Debug)]
+    pub(super) enum Pool {}
+
+    pub(super) fn new(_threads: usize) -> Option<Pool> {
+        None
+    }
+
+    pub(super) fn threads(pool: &Pool) -> usize {
+        match *pool {}
+    }
+
+    pub(super) fn run<J, R, E>(
+        pool: &Pool,
+        _jobs: &[J],
+        _one: impl Fn(&J) -> Result<R, E>,
+    ) -> Result<Vec<R>, E> {
+        match *pool {}
+    }
+}
+
 /// Does `count` jobs on as many threads as wanted, beginning them in their order: for jobs that
 /// wait more than they compute.
-pub(crate) fn in_order(threads: usize, count: usize, one: impl Fn(usize) + Sync) {
+#[cfg(feature = "host")]
+pub fn in_order(threads: usize, count: usize, one: impl Fn(usize) + Sync) {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     let next = AtomicUsize::new(0);
     let work = || {
         loop {
@@ -92,6 +144,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "host")]
     fn jobs_begin_in_order() {
         let begun = std::sync::Mutex::new(Vec::new());
         in_order(1, 4, |number| begun.lock().expect("no panic").push(number));

@@ -1,5 +1,5 @@
-//! The laboratory around the core: scenarios, agents, metrics and reports.
-
+//! The laboratory: worlds in which scenarios run, and what is measured in them.
+#![doc = include_str!("../README.md")]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -10,15 +10,16 @@
 
 pub mod agent;
 pub mod batch;
+#[cfg(feature = "host")]
+pub mod cache;
 pub mod capture;
 pub mod compare;
 pub mod document;
 pub mod emulated;
 #[cfg(all(feature = "emu", target_os = "linux"))]
 pub mod emulation;
-pub mod experiment;
-mod jobs;
-pub mod library;
+pub mod formula;
+pub mod jobs;
 pub mod metric;
 pub mod note;
 mod progress;
@@ -29,13 +30,18 @@ pub mod recording;
 pub mod relay;
 pub mod report;
 mod run;
-pub mod scenario;
 pub mod series;
 pub mod statistics;
-pub mod text;
 pub mod watch;
 
 pub use run::{
-    COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, run, run_captured, run_until, run_watched,
-    run_with,
+    COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, record_until, run, run_captured, run_until,
+    run_watched, run_with,
 };
+
+/// The version of the code that measures: a hash of the sources of the crates that decide a run,
+/// of the packages that they are built with, and of the compiler's version.
+#[must_use]
+pub fn code_version() -> &'static str {
+    env!("TFRC_CODE_VERSION")
+}

@@ -12,7 +12,7 @@ use tfrc_units::Probability;
 
 use crate::Outcome;
 use crate::batch::Results;
-use crate::scenario::{Application, Flow, FlowKind, RoundTrip, Scenario};
+use tfrc_scenario::{Application, Flow, FlowKind, RoundTrip, Scenario};
 
 /// A reason to read simulated results with care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -155,7 +155,7 @@ fn must_cross(network: &Network, link: LinkId, from: NodeId, to: NodeId) -> bool
 mod tests {
     use super::*;
     use crate::batch::{Order, run_plan};
-    use crate::scenario::Document;
+    use tfrc_scenario::Document;
 
     const TWO: &str = "duration = '6s'\nwarmup = '1s'\nruns = 2\nnodes = ['a', 'b']\n\
         [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '2Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n\

@@ -15,7 +15,7 @@ use crate::agent::{
 };
 use crate::metric::Mean;
 use crate::record::Stop;
-use crate::scenario::{FlowKind, LossIntervals, Member, Tcp};
+use tfrc_scenario::{FlowKind, LossIntervals, Member, Tcp};
 
 /// The agents of a flow.
 #[derive(Debug, Clone, Copy)]

@@ -174,7 +174,7 @@ mod tests {
             rows("link", &LINK_COUNTS),
             rows("link", &QUEUE),
             rows("at_link", &AT_LINK),
-            rows("theta", &crate::experiment::THETA),
+            rows("theta", &crate::formula::THETA),
         ]
         .concat();
         let page = include_str!("../../../docs/experiments.md");

@@ -11,7 +11,7 @@ use crate::agent::{Any, Payload, START};
 use crate::progress::{Ends, Progress, attach, progress};
 use crate::record::{FlowSummary, Interval};
 use crate::run;
-use crate::scenario::{Member, Scenario};
+use tfrc_scenario::{Member, Scenario};
 
 /// A queue of some tens of packets at some Mbit/s fills and drains within this.
 const SAMPLE: Duration = Duration::from_millis(10);
@@ -21,7 +21,7 @@ const SAMPLE: Duration = Duration::from_millis(10);
 /// with [`Relay::run`], or with [`Relay::start`] on a thread of its own.
 ///
 /// ```
-/// use tfrc_lab::scenario::Scenario;
+/// use tfrc_scenario::Scenario;
 /// use tfrc_sim::Seed;
 ///
 /// let text = "duration = '20s'\nnodes = ['near', 'far']\n\
@@ -33,7 +33,7 @@ const SAMPLE: Duration = Duration::from_millis(10);
 /// println!("send to {}", running.local_addr());
 /// let last = running.stop().unwrap();
 /// assert_eq!(last.there.entered.packets, 0);
-/// # Ok::<(), tfrc_lab::scenario::ScenarioError>(())
+/// # Ok::<(), tfrc_scenario::ScenarioError>(())
 /// ```
 ///
 /// # Errors
@@ -54,7 +54,7 @@ pub fn relay(
 /// [`BindError`] if an address cannot be had.
 ///
 /// # Panics
-/// Never for a [`Scenario`] that was read for [`World::Simulated`](crate::scenario::World).
+/// Never for a [`Scenario`] that was read for [`World::Simulated`](tfrc_scenario::World).
 pub fn relay_with_flows(
     scenario: &Scenario,
     seed: Seed,

@@ -15,8 +15,8 @@ use crate::metric::{BIN, Series};
 use crate::progress::{Ends, Progress, attach, progress, sent_bytes};
 use crate::record::{FlowSummary, Interval};
 use crate::recording::{FlowCounts, Keep, Keeping, LinkFlows, Recording};
-use crate::scenario::{FlowKind, LossIntervals, Member, Scenario};
 use crate::watch::{Scene, Watch, Watchers};
+use tfrc_scenario::{FlowKind, LossIntervals, Member, Scenario};
 
 /// The time scale of a flow's coefficient of variation in an [`Outcome`].
 pub const COV_SCALE: Duration = Duration::from_secs(1);
@@ -77,7 +77,7 @@ impl std::error::Error for NoDccpFlow {}
 /// outcome.
 ///
 /// # Panics
-/// Never for a [`Scenario`] that was read for [`World::Simulated`](crate::scenario::World): its
+/// Never for a [`Scenario`] that was read for [`World::Simulated`](tfrc_scenario::World): its
 /// flows join nodes of its own network, and each has agents.
 #[must_use]
 pub fn run(scenario: &Scenario) -> Outcome {
@@ -139,7 +139,11 @@ pub fn run_captured(
 }
 
 /// Runs a scenario as [`run_until`] does and keeps its time series.
-pub(crate) fn record_until(scenario: &Scenario, keep: Keep, stop: &dyn Fn() -> bool) -> Option<Recording> {
+///
+/// # Panics
+/// As [`run`].
+#[must_use]
+pub fn record_until(scenario: &Scenario, keep: Keep, stop: &dyn Fn() -> bool) -> Option<Recording> {
     let mut run = ScenarioRun::keeping(scenario, keep);
     let outcome = run.execute_until(&mut [], stop)?;
     let keeping = run.keeping.take().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::agent::Any;
 use crate::progress::{Ends, Progress, progress};
 use crate::record::Interval;
 use crate::run::interval;
-use crate::scenario::{Member, Scenario};
+use tfrc_scenario::{Member, Scenario};
 
 /// Time between two looks at the queues: a queue of some tens of packets at some Mbit/s fills and
 /// drains within this.

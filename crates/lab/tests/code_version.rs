@@ -2,6 +2,8 @@
 
 #[path = "../build/fingerprint.rs"]
 mod fingerprint;
+#[path = "../build/locked.rs"]
+mod locked;
 
 use std::path::Path;
 
@@ -67,4 +69,20 @@ fn files_of_test_modules_leave_it() {
     assert_ne!(version(&[("src/x/tests.rs", "a")]), version(&[("src/x/tests.rs", "b")]));
     let beside = |text| version(&[("src/x.rs", parent), ("src/x/tests.rs", text), ("src/tests.rs", "a")]);
     assert_eq!(beside("a"), beside("b"));
+}
+
+#[test]
+fn the_packages_that_crates_are_built_with() {
+    let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nchecksum = \"a1\"\n\n\
+        [[package]]\nname = \"b\"\nversion = \"1.0.0\"\nchecksum = \"b1\"\ndependencies = [\n \"a\",\n]\n\n\
+        [[package]]\nname = \"b\"\nversion = \"2.0.0\"\nchecksum = \"b2\"\n\n\
+        [[package]]\nname = \"ours\"\nversion = \"0.2.0\"\ndependencies = [\n \"b 1.0.0\",\n \"own\",\n]\n\n\
+        [[package]]\nname = \"own\"\nversion = \"0.2.0\"\n\n\
+        [[package]]\nname = \"other\"\nversion = \"3.0.0\"\nchecksum = \"o3\"\n";
+    assert_eq!(locked::packages(lock, &["ours"]), "a 1.0.0 a1\nb 1.0.0 b1\n");
+    assert_eq!(locked::packages(lock, &["own"]), "");
+    let whole = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    let whole = std::fs::read_to_string(whole).expect("a lock file");
+    let lines = locked::packages(&whole, &["tfrc-sim"]);
+    assert!(lines.contains("\nlibm ") && !lines.contains("\ntokio "), "{lines}");
 }

@@ -2,7 +2,7 @@
 //! probability p the long-run rate is L packets per round-trip time, where 1/f(p_e) = L and p_e =
 //! p/(1 + pL), f being RFC 5348's equation.
 
-use tfrc_lab::scenario::Scenario;
+use tfrc_scenario::Scenario;
 use tfrc_sim::Seed;
 
 const SEEDS: u64 = 10;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tfrc_lab::batch::{MergeError, Order, Results, Shard, merge, run_plan};
 use tfrc_lab::compare::{CompareError, compare};
-use tfrc_lab::scenario::{Document, Origin, Plan, Scenario, schema};
 use tfrc_lab::{NoDccpFlow, Outcome, run, run_captured};
+use tfrc_scenario::{Document, Origin, Plan, Scenario, schema};
 use tfrc_units::Duration;
 
 fn document(text: &str) -> Document {

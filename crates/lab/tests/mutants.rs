@@ -4,8 +4,8 @@
 //! takes seconds.
 
 use tfrc_lab::record::Interval;
-use tfrc_lab::scenario::{Document, Scenario};
 use tfrc_lab::{Outcome, run, run_with};
+use tfrc_scenario::{Document, Scenario};
 use tfrc_sim::Seed;
 
 /// A rule, how it is put wrong, and what must notice.

@@ -1,7 +1,7 @@
 //! A flow that never hears anything, packet by packet, against a trace of ns-2.35.
 
 use tfrc_lab::run_with;
-use tfrc_lab::scenario::Scenario;
+use tfrc_scenario::Scenario;
 use tfrc_units::Duration;
 
 /// When ns-2 sent, in seconds: 14 bytes, 50 packets a second from the application, all of them

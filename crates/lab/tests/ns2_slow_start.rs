@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tfrc_lab::run_with;
-use tfrc_lab::scenario::Document;
+use tfrc_scenario::Document;
 use tfrc_units::Duration;
 
 /// When ns-2 sent its first hundred packets, in seconds: 500 bytes, R = 240.137 ms, no loss

@@ -6,9 +6,9 @@ use tfrc::Settings;
 use tfrc::config::{PacketSize, Promise, PromiseStart};
 use tfrc::guard::CircuitBreaker;
 use tfrc::study::Revision;
-use tfrc_lab::scenario::rate_control::vocabulary;
-use tfrc_lab::scenario::{FlowKind, Scenario, ScenarioError, TfrcFlow};
 use tfrc_lab::{Outcome, run};
+use tfrc_scenario::rate_control::vocabulary;
+use tfrc_scenario::{FlowKind, Scenario, ScenarioError, TfrcFlow};
 use tfrc_units::Rate;
 
 fn text(kind: &str, loss: &str, flow: &str) -> String {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use tfrc::guard::Trip;
-use tfrc_lab::scenario::{Scenario, World};
 use tfrc_lab::series::{self, SeriesRun};
 use tfrc_lab::watch::{Look, Watch};
 use tfrc_lab::{Outcome, run, run_watched, run_with};
+use tfrc_scenario::{Scenario, World};
 use tfrc_units::Duration;
 
 fn shipped(name: &str) -> Scenario {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tfrc_lab::scenario::{Document, Fault, InvalidScenario, Scenario, ScenarioError, World};
+use tfrc_scenario::{Document, Fault, InvalidScenario, Scenario, ScenarioError, World};
 use tfrc_sim::LinkSpec;
 use tfrc_units::Duration;
 

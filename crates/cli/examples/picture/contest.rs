@@ -3,8 +3,8 @@
 use tfrc_cli::live::{Controls, LinkLoss, LinkRate, Model, ModelConfig, View};
 use tfrc_lab::record::{Event, EventKind, Interval, Record};
 use tfrc_lab::run_watched;
-use tfrc_lab::scenario::Scenario;
 use tfrc_lab::watch::{Look, Watch};
+use tfrc_scenario::Scenario;
 use tfrc_units::Duration;
 
 /// A second TCP joins at 8 s, and the link halves at 16 s.

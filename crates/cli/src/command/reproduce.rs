@@ -8,13 +8,12 @@ use tfrc_units::saturating;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tfrc_lab::batch::Shard;
-use tfrc_lab::document::ExperimentList;
+use tfrc_lab::cache::{self, Cache};
 use tfrc_lab::emulated::EmulatedWorld;
-use tfrc_lab::experiment::{
-    Cache, Experiment, ExperimentError, ExperimentVerdict, Hooks, Mutants, Prepared, Publication, Results,
-    Wanted, World, human, library,
+use tfrc_reproduce::{
+    Experiment, ExperimentError, ExperimentList, ExperimentVerdict, Experiments, Hooks, Mutants, Prepared,
+    Publication, Results, Wanted, World, human, library,
 };
-use tfrc_lab::library::{Experiments, cache as cache_of_user};
 
 use super::{emulator, print};
 use crate::args::{Format, ReproduceArgs, WorldArg};
@@ -161,7 +160,7 @@ fn cache(args: &ReproduceArgs, library: &Experiments) -> Option<Cache> {
     }
     let of_user = || {
         let variable = |name| std::env::var_os(name).map(PathBuf::from);
-        cache_of_user(variable("XDG_CACHE_HOME"), variable("HOME"))
+        cache::of_user(variable("XDG_CACHE_HOME"), variable("HOME"))
     };
     match (library, of_user()) {
         (Experiments::Folder(_), _) => Some(Cache::new(PathBuf::from(".tfrc-cache"), Vec::new())),

@@ -136,7 +136,7 @@ fn the_scenarios_of_the_repository_are_right() {
         if path.extension().is_none_or(|suffix| suffix != "toml") {
             continue; // tables to compare with
         }
-        tfrc_lab::scenario::Scenario::load(&path, tfrc_lab::scenario::World::Simulated)
+        tfrc_scenario::Scenario::load(&path, tfrc_scenario::World::Simulated)
             .unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
         seen += 1;
     }

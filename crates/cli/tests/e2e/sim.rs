@@ -18,7 +18,7 @@ fn right(args: &[&str]) -> Finished {
 /// Every kind of mistake: exit status 2, a mark under the place, a hint.
 #[test]
 fn every_wrong_file_is_shown_with_a_mark_and_a_hint() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/tests/wrong");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenario/tests/wrong");
     let mut files = 0;
     for entry in std::fs::read_dir(folder).expect("the wrong files") {
         let file = entry.expect("a file").path();

@@ -3,7 +3,7 @@
 use tfrc_sim::Stream;
 use tfrc_units::{Duration, Instant, saturating, u64_from_f64};
 
-use crate::scenario::{Application, Backlog, Pace};
+use tfrc_scenario::{Application, Backlog, Pace};
 
 /// An application at work: when it has its next packet, and how large that is.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ const MOST_BYTES: u32 = 1460;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Phases;
+    use tfrc_scenario::Phases;
     use tfrc_sim::Seed;
     use tfrc_sim::traffic::Distribution;
 

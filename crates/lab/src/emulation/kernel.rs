@@ -8,7 +8,7 @@ use tfrc_emu::NodeSpace;
 use tfrc_sim::tcp::EcnMode;
 
 use crate::emulated::KernelNotes;
-use crate::scenario::{FlowKind, KernelTcp, Member, Recovery, Refusal};
+use tfrc_scenario::{FlowKind, KernelTcp, Member, Recovery, Refusal};
 
 /// The kernel TCP of a flow, if it has one.
 pub(super) fn of(member: &Member<'_>) -> Result<Option<KernelTcp>, Refusal> {

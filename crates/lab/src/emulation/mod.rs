@@ -19,8 +19,8 @@ use tfrc_units::Instant;
 use crate::emulated::{EmulatedRun, Fidelity};
 use crate::recording::Keep;
 use crate::run;
-use crate::scenario::{Refusal, Scenario};
 use crate::watch::{Look, link_interval};
+use tfrc_scenario::{Refusal, Scenario};
 
 use flow::{FlowState, Stage};
 use kernel::NodeTcp;
@@ -81,7 +81,7 @@ pub struct Flows<'a> {
     places: Places<'a>,
     keep: Keep,
     emulation: Emulation,
-    kernels: Vec<Option<crate::scenario::KernelTcp>>,
+    kernels: Vec<Option<tfrc_scenario::KernelTcp>>,
 }
 
 impl std::fmt::Debug for Flows<'_> {

@@ -9,7 +9,7 @@ use crate::emulated::{EmulatedRun, Fidelity, KernelNotes};
 use crate::record::FlowSummary;
 use crate::recording::{FlowRecord, LinkRecord, Recording};
 use crate::run::{self, COV_SCALE, FINE_COV_SCALE, LinkOutcome, Outcome};
-use crate::scenario::{Member, Scenario};
+use tfrc_scenario::{Member, Scenario};
 
 /// Puts the run together. `latest` is the end where the run was ended early, after `end`.
 pub(super) fn run(
@@ -80,7 +80,7 @@ pub(super) fn run(
         flows: of_link(link),
         queue: queues.get(link).cloned().unwrap_or_default(),
     });
-    let group = |flow: &crate::scenario::Flow| {
+    let group = |flow: &tfrc_scenario::Flow| {
         let group = &flow.group;
         (group.name.clone(), saturating::<usize>(group.first), saturating::<usize>(group.count))
     };

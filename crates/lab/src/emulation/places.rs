@@ -6,7 +6,7 @@ use tfrc_emu::{FlowEnd, FlowPath, Plan};
 use tfrc_sim::{Network, NodeId};
 
 use super::Setup;
-use crate::scenario::{FlowKind, Member, Scenario};
+use tfrc_scenario::{FlowKind, Member, Scenario};
 
 /// The first port of a scenario's flows; each has one of its own.
 const FIRST_PORT: u16 = 20_000;

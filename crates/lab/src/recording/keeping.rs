@@ -11,7 +11,7 @@ use crate::Outcome;
 use crate::agent::Any;
 use crate::metric::Series;
 use crate::progress::{Ends, progress};
-use crate::scenario::Scenario;
+use tfrc_scenario::Scenario;
 
 /// Choice of what to keep of a run besides the bytes of each flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -133,7 +133,7 @@ impl Keeping {
     /// The recording, of the run's outcome and of the bytes that each flow has sent.
     pub(crate) fn recording(self, scenario: &Scenario, outcome: Outcome, sent: Vec<Series>) -> Recording {
         let index = |n: u32| saturating::<usize>(n);
-        let of = |flow: &crate::scenario::Flow| {
+        let of = |flow: &tfrc_scenario::Flow| {
             let group = &flow.group;
             (group.name.clone(), index(group.first), index(group.count))
         };

@@ -56,7 +56,8 @@ pub(crate) fn document(
 }
 
 /// A whole page that reads without scripts.
-pub(crate) fn still(title: &str, style: &str, main: &Markup, script: &str) -> String {
+#[must_use]
+pub fn still(title: &str, style: &str, main: &Markup, script: &str) -> String {
     written(title, ["", style], main, &html! { script { (PreEscaped(script)) } })
 }
 
@@ -88,7 +89,8 @@ fn written(title: &str, [before, style]: [&str; 2], main: &Markup, scripts: &Mar
 }
 
 /// A row of column heads.
-pub(crate) fn heads<'a>(names: impl IntoIterator<Item = &'a str>) -> Markup {
+#[must_use]
+pub fn heads<'a>(names: impl IntoIterator<Item = &'a str>) -> Markup {
     html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
 }
 

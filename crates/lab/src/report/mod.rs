@@ -12,7 +12,7 @@ pub mod human;
 mod sweep;
 mod words;
 
-pub(crate) use html::{heads, still};
+pub use html::{heads, still};
 pub use sweep::page as sweep_page;
 
 use std::collections::BTreeMap;

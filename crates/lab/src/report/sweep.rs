@@ -318,7 +318,7 @@ mod tests {
     use super::*;
     use crate::batch::{Order, run_plan};
     use crate::record::Role;
-    use crate::scenario::Document;
+    use tfrc_scenario::Document;
 
     const SWEEP: &str = "duration = '3s'\nwarmup = '1s'\nruns = 2\nnodes = ['a', 'b']\n\
         [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\nloss = '1%'\n\

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_lab::record::{EventKind, Record, Role, Start};
 use tfrc_lab::relay::relay_with_flows;
-use tfrc_lab::scenario::{Document, Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
 use tfrc_net::options::Listen;
 use tfrc_net::{Connection, Endpoint, Options};
+use tfrc_scenario::{Document, Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
 use tfrc_sim::tcp;
 use tfrc_sim::traffic::Distribution;
 use tfrc_units::{Duration, Instant, Rate};

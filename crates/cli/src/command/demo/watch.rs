@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tfrc_emu::{Monitor, Snapshot};
 use tfrc_lab::record::{EventKind, FlowSummary, Interval, Record, Summary};
 use tfrc_lab::relay::{Flows, intervals, summaries};
-use tfrc_lab::scenario::Scenario;
 use tfrc_net::Connection;
+use tfrc_scenario::Scenario;
 use tfrc_units::{Duration, Instant, Rate};
 
 use super::contest::Contest;

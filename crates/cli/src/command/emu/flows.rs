@@ -10,8 +10,8 @@ use tfrc_lab::emulation::{Flows, Setup};
 use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::recording::Keep;
 use tfrc_lab::report::RunRecords;
-use tfrc_lab::scenario::Scenario;
 use tfrc_lab::watch::Look;
+use tfrc_scenario::Scenario;
 
 use super::broken;
 use crate::args::{EmuArgs, Format};

@@ -5,7 +5,7 @@ use std::io::Read;
 use tfrc_lab::emulated::EmulationJob;
 use tfrc_lab::emulation::{Flows, Setup};
 use tfrc_lab::recording::Keep;
-use tfrc_lab::scenario::{Document, World};
+use tfrc_scenario::{Document, World};
 use tfrc_sim::Seed;
 
 use super::broken;

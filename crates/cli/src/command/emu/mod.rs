@@ -12,8 +12,8 @@ use std::process::Command;
 pub(crate) use flows::EmuDocument;
 use tfrc_emu::{LinkCapture, SandboxError, WireKind, sandbox};
 use tfrc_lab::emulation::{self, EmulationError, Setup};
-use tfrc_lab::library::Opened;
-use tfrc_lab::scenario::{Scenario, World};
+use tfrc_scenario::library::Opened;
+use tfrc_scenario::{Scenario, World};
 use tfrc_sim::{LinkId, Seed};
 
 use super::link::{told, with_source};

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tfrc_lab::library::{BuiltIn, LibraryError};
+use tfrc_scenario::library::{BuiltIn, LibraryError};
 
 use super::print;
 use crate::args::{ScenarioArgs, ScenarioCommand};
@@ -74,7 +74,7 @@ fn list() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tfrc_lab::scenario::{Document, World};
+    use tfrc_scenario::{Document, World};
 
     #[test]
     fn the_start_is_a_scenario_for_every_world() {

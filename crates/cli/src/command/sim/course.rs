@@ -10,10 +10,10 @@ use tfrc_lab::batch::PlannedRun;
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::report::RunRecords;
-use tfrc_lab::scenario::{Plan, Scenario};
 use tfrc_lab::series::{self, SeriesRun};
 use tfrc_lab::watch::{Look, Watch};
 use tfrc_lab::{Outcome, run_watched};
+use tfrc_scenario::{Plan, Scenario};
 use tfrc_units::{Duration, f64_from_u64, saturating};
 
 use super::bar::RunsBar;

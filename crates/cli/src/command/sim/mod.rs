@@ -11,14 +11,15 @@ use std::path::Path;
 
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, Shard};
 use tfrc_lab::capture::Captured;
+use tfrc_lab::compare::compared;
 use tfrc_lab::document::{Several, Single};
-use tfrc_lab::library::Opened;
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Record, Role, Start};
 use tfrc_lab::report::{RunRecords, sweep_page};
-use tfrc_lab::scenario::{Plan, Scenario, schema};
 use tfrc_lab::{run_captured, run_watched};
 use tfrc_net::pcap;
+use tfrc_scenario::library::Opened;
+use tfrc_scenario::{Plan, Scenario, schema};
 use tfrc_sim::Seed;
 use tfrc_units::Instant;
 
@@ -91,7 +92,7 @@ fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> 
     file.end()?;
     let hops = results.points.iter().flat_map(|p| &p.runs).map(|run| run.outcome.packet_hops).sum();
     let timing = watch.map(|watch| watch.stop(hops));
-    let compare = opened.compared(plan, &results)?;
+    let compare = compared(opened, plan, &results)?;
     write_means(args, &results)?;
     match format {
         // Every run has had its end.
@@ -164,7 +165,7 @@ fn print(several: Several, format: Format) -> Result<(), Failure> {
 
 fn merged(files: &[std::path::PathBuf]) -> Result<Results, Failure> {
     let read = |path: &std::path::PathBuf| {
-        let text = tfrc_lab::text::read_results(path).map_err(|error| {
+        let text = tfrc_scenario::files::read_results(path).map_err(|error| {
             Failure::usage(format!("cannot read {}: {error}", path.display()), "give the files of all shards")
         })?;
         serde_json::from_str::<Results>(&text).map_err(|error| {

@@ -9,7 +9,7 @@ use tfrc_units::{Duration, f64_from_u64, saturating, u64_from_f64};
 use tokio::net::UdpSocket;
 
 use super::{Course, End};
-use crate::scenario::DatagramFlow;
+use tfrc_scenario::DatagramFlow;
 
 /// Bytes of IPv4 and UDP.
 pub(super) const HEADERS: u32 = 28;

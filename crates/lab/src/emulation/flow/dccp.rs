@@ -14,7 +14,7 @@ use tokio::time::MissedTickBehavior;
 use super::{Course, End};
 use crate::agent::{FlowLosses, Source};
 use crate::record::Stop;
-use crate::scenario::{Application, Backlog, DccpFlow, TfrcFlow};
+use tfrc_scenario::{Application, Backlog, DccpFlow, TfrcFlow};
 
 /// Bytes of IPv4, UDP and DCCP in a data packet with sequence numbers of 48 bits.
 const HEADERS: u32 = 44;
@@ -63,7 +63,7 @@ impl Session {
     }
 
     fn is_backlogged(&self) -> bool {
-        self.application.pace == crate::scenario::Pace::Backlog
+        self.application.pace == tfrc_scenario::Pace::Backlog
     }
 }
 

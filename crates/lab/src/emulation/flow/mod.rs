@@ -18,7 +18,7 @@ use tfrc_units::{Duration, Instant, saturating};
 use crate::metric::Mean;
 use crate::progress::Progress;
 use crate::recording::Looks;
-use crate::scenario::{FlowKind, Member};
+use tfrc_scenario::{FlowKind, Member};
 
 /// State of a flow, which its ends write and the observer reads.
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@ use tokio::net::UdpSocket;
 
 use super::datagrams::HEADERS;
 use super::{Course, End};
-use crate::scenario::PingFlow;
+use tfrc_scenario::PingFlow;
 
 /// Starts the end that answers, and the one that asks at its time.
 pub(super) fn start(

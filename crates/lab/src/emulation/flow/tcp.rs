@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::{Course, End};
-use crate::scenario::{KernelAcks, KernelTcp, TcpFlow};
+use tfrc_scenario::{KernelAcks, KernelTcp, TcpFlow};
 
 /// Bytes of IPv4, TCP and its timestamp option in a data packet.
 pub(super) const HEADERS: u32 = 52;

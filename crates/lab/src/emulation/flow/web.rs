@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::tcp::{HEADERS, connect, listen};
 use super::{Course, End, std_duration};
-use crate::scenario::{KernelTcp, WebFlow, WebTraffic};
+use tfrc_scenario::{KernelTcp, WebFlow, WebTraffic};
 
 /// Bytes of a request that say how long the object is to be.
 const LENGTH: usize = 8;

@@ -1,0 +1,228 @@
+//! Results of runs, kept on disk: one small file for each run, named by a hash of all that decides
+//! it.
+//!
+//! The name is made of the code's version, the scenario's text with every change, the row and the
+//! seed; the file has the value of each formula. The name of an emulated run has the kernel's
+//! release in place of the code's version, and the file the whole recording. A run that has ended
+//! is never lost, so a stopped command goes on where it was.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+/// A directory with what runs gave, and others to look into as well.
+#[derive(Debug)]
+pub struct Cache {
+    own: PathBuf,
+    others: Vec<PathBuf>,
+    /// Distinguishes temporary files of one process.
+    written: AtomicU64,
+}
+
+/// One file.
+#[derive(Debug, Serialize, Deserialize)]
+struct CacheFile {
+    /// Values by formula.
+    values: BTreeMap<String, Option<f64>>,
+    /// A hash of the values, to notice damage.
+    check: String,
+}
+
+/// Result of a cache lookup.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// The values in the order of the formulas.
+    All(Vec<Option<f64>>),
+    /// A file that cannot be used, and why.
+    Damaged(String),
+    /// Nothing, or not all of it.
+    Nothing,
+}
+
+impl Cache {
+    /// The cache in `own`, which comes into being when something is written; `others` are only
+    /// read.
+    #[must_use]
+    pub fn new(own: PathBuf, others: Vec<PathBuf>) -> Self {
+        Self { own, others, written: AtomicU64::new(0) }
+    }
+
+    /// The values of these formulas in the run that `key` determines.
+    pub fn get(&self, key: &str, formulas: &[&str]) -> Found {
+        let name = name(key);
+        let mut damaged = None;
+        for directory in std::iter::once(&self.own).chain(&self.others) {
+            match read(&place(directory, &name)) {
+                Ok(None) => {}
+                Ok(Some(values)) => {
+                    let all = formulas.iter().map(|formula| values.get(*formula).copied());
+                    if let Some(all) = all.collect::<Option<Vec<_>>>() {
+                        return Found::All(all);
+                    }
+                }
+                Err(why) => damaged = Some(why),
+            }
+        }
+        damaged.map_or(Found::Nothing, Found::Damaged)
+    }
+
+    /// Adds values to what is known of the run that `key` determines.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn put(&self, key: &str, new: &[(&str, Option<f64>)]) -> io::Result<()> {
+        let name = name(key);
+        let path = place(&self.own, &name);
+        let mut values = read(&path).ok().flatten().unwrap_or_default();
+        values.extend(new.iter().map(|(formula, value)| ((*formula).to_owned(), *value)));
+        let entry = CacheFile { check: check(&values), values };
+        self.write(&path, &serde_json::json!(entry).to_string())
+    }
+
+    /// The text kept for a key, as [`Cache::put_text`] took it.
+    ///
+    /// # Errors
+    /// The damage of a file, where no other directory has the text.
+    pub fn text(&self, key: &str) -> Result<Option<String>, String> {
+        let name = name(key);
+        let mut damaged = None;
+        for directory in std::iter::once(&self.own).chain(&self.others) {
+            let path = place(directory, &name).with_extension("run");
+            let text = match std::fs::read_to_string(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    damaged = Some(format!("{}: {error}", path.display()));
+                    continue;
+                }
+            };
+            match text.split_once('\n') {
+                Some((check, text)) if check == self::name(text) => return Ok(Some(text.to_owned())),
+                _ => damaged = Some(format!("{} is damaged; its run is done again", path.display())),
+            }
+        }
+        damaged.map_or(Ok(None), Err)
+    }
+
+    /// Keeps a text: the whole answer of a run in real time, which is dear, so that other formulas
+    /// can be computed of it later.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn put_text(&self, key: &str, text: &str) -> io::Result<()> {
+        let path = place(&self.own, &name(key)).with_extension("run");
+        self.write(&path, &format!("{}\n{text}", name(text)))
+    }
+
+    /// Writes a file whole or not at all, also if two write at once.
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
+        std::fs::write(&beside, text)?;
+        std::fs::rename(&beside, path)
+    }
+}
+
+/// The folder in which results of runs are kept outside of a checkout (XDG Base Directory
+/// Specification): `tfrc` in `$XDG_CACHE_HOME`, else in `~/.cache`. `None` if neither is set.
+#[must_use]
+pub fn of_user(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    // The specification ignores relative paths.
+    let absolute = |path: Option<PathBuf>| path.filter(|path| path.is_absolute());
+    absolute(xdg).or_else(|| Some(absolute(home)?.join(".cache"))).map(|folder| folder.join("tfrc"))
+}
+
+fn place(directory: &Path, name: &str) -> PathBuf {
+    let (shelf, rest) = name.split_at(2);
+    directory.join(shelf).join(format!("{rest}.json"))
+}
+
+/// The values of a file; `None` if there is none.
+fn read(path: &Path) -> Result<Option<BTreeMap<String, Option<f64>>>, String> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("{}: {error}", path.display())),
+    };
+    let damaged = || format!("{} is damaged; its run is done again", path.display());
+    let entry: CacheFile = serde_json::from_str(&text).map_err(|_| damaged())?;
+    if entry.check != check(&entry.values) {
+        return Err(damaged());
+    }
+    Ok(Some(entry.values))
+}
+
+fn check(values: &BTreeMap<String, Option<f64>>) -> String {
+    name(&serde_json::json!(values).to_string())
+}
+
+/// Fowler-Noll-Vo 1a, 128 bits, in hexadecimal.
+fn name(text: &str) -> String {
+    let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
+    });
+    format!("{hash:032x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_adds_and_merges() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let cache = Cache::new(dir.path().join("a"), Vec::new());
+        assert_eq!(cache.get("k", &["x"]), Found::Nothing);
+        cache.put("k", &[("x", Some(0.1 + 0.2)), ("y", None)]).expect("written");
+        assert_eq!(cache.get("k", &["y", "x"]), Found::All(vec![None, Some(0.1 + 0.2)]));
+        assert_eq!(cache.get("k", &["x", "z"]), Found::Nothing);
+        cache.put("k", &[("z", Some(1.0))]).expect("written");
+        assert_eq!(cache.get("k", &["x", "z"]), Found::All(vec![Some(0.1 + 0.2), Some(1.0)]));
+        assert_eq!(cache.get("other", &["x"]), Found::Nothing);
+        let joined = Cache::new(dir.path().join("b"), vec![dir.path().join("a")]);
+        assert_eq!(joined.get("k", &["z"]), Found::All(vec![Some(1.0)]));
+    }
+
+    #[test]
+    fn texts_are_kept_whole() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let cache = Cache::new(dir.path().join("a"), Vec::new());
+        assert_eq!(cache.text("k"), Ok(None));
+        cache.put_text("k", "{\n}").expect("written");
+        let joined = Cache::new(dir.path().join("b"), vec![dir.path().join("a")]);
+        assert_eq!(joined.text("k"), Ok(Some("{\n}".to_owned())));
+        let path = place(&dir.path().join("a"), &name("k")).with_extension("run");
+        std::fs::write(&path, "x\n{}").expect("written");
+        assert!(joined.text("k").is_err_and(|why| why.contains("damaged")));
+    }
+
+    #[test]
+    fn damage_is_noticed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let cache = Cache::new(dir.path().to_owned(), Vec::new());
+        cache.put("k", &[("x", Some(5.0))]).expect("written");
+        let path = place(dir.path(), &name("k"));
+        let text = std::fs::read_to_string(&path).expect("the file");
+        for wrong in [text.replace("5.0", "6.0"), text[..10].to_owned(), String::new()] {
+            assert_ne!(wrong, text);
+            std::fs::write(&path, wrong).expect("written");
+            assert!(matches!(cache.get("k", &["x"]), Found::Damaged(why) if why.contains("damaged")));
+        }
+        cache.put("k", &[("x", Some(5.0))]).expect("written");
+        assert_eq!(cache.get("k", &["x"]), Found::All(vec![Some(5.0)]));
+    }
+
+    #[test]
+    fn the_folder_of_a_user_is_where_xdg_says() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(of_user(path("/x"), path("/home/a")), path("/x/tfrc"));
+        assert_eq!(of_user(path("x"), path("/home/a")), path("/home/a/.cache/tfrc"));
+        assert_eq!(of_user(None, None), None);
+    }
+}

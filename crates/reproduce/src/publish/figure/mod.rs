@@ -1,0 +1,354 @@
+//! The figure of an experiment: panels of published, ns-2's and measured values, in the form of the
+//! paper where `figure.toml` gives it.
+
+mod layout;
+mod plot;
+mod trace;
+mod words;
+
+use std::io;
+use std::path::Path;
+
+use layout::{Layout, PanelLayout};
+use plot::{Axis, Curve, Line, Mark, Panel, Point, SIZE, STYLE, Scale, escaped};
+
+use crate::file::Experiment;
+use crate::results::{CellResult, ExperimentResult};
+use crate::table::Row;
+use tfrc_lab::formula::number;
+
+/// The most panels of a figure; more are in the table.
+const MOST_PANELS: usize = 12;
+/// A logarithmic axis where values differ by more than this.
+const WIDE: f64 = 30.0;
+/// Letters that fit above a drawing.
+const SPACE: f64 = 12.0;
+
+/// A source of values: its name, colour, line, mark and value.
+type Source = (&'static str, &'static str, Line, Mark, fn(&CellResult) -> Option<f64>);
+
+/// The values of this laboratory, with intervals.
+const MEASURED: &str = "measured, 95 %";
+const EMULATED: &str = "emulated, 95 %";
+
+/// Sources differ in dash and mark too: they must be distinguishable on paper.
+const SOURCES: [Source; 5] = [
+    ("published", "published", Line::Dashed("6 4"), Mark::Square, |c| c.published),
+    ("ns-2", "ns2", Line::Dashed("2 3"), Mark::Triangle, |c| c.ns2),
+    ("RFC profile", "rfc", Line::Dashed("10 4 2 4"), Mark::Cross, |c| c.rfc_profile),
+    (EMULATED, "emulated", Line::Dashed("1 2"), Mark::Diamond, |c| c.emulated),
+    (MEASURED, "measured", Line::Solid, Mark::Circle, |c| c.measured),
+];
+
+/// Sources that only panels of one column show: more than three lines of a colour are too many.
+const ASIDE: [&str; 2] = ["RFC profile", EMULATED];
+
+/// Colours and marks of curves that are columns or rows.
+const SERIES: [(&str, Mark); 5] = [
+    ("s0", Mark::Circle),
+    ("s1", Mark::Square),
+    ("s2", Mark::Triangle),
+    ("s3", Mark::Diamond),
+    ("s4", Mark::Cross),
+];
+
+/// The figure of an experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figure {
+    title: String,
+    panels: Vec<Panel>,
+    /// Traces among the panels, which come first; a paper shows these alone.
+    traces: usize,
+}
+
+impl Figure {
+    /// Draws an experiment; runs a scenario where the paper shows a run.
+    ///
+    /// # Errors
+    /// A mistake in `figure.toml`, with its place.
+    pub(super) fn new(root: &Path, experiment: &Experiment, result: &ExperimentResult) -> io::Result<Self> {
+        let layout = Layout::load(root, experiment)?;
+        let mut panels = Vec::new();
+        for one in &layout.trace {
+            panels
+                .extend(trace::panel(experiment, one).map_err(|error| io::Error::other(error.to_string()))?);
+        }
+        let traces = panels.len();
+        let table = Table { experiment, result, layout: &layout };
+        panels.extend(table.panels());
+        panels.truncate(MOST_PANELS);
+        Ok(Self { title: experiment.title.clone(), panels, traces })
+    }
+
+    /// Panels for a page, each an element of its own: colours come from the page.
+    pub(super) fn for_page(&self) -> Vec<String> {
+        let (width, height) = SIZE;
+        let one = |panel: &Panel| {
+            let label = if panel.title.is_empty() { &self.title } else { &panel.title };
+            format!(
+                "<svg class=\"figure\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n",
+                escaped(label),
+                panel.group((0.0, 0.0))
+            )
+        };
+        self.panels.iter().map(one).collect()
+    }
+
+    /// The whole figure as a file; `None` if there is nothing to draw.
+    pub(super) fn svg(&self) -> Option<String> {
+        let panels = match self.traces {
+            0 => &self.panels[..],
+            traces => &self.panels[..traces.min(self.panels.len())],
+        };
+        let across = match panels.len() {
+            0 => return None,
+            1 => 1,
+            2..=4 => 2,
+            _ => 3,
+        };
+        let place =
+            |n: usize| ((n % across) as f64 * (SIZE.0 + SPACE), (n / across) as f64 * (SIZE.1 + SPACE));
+        let (width, height) = (
+            across as f64 * (SIZE.0 + SPACE) - SPACE,
+            panels.len().div_ceil(across) as f64 * (SIZE.1 + SPACE) - SPACE,
+        );
+        let panels: String = panels.iter().enumerate().map(|(n, panel)| panel.group(place(n))).collect();
+        Some(format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" \
+             font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" \
+             font-size=\"12\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{panels}</svg>\n",
+            escaped(&self.title)
+        ))
+    }
+}
+
+/// Reads the layout of an experiment: true if it has one.
+#[cfg(test)]
+pub(super) fn is_laid_out(root: &Path, experiment: &Experiment) -> io::Result<bool> {
+    let layout = Layout::load(root, experiment)?;
+    Ok(!layout.panel.is_empty() || !layout.trace.is_empty())
+}
+
+/// The table of an experiment, to be drawn.
+struct Table<'a> {
+    experiment: &'a Experiment,
+    result: &'a ExperimentResult,
+    layout: &'a Layout,
+}
+
+impl<'a> Table<'a> {
+    fn cell(&self, row: &str, column: &str) -> Option<&'a CellResult> {
+        self.result.cells.iter().find(|cell| cell.row == row && cell.column == column)
+    }
+
+    fn panels(&self) -> Vec<Panel> {
+        let shown = |row: &&Row| self.result.cells.iter().any(|cell| cell.row == row.name);
+        let rows: Vec<&Row> = self.experiment.published.rows.iter().filter(shown).collect();
+        let by = self.layout.by.as_ref().and_then(|key| self.key(key));
+        let Some(by) = by else { return self.of_rows(&rows, "") };
+        let mut values: Vec<&str> = Vec::new();
+        for row in &rows {
+            let value = row.keys[by].as_str();
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let group =
+            |value: &str| -> Vec<&Row> { rows.iter().copied().filter(|row| row.keys[by] == value).collect() };
+        values.into_iter().flat_map(|value| self.of_rows(&group(value), value)).collect()
+    }
+
+    fn key(&self, name: &str) -> Option<usize> {
+        self.experiment.published.keys.iter().position(|key| key == name)
+    }
+
+    fn of_rows(&self, rows: &[&Row], group: &str) -> Vec<Panel> {
+        if !self.layout.panel.is_empty() {
+            return self.layout.panel.iter().filter_map(|one| self.composed(one, rows, group)).collect();
+        }
+        if rows.len() == 1 {
+            return self.single(rows[0]);
+        }
+        let (x, places) = self.across(rows);
+        let columns = self.experiment.cells.iter().filter(|cell| {
+            let found = rows.iter().filter_map(|row| {
+                let cell = self.cell(&row.name, &cell.column)?;
+                cell.measured.or(cell.emulated)
+            });
+            found.count() > 1
+        });
+        let panel = |cell: &crate::file::Cell| {
+            let curves: Vec<Curve> = SOURCES
+                .iter()
+                .map(|source| {
+                    let cells =
+                        places.iter().filter_map(|(at, row)| Some((*at, self.cell(row, &cell.column)?)));
+                    from(source, cells, x.names.is_some())
+                })
+                .filter(|curve| !curve.points.is_empty())
+                .collect();
+            let (words, unit) = words::of(&cell.column);
+            let title = if group.is_empty() { words.clone() } else { format!("{group}: {words}") };
+            let y = Axis {
+                title: unit.map_or(words, str::to_owned),
+                scale: fitting(curves.iter().flat_map(|curve| &curve.points).map(|point| point.y)),
+                names: None,
+                range: None,
+            };
+            Panel { title, x: x.clone(), y, curves }
+        };
+        columns.map(panel).collect()
+    }
+
+    /// The axis of rows, and their places: by a numeric key that distinguishes the rows; otherwise
+    /// one after another.
+    fn across<'r>(&self, rows: &[&'r Row]) -> (Axis, Vec<(f64, &'r str)>) {
+        let keys = &self.experiment.published.keys;
+        let wanted = self.layout.x.as_ref().and_then(|key| self.key(key));
+        let of_key = |key: usize| -> Option<Vec<(f64, &'r str)>> {
+            let places = rows.iter().map(|row| Some((number(&row.keys[key])?, row.name.as_str())));
+            let mut places = places.collect::<Option<Vec<(f64, &str)>>>()?;
+            places.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let is_alone = || places.windows(2).all(|pair| pair[0].0 < pair[1].0);
+            (wanted.is_some() || is_alone()).then_some(places)
+        };
+        let candidates = wanted.map_or(0..keys.len(), |key| key..key + 1);
+        let found = candidates.into_iter().find_map(|key| Some((key, of_key(key)?)));
+        let title = |name: &str| self.layout.x_title.clone().unwrap_or_else(|| words::axis(name));
+        match found {
+            Some((key, places)) => {
+                let scale = self.layout.x_scale.unwrap_or_else(|| fitting(places.iter().map(|(x, _)| *x)));
+                (Axis { title: title(&keys[key]), scale, names: None, range: None }, places)
+            }
+            None => {
+                let names = rows.iter().map(|row| row.name.clone()).collect();
+                let joined = keys.iter().map(|key| words::axis(key)).collect::<Vec<_>>().join(" / ");
+                let title = self.layout.x_title.clone().unwrap_or(joined);
+                let places = rows.iter().enumerate().map(|(n, row)| (n as f64, row.name.as_str())).collect();
+                (Axis { title, scale: Scale::Linear, names: Some(names), range: None }, places)
+            }
+        }
+    }
+
+    /// Panels of the only row: its columns along the axis, those of one unit together.
+    fn single(&self, row: &Row) -> Vec<Panel> {
+        let mut units: Vec<(Option<&str>, Vec<&CellResult>)> = Vec::new();
+        for cell in self.result.cells.iter().filter(|cell| cell.row == row.name) {
+            let unit = words::of(&cell.column).1;
+            match units.iter_mut().find(|(one, _)| *one == unit) {
+                Some((_, cells)) => cells.push(cell),
+                None => units.push((unit, vec![cell])),
+            }
+        }
+        let panel = |(unit, cells): &(Option<&str>, Vec<&CellResult>)| {
+            let places = || cells.iter().enumerate().map(|(n, cell)| (n as f64, *cell));
+            let curves: Vec<Curve> = SOURCES
+                .iter()
+                .map(|source| from(source, places(), true))
+                .filter(|curve| !curve.points.is_empty())
+                .collect();
+            let names = cells.iter().map(|cell| words::of(&cell.column).0).collect();
+            let scale = fitting(curves.iter().flat_map(|curve| &curve.points).map(|point| point.y));
+            let x = Axis { title: String::new(), scale: Scale::Linear, names: Some(names), range: None };
+            let y = Axis { title: unit.unwrap_or("value").to_owned(), scale, names: None, range: None };
+            Panel { title: row.name.clone(), x, y, curves }
+        };
+        units.iter().map(panel).filter(|panel| !panel.curves.is_empty()).collect()
+    }
+
+    /// A panel of several columns, or of columns along the axis.
+    fn composed(&self, layout: &PanelLayout, rows: &[&Row], group: &str) -> Option<Panel> {
+        // Each series: its name, and its cells with their places.
+        let mut series: Vec<(String, Vec<(f64, &CellResult)>)> = Vec::new();
+        let x = match &layout.across {
+            None => {
+                let (x, places) = self.across(rows);
+                for column in &layout.columns {
+                    let cells = places.iter().filter_map(|(at, row)| Some((*at, self.cell(row, column)?)));
+                    series.push((words::of(column).0, cells.collect()));
+                }
+                x
+            }
+            Some(start) => {
+                for row in rows {
+                    let place = |cell: &CellResult| number(cell.column.strip_prefix(start.as_str())?);
+                    let of_row = self.result.cells.iter().filter(|cell| cell.row == row.name);
+                    let mut cells: Vec<_> = of_row.filter_map(|cell| Some((place(cell)?, cell))).collect();
+                    cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+                    series.push((row.keys.first().cloned().unwrap_or_default(), cells));
+                }
+                let title = self.layout.x_title.clone().unwrap_or_default();
+                let all = series.iter().flat_map(|(_, cells)| cells).map(|(x, _)| *x);
+                let scale = self.layout.x_scale.unwrap_or_else(|| fitting(all));
+                Axis { title, scale, names: None, range: None }
+            }
+        };
+        let has_names = x.names.is_some();
+        let mut curves: Vec<Curve> = Vec::new();
+        let has = |value: fn(&CellResult) -> Option<f64>| {
+            series.iter().flat_map(|(_, cells)| cells).any(|(_, cell)| value(cell).is_some())
+        };
+        let is_measured = has(|cell| cell.measured);
+        let ours = if is_measured { MEASURED } else { EMULATED };
+        let is_shown = |name: &str| !ASIDE.contains(&name) || name == ours;
+        for ((name, cells), (ink, mark)) in series.iter().zip(SERIES.iter().cycle()) {
+            for (source, _, line, _, value) in SOURCES.iter().filter(|(name, ..)| is_shown(name)) {
+                let source = (*source, *ink, *line, *mark, *value);
+                let is_ours = source.0 == ours;
+                let mark = if is_ours { *mark } else { Mark::None };
+                let curve = from(&source, cells.iter().copied(), has_names);
+                let label = if is_ours { name.clone() } else { source.0.to_owned() };
+                let mark = if curve.points.len() < 2 || has_names { source.3 } else { mark };
+                curves.push(Curve { label, mark, ..curve });
+            }
+        }
+        curves.retain(|curve| !curve.points.is_empty());
+        // The names of series come before those of the dashes, which are the same for all.
+        let names: Vec<&String> = series.iter().map(|(name, _)| name).collect();
+        curves.sort_by_key(|curve| !names.contains(&&curve.label));
+        for curve in &mut curves {
+            if let Some((label, ..)) = SOURCES.iter().find(|(name, ..)| *name == curve.label) {
+                curve.label = format!("{label} (same colour)");
+            }
+        }
+        let title = [group, &layout.title].into_iter().filter(|part| !part.is_empty());
+        let y = Axis {
+            title: layout.y_title.clone().unwrap_or_default(),
+            scale: layout.y_scale.unwrap_or(Scale::Linear),
+            names: None,
+            range: layout.y,
+        };
+        let mut title = title.collect::<Vec<_>>().join(": ");
+        if !is_measured && has(|cell| cell.emulated) {
+            title = if title.is_empty() { "Emulated".to_owned() } else { format!("{title} (emulated)") };
+        }
+        (!curves.is_empty()).then_some(Panel { title, x, y, curves })
+    }
+}
+
+/// A curve of one source; names along the axis are not joined by a line.
+fn from<'a>(source: &Source, cells: impl Iterator<Item = (f64, &'a CellResult)>, has_names: bool) -> Curve {
+    let (label, ink, line, mark, value) = *source;
+    let point = |(x, cell): (f64, &CellResult)| {
+        let half = match label {
+            MEASURED => cell.ci95,
+            EMULATED => cell.emulated_ci95,
+            _ => None,
+        };
+        Some(Point { x, y: value(cell).filter(|y| y.is_finite())?, half })
+    };
+    let width = if label == MEASURED { 1.8 } else { 1.3 };
+    let line = if has_names { Line::None } else { line };
+    Curve { label: label.to_owned(), ink, line, mark, width, points: cells.filter_map(point).collect() }
+}
+
+/// A logarithmic scale for positive values that are far apart.
+fn fitting(values: impl Iterator<Item = f64>) -> Scale {
+    let (least, most) = values.fold((f64::INFINITY, 0.0_f64), |(least, most), v| (least.min(v), most.max(v)));
+    match least > 0.0 && most / least > WIDE {
+        true => Scale::Logarithmic,
+        false => Scale::Linear,
+    }
+}

@@ -1,0 +1,314 @@
+//! The page: everything inlined, everything of the experiments escaped. It reads and draws without
+//! scripts.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::{Drawn, Publication, gallery, prose};
+use crate::Profile;
+use crate::file::Experiment;
+use crate::human::{number, ratio, side, verdict, word};
+use crate::results::{
+    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, VariantResult, is_informative,
+};
+use crate::verdict::Verdict;
+use tfrc_lab::report::{heads, still};
+
+const TITLE: &str = "What holds: the literature of TFRC, run again";
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page; `drawn` has the figure of each experiment.
+pub(super) fn page(publication: &Publication<'_>, drawn: &[Drawn]) -> String {
+    let results = publication.results;
+    let panels: Vec<Vec<String>> = drawn.iter().map(Drawn::for_page).collect();
+    let main = html! {
+        header {
+            h1 { (TITLE) }
+            p {
+                (results.experiments.len()) " experiments. Code version " code { (results.code_version) }
+                @if let Some(commit) = publication.commit { ", commit " code { (commit) } }
+                @if results.quick { ", quick form: too few runs for verdicts" }
+                ". Values as JSON: " a href="results.json" { "results.json" } "."
+            }
+            nav {
+                a href="#findings" { "Findings" } " " a href="#verdicts" { "Table" } " "
+                a href="#claims" { "Claims" } " " a href="#experiments" { "Experiments" }
+            }
+        }
+        @for (paper, numbers) in publication.papers() {
+            h2 { (publication.paper(paper).0) }
+            (gallery::tiles(publication, &numbers, &panels))
+        }
+        (gallery::findings(publication))
+        section id="verdicts" {
+            h2 { "Verdicts" }
+            (overview(publication))
+        }
+        (gallery::claims(publication))
+        section id="experiments" {
+            h2 { "Experiments" }
+            (legend())
+        }
+        @for (paper, numbers) in publication.papers() {
+            @let (title, about) = publication.paper(paper);
+            section id=(paper) {
+                h3 { (title) }
+                (prose::html(&about))
+                @for i in numbers { (one(&publication.experiments[i], &results.experiments[i], &panels[i])) }
+            }
+        }
+    };
+    still(TITLE, STYLE, &main, SCRIPT)
+}
+
+/// Verdicts by paper: against the print, against ns-2, and in one word.
+fn overview(publication: &Publication<'_>) -> Markup {
+    let verdicts = ExperimentVerdict::ALL.map(ExperimentVerdict::word);
+    let columns = ["Paper", "with the print", "with ns-2"].into_iter().chain(verdicts);
+    html! {
+        div.scroll {
+            table {
+                (heads(columns.chain(["claims that hold"])))
+                tbody {
+                    @for (paper, numbers) in publication.papers() {
+                        @let all: Vec<_> =
+                            numbers.iter().map(|i| &publication.results.experiments[*i]).collect();
+                        tr {
+                            th scope="row" { a href={ "#" (paper) } { (publication.paper(paper).0) } }
+                            td { (agreeing(&all, |e| e.verdict_print)) }
+                            td { (agreeing(&all, |e| e.verdict_ns2)) }
+                            @for verdict in ExperimentVerdict::ALL {
+                                @let count = all.iter().filter(|e| e.verdict == verdict).count();
+                                td { @if count == 0 { "–" } @else { (count) } }
+                            }
+                            td {
+                                (all.iter().map(|e| e.tally.claims_held).sum::<usize>()) " of "
+                                (all.iter().map(|e| e.tally.claims).sum::<usize>())
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Number of experiments that agree, of the compared ones.
+fn agreeing(all: &[&ExperimentResult], verdict: fn(&ExperimentResult) -> Option<Verdict>) -> String {
+    let agree = all.iter().filter(|e| verdict(e) == Some(Verdict::Agrees)).count();
+    format!("{agree} of {}", all.iter().filter(|e| verdict(e).is_some()).count())
+}
+
+fn legend() -> Markup {
+    html! {
+        p.hint {
+            "Open an experiment for its figure, table, claims and scenario. A ratio is measured over the \
+             print, or over ns-2 where the cell is judged by ns-2 alone. Its colour is that of the nearer \
+             reference, and says \u{201c}by ns-2\u{201d} where that is ns-2: "
+            span.d0 { "● within half the band" } ", " span.d1 { "◐ within the band" } ", "
+            span.d2 { "▲▼ above or below it" } ", " span.d3 { "▲▲▼▼ more than twice its width away" } "."
+        }
+    }
+}
+
+fn one(experiment: &Experiment, e: &ExperimentResult, panels: &[String]) -> Markup {
+    let origins = experiment.origins();
+    let name = e.id.rsplit('/').next().unwrap_or_default();
+    html! {
+        details.experiment id=(e.id) {
+            summary {
+                (gallery::badge(e.verdict)) " "
+                span.id { (e.id) @if e.must_agree { " " abbr title="must agree" { "*" } } }
+                " " (e.title)
+            }
+            p.source id={ (e.id) "/figure" } {
+                (e.source) " — print: " (word(e.verdict_print)) "; ns-2: " (word(e.verdict_ns2)) ". "
+                (e.reason) "."
+            }
+            @if !panels.is_empty() {
+                div.charts { @for panel in panels { (PreEscaped(panel)) } }
+                p.hint {
+                    "For a paper: " a href={ (e.id) ".svg" } { "SVG" } ", or "
+                    code { "tfrc reproduce " (e.id) " --figure " (name) ".pdf" } "."
+                }
+            }
+            (prose::html(prose::title(&experiment.readme).1))
+            @if let Some(emulation) = &e.emulation {
+                p.hint { "Emulated on " (emulation.words()) ": " (emulation.fidelity_words()) "." }
+            }
+            @if !e.cells.is_empty() { (cells(e)) }
+            @if !e.claims.is_empty() { (claims(&e.claims)) }
+            @for one in &e.undecided {
+                h4 { "Undecided" }
+                p {
+                    (prose::inline(&one.text)) " As published: " (side(&one.as_published)) "; "
+                    b { (one.variant) } ": " (side(&one.otherwise)) "."
+                }
+            }
+            @for one in &e.variants { (variant(one)) }
+            h4 { "Again" }
+            pre { code { "tfrc reproduce " (e.id) } }
+            p.hint {
+                "At most " (e.runs) " seeds for a point, derived from the scenario's. "
+                a href={ (e.id) ".csv" } { "The table as CSV." }
+            }
+            @if !origins.is_empty() {
+                h4 { "Where the values are from" }
+                ul { @for origin in origins { li { (prose::inline(origin)) } } }
+            }
+            @for (name, text) in experiment.texts() {
+                details { summary { (name) } pre { code { (text) } } }
+            }
+        }
+    }
+}
+
+fn cells(e: &ExperimentResult) -> Markup {
+    const BEFORE: [&str; 6] = ["row", "column", "published", "ns-2", "measured", "± 95 %"];
+    const EMULATED: [&str; 2] = ["emulated", "± 95 %"];
+    const AFTER: [&str; 6] = ["RFC profile", "ratio", "seeds", "print", "against ns-2", "verdict"];
+    let emulated = e.emulation.is_some();
+    let names = BEFORE.into_iter().chain(EMULATED.into_iter().filter(|_| emulated)).chain(AFTER);
+    html! {
+        div.scroll {
+            table {
+                (heads(names))
+                tbody {
+                    @for cell in &e.cells {
+                        @let (class, mark) = distance(cell);
+                        tr {
+                            th scope="row" { (cell.row) }
+                            td { (cell.column) }
+                            (values([cell.published, cell.ns2, cell.measured, cell.ci95]))
+                            @if emulated { (values([cell.emulated, cell.emulated_ci95])) }
+                            (values([cell.rfc_profile]))
+                            td.n.(class) {
+                                @if cell.ratio.is_some() { (ratio(cell.ratio, cell.ratio_over)) } " " (mark)
+                                @if !mark.is_empty() && colour_of(cell) == Over::Ns2 { " by ns-2" }
+                            }
+                            td.n { (cell.runs) }
+                            td.v { (word(cell.verdict_print)) }
+                            td.v { (word(cell.verdict_ns2)) }
+                            td.v { (verdict(cell)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Cells of numbers; unknown ones are empty.
+fn values<const N: usize>(numbers: [Option<f64>; N]) -> Markup {
+    html! { @for x in numbers { td.n { @if x.is_some() { (number(x)) } } } }
+}
+
+/// The class and the mark of a cell's distance: distinguishable without colours too.
+fn distance(cell: &CellResult) -> (&'static str, &'static str) {
+    let Some(distance) = cell.distance.filter(|_| is_informative(cell)) else { return ("", "") };
+    let above = match cell.ratio {
+        Some(ratio) => ratio > 1.0,
+        None => cell.measured > cell.published.or(cell.ns2),
+    };
+    match (distance, above) {
+        (d, _) if d <= 0.5 => ("d0", "●"),
+        (d, _) if d <= 1.0 => ("d1", "◐"),
+        (d, true) if d <= 2.0 => ("d2", "▲"),
+        (d, false) if d <= 2.0 => ("d2", "▼"),
+        (_, true) => ("d3", "▲▲"),
+        (_, false) => ("d3", "▼▼"),
+    }
+}
+
+/// The reference whose distance the colour shows: the one that agrees, else the nearer one.
+fn colour_of(cell: &CellResult) -> Over {
+    let agrees = |verdict| verdict == Some(Verdict::Agrees);
+    match (cell.verdict_print, cell.verdict_ns2) {
+        (_, None) => Over::Print,
+        (None, Some(_)) => Over::Ns2,
+        (print, ns2) if agrees(print) != agrees(ns2) => {
+            if agrees(ns2) {
+                Over::Ns2
+            } else {
+                Over::Print
+            }
+        }
+        _ => {
+            let far = |reference: Option<f64>| {
+                Some((cell.measured? - reference?).abs() / reference?.abs().max(f64::MIN_POSITIVE))
+            };
+            match (far(cell.published), far(cell.ns2)) {
+                (Some(print), Some(ns2)) if ns2 < print => Over::Ns2,
+                _ => Over::Print,
+            }
+        }
+    }
+}
+
+fn claims(claims: &[ClaimResult]) -> Markup {
+    html! {
+        h4 { "Claims" }
+        div.scroll {
+            table.claims {
+                (heads(["claim", "here", "emulated", "in the source's table", "in ns-2"]))
+                tbody { @for one in claims { (claim(one)) } }
+            }
+        }
+    }
+}
+
+fn claim(claim: &ClaimResult) -> Markup {
+    let sides = [
+        (claim.holds, claim.value),
+        (claim.holds_in_emulation, claim.value_in_emulation),
+        (claim.holds_in_source, claim.value_in_source),
+        (claim.holds_in_ns2, claim.value_in_ns2),
+    ];
+    html! {
+        tr {
+            th scope="row" {
+                (prose::inline(&claim.text))
+                @if let Some(evidence) = &claim.evidence { " (" (prose::inline(evidence)) ")" }
+                @if let Some(why) = &claim.undecidable { " — " b { "undecidable" } ": " (why) }
+                br;
+                code {
+                    (claim.formula) " in " (number(Some(claim.between[0]))) " … "
+                    (number(Some(claim.between[1])))
+                    @match claim.profile { Profile::Rfc => { ", RFC profile" }, Profile::AsPublished => {} }
+                }
+            }
+            @for (holds, value) in sides {
+                @let (class, word) = match holds {
+                    Some(true) => ("d0", "✓ "),
+                    Some(false) => ("d3", "✗ "),
+                    None => ("", "–"),
+                };
+                td.n.(class) { (word) @if value.is_some() { (number(value)) } }
+            }
+        }
+    }
+}
+
+fn variant(variant: &VariantResult) -> Markup {
+    html! {
+        details {
+            summary { "variant " b { (variant.name) } ": " (prose::inline(&variant.about)) }
+            pre { code { (variant.set.join("\n")) } }
+            div.scroll {
+                table {
+                    (heads(["row", "column", "measured", "± 95 %", "to unchanged", "ratio"]))
+                    tbody {
+                        @for cell in &variant.cells {
+                            tr {
+                                th scope="row" { (cell.row) }
+                                td { (cell.column) }
+                                (values([cell.measured, cell.ci95, cell.to_unchanged]))
+                                td.n { @if cell.ratio.is_some() { (ratio(cell.ratio, cell.ratio_over)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! One wrong file for each kind of mistake, and what its author reads.
+
+use std::path::Path;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+use tfrc_units::Duration;
+
+use super::{Document, Fault, Scenario, ScenarioError, World};
+
+/// The file that shows a kind of mistake, without its suffix.
+const fn file(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Conflict => "conflict",
+        Fault::Duplicate => "duplicate",
+        Fault::Idle => "idle",
+        Fault::Loop => "loop",
+        Fault::Memory => "memory",
+        Fault::MissingKey => "missing-key",
+        Fault::Order => "order",
+        Fault::Path => "path",
+        Fault::Quantity => "quantity",
+        Fault::Range => "range",
+        Fault::Source => "source",
+        Fault::Syntax => "syntax",
+        Fault::Trace => "trace",
+        Fault::UnknownKey => "unknown-key",
+        Fault::UnknownName => "unknown-name",
+        Fault::Unreachable => "unreachable",
+        Fault::Word => "word",
+        Fault::World => "world",
+        Fault::WrongType => "wrong-type",
+    }
+}
+
+fn picture(error: &ScenarioError) -> String {
+    let mut out = String::new();
+    GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+        .with_width(100)
+        .render_report(&mut out, error)
+        .unwrap();
+    out
+}
+
+/// A file of this kind gives this mistake, with a mark in the text and a hint. A new kind does not
+/// build until it has a name in `file`, and then wants its file.
+#[test]
+fn every_kind_of_mistake_has_its_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    let mut seen = Vec::new();
+    for name in &names {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+        let error = Document::new(format!("{name}.toml"), text.as_str()).plan().unwrap_err();
+        let ScenarioError::Invalid(invalid) = &error else { panic!("{name}: {error}") };
+        assert_eq!(file(invalid.fault), name);
+        assert!(invalid.hint.is_some(), "{name} has no hint");
+        let end = invalid.place.offset() + invalid.place.len();
+        assert!(!invalid.place.is_empty() && end <= text.len(), "{name}: {:?}", invalid.place);
+        insta::with_settings!({ snapshot_path => "../tests/snapshots", prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("wrong__{name}"), picture(&error));
+        });
+        seen.push(invalid.fault);
+    }
+    // `WrongType` is the last: as many kinds as come before it, and it.
+    assert_eq!(seen.len(), usize::from(Fault::WrongType as u8) + 1);
+}
+
+#[test]
+fn a_mistake_in_a_change_is_shown_in_the_change() {
+    let text = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bottleneck.toml"),
+    )
+    .unwrap();
+    for (change, place, fault) in [
+        ("link.near-far.rate=fast", "fast", Fault::Quantity),
+        ("link.0.rate = 2Mbit", "2Mbit", Fault::Quantity),
+        ("link.near-far.qeue=25p", "qeue", Fault::UnknownKey),
+        ("link.nearfar.rate=1M", "nearfar", Fault::Path),
+        ("link.7.rate=1M", "7", Fault::Path),
+        ("flow.tfrc-1.tfrc.revision=ns3", "ns3", Fault::Word),
+        ("flow.tfrc-1.kind.x=1", "kind", Fault::Path),
+        ("link.0.loss={ bernoulli = \"2\" }", "\"2\"", Fault::Range),
+        ("link.0.loss={ bernoulli = ", "", Fault::Syntax),
+        ("link..rate=1", "", Fault::Path),
+        ("duration", "duration", Fault::Path),
+        ("sweep.0.values=[1]", "sweep", Fault::Path),
+        // A name that would move a terminal, or put a line into a file.
+        ("flow.tfrc-1.name=\"a\\u001b[2J\"", "\"a\\u001b[2J\"", Fault::Word),
+        ("link.0.name=\"a\\nb\"", "\"a\\nb\"", Fault::Word),
+        ("nodes=[\"near\\u202e\", \"far\"]", "\"near\\u202e\"", Fault::Word),
+    ] {
+        let mut document = Document::new("bottleneck.toml", text.as_str());
+        document.set("seed=2");
+        document.set(change);
+        let Err(ScenarioError::Invalid(invalid)) = document.plan() else { panic!("{change} is taken") };
+        assert_eq!(invalid.fault, fault, "{change}: {}", invalid.message);
+        let (start, end) = (invalid.place.offset(), invalid.place.offset() + invalid.place.len());
+        if !place.is_empty() {
+            assert_eq!(&change[start..end], place, "{change}");
+        }
+        assert_eq!(invalid.text.name(), "--set");
+    }
+}
+
+#[test]
+fn a_change_may_mean_several_entries_and_a_number_a_name() {
+    let text = "duration = \"10s\"\nnodes = [\"1\", \"2\", \"3\"]\n\
+        [[link]]\nfrom = \"1\"\nto = \"2\"\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\
+        [[link]]\nfrom = \"2\"\nto = \"3\"\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\
+        [[flow]]\nname = \"a\"\nkind = \"tfrc\"\nfrom = \"1\"\nto = \"3\"\n\
+        [[flow]]\nname = \"b-1\"\nkind = \"tfrc\"\nfrom = \"1\"\nto = { value = \"3\", source = \"here\" }\n\
+        [[flow]]\nname = \"b-2\"\nkind = \"tfrc\"\nfrom = \"1\"\nto = \"3\"\n";
+    let plan = |changes: &[&str]| {
+        let mut document = Document::new("chain.toml", text);
+        changes.iter().for_each(|change| document.set(*change));
+        document.plan().unwrap().points.remove(0).scenario
+    };
+    let to = |changes: &[&str]| plan(changes).flows.iter().map(|flow| flow.to).collect::<Vec<_>>();
+    let (far, near) = (to(&[])[0], to(&["flow.*.to=2"])[0]);
+    assert_ne!(far, near);
+    assert_eq!(to(&["flow.b-*.to=2", "flow.c*.to=2"]), [far, near, near]);
+    assert_eq!(to(&["flow.*.to=2"]), vec![near; 3]);
+}
+
+#[test]
+fn round_trips_in_equal_steps() {
+    let text = |rtt: &str| {
+        format!(
+            "duration = \"1s\"\nnodes = [\"a\", \"b\"]\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbit/s\"\n\
+             delay = \"10ms\"\n[[flow]]\nkind = \"tcp\"\ncount = 5\nfrom = \"a\"\nto = \"b\"\nrtt = \"{rtt}\"\n"
+        )
+    };
+    let scenario = Scenario::parse("even.toml", &text("evenly 40ms 240ms")).unwrap();
+    let (network, members) = scenario.lay_out(tfrc_sim::Seed(1));
+    // Half of what the link's 20 ms leave.
+    for (member, ms) in members.iter().zip([10, 35, 60, 85, 110]) {
+        let name = format!("{}/access", member.name);
+        let line = network.links().find(|(_, spec)| spec.name == name).unwrap();
+        let apart = line.1.delay.as_nanos().abs_diff(Duration::from_millis(ms).as_nanos());
+        assert!(apart <= 1, "{name}: {apart} ns");
+    }
+    for wrong in ["evenly 240ms 40ms", "evenly 40ms", "evenly 10ms 40ms", "evenly"] {
+        assert!(Scenario::parse("even.toml", &text(wrong)).is_err(), "{wrong}");
+    }
+}
+
+/// A word is refused in its place by a world that does not have it, and only there.
+#[test]
+fn each_world_has_its_words() {
+    let text = |flow: &str| {
+        format!(
+            "duration = '60s'\nnodes = ['a', 'b']\n[[link]]\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '1ms'\n\
+            [[flow]]\nfrom = 'a'\nto = 'b'\n{flow}\n"
+        )
+    };
+    for (flow, refused_by, place) in [
+        ("kind = 'tcp'\ntcp = { variant = 'cubic' }", None, ""),
+        ("kind = 'tcp'\ntcp = { variant = 'bbr' }", Some(World::Simulated), "'bbr'"),
+        ("kind = 'web'\ntcp = { variant = 'bbr' }", Some(World::Simulated), "'bbr'"),
+        ("kind = 'tcp'\ntcp = { variant = 'tahoe' }", Some(World::Emulated), "'tahoe'"),
+        ("kind = 'web'\ntcp = { settings = 'ns2' }", Some(World::Emulated), "'ns2'"),
+        ("kind = 'tcp'\ntcp = { min_rto = '50ms' }", Some(World::Emulated), "'50ms'"),
+        ("kind = 'tcp'\nsegment = '40B'", Some(World::Emulated), "'40B'"),
+    ] {
+        let text = text(flow);
+        for world in [World::Emulated, World::Links, World::Simulated] {
+            let refused = match Document::new("world.toml", text.as_str()).plan_for(world) {
+                Ok(_) => None,
+                Err(ScenarioError::Invalid(invalid)) => Some(invalid),
+                Err(error) => panic!("{error}"),
+            };
+            assert_eq!(refused.is_some(), refused_by == Some(world), "{world:?}: {flow}");
+            if let Some(refused) = refused {
+                let (start, end) = (refused.place.offset(), refused.place.offset() + refused.place.len());
+                assert_eq!((refused.fault, &text[start..end]), (Fault::World, place));
+            }
+        }
+    }
+}
