@@ -18,13 +18,13 @@ use super::strangers::{content, end_receiver};
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 7] = [
-    Case::new("first-come", "M8", Load::Waiting, first_come),
-    Case::new("mixed-file", "M8", Load::Waiting, mixed),
-    Case::new("connect-and-close", "M8", Load::Waiting, connect_and_close),
-    Case::new("per-source-64", "L20", Load::Waiting, per_source),
-    Case::new("cookies-elsewhere", "-", Load::Waiting, cookies),
-    Case::new("cookie-outlives", "L20", Load::Busy, cookie_outlives),
-    Case::new("dead-address", "L20", Load::Waiting, dead_address),
+    Case::new("first-come", Load::Waiting, first_come),
+    Case::new("mixed-file", Load::Waiting, mixed),
+    Case::new("connect-and-close", Load::Waiting, connect_and_close),
+    Case::new("per-source-64", Load::Waiting, per_source),
+    Case::new("cookies-elsewhere", Load::Waiting, cookies),
+    Case::new("cookie-outlives", Load::Busy, cookie_outlives),
+    Case::new("dead-address", Load::Waiting, dead_address),
 ];
 
 /// A stranger's ten bytes.

@@ -1,4 +1,4 @@
-//! `cargo xtask crowd`: 200 senders to one `tfrc recv` with a file for each, 20 of them killed in
+//! `hostile crowd`: 200 senders to one `tfrc recv` with a file for each, 20 of them killed in
 //! the middle. Files are whole and equal or marked partial, and the log accounts for each.
 
 use std::collections::BTreeSet;
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::Outcome;
 use super::program::{How, Program, Stream};
-use crate::{Outcome, cargo, root};
 
 /// Senders in all, and every how many of them one is killed.
 const SENDERS: usize = 200;
@@ -41,22 +41,8 @@ struct Figures {
     wrong: Vec<String>,
 }
 
-/// Runs it with the release build, or with another program.
-pub(crate) fn crowd(arguments: &[&str]) -> Outcome {
-    match arguments {
-        [] => {
-            let built = cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]).status();
-            if !built.is_ok_and(|status| status.success()) {
-                return Err("the command does not build".to_owned());
-            }
-            run(&root().join("target/release/tfrc"))
-        }
-        ["--binary", path] => run(&fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?),
-        _ => Err("cargo xtask crowd takes --binary PATH at most".to_owned()),
-    }
-}
-
-fn run(binary: &Path) -> Outcome {
+/// Runs it with this program.
+pub(crate) fn run(binary: &Path) -> Outcome {
     let place = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let (sources, sinks) = (place.path().join("sources"), place.path().join("sinks"));
     for folder in [&sources, &sinks] {

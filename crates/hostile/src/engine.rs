@@ -16,7 +16,7 @@ const SIDE_BY_SIDE: usize = 8;
 /// Length of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As many packets and as much time as the finding needed.
+    /// As many packets and as much time as the attack needed when it was found.
     Long,
     /// For CI: fewer packets, shorter waits.
     Short,
@@ -98,8 +98,6 @@ pub(crate) enum Load {
 pub(crate) struct Case {
     /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// Number of the finding in the security review, or "-".
-    pub(crate) finding: &'static str,
     /// When it runs.
     pub(crate) load: Load,
     /// The form from which on it runs: a long case is left out of the short form.
@@ -112,11 +110,10 @@ impl Case {
     /// A case of both forms.
     pub(crate) const fn new(
         name: &'static str,
-        finding: &'static str,
         load: Load,
         run: fn(&Bench, &Path) -> Result<CaseRow, String>,
     ) -> Self {
-        Self { name, finding, load, least: Form::Short, run }
+        Self { name, load, least: Form::Short, run }
     }
 
     /// The case in the long form only.
@@ -193,7 +190,6 @@ impl CaseRow {
 /// A row with its case.
 pub(crate) struct Tried {
     name: &'static str,
-    finding: &'static str,
     row: CaseRow,
 }
 
@@ -225,7 +221,7 @@ pub(crate) fn run(bench: &Bench, cases: &[&Case]) -> Vec<Tried> {
     let lost = || CaseRow { failures: vec!["the case itself ended early".to_owned()], ..CaseRow::new("") };
     let taken = |place: Mutex<Option<CaseRow>>| place.into_inner().ok().flatten().unwrap_or_else(lost);
     let results = cases.iter().zip(rows);
-    results.map(|(case, row)| Tried { name: case.name, finding: case.finding, row: taken(row) }).collect()
+    results.map(|(case, row)| Tried { name: case.name, row: taken(row) }).collect()
 }
 
 fn run_one(bench: &Bench, case: &Case) -> CaseRow {
@@ -245,15 +241,13 @@ fn run_one(bench: &Bench, case: &Case) -> CaseRow {
 /// [`CaseRow`].
 pub(crate) fn table(columns: [&str; 4], results: &[Tried]) -> String {
     let [first, columns @ ..] = columns;
-    let mut text = format!(
-        "| {first} | finding | {} | verdict |\n| --- | --- | --- | --- | --- | --- |\n",
-        columns.join(" | ")
-    );
+    let mut text =
+        format!("| {first} | {} | verdict |\n| --- | --- | --- | --- | --- |\n", columns.join(" | "));
     let clean = |cell: &str| cell.replace('|', "\\|").replace(['\n', '\r', '\u{1b}'], " ");
-    for Tried { name, finding, row } in results {
+    for Tried { name, row } in results {
         let cells = [&row.sent, &row.seen, &row.honest, &row.verdict()].map(|cell| clean(cell));
         // Writing to a String does not fail.
-        let _ = writeln!(text, "| {name} | {finding} | {} |", cells.join(" | "));
+        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
     for result in results.iter().filter(|result| !result.row.details.is_empty()) {
         let _ = write!(text, "\n{}", result.row.details);
@@ -273,7 +267,7 @@ mod tests {
     fn bench() -> Bench {
         Bench {
             binary: PathBuf::new(),
-            directory: std::env::temp_dir().join(format!("xtask-engine-{}", std::process::id())),
+            directory: std::env::temp_dir().join(format!("hostile-engine-{}", std::process::id())),
             form: Form::Short,
             place: Ground::Machine,
             undisturbed: Duration::ZERO,
@@ -285,16 +279,16 @@ mod tests {
     #[test]
     fn rows_keep_their_order_and_failures_are_named() {
         let cases = [
-            Case::new("waits", "-", Load::Waiting, |_, _| Ok(CaseRow::new("nothing"))),
-            Case::new("works", "H1", Load::Busy, |_, _| {
+            Case::new("waits", Load::Waiting, |_, _| Ok(CaseRow::new("nothing"))),
+            Case::new("works", Load::Busy, |_, _| {
                 let mut row = CaseRow::new("a|b");
                 row.saw("one");
                 row.saw("two");
                 row.bar(false, "too much");
                 Ok(row)
             }),
-            Case::new("breaks", "-", Load::Waiting, |_, _| Err("no port".to_owned())),
-            Case::new("elsewhere", "-", Load::Waiting, |_, _| Ok(CaseRow::skipped("no rights"))),
+            Case::new("breaks", Load::Waiting, |_, _| Err("no port".to_owned())),
+            Case::new("elsewhere", Load::Waiting, |_, _| Ok(CaseRow::skipped("no rights"))),
         ];
         let bench = bench();
         let results = run(&bench, &cases.iter().collect::<Vec<_>>());
@@ -308,10 +302,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "| waits | - | nothing |  | – | ok |",
-                "| works | H1 | a\\|b | one; two | – | **FAILS**: too much |",
-                "| breaks | - |  |  | – | **FAILS**: no port |",
-                "| elsewhere | - | – |  | – | skipped: no rights |",
+                "| waits | nothing |  | – | ok |",
+                "| works | a\\|b | one; two | – | **FAILS**: too much |",
+                "| breaks |  |  | – | **FAILS**: no port |",
+                "| elsewhere | – |  | – | skipped: no rights |",
             ]
         );
     }

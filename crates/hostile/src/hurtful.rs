@@ -10,17 +10,17 @@ use rustix::process::Signal;
 use super::engine::{Bench, Case, CaseRow, Ground, Load};
 use super::namespace;
 use super::program::{Ended, Program, SOON};
-use crate::root;
+use super::root;
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 7] = [
-    Case::new("formula-chain", "-", Load::Waiting, formula_chain),
-    Case::new("endless-files", "-", Load::Waiting, endless_files),
-    Case::new("report-over-scenario", "-", Load::Waiting, report_over_scenario),
-    Case::new("names-with-escapes", "-", Load::Waiting, names_with_escapes),
-    Case::new("many-jobs", "-", Load::Waiting, many_jobs),
-    Case::new("emu-stopped", "-", Load::Busy, emu_stopped),
-    Case::new("emu-slow-source", "-", Load::Busy, emu_slow_source),
+    Case::new("formula-chain", Load::Waiting, formula_chain),
+    Case::new("endless-files", Load::Waiting, endless_files),
+    Case::new("report-over-scenario", Load::Waiting, report_over_scenario),
+    Case::new("names-with-escapes", Load::Waiting, names_with_escapes),
+    Case::new("many-jobs", Load::Waiting, many_jobs),
+    Case::new("emu-stopped", Load::Busy, emu_stopped),
+    Case::new("emu-slow-source", Load::Busy, emu_slow_source),
 ];
 
 /// A network for all of these.

@@ -18,20 +18,20 @@ use super::stranger::pace;
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 6] = [
-    Case::new("icmp-at-sender", "H1", Load::Busy, |bench, directory| {
+    Case::new("icmp-at-sender", Load::Busy, |bench, directory| {
         at(bench, directory, IcmpTarget::Sender, "127.0.0.1")
     }),
-    Case::new("icmp-at-receiver", "H1", Load::Busy, |bench, directory| {
+    Case::new("icmp-at-receiver", Load::Busy, |bench, directory| {
         at(bench, directory, IcmpTarget::Receiver, "127.0.0.1")
     }),
-    Case::new("icmp6-at-sender", "H1", Load::Busy, |bench, directory| {
+    Case::new("icmp6-at-sender", Load::Busy, |bench, directory| {
         at(bench, directory, IcmpTarget::Sender, "::1")
     }),
-    Case::new("icmp6-at-receiver", "H1", Load::Busy, |bench, directory| {
+    Case::new("icmp6-at-receiver", Load::Busy, |bench, directory| {
         at(bench, directory, IcmpTarget::Receiver, "::1")
     }),
-    Case::new("icmp-at-link", "-", Load::Busy, at_link),
-    Case::new("icmp-pmtu", "M7", Load::Busy, too_long),
+    Case::new("icmp-at-link", Load::Busy, at_link),
+    Case::new("icmp-pmtu", Load::Busy, too_long),
 ];
 
 /// Type and code of the ICMPv4 errors: all codes of "destination unreachable" (RFC 792, 1812

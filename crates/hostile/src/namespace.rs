@@ -32,9 +32,9 @@ pub(crate) enum Entered {
     Here(Ground, PathBuf),
 }
 
-/// Enters namespaces of the run's own if the machine allows it. The process inside runs
-/// `xtask hostile` with these arguments, whichever chore the process outside was started for.
-pub(crate) fn enter(arguments: &[&str]) -> Result<Entered, String> {
+/// Enters namespaces of the run's own if the machine allows it: this program is started again there
+/// with its own arguments.
+pub(crate) fn enter() -> Result<Entered, String> {
     if let Some(directory) = std::env::var_os(INSIDE) {
         let directory = PathBuf::from(directory);
         furnish(&directory)?;
@@ -58,7 +58,10 @@ pub(crate) fn enter(arguments: &[&str]) -> Result<Entered, String> {
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
     // A run without a terminal may have been told to ignore signals, which programs under test
     // would inherit.
-    let status = inside(&myself, arguments)
+    let status = unshare()
+        .args(DEFAULT_SIGNALS)
+        .arg(&myself)
+        .args(std::env::args_os().skip(1))
         .env(INSIDE, &directory)
         .stdin(Stdio::piped())
         .spawn()
@@ -72,13 +75,6 @@ pub(crate) fn enter(arguments: &[&str]) -> Result<Entered, String> {
     // The files were on a file system of the namespace; the directory is empty.
     let _ = fs::remove_dir(&directory);
     Ok(Entered::Done(status?.code().unwrap_or(1)))
-}
-
-/// The command of the process inside.
-fn inside(myself: &Path, arguments: &[&str]) -> Command {
-    let mut command = unshare();
-    command.args(DEFAULT_SIGNALS).arg(myself).arg("hostile").args(arguments);
-    command
 }
 
 /// `unshare` with all that the run wants; without root in a user namespace.
@@ -144,17 +140,4 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<(), String> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(format!("{name} {}: {}", arguments.join(" "), said.trim()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// As a step of `ci` the run is not started by the words of its own command.
-    #[test]
-    fn the_process_inside_runs_the_attacks_alone() {
-        let command = inside(Path::new("xtask"), &["all", "--short"]);
-        let words: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
-        assert!(words.ends_with(&["xtask", "hostile", "all", "--short"]), "{words:?}");
-    }
 }

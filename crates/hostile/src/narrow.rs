@@ -10,10 +10,10 @@ use super::veth::Beyond;
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 4] = [
-    Case::new("pmtu-1300", "B2", Load::Waiting, |b, d| narrow(b, d, 1, 1300, Icmp::Passes)),
-    Case::new("pmtu-1300-silent", "B2", Load::Waiting, |b, d| narrow(b, d, 2, 1300, Icmp::Dropped)),
-    Case::new("pmtu-900", "B2", Load::Waiting, |b, d| narrow(b, d, 3, 900, Icmp::Passes)),
-    Case::new("pmtu-900-silent", "B2", Load::Waiting, |b, d| narrow(b, d, 4, 900, Icmp::Dropped)),
+    Case::new("pmtu-1300", Load::Waiting, |b, d| narrow(b, d, 1, 1300, Icmp::Passes)),
+    Case::new("pmtu-1300-silent", Load::Waiting, |b, d| narrow(b, d, 2, 1300, Icmp::Dropped)),
+    Case::new("pmtu-900", Load::Waiting, |b, d| narrow(b, d, 3, 900, Icmp::Passes)),
+    Case::new("pmtu-900-silent", Load::Waiting, |b, d| narrow(b, d, 4, 900, Icmp::Dropped)),
 ];
 
 /// The router's messages about packets that are too long.

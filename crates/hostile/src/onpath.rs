@@ -18,13 +18,13 @@ use super::strangers::{Before, end_receiver};
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 7] = [
-    Case::new("replay-session", "-", Load::Busy, replay),
-    Case::new("replay-beside", "-", Load::Busy, replay_beside),
-    Case::new("port-change", "M4", Load::Waiting, port_change),
-    Case::new("changed-number", "L17", Load::Waiting, changed_number).long(),
-    Case::new("link-slots", "L18", Load::Waiting, link_slots),
-    Case::new("idle-blind", "B3", Load::Waiting, idle_blind),
-    Case::new("reorder", "L21", Load::Waiting, reorder),
+    Case::new("replay-session", Load::Busy, replay),
+    Case::new("replay-beside", Load::Busy, replay_beside),
+    Case::new("port-change", Load::Waiting, port_change),
+    Case::new("changed-number", Load::Waiting, changed_number).long(),
+    Case::new("link-slots", Load::Waiting, link_slots),
+    Case::new("idle-blind", Load::Waiting, idle_blind),
+    Case::new("reorder", Load::Waiting, reorder),
 ];
 
 /// A recorded session again, from its own port's neighbour, three times.

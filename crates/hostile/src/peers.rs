@@ -16,17 +16,17 @@ use super::stranger::emit;
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 11] = [
-    Case::new("evil-text-refusal", "M6", Load::Waiting, |b, d| evil_text(b, d, When::Refusal)),
-    Case::new("evil-text-session", "M6", Load::Waiting, |b, d| evil_text(b, d, When::Session)),
-    Case::new("false-tally", "L16", Load::Waiting, false_tally),
-    Case::new("inflate", "-", Load::Waiting, inflate),
-    Case::new("deaf-receiver", "M4", Load::Waiting, deaf).long(),
-    Case::new("greedy-server", "-", Load::Waiting, greedy),
-    Case::new("option-storm", "-", Load::Busy, option_storm),
-    Case::new("giant-gaps", "-", Load::Waiting, giant_gaps),
-    Case::new("rtt-lies", "-", Load::Waiting, rtt_lies),
-    Case::new("cscov-games", "-", Load::Waiting, cscov),
-    Case::new("no-close-answer", "-", Load::Waiting, no_close_answer),
+    Case::new("evil-text-refusal", Load::Waiting, |b, d| evil_text(b, d, When::Refusal)),
+    Case::new("evil-text-session", Load::Waiting, |b, d| evil_text(b, d, When::Session)),
+    Case::new("false-tally", Load::Waiting, false_tally),
+    Case::new("inflate", Load::Waiting, inflate),
+    Case::new("deaf-receiver", Load::Waiting, deaf).long(),
+    Case::new("greedy-server", Load::Waiting, greedy),
+    Case::new("option-storm", Load::Busy, option_storm),
+    Case::new("giant-gaps", Load::Waiting, giant_gaps),
+    Case::new("rtt-lies", Load::Waiting, rtt_lies),
+    Case::new("cscov-games", Load::Waiting, cscov),
+    Case::new("no-close-answer", Load::Waiting, no_close_answer),
 ];
 
 /// A title, a colour, a cleared screen, a forged line, a right-to-left override and a C1 control.

@@ -16,7 +16,7 @@ use super::stranger::{Stranger, Xorshift, request, socket};
 use super::strangers::warm_up;
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 1] = [Case::new("soak", "M9", Load::Busy, soak)];
+pub(crate) const CASES: [Case; 1] = [Case::new("soak", Load::Busy, soak)];
 
 /// Samples of a run, at most one a minute.
 const SAMPLES: u32 = 16;

@@ -18,18 +18,16 @@ use super::stranger::{PORT, Stranger, Xorshift, pace, packet, request, socket};
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 10] = [
-    Case::new("garbage", "-", Load::Busy, |b, d| flood(b, d, "garbage", garbage)),
-    Case::new("headers", "-", Load::Busy, |b, d| flood(b, d, "headers without sense", headers)),
-    Case::new("mutations", "-", Load::Busy, |b, d| flood(b, d, "Requests with changed bytes", mutations)),
-    Case::new("request-flood", "-", Load::Busy, |b, d| flood(b, d, "Requests", requests)),
-    Case::new("guessed-numbers", "-", Load::Busy, |b, d| {
-        flood(b, d, "packets with guessed numbers", guesses)
-    }),
-    Case::new("churn", "M9", Load::Busy, churn),
-    Case::new("stalled-reader", "H3", Load::Busy, stalled_reader),
-    Case::new("squatter", "M5", Load::Waiting, squatter),
-    Case::new("successor", "M5", Load::Waiting, successor),
-    Case::new("linger-hold", "L15", Load::Waiting, linger_hold),
+    Case::new("garbage", Load::Busy, |b, d| flood(b, d, "garbage", garbage)),
+    Case::new("headers", Load::Busy, |b, d| flood(b, d, "headers without sense", headers)),
+    Case::new("mutations", Load::Busy, |b, d| flood(b, d, "Requests with changed bytes", mutations)),
+    Case::new("request-flood", Load::Busy, |b, d| flood(b, d, "Requests", requests)),
+    Case::new("guessed-numbers", Load::Busy, |b, d| flood(b, d, "packets with guessed numbers", guesses)),
+    Case::new("churn", Load::Busy, churn),
+    Case::new("stalled-reader", Load::Busy, stalled_reader),
+    Case::new("squatter", Load::Waiting, squatter),
+    Case::new("successor", Load::Waiting, successor),
+    Case::new("linger-hold", Load::Waiting, linger_hold),
 ];
 
 /// Packets of a flood in a second: what one process of two processors can take beside a transfer.

@@ -20,18 +20,18 @@ use super::stranger::{Stranger, emit};
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 9] = [
-    Case::new("late-output", "-", Load::Waiting, |b, d| late(b, d, &["-1", "-o", "-"])),
-    Case::new("late-exec", "-", Load::Waiting, |b, d| late(b, d, &["--exec", "sleep 300"])),
-    Case::new("no-words", "-", Load::Waiting, |b, d| closing_text(b, d, "")),
-    Case::new("newer-words", "-", Load::Waiting, |b, d| {
+    Case::new("late-output", Load::Waiting, |b, d| late(b, d, &["-1", "-o", "-"])),
+    Case::new("late-exec", Load::Waiting, |b, d| late(b, d, &["--exec", "sleep 300"])),
+    Case::new("no-words", Load::Waiting, |b, d| closing_text(b, d, "")),
+    Case::new("newer-words", Load::Waiting, |b, d| {
         let text = "received 0 bytes 0 late 0 dropped 0 loss-events 0 of 0 ended moonrise";
         closing_text(b, d, text)
     }),
-    Case::new("interrupted-file", "-", Load::Waiting, interrupted_file),
-    Case::new("terminal-gone", "-", Load::Waiting, terminal_gone),
-    Case::new("idle-hold", "-", Load::Waiting, idle_hold),
-    Case::new("metrics-silent", "-", Load::Waiting, metrics_silent),
-    Case::new("pattern-fifo", "-", Load::Waiting, pattern_fifo),
+    Case::new("interrupted-file", Load::Waiting, interrupted_file),
+    Case::new("terminal-gone", Load::Waiting, terminal_gone),
+    Case::new("idle-hold", Load::Waiting, idle_hold),
+    Case::new("metrics-silent", Load::Waiting, metrics_silent),
+    Case::new("pattern-fifo", Load::Waiting, pattern_fifo),
 ];
 
 /// Data that fit into the receiver's queues: the sender has closed long before they are written.

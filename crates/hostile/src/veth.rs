@@ -1,7 +1,7 @@
 //! Forged ICMP messages by the hundred thousand at a transfer between two network namespaces, over
 //! a veth pair.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -16,10 +16,10 @@ use super::stranger::pace;
 
 /// The cases of this file.
 pub(crate) const CASES: [Case; 2] = [
-    Case::new("veth-icmp4", "H1", Load::Busy, |bench, directory| {
+    Case::new("veth-icmp4", Load::Busy, |bench, directory| {
         transfer(bench, directory, &Family { name: "4", near: "192.0.2.1", far: "192.0.2.2", bits: "24" })
     }),
-    Case::new("veth-icmp6", "H1", Load::Busy, |bench, directory| {
+    Case::new("veth-icmp6", Load::Busy, |bench, directory| {
         transfer(
             bench,
             directory,
@@ -146,12 +146,11 @@ fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<CaseRow,
     // The attacker of the sender sits beyond, that of the receiver here: both kinds of messages
     // cross the pair. By this name it is found even if somebody builds it anew meanwhile.
     let myself = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
-    let (count, ports) = (each.to_string(), near.to_string());
-    let words = ["hostile-attacker", "icmp", family.near, &ports, family.far, &port, &count];
+    let (target, peer) = (address(family.near, near)?.to_string(), address(family.far, PORT)?.to_string());
+    let words = ["forge", &target, &peer, &each.to_string()];
     let mut attacker = beyond.start(directory, "attacker", &myself, &words)?;
-    let address = |text: &str| text.parse::<IpAddr>().map_err(|error| format!("{text}: {error}"));
     let (forged, ended) = thread::scope(|scope| -> Result<_, String> {
-        let forger = Forger::new(address(family.far)?, address(family.near)?)?;
+        let forger = Forger::new(address(family.far, PORT)?.ip(), address(family.near, near)?.ip())?;
         let forging = scope.spawn(move || forge(&forger, (PORT, near), each));
         let ended = sender.end(Duration::from_secs(seconds * 3 + 20));
         Ok((forging.join().unwrap_or_default(), ended))
@@ -192,15 +191,26 @@ fn forge(forger: &Forger, ports: (u16, u16), count: u64) -> u64 {
     sent
 }
 
-/// `xtask hostile-attacker icmp TARGET PORT PEER PORT COUNT`: the attacker of another namespace.
-pub(crate) fn attacker(arguments: &[&str]) -> Result<(), String> {
-    let ["icmp", target, from, peer, to, count] = arguments else {
-        return Err("usage: hostile-attacker icmp TARGET PORT PEER PORT COUNT".to_owned());
-    };
-    let address = |text: &str| text.parse::<IpAddr>().map_err(|error| format!("{text}: {error}"));
-    let number = |text: &str| text.parse::<u16>().map_err(|error| format!("{text}: {error}"));
-    let count = count.parse().map_err(|error| format!("{count}: {error}"))?;
-    let forger = Forger::new(address(target)?, address(peer)?)?;
-    forge(&forger, (number(from)?, number(to)?), count);
-    Ok(())
+fn address(text: &str, port: u16) -> Result<SocketAddr, String> {
+    text.parse().map(|ip| SocketAddr::new(ip, port)).map_err(|error| format!("{text}: {error}"))
+}
+
+/// The command line of the attacker in another namespace.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Forgery {
+    /// Address of the end that is attacked
+    target: SocketAddr,
+    /// Address of its peer, which the messages quote
+    peer: SocketAddr,
+    /// Number of messages
+    count: u64,
+}
+
+impl Forgery {
+    /// Sends the messages.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        let forger = Forger::new(self.target.ip(), self.peer.ip())?;
+        forge(&forger, (self.target.port(), self.peer.port()), self.count);
+        Ok(())
+    }
 }
