@@ -8,8 +8,11 @@
 //! cannot reach; its age is printed with every answer.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use rustsec::advisory::Informational;
 use rustsec::report::{Report, Settings};
 use rustsec::{Database, Lockfile};
@@ -125,21 +128,15 @@ fn complaints_about(database: &Database, lockfile: &Lockfile) -> impl Iterator<I
 }
 
 /// Whole days from the beginning of a day, written `YYYY-MM-DD`, to `now`.
-fn days_since(day: &str, now: SystemTime) -> Option<u64> {
-    let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Days since 1970-01-01 of the proleptic Gregorian calendar, years counted from March.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
-    let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(days).ok()? * 86_400);
-    now.duration_since(since).ok().map(|age| age.as_secs() / 86_400)
+fn days_since(day: &str, now: SystemTime) -> Option<i64> {
+    let today = Timestamp::try_from(now).ok()?.to_zoned(TimeZone::UTC).date();
+    Some(today.duration_since(day.parse::<Date>().ok()?).as_hours() / 24).filter(|days| *days >= 0)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     #[test]
