@@ -9,7 +9,7 @@ use crate::Failure;
 #[cfg(feature = "figures")]
 mod rendering;
 #[cfg(not(feature = "figures"))]
-#[path = "figure/without.rs"]
+#[path = "without.rs"]
 mod rendering;
 
 /// The file that `--figure` names.
