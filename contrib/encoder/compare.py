@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures both encoders over a path that halves, with and without following.
 
-    python3 examples/encoder/compare.py --tfrc target/release/tfrc --out DIR
+    python3 contrib/encoder/compare.py --tfrc target/release/tfrc --out DIR
 
 Needs the programs ffmpeg and ffprobe, and for `live` the packages that live.py names. Each run has
 `tfrc recv`, `tfrc link` with halving.toml, and the encoder into `tfrc send --deadline 500ms`.

@@ -7,7 +7,7 @@ use tfrc_lab::scenario::Document;
 use tfrc_units::Duration;
 
 /// When ns-2 sent its first hundred packets, in seconds: 500 bytes, R = 240.137 ms, no loss
-/// (`ns peers/ns2/bernoulli.tcl proto=tfrc seg=500 n=1 start=0 drops=100000`, with a trace of the
+/// (`ns experiments/ns2/scripts/bernoulli.tcl proto=tfrc seg=500 n=1 start=0 drops=100000`, with a trace of the
 /// first link).
 #[rustfmt::skip]
 const SENT: [f64; 100] = [

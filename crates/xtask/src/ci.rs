@@ -43,7 +43,7 @@ const STEPS: [CiStep; 20] = [
     CiStep {
         title: "the core in a program without the standard library",
         work: Work::Cargo(
-            &["run", "--locked", "--quiet", "--manifest-path", "no-std/Cargo.toml"],
+            &["run", "--locked", "--quiet", "--manifest-path", "crates/tfrc/no-std/Cargo.toml"],
             &[("CARGO_TARGET_DIR", "target")],
         ),
     },

@@ -4,7 +4,7 @@
 //! cargo-deny takes minutes to build, and what it says depends on a few files alone. So whoever
 //! changes one of them runs it, and a hash of them is recorded; a check compares the hash.
 //!
-//! The snapshot in `supply-chain/advisories` replaces the live database, which many build machines
+//! The snapshot in `.ci/supply-chain/advisories` replaces the live database, which many build machines
 //! cannot reach; its age is printed with every answer.
 
 use std::collections::BTreeSet;
@@ -23,16 +23,16 @@ use crate::tools::CARGO_DENY;
 use crate::{Outcome, files, root};
 
 /// The snapshot: advisories as the database stores them, in `crates/NAME/RUSTSEC-….md`.
-const SNAPSHOT: &str = "supply-chain/advisories";
+const SNAPSHOT: &str = ".ci/supply-chain/advisories";
 /// The day of the snapshot, as `YYYY-MM-DD`.
-const TAKEN: &str = "supply-chain/taken";
+const TAKEN: &str = ".ci/supply-chain/taken";
 /// The names of the crates that were looked up for the snapshot, one on each line.
-const LOOKED_UP: &str = "supply-chain/looked-up";
+const LOOKED_UP: &str = ".ci/supply-chain/looked-up";
 /// The workspaces, each with a lock file of its own.
-const LOCK_FILES: [&str; 3] = ["Cargo.lock", "benches/Cargo.lock", "no-std/Cargo.lock"];
+const LOCK_FILES: [&str; 3] = ["Cargo.lock", "benches/Cargo.lock", "crates/tfrc/no-std/Cargo.lock"];
 
 /// The hash of what cargo-deny has judged well.
-const JUDGED: &str = "supply-chain/judged";
+const JUDGED: &str = ".ci/supply-chain/judged";
 
 pub(crate) fn check() -> Outcome {
     let (now, judged) = (subject()?, std::fs::read_to_string(root().join(JUDGED)).unwrap_or_default());

@@ -140,7 +140,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn ns2(size: &Size, seconds: &str, count: &str) -> Vec<String> {
     let Size { bottleneck_mbit, access_mbit, queue, flows, .. } = size;
-    let script = root().join("peers/ns2/speed.tcl").display().to_string();
+    let script = root().join("experiments/ns2/scripts/speed.tcl").display().to_string();
     let settings = format!(
         "bw={bottleneck_mbit} access={access_mbit} qlen={queue} ntcp={flows} ntfrc={flows} dur={seconds} count={count}"
     );

@@ -1,5 +1,5 @@
 # One TFRC flow whose tenth packet is dropped and then every n-th, from CHANGE seconds on every second: its rate every 2 ms
-# (../../experiments/sigcomm2000/fig-20, fig-21). Usage: ns halve.tcl N CHANGE STOP
+# (../../sigcomm2000/fig-20, fig-21). Usage: ns halve.tcl N CHANGE STOP
 lassign $argv n change stop
 set ns [new Simulator]
 foreach name {sender near far receiver} { set $name [$ns node] }

@@ -1,5 +1,5 @@
 # n pairs of a SACK TCP and a TFRC flow through one queue, up to four TCPs the other way, TCP with the defaults of early 2000
-# (../../experiments/sigcomm2000/fig-06, fig-07): what arrived from 30 to 90 s over the fair share, the use of the line, its
+# (../../sigcomm2000/fig-06, fig-07): what arrived from 30 to 90 s over the fair share, the use of the line, its
 # drops. What arrived: packets that left the line, first time or again.
 # TFRC is ns-2.35's, the only one that there is: its rules are those of 2001 and later, not the report's.
 # rate: in Mbit/s, as 8Mbit/s; queue: droptail or red

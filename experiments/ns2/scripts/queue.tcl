@@ -1,5 +1,5 @@
 # n flows of one kind with equal round-trip times and nothing else: the queue each 10 ms from the tenth second on
-# (../../experiments/sigcomm2000/fig-28). `era=2000` sets TCP as it was then, as far as ns-2.35 can.
+# (../../sigcomm2000/fig-28). `era=2000` sets TCP as it was then, as far as ns-2.35 can.
 source [file join [file dirname [info script]] common.tcl]
 parse_args {bw 15 n 40 kind tfrc q droptail qlen 250 minth 25 maxth 125 dur 30 from 10 seed 1 pkt 1000 rtt 45 start 5 era 2000
     overrides -}

@@ -1,6 +1,6 @@
 //! `cargo xtask references`: the values of ns-2 that experiments are compared with.
 //!
-//! `peers/ns2/references.toml` says which scripts are run with which arguments and seeds. Each run
+//! `experiments/ns2/scripts/references.toml` says which scripts are run with which arguments and seeds. Each run
 //! is a line in `testdata/`, and `experiments/*/*/ns2.csv` are made from those lines: means, and
 //! half the widths of their 95 % intervals.
 
@@ -80,7 +80,7 @@ fn fill(name: &str, runs: &Runs, limits: &Choice, end: Option<Instant>) -> Outco
 fn ns2(runs: &Runs, words: &[String]) -> Result<Vec<String>, String> {
     let output = Command::new("nice")
         .args(["-n", "10", "ns"])
-        .arg(root().join("peers/ns2").join(&runs.script))
+        .arg(root().join("experiments/ns2/scripts").join(&runs.script))
         .args(words)
         .stdin(Stdio::null())
         .output()
