@@ -1,78 +1,40 @@
 //! Everything a running command says: records in, words or JSON on standard output, progress on
 //! standard error, and the report page at the end.
 //!
-//! `send`, `recv` and `demo` hand every [`Record`] to one [`Reporter`] and write nothing
-//! themselves.
+//! Every command that runs something hands its [`Record`]s, or what was seen in a stretch of time,
+//! to a [`Reporter`] and writes nothing itself.
 
+mod config;
 mod means;
+mod series;
+#[cfg(test)]
+mod tests;
+mod words;
 
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 use tfrc_lab::record::{Event, EventKind, Interval, Record, Summary};
-use tfrc_lab::report::{self, RunRecords, human};
+use tfrc_lab::report::{self, RunRecords};
+use tfrc_lab::watch::Look;
 use tfrc_units::Duration;
 
+pub use self::config::{ExistingPage, Page, ReporterConfig, SummaryTo};
 use self::means::Means;
+pub(crate) use self::series::Series;
+use self::words::{bar, state, words};
 use crate::Failure;
 use crate::args::Format;
+use crate::document::{self, OfConnection, StreamLine};
 use crate::live::{self, Controls, Live};
-use crate::schema::{self, OfConnection};
 use crate::visible::visible;
-
-/// Where the words of the summary go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SummaryTo {
-    /// Standard error: standard output carries received data.
-    Stderr,
-    /// Standard output.
-    Stdout,
-}
-
-/// Settings of a [`Reporter`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReporterConfig {
-    /// Output format, for standard output.
-    pub format: Format,
-    /// Where [`Format::Human`] puts the summary.
-    pub summary_to: SummaryTo,
-    /// How long the run will last if nobody ends it; the progress bar needs it.
-    pub duration: Option<Duration>,
-    /// Bytes that the run will send if nobody ends it; the progress bar shows the part sent and the
-    /// time that is left.
-    pub bytes: Option<u64>,
-    /// Where to write the page of the run.
-    pub report: Option<Page>,
-    /// The number of the connection, where several are served at once: each line of JSON has it as
-    /// `connection`, and nothing else is said of the run.
-    pub connection: Option<u64>,
-}
-
-/// The page of a run, and its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// The file.
-    pub path: PathBuf,
-    /// Policy for a file that has this name already.
-    pub existing: ExistingPage,
-}
-
-/// Policy for an older page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ExistingPage {
-    /// It stays, and no page is written.
-    Keep,
-    /// The new page replaces it.
-    Replace,
-}
 
 /// Says what a run does while it runs, and what it did.
 #[derive(Debug)]
-pub struct Reporter<O = io::Stdout, E = io::Stderr> {
+pub struct Reporter<O = io::Stdout, E = io::Stderr, S = BufWriter<File>> {
     config: ReporterConfig,
     out: O,
     err: E,
@@ -81,6 +43,8 @@ pub struct Reporter<O = io::Stdout, E = io::Stderr> {
     live: Option<Live>,
     /// The run so far, kept only when a page is wanted.
     run: Option<RunRecords>,
+    /// Takes the time series.
+    series: Option<Series<S>>,
     /// Progress lines are due from here, seconds since the start.
     next_line_s: f64,
     /// The intervals since the last line of progress.
@@ -106,6 +70,23 @@ impl Reporter {
 }
 
 impl<O: Write, E: Write> Reporter<O, E> {
+    /// A reporter on other streams, without a progress bar.
+    pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
+        Self::with(config, out, err, None)
+    }
+
+    /// Writes the time series of the run to a file too, if one is named; settings of the run have
+    /// columns of their own.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn with_series(mut self, path: Option<&Path>, at: &[(String, String)]) -> Result<Self, Failure> {
+        self.series = path.map(|path| Series::create(path, at)).transpose()?;
+        Ok(self)
+    }
+}
+
+impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     /// Shows the run this way in place of a bar or of lines about its own flow alone.
     #[must_use]
     pub fn with_live(mut self, live: Live) -> Self {
@@ -135,8 +116,8 @@ impl<O: Write, E: Write> Reporter<O, E> {
         }
     }
 
-    /// A reporter on other streams, without a progress bar.
-    pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
+    /// A reporter on other streams, without a progress bar, and where the time series go.
+    pub(crate) fn with(config: ReporterConfig, out: O, err: E, series: Option<Series<S>>) -> Self {
         let means = Means::default();
         Self {
             config,
@@ -145,6 +126,7 @@ impl<O: Write, E: Write> Reporter<O, E> {
             bar: None,
             live: None,
             run: None,
+            series,
             next_line_s: 1.0,
             means,
             sent_bytes: 0.0,
@@ -172,6 +154,10 @@ impl<O: Write, E: Write> Reporter<O, E> {
             Record::Event(event) => self.event(event),
             _ => {}
         }
+        if let (Some(series), Record::Interval(interval)) = (&mut self.series, record) {
+            let look = Look { flows: vec![interval.clone()], links: Vec::new() };
+            series.add(self.config.run.unwrap_or((1, 1)), &look)?;
+        }
         if self.config.report.is_some() {
             match (&mut self.run, record) {
                 (Some(run), record) => run.push(record.clone()),
@@ -183,10 +169,79 @@ impl<O: Write, E: Write> Reporter<O, E> {
             Record::End(summary) => self.end(summary),
             Record::Error { .. } => {
                 self.clear();
-                self.page()
+                self.files()
             }
             _ => Ok(()),
         }
+    }
+
+    /// Takes what flows and links did in a stretch of the run: streams it, keeps it for the page.
+    ///
+    /// # Errors
+    /// As [`Reporter::record`].
+    pub fn look(&mut self, look: Look) -> Result<(), Failure> {
+        self.stretch(&look)?;
+        self.draw(look);
+        Ok(())
+    }
+
+    /// True if somebody hears of each stretch.
+    pub(crate) const fn hears_stretches(&self) -> bool {
+        matches!(self.config.format, Format::JsonStream) || self.series.is_some()
+    }
+
+    /// Streams what flows and links did in a stretch of the run, and adds it to the time series.
+    pub(crate) fn stretch(&mut self, look: &Look) -> Result<(), Failure> {
+        if let Some(series) = &mut self.series {
+            series.add(self.config.run.unwrap_or((1, 1)), look)?;
+        }
+        if self.config.format == Format::JsonStream {
+            for interval in look.flows.iter().chain(&look.links).cloned() {
+                match self.config.run {
+                    Some(_) => self.json(interval.simulated())?,
+                    None => self.json(Record::Interval(interval))?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a page is wanted.
+    pub(crate) const fn draws(&self) -> bool {
+        self.config.report.is_some()
+    }
+
+    /// Keeps for the page what flows and links did in a stretch of the run.
+    pub(crate) fn draw(&mut self, look: Look) {
+        if let Some(run) = &mut self.run {
+            run.look(look);
+        }
+    }
+
+    /// Ends a run whose words and document are not those of its summary: `printed` gives them, with
+    /// their line ends.
+    ///
+    /// # Errors
+    /// As [`Reporter::record`].
+    pub fn finish(
+        &mut self,
+        summary: Summary,
+        printed: impl FnOnce(Format) -> String,
+    ) -> Result<(), Failure> {
+        let end = Record::End(Box::new(summary));
+        match self.config.format {
+            Format::JsonStream => self.json(&end)?,
+            format => self.print(&printed(format))?,
+        }
+        if let Some(run) = &mut self.run {
+            run.push(end);
+        }
+        self.files()
+    }
+
+    /// What its output and its time series went to.
+    pub(crate) fn into_parts(self) -> (O, Option<S>) {
+        (self.out, self.series.map(Series::into_inner))
     }
 
     /// Takes one record like [`Reporter::record`], for a run that goes on when its words cannot be
@@ -195,7 +250,7 @@ impl<O: Write, E: Write> Reporter<O, E> {
     pub fn say(&mut self, record: &Record) {
         let outcome = match (&self.broken, record) {
             (None, _) => self.record(record),
-            (Some(_), Record::End(_) | Record::Error { .. }) => self.page(),
+            (Some(_), Record::End(_) | Record::Error { .. }) => self.files(),
             (Some(_), _) => Ok(()),
         };
         if let Err(failure) = outcome
@@ -224,20 +279,30 @@ impl<O: Write, E: Write> Reporter<O, E> {
         }
     }
 
-    /// A line of JSON, with the number of the connection if there are several.
+    /// A line of JSON, with the number of the connection or run if there are several.
     fn json(&mut self, told: impl Serialize) -> Result<(), Failure> {
-        let line = OfConnection { connection: self.config.connection, told };
-        self.line(&serde_json::json!(line).to_string())
+        let line = match self.config.run {
+            Some((point, run)) => {
+                serde_json::json!(StreamLine { point, run, record: serde_json::json!(told) })
+            }
+            None => serde_json::json!(OfConnection { connection: self.config.connection, told }),
+        };
+        self.line(&line.to_string())
     }
 
     fn line(&mut self, text: &str) -> Result<(), Failure> {
-        writeln!(self.out, "{text}")
+        self.print(&format!("{text}\n"))
+    }
+
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.out
+            .write_all(text.as_bytes())
             .and_then(|()| self.out.flush())
             .map_err(|e| Failure::io(&"standard output", &e))
     }
 
     fn progress(&mut self, interval: &Interval) {
-        if interval.flow.is_some() {
+        if interval.flow.is_some() || interval.link.is_some() {
             return;
         }
         self.means.add(interval);
@@ -288,10 +353,10 @@ impl<O: Write, E: Write> Reporter<O, E> {
                 }
             }
             (Format::Human, SummaryTo::Stderr) => self.note(words(summary).trim_end()),
-            (Format::Json, _) => self.json(schema::versioned(summary))?,
+            (Format::Json, _) => self.json(document::versioned(summary))?,
             (Format::JsonStream, _) => {}
         }
-        self.page()
+        self.files()
     }
 
     /// Takes the progress bar off the terminal, where something else is to be drawn.
@@ -309,6 +374,12 @@ impl<O: Write, E: Write> Reporter<O, E> {
         }
     }
 
+    /// Writes what is left of the time series, and the page.
+    fn files(&mut self) -> Result<(), Failure> {
+        self.series.as_mut().map_or(Ok(()), Series::flush)?;
+        self.page()
+    }
+
     fn page(&mut self) -> Result<(), Failure> {
         if let (Some(run), Some(page)) = (self.run.take(), self.config.report.clone()) {
             let mut file = std::fs::OpenOptions::new();
@@ -322,167 +393,5 @@ impl<O: Write, E: Write> Reporter<O, E> {
             self.note(&format!("report written to {}", page.path.display()));
         }
         Ok(())
-    }
-}
-
-fn bar(config: &ReporterConfig) -> ProgressBar {
-    let milliseconds = config.duration.map(|d| d.as_nanos() / 1_000_000);
-    let (bar, template) = match (config.bytes, milliseconds) {
-        (Some(bytes), _) => (ProgressBar::new(bytes), "{percent:>3} % {bar:16} {eta:>4} left  {wide_msg}"),
-        (None, Some(length)) => (ProgressBar::new(length), "{elapsed:>4} {bar:24} {wide_msg}"),
-        (None, None) => (ProgressBar::no_length(), "{elapsed:>4} {spinner} {wide_msg}"),
-    };
-    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
-}
-
-/// Describes the state of an interval in one line.
-fn state(i: &Interval) -> String {
-    let parts = [
-        i.allowed_rate_bps.map(|x| format!("allowed {}", human::rate(x))),
-        i.send_rate_bps.map(|x| format!("sent {}", human::rate(x))),
-        i.goodput_bps.map(|x| format!("goodput {}", human::rate(x))),
-        i.loss_event_rate.map(|x| format!("p {}", human::number(x))),
-        i.rtt_s.map(|x| format!("RTT {}", human::time(x))),
-        i.queue_packets.map(|x| format!("queue {x:.0}")),
-        share(i.lost_packets, i.received_packets).map(|x| format!("lost {}", human::percent(x))),
-        share(i.late_dropped_packets, i.sent_packets)
-            .filter(|x| *x > 0.0)
-            .map(|x| format!("dropped late here {}", human::percent(x))),
-        share(i.dropped_by_reader_packets, i.sent_packets.or(i.received_packets))
-            .filter(|x| *x > 0.0)
-            .map(|x| format!("dropped by a slow reader {}", human::percent(x))),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
-}
-
-/// Share of some packets in these and the others together; `None` if one is unknown or there are
-/// none.
-fn share(some: Option<u64>, others: Option<u64>) -> Option<f64> {
-    let (some, all) = (some?, some?.saturating_add(others?));
-    (all > 0).then(|| some as f64 / all as f64)
-}
-
-/// The summary as a table.
-fn words(summary: &Summary) -> String {
-    let mut text: String =
-        report::rows(summary).iter().map(|(name, value, _)| format!("{name:<38} {value}\n")).collect();
-    if summary.flows.len() > 1 {
-        text.push_str("\nflow              kind          goodput         loss        variation\n");
-        for f in &summary.flows {
-            let or_dash = |x: Option<String>| x.unwrap_or_else(|| "-".to_owned());
-            text.push_str(&format!(
-                "{:<17} {:<13} {:<15} {:<11} {}\n",
-                f.id,
-                f.kind,
-                or_dash(f.goodput_bps.map(human::rate)),
-                or_dash(f.packet_loss_rate.map(human::percent)),
-                or_dash(f.cov.map(human::number)),
-            ));
-        }
-    }
-    // Thousands stand apart for people; another program reads plain digits.
-    text.replace('\u{a0}', if io::stdout().is_terminal() { " " } else { "" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tfrc_lab::record::{Role, Start};
-
-    fn config(format: Format) -> ReporterConfig {
-        ReporterConfig {
-            format,
-            summary_to: SummaryTo::Stdout,
-            duration: None,
-            bytes: None,
-            report: None,
-            connection: None,
-        }
-    }
-
-    fn records() -> Vec<Record> {
-        let mut records = vec![Record::Start(Start::new(Role::Send, "tfrc 0.1.0", "tfrc send h"))];
-        for tick in 1..=25u32 {
-            records.push(Record::Interval(Interval {
-                t_s: f64::from(tick) / 10.0,
-                interval_s: 0.1,
-                allowed_rate_bps: Some(1e6),
-                ..Interval::default()
-            }));
-        }
-        records.push(Record::End(Box::new(Summary {
-            sent_packets: Some(250),
-            duration_s: 2.5,
-            ..Summary::default()
-        })));
-        records
-    }
-
-    fn run(config: ReporterConfig) -> (String, String) {
-        let mut reporter = Reporter::on(config, Vec::new(), Vec::new());
-        for record in records() {
-            reporter.record(&record).expect("memory takes everything");
-        }
-        let text = |bytes| String::from_utf8(bytes).expect("text");
-        (text(reporter.out), text(reporter.err))
-    }
-
-    #[test]
-    fn progress_is_one_line_a_second_on_stderr() {
-        let (_, err) = run(config(Format::Human));
-        assert_eq!(err, "   1.0 s  allowed 1.00 Mbit/s\n   2.0 s  allowed 1.00 Mbit/s\n");
-    }
-
-    #[test]
-    fn a_stream_is_every_record_on_a_line() {
-        let (out, _) = run(config(Format::JsonStream));
-        let read: Vec<Record> = out.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
-        assert_eq!(read, records());
-    }
-
-    #[test]
-    fn json_is_one_document() {
-        let (out, _) = run(config(Format::Json));
-        let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
-        assert_eq!(document["sent_packets"], 250);
-        assert_eq!(document["goodput_bps"], serde_json::Value::Null);
-    }
-
-    #[test]
-    fn the_summary_leaves_stdout_to_the_data() {
-        let (out, err) = run(ReporterConfig { summary_to: SummaryTo::Stderr, ..config(Format::Human) });
-        assert_eq!(out, "");
-        assert!(err.contains("Packets sent                           250"), "{err}");
-    }
-
-    #[test]
-    fn the_page_is_written_at_the_end() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("run.html");
-        let (_, err) = run(ReporterConfig {
-            report: Some(Page { path: path.clone(), existing: ExistingPage::Keep }),
-            ..config(Format::Human)
-        });
-        let page = std::fs::read_to_string(&path).expect("the page");
-        assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
-        assert!(err.contains("report written to"));
-        let page =
-            |path, existing| ReporterConfig { report: Some(Page { path, existing }), ..config(Format::Json) };
-        let nowhere = page(dir.path().join("no/run.html"), ExistingPage::Replace);
-        let mut reporter = Reporter::on(nowhere, Vec::new(), Vec::new());
-        let outcome: Vec<_> = records().iter().map(|r| reporter.record(r)).collect();
-        assert!(matches!(outcome.last(), Some(Err(Failure::Run(why))) if why.contains("run.html")));
-        // A page that came to be while the run ran.
-        std::fs::write(&path, "somebody's").expect("written");
-        for (existing, kept) in [(ExistingPage::Keep, true), (ExistingPage::Replace, false)] {
-            let mut reporter = Reporter::on(page(path.clone(), existing), Vec::new(), Vec::new());
-            let outcome: Vec<_> = records().iter().map(|r| reporter.record(r)).collect();
-            assert_eq!(matches!(outcome.last(), Some(Err(Failure::Run(_)))), kept);
-            assert_eq!(std::fs::read(&path).expect("there") == b"somebody's", kept);
-        }
     }
 }

@@ -110,9 +110,8 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, page: impl Fn() -> 
 /// The answer to a request: the page for a GET or HEAD of `/metrics`.
 fn respond(request: &Request<Incoming>, page: impl Fn() -> Option<String>) -> Response<String> {
     let (status, body) = match (request.method(), request.uri().path()) {
-        (&Method::GET | &Method::HEAD, "/metrics") => {
-            page().map_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, String::new()), |page| (StatusCode::OK, page))
-        }
+        (&Method::GET | &Method::HEAD, "/metrics") => page()
+            .map_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, String::new()), |page| (StatusCode::OK, page)),
         (&Method::GET | &Method::HEAD, _) => {
             (StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned())
         }

@@ -1,31 +1,18 @@
-//! The form of all that is printed as JSON: its version, its JSON Schema, and its keys as tables.
+//! The form of all that is printed as JSON: its JSON Schema, and its keys as tables.
 
 use std::fmt::Write as _;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tfrc_lab::batch::Results;
 use tfrc_lab::document::{ExperimentList, Several, Single, Versioned};
-pub(crate) use tfrc_lab::document::{text as document, versioned};
 use tfrc_lab::experiment::{self, MutationResults};
 use tfrc_lab::record::{Record, SCHEMA_VERSION, Summary};
 use tfrc_lab::scenario::join_lines;
 
-use crate::command::{equation, link, scenario, sim};
-
-/// A document or line about one connection among several.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "{T}OfConnection")]
-pub(crate) struct OfConnection<T> {
-    /// Number of the connection, where several are served at once; left out otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connection: Option<u64>,
-    /// The document or line.
-    #[serde(flatten)]
-    pub told: T,
-}
+use crate::command::{equation, link, scenario};
+use crate::document::{OfConnection, StreamLine};
 
 /// Collects the schemas of documents under their commands.
 struct Commands {
@@ -54,7 +41,7 @@ impl Commands {
 
 /// The JSON Schema of every document, under `commands`, the name of the command and that of the
 /// option, such as `#/commands/sim/json-stream`: there of each line.
-pub(crate) fn schema() -> Value {
+pub(super) fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut all = Commands { generator, commands: Map::new(), about: Vec::new() };
     for command in ["demo", "send"] {
@@ -76,7 +63,7 @@ pub(crate) fn schema() -> Value {
         all.add::<Record>(command, "json-stream");
     }
     all.add::<OfConnection<Record>>("recv", "json-stream");
-    all.add::<sim::StreamLine>("sim", "json-stream");
+    all.add::<StreamLine>("sim", "json-stream");
     let Commands { mut generator, commands, about } = all;
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -117,7 +104,7 @@ fn without_links(schema: &mut Value) {
 }
 
 /// The keys of every document and line as tables of Markdown, from their schema.
-pub(crate) fn tables() -> String {
+pub(super) fn tables() -> String {
     let schema = schema();
     let mut text = String::new();
     let empty = Map::new();
