@@ -114,7 +114,7 @@ mod tests {
     fn demo() {
         let args: DemoArgs = read("").expect("all have defaults");
         assert_eq!(
-            (args.duration, args.tcp, args.tcp_start, args.report),
+            (args.duration, args.tcp, args.tcp_start, args.output.report.clone()),
             (Duration::from_secs(20), 1, None, None)
         );
         assert_eq!(args.output.format(), Format::Human);
