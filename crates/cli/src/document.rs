@@ -1,4 +1,4 @@
-//! What is printed as JSON: documents with their version, and lines about one of several.
+//! Output as JSON: documents with their version, and lines about one of several.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -70,7 +70,7 @@ enum Group {
     Icmp(Wish),
     /// Strangers coming and going
     Soak(Wish),
-    /// 200 senders to one receiver with a file for each, 20 of them killed: files, log, exit statuses
+    /// 200 senders to one receiver with a file for each, 20 of them killed
     Crowd(Under),
     /// The attacker in another namespace, which a case starts
     #[command(hide = true)]

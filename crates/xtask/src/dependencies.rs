@@ -4,8 +4,8 @@
 //! cargo-deny takes minutes to build, and what it says depends on a few files alone. So whoever
 //! changes one of them runs it, and a hash of them is recorded; a check compares the hash.
 //!
-//! The snapshot in `.ci/supply-chain/advisories` replaces the live database, which many build machines
-//! cannot reach; its age is printed with every answer.
+//! The snapshot in `.ci/supply-chain/advisories` replaces the live database, which many build
+//! machines cannot reach; its age is printed with every answer.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;

@@ -82,7 +82,7 @@ enum Chore {
     },
     /// That cargo-deny judged these dependencies; security advisories of a dated snapshot
     Dependencies {
-        /// `judge` runs cargo-deny and records what it has judged: licences, sources, duplicate versions
+        /// `judge` runs cargo-deny (licences, sources, duplicate versions) and records the outcome
         #[arg(value_parser = ["judge"])]
         only: Option<String>,
     },
@@ -90,20 +90,20 @@ enum Chore {
     Features,
     /// Rules on the files under version control
     Files,
-    /// The long forms of checks, over two hours; a part that has passed at this commit is not run again
+    /// The long forms of checks, over two hours; what has passed at this commit is not run again
     Full {
         /// The parts; without one all
         #[arg(value_name = "PART", value_parser = full::names())]
         parts: Vec<String>,
     },
-    /// Attacks and faults on the built command beside an honest transfer; `hostile --help` says more
+    /// Attacks and faults on the built command beside an honest transfer; see `hostile --help`
     #[command(disable_help_flag = true)]
     Hostile {
         /// Arguments of the package `hostile`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// What the core costs for each data packet, against what is recorded
+    /// Instructions of the core for each data packet, against what is recorded
     Instructions {
         /// Writes the record anew
         #[arg(long)]
@@ -112,7 +112,7 @@ enum Chore {
     /// Measurements that take minutes
     #[command(subcommand)]
     Measure(measure::Measurement),
-    /// Whether the tests notice each broken rule
+    /// Broken rules, each of which a test has to notice
     Mutants(mutants::Choice),
     /// The crates that other programs add, packed and built from their packages
     Packages {
@@ -148,7 +148,7 @@ enum Chore {
     },
     /// Processor time of a packet-hop: ns-2, ours and a floor in turn
     Speed(speed::Choice),
-    /// The daily loop: lints and the tests of every crate, without those that drive browsers and media
+    /// The daily loop: lints and tests, without those that drive browsers and media
     Test,
     /// The system's programs that the tests use; installs what is missing where it may
     Tools,

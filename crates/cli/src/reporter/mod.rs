@@ -239,7 +239,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         self.files()
     }
 
-    /// What its output and its time series went to.
+    /// The places that its output and its time series went to.
     pub(crate) fn into_parts(self) -> (O, Option<S>) {
         (self.out, self.series.map(Series::into_inner))
     }

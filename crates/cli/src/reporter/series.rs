@@ -47,7 +47,7 @@ impl<S: Write> Series<S> {
         self.out.flush().map_err(failed)
     }
 
-    /// What the lines went to.
+    /// The place that the lines went to.
     pub(crate) fn into_inner(self) -> S {
         self.out
     }

@@ -1,4 +1,4 @@
-//! What a run says to a person: its bar, a line of progress, and its summary.
+//! Words of a run for a person: its bar, a line of progress, and its summary.
 
 use std::io::{self, IsTerminal};
 

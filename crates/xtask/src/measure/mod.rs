@@ -27,13 +27,13 @@ pub(crate) enum Measurement {
         #[arg(long, value_name = "N", default_value_t = 60)]
         seconds: u32,
     },
-    /// What ping and iperf3 see of `tfrc emu` against its scenario
+    /// The network that ping and iperf3 see in `tfrc emu`, against its scenario
     Emulation {
         /// For CI: the development build, shorter
         #[arg(long)]
         short: bool,
     },
-    /// Every estimator and method for small packets under random loss, in virtual time; writes the page
+    /// Every estimator and method for small packets under random loss; writes the page
     FixedPoints,
     /// Every TCP alone and in fours through one bottleneck, in virtual time; writes the page
     Tcp {

@@ -1,8 +1,8 @@
 //! `cargo xtask references`: the values of ns-2 that experiments are compared with.
 //!
-//! `experiments/ns2/scripts/references.toml` says which scripts are run with which arguments and seeds. Each run
-//! is a line in `testdata/`, and `experiments/*/*/ns2.csv` are made from those lines: means, and
-//! half the widths of their 95 % intervals.
+//! `experiments/ns2/scripts/references.toml` says which scripts are run with which arguments and
+//! seeds. Each run is a line in `testdata/`, and `experiments/*/*/ns2.csv` are made from those
+//! lines: means, and half the widths of their 95 % intervals.
 
 mod data;
 mod losses;

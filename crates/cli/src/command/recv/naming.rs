@@ -119,9 +119,10 @@ fn safe(address: IpAddr) -> String {
     if name.starts_with('-') { format!("0{name}") } else { name }
 }
 
-/// A time in UTC to the second, such as `20260131T235959Z` (ISO 8601, the basic form).
+/// A time in UTC to the second, such as `20260131T235959Z` (ISO 8601, the basic form); that of 1970
+/// beyond the year 9999.
 fn utc(time: SystemTime) -> String {
-    let time = Timestamp::try_from(time).unwrap_or(Timestamp::MAX);
+    let time = Timestamp::try_from(time).unwrap_or_default();
     time.strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
