@@ -13,6 +13,7 @@
 
 pub mod args;
 pub mod command;
+mod document;
 mod failure;
 mod figure;
 pub mod interrupt;
@@ -20,7 +21,6 @@ pub mod live;
 mod log;
 mod page;
 pub mod reporter;
-mod schema;
 mod session;
 mod visible;
 

@@ -3,9 +3,6 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use tfrc_lab::report::{self, RunRecords};
-use tfrc_scenario::library::Opened;
-
 use crate::Failure;
 use crate::visible::{to_stderr, visible};
 
@@ -71,14 +68,6 @@ pub(crate) fn spare(
 /// [`Failure::Run`].
 pub(crate) fn create(path: &Path) -> Result<File, Failure> {
     File::create(path).map_err(|error| Failure::io(&path.display(), &error))
-}
-
-/// Writes the page of a run, in place of an older one, and says so.
-///
-/// # Errors
-/// [`Failure::Run`].
-pub(crate) fn write(path: &Path, run: &RunRecords) -> Result<(), Failure> {
-    write_text(path, &report::page(run))
 }
 
 /// Writes the text of a page, in place of an older one, and says so.

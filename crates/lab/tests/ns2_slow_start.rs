@@ -7,8 +7,8 @@ use tfrc_scenario::Document;
 use tfrc_units::Duration;
 
 /// When ns-2 sent its first hundred packets, in seconds: 500 bytes, R = 240.137 ms, no loss
-/// (`ns peers/ns2/bernoulli.tcl proto=tfrc seg=500 n=1 start=0 drops=100000`, with a trace of the
-/// first link).
+/// (`ns bernoulli.tcl proto=tfrc seg=500 n=1 start=0 drops=100000` in
+/// `experiments/ns2/scripts`, with a trace of the first link).
 #[rustfmt::skip]
 const SENT: [f64; 100] = [
     0.0, 0.240137, 0.300172, 0.360206, 0.42024, 0.480275, 0.480275, 0.540309, 0.600343, 0.660378,

@@ -34,18 +34,3 @@ pub(crate) fn run(packets: u64, seed: u64) -> Outcome {
         Err(error) => Err(format!("cargo did not start: {error}")),
     }
 }
-
-/// `--packets N` and `--seed S`, in any order.
-pub(crate) fn from_arguments(arguments: &[&str]) -> Outcome {
-    let (mut packets, mut seed) = (PACKETS, 1);
-    for pair in arguments.chunks(2) {
-        let place = match pair {
-            ["--packets", _] => &mut packets,
-            ["--seed", _] => &mut seed,
-            other => return Err(format!("{}: not an argument of adversary", other.join(" "))),
-        };
-        let text = pair.last().copied().unwrap_or_default();
-        *place = text.parse().map_err(|_| format!("{text}: not a whole number"))?;
-    }
-    run(packets, seed)
-}

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::{Outcome, USAGE, files, root};
+use crate::{Outcome, chores, files, root};
 
 /// Columns of a line of prose. Tables, headings and code may be wider.
 const WIDTH: usize = 100;
@@ -79,6 +79,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// Lines that are too wide and commands that do not exist.
 fn faults(text: &str) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
+    let chores = chores();
     let generated = text.lines().take(8).any(|line| GENERATED.iter().any(|phrase| line.contains(phrase)));
     for (number, line) in prose(text) {
         let columns = line.chars().count();
@@ -91,7 +92,7 @@ fn faults(text: &str) -> Vec<(usize, String)> {
     for (number, line) in (1..).zip(text.lines()) {
         for rest in line.split("cargo xtask ").skip(1) {
             let word: String = rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
-            if !word.is_empty() && !USAGE.contains(&format!("\n  {word} ")) {
+            if !word.is_empty() && !chores.contains(&word) {
                 faults.push((number, format!("there is no command `cargo xtask {word}`")));
             }
         }

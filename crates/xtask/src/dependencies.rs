@@ -4,12 +4,15 @@
 //! cargo-deny takes minutes to build, and what it says depends on a few files alone. It is run by
 //! hand after a change of one of them, and a hash of them is recorded; a check compares the hash.
 //!
-//! The snapshot in `supply-chain/advisories` replaces the live database, which many build machines
-//! cannot reach; its age is printed with every answer.
+//! The snapshot in `.ci/supply-chain/advisories` replaces the live database, which many build
+//! machines cannot reach; its age is printed with every answer.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use rustsec::advisory::Informational;
 use rustsec::report::{Report, Settings};
 use rustsec::{Database, Lockfile};
@@ -20,16 +23,16 @@ use crate::tools::CARGO_DENY;
 use crate::{Outcome, files, root};
 
 /// The snapshot: advisories as the database stores them, in `crates/NAME/RUSTSEC-….md`.
-const SNAPSHOT: &str = "supply-chain/advisories";
+const SNAPSHOT: &str = ".ci/supply-chain/advisories";
 /// The day of the snapshot, as `YYYY-MM-DD`.
-const TAKEN: &str = "supply-chain/taken";
+const TAKEN: &str = ".ci/supply-chain/taken";
 /// The names of the crates that were looked up for the snapshot, one on each line.
-const LOOKED_UP: &str = "supply-chain/looked-up";
+const LOOKED_UP: &str = ".ci/supply-chain/looked-up";
 /// The workspaces, each with a lock file of its own.
-const LOCK_FILES: [&str; 3] = ["Cargo.lock", "benches/Cargo.lock", "no-std/Cargo.lock"];
+const LOCK_FILES: [&str; 3] = ["Cargo.lock", "benches/Cargo.lock", "crates/tfrc/no-std/Cargo.lock"];
 
 /// The hash of what cargo-deny has judged well.
-const JUDGED: &str = "supply-chain/judged";
+const JUDGED: &str = ".ci/supply-chain/judged";
 
 pub(crate) fn check() -> Outcome {
     let (now, judged) = (subject()?, std::fs::read_to_string(root().join(JUDGED)).unwrap_or_default());
@@ -125,21 +128,15 @@ fn complaints_about(database: &Database, lockfile: &Lockfile) -> impl Iterator<I
 }
 
 /// Whole days from the beginning of a day, written `YYYY-MM-DD`, to `now`.
-fn days_since(day: &str, now: SystemTime) -> Option<u64> {
-    let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Days since 1970-01-01 of the proleptic Gregorian calendar, years counted from March.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
-    let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(days).ok()? * 86_400);
-    now.duration_since(since).ok().map(|age| age.as_secs() / 86_400)
+fn days_since(day: &str, now: SystemTime) -> Option<i64> {
+    let today = Timestamp::try_from(now).ok()?.to_zoned(TimeZone::UTC).date();
+    Some(today.duration_since(day.parse::<Date>().ok()?).as_hours() / 24).filter(|days| *days >= 0)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     #[test]

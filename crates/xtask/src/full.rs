@@ -6,6 +6,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use clap::builder::PossibleValuesParser;
+
 use crate::python::{built, run as command};
 use crate::{Outcome, adversary, cargo, dependencies, files, hostile, measure, mutants, packages};
 
@@ -13,27 +15,29 @@ use crate::{Outcome, adversary, cargo, dependencies, files, hostile, measure, mu
 type Part = (&'static str, u32, fn() -> Outcome);
 
 const PARTS: [Part; 10] = [
-    ("adversary", 1, || adversary::from_arguments(&["--packets", "10000000"])),
-    ("attacks", 5, || hostile::from_arguments(&["attacks"])),
+    ("adversary", 1, || adversary::run(10_000_000, 1)),
+    ("attacks", 5, || hostile::part(&["attacks"])),
     ("dependencies", 4, dependencies::judge),
     ("emulation", 12, || measure::emulation(false)),
-    ("faults", 4, || hostile::from_arguments(&["faults"])),
+    ("faults", 4, || hostile::part(&["faults"])),
     ("fuzz", 3, fuzz),
-    ("icmp", 2, || hostile::from_arguments(&["icmp"])),
-    ("mutants", 25, || mutants::run(&[])),
+    ("icmp", 2, || hostile::part(&["icmp"])),
+    ("mutants", 25, || mutants::run(&mutants::Choice::default())),
     ("semver", 10, packages::semver),
-    ("soak", 61, || hostile::from_arguments(&["soak"])),
+    ("soak", 61, || hostile::part(&["soak"])),
 ];
 
+/// The names of the parts.
+pub(crate) fn names() -> PossibleValuesParser {
+    PARTS.map(|(name, ..)| name).into()
+}
+
 /// Runs the parts with these names, or all; goes on after one that fails.
-pub(crate) fn run(names: &[&str]) -> Outcome {
-    if let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|(part, ..)| part != *name)) {
-        let known: Vec<&str> = PARTS.iter().map(|(part, ..)| *part).collect();
-        return Err(format!("full {unknown}: not a part; there are {}", known.join(", ")));
-    }
+pub(crate) fn run(names: &[String]) -> Outcome {
     let commit = files::commit()?;
     let mut failed = Vec::new();
-    for (name, minutes, check) in PARTS.iter().filter(|(name, ..)| names.is_empty() || names.contains(name)) {
+    let chosen = |part: &str| names.is_empty() || names.iter().any(|name| name == part);
+    for (name, minutes, check) in PARTS.iter().filter(|(name, ..)| chosen(name)) {
         let record = record(name);
         if let Some(seconds) = passed(&record, commit.as_deref()) {
             println!(

@@ -18,16 +18,6 @@ const MOST_HOPS: f64 = 300.0;
 /// Pictures of the report that `docs/results.md` shows.
 const PICTURES: [&str; 1] = ["modern/tcp-matrix.svg"];
 
-pub(crate) fn run(arguments: &[&str]) -> Outcome {
-    match arguments {
-        [] => write(),
-        ["--mutations"] => mutations(),
-        ["--check-three", "HEAD"] => check_head(),
-        ["--check-three", commit] => check(commit),
-        _ => Err("results [--check-three COMMIT | --mutations]".to_owned()),
-    }
-}
-
 /// The check of three for the commit that is checked out.
 pub(crate) fn check_head() -> Outcome {
     let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root()).output();
@@ -39,7 +29,7 @@ pub(crate) fn check_head() -> Outcome {
 }
 
 /// Runs everything and writes the page.
-fn write() -> Outcome {
+pub(crate) fn write() -> Outcome {
     let report = root().join("target/report");
     reproduce(release()?, &["all".to_owned()], &report, &[])?;
     for name in ["results.md", "peers.md"] {
@@ -59,7 +49,7 @@ fn write() -> Outcome {
 }
 
 /// Runs the mutations of all experiments and writes their page.
-fn mutations() -> Outcome {
+pub(crate) fn mutations() -> Outcome {
     let report = root().join("target/report-mutations");
     reproduce(release()?, &["all".to_owned()], &report, &["--mutations"])?;
     std::fs::write(root().join("docs/mutations.md"), read(&report.join("mutations.md"))?)
@@ -70,7 +60,7 @@ fn mutations() -> Outcome {
 
 /// Runs three experiments, chosen by the commit, without the cache, and compares their lines with
 /// the page's.
-fn check(commit: &str) -> Outcome {
+pub(crate) fn check(commit: &str) -> Outcome {
     let page = read(&page_path())?;
     let mut ids: Vec<String> = Vec::new();
     for line in page.lines() {

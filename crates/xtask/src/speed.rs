@@ -7,11 +7,11 @@
 
 use std::process::{Command, Stdio};
 
+use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 
 use crate::{Outcome, cargo, root};
 
-const ROUNDS: usize = 5;
 /// A run of no length, in seconds: what it costs is the set-up.
 const NOTHING: &str = "0.0001";
 
@@ -31,22 +31,22 @@ const SIZES: [Size; 2] = [
     Size { name: "large", bottleneck_mbit: 1000, access_mbit: 1000, queue: 5000, flows: 128, seconds: 30 },
 ];
 
+/// The sizes to measure, and how often.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Choice {
+    /// Rounds, of which the medians are taken
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// The sizes; without one both
+    #[arg(value_name = "SIZE", value_parser = PossibleValuesParser::from(SIZES.map(|size| size.name)))]
+    sizes: Vec<String>,
+}
+
 /// Measures the sizes named, or both.
-pub(crate) fn run(arguments: &[&str]) -> Outcome {
-    let (mut rounds, mut names, mut words) = (ROUNDS, Vec::new(), arguments.iter());
-    while let Some(word) = words.next() {
-        match *word {
-            "--rounds" => {
-                let number = words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
-                rounds = number.ok_or("--rounds: a whole number from 1 on")?;
-            }
-            name if SIZES.iter().any(|size| size.name == name) => names.push(name),
-            other => return Err(format!("{other}: small, large or --rounds N")),
-        }
-    }
+pub(crate) fn run(Choice { rounds, sizes }: &Choice) -> Outcome {
     build()?;
-    let chosen = SIZES.iter().filter(|size| names.is_empty() || names.contains(&size.name));
-    let measured = chosen.map(|size| measure(size, rounds)).collect::<Result<Vec<_>, _>>()?;
+    let chosen = SIZES.iter().filter(|size| sizes.is_empty() || sizes.iter().any(|name| name == size.name));
+    let measured = chosen.map(|size| measure(size, *rounds)).collect::<Result<Vec<_>, _>>()?;
     if let [small, large] = measured.as_slice() {
         println!(
             "\nfrom small to large a hop costs {:.2} times as much, the floor's {:.2} times: ratio {:.2} [1.2]",
@@ -79,7 +79,7 @@ struct HopCost {
     floor: f64,
 }
 
-fn measure(size: &Size, rounds: usize) -> Result<HopCost, String> {
+fn measure(size: &Size, rounds: u32) -> Result<HopCost, String> {
     let seconds = size.seconds.to_string();
     let counted = timed(&ns2(size, &seconds, "1"))?.said;
     let ns2_hops = counted.lines().find_map(|line| line.strip_prefix("R hops ")?.trim().parse::<f64>().ok());
@@ -140,7 +140,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn ns2(size: &Size, seconds: &str, count: &str) -> Vec<String> {
     let Size { bottleneck_mbit, access_mbit, queue, flows, .. } = size;
-    let script = root().join("peers/ns2/speed.tcl").display().to_string();
+    let script = root().join("experiments/ns2/scripts/speed.tcl").display().to_string();
     let settings = format!(
         "bw={bottleneck_mbit} access={access_mbit} qlen={queue} ntcp={flows} ntfrc={flows} dur={seconds} count={count}"
     );

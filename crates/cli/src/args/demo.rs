@@ -1,11 +1,9 @@
 //! Arguments of `tfrc demo`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use tfrc_units::Duration;
 
-use super::output::StreamArgs;
+use super::output::RecordArgs;
 use super::values;
 
 /// Arguments of `tfrc demo`: sender, receiver and an emulated bottleneck (2 Mbit/s, round-trip time
@@ -28,10 +26,7 @@ pub struct DemoArgs {
     /// Print a line each second, also on a terminal, in place of the live chart
     #[arg(long)]
     pub plain: bool,
-    /// Write a page with charts of the run
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Output format.
+    /// Records and output format.
     #[command(flatten)]
-    pub output: StreamArgs,
+    pub output: RecordArgs,
 }

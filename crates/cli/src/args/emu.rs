@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::output::StreamArgs;
+use super::output::RecordArgs;
 
 /// Arguments of `tfrc emu`: a scenario's network in real time, between network namespaces.
 #[derive(Debug, Clone, Args)]
@@ -38,15 +38,12 @@ pub struct EmuArgs {
     /// Capture the packets that join the queue of a link
     #[arg(long, num_args = 2, value_names = ["LINK", "FILE"])]
     pub pcap: Vec<String>,
-    /// Write a page with the charts of the run
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
     /// Read a job of `tfrc reproduce` from standard input, write its result to standard output
-    #[arg(long, hide = true, conflicts_with_all = ["at", "shell", "pcap", "report"])]
+    #[arg(long, hide = true, conflicts_with_all = ["at", "shell", "pcap", "report", "series"])]
     pub job: bool,
-    /// Output format.
+    /// Records and output format.
     #[command(flatten)]
-    pub output: StreamArgs,
+    pub output: RecordArgs,
 }
 
 /// A command and the node where it runs.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, builder::ValueParser};
 use tfrc_units::text;
 
-use super::output::StreamArgs;
+use super::output::RecordArgs;
 
 /// Arguments of `tfrc link`: the network of a scenario in real time, as a relay of UDP datagrams.
 #[derive(Debug, Args)]
@@ -43,12 +43,9 @@ pub struct LinkArgs {
     /// The seed of all randomness, in place of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write a page with the charts of the links
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Output format.
+    /// Records and output format.
     #[command(flatten)]
-    pub output: StreamArgs,
+    pub output: RecordArgs,
 }
 
 /// Takes a quantity as it is written, if it is one.

@@ -24,7 +24,7 @@ pub use emu::{AtNode, EmuArgs, WireArg};
 pub use equation::EquationArgs;
 pub use link::LinkArgs;
 pub use man::ManArgs;
-pub use output::{Format, JsonArgs, StreamArgs};
+pub use output::{Format, JsonArgs, RecordArgs, StreamArgs};
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
 pub use reproduce::{ReproduceArgs, WorldArg};
@@ -114,7 +114,7 @@ mod tests {
     fn demo() {
         let args: DemoArgs = read("").expect("all have defaults");
         assert_eq!(
-            (args.duration, args.tcp, args.tcp_start, args.report),
+            (args.duration, args.tcp, args.tcp_start, args.output.report.clone()),
             (Duration::from_secs(20), 1, None, None)
         );
         assert_eq!(args.output.format(), Format::Human);

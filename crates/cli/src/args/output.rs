@@ -1,5 +1,7 @@
 //! `--json` and `--json-stream`: what results are written as.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 /// Output format of results.
@@ -50,6 +52,34 @@ impl StreamArgs {
             (false, true) => Format::Json,
             (false, false) => Format::Human,
         }
+    }
+}
+
+/// For commands whose run can be looked at while it goes on and afterwards.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RecordArgs {
+    /// Write a page with the charts of the run
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write time series of every flow and link, a line for each in each interval
+    #[arg(long, value_name = "FILE.csv")]
+    pub series: Option<PathBuf>,
+    /// Output format.
+    #[command(flatten)]
+    pub stream: StreamArgs,
+}
+
+impl RecordArgs {
+    /// The format asked for.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.stream.format()
+    }
+
+    /// The options that name files, and their files.
+    #[must_use]
+    pub const fn files(&self) -> [(&'static str, &Option<PathBuf>); 2] {
+        [("--report", &self.report), ("--series", &self.series)]
     }
 }
 

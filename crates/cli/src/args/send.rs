@@ -86,6 +86,9 @@ pub struct SendArgs {
     /// Write a page with charts of the run
     #[arg(help_heading = RECORDS, long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    /// Write time series of the session, a line for each tenth of a second
+    #[arg(help_heading = RECORDS, long, value_name = "FILE.csv")]
+    pub series: Option<PathBuf>,
     /// Write every datagram sent and received to a packet capture, for Wireshark
     #[arg(help_heading = RECORDS, long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
@@ -93,7 +96,8 @@ pub struct SendArgs {
     /// only its owner may read it
     #[arg(help_heading = RECORDS, long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// Replace files of --report, --pcap and --journal that exist; without it they are refused
+    /// Replace files of --report, --series, --pcap and --journal that exist; without it they are
+    /// refused
     #[arg(help_heading = RECORDS, long)]
     pub overwrite: bool,
     /// Live view.

@@ -1,5 +1,6 @@
 //! Values as people write them, read by the grammar of [`tfrc_units::text`], with an error that
 //! says what would be right.
+#![allow(clippy::missing_errors_doc, reason = "every error here is a sentence for the reader")]
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,9 +16,6 @@ use tfrc_units::{Duration, Probability, Rate, text};
 pub const DEFAULT_PORT: u16 = 6511;
 
 /// A rate above zero.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn positive_rate(written: &str) -> Result<Rate, String> {
     let rate = text::rate(written).map_err(|e| e.to_string())?;
     if rate.is_zero() {
@@ -27,9 +25,6 @@ pub fn positive_rate(written: &str) -> Result<Rate, String> {
 }
 
 /// A time above zero.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn positive_time(written: &str) -> Result<Duration, String> {
     let time = text::time(written).map_err(|e| e.to_string())?;
     if time.is_zero() {
@@ -49,9 +44,6 @@ pub enum Limit {
 }
 
 /// Reads a [`Limit`]: a time above zero, or `off`.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn time_or_off(written: &str) -> Result<Limit, String> {
     match written {
         "off" => Ok(Limit::Off),
@@ -60,9 +52,6 @@ pub fn time_or_off(written: &str) -> Result<Limit, String> {
 }
 
 /// Reads an address or a network of addresses.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn prefix(written: &str) -> Result<Prefix, String> {
     written.parse().map_err(|error| {
         format!("{error}; expected an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32")
@@ -80,9 +69,6 @@ pub enum AllowedPeers {
 }
 
 /// Reads an [`AllowedPeers`]: an address, a network, or `any`.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn allowed(written: &str) -> Result<AllowedPeers, String> {
     match written {
         "any" => Ok(AllowedPeers::Any),
@@ -91,9 +77,6 @@ pub fn allowed(written: &str) -> Result<AllowedPeers, String> {
 }
 
 /// A number of bytes above zero.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn positive_size(written: &str) -> Result<u64, String> {
     match text::size(written).map_err(|e| e.to_string())? {
         0 => Err("is zero; expected a size above zero in bytes, such as 1460, 50kB or 2MB".to_owned()),
@@ -102,9 +85,6 @@ pub fn positive_size(written: &str) -> Result<u64, String> {
 }
 
 /// Application data of one packet: 1 byte to what a UDP datagram can carry.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn packet_size(written: &str) -> Result<u16, String> {
     // 65 535 less IPv4 and UDP headers and the longest DCCP header (RFC 4340 §5: 255 words).
     const MOST: u16 = 65_535 - 28 - 1020;
@@ -115,9 +95,6 @@ pub fn packet_size(written: &str) -> Result<u16, String> {
 }
 
 /// Packets a second, above zero.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn packets_per_second(written: &str) -> Result<f64, String> {
     match f64::from_str(written) {
         Ok(pps) if pps > 0.0 && pps <= 1e9 => Ok(pps),
@@ -126,9 +103,6 @@ pub fn packets_per_second(written: &str) -> Result<f64, String> {
 }
 
 /// A loss event rate for the throughput equation: above 0, at most 1.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn loss_event_rate(written: &str) -> Result<Probability, String> {
     let p = text::probability(written).map_err(|e| e.to_string())?;
     if p.is_zero() {
@@ -150,9 +124,6 @@ pub enum FileOrStream {
 }
 
 /// Reads a [`FileOrStream`].
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn place(written: &str) -> Result<FileOrStream, String> {
     match written {
         "" => Err("is empty; expected a file's name, or - for the standard stream".to_owned()),
@@ -172,9 +143,6 @@ pub enum RatePlace {
 }
 
 /// Reads a [`RatePlace`]: a number, or the name of a file.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn rate_place(written: &str) -> Result<RatePlace, String> {
     let of_digits = !written.is_empty() && written.chars().all(|c| c.is_ascii_digit());
     match written.parse() {
@@ -220,9 +188,6 @@ pub struct ListenAt {
 }
 
 /// Reads a [`ListenAt`]: `ADDRESS`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn listen_at(written: &str) -> Result<ListenAt, String> {
     let hint =
         || "expected an address of this host, such as 127.0.0.1, localhost:7000 or [::1]:7000".to_owned();
@@ -232,9 +197,6 @@ pub fn listen_at(written: &str) -> Result<ListenAt, String> {
 }
 
 /// Reads the address of a service of this host: `PORT` alone is on the loopback interface.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn local_service(written: &str) -> Result<ListenAt, String> {
     let hint = || "expected PORT or ADDRESS:PORT, such as 9464 or 192.0.2.1:9464".to_owned();
     if let Ok(port) = written.parse() {
@@ -244,9 +206,6 @@ pub fn local_service(written: &str) -> Result<ListenAt, String> {
 }
 
 /// Reads a [`Target`]: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn target(written: &str) -> Result<Target, String> {
     let hint =
         || "expected HOST or HOST:PORT, such as 192.0.2.1:6511, example.org or [2001:db8::1]:6511".to_owned();
@@ -273,9 +232,6 @@ fn host_and_port(written: &str) -> Option<(&str, Option<&str>)> {
 
 /// A DCCP service code (RFC 4340 §8.1.2): `SC:text`, `SC=decimal`, `SC=xhex`, or the text or
 /// decimal number alone.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn service_code(written: &str) -> Result<u32, String> {
     let hint = || {
         "expected a service code, such as SC:fdpz (up to four ASCII characters), SC=1717858426 or 42"
@@ -300,17 +256,11 @@ pub fn service_code(written: &str) -> Result<u32, String> {
 }
 
 /// Reads a [`Dscp`] by name or number.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn dscp(written: &str) -> Result<Dscp, String> {
     written.parse().map_err(|error: tfrc_units::NotADscp| error.to_string())
 }
 
 /// The threshold of a guarantee, above 1.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn threshold(written: &str) -> Result<f64, String> {
     match f64::from_str(written) {
         Ok(y) if y > 1.0 && y.is_finite() => Ok(y),
@@ -351,9 +301,6 @@ pub const OPTIMISTIC_ACKS: [(&str, SkippedNumbers); 2] =
     [("find-out", SkippedNumbers::Usual), ("trust", SkippedNumbers::Never)];
 
 /// Reads a [`Revision`] by its name.
-///
-/// # Errors
-/// A sentence for the reader.
 pub fn revision(written: &str) -> Result<Revision, String> {
     match Revision::from_name(written) {
         Some(revision @ (Revision::Rfc5348 | Revision::Rfc3448)) => Ok(revision),

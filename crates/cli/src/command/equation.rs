@@ -7,7 +7,7 @@ use tfrc_lab::report::human;
 use tfrc_units::{Duration, Probability, Rate, f64_from_u64};
 
 use crate::args::{EquationArgs, Format};
-use crate::{Failure, schema};
+use crate::{Failure, document};
 
 /// Result of the throughput equation or of its inverse.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -33,7 +33,7 @@ pub fn run(args: &EquationArgs) -> Result<(), Failure> {
     let answer = solve(args)?;
     super::print(&match args.output.format() {
         Format::Human => human(&answer, args.rto),
-        _ => format!("{}\n", schema::document(&answer)),
+        _ => format!("{}\n", document::text(&answer)),
     })
 }
 

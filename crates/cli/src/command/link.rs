@@ -1,5 +1,6 @@
 //! `tfrc link`: a scenario's network between real programs.
 
+use std::io;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -8,7 +9,6 @@ use tfrc_emu::{Direction, Running, Snapshot};
 use tfrc_lab::LinkOutcome;
 use tfrc_lab::record::{Record, Role, Start, Summary};
 use tfrc_lab::relay::{Flows, relay};
-use tfrc_lab::report::RunRecords;
 use tfrc_lab::watch::{Look, link_interval};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Document, Scenario, ScenarioError, World};
@@ -16,11 +16,11 @@ use tfrc_sim::Seed;
 use tfrc_sim::link::LinkStats;
 use tfrc_units::Instant;
 
-use super::print;
 use crate::args::{Format, LinkArgs};
 use crate::interrupt::Interrupt;
+use crate::reporter::Reporter;
 use crate::visible::{to_stderr, visible};
-use crate::{Failure, page, schema, session};
+use crate::{Failure, document, page, session};
 
 /// The scenario of a link without a file.
 const ONE_LINK: &str = "duration = '1h'\nnodes = ['near', 'far']\n\
@@ -65,7 +65,7 @@ struct LinkCounts {
 /// [`Failure::Usage`] for a scenario that is not right, [`Failure::Run`] when an address cannot be
 /// had.
 pub fn run(args: &LinkArgs) -> Result<(), Failure> {
-    page::check_all(&[("--report", &args.report)])?;
+    page::check_all(&args.output.files())?;
     let scenario = load(args)?;
     if args.listen.len() != args.to.len() {
         let counts = format!("{} times --listen and {} times --to", args.listen.len(), args.to.len());
@@ -88,35 +88,15 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
         to_stderr(&visible(&format!("relaying {address} to {to} through {through}")));
     }
     let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
-    let format = args.output.format();
+    let mut reporter = Reporter::on((&args.output).into(), io::stdout(), io::stderr());
+    reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
     let start = Start::new(Role::Link, session::version(), session::command_line());
-    let mut records = args.report.as_ref().map(|_| RunRecords::new(start.clone()));
-    if format == Format::JsonStream {
-        print(&format!("{}\n", serde_json::json!(Record::Start(start))))?;
-    }
-    let told = |look: Look| {
-        if format == Format::JsonStream {
-            for interval in &look.links {
-                print(&format!("{}\n", serde_json::json!(Record::Interval(interval.clone()))))?;
-            }
-        }
-        if let Some(records) = &mut records {
-            records.look(look);
-        }
-        Ok(())
-    };
-    let last = session::block_on(watch(running, interrupt, &names, told))?;
-    let end = Record::End(Box::new(summary(&last, &names)));
-    match format {
-        Format::Human => print(&format!("{}\n", words(&last, &names)))?,
-        Format::Json => print(&format!("{}\n", schema::document(&document(&last, &names))))?,
-        Format::JsonStream => print(&format!("{}\n", serde_json::json!(end)))?,
-    }
-    if let (Some(path), Some(mut records)) = (&args.report, records) {
-        records.push(end);
-        page::write(path, &records)?;
-    }
-    Ok(())
+    reporter.record(&Record::Start(start))?;
+    let last = session::block_on(watch(running, interrupt, &names, &mut reporter))?;
+    reporter.finish(summary(&last, &names), |format| match format {
+        Format::Json => format!("{}\n", document::text(&document(&last, &names))),
+        _ => format!("{}\n", words(&last, &names)),
+    })
 }
 
 /// Reads the scenario, of which only the links are used; what is wrong with it is shown in its
@@ -133,7 +113,7 @@ fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
         }
         (Some(path), _) => {
             let opened = Opened::new(path)?;
-            page::spare(&opened, path, None, &[("--report", &args.report)])?;
+            page::spare(&opened, path, None, &args.output.files())?;
             opened.document
         }
         (None, None) => return Err(Failure::usage("no network", "name a scenario, or give --rate")),
@@ -158,12 +138,13 @@ pub(crate) fn told(error: ScenarioError) -> Failure {
     }
 }
 
-/// Prints a line a second until the user ends it; `told` gets the links' counts of that second.
+/// Prints a line a second until the user ends it; the reporter gets the links' counts of that
+/// second.
 async fn watch(
     running: Running<Flows>,
     mut interrupt: Interrupt,
     names: &[&str],
-    mut told: impl FnMut(Look) -> Result<(), Failure>,
+    reporter: &mut Reporter,
 ) -> Result<Arc<Snapshot<Flows>>, Failure> {
     let mut monitor = running.monitor();
     let mut tick = crate::session::ticks(std::time::Duration::from_secs(1));
@@ -177,9 +158,9 @@ async fn watch(
             _ = tick.tick() => {
                 let now = monitor.latest();
                 if now.there.entered != before.there.entered || now.back.entered != before.back.entered {
-                    to_stderr(&line(&before, &now));
+                    reporter.note(&line(&before, &now));
                 }
-                told(look(&before, &now, names, &most))?;
+                reporter.look(look(&before, &now, names, &most))?;
                 before = now;
                 most.fill(0);
             }
@@ -194,7 +175,7 @@ async fn watch(
     }
     let last = running.stop().map_err(|error| Failure::io(&"relay", &error))?;
     if last.elapsed > before.elapsed {
-        told(look(&before, &last, names, &most))?;
+        reporter.look(look(&before, &last, names, &most))?;
     }
     Ok(last)
 }
@@ -224,14 +205,19 @@ fn lost(stats: &LinkStats) -> u64 {
     stats.lost.packets + stats.corrupted.packets
 }
 
-/// The figures of the links as a record.
-fn summary(last: &Snapshot<Flows>, names: &[&str]) -> Summary {
-    let links = names.iter().zip(&last.links).map(|(name, (_, stats))| LinkOutcome {
-        id: (*name).to_owned(),
+/// The figures of a link.
+pub(super) fn outcome(name: &str, stats: &LinkStats) -> LinkOutcome {
+    LinkOutcome {
+        id: name.to_owned(),
         utilization: stats.utilization(),
         drop_rate: stats.drop_rate(),
         mean_queue_packets: stats.mean_queue_packets(),
-    });
+    }
+}
+
+/// The figures of the links as a record.
+fn summary(last: &Snapshot<Flows>, names: &[&str]) -> Summary {
+    let links = names.iter().zip(&last.links).map(|(name, (_, stats))| outcome(name, stats));
     Summary { duration_s: last.elapsed.as_secs_f64(), links: links.collect(), ..Summary::default() }
 }
 

@@ -20,7 +20,7 @@ use crate::args::{Format, ReproduceArgs, WorldArg};
 use crate::figure::FigureFile;
 use crate::interrupt::Interrupt;
 use crate::visible::{to_stderr, visible};
-use crate::{Failure, schema};
+use crate::{Failure, document};
 
 /// Runs `tfrc reproduce`.
 ///
@@ -76,7 +76,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     match args.output.format() {
         Format::Human => print(&visible(&human::results(&results)))?,
-        _ => print(&format!("{}\n", schema::document(&results)))?,
+        _ => print(&format!("{}\n", document::text(&results)))?,
     }
     match wanted.shard {
         Shard::WHOLE => judged(&results, wanted.world),
@@ -130,7 +130,7 @@ fn mutations(
     }
     match args.output.format() {
         Format::Human => print(&visible(&results.markdown()))?,
-        _ => print(&format!("{}\n", schema::document(&results)))?,
+        _ => print(&format!("{}\n", document::text(&results)))?,
     }
     let all = || {
         results.experiments.iter().flat_map(|one| {
@@ -294,7 +294,7 @@ fn list(args: &ReproduceArgs, library: &Experiments) -> Result<(), Failure> {
     let experiments = library::load(library.root(), &wanted).map_err(told)?;
     if args.output.json {
         let list = ExperimentList::of(&experiments);
-        return print(&format!("{}\n", schema::document(&list)));
+        return print(&format!("{}\n", document::text(&list)));
     }
     let width = experiments.iter().map(|e| e.id().len()).max().unwrap_or(0);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The encoders of `examples/encoder`, over a path that halves: counts and their order, no times.
+//! The encoders of `contrib/encoder`, over a path that halves: counts and their order, no times.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::e2e::program::{Program, other};
 /// Runs the comparison for 16 s, of which the last six have half the rate; its results.
 fn compare(encoder: &str, ways: &[&str]) -> Vec<Value> {
     let place = Place::new();
-    let (out, script) = (place.file("out"), "../../examples/encoder/compare.py");
+    let (out, script) = (place.file("out"), "../../contrib/encoder/compare.py");
     let mut python = other("python3");
     python.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(script));
     python.args(["--seconds", "16", "--encoder", encoder, "--out", &out, "--tfrc"]);

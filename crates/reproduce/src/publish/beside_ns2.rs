@@ -12,7 +12,7 @@ const HEAD: &str = "\
 # Comparison with ns-2
 
 Debian's ns-2 (2.35+dfsg-5) and this simulator on one set of scenarios, written by `tfrc reproduce`.
-ns-2 runs the scripts of `peers/ns2/`; the values of its runs are `experiments/ns2/*/ns2.csv`
+ns-2 runs the scripts of `experiments/ns2/scripts/`; the values of its runs are `experiments/ns2/*/ns2.csv`
 (`cargo xtask references` makes them). The flows run with the habits of ns-2 (`revision = \"ns2\"`,
 `settings = \"ns2\"`): the simulator is compared, not the RFCs.
 

@@ -1,7 +1,6 @@
 //! Would a test notice? Each mutation of the lists is made in a copy of the crate and the tests
 //! named for it are run.
 
-use tfrc_units::saturating;
 pub(crate) mod report;
 mod workspace;
 
@@ -9,6 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use tfrc_units::hash::splitmix64 as mixed;
+use tfrc_units::saturating;
 
 use crate::compliance::lists::{self, ItemState, Lists};
 use crate::{Outcome, root};
@@ -50,29 +50,30 @@ enum MutantFate {
     Broken(String),
 }
 
-/// `cargo xtask mutants [--sample N] [--seed S] [NAME-PREFIX…]`. Writes what it finds to
-/// `compliance/mutants.md`, but for samples.
-pub(crate) fn run(arguments: &[&str]) -> Outcome {
-    let (mut sample, mut seed, mut prefixes) = (None, None, Vec::new());
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut number =
-            || words.next().and_then(|n| n.parse::<u64>().ok()).ok_or(format!("{word} wants a number"));
-        match *word {
-            "--sample" => sample = Some(number()?),
-            "--seed" => seed = Some(number()?),
-            option if option.starts_with('-') => return Err(format!("mutants knows no {option}")),
-            prefix => prefixes.push(prefix),
-        }
-    }
+/// The mutants to try; without a choice all.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Choice {
+    /// Tries only so many, and writes no report
+    #[arg(long, value_name = "N")]
+    sample: Option<u64>,
+    /// Chooses the sample [default: by the commit]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Beginnings of names
+    #[arg(value_name = "NAME-PREFIX")]
+    prefixes: Vec<String>,
+}
+
+/// Tries the mutants. Writes what it finds to `compliance/mutants.md`, but for samples.
+pub(crate) fn run(Choice { sample, seed, prefixes }: &Choice) -> Outcome {
     let all = mutants(&lists::read(&root().join("compliance"))?)?;
     let sampled = sample.is_some();
     let mut chosen: Vec<Mutant> = all
         .iter()
-        .filter(|m| prefixes.is_empty() || prefixes.iter().any(|p| m.name.starts_with(p)))
+        .filter(|m| prefixes.is_empty() || prefixes.iter().any(|p| m.name.starts_with(p.as_str())))
         .cloned()
         .collect();
-    if let Some(n) = sample {
+    if let Some(n) = *sample {
         let seed = seed.map_or_else(seed_of_commit, Ok)?;
         println!("   sample of {n}, seed {seed}");
         chosen = pick(chosen, n, seed);
@@ -89,7 +90,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
 
 /// Three mutants, chosen by the commit: cheap enough for every change.
 pub(crate) fn sample() -> Outcome {
-    run(&["--sample", "3"])
+    run(&Choice { sample: Some(3), ..Choice::default() })
 }
 
 /// All mutations of the lists.

@@ -31,7 +31,7 @@ impl Data {
         let names = format!("{},seed,{}", runs.keys.join(","), columns.join(","));
         let mut data = Self { path, keys: runs.keys.clone(), columns, rows: Vec::new() };
         let Ok(text) = std::fs::read_to_string(&data.path) else {
-            let command = format!("ns peers/ns2/{} {} seed=SEED", runs.script, runs.arguments);
+            let command = format!("ns experiments/ns2/scripts/{} {} seed=SEED", runs.script, runs.arguments);
             let head = format!("# {}: {command}\n{names}\n", runs.about);
             if let Some(folder) = data.path.parent() {
                 std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", runs.file))?;

@@ -1,8 +1,8 @@
 //! `cargo xtask references`: the values of ns-2 that experiments are compared with.
 //!
-//! `peers/ns2/references.toml` says which scripts are run with which arguments and seeds. Each run
-//! is a line in `testdata/`, and `experiments/*/*/ns2.csv` are made from those lines: means, and
-//! half the widths of their 95 % intervals.
+//! `experiments/ns2/scripts/references.toml` says which scripts are run with which arguments and
+//! seeds. Each run is a line in `testdata/`, and `experiments/*/*/ns2.csv` are made from those
+//! lines: means, and half the widths of their 95 % intervals.
 
 mod data;
 mod losses;
@@ -17,51 +17,44 @@ use plan::{References, Runs};
 
 use crate::{Outcome, root};
 
-/// `[--minutes N] [--seeds N] [--where KEY=VALUE]... NAME...` runs what is missing of these sets of
-/// runs; without names the tables are written.
-pub(crate) fn run(arguments: &[&str]) -> Outcome {
+/// The runs of ns-2 to make.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Choice {
+    /// Begins no run later than this many minutes from now
+    #[arg(long, value_name = "N")]
+    minutes: Option<u64>,
+    /// The highest seed
+    #[arg(long, value_name = "N", default_value_t = u32::MAX, hide_default_value = true)]
+    seeds: u32,
+    /// Makes only the runs whose keys have these texts
+    #[arg(long = "where", value_name = "KEY=VALUE", value_parser = key)]
+    only: Vec<(String, String)>,
+    /// Sets of runs, whose missing runs are made; without one the tables are written
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+}
+
+fn key(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("not KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// Runs what is missing of these sets of runs, or writes the tables.
+pub(crate) fn run(choice: &Choice) -> Outcome {
     let plan = plan::read()?;
-    let mut names = Vec::new();
-    let mut limits = Limits { end: None, seeds: u32::MAX, only: Vec::new() };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or(format!("{word} takes a value"));
-        match *word {
-            "--minutes" => {
-                let minutes: u64 = number(value()?)?;
-                limits.end = Some(Instant::now() + Duration::from_secs(60 * minutes));
-            }
-            "--seeds" => limits.seeds = number(value()?)?,
-            "--where" => {
-                let text = value()?;
-                let (key, value) = text.split_once('=').ok_or(format!("--where {text}: not KEY=VALUE"))?;
-                limits.only.push((key.to_owned(), value.to_owned()));
-            }
-            name => names.push(name),
-        }
-    }
-    for name in &names {
-        let runs = plan.runs.get(*name).ok_or(format!(
+    let end = choice.minutes.map(|minutes| Instant::now() + Duration::from_mins(minutes));
+    for name in &choice.names {
+        let runs = plan.runs.get(name).ok_or(format!(
             "{name}: no such set of runs; there are {}",
             plan.runs.keys().cloned().collect::<Vec<_>>().join(", ")
         ))?;
-        fill(name, runs, &limits)?;
+        fill(name, runs, choice, end)?;
     }
-    if names.is_empty() { tables(&plan) } else { Ok(()) }
-}
-
-/// Which of the missing runs are made.
-struct Limits {
-    /// No run begins later.
-    end: Option<Instant>,
-    /// The highest seed.
-    seeds: u32,
-    /// Texts that keys have to have.
-    only: Vec<(String, String)>,
+    if choice.names.is_empty() { tables(&plan) } else { Ok(()) }
 }
 
 /// Makes the runs that are not in the file, all rows of a seed before those of the next.
-fn fill(name: &str, runs: &Runs, limits: &Limits) -> Outcome {
+fn fill(name: &str, runs: &Runs, limits: &Choice, end: Option<Instant>) -> Outcome {
     let mut data = Data::read(runs)?;
     let rows = runs.rows();
     let most = rows.iter().map(|(_, seeds)| *seeds).max().unwrap_or(0).min(limits.seeds);
@@ -71,7 +64,7 @@ fn fill(name: &str, runs: &Runs, limits: &Limits) -> Outcome {
             if seed > *seeds || data.has(keys, seed) || !limits.only.iter().all(wanted) {
                 continue;
             }
-            if limits.end.is_some_and(|end| Instant::now() >= end) {
+            if end.is_some_and(|end| Instant::now() >= end) {
                 println!("{name}: out of time before seed {seed}");
                 return Ok(());
             }
@@ -87,7 +80,7 @@ fn fill(name: &str, runs: &Runs, limits: &Limits) -> Outcome {
 fn ns2(runs: &Runs, words: &[String]) -> Result<Vec<String>, String> {
     let output = Command::new("nice")
         .args(["-n", "10", "ns"])
-        .arg(root().join("peers/ns2").join(&runs.script))
+        .arg(root().join("experiments/ns2/scripts").join(&runs.script))
         .args(words)
         .stdin(Stdio::null())
         .output()
@@ -134,8 +127,4 @@ fn tables(plan: &References) -> Outcome {
     }
     println!("{} tables are written", plan.table.len());
     Ok(())
-}
-
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("{text}: not a whole number"))
 }

@@ -1,4 +1,4 @@
-//! `peers/ns2/references.toml`: what is run, and which tables are made of it.
+//! `experiments/ns2/scripts/references.toml`: what is run, and which tables are made of it.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(super) struct Runs {
     pub(super) file: String,
     /// The file's first line begins so.
     pub(super) about: String,
-    /// The script in `peers/ns2/`.
+    /// The script in `experiments/ns2/scripts/`.
     pub(super) script: String,
     /// Its arguments but for the seed, with the texts of keys for `{KEY}`.
     pub(super) arguments: String,
@@ -92,7 +92,7 @@ pub(super) struct Column {
 
 /// The plan as it is in the repository.
 pub(super) fn read() -> Result<References, String> {
-    let path = root().join("peers/ns2/references.toml");
+    let path = root().join("experiments/ns2/scripts/references.toml");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
 }

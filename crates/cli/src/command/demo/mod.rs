@@ -25,7 +25,7 @@ use crate::args::{DemoArgs, Format};
 use crate::interrupt::Interrupt;
 use crate::live::{self, Command, Keys, Live, Model, ModelConfig, Screen, View};
 use crate::page;
-use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
+use crate::reporter::{Reporter, ReporterConfig};
 use crate::session::{self, DatagramSource, Inbox, SAMPLE, Tally};
 
 /// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
@@ -52,20 +52,15 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
             "give a time before the end of the run, and --tcp 1 or more",
         ));
     }
-    page::check_all(&[("--report", &args.report)])?;
+    page::check_all(&args.output.files())?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     session::block_on(demo(args, interrupt))
 }
 
 async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> {
-    let mut reporter = Reporter::new(ReporterConfig {
-        format: args.output.format(),
-        summary_to: SummaryTo::Stdout,
-        duration: Some(args.duration),
-        bytes: None,
-        connection: None,
-        report: args.report.clone().map(|path| Page { path, existing: ExistingPage::Replace }),
-    });
+    let mut reporter =
+        Reporter::new(ReporterConfig { duration: Some(args.duration), ..(&args.output).into() })
+            .with_series(args.output.series.as_deref(), &[])?;
     let screen = screen(args)?;
     let mut scenario = scenario()?;
     let link_rate = scenario.network.links().next().map_or(Rate::ZERO, |(_, link)| link.rate);

@@ -1,6 +1,7 @@
 //! The flows of a scenario in real time, with the kernel's TCP.
 
 use std::fmt::Write as _;
+use std::io;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,17 +10,16 @@ use tfrc_lab::emulated::{EmulatedRun, Fidelity, KernelNotes};
 use tfrc_lab::emulation::{Flows, Setup};
 use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::recording::Keep;
-use tfrc_lab::report::RunRecords;
 use tfrc_lab::watch::Look;
 use tfrc_scenario::Scenario;
 
 use super::broken;
 use crate::args::{EmuArgs, Format};
-use crate::command::print;
 use crate::command::sim::tables;
 use crate::interrupt::Interrupt;
-use crate::visible::{to_stderr, visible};
-use crate::{Failure, page, schema, session};
+use crate::reporter::Reporter;
+use crate::visible::visible;
+use crate::{Failure, document, session};
 
 /// Result of an emulated run: as of a simulated one, with a measure of how far to trust it.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -42,14 +42,17 @@ pub(crate) struct EmuDocument {
 pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let format = args.output.format();
+    let mut reporter = Reporter::on((&args.output).into(), io::stdout(), io::stderr());
+    reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
     let start = Start::new(Role::Emu, session::version(), session::command_line());
-    let mut records = RunRecords::new(start.clone());
-    tell(Record::Start(start), format, &mut records)?;
-    let mut live = Live { format, records: &mut records };
+    reporter.record(&Record::Start(start))?;
     let flows = Flows::set_up(scenario, setup, Keep::default()).map_err(broken)?;
     let mut told = Ok(());
     let run = flows.run(|look| {
-        told = live.tell(look);
+        if format == Format::Human {
+            reporter.note(&line(&look));
+        }
+        told = reporter.look(look);
         !interrupt.is_wished() && told.is_ok()
     });
     let EmulatedRun { recording, fidelity, kernel } = run.map_err(broken)?;
@@ -61,56 +64,21 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
         links: outcome.links.clone(),
         ..Summary::default()
     };
-    let end = Record::End(Box::new(summary));
     let invalid = fidelity.violations();
-    match format {
-        Format::JsonStream => tell(end, format, &mut records)?,
+    reporter.finish(summary, |format| match format {
         Format::Json => {
             let document = EmuDocument { outcome, fidelity, invalid: invalid.clone(), kernel };
-            print(&format!("{}\n", schema::document(&document)))?;
-            records.push(end);
+            format!("{}\n", document::text(&document))
         }
-        Format::Human => {
-            print(&visible(&format!("{}\n{}\n", tables::single(&outcome, &[]), words(&fidelity, &kernel))))?;
-            records.push(end);
+        _ => {
+            let words = format!("{}\n{}\n", tables::single(&outcome, &[]), words(&fidelity, &kernel));
+            visible(&words).into_owned()
         }
-    }
-    if let Some(path) = &args.report {
-        page::write(path, &records)?;
-    }
+    })?;
     if invalid.is_empty() {
         return Ok(());
     }
     Err(Failure::Check(format!("not a result: {}", invalid.join(", "))))
-}
-
-fn tell(record: Record, format: Format, records: &mut RunRecords) -> Result<(), Failure> {
-    if format == Format::JsonStream {
-        print(&format!("{}\n", serde_json::json!(record)))?;
-    }
-    records.push(record);
-    Ok(())
-}
-
-/// The course of a run, as it is reported while it goes on.
-pub(super) struct Live<'r> {
-    pub(super) format: Format,
-    pub(super) records: &'r mut RunRecords,
-}
-
-impl Live<'_> {
-    /// Reports flows and links since the last look.
-    pub(super) fn tell(&mut self, look: Look) -> Result<(), Failure> {
-        if self.format == Format::JsonStream {
-            for interval in look.flows.iter().chain(&look.links) {
-                print(&format!("{}\n", serde_json::json!(Record::Interval(interval.clone()))))?;
-            }
-        } else if self.format == Format::Human {
-            to_stderr(&line(&look));
-        }
-        self.records.look(look);
-        Ok(())
-    }
 }
 
 /// A line for a person: the rate of each flow, and the queues.

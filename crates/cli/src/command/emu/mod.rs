@@ -85,7 +85,8 @@ impl Wanted {
             ));
         };
         let pcap = args.pcap.get(1).map(PathBuf::from);
-        let outputs = [("--report", &args.report), ("--pcap", &pcap)];
+        let [report, series] = args.output.files();
+        let outputs = [report, series, ("--pcap", &pcap)];
         page::check_all(&outputs)?;
         let opened = Opened::new(path)?;
         page::spare(&opened, path, None, &outputs)?;

@@ -1,6 +1,7 @@
 //! Programs at the nodes of an emulated network.
 
 use std::fmt::Write as _;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -9,18 +10,17 @@ use std::time::Duration;
 use tfrc_emu::{Emulation, FlowTraffic, NodeSpace, Observer, WireEngine};
 
 use tfrc_lab::emulated::Fidelity;
-use tfrc_lab::record::{Role, Start};
-use tfrc_lab::report::RunRecords;
+use tfrc_lab::record::{Record, Role, Start, Summary};
 use tfrc_lab::watch::{Look, link_interval};
 use tfrc_sim::link::LinkStats;
 use tfrc_units::Instant;
 use tokio::sync::{oneshot, watch};
 
-use super::flows::Live;
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, Format};
+use crate::command::link;
 use crate::interrupt::Interrupt;
-use crate::page;
+use crate::reporter::{Reporter, ReporterConfig};
 use crate::session;
 use crate::visible::{to_stderr, visible};
 
@@ -47,15 +47,17 @@ pub(super) fn run(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io(&"runtime", &error))?;
     // The programs have the terminal: of the links there is a line each at the end.
-    let format = match args.output.format() {
-        Format::JsonStream => Format::JsonStream,
-        _ => Format::Json,
-    };
+    let mut config = ReporterConfig::from(&args.output);
+    if config.format == Format::Human {
+        config.format = Format::Json;
+    }
+    let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
+    reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
     let start = Start::new(Role::Emu, session::version(), session::command_line());
-    let mut records = RunRecords::new(start);
+    reporter.record(&Record::Start(start))?;
     let (status, stopped, told) = std::thread::scope(|scope| {
-        let mut live = Live { format, records: &mut records };
-        let telling = scope.spawn(move || told.iter().try_for_each(|look| live.tell(look)));
+        let reporter = &mut reporter;
+        let telling = scope.spawn(move || told.iter().try_for_each(|look| reporter.look(look)));
         let status = runtime.block_on(commands_to_the_end(running.nodes(), commands, interrupt));
         let stopped = running.stop();
         // The engine's thread has ended, and with it the reports.
@@ -68,9 +70,7 @@ pub(super) fn run(
     to_stderr(visible(&words(&names, &stats)).trim_end());
     let fidelity = Fidelity::from(fidelity);
     to_stderr(&super::flows::fidelity_words(&fidelity));
-    if let Some(path) = &args.report {
-        page::write(path, &records)?;
-    }
+    reporter.finish(summary(&names, &stats), |_| String::new())?;
     let invalid = fidelity.violations();
     if !invalid.is_empty() {
         to_stderr(&format!("outside of the limits: {}", invalid.join(", ")));
@@ -122,6 +122,13 @@ impl Observer for LinkWatch {
     fn step(&self) -> tfrc_units::Duration {
         tfrc_units::Duration::from_millis(100)
     }
+}
+
+/// The figures of the links as a record.
+fn summary(names: &[String], stats: &[LinkStats]) -> Summary {
+    let duration_s = stats.first().map_or(0.0, |stats| stats.elapsed.as_secs_f64());
+    let links = names.iter().zip(stats).map(|(name, stats)| link::outcome(name, stats));
+    Summary { duration_s, links: links.collect(), ..Summary::default() }
 }
 
 /// A line for each link that had packets.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 use std::net::IpAddr;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
+
+use jiff::Timestamp;
 
 /// Facts about a connection that a name may contain.
 #[derive(Debug, Clone, Copy)]
@@ -116,31 +118,17 @@ fn safe(address: IpAddr) -> String {
     if name.starts_with('-') { format!("0{name}") } else { name }
 }
 
-/// A time in UTC to the second, such as `20260131T235959Z` (ISO 8601, the basic form).
+/// A time in UTC to the second, such as `20260131T235959Z` (ISO 8601, the basic form); that of 1970
+/// beyond the year 9999.
 fn utc(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
-    let (mut days, second) = (seconds / 86_400, seconds % 86_400);
-    let is_leap =
-        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let mut month = 1;
-    for length in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    let day = days + 1;
-    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", second / 3600, second / 60 % 60, second % 60)
+    let time = Timestamp::try_from(time).unwrap_or_default();
+    time.strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     fn naming(address: &str) -> Naming {

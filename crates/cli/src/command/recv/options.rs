@@ -112,14 +112,7 @@ impl ServeOptions {
                 Limit::After(time) => Some(time),
                 Limit::Off => None,
             },
-            reporter: ReporterConfig {
-                format: args.format.format(),
-                summary_to,
-                duration: None,
-                bytes: None,
-                report: None,
-                connection: None,
-            },
+            reporter: ReporterConfig { summary_to, ..ReporterConfig::new(args.format.format()) },
         })
     }
 

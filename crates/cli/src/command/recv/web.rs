@@ -1,12 +1,20 @@
 //! The page of metrics over HTTP: one request a connection, and no other page.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::ready;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::{Receiver, metrics};
@@ -44,8 +52,12 @@ pub(super) async fn serve(at: &ListenAt, receiver: &Arc<Receiver>) -> Result<Web
             match listener.accept().await {
                 Ok((stream, _)) => {
                     let receiver = Weak::clone(&receiver);
+                    let page = move || {
+                        let receiver = receiver.upgrade()?;
+                        Some(metrics::text(&receiver.totals.counts(), &receiver.endpoint.stats(), started_s))
+                    };
                     requests.begin(async move {
-                        let _ = tokio::time::timeout(PATIENCE, answer(stream, &receiver, started_s)).await;
+                        let _ = tokio::time::timeout(PATIENCE, answer(stream, page)).await;
                     });
                 }
                 // No descriptors, mostly: some become free.
@@ -82,51 +94,42 @@ impl Requests {
     }
 }
 
-async fn answer(mut stream: TcpStream, receiver: &Weak<Receiver>, started_s: f64) -> std::io::Result<()> {
-    let mut head = Vec::new();
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < LONGEST_HEAD {
-        let mut piece = [0; 1024];
-        let length = stream.read(&mut piece).await?;
-        if length == 0 {
-            break;
-        }
-        head.extend_from_slice(piece.get(..length).unwrap_or_default());
-    }
-    let Some(receiver) = receiver.upgrade() else { return Ok(()) };
-    let page = || metrics::text(&receiver.totals.counts(), &receiver.endpoint.stats(), started_s);
-    let answer = respond(&head, page);
-    drop(receiver);
-    stream.write_all(answer.as_bytes()).await?;
-    stream.shutdown().await
+/// Answers one request by the page, which is there while the receiver is.
+async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, page: impl Fn() -> Option<String>) {
+    let service = service_fn(|request| ready(Ok::<_, Infallible>(respond(&request, &page))));
+    let http = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(LONGEST_HEAD)
+        .title_case_headers(true)
+        .serve_connection(TokioIo::new(stream), service);
+    // Who asks for what is not HTTP has been told so.
+    let _ = http.await;
 }
 
 /// The answer to a request: the page for a GET or HEAD of `/metrics`.
-fn respond(head: &[u8], page: impl FnOnce() -> String) -> String {
-    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let line = String::from_utf8_lossy(line);
-    let mut words = line.split(' ');
-    let (method, path, version) = (words.next(), words.next(), words.next());
-    let path = path.map(|path| path.split('?').next().unwrap_or_default());
-    let (status, more, body) = match (method, path, version) {
-        (Some("GET" | "HEAD"), Some("/metrics"), Some("HTTP/1.1" | "HTTP/1.0")) => ("200 OK", "", page()),
-        (Some("GET" | "HEAD"), Some(path), Some("HTTP/1.1" | "HTTP/1.0")) if path.starts_with('/') => {
-            ("404 Not Found", "", "the metrics are at /metrics\n".to_owned())
+fn respond(request: &Request<Incoming>, page: impl Fn() -> Option<String>) -> Response<String> {
+    let (status, body) = match (request.method(), request.uri().path()) {
+        (&Method::GET | &Method::HEAD, "/metrics") => page()
+            .map_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, String::new()), |page| (StatusCode::OK, page)),
+        (&Method::GET | &Method::HEAD, _) => {
+            (StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned())
         }
-        (Some(_), Some(_), Some("HTTP/1.1" | "HTTP/1.0")) => {
-            ("405 Method Not Allowed", "Allow: GET, HEAD\r\n", String::new())
-        }
-        _ => ("400 Bad Request", "", String::new()),
+        _ => (StatusCode::METHOD_NOT_ALLOWED, String::new()),
     };
-    let length = body.len();
-    let body = if method == Some("HEAD") { "" } else { &body };
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n{more}\
-         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    response
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
 
     /// However many say nothing, the next one is answered.
@@ -149,22 +152,27 @@ mod tests {
         assert!(requests.0.len() <= AT_ONCE && Arc::strong_count(&waits) <= AT_ONCE + 1);
     }
 
-    #[test]
-    fn one_page_is_there() {
+    #[tokio::test]
+    async fn one_page_is_there() {
         for (request, status, end) in [
             ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "\r\n\r\nfigures\n"),
             ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK", "\r\n\r\nfigures\n"),
-            ("HEAD /metrics HTTP/1.1\r\n\r\n", "200 OK", "Content-Length: 8\r\nConnection: close\r\n\r\n"),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", "200 OK", "\r\n\r\n"),
             ("GET / HTTP/1.1\r\n\r\n", "404 Not Found", "/metrics\n"),
-            ("GET metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed", "\r\n\r\n"),
             ("POST /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed", "\r\n\r\n"),
+            ("GET metrics HTTP/1.1\r\n\r\n", "400 Bad Request", "\r\n\r\n"),
             ("GET /metrics\r\n\r\n", "400 Bad Request", "\r\n\r\n"),
-            ("", "400 Bad Request", "\r\n\r\n"),
             ("\u{0}\u{ffff}", "400 Bad Request", "\r\n\r\n"),
         ] {
-            let answer = respond(request.as_bytes(), || "figures\n".to_owned());
-            assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request:?}: {answer}");
-            assert!(answer.ends_with(end), "{request:?}: {answer}");
+            let (mut asking, answering) = tokio::io::duplex(1024);
+            asking.write_all(request.as_bytes()).await.expect("there is room");
+            answer(answering, || Some("figures\n".to_owned())).await;
+            let mut said = String::new();
+            asking.read_to_string(&mut said).await.expect("an answer");
+            assert!(said.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request:?}: {said}");
+            assert!(said.ends_with(end), "{request:?}: {said}");
+            let length = if status == "200 OK" { "Content-Length: 8\r\n" } else { "Content-Length: " };
+            assert!(said.contains(length) && said.to_lowercase().contains("connection: close\r\n"), "{said}");
         }
     }
 }

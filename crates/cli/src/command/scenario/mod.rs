@@ -9,7 +9,7 @@ use tfrc_scenario::library::{BuiltIn, LibraryError};
 
 use super::print;
 use crate::args::{ScenarioArgs, ScenarioCommand};
-use crate::{Failure, schema};
+use crate::{Failure, document};
 
 /// A commented scenario to start from.
 const START: &str = include_str!("start.toml");
@@ -39,7 +39,7 @@ pub fn run(args: &ScenarioArgs) -> Result<(), Failure> {
         ScenarioCommand::List { output } if output.json => {
             let entry = |one: BuiltIn| ScenarioEntry { name: one.name, about: one.about() };
             let list = ScenarioList { scenarios: BuiltIn::all().map(entry).collect() };
-            print(&format!("{}\n", schema::document(&list)))
+            print(&format!("{}\n", document::text(&list)))
         }
         ScenarioCommand::List { .. } => print(&list()),
         ScenarioCommand::Show { name } => match BuiltIn::find(name) {

@@ -20,7 +20,7 @@ use crate::Failure;
 use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::live::{self, Live, Model, ModelConfig, View};
-use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig, SummaryTo};
+use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{self, Ending, Existing, Sampler, Tally, as_f64, count, counted, is_proper, why};
 
 /// Runs `tfrc send`.
@@ -38,7 +38,7 @@ pub fn run(args: &SendArgs) -> Result<(), Failure> {
 }
 
 async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interrupt) -> Result<(), Failure> {
-    let mut reporter = Reporter::new(config(args));
+    let mut reporter = Reporter::new(config(args)).with_series(args.series.as_deref(), &[])?;
     let interrupted = || Failure::Run(format!("interrupted before {} answered", args.to));
     let addresses = interrupt.or(connect::resolve(args)).await.ok_or_else(interrupted)??;
     let cap = prepare::cap(args, &addresses, &mut reporter)?;
@@ -252,12 +252,10 @@ fn config(args: &SendArgs) -> ReporterConfig {
         _ => ExistingPage::Keep,
     };
     ReporterConfig {
-        format: args.output.format(),
-        summary_to: SummaryTo::Stdout,
         duration: transfer::time_limit(args),
         bytes: prepare::size(args),
-        connection: None,
         report: args.report.clone().map(|path| Page { path, existing }),
+        ..ReporterConfig::new(args.output.format())
     }
 }
 

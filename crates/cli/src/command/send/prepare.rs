@@ -38,7 +38,8 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
         }
         _ => {}
     }
-    let outputs = [("--journal", &args.journal), ("--pcap", &args.pcap), ("--report", &args.report)];
+    let SendArgs { journal, pcap, report, series, .. } = args;
+    let outputs = [("--journal", journal), ("--pcap", pcap), ("--report", report), ("--series", series)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
     named.extend(outputs.clone());
     if let Some(RatePlace::File(path)) = &args.rate_out {

@@ -14,8 +14,8 @@ use tfrc_lab::capture::Captured;
 use tfrc_lab::compare::compared;
 use tfrc_lab::document::{Several, Single};
 use tfrc_lab::note::Note;
-use tfrc_lab::record::{Record, Role, Start};
-use tfrc_lab::report::{RunRecords, sweep_page};
+use tfrc_lab::record::{Role, Start};
+use tfrc_lab::report::sweep_page;
 use tfrc_lab::{run_captured, run_watched};
 use tfrc_net::pcap;
 use tfrc_scenario::library::Opened;
@@ -25,11 +25,11 @@ use tfrc_units::Instant;
 
 use super::link::told;
 use crate::args::{Format, SimArgs};
+use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::visible::visible;
-use crate::{Failure, page, schema, session};
+use crate::{Failure, document, page, session};
 use bar::{RunsBar, Stderr};
-pub(crate) use course::StreamLine;
-use course::{Course, SeriesFile};
+use course::SeriesFile;
 use timing::Stopwatch;
 
 /// Runs `tfrc sim`.
@@ -82,10 +82,9 @@ fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> 
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
     let bar = RunsBar::new(order.virtual_time(plan), format, Stderr::of_process());
-    let course = Course::new(args, &bar);
     let mut file = SeriesFile::create(args, plan)?;
     let watch = args.timing.then(Stopwatch::start);
-    let one = |run: PlannedRun<'_>, scenario: &Scenario| course.one_of_several(run, scenario);
+    let one = |run: PlannedRun<'_>, scenario: &Scenario| course::one_of_several(args, &bar, run, scenario);
     let results = batch::run_plan_with(&opened.document, plan, order, one, |_, text| file.add(text));
     bar.clear();
     let results = results?;
@@ -118,11 +117,13 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     let format = args.output.format();
     let run = PlannedRun { number: 1, point, run: 1 };
     let bar = RunsBar::new(scenario.duration, format, Stderr::of_process());
-    let mut file = SeriesFile::create(args, plan)?;
-    let mut records = args.report.as_ref().map(|_| RunRecords::new(course::start(run, &scenario)));
+    let page = args.report.clone().map(|path| Page { path, existing: ExistingPage::Replace });
+    let config = ReporterConfig { report: page, ..course::config(args, run) };
+    let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
+    reporter = reporter.with_series(args.series.as_deref(), &point.at)?;
     let stopwatch = args.timing.then(Stopwatch::start);
     let mut packets = None;
-    let outcome = Course::new(args, &bar).alone(run, &scenario, &mut file, records.as_mut(), |watches| {
+    let outcome = course::watched(args, &bar, run, &scenario, &mut reporter, |watches| {
         if args.pcap.is_none() {
             return Ok(run_watched(&scenario, watches));
         }
@@ -133,24 +134,19 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     });
     bar.clear();
     let outcome = outcome?;
-    file.end()?;
     if let (Some(path), Some(packets)) = (&args.pcap, &packets) {
         write_capture(path, packets).map_err(|error| Failure::io(&path.display(), &error))?;
     }
     let timing = stopwatch.map(|watch| watch.stop(outcome.packet_hops));
     let notes = Note::of_run(&scenario, &outcome);
-    if let (Some(path), Some(mut records)) = (&args.report, records) {
-        records.push(Record::End(Box::new(course::summary(&outcome, notes.clone()))));
-        page::write(path, &records)?;
-    }
-    match format {
-        Format::Human => {
-            say(&visible(&tables::single(&outcome, &notes)))?;
-            timing.map_or(Ok(()), |timing| say(&tables::timing(&timing)))
+    let figures = course::summary(&outcome, notes.clone());
+    reporter.finish(figures, |format| match format {
+        Format::Json => format!("{}\n", document::text(&Single { outcome, notes, timing })),
+        _ => {
+            let timing = timing.map_or(String::new(), |timing| format!("{}\n", tables::timing(&timing)));
+            format!("{}\n{timing}", visible(&tables::single(&outcome, &notes)))
         }
-        Format::Json => say(&schema::document(&Single { outcome, notes, timing })),
-        Format::JsonStream => Ok(()),
-    }
+    })
 }
 
 fn print(several: Several, format: Format) -> Result<(), Failure> {
@@ -159,7 +155,7 @@ fn print(several: Several, format: Format) -> Result<(), Failure> {
             say(&visible(&tables::several(&several.results, &several.compare)))?;
             several.timing.map_or(Ok(()), |timing| say(&tables::timing(&timing)))
         }
-        Format::Json | Format::JsonStream => say(&schema::document(&several)),
+        Format::Json | Format::JsonStream => say(&document::text(&several)),
     }
 }
 

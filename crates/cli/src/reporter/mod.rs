@@ -1,0 +1,397 @@
+//! Everything a running command says: records in, words or JSON on standard output, progress on
+//! standard error, and the report page at the end.
+//!
+//! Every command that runs something hands its [`Record`]s, or what was seen in a stretch of time,
+//! to a [`Reporter`] and writes nothing itself.
+
+mod config;
+mod means;
+mod series;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use indicatif::ProgressBar;
+use serde::Serialize;
+use tfrc_lab::record::{Event, EventKind, Interval, Record, Summary};
+use tfrc_lab::report::{self, RunRecords};
+use tfrc_lab::watch::Look;
+use tfrc_units::Duration;
+
+pub use self::config::{ExistingPage, Page, ReporterConfig, SummaryTo};
+use self::means::Means;
+pub(crate) use self::series::Series;
+use self::words::{bar, state, words};
+use crate::Failure;
+use crate::args::Format;
+use crate::document::{self, OfConnection, StreamLine};
+use crate::live::{self, Controls, Live};
+use crate::visible::visible;
+
+/// Says what a run does while it runs, and what it did.
+#[derive(Debug)]
+pub struct Reporter<O = io::Stdout, E = io::Stderr, S = BufWriter<File>> {
+    config: ReporterConfig,
+    out: O,
+    err: E,
+    bar: Option<ProgressBar>,
+    /// Shows the run in place of the bar and of its lines.
+    live: Option<Live>,
+    /// The run so far, kept only when a page is wanted.
+    run: Option<RunRecords>,
+    /// Takes the time series.
+    series: Option<Series<S>>,
+    /// Progress lines are due from here, seconds since the start.
+    next_line_s: f64,
+    /// The intervals since the last line of progress.
+    means: Means,
+    /// Bytes sent so far.
+    sent_bytes: f64,
+    /// The first failure of [`Reporter::say`].
+    broken: Option<Failure>,
+}
+
+impl Reporter {
+    /// A reporter on the standard streams. A progress bar is drawn if standard error is a terminal
+    /// and nothing streams; else there is a line of progress every second of the run.
+    #[must_use]
+    pub fn new(config: ReporterConfig) -> Self {
+        let mut reporter = Self::on(config, io::stdout(), io::stderr());
+        let quiet = reporter.config.connection.is_some() || reporter.config.format == Format::JsonStream;
+        if !quiet && io::stderr().is_terminal() {
+            reporter.bar = Some(bar(&reporter.config));
+        }
+        reporter
+    }
+}
+
+impl<O: Write, E: Write> Reporter<O, E> {
+    /// A reporter on other streams, without a progress bar.
+    pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
+        Self::with(config, out, err, None)
+    }
+
+    /// Writes the time series of the run to a file too, if one is named; settings of the run have
+    /// columns of their own.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn with_series(mut self, path: Option<&Path>, at: &[(String, String)]) -> Result<Self, Failure> {
+        self.series = path.map(|path| Series::create(path, at)).transpose()?;
+        Ok(self)
+    }
+}
+
+impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
+    /// Shows the run this way in place of a bar or of lines about its own flow alone.
+    #[must_use]
+    pub fn with_live(mut self, live: Live) -> Self {
+        self.clear();
+        self.live = Some(live);
+        self
+    }
+
+    /// Passes the state of the controls to the display of the run.
+    pub const fn set_controls(&mut self, controls: Controls) {
+        if let Some(live) = &mut self.live {
+            live.set_controls(controls);
+        }
+    }
+
+    /// Passes the number of datagrams that wait at the sender to the display of the run.
+    pub fn set_waiting(&mut self, datagrams: usize) {
+        if let Some(live) = &mut self.live {
+            live.set_waiting(datagrams);
+        }
+    }
+
+    /// Ends the live view, if there is one; the run goes on in lines.
+    pub fn end_live(&mut self) {
+        if self.live.is_some() {
+            self.clear();
+        }
+    }
+
+    /// A reporter on other streams, without a progress bar, and where the time series go.
+    pub(crate) fn with(config: ReporterConfig, out: O, err: E, series: Option<Series<S>>) -> Self {
+        let means = Means::default();
+        Self {
+            config,
+            out,
+            err,
+            bar: None,
+            live: None,
+            run: None,
+            series,
+            next_line_s: 1.0,
+            means,
+            sent_bytes: 0.0,
+            broken: None,
+        }
+    }
+
+    /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and
+    /// [`Record::Error`] print the summary and write the page.
+    ///
+    /// # Errors
+    /// When standard output or the page cannot be written; [`Failure::ClosedPipe`] if its reader
+    /// has gone.
+    pub fn record(&mut self, record: &Record) -> Result<(), Failure> {
+        if self.config.format == Format::JsonStream {
+            self.json(record)?;
+        }
+        if let Some(line) = self.live.as_mut().and_then(|live| live.take(record)) {
+            self.note(&line);
+        }
+        match record {
+            _ if self.config.connection.is_some() => {}
+            Record::Interval(_) if self.live.is_some() => {}
+            Record::Interval(interval) => self.progress(interval),
+            Record::Event(event) => self.event(event),
+            _ => {}
+        }
+        if let (Some(series), Record::Interval(interval)) = (&mut self.series, record) {
+            let look = Look { flows: vec![interval.clone()], links: Vec::new() };
+            series.add(self.config.run.unwrap_or((1, 1)), &look)?;
+        }
+        if self.config.report.is_some() {
+            match (&mut self.run, record) {
+                (Some(run), record) => run.push(record.clone()),
+                (none, Record::Start(start)) => *none = Some(RunRecords::new(start.clone())),
+                _ => {}
+            }
+        }
+        match record {
+            Record::End(summary) => self.end(summary),
+            Record::Error { .. } => {
+                self.clear();
+                self.files()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what flows and links did in a stretch of the run: streams it, keeps it for the page.
+    ///
+    /// # Errors
+    /// As [`Reporter::record`].
+    pub fn look(&mut self, look: Look) -> Result<(), Failure> {
+        self.stretch(&look)?;
+        self.draw(look);
+        Ok(())
+    }
+
+    /// True if somebody hears of each stretch.
+    pub(crate) const fn hears_stretches(&self) -> bool {
+        matches!(self.config.format, Format::JsonStream) || self.series.is_some()
+    }
+
+    /// Streams what flows and links did in a stretch of the run, and adds it to the time series.
+    pub(crate) fn stretch(&mut self, look: &Look) -> Result<(), Failure> {
+        if let Some(series) = &mut self.series {
+            series.add(self.config.run.unwrap_or((1, 1)), look)?;
+        }
+        if self.config.format == Format::JsonStream {
+            for interval in look.flows.iter().chain(&look.links).cloned() {
+                match self.config.run {
+                    Some(_) => self.json(interval.simulated())?,
+                    None => self.json(Record::Interval(interval))?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a page is wanted.
+    pub(crate) const fn draws(&self) -> bool {
+        self.config.report.is_some()
+    }
+
+    /// Keeps for the page what flows and links did in a stretch of the run.
+    pub(crate) fn draw(&mut self, look: Look) {
+        if let Some(run) = &mut self.run {
+            run.look(look);
+        }
+    }
+
+    /// Ends a run whose words and document are not those of its summary: `printed` gives them, with
+    /// their line ends.
+    ///
+    /// # Errors
+    /// As [`Reporter::record`].
+    pub fn finish(
+        &mut self,
+        summary: Summary,
+        printed: impl FnOnce(Format) -> String,
+    ) -> Result<(), Failure> {
+        let end = Record::End(Box::new(summary));
+        match self.config.format {
+            Format::JsonStream => self.json(&end)?,
+            format => self.print(&printed(format))?,
+        }
+        if let Some(run) = &mut self.run {
+            run.push(end);
+        }
+        self.files()
+    }
+
+    /// The places that its output and its time series went to.
+    pub(crate) fn into_parts(self) -> (O, Option<S>) {
+        (self.out, self.series.map(Series::into_inner))
+    }
+
+    /// Takes one record like [`Reporter::record`], for a run that goes on when its words cannot be
+    /// written: its data matters more. Once writing has failed nothing more is written but the
+    /// page.
+    pub fn say(&mut self, record: &Record) {
+        let outcome = match (&self.broken, record) {
+            (None, _) => self.record(record),
+            (Some(_), Record::End(_) | Record::Error { .. }) => self.files(),
+            (Some(_), _) => Ok(()),
+        };
+        if let Err(failure) = outcome
+            && self.broken.is_none()
+        {
+            self.note(&format!("no more records: {failure}"));
+            self.broken = Some(failure);
+        }
+    }
+
+    /// The first failure of [`Reporter::say`], if there was one.
+    #[must_use]
+    pub const fn broken(&self) -> Option<&Failure> {
+        self.broken.as_ref()
+    }
+
+    /// A line for the user on standard error, such as where the receiver listens.
+    pub fn note(&mut self, text: &str) {
+        if self.live.as_mut().is_some_and(|live| live.hold(text)) {
+            return;
+        }
+        // What cannot be said on standard error cannot be said at all.
+        match &self.bar {
+            Some(bar) => bar.println(visible(text)),
+            None => drop(writeln!(self.err, "{}", visible(text))),
+        }
+    }
+
+    /// A line of JSON, with the number of the connection or run if there are several.
+    fn json(&mut self, told: impl Serialize) -> Result<(), Failure> {
+        let line = match self.config.run {
+            Some((point, run)) => {
+                serde_json::json!(StreamLine { point, run, record: serde_json::json!(told) })
+            }
+            None => serde_json::json!(OfConnection { connection: self.config.connection, told }),
+        };
+        self.line(&line.to_string())
+    }
+
+    fn line(&mut self, text: &str) -> Result<(), Failure> {
+        self.print(&format!("{text}\n"))
+    }
+
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.out
+            .write_all(text.as_bytes())
+            .and_then(|()| self.out.flush())
+            .map_err(|e| Failure::io(&"standard output", &e))
+    }
+
+    fn progress(&mut self, interval: &Interval) {
+        if interval.flow.is_some() || interval.link.is_some() {
+            return;
+        }
+        self.means.add(interval);
+        self.sent_bytes += interval.send_rate_bps.unwrap_or(0.0) * interval.interval_s / 8.0;
+        let due = interval.t_s + 1e-6 >= self.next_line_s;
+        if let Some(bar) = &self.bar {
+            let position = match self.config.bytes {
+                Some(_) => self.sent_bytes as u64,
+                None => Duration::from_secs_f64(interval.t_s).as_nanos() / 1_000_000,
+            };
+            bar.set_position(position.min(bar.length().unwrap_or(u64::MAX)));
+        }
+        if !due {
+            return;
+        }
+        self.next_line_s = (interval.t_s + 1e-6).floor() + 1.0;
+        let words = state(&self.means.take());
+        match &self.bar {
+            Some(bar) => bar.set_message(words),
+            None => self.note(&format!("{:6.1} s  {words}", interval.t_s)),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let what = match event.event {
+            EventKind::Connected => "connected",
+            EventKind::Closed => "closed",
+            EventKind::MoreConnections => {
+                self.note(&format!("... and {}", event.detail.as_deref().unwrap_or_default()));
+                return;
+            }
+            _ => return,
+        };
+        let detail = event.detail.as_ref().map_or(String::new(), |d| format!(": {d}"));
+        let line = format!("{:6.1} s  {what}{detail}", event.t_s);
+        self.note(&line);
+    }
+
+    fn end(&mut self, summary: &Summary) -> Result<(), Failure> {
+        self.clear();
+        match (self.config.format, self.config.summary_to) {
+            (Format::Human, _) if self.config.connection.is_some() => {}
+            (Format::Human, SummaryTo::Stdout) => {
+                let text = words(summary);
+                self.line(text.trim_end())?;
+                if let Some(sentence) = live::closing(summary) {
+                    self.line(&format!("\n{sentence}"))?;
+                }
+            }
+            (Format::Human, SummaryTo::Stderr) => self.note(words(summary).trim_end()),
+            (Format::Json, _) => self.json(document::versioned(summary))?,
+            (Format::JsonStream, _) => {}
+        }
+        self.files()
+    }
+
+    /// Takes the progress bar off the terminal, where something else is to be drawn.
+    pub fn end_bar(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.end_bar();
+        // The terminal is given back before anything is said.
+        for note in self.live.take().map(Live::close).unwrap_or_default() {
+            self.note(&note);
+        }
+    }
+
+    /// Writes what is left of the time series, and the page.
+    fn files(&mut self) -> Result<(), Failure> {
+        self.series.as_mut().map_or(Ok(()), Series::flush)?;
+        self.page()
+    }
+
+    fn page(&mut self) -> Result<(), Failure> {
+        if let (Some(run), Some(page)) = (self.run.take(), self.config.report.clone()) {
+            let mut file = std::fs::OpenOptions::new();
+            match page.existing {
+                ExistingPage::Keep => file.write(true).create_new(!page.path.exists() || page.path.is_file()),
+                ExistingPage::Replace => file.write(true).create(true).truncate(true),
+            };
+            file.open(&page.path)
+                .and_then(|mut file| file.write_all(report::page(&run).as_bytes()))
+                .map_err(|error| Failure::Run(format!("{}: {error}", page.path.display())))?;
+            self.note(&format!("report written to {}", page.path.display()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! `cargo xtask hostile` and `crowd`: the package `hostile`, built and run with the command that it
+//! attacks.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::python::{built, release, run};
+use crate::{Outcome, build_command};
+
+/// Runs it with these arguments in this process's place: whoever ends this one ends the run.
+pub(crate) fn become_it(arguments: &[OsString]) -> Outcome {
+    let error = attacks()?.args(arguments).exec();
+    Err(format!("hostile did not start: {error}"))
+}
+
+/// 200 senders, with the release build or with another program.
+pub(crate) fn crowd(arguments: &[OsString]) -> Outcome {
+    let mut command = attacks()?;
+    command.arg("crowd");
+    if arguments.is_empty() {
+        command.arg("--binary").arg(release()?);
+    }
+    Err(format!("hostile did not start: {}", command.args(arguments).exec()))
+}
+
+/// Runs it with these arguments as a part of a longer check.
+pub(crate) fn part(arguments: &[&str]) -> Outcome {
+    run(attacks()?.args(arguments))
+}
+
+/// The built program, beside the development build of the command.
+fn attacks() -> Result<Command, String> {
+    run(build_command().args(["--bin", "hostile"]))?;
+    Ok(Command::new(built().join("debug/hostile")))
+}
