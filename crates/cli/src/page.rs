@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use tfrc_scenario::library::Opened;
+
 use crate::Failure;
 use crate::visible::{to_stderr, visible};
 
