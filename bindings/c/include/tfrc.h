@@ -55,7 +55,7 @@ enum tfrc_status
    */
   TFRC_STATUS_BUFFER = -3,
   /**
-   * The send queue is full; `TFRC_EVENT_KIND_WRITABLE` tells when it has room.
+   * The send queue is full; `TFRC_EVENT_KIND_WRITABLE` says when it has room.
    */
   TFRC_STATUS_FULL = -4,
   /**
@@ -223,11 +223,11 @@ enum tfrc_event_kind
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * A new connection of a listening endpoint stands. `service` is the code that was asked for.
+   * A listening endpoint has a new connection. `service` is the code that was asked for.
    */
   TFRC_EVENT_KIND_INCOMING = 0,
   /**
-   * A connection that this end began stands: data may be sent.
+   * A connection that this end began is established: data may be sent.
    */
   TFRC_EVENT_KIND_CONNECTED = 1,
   /**
@@ -356,8 +356,8 @@ enum tfrc_losses
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * The advisor: a packet is lost when three later ones have arrived, or sooner at your word.
-   * Each packet told must be one that reports speak of.
+   * The advisor: a packet is lost when three later ones have arrived, or when you declare it
+   * lost. Reports must cover each packet passed.
    */
   TFRC_LOSSES_BY_ORDER = 0,
   /**
@@ -396,8 +396,8 @@ typedef struct tfrc_config tfrc_config;
 typedef struct tfrc_endpoint tfrc_endpoint;
 
 /**
- * Settings of an endpoint and of its connections, both those that it begins and those that it
- * accepts. They are copied where they are used, and may be freed then.
+ * Settings of an endpoint and of its connections, begun or accepted. They are copied where they
+ * are used, and may be freed then.
  */
 typedef struct tfrc_endpoint_config tfrc_endpoint_config;
 
@@ -409,7 +409,7 @@ typedef struct tfrc_endpoint_config tfrc_endpoint_config;
 typedef struct tfrc_receiver tfrc_receiver;
 
 /**
- * The sending half of RFC 5348. Ask `tfrc_sender_next_send`, tell `tfrc_sender_on_sent`, pass
+ * The sending half of RFC 5348. Ask `tfrc_sender_next_send`, call `tfrc_sender_on_sent`, pass
  * reports to `tfrc_sender_on_report`, and call `tfrc_sender_handle_timeout` at
  * `tfrc_sender_poll_timeout`.
  */
@@ -647,9 +647,9 @@ tfrc_status tfrc_advisor_on_rtt_sample(struct tfrc_advisor *advisor, uint64_t no
 uint64_t tfrc_advisor_next_send(const struct tfrc_advisor *advisor, uint64_t now);
 
 /**
- * A packet with `size` bytes of data went at `sent_at`: now, or at a time that has passed if your
- * transport tells of a departure only along with the packet's fate. Packets are told in the order
- * in which they went. `id` is your number for it, above all before; numbers may be left out.
+ * A packet with `size` bytes of data went at `sent_at`: now, or earlier if your transport reports
+ * a departure only along with the packet's fate. Pass packets in the order of sending. `id` is
+ * your number for it, above all before; numbers may be left out.
  */
 tfrc_status tfrc_advisor_on_sent(struct tfrc_advisor *advisor,
                                  uint64_t sent_at,
@@ -658,7 +658,7 @@ tfrc_status tfrc_advisor_on_sent(struct tfrc_advisor *advisor,
 
 /**
  * A report says that the packet has arrived, with the mark `ecn` (a `tfrc_ecn`). `arrived_at` is
- * by the receiver's clock, ns, of any epoch; `TFRC_NEVER` if the report does not tell. Takes
+ * by the receiver's clock, ns, of any epoch; `TFRC_NEVER` if the report does not say. Takes
  * effect at `tfrc_advisor_on_report`.
  */
 tfrc_taken tfrc_advisor_on_acked(struct tfrc_advisor *advisor,
@@ -676,26 +676,26 @@ uint64_t tfrc_advisor_on_acked_range(struct tfrc_advisor *advisor,
                                      uint8_t ecn_bits);
 
 /**
- * No report will tell what became of the packets from `first` to `last`: as far as nothing is
- * known of them they count neither as arrived nor as lost.
+ * No report will cover the packets from `first` to `last`: as far as nothing is known of them they
+ * count neither as arrived nor as lost.
  */
 tfrc_status tfrc_advisor_on_unreported(struct tfrc_advisor *advisor, uint64_t first, uint64_t last);
 
 /**
  * The transport has given the packet up for lost: with `TFRC_LOSSES_BY_ORDER` along with all older
- * ones not heard of, so tell only what is certain; with `TFRC_LOSSES_BY_TRANSPORT` alone.
+ * ones not heard of, so pass only certain losses; with `TFRC_LOSSES_BY_TRANSPORT` alone.
  */
 tfrc_taken tfrc_advisor_on_lost(struct tfrc_advisor *advisor, uint64_t id);
 
 /**
- * The report has been told whole. `hold`, ns, is how long its newest packet had been there when
- * the report was sent; `TFRC_NEVER` if it does not say.
+ * The report has been passed completely. `hold`, ns, is how long its newest packet had been there
+ * when the report was sent; `TFRC_NEVER` if it does not say.
  */
 tfrc_status tfrc_advisor_on_report(struct tfrc_advisor *advisor, uint64_t now, uint64_t hold);
 
 /**
- * The report has been told whole, as by `tfrc_advisor_on_report`, by a transport that knows the
- * round-trip time `rtt`, ns, smoothed or that of the newest packet.
+ * The report has been passed completely, as by `tfrc_advisor_on_report`, by a transport that knows
+ * the round-trip time `rtt`, ns, smoothed or that of the newest packet.
  */
 tfrc_status tfrc_advisor_on_report_with_rtt(struct tfrc_advisor *advisor,
                                             uint64_t now,
@@ -739,7 +739,7 @@ tfrc_status tfrc_advisor_set_floor_bps(struct tfrc_advisor *advisor, double bps)
 tfrc_rate_reason tfrc_advisor_rate_reason(const struct tfrc_advisor *advisor);
 
 /**
- * Takes the oldest change of the allowed rate not yet told, of at most four, into `event`;
+ * Takes the oldest change of the allowed rate not yet polled, of at most four, into `event`;
  * `TFRC_STATUS_NOTHING` if there is none.
  */
 tfrc_status tfrc_advisor_poll_event(struct tfrc_advisor *advisor, struct tfrc_rate_change *event);
@@ -842,7 +842,7 @@ tfrc_status tfrc_endpoint_connect(struct tfrc_endpoint *endpoint,
                                   uint64_t *connection);
 
 /**
- * A UDP datagram has come. What is no packet of a connection is counted or answered as the RFC
+ * A UDP datagram has come. What is not a packet of a connection is counted or answered as the RFC
  * says; nothing a peer sends does harm. `ecn_bits` is a `tfrc_ecn`.
  */
 tfrc_status tfrc_endpoint_handle_datagram(struct tfrc_endpoint *endpoint,
@@ -874,7 +874,7 @@ tfrc_status tfrc_endpoint_poll_transmit(struct tfrc_endpoint *endpoint,
                                         struct tfrc_transmission *transmission);
 
 /**
- * The oldest event not yet told; `TFRC_STATUS_NOTHING` if there is none.
+ * The oldest event not yet polled; `TFRC_STATUS_NOTHING` if there is none.
  */
 tfrc_status tfrc_endpoint_poll_event(struct tfrc_endpoint *endpoint, struct tfrc_event *event);
 
@@ -992,7 +992,7 @@ tfrc_status tfrc_endpoint_config_set_queues(struct tfrc_endpoint_config *config,
 /**
  * X, bit/s: the rate of a TCP with segments of `segment` bytes, a round-trip time of
  * `rtt` ns and the loss event rate `p`, 0 to 1 (RFC 5348 §3.1). Infinite at p = 0; NAN for a
- * segment that is not above zero or a p that is no probability.
+ * segment that is not above zero or a p that is not a probability.
  */
 double tfrc_equation_rate_bps(double segment, uint64_t rtt, double p);
 
@@ -1042,8 +1042,8 @@ tfrc_status tfrc_receiver_poll_report(struct tfrc_receiver *receiver,
 double tfrc_receiver_loss_event_rate(const struct tfrc_receiver *receiver);
 
 /**
- * The round-trip time that the receiver goes by, ns: the sender's latest, or what it assumes
- * before it is told one. Zero for null.
+ * The round-trip time that the receiver uses, ns: the sender's latest, or the assumed one before
+ * the first. Zero for null.
  */
 uint64_t tfrc_receiver_rtt(const struct tfrc_receiver *receiver);
 
@@ -1120,7 +1120,7 @@ tfrc_status tfrc_sender_set_floor_bps(struct tfrc_sender *sender, double bps);
 tfrc_rate_reason tfrc_sender_rate_reason(const struct tfrc_sender *sender);
 
 /**
- * Takes the oldest change of the allowed rate not yet told, of at most four, into `event`;
+ * Takes the oldest change of the allowed rate not yet polled, of at most four, into `event`;
  * `TFRC_STATUS_NOTHING` if there is none.
  */
 tfrc_status tfrc_sender_poll_event(struct tfrc_sender *sender, struct tfrc_rate_change *event);
