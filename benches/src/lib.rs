@@ -12,10 +12,10 @@ pub const PER_RTT: u64 = 12;
 pub const RTT_NS: u64 = 100_000_000;
 /// Bytes in a packet.
 pub const SIZE: u32 = 1200;
-/// One in so many is lost.
+/// One in this many is lost.
 const LOST: u64 = 100;
 
-/// Rate control that is told what becomes of each packet.
+/// Rate control that learns what becomes of each packet.
 pub trait Controller {
     /// Packet `number` goes out.
     fn sent(&mut self, now: u64, number: u64);
@@ -28,7 +28,7 @@ pub trait Controller {
     fn state(&self) -> u64;
 }
 
-/// Drives a controller with so many packets.
+/// Drives a controller with `packets` packets.
 pub fn drive(controller: &mut impl Controller, packets: u64) -> u64 {
     let spacing = RTT_NS / PER_RTT;
     let is_lost = |number: u64| {

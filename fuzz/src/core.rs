@@ -1,4 +1,4 @@
-//! The rate control with any input: never a panic, never a rate that is no number.
+//! The rate control with any input: never a panic, never a rate that is not a number.
 
 use tfrc::advisor::{Ack, Hold};
 use tfrc::study::{Revision, Stamp};

@@ -85,8 +85,8 @@ impl Controller for Ours {
     }
 
     fn acknowledged(&mut self, now: u64, _: u64, number: u64, _: bool) {
-        // The receiver sees the packet half a round-trip time earlier; that it is told later
-        // changes no work.
+        // The receiver sees the packet half a round-trip time earlier; passing it later changes no
+        // work.
         let now = Instant::from_nanos(now);
         arrive(&mut self.receiver, now, number);
         if let Some(report) = self.receiver.poll_feedback(now) {

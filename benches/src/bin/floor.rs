@@ -26,7 +26,7 @@ struct Packet {
 enum Kind {
     Data,
     Ack,
-    /// An acknowledgement that tells of a gap.
+    /// An acknowledgement that shows a gap.
     Gap,
 }
 

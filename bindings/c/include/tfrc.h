@@ -917,6 +917,13 @@ tfrc_status tfrc_endpoint_release(struct tfrc_endpoint *endpoint,
 double tfrc_connection_allowed_rate_bps(const struct tfrc_endpoint *endpoint, uint64_t connection);
 
 /**
+ * Replaces the limit on the sending rate of a connection: bit/s, above zero; `INFINITY` for none.
+ */
+tfrc_status tfrc_connection_set_cap_bps(struct tfrc_endpoint *endpoint,
+                                        uint64_t connection,
+                                        double bps);
+
+/**
  * R of a connection, ns; `TFRC_NEVER` before there is a sample.
  */
 uint64_t tfrc_connection_rtt(const struct tfrc_endpoint *endpoint, uint64_t connection);

@@ -22,8 +22,8 @@ pub struct Advisor(tfrc::Advisor<REMEMBERED>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Losses {
-    /// The advisor: a packet is lost when three later ones have arrived, or sooner at your word.
-    /// Each packet told must be one that reports speak of.
+    /// The advisor: a packet is lost when three later ones have arrived, or when you declare it
+    /// lost. Reports must cover each packet passed.
     ByOrder = 0,
     /// Your transport, which says of each lost packet that it is lost. A packet of which nothing is
     /// said counts neither as arrived nor as lost: for packets that are never acknowledged.
@@ -94,9 +94,9 @@ pub unsafe extern "C" fn tfrc_advisor_next_send(advisor: *const Advisor, now: u6
     advisor.map_or(NEVER, |Advisor(advisor)| next_send(advisor.next_send(instant(now)), now))
 }
 
-/// A packet with `size` bytes of data went at `sent_at`: now, or at a time that has passed if your
-/// transport tells of a departure only along with the packet's fate. Packets are told in the order
-/// in which they went. `id` is your number for it, above all before; numbers may be left out.
+/// A packet with `size` bytes of data went at `sent_at`: now, or earlier if your transport reports
+/// a departure only along with the packet's fate. Pass packets in the order of sending. `id` is
+/// your number for it, above all before; numbers may be left out.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_advisor_on_sent(
     advisor: *mut Advisor,
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn tfrc_advisor_on_sent(
 }
 
 /// A report says that the packet has arrived, with the mark `ecn` (a `tfrc_ecn`). `arrived_at` is
-/// by the receiver's clock, ns, of any epoch; `TFRC_NEVER` if the report does not tell. Takes
+/// by the receiver's clock, ns, of any epoch; `TFRC_NEVER` if the report does not say. Takes
 /// effect at `tfrc_advisor_on_report`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_advisor_on_acked(
@@ -142,8 +142,8 @@ pub unsafe extern "C" fn tfrc_advisor_on_acked_range(
     advisor.on_acked_range(first, last, ecn)
 }
 
-/// No report will tell what became of the packets from `first` to `last`: as far as nothing is
-/// known of them they count neither as arrived nor as lost.
+/// No report will cover the packets from `first` to `last`: as far as nothing is known of them they
+/// count neither as arrived nor as lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_advisor_on_unreported(advisor: *mut Advisor, first: u64, last: u64) -> Status {
     // SAFETY: a handle of this library, says the header.
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn tfrc_advisor_on_unreported(advisor: *mut Advisor, first
 }
 
 /// The transport has given the packet up for lost: with `TFRC_LOSSES_BY_ORDER` along with all older
-/// ones not heard of, so tell only what is certain; with `TFRC_LOSSES_BY_TRANSPORT` alone.
+/// ones not heard of, so pass only certain losses; with `TFRC_LOSSES_BY_TRANSPORT` alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_advisor_on_lost(advisor: *mut Advisor, id: u64) -> Taken {
     // SAFETY: a handle of this library, says the header.
@@ -161,8 +161,8 @@ pub unsafe extern "C" fn tfrc_advisor_on_lost(advisor: *mut Advisor, id: u64) ->
     advisor.map_or(Taken::Invalid, |Advisor(advisor)| advisor.on_lost(id).into())
 }
 
-/// The report has been told whole. `hold`, ns, is how long its newest packet had been there when
-/// the report was sent; `TFRC_NEVER` if it does not say.
+/// The report has been passed completely. `hold`, ns, is how long its newest packet had been there
+/// when the report was sent; `TFRC_NEVER` if it does not say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_advisor_on_report(advisor: *mut Advisor, now: u64, hold: u64) -> Status {
     // SAFETY: a handle of this library, says the header.
@@ -171,8 +171,8 @@ pub unsafe extern "C" fn tfrc_advisor_on_report(advisor: *mut Advisor, now: u64,
     Status::Ok
 }
 
-/// The report has been told whole, as by `tfrc_advisor_on_report`, by a transport that knows the
-/// round-trip time `rtt`, ns, smoothed or that of the newest packet.
+/// The report has been passed completely, as by `tfrc_advisor_on_report`, by a transport that knows
+/// the round-trip time `rtt`, ns, smoothed or that of the newest packet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_advisor_on_report_with_rtt(
     advisor: *mut Advisor,
@@ -244,7 +244,7 @@ pub unsafe extern "C" fn tfrc_advisor_rate_reason(advisor: *const Advisor) -> Ra
     advisor.map_or(RateReason::None, |Advisor(advisor)| advisor.sender().rate_reason().into())
 }
 
-/// Takes the oldest change of the allowed rate not yet told, of at most four, into `event`;
+/// Takes the oldest change of the allowed rate not yet polled, of at most four, into `event`;
 /// `TFRC_STATUS_NOTHING` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_advisor_poll_event(advisor: *mut Advisor, event: *mut RateChange) -> Status {

@@ -11,6 +11,7 @@ use crate::address::Address;
 use crate::border::{bytes, change, give, look, room, take_back};
 use crate::endpoint_config::EndpointConfig;
 use crate::event::Event;
+use crate::rate::set_cap;
 use crate::status::Status;
 use crate::values::{NEVER, ecn, instant, time};
 
@@ -107,7 +108,7 @@ pub unsafe extern "C" fn tfrc_endpoint_connect(
     }
 }
 
-/// A UDP datagram has come. What is no packet of a connection is counted or answered as the RFC
+/// A UDP datagram has come. What is not a packet of a connection is counted or answered as the RFC
 /// says; nothing a peer sends does harm. `ecn_bits` is a `tfrc_ecn`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_endpoint_handle_datagram(
@@ -179,7 +180,7 @@ pub unsafe extern "C" fn tfrc_endpoint_poll_transmit(
     }
 }
 
-/// The oldest event not yet told; `TFRC_STATUS_NOTHING` if there is none.
+/// The oldest event not yet polled; `TFRC_STATUS_NOTHING` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_endpoint_poll_event(endpoint: *mut Endpoint, event: *mut Event) -> Status {
     // SAFETY: a handle of this library and room for an event, says the header.
@@ -282,6 +283,19 @@ pub unsafe extern "C" fn tfrc_endpoint_release(endpoint: *mut Endpoint, now: u64
 pub unsafe extern "C" fn tfrc_connection_allowed_rate_bps(endpoint: *const Endpoint, connection: u64) -> f64 {
     // SAFETY: a handle of this library, says the header.
     unsafe { of(endpoint, connection) }.map_or(f64::NAN, |connection| Rate::bits_per_sec(connection.rate()))
+}
+
+/// Replaces the limit on the sending rate of a connection: bit/s, above zero; `INFINITY` for none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_connection_set_cap_bps(
+    endpoint: *mut Endpoint,
+    connection: u64,
+    bps: f64,
+) -> Status {
+    // SAFETY: a handle of this library, says the header.
+    let Some(endpoint) = (unsafe { change(endpoint) }) else { return Status::Null };
+    let Some(connection) = endpoint.endpoint.connection_mut(id(connection)) else { return Status::Closed };
+    set_cap(bps, |cap| connection.set_cap(cap))
 }
 
 /// R of a connection, ns; `TFRC_NEVER` before there is a sample.

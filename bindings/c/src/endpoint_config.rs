@@ -10,8 +10,8 @@ use crate::border::{change, give, take_back};
 use crate::config::{Config, sound};
 use crate::status::Status;
 
-/// Settings of an endpoint and of its connections, both those that it begins and those that it
-/// accepts. They are copied where they are used, and may be freed then.
+/// Settings of an endpoint and of its connections, begun or accepted. They are copied where they
+/// are used, and may be freed then.
 #[derive(Debug, Clone, Default)]
 pub struct EndpointConfig(pub(crate) tfrc_dccp::EndpointConfig);
 

@@ -6,7 +6,7 @@ use crate::values::rate;
 
 /// X, bit/s: the rate of a TCP with segments of `segment` bytes, a round-trip time of
 /// `rtt` ns and the loss event rate `p`, 0 to 1 (RFC 5348 §3.1). Infinite at p = 0; NAN for a
-/// segment that is not above zero or a p that is no probability.
+/// segment that is not above zero or a p that is not a probability.
 #[unsafe(no_mangle)]
 pub extern "C" fn tfrc_equation_rate_bps(segment: f64, rtt: u64, p: f64) -> f64 {
     match Probability::new(p) {

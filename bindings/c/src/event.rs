@@ -6,9 +6,9 @@ use tfrc_dccp::wire::ResetCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum EventKind {
-    /// A new connection of a listening endpoint stands. `service` is the code that was asked for.
+    /// A listening endpoint has a new connection. `service` is the code that was asked for.
     Incoming = 0,
-    /// A connection that this end began stands: data may be sent.
+    /// A connection that this end began is established: data may be sent.
     Connected = 1,
     /// Datagrams wait to be read, where none did before.
     Readable = 2,

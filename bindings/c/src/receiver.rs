@@ -114,8 +114,8 @@ pub unsafe extern "C" fn tfrc_receiver_loss_event_rate(receiver: *const Receiver
     receiver.map_or(f64::NAN, |Receiver(receiver)| Probability::get(receiver.loss_event_rate()))
 }
 
-/// The round-trip time that the receiver goes by, ns: the sender's latest, or what it assumes
-/// before it is told one. Zero for null.
+/// The round-trip time that the receiver uses, ns: the sender's latest, or the assumed one before
+/// the first. Zero for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_receiver_rtt(receiver: *const Receiver) -> u64 {
     // SAFETY: a handle of this library, says the header.

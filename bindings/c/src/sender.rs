@@ -12,7 +12,7 @@ use crate::values::{NEVER, Report, instant, time};
 /// Packets whose send times are remembered until a report covers them.
 const REMEMBERED: usize = 1 << 16;
 
-/// The sending half of RFC 5348. Ask `tfrc_sender_next_send`, tell `tfrc_sender_on_sent`, pass
+/// The sending half of RFC 5348. Ask `tfrc_sender_next_send`, call `tfrc_sender_on_sent`, pass
 /// reports to `tfrc_sender_on_report`, and call `tfrc_sender_handle_timeout` at
 /// `tfrc_sender_poll_timeout`.
 #[derive(Debug, Clone)]
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn tfrc_sender_rate_reason(sender: *const Sender) -> RateR
     sender.map_or(RateReason::None, |sender| sender.sender.rate_reason().into())
 }
 
-/// Takes the oldest change of the allowed rate not yet told, of at most four, into `event`;
+/// Takes the oldest change of the allowed rate not yet polled, of at most four, into `event`;
 /// `TFRC_STATUS_NOTHING` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_sender_poll_event(sender: *mut Sender, event: *mut RateChange) -> Status {

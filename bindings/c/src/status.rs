@@ -19,7 +19,7 @@ pub enum Status {
     Range = -2,
     /// The buffer is too short; what was to be written waits for a longer one.
     Buffer = -3,
-    /// The send queue is full; `TFRC_EVENT_KIND_WRITABLE` tells when it has room.
+    /// The send queue is full; `TFRC_EVENT_KIND_WRITABLE` says when it has room.
     Full = -4,
     /// The datagram does not fit into a packet.
     TooLong = -5,

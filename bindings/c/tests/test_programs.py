@@ -1,4 +1,4 @@
-"""The examples over real sockets, beside the program `tfrc`: counts and order, no times."""
+"""The examples over real sockets, together with the program `tfrc`: counts and order, no times."""
 
 import os
 import re

@@ -9,14 +9,14 @@ use tfrc::config::RateCap;
 use crate::config::{Config, or_default};
 use crate::quantities::{self, Floats, RateChange, duration, ecn, instant, rate};
 
-/// Packets remembered until a report has told of them.
+/// Packets remembered until a report has covered them.
 const REMEMBERED: usize = 16_384;
 
 /// Rate control at the sender alone (RFC 5348 §7), for transports whose receivers say which packets
 /// came: RTP with transport-wide feedback or RFC 8888, QUIC, SRT.
 ///
 /// `report_interval_s` is the longest usual time between two reports while packets arrive, 0 if
-/// every packet or two are reported at once. Send as `next_send` says and tell `on_sent`; of each
+/// every packet or two are reported at once. Send as `next_send` says and call `on_sent`; of each
 /// report pass every packet to `on_acked` or `on_lost`, then call `on_report` once. The last 16,384
 /// packets are remembered.
 ///
@@ -24,7 +24,7 @@ const REMEMBERED: usize = 16_384;
 /// of, and `"transport"` if the transport passes each lost packet to `on_lost`, and a packet of
 /// which it says nothing counts neither as arrived nor as lost.
 ///
-/// Times are seconds since any epoch, the same in all calls, but for `arrived_at`, which is the
+/// Times are seconds since any epoch, the same in all calls, except `arrived_at`, which is the
 /// receiver's; rates are bit/s.
 #[pyclass(module = "tfrc")]
 #[derive(Debug)]
@@ -56,9 +56,9 @@ impl Advisor {
         Ok(quantities::next_send(now, self.0.next_send(instant(now)?)))
     }
 
-    /// A packet with `size` bytes of data went at `sent_at`: now, or at a time that has passed if
-    /// the transport tells of a departure only along with the packet's fate. `id` is the
-    /// transport's number for it, above all before.
+    /// A packet with `size` bytes of data went at `sent_at`: now, or earlier if the transport
+    /// reports a departure only along with the packet's fate. `id` is the transport's number for
+    /// it, above all before.
     fn on_sent(&mut self, sent_at: f64, id: u64, size: u32) -> PyResult<()> {
         self.0.on_sent(instant(sent_at)?, id, size);
         Ok(())
@@ -80,7 +80,7 @@ impl Advisor {
         Ok(())
     }
 
-    /// A report says that a packet has arrived: when, by the receiver's clock, if the report tells,
+    /// A report says that a packet has arrived: when, by the receiver's clock, if the report says,
     /// and if with a congestion mark (ECN CE). Takes effect at `on_report`. Returns `"new"`,
     /// `"duplicate"` or `"unknown"`.
     #[pyo3(signature = (id, arrived_at=None, *, ce=false))]
@@ -90,7 +90,7 @@ impl Advisor {
     }
 
     /// A report says that packets have arrived: `on_acked` for each place of an array of uint64,
-    /// with an array of arrival times (NaN where the report does not tell) and one of marks, if
+    /// with an array of arrival times (NaN where the report does not say) and one of marks, if
     /// there are any. Returns the number of packets that are news.
     #[pyo3(signature = (id, arrived_at=None, *, ce=None))]
     fn on_acked_many(
@@ -127,14 +127,14 @@ impl Advisor {
         word(self.0.on_lost(id))
     }
 
-    /// No report will tell what became of the packets from `first` to `last`: they count neither as
+    /// No report will cover the packets from `first` to `last`: they count neither as
     /// arrived nor as lost.
     fn on_unreported(&mut self, first: u64, last: u64) {
         self.0.on_unreported(first, last);
     }
 
-    /// The report has been told whole. `hold_s` is how long its newest packet had been there when
-    /// the report was sent; `None` if the report does not tell. A transport that knows the
+    /// The report has been passed completely. `hold_s` is how long its newest packet had been there
+    /// when the report was sent; `None` if the report does not say. A transport that knows the
     /// round-trip time instead, smoothed or that of the newest packet, gives `rtt_s`.
     #[pyo3(signature = (now, hold_s=None, *, rtt_s=None))]
     fn on_report(&mut self, now: f64, hold_s: Option<f64>, rtt_s: Option<f64>) -> PyResult<()> {
@@ -159,7 +159,7 @@ impl Advisor {
         self.0.poll_timeout().map(|wake| wake.at.as_secs_f64())
     }
 
-    /// The oldest change of the allowed rate not yet told, of at most four.
+    /// The oldest change of the allowed rate not yet polled, of at most four.
     fn poll_event(&mut self) -> Option<RateChange> {
         self.0.poll_event().map(RateChange::from)
     }

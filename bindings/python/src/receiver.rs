@@ -138,7 +138,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// A round-trip time known from elsewhere, used until a packet tells one.
+    /// A round-trip time known from elsewhere, used until a packet carries one.
     fn on_rtt_sample(&mut self, rtt_s: f64) -> PyResult<()> {
         self.0.on_rtt_sample(duration(rtt_s)?);
         Ok(())

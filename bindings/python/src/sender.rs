@@ -13,7 +13,7 @@ use crate::receiver::Report;
 const REMEMBERED: usize = 16_384;
 
 /// The sending half (RFC 5348 §4), for packets of your own: say when a packet goes, hand in the
-/// reports that come back, and send as fast as `next_send` tells.
+/// reports that come back, and send as fast as `next_send` says.
 ///
 /// Times are seconds since any epoch, the same in all calls; rates are bit/s.
 #[pyclass(module = "tfrc")]
@@ -71,7 +71,7 @@ impl Sender {
         self.core.poll_timeout().map(|wake| wake.at.as_secs_f64())
     }
 
-    /// The oldest change of the allowed rate not yet told, of at most four.
+    /// The oldest change of the allowed rate not yet polled, of at most four.
     fn poll_event(&mut self) -> Option<RateChange> {
         self.core.poll_event().map(RateChange::from)
     }

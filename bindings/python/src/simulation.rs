@@ -104,7 +104,7 @@ pub(crate) fn quantities() -> BTreeMap<&'static str, Vec<&'static str>> {
 /// A point: the name of each sweep, and the label of its value there.
 type Labels = Vec<(String, String)>;
 
-/// All that determines what a scenario does but for the seed of a run: the code that measures, the
+/// Everything except a run's seed that determines what a scenario does: the code that measures, the
 /// text with its changes, the traces that it follows. Its points come with it.
 #[pyfunction]
 pub(crate) fn identity(
@@ -118,7 +118,7 @@ pub(crate) fn identity(
     Ok((text, plan.points.into_iter().map(|point| point.at).collect()))
 }
 
-/// Does one run of a scenario without sweeps: the `run`-th, counted from 1, of those that begin
+/// Does one run of a scenario without sweeps: the `run`-th, counted from 1, of the runs that begin
 /// with `seed`, or with the scenario's own. Returns it as it stands in the document of several
 /// runs.
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! Work on a thread of its own, while Python's thread looks for Ctrl-C and tells of progress.
+//! Work on a thread of its own, while Python's thread looks for Ctrl-C and reports progress.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -56,7 +56,7 @@ def nanoseconds(seconds):
 
 
 def trace(random, packets, delay, jitter, loss, interval, with_times, with_hold, with_ce):
-    """Calls of a sender: packets at random gaps, reports of those that came, lost words, timeouts."""
+    """Calls of a sender: packets at random gaps, reports of received packets, lost words, timeouts."""
     now, base = 0, random.randrange(10**12)
     arrivals, calls = [], []
     due = 0

@@ -16,7 +16,7 @@ use crate::visible::{to_stderr, visible};
 pub enum Failure {
     /// A check of a result failed: exit status 3.
     Check(String),
-    /// Whoever read our output has closed it: nothing is left to do, exit status 0.
+    /// The reader of our output has closed it: nothing is left to do, exit status 0.
     ClosedPipe,
     /// The run failed: exit status 1.
     Run(String),

@@ -13,7 +13,7 @@ use crate::live;
 use crate::reporter::{Reporter, ReporterConfig};
 use crate::visible::to_stderr;
 
-/// The longest time for the last words of an aborted run: somebody may have stopped reading them.
+/// The longest time for the last output of an aborted run: its reader may have stopped.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The longest time for the answer to the first Ctrl-C.
 const NOTICE: Duration = Duration::from_millis(100);

@@ -3,7 +3,7 @@
 //!
 //! Data goes to standard output; progress, logs and errors to standard error. Exit status: 0 fine,
 //! 1 the run failed, 2 usage or scenario error, 3 a check failed. A reader that closes the pipe
-//! early is no failure.
+//! early is not a failure.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_macros,

@@ -1,4 +1,4 @@
-//! The command `tfrc`. Everything is in the library beside it, where it can be tested.
+//! The command `tfrc`. Everything is in the library of this crate, where it can be tested.
 
 fn main() -> std::process::ExitCode {
     tfrc_cli::main()

@@ -46,8 +46,7 @@ pub(crate) fn check_all(options: &[(&str, &Option<PathBuf>)]) -> Result<(), Fail
     named.iter().try_for_each(|(option, path)| check(option, path))
 }
 
-/// Refuses options whose files are those that the run reads: the scenario, and the table beside it
-/// that it is compared with.
+/// Refuses options whose files the run reads: the scenario, and the table that it is compared with.
 ///
 /// # Errors
 /// [`Failure::Usage`].

@@ -132,7 +132,7 @@ fn a_figure_for_a_paper() {
     assert!(pdf.windows(9).any(|part| part == b"/FontFile"), "its text is in a font");
     for (file, ids, says) in [
         ("a.pdf", &["all"][..], "draws one experiment, and these are 2: p/right, p/wrong"),
-        ("a.jpg", &["p/right"], "the ending tells the format"),
+        ("a.jpg", &["p/right"], "the file extension sets the format"),
         ("none/a.pdf", &["p/right"], "there is no folder none"),
     ] {
         let refused = figure(file, ids);

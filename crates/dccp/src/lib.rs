@@ -23,9 +23,9 @@
 //!
 //! There is one clock. [`Endpoint::poll_timeout`] knows the time of every timer, and the time at
 //! which the rate control lets the next datagram of the send queue go; if a call of the application
-//! in step 3 has made something to send, it gives the present. The application hands over
-//! datagrams when it has them: [`LatePolicy`] says what becomes of those that the rate cannot
-//! carry in time, and [`Event::Dropped`], [`Event::Writable`] and [`Event::Flushed`] tell of it.
+//! in step 3 has made something to send, it gives the present. The application hands over datagrams
+//! when it has them: [`LatePolicy`] says what becomes of datagrams that the rate cannot carry in
+//! time, and [`Event::Dropped`], [`Event::Writable`] and [`Event::Flushed`] report it.
 //!
 //! Two rules hold for time. It never goes back: if it does, the latest time counts. And when a
 //! timeout has passed, [`Endpoint::handle_timeout`] comes before [`Endpoint::poll_transmit`];

@@ -8,7 +8,7 @@ use tfrc_dccp::{ConnectionConfig, Event};
 use tfrc_testkit::{Delivered, Fate, Pair, Parcel, Side, Wire, address, ms};
 
 const SIZE: usize = 500;
-/// One datagram in so many is lost.
+/// One datagram in this many is lost.
 const LOSE_EVERY: u64 = 100;
 
 /// The ends of a pair, with a network and an application that use buffers again.

@@ -23,7 +23,7 @@ fn until_closed(pair: &mut Pair, time: Duration) {
     }
 }
 
-/// RFC 4340 §8.3: Close goes at once, the datagram that waits does not, and both are told.
+/// RFC 4340 §8.3: Close goes at once, the datagram that waits does not, and both are reported.
 #[test]
 fn close_now_discards_what_waits() {
     for wait in [false, true] {

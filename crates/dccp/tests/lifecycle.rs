@@ -490,7 +490,7 @@ fn a_flood_of_requests_holds_no_more_than_the_table() {
     };
     assert_eq!(flood(&mut endpoint, Instant::ZERO, 1000), 128);
     assert_eq!(flood(&mut endpoint, Instant::ZERO + ms(100), 2000), 0);
-    // Whoever does not go on for seconds gives way.
+    // A client that does not continue for seconds gives way.
     assert_eq!(flood(&mut endpoint, Instant::ZERO + ms(4000), 3000), 128);
     assert_eq!(endpoint.poll_event(), None, "the application hears of none of them");
     assert_eq!(endpoint.connections().count(), 0);

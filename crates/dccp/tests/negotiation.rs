@@ -1,5 +1,5 @@
-//! Features that peers ask for and do not get, those that a Linux peer needs, and ECN on paths that
-//! spoil its marks.
+//! Features that peers ask for and do not get, features that a Linux peer needs, and ECN on paths
+//! that spoil its marks.
 
 use std::net::SocketAddr;
 
@@ -46,8 +46,8 @@ fn change(op: FeatureOp, feature: u8, values: &'static [u8]) -> Opt<'static> {
     Opt::Feature(FeatureOption { op, feature, values })
 }
 
-/// RFC 4340 §5.8.2: a Linux client with CCID 2 alone asks for what nobody here grants. It is told
-/// so at once, the refusal is on record, and no place is held.
+/// RFC 4340 §5.8.2: a Linux client with CCID 2 alone asks for what nobody here grants. It is
+/// refused at once, the refusal is on record, and no place is held.
 #[test]
 fn a_mandatory_feature_that_is_not_granted_is_refused() {
     let asks = [

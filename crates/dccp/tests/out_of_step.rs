@@ -1,4 +1,4 @@
-//! Ends that disagree about sequence numbers come together again or come to an end; ends that are
+//! Ends that disagree about sequence numbers resynchronise or end; ends that are
 //! idle or have a bad path live on.
 
 use tfrc_dccp::wire::PacketType;

@@ -12,8 +12,8 @@ use tfrc_units::Duration;
 /// IPv4 and UDP.
 const BELOW: usize = 28;
 
-/// A path that carries IP packets of so many bytes, which may change; what is longer vanishes
-/// without a word.
+/// A path that carries IP packets up to a length in bytes, which may change; longer ones are lost
+/// silently.
 fn path(mtu: &Rc<Cell<usize>>) -> impl FnMut(&Flight) -> Fate + use<> {
     let mtu = Rc::clone(mtu);
     move |flight| Fate::drop_if(flight.length + BELOW > mtu.get())
@@ -23,8 +23,7 @@ fn config() -> ConnectionConfig {
     ConnectionConfig { tfrc: capped(125_000.0), ..ConnectionConfig::default() }
 }
 
-/// The client sends datagrams as long as possible for so many seconds; the path MTU it then reckons
-/// with.
+/// Sends datagrams as long as possible for `seconds`; returns the client's path MTU afterwards.
 fn send(pair: &mut Pair, seconds: u64) -> usize {
     for _ in 0..seconds * 10 {
         pair.client.size = pair.client.connection().max_datagram();

@@ -1,4 +1,4 @@
-//! A reader that does not keep up with its sender: the sender is told and slows down (RFC 4340
+//! A reader that does not keep up with its sender: the sender is informed and slows down (RFC 4340
 //! §11.6, 11.7; RFC 4342 §5.2).
 
 use tfrc::config::{BrokenPromise, Guarantee, RateCap, Target};
@@ -101,7 +101,7 @@ fn received_or_waiting(pair: &mut Pair) -> u64 {
 }
 
 /// Acknowledgements are lost, three in ten, and some datagrams are: the count is complete all the
-/// same, because each run is told of in eight reports; and it never exceeds what was refused,
+/// same, because each run is in eight reports; and it never exceeds what was refused,
 /// because each datagram counts once.
 #[test]
 fn lost_acknowledgements_hide_no_refusal() {
@@ -122,7 +122,7 @@ fn lost_acknowledgements_hide_no_refusal() {
     assert!(told <= refused && told * 100 >= refused * 98, "{told} of {refused}");
 }
 
-/// Refusals just before the end are told with the Reset.
+/// Refusals just before the end are reported with the Reset.
 #[test]
 fn the_last_word_completes_the_count() {
     let mut pair = slow_reader(ms(10), 4, capped(400_000.0), |_| Fate::Deliver);

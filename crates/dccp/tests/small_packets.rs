@@ -1,4 +1,4 @@
-//! CCID 4 between two ends (RFC 5622): what is on the wire, and what TFRC-SP makes of losses.
+//! CCID 4 between two ends (RFC 5622): what is on the wire, and how TFRC-SP counts losses.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ fn bernoulli(p: f64, seed: u64) -> impl FnMut(&Flight) -> Fate {
     }
 }
 
-/// A greedy client of small packets over 100 ms for so many seconds.
+/// A greedy client of small packets over 100 ms for `seconds`.
 fn run(
     ccids: CcidPreference,
     rtt_reports: RttReports,
@@ -113,7 +113,7 @@ fn packets_are_ten_milliseconds_apart() {
     assert!(data_times(&plain).len() > 500, "{}", data_times(&plain).len());
 }
 
-/// Sender and receiver come to the same loss event rate, by time and by window counter; it counts
+/// Sender and receiver compute the same loss event rate, by time and by window counter; it counts
 /// every loss of short intervals. Both are means over four minutes: an estimate of one moment may
 /// be half of the next.
 #[test]

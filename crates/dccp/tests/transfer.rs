@@ -110,8 +110,8 @@ fn the_first_acknowledgement_is_known_to_carry_no_data() {
     check(&pair, "without Ack and first DataAck");
 }
 
-/// A client in PARTOPEN that has nothing to send is told that the server knows, even if the first
-/// telling is lost.
+/// A client in PARTOPEN that has nothing to send learns that the server knows, even if the first
+/// notice is lost.
 #[test]
 fn nobody_stays_in_part_open() {
     let mut acks = 0;

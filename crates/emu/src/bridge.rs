@@ -229,7 +229,7 @@ impl Bridge {
         Ok(Fidelity { shortest_round_trip: shortest, ..self.meter.fidelity() })
     }
 
-    /// The shortest round trip of those that packets took.
+    /// The shortest round trip over the routes that packets took.
     fn shortest_round_trip(&self) -> Option<Duration> {
         let time = |route: &[LinkId]| {
             let times = route.iter().filter_map(|link| self.times.get(link));
@@ -289,8 +289,8 @@ impl Bridge {
                     }
                 }
                 let now = clock.now();
-                // Nobody stamps these packets: they may have come at any time since the wires were
-                // looked at last. What is longer than an ordinary sleep is taken for lateness.
+                // These packets have no time stamp: they may have come at any time since the wires
+                // were looked at last. What is longer than an ordinary sleep is taken for lateness.
                 let late = now.saturating_since(self.looked).saturating_sub(LONGEST_TUN_SLEEP);
                 packets.iter().for_each(|packet| self.inject(now, late, number, packet));
             }
@@ -424,7 +424,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 const LONGEST_TUN_SLEEP: Duration = Duration::from_micros(500);
 /// Packets read from a TUN interface at once.
 const TUN_BATCH: usize = 64;
-/// Arrival times further back are not believed.
+/// Older arrival times are ignored.
 const OLDEST: Duration = Duration::from_millis(100);
 
 fn add(count: &mut PacketCount, bytes: u32) {

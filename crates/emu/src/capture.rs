@@ -9,8 +9,8 @@ use tfrc_sim::trace::{Happening, Tracing};
 
 use crate::bridge::WireEngine;
 
-/// Capture of the packets that join the queue of a link, each at that time. Those that it drops are
-/// not in it.
+/// Capture of the packets that join the queue of a link, each at that time. Dropped packets are not
+/// in it.
 pub struct LinkCapture {
     link: LinkId,
     writer: Writer<Box<dyn Write + Send>>,
@@ -34,7 +34,7 @@ impl LinkCapture {
         Ok(Self { link, writer: Writer::new(out, LinkType::Raw)?, packets: BTreeMap::new(), next: 0 })
     }
 
-    /// Has the engine tell what happens to packets.
+    /// Has the engine report what happens to packets.
     pub(crate) fn begin(engine: &mut WireEngine) {
         engine.set_tracing(Tracing::Keep);
     }

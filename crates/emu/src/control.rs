@@ -24,7 +24,7 @@ impl<A: Agent> fmt::Debug for Control<A> {
 }
 
 impl<A: Agent> Control<A> {
-    /// Changes the engine as soon as the relay comes to it, at the time of its clock.
+    /// Changes the engine as soon as the relay can, at the time of its clock.
     pub fn change(&self, change: impl FnOnce(&mut Engine<A>) + Send + 'static) {
         // A relay that has ended has nothing to change.
         let _ = self.0.send(Box::new(change));

@@ -23,7 +23,7 @@ pub(crate) enum Input {
     FromServer { client: u64, batch: Vec<ReadDatagram> },
 }
 
-/// Where clients come in, and the server that they come to.
+/// The address for clients, and their server.
 pub(crate) struct Door {
     pub(crate) server: SocketAddr,
     pub(crate) listener: SocketSender,
@@ -50,7 +50,7 @@ struct DirectionFlow {
     delivered: PacketCount,
 }
 
-/// The links on the way there and on the way back.
+/// The links in the forward and in the reverse direction.
 struct Paths {
     there: Vec<LinkId>,
     back: Vec<LinkId>,
@@ -129,7 +129,7 @@ where
         let flow = if from == self.world.near { &mut self.there } else { &mut self.back };
         count(&mut flow.entered, size);
         let payload = Datagram { client, bytes }.into();
-        // Numbers of the relay's flows come after those that agents use: 2^31 and up, by client.
+        // Numbers of the relay's flows come after the agents' numbers: 2^31 and up, by client.
         let flow = FlowId((client as u32) | (1 << 31));
         self.world.engine.inject(
             at,

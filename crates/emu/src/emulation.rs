@@ -50,7 +50,7 @@ pub struct Plan<'a> {
 /// Most nodes that become namespaces.
 pub const MOST_NODES: usize = 250;
 
-/// An emulated network that has been set up and stands still.
+/// An emulated network that has been set up and does not run yet.
 pub struct Emulation {
     nodes: Vec<NodeSpace>,
     bridge: Bridge,

@@ -1,4 +1,4 @@
-//! How near an emulation came to the network it stands for, measured while it ran.
+//! How close an emulation came to its network, measured while it ran.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub struct Fidelity {
     pub overruns: u64,
     /// Packets measured.
     pub packets: u64,
-    /// Shortest round trip of those that packets took: the delays of their links and the time of
-    /// 1500 bytes on each, there and back. `None`: there were no packets.
+    /// Shortest round trip over the routes that packets took: the delays of their links and the
+    /// time of 1500 bytes on each, there and back. `None`: there were no packets.
     pub shortest_round_trip: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ struct BackToBack {
 
 /// Differences from the spacing of a link below which two packets left it back to back.
 const TOLERANCE: Duration = Duration::from_micros(1);
-/// Time that packets must have left back to back for their rate to be told.
+/// Time that packets must have left back to back before their rate is reported.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 /// Wake-ups later than this are counted.
 const LATE: Duration = Duration::from_millis(2);
@@ -158,7 +158,7 @@ mod tests {
         }
         let error = slow.fidelity().rate_error.unwrap();
         assert!((error - (1.0 - 1.0 / 1.02)).abs() < 1e-9, "{error}");
-        // Too short, or never back to back: nothing is told.
+        // Too short, or never back to back: nothing is reported.
         let mut idle = FidelityMeter::new([(link, 1e6)].into_iter());
         for n in 0..4000 {
             idle.left(&[link], 1000, at(n * 1500), at(n * 1500), Duration::ZERO);

@@ -32,7 +32,7 @@ pub(crate) fn bind_towards(peer: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind((any, 0))
 }
 
-/// Waits for datagrams and reads those that have come.
+/// Waits for datagrams and reads them.
 ///
 /// # Errors
 /// If the socket cannot be used any more.

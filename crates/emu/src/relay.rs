@@ -20,12 +20,12 @@ use crate::{Datagram, GatewayNetwork, Monitor, Snapshot, reader};
 /// How much a relay may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Clients at the same time. One more takes the place of a client with whom nothing was
-    /// exchanged both ways and on; if there is none such, its datagram is refused.
+    /// Maximum number of clients. A new client evicts one that never completed a two-way exchange;
+    /// otherwise its datagram is dropped.
     pub clients: usize,
-    /// A client is forgotten after so long without a datagram either way.
+    /// Time without a datagram either way after which a client is forgotten.
     pub idle: Duration,
-    /// Packets in the network at the same time; a datagram more is refused.
+    /// Maximum number of packets in the network; further datagrams are dropped.
     pub in_flight: u64,
     /// How often a snapshot is taken, at least 1 ms.
     pub sample: Duration,
@@ -49,7 +49,7 @@ pub enum BindError {
     /// The address to listen on cannot be had.
     #[error("cannot listen on {address}: choose a free address of this machine")]
     Listen {
-        /// The address.
+        /// The address that failed.
         address: SocketAddr,
         /// The system's error.
         source: io::Error,
@@ -57,7 +57,7 @@ pub enum BindError {
     /// Datagrams cannot be sent towards the server.
     #[error("cannot open a socket towards {address}")]
     Server {
-        /// The server.
+        /// The server's address.
         address: SocketAddr,
         /// The system's error.
         source: io::Error,
@@ -75,7 +75,7 @@ pub struct Relay<A: Agent, F> {
     changes: mpsc::UnboundedReceiver<Change<A>>,
 }
 
-/// A socket where clients come in, and the server that they come to.
+/// A socket for clients, and their server.
 struct Bound {
     socket: std::net::UdpSocket,
     address: SocketAddr,

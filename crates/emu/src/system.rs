@@ -23,7 +23,7 @@ use crate::tcp_info::TcpInfo;
 pub(crate) fn packet_socket(interface: c_uint, buffer: c_int) -> io::Result<OwnedFd> {
     let protocol = ETH_P_IP.to_be();
     let flags = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no memory is passed; the descriptor returned belongs to nobody else.
+    // SAFETY: no memory is passed; the returned descriptor has no other owner.
     let socket = unsafe {
         let fd = checked(libc::socket(libc::AF_PACKET, flags, c_int::from(protocol)))?;
         OwnedFd::from_raw_fd(fd)
@@ -226,7 +226,7 @@ impl FrameBatch {
     }
 
     /// The frames of the last call that returned this count, each with the time of its arrival by
-    /// the system's real-time clock, in nanoseconds, if the kernel told it.
+    /// the system's real-time clock, in nanoseconds, if the kernel gave it.
     pub(crate) fn frames(&self, count: usize) -> impl Iterator<Item = (Option<u64>, &[u8])> {
         let parts = self.bytes.chunks_exact(FRAME_ROOM).zip(&self.headers).take(count);
         parts.map(|(bytes, header)| {

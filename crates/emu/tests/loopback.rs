@@ -311,7 +311,7 @@ async fn doors_share_the_network_and_not_the_server() {
     assert_eq!((last.clients, last.there.entered.packets, last.back.delivered.packets), (2, 2, 2));
 }
 
-/// More strangers than there are places: whoever comes next is served, and an established client
+/// More strangers than there are places: the next one is served, and an established client
 /// keeps its place.
 #[tokio::test]
 async fn strangers_who_are_never_answered_make_room() {

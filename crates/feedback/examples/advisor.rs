@@ -25,7 +25,7 @@ use tfrc_units::{Duration, Instant, Rate};
 
 const PAYLOAD: u32 = 1200;
 
-/// The one thing needed beside the advisor: the memory between reports.
+/// The one thing needed besides the advisor: the memory between reports.
 enum Adapter {
     Twcc(twcc::Adapter),
     Rfc8888(rfc8888::Adapter),
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut number = 0u64;
     println!("    s    allowed rate   round trip   loss event rate, events, reason");
     while now < at(20_000) {
-        // Send while the advisor says so, and tell it. An encoder would be given
+        // Send while the advisor says so, and call `on_sent`. An encoder would be given
         // `advisor.allowed_rate()` as its target.
         while now >= next_data && advisor.next_send(now) == SendDecision::Now {
             advisor.on_sent(now, number, PAYLOAD);

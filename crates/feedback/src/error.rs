@@ -22,10 +22,10 @@ pub enum ErrorKind {
     /// The version is not 2.
     #[error("not RTCP: version {0} instead of 2")]
     Version(u8),
-    /// Another kind of message; pass it to whoever wants it.
+    /// Another kind of message; pass it on.
     #[error("another message: packet type {packet_type}, format {format}")]
     OtherMessage {
-        /// PT.
+        /// The packet type, PT.
         packet_type: u8,
         /// FMT, or the count that stands in its place.
         format: u8,

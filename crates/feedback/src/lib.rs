@@ -5,9 +5,11 @@
 //!   (draft-holmer-rmcat-transport-wide-cc-extensions-01).
 //! * [`rfc8888`]: RTP congestion control feedback.
 //! * [`quic`]: the body of a QUIC ACK frame (RFC 9000 §19.3).
+//! * [`BySendTime`]: no bytes, but transports that report packets by their time of sending.
 //!
-//! Each module has a `decode` that borrows its input and allocates nothing, an `Adapter` that keeps
-//! what must be remembered between reports and makes the calls, and an `encode` for the other end.
+//! Each module of a format has a `decode` that borrows its input and allocates nothing, an
+//! `Adapter` that keeps what must be remembered between reports and makes the calls, and an
+//! `encode` for the other end.
 //! Errors say what is wrong and at which byte; a report with an error in it has no effect at all.
 
 #![forbid(unsafe_code)]
@@ -18,6 +20,7 @@
 #[doc = include_str!("../README.md")]
 struct FrontPage;
 
+mod by_send_time;
 mod error;
 pub mod quic;
 mod reader;
@@ -26,6 +29,7 @@ pub mod rtcp;
 pub mod twcc;
 mod unwrapping;
 
+pub use by_send_time::BySendTime;
 pub use error::{DecodeError, ErrorKind};
 
 use tfrc::advisor::Taken;
@@ -35,7 +39,7 @@ use tfrc::advisor::Taken;
 pub struct Counts {
     /// Packets that this report is the first to acknowledge.
     pub new: u64,
-    /// Packets acknowledged before.
+    /// Packets already acknowledged.
     pub duplicate: u64,
     /// Packets never sent, or forgotten since. Many of them mean that the peer lies or that the
     /// record is too small.

@@ -125,9 +125,9 @@ pub fn encode(ranges: &[(u64, u64)], delay: u64, ecn: Option<EcnCounts>) -> Opti
 }
 
 /// Takes the frames of one packet number space to an [`Advisor`]. The numbers given to
-/// [`Advisor::on_sent`] must be QUIC's packet numbers; packets that carry no data need not be told.
-/// If the transport declares losses by itself, pass them on with [`Advisor::on_lost`] before the
-/// frame that revealed them.
+/// [`Advisor::on_sent`] must be QUIC's packet numbers; packets that carry no data need not be
+/// passed. If the transport declares losses by itself, pass them on with [`Advisor::on_lost`]
+/// before the frame that revealed them.
 #[derive(Debug, Clone)]
 pub struct Adapter {
     ack_delay_exponent: u8,

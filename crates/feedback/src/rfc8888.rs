@@ -25,7 +25,7 @@ const UNAVAILABLE: u16 = 0x1FFF;
 pub enum Offset {
     /// In units of 1/1024 s, up to 8189.
     Units(u16),
-    /// More than that.
+    /// Longer ago than the field can say.
     OverRange,
     /// Not known, or after the report's time.
     Unavailable,
@@ -36,11 +36,11 @@ pub enum Offset {
 pub enum Metric {
     /// It has not come so far.
     NotReceived,
-    /// It came.
+    /// The packet arrived.
     Received {
         /// The mark it came with.
         ecn: Ecn,
-        /// When.
+        /// Time between its arrival and the report.
         offset: Offset,
     },
 }

@@ -10,7 +10,7 @@ pub(crate) const TRANSPORT_FEEDBACK: u8 = 205;
 /// One RTCP packet of a compound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RtcpPacket<'a> {
-    /// PT.
+    /// The packet type, PT.
     pub packet_type: u8,
     /// FMT of a feedback message, the count field of others.
     pub format: u8,

@@ -1,4 +1,4 @@
-//! The Advisor, told by other protocols' reports, against the receiver-feedback front end on the
+//! The Advisor, fed with other protocols' reports, against the receiver-feedback front end on the
 //! same path.
 
 use tfrc::{Advisor, Config, SendDecision};
@@ -195,8 +195,8 @@ fn a_drop_tail_bottleneck_is_shared_alike() {
     }
 }
 
-/// One report in five is lost, with all it would have said. What it leaves untold is not taken for
-/// loss: the rate stays within 10 % (measured: at most 6 % lower, since losses that are not told
+/// One report in five is lost, with all it would have said. What it leaves unreported is not taken
+/// for loss: the rate stays within 10 % (measured: at most 6 % lower, since unreported losses
 /// cannot join a loss event).
 #[test]
 fn lost_reports_are_not_lost_packets() {

@@ -1,4 +1,4 @@
-//! Access: strangers' bytes in FILE, and cookies of others.
+//! Access: strangers' bytes in FILE, and other clients' cookies.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -51,7 +51,7 @@ pub(crate) fn run(binary: &Path) -> Outcome {
     let connections = SENDERS.to_string();
     let pattern = "in-%n-%a.ts";
     let listening = ["recv", "-o", pattern, "--connections", &connections, "--bind", "127.0.0.1:0"];
-    // Its log is not beside the files.
+    // Its log is not next to the files.
     let mut receiver = Program::start(binary, &sinks, "../recv", &listening, Stream::Own, Stream::Own)?;
     receiver.wait_for("listening on ")?;
     let address = receiver

@@ -49,7 +49,6 @@ pub(crate) struct Bench {
     pub(crate) directory: PathBuf,
     /// Length of the run.
     pub(crate) form: Form,
-    /// Where it runs.
     pub(crate) place: Ground,
     /// Time of an honest transfer that nobody disturbs.
     pub(crate) undisturbed: Duration,
@@ -90,7 +89,7 @@ impl Bench {
 pub(crate) enum Load {
     /// One after another: it needs the processors.
     Busy,
-    /// Beside all others: it mostly waits.
+    /// Together with all others: it mostly waits.
     Waiting,
 }
 
@@ -98,11 +97,10 @@ pub(crate) enum Load {
 pub(crate) struct Case {
     /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// When it runs.
     pub(crate) load: Load,
     /// The form from which on it runs: a long case is left out of the short form.
     pub(crate) least: Form,
-    /// Does it.
+    /// Runs the case.
     pub(crate) run: fn(&Bench, &Path) -> Result<CaseRow, String>,
 }
 

@@ -1,4 +1,4 @@
-//! An honest transfer, alone or beside an attack.
+//! An honest transfer, alone or during an attack.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use super::stranger::Xorshift;
 
 /// Longest wait for the end of a transfer that takes a second or a few undisturbed.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// A transfer beside an attack may take this many times as long as one alone, and [`SLACK`] more:
+/// A transfer during an attack may take this many times as long as one alone, and [`SLACK`] more:
 /// two processors are shared with the attacker.
 const TIMES: u32 = 4;
 const SLACK: Duration = Duration::from_secs(4);
@@ -47,7 +47,6 @@ impl TransferPlan<'_> {
 
 /// A receiver that listens, and where its data go.
 pub(crate) struct Listening {
-    /// The program.
     pub(crate) program: Program,
     /// HOST:PORT for a sender.
     pub(crate) address: String,

@@ -323,7 +323,7 @@ fn at_link(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(row)
 }
 
-/// Bits of so many bytes.
+/// Bits of this many bytes.
 #[expect(clippy::cast_precision_loss, reason = "files of megabytes are far below 2^53")]
 fn bits(bytes: usize) -> f64 {
     bytes as f64 * 8.0

@@ -56,8 +56,7 @@ pub(crate) fn enter() -> Result<Entered, String> {
         return Ok(Entered::Here(Ground::Machine, directory));
     }
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
-    // A run without a terminal may have been told to ignore signals, which programs under test
-    // would inherit.
+    // A run without a terminal may ignore signals, which programs under test would inherit.
     let status = unshare()
         .args(DEFAULT_SIGNALS)
         .arg(&myself)

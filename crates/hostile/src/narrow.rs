@@ -1,19 +1,23 @@
-//! Paths that carry less than their first link does: three network namespaces, the second link
-//! narrow, with the router's messages about it and without them.
+//! Paths that carry less than a sender believes: three network namespaces, the second link narrow,
+//! with the router's messages about it and without them; and an interface that becomes slow.
 
 use std::path::Path;
 
+use rustix::process::Signal;
+
 use super::engine::{Bench, Case, CaseRow, Ground, Load};
+use super::faults::stream_mean;
 use super::namespace::run;
 use super::program::{SOON, Stream};
 use super::veth::Beyond;
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 4] = [
+pub(crate) const CASES: [Case; 5] = [
     Case::new("pmtu-1300", Load::Waiting, |b, d| narrow(b, d, 1, 1300, Icmp::Passes)),
     Case::new("pmtu-1300-silent", Load::Waiting, |b, d| narrow(b, d, 2, 1300, Icmp::Dropped)),
     Case::new("pmtu-900", Load::Waiting, |b, d| narrow(b, d, 3, 900, Icmp::Passes)),
     Case::new("pmtu-900-silent", Load::Waiting, |b, d| narrow(b, d, 4, 900, Icmp::Dropped)),
+    Case::new("full-socket", Load::Waiting, full_socket),
 ];
 
 /// The router's messages about packets that are too long.
@@ -90,5 +94,50 @@ fn narrow(bench: &Bench, directory: &Path, net: u8, mtu: u64, icmp: Icmp) -> Res
     row.bar((400..=mtu - HEADERS).contains(&longest), "datagrams as long as the path takes, or shorter");
     // Alone the cap is some 90 to 280 datagrams a second.
     row.bar(arrived >= 500, "at least 500 datagrams arrive");
+    Ok(row)
+}
+
+/// The sender's own interface falls from 10 Mbit/s to 100 kbit/s, so that its socket is full for
+/// seconds: timers run and reports are read all the same.
+fn full_socket(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    if bench.place == Ground::Machine {
+        return Ok(CaseRow::skipped("an interface of its own needs a network namespace"));
+    }
+    let far = Beyond::empty()?;
+    let (here, there) = ("near-5", "far-5");
+    let (near_address, far_address) = ("192.0.2.201", "192.0.2.202");
+    run("ip", &["link", "add", here, "type", "veth", "peer", "name", there, "netns", &far.process()])?;
+    run("ip", &["addr", "add", &format!("{near_address}/30"), "dev", here])?;
+    run("ip", &["link", "set", here, "up"])?;
+    far.run(&["ip", "addr", "add", &format!("{far_address}/30"), "dev", there])?;
+    far.run(&["ip", "link", "set", there, "up"])?;
+    let shape = |rate| {
+        let limits = ["rate", rate, "burst", "3kb", "limit", "10mb"];
+        run("tc", &[&["qdisc", "replace", "dev", here, "root", "tbf"], &limits[..]].concat())
+    };
+    shape("10mbit")?;
+    let mut receiver = far.start(directory, "recv", &bench.binary, &["recv", "--bind", far_address, "-1"])?;
+    receiver.wait_for("listening")?;
+    let arguments = ["send", far_address, "-b", "9M", "-t", "12s", "--json-stream"];
+    let mut sender = bench.start(directory, "send", &arguments, Stream::Own, Stream::Own)?;
+    sender.wait_for("connected")?;
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    shape("100kbit")?;
+    let sent = sender.end(SOON * 4);
+    // What waits in the interface would come for minutes.
+    receiver.signal(Signal::TERM);
+    let received = receiver.end(SOON);
+    let rtt = stream_mean(&sender.output(), "rtt_s", 6.0, 12.0);
+    let output = sender.output();
+    let records = output.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let late = records.filter(|record| record["t_s"].as_f64().is_some_and(|t| t > 3.5));
+    let expired = late.filter(|record| record["event"] == "no_feedback").count();
+    let mut row = CaseRow::new("the interface falls from 10 Mbit/s to 100 kbit/s; `send -t 12s`");
+    row.saw(format!("sender {}, {:.1} s: “{}”", sent.how, sent.lasted.as_secs_f64(), sent.last));
+    row.saw(format!("receiver {}: “{}”", received.how, received.last));
+    row.honest = format!("R {:.0} ms, {expired} expiries of the no-feedback timer after the fall", rtt * 1e3);
+    row.bar(!sent.crashed() && sent.lasted.as_secs() <= 20, "the sender ends within 8 s of its time");
+    row.bar(expired > 0, "the no-feedback timer runs as the socket fills");
+    row.bar(rtt >= 0.1, "reports are read while the socket is full");
     Ok(row)
 }

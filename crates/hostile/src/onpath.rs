@@ -1,4 +1,5 @@
-//! Somebody on the path: replays, another port, one changed number; and strangers at `tfrc link`.
+//! An attacker on the path: replays, another port, one changed number; and strangers at `tfrc
+//! link`.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A path between two programs on which somebody sits: it sees, changes, repeats, adds and swallows
+//! A path with an attacker between two programs: it sees, changes, repeats, adds and swallows
 //! datagrams.
 
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ impl Deeds {
         self.out.push((way, bytes.into()));
     }
 
-    /// Comes to the server from another port from now on.
+    /// Reaches the server from another port from now on.
     pub(crate) const fn move_port(&mut self) {
         self.port = Port::Move;
     }

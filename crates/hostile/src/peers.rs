@@ -1,4 +1,4 @@
-//! A peer that lies, as somebody on the path makes it look: texts, counts, reports, options,
+//! A peer that lies, as an attacker on the path makes it look: texts, counts, reports, options,
 //! numbers.
 
 use std::path::Path;
@@ -181,7 +181,7 @@ fn inflate(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(row)
 }
 
-/// A receiver that answers the handshake and nothing else.
+/// A receiver that answers only the handshake.
 fn deaf(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut answered = 0;
     let deed = move |way, bytes: &[u8], deeds: &mut Deeds| {

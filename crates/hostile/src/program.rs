@@ -25,7 +25,7 @@ pub(crate) struct Program {
 
 /// Standard input or output of a program.
 pub(crate) enum Stream {
-    /// Nothing to read; what is written goes to a file beside the case.
+    /// Nothing to read; what is written goes to a file next to the case.
     Own,
     /// A pipe whose other end the case holds.
     Pipe,
@@ -63,7 +63,6 @@ impl Program {
         Ok(Self { child, out, err, began: Instant::now() })
     }
 
-    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -116,7 +115,6 @@ impl Program {
         Ended { how, waited: begin.elapsed(), lasted: self.began.elapsed(), last: last_line(&self.errors()) }
     }
 
-    /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             // A program that has ended has no use for a signal.
@@ -160,7 +158,7 @@ impl Program {
         line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or_default()
     }
 
-    /// Open descriptors.
+    /// Number of open descriptors.
     pub(crate) fn descriptors(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.id())).map_or(0, Iterator::count)
     }

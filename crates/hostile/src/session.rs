@@ -18,7 +18,6 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(80);
 pub(crate) struct Session {
     /// The receiver, with `-1`.
     pub(crate) receiver: Program,
-    /// The sender.
     pub(crate) sender: Program,
     /// The network between them, if the session has one.
     pub(crate) link: Option<Program>,
@@ -31,10 +30,9 @@ pub(crate) struct Session {
 /// The bar on FILE and FILE.part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// Nothing is asked.
+    /// Any ending is accepted.
     Anything,
-    /// FILE after exit 0, FILE.part after anything else; what is there is the beginning of the
-    /// source.
+    /// FILE after exit 0, FILE.part after any other; its content is the beginning of the source.
     AsStatus,
     /// [`Kept::AsStatus`] where the network loses some: only the names are checked.
     AsStatusWithLosses,

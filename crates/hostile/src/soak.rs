@@ -92,7 +92,7 @@ fn soak(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(row)
 }
 
-/// Strangers connect and close, ask and go, and send what is no packet.
+/// Strangers connect and close, ask and go, and send what is not a packet.
 fn visit(to: &str, entrance: &str, seed: u8, noise: &mut Xorshift) -> Result<u32, String> {
     let mut stranger = Stranger::new("127.0.0.1", to, seed)?;
     for _ in 0..STRANGERS {
@@ -128,8 +128,7 @@ fn judge(row: &mut CaseRow, name: &str, samples: &[SoakRow], of: fn(&SoakRow) ->
         format!("{name}: memory grows by at most 5 % from the second to the last quarter"),
     );
     let most = |part: &[SoakRow]| part.iter().map(|s| of(s).descriptors).max().unwrap_or_default();
-    // The link has a socket for each of its 256 clients and closes those that made room a little
-    // later.
+    // The link has a socket for each of its 256 clients and closes evicted ones a little later.
     row.bar(most(part(3)) * 5 <= most(part(1)) * 6, format!("{name}: descriptors grow by at most a fifth"));
     if let (Some(first), Some(last)) = (samples.first(), samples.last()) {
         let time = last.at.saturating_sub(first.at).as_secs_f64().max(1e-3);

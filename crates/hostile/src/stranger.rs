@@ -33,7 +33,7 @@ impl Xorshift {
         saturating::<usize>(self.next() >> 33) % limit.max(1)
     }
 
-    /// A sequence number.
+    /// A new sequence number.
     pub(crate) fn number(&mut self) -> SeqNo48 {
         SeqNo48::new(self.next() >> 16)
     }
@@ -99,7 +99,6 @@ impl Stranger {
         tfrc_units::Instant::ZERO + tfrc_units::Duration::from(self.epoch.elapsed())
     }
 
-    /// Begins a connection.
     pub(crate) fn begin(&mut self) -> Result<ConnectionId, String> {
         let config = ConnectConfig { port: PORT, connection: ConnectionConfig::default() };
         self.endpoint.connect(self.now(), self.to, config).map_err(|error| error.to_string())
@@ -174,7 +173,6 @@ impl Stranger {
         over
     }
 
-    /// Forgets a connection.
     pub(crate) fn release(&mut self, id: ConnectionId) {
         let now = self.now();
         self.endpoint.release(now, id);

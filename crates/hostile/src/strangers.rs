@@ -30,7 +30,7 @@ pub(crate) const CASES: [Case; 10] = [
     Case::new("linger-hold", Load::Waiting, linger_hold),
 ];
 
-/// Packets of a flood in a second: what one process of two processors can take beside a transfer.
+/// Packets of a flood in a second: what one process of two processors can take during a transfer.
 const PER_SECOND: u64 = 15_000;
 /// Resident memory that a flood may add, in kB: pages of the program that an honest connection
 /// touches too, and the tables.
@@ -79,7 +79,7 @@ pub(crate) fn end_receiver(program: &mut Program, row: &mut CaseRow) {
     row.bar(end.is(0), format!("receiver: exit 0 ({})", end.last));
 }
 
-/// Datagrams from a source that does not wait for answers, with an honest transfer beside them.
+/// Datagrams from a source that does not wait for answers, during an honest transfer.
 fn flood(
     bench: &Bench,
     directory: &Path,

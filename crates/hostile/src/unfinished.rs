@@ -117,7 +117,7 @@ fn interrupted_file(bench: &Bench, directory: &Path) -> Result<CaseRow, String> 
     Ok(row)
 }
 
-/// A terminal whose window is shut, with and without the signal that tells of it.
+/// A terminal whose window is shut, with and without the signal for it.
 fn terminal_gone(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut row = CaseRow::new("the terminal of `demo` and `send --tui` is closed, with SIGHUP and without");
     for (command, session) in
@@ -168,7 +168,7 @@ fn terminal_gone(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         let name = format!("{}{}", if session.is_empty() { "" } else { "without SIGHUP: " }, command);
         row.saw(format!("{name} {} {waited:.1} s", if ended { "ends after" } else { "runs after" }));
         row.bar(ran, format!("{name} runs until then"));
-        // In the short form other cases run beside this one.
+        // In the short form other cases run at the same time.
         let longest = bench.form.choose(1.5, 4.0);
         row.bar(ended && waited <= longest, format!("{name} ends within a second, as by SIGHUP"));
         if !ended {

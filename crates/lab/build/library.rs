@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The tables: name of the constant, folder from the root of the repository, and the endings of
-/// the files that go in. Traces travel with `tfrc-lab`.
+/// the files that go in. Traces are built into `tfrc-lab`.
 const TABLES: [(&str, &str, &[&str]); 2] =
     [("EXPERIMENTS", "experiments", &["csv", "md", "toml"]), ("SCENARIOS", "scenarios", &["csv", "toml"])];
 

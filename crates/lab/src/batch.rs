@@ -67,7 +67,7 @@ impl Order {
 /// Results of a plan, or of a shard of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
-    /// Tells the scenario with its changes, seed and number of runs from any other.
+    /// Identifies the scenario with its changes, seed and number of runs.
     pub fingerprint: String,
     /// Runs of each point.
     pub runs: u32,
@@ -212,8 +212,8 @@ pub fn run_plan(document: &Document, plan: &Plan, order: Order) -> Results {
 }
 
 /// Runs what is asked for of a plan by `one`, which is given the scenario with the seed of the run.
-/// The rest that `one` makes of a run goes to `next`, in the order of points and runs whatever the
-/// number of threads; that of at most four runs a thread is kept at a time.
+/// The rest of what `one` returns for a run goes to `next`, in the order of points and runs
+/// whatever the number of threads; that of at most four runs a thread is kept at a time.
 ///
 /// # Errors
 /// An error of `one` or of `next`, after which nothing more is begun.
@@ -327,7 +327,7 @@ fn means(point: &PointResult) -> Means {
         return Means { flows: Vec::new(), groups: Vec::new(), links: Vec::new() };
     };
     let outcomes: Vec<&Outcome> = point.runs.iter().map(|run| &run.outcome).collect();
-    // The scatter of copies tells nothing of other files like this one.
+    // The scatter of copies says nothing about other files like this one.
     let estimate: fn(&[f64]) -> Estimate = match point.notes.contains(&Note::NothingRandom) {
         true => |values| Estimate { ci95: None, ..estimate(values) },
         false => estimate,
@@ -353,7 +353,7 @@ fn means(point: &PointResult) -> Means {
 
 type Values = Vec<(&'static str, Option<f64>)>;
 
-/// The mean of each quantity over several flows, of those that have it.
+/// The mean of each quantity over the flows that have it.
 fn mean_of_each(flows: Vec<Values>) -> Values {
     let Some(first) = flows.first() else { return Vec::new() };
     let column = |i: usize| flows.iter().filter_map(|flow| flow[i].1).collect::<Vec<f64>>();

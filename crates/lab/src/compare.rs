@@ -1,9 +1,9 @@
-//! Published values beside the results of a plan.
+//! Published values next to the results of a plan.
 //!
 //! The file is CSV with a line of names first: a column `quantity` (`flow.NAME.KEY` or
 //! `link.NAME.KEY`, with the names of flows, groups and links, and the keys of the results), a
-//! column `published`, and for each sweep that tells rows apart a column with its `set`. Lines that
-//! begin with `#` say where the values come from.
+//! column `published`, and for each sweep that distinguishes rows a column with its `set`. Lines
+//! that begin with `#` say where the values come from.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ pub struct Comparison {
 pub enum CompareError {
     /// A column is missing.
     Column(&'static str),
-    /// A published value is no number.
+    /// A published value is not a number.
     Number {
         /// The line, from 1.
         line: usize,
@@ -76,7 +76,7 @@ impl fmt::Display for CompareError {
 
 impl std::error::Error for CompareError {}
 
-/// Puts the results beside each row of `csv`.
+/// Puts the results next to each row of `csv`.
 ///
 /// # Errors
 /// [`CompareError`] with the first row that does not fit.

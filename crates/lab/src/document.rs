@@ -55,7 +55,7 @@ pub struct Several {
     /// The points with their runs and means.
     #[serde(flatten)]
     pub results: Results,
-    /// Published values beside ours, where the scenario names them.
+    /// Published values next to ours, where the scenario names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compare: Vec<Comparison>,
     /// Cost of the runs, with `--timing`.
@@ -72,7 +72,7 @@ pub struct Timing {
     pub wall_s: f64,
     /// Processor time for each packet-hop, nanoseconds.
     pub ns_per_hop: f64,
-    /// The most memory that the process had, bytes; `None` where the system does not tell.
+    /// The most memory that the process had, bytes; `None` where the system does not report it.
     pub peak_memory_bytes: Option<u64>,
 }
 

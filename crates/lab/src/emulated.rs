@@ -40,7 +40,7 @@ pub struct EmulationJob {
     pub name: String,
     /// Text of the scenario's file.
     pub text: String,
-    /// The folder of the file, beside which it names traces.
+    /// The folder of the file; traces are named relative to it.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub folder: PathBuf,
     /// A hash of the traces that links follow, if they do.

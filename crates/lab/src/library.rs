@@ -1,5 +1,5 @@
-//! Scenarios and experiments that travel inside of programs, and the rule that tells their names
-//! from files.
+//! Scenarios and experiments built into programs, and the rule that separates their names from
+//! files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ impl Opened {
         [path.to_owned()].into_iter().chain(compare.map(|name| folder.join(name))).collect()
     }
 
-    /// The results of all runs of a plan beside the published values that the scenario names; none
+    /// The results of all runs of a plan next to the published values that the scenario names; none
     /// if it names no table.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Opened {
         compare(&text, results).map_err(|source| LibraryError::Table { path, source })
     }
 
-    /// Reads a file beside the scenario; the path that was read, and its text.
+    /// Reads a file next to the scenario; returns its path and text.
     fn beside(&self, name: &str) -> Result<(String, String), LibraryError> {
         let (path, read) = match &self.folder {
             Some(folder) => {
@@ -129,7 +129,7 @@ impl Opened {
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// A file beside the scenario cannot be read.
+    /// A file next to the scenario cannot be read.
     #[error("cannot read {path}: {source}")]
     #[diagnostic(help("`compare` names a CSV file beside the scenario"))]
     Beside {

@@ -45,7 +45,7 @@ pub(crate) struct Progress {
     pub(crate) p: Option<f64>,
     /// Congestion window, segments; of TCPs only.
     pub(crate) cwnd: Option<f64>,
-    /// The rule by which the flow stands still now.
+    /// The rule that has stopped the flow.
     pub(crate) stopped: Option<Trip>,
     /// Its last stop, also if it is over.
     pub(crate) last_stop: Option<Stop>,

@@ -68,7 +68,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Start {
     /// Kind of run.
     pub role: Role,
-    /// Version of the form of the records; 0 in those of a program before it was told.
+    /// Version of the form of the records; 0 in records older than this field.
     #[serde(default)]
     pub schema_version: u32,
     /// Program and version, such as `tfrc 0.1.0`.
@@ -130,7 +130,8 @@ pub struct Interval {
     /// Packets received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received_packets: Option<u64>,
-    /// Packets found lost; of a simulated or emulated flow, those that links dropped in this time.
+    /// Packets found lost; of a simulated or emulated flow, the packets that links dropped in this
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_packets: Option<u64>,
     /// Packets that the sender dropped because their deadline had passed.
@@ -152,6 +153,10 @@ pub struct Interval {
     /// X, the allowed sending rate (RFC 5348 §4.3), bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_rate_bps: Option<f64>,
+    /// The rate that a media encoder should aim at, bit/s: the allowed rate, at most the cap. Of a
+    /// connection only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_rate_bps: Option<f64>,
     /// Rate of the bottleneck link, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_rate_bps: Option<f64>,
@@ -180,7 +185,7 @@ pub struct Interval {
     /// Congestion window of a TCP at the end of the interval, segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_packets: Option<f64>,
-    /// The rule by which the flow stands still at the end of the interval: one of its circuit
+    /// The rule that has stopped the flow at the end of the interval: one of its circuit
     /// breaker (RFC 8083), or its stop rule (RFC 3714).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Trip>,
@@ -276,7 +281,7 @@ pub struct Summary {
     /// Why the session ended, a sentence for a person. It goes with `outcome`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The rate control in force, such as `tfrc` or `tfrc-sp`; left out where it is no choice.
+    /// The rate control in force, such as `tfrc` or `tfrc-sp`; left out where it is not a choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// Data packets sent.

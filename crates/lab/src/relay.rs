@@ -17,7 +17,7 @@ use crate::scenario::{Member, Scenario};
 const SAMPLE: Duration = Duration::from_millis(10);
 
 /// A relay through the network of a scenario, from its gateway `listen` to its gateway `to` and
-/// back. It has the links and none of the flows: those that send and receive are outside. Run it
+/// back. It has the links and none of the flows: senders and receivers are outside. Run it
 /// with [`Relay::run`], or with [`Relay::start`] on a thread of its own.
 ///
 /// ```

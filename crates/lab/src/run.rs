@@ -84,8 +84,8 @@ pub fn run(scenario: &Scenario) -> Outcome {
     run_with(scenario, scenario.duration, |_| {})
 }
 
-/// Runs a scenario as [`run`] does, and tells what each flow did in every stretch of `every` from
-/// the start on. Watching changes nothing of what happens.
+/// Runs a scenario as [`run`] does, and reports what each flow did in every stretch of `every` from
+/// the start. Watching does not change the run.
 ///
 /// # Panics
 /// As [`run`].

@@ -9,9 +9,9 @@ use crate::watch::Look;
 /// A column of measurements: its key, and its value in an interval.
 pub type Column = (&'static str, fn(&Interval) -> Option<f64>);
 
-/// The columns behind those that say which run, point, flow or link a line is about: every key of
+/// The columns after the run, point, flow and link of a line: every key of
 /// an [`Interval`], in its order.
-pub const COLUMNS: [Column; 20] = [
+pub const COLUMNS: [Column; 21] = [
     ("t_s", |i| Some(i.t_s)),
     ("interval_s", |i| Some(i.interval_s)),
     ("sent_packets", |i| count(i.sent_packets)),
@@ -23,6 +23,7 @@ pub const COLUMNS: [Column; 20] = [
     ("receive_rate_bps", |i| i.receive_rate_bps),
     ("goodput_bps", |i| i.goodput_bps),
     ("allowed_rate_bps", |i| i.allowed_rate_bps),
+    ("target_rate_bps", |i| i.target_rate_bps),
     ("link_rate_bps", |i| i.link_rate_bps),
     ("loss_event_rate", |i| i.loss_event_rate),
     ("packet_loss_rate", |i| i.packet_loss_rate),
@@ -34,7 +35,7 @@ pub const COLUMNS: [Column; 20] = [
     ("cwnd_packets", |i| i.cwnd_packets),
 ];
 
-/// The value of the last column, `stopped`: the rule by which the flow stands still, as in JSON.
+/// The value of the last column, `stopped`: the rule that has stopped the flow, as in JSON.
 #[must_use]
 pub fn stopped(interval: &Interval) -> Option<String> {
     serde_json::json!(interval.stopped?).as_str().map(str::to_owned)
@@ -158,7 +159,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("run,point,link.l.rate,\"a,b\",flow,link,t_s,interval_s,sent_packets,"));
         assert!(lines[1].starts_with("2,3,1M,\"1,2\",\"a,\"\"b\"\"\",,1,2,3,"), "{}", lines[1]);
-        assert!(lines[1].ends_with(",18,19,20,congestion"), "{}", lines[1]);
+        assert!(lines[1].ends_with(",19,20,21,congestion"), "{}", lines[1]);
         assert!(lines[2].starts_with("2,3,1M,\"1,2\",,l,0.30000000000000004,0,,"), "{}", lines[2]);
     }
 }

@@ -112,7 +112,7 @@ impl Welch {
     }
 }
 
-/// Marks the comparisons whose means are told apart by Holm's procedure: together they err with a
+/// Marks the comparisons whose means differ by Holm's procedure: together they err with a
 /// probability of at most `alpha`.
 #[must_use]
 pub fn told_apart(comparisons: &[Welch], alpha: f64) -> Vec<bool> {
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(compare(&[4.0, 4.0], &[5.0, 5.0]).map(|one| one.p), Some(0.0));
     }
 
-    /// Two alike p of 0.006: alone each tells the means apart, together the smaller must be below
+    /// Two alike p of 0.006: alone each separates the means, together the smaller must be below
     /// 0.005.
     #[test]
     fn holm_goes_down_the_table() {

@@ -43,8 +43,8 @@ pub fn read_results(path: &Path) -> io::Result<String> {
     read_at_most(path, MOST_RESULTS)
 }
 
-/// The text of a file that another file names. A pipe or a device, which might wait for ever, is
-/// refused.
+/// The text of a file that another file names. A pipe or a device, which might block indefinitely,
+/// is refused.
 ///
 /// # Errors
 /// As [`read`].

@@ -34,7 +34,7 @@ pub struct Watch<'w> {
     told: Told<'w>,
 }
 
-/// Function that is told of each stretch.
+/// Function called for each stretch.
 enum Told<'w> {
     Flow(Box<dyn FnMut(Interval) + 'w>),
     Look(Box<dyn FnMut(Look) + 'w>),
@@ -48,19 +48,19 @@ impl fmt::Debug for Watch<'_> {
 }
 
 impl<'w> Watch<'w> {
-    /// Told of each flow in every stretch of `every`, at least 1 ms, and of the rest at the end.
+    /// Calls `told` for each flow every `every` (at least 1 ms), and once more for the remainder.
     pub fn flows(every: Duration, told: impl FnMut(Interval) + 'w) -> Self {
         Self { every: every.max(SHORTEST), told: Told::Flow(Box::new(told)) }
     }
 
-    /// Told of all flows and links in every stretch of `every`, at least 1 ms, and of the rest at
-    /// the end.
+    /// Calls `told` for all flows and links every `every` (at least 1 ms), and once more for the
+    /// remainder.
     pub fn all(every: Duration, told: impl FnMut(Look) + 'w) -> Self {
         Self { every: every.max(SHORTEST), told: Told::Look(Box::new(told)) }
     }
 
-    /// Told of the virtual time that has passed since the last call, each `every`, at least 1 ms,
-    /// and at the end.
+    /// Calls `told` with the virtual time since the last call, every `every` (at least 1 ms) and at
+    /// the end.
     pub fn time(every: Duration, told: impl FnMut(Duration) + 'w) -> Self {
         Self { every: every.max(SHORTEST), told: Told::Time(Box::new(told)) }
     }

@@ -63,7 +63,7 @@ fn files_of_test_modules_leave_it() {
     };
     assert_eq!(with("a", "b"), with("c", "b"));
     assert_ne!(with("a", "b"), with("a", "c"));
-    // The files of a module of that name which is no test count.
+    // The files of a module of that name which is not a test count.
     assert_ne!(version(&[("src/x/tests.rs", "a")]), version(&[("src/x/tests.rs", "b")]));
     let beside = |text| version(&[("src/x.rs", parent), ("src/x/tests.rs", text), ("src/tests.rs", "a")]);
     assert_eq!(beside("a"), beside("b"));

@@ -79,7 +79,7 @@ fn the_same_seed_gives_the_same_bytes_also_side_by_side() {
 fn another_link_moves_nobody_s_draws() {
     let text = random_everywhere();
     let before = run(&scenario(&text));
-    // A node and a link beside the path, before and behind the bottleneck in the file, with losses
+    // A node and a link next to the path, before and after the bottleneck in the file, with losses
     // of their own.
     let aside = r#"
         [[link]]
@@ -426,8 +426,8 @@ fn a_dccp_flow_can_be_captured() {
     assert_eq!(run_captured(&without, &mut []), Err(NoDccpFlow));
 }
 
-/// The schema beside the documents is the one of the code;
-/// `tfrc sim --schema > docs/scenario.schema.json` writes it.
+/// The schema in `docs` is the one of the code; `tfrc sim --schema > docs/scenario.schema.json`
+/// writes it.
 #[test]
 fn the_schema_is_the_one_in_the_documents() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.schema.json");

@@ -24,7 +24,7 @@ struct Check {
     between: [f64; 2],
 }
 
-/// One flow beside one TCP at 2 Mbit/s.
+/// One flow and one TCP at 2 Mbit/s.
 const SHARED: &str = r#"
     duration = "120s"
     warmup = "20s"
@@ -82,7 +82,7 @@ const SP: &str = r#"
     short_intervals = "ns2"
 "#;
 
-/// Fifty packets a second, five in a round-trip time, and losses that are told by their numbers:
+/// Fifty packets a second, five in a round-trip time, and losses by packet number:
 /// every loss is an event. Intervals of 100 packets, then four of 10.
 const SCRIPTED: &str = r#"
     duration = "22s"
@@ -231,7 +231,7 @@ const AT_A_HALF: Check = Check {
     between: [112.5, 114.5],
 };
 
-/// The last value that an interval told.
+/// The last value in an interval.
 fn last(scenario: &Scenario, value: fn(&Interval) -> Option<f64>) -> f64 {
     let mut last = f64::NAN;
     let _ = run_with(scenario, tfrc_units::Duration::from_millis(100), |interval| {

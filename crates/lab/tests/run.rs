@@ -1,4 +1,4 @@
-//! Runs of scenarios: what flows get from links, and how it is told.
+//! Runs of scenarios: what flows get from links, and how it is reported.
 
 use std::path::Path;
 
@@ -246,7 +246,7 @@ fn the_keys_of_an_outcome() {
     insta::assert_snapshot!(json);
 }
 
-/// The list of loss intervals agrees with the loss event rate that is measured beside it, and is
+/// The list of loss intervals agrees with the loss event rate measured in the same run, and is
 /// there only if asked for.
 #[test]
 fn loss_intervals_where_they_are_kept() {

@@ -60,7 +60,7 @@ fn every_assumed_value_has_a_variant() {
     let mut missing = Vec::new();
     for folder in folders() {
         let text = fs::read_to_string(folder.join("experiment.toml")).expect("an experiment");
-        // Functions run their own scenarios: their READMEs tell of the sensitivity.
+        // Functions run their own scenarios: their READMEs state the sensitivity.
         // Emulated runs take as long as what they show, and a table of our own assumes nothing of
         // anybody's: READMEs give the reason of each value.
         let is_left_out = ["code = ", "world = \"emu\"", "source = \"nothing published"];

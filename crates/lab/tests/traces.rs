@@ -88,7 +88,7 @@ fn a_trace_has_no_changes() {
     assert_eq!(wrong.fault, Fault::Conflict);
 }
 
-/// Cached results and shards are told apart by the whole text.
+/// Cached results and shards are distinguished by the whole text.
 #[test]
 fn the_whole_text_tells_traces_apart() {
     let scenario = text("{ trace = 'own.trace' }", "");

@@ -1,4 +1,4 @@
-//! CPU time per packet over loopback, sender's and receiver's thread together, beside a bare
+//! CPU time per packet over loopback, sender's and receiver's thread together, compared with a bare
 //! connected UDP socket.
 //!
 //! ```text
@@ -92,7 +92,7 @@ fn cpu() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// A thread that profilers can tell from others.
+/// A thread that profilers can recognise.
 fn named<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,

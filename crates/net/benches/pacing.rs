@@ -1,5 +1,5 @@
-//! How late packets leave at 1,000 a second, beside a bare timerfd that wakes a thread for each, in
-//! the same run.
+//! How late packets leave at 1,000 a second, compared with a bare timerfd that wakes a thread for
+//! each, in the same run.
 //!
 //! ```text
 //! cargo bench -p tfrc-net --bench pacing -- [--seconds 10]

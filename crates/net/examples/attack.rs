@@ -99,7 +99,7 @@ enum Deed {
     Replay,
 }
 
-/// Passes packets on between whoever sends to `listen` and `to`, until a minute of silence.
+/// Passes packets on between senders to `listen` and `to`, until a minute of silence.
 fn relay(listen: SocketAddr, to: SocketAddr, deed: Deed) -> Result<(), Failure> {
     let near = UdpSocket::bind(listen)?;
     let far = UdpSocket::bind("127.0.0.1:0")?;

@@ -50,7 +50,7 @@ const HEADER: u32 = 44;
 /// Speech that has waited longer than this is of no use any more.
 const TOO_LATE: Duration = Duration::from_millis(200);
 
-/// A way to code: frames of this many bytes, so many of them in a packet.
+/// A way to code: the bytes of a frame, and the frames in a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Mode {
     frame: u32,

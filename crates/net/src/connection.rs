@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tfrc::RateChange;
+use tfrc::config::{ConfigError, RateCap};
 use tfrc_dccp::{Closed, ConnectionId, Received};
 use tfrc_units::{Duration, Rate};
 use tokio::sync::Notify;
@@ -13,9 +14,9 @@ use crate::endpoint::Shared;
 use crate::scheduler::{Slot, SlotStage, State};
 use crate::status::Status;
 
-/// One end of a connection. Dropping it closes the connection, and breaks it off where the client
-/// was asked to close and has not ([`Connection::request_close`]); to see how it ended,
-/// [`Connection::close`] it.
+/// One end of a connection. Dropping it closes the connection, or aborts it if the client was asked
+/// to close and has not ([`Connection::request_close`]). [`Connection::close`] returns how it
+/// ended.
 #[derive(Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
@@ -23,20 +24,20 @@ pub struct Connection {
     changed: Arc<Notify>,
 }
 
-/// Why a connection did not come to be.
+/// Why a connection was not established.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The peer, or our own patience, ended the attempt.
     #[error("{}", explain(.0))]
     Refused(Closed),
-    /// It could not be begun.
+    /// It could not be started.
     #[error(transparent)]
     Start(#[from] tfrc_dccp::endpoint::ConnectError),
-    /// The endpoint was made for connections to one peer, and this is another one.
+    /// The endpoint is connected to another peer.
     #[error("this endpoint connects to {peer} only")]
     OtherPeer {
-        /// Whom it was made for.
+        /// The peer of the endpoint.
         peer: SocketAddr,
     },
     /// The endpoint has ended.
@@ -51,9 +52,9 @@ pub enum SendError {
     /// It does not fit into a packet.
     #[error("a datagram of {length} bytes does not fit into a packet: at most {limit}")]
     TooLong {
-        /// Its length.
+        /// Its length, bytes.
         length: usize,
-        /// The longest possible.
+        /// The longest possible, bytes.
         limit: usize,
     },
     /// The connection is over or ending.
@@ -73,11 +74,11 @@ impl From<tfrc_dccp::SendError> for SendError {
 /// Time for an answer to Close in [`Connection::close_now`]: on a short path six attempts. At 30 %
 /// loss in each direction half of the attempts fail, and all six in one session of 57.
 const LEAST_PATIENCE: Duration = Duration::from_secs(3);
-/// As long as Close is repeated.
+/// The time for which Close is repeated.
 const MOST_PATIENCE: Duration = Duration::from_secs(30);
 
 impl Connection {
-    /// Its slot is there: `state` is that of `shared`.
+    /// Returns true while its slot exists; `state` is that of `shared`.
     pub(crate) fn new(shared: &Arc<Shared>, id: ConnectionId, state: &State) -> Self {
         let changed = state.slots.get(&id).map(|slot| Arc::clone(&slot.changed)).unwrap_or_default();
         Self { shared: Arc::clone(shared), id, changed }
@@ -89,14 +90,24 @@ impl Connection {
         self.shared.state().machine.remote(self.id)
     }
 
-    /// Chooses what happens to data that the rate cannot carry at once, from now on and for what
-    /// waits already.
+    /// Chooses what happens to data that the rate cannot carry at once, waiting data included.
     pub fn set_late_policy(&self, policy: LatePolicy) {
         self.shared.state().machine.set_late_policy(self.shared.clock.now(), self.id, policy);
     }
 
+    /// Replaces the limit on the sending rate, first [`Options::cap_bps`](crate::Options::cap_bps),
+    /// for datagrams sent from now on.
+    ///
+    /// # Errors
+    /// [`ConfigError::Cap`] for a cap of zero; then the one before stays.
+    pub fn set_cap(&self, cap: RateCap) -> Result<(), ConfigError> {
+        let outcome = self.shared.state().machine.set_cap(self.shared.clock.now(), self.id, cap);
+        self.shared.wake.notify_one();
+        outcome
+    }
+
     /// Hands over a datagram. It waits in a queue for the rate control; with [`LatePolicy::Wait`]
-    /// this call waits while the queue is full. Cancelled, nothing was handed over.
+    /// this call waits while the queue is full. If it is cancelled, nothing was handed over.
     ///
     /// # Errors
     /// [`SendError`].
@@ -171,10 +182,9 @@ impl Connection {
     }
 
     /// The rate that a media encoder should aim at
-    /// ([`Status::target_rate`](crate::Status::target_rate)), as soon as it is another one than
-    /// this returned last; the first time, as soon as there is a round-trip time. `None` once the
-    /// connection is over. Of several changes since the last call only the outcome counts.
-    /// Cancel-safe.
+    /// ([`Status::target_rate`](crate::Status::target_rate)), as soon as it differs from the last
+    /// one returned; first as soon as there is a round-trip time. `None` once the connection is
+    /// over. Several changes since the last call are returned as one. Cancel-safe.
     pub async fn rate_changed(&self) -> Option<Rate> {
         self.until(|state, id| {
             let slot =
@@ -202,7 +212,7 @@ impl Connection {
     }
 
     /// Closes the connection once what was handed over has gone out, and waits for the peer to
-    /// agree. How it ended; `None` if the endpoint ended first.
+    /// agree. Returns how it ended; `None` if the endpoint ended first.
     pub async fn close(&self) -> Option<Closed> {
         self.shared.state().close(self.shared.clock.now(), self.id);
         self.shared.wake.notify_one();
@@ -211,9 +221,9 @@ impl Connection {
 
     /// Closes the connection at once: what waits to be sent is discarded
     /// ([`Status::unsent_packets`](crate::Status::unsent_packets)), Close goes now, and this waits
-    /// for the peer's answer for four round-trip times, but at least 3 s and at most 30 s. How the
-    /// connection ended; `None` if no answer came in time or the endpoint ended first. May be
-    /// called while [`Connection::close`] waits, which then ends too. Without effect on a
+    /// for the peer's answer for four round-trip times, but at least 3 s and at most 30 s. Returns
+    /// how the connection ended; `None` if no answer came in time or the endpoint ended first. May
+    /// be called while [`Connection::close`] waits, which then ends too. Has no effect on a
     /// connection that is over, or that the peer has asked to close.
     pub async fn close_now(&self) -> Option<Closed> {
         use tfrc_dccp::State::{CloseReceived, Closed};
@@ -236,8 +246,8 @@ impl Connection {
     }
 
     /// Agrees to the end that the peer has asked for (after [`Connection::recv`] gave `None`), with
-    /// a text for it of at most 200 bytes, and waits for it. How the connection ended; `None` if
-    /// the endpoint ended first.
+    /// a text for it of at most 200 bytes, and waits for it. Returns how the connection ended;
+    /// `None` if the endpoint ended first.
     pub async fn accept_close(&self, text: &str) -> Option<Closed> {
         let now = self.shared.clock.now();
         self.shared.state().machine.accept_close(now, self.id, text);
@@ -248,8 +258,8 @@ impl Connection {
     /// Ends the connection as its server: asks the client to close (CloseReq, RFC 4340 §8.3),
     /// answers its Close with a text of at most 200 bytes, and waits for that. Data that comes
     /// meanwhile can still be read; what waits to be sent is discarded. A client closes as with
-    /// [`Connection::close_now`], and its text is not sent. How the connection ended; `None` if the
-    /// endpoint ended first.
+    /// [`Connection::close_now`], and its text is not sent. Returns how the connection ended;
+    /// `None` if the endpoint ended first.
     pub async fn request_close(&self, text: &str) -> Option<Closed> {
         self.shared.state().machine.request_close(self.shared.clock.now(), self.id, text);
         self.shared.wake.notify_one();
@@ -276,7 +286,7 @@ impl Connection {
         .unwrap_or(Err(ConnectError::EndpointEnded))
     }
 
-    /// Waits until `answer` has one; `None` when the driver has ended without.
+    /// Waits until `answer` returns a value; `None` when the driver has ended without one.
     async fn until<T>(&self, mut answer: impl FnMut(&mut State, ConnectionId) -> Option<T>) -> Option<T> {
         let mut ask = || {
             let mut state = self.shared.state();

@@ -33,8 +33,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The state. A panic elsewhere while it was held does not make it unusable: the machine never
-    /// panics half-way.
+    /// The state. A panic elsewhere while it was locked does not make it unusable: the machine
+    /// never panics half-way.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,11 +56,11 @@ pub struct Endpoint {
     driver: JoinHandle<io::Result<()>>,
 }
 
-/// How long nothing must have come before nobody is believed to repeat a Close. Our own first three
+/// Silence after which no peer is assumed to repeat a Close. Our own first three
 /// repetitions come 0.25, 0.75 and 1.75 s after the Close: where one packet in ten is lost each
 /// way, all of them fail in one session of 1,500.
 const LINGER: Duration = Duration::from_secs(2);
-/// As long as our own side would repeat itself.
+/// The time for which our own side would repeat its Close.
 const LONGEST_LINGER: Duration = Duration::from_secs(30);
 
 /// Recordings to make of a session; none by default.
@@ -78,19 +78,19 @@ pub struct Recordings {
 pub struct EndpointStats {
     /// Packets that belong to no connection, and their answers.
     pub strangers: tfrc_dccp::endpoint::EndpointStats,
-    /// Datagrams that this system did not send, for another reason than their length: no buffers,
-    /// no route, a firewall. Each is lost, as it might be further on.
+    /// Datagrams that this system did not send for a reason other than their length: no buffers, no
+    /// route, a firewall. They count as lost.
     pub unsent: u64,
 }
 
-/// Why an endpoint could not be made.
+/// Why an endpoint could not be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// The address cannot be had.
+    /// The address is not available.
     #[error("cannot use {address}: {source}")]
     Address {
-        /// The address.
+        /// The address that failed.
         address: SocketAddr,
         /// The system's error.
         source: io::Error,
@@ -98,13 +98,13 @@ pub enum BindError {
     /// An option is out of range.
     #[error(transparent)]
     Options(#[from] tfrc::ConfigError),
-    /// A guarantee without what must come with it.
+    /// A guarantee without a mark or a circuit breaker.
     #[error(transparent)]
     Unmarked(#[from] Unmarked),
     /// The system gives no timer or no random numbers, or a recording cannot be written.
     #[error("{what}: {source}")]
     System {
-        /// For what.
+        /// The purpose of the random bytes.
         what: &'static str,
         /// The system's error.
         source: io::Error,
@@ -146,8 +146,8 @@ impl Endpoint {
         Self::open(address, None, options, Recordings::default(), machine)
     }
 
-    /// Opens a UDP port for connections to one peer. The system sends with less work then, and lets
-    /// nothing from others through.
+    /// Opens a UDP port for connections to one peer. Sending then costs the system less, and it
+    /// drops datagrams from other peers.
     ///
     /// # Errors
     /// [`BindError`]; also when there is no route to the peer.
@@ -211,7 +211,7 @@ impl Endpoint {
         self.local
     }
 
-    /// The time by the endpoint's clock, which began at zero when it was made.
+    /// The time by the endpoint's clock, zero at its creation.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.shared.clock.now()
@@ -231,13 +231,13 @@ impl Endpoint {
         self.shared.state().machine.take_refusals()
     }
 
-    /// Takes no more connections: peers that ask for one are refused. Those that stand go on.
+    /// Takes no more connections: peers that ask for one are refused. Open connections continue.
     pub fn stop_accepting(&self) {
         self.shared.state().machine.stop_accepting(self.now());
     }
 
-    /// Connects to another endpoint; the handshake repeats itself until it is through or given up
-    /// after a minute.
+    /// Connects to another endpoint; the handshake is repeated until it succeeds or a minute has
+    /// passed.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -256,7 +256,7 @@ impl Endpoint {
         Ok(connection)
     }
 
-    /// The next connection that somebody has made to us; `None` when the endpoint has ended.
+    /// The next connection from a peer; `None` when the endpoint has ended.
     /// Cancel-safe.
     pub async fn accept(&self) -> Option<Connection> {
         loop {
@@ -274,11 +274,12 @@ impl Endpoint {
         }
     }
 
-    /// Takes no more connections, and stays for peers who have not heard the end of theirs: a Reset
-    /// may be lost, and then whoever repeats a Close needs it again (RFC 4340 §8.3). Returns when
-    /// the repetitions would have come: after two seconds, longer only if a peer whose connection
-    /// has ended here (its address and ports) repeats its Close, at most after half a minute. Worth
-    /// its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer. Cancel-safe.
+    /// Takes no more connections, and stays for peers that have not heard the end of theirs: a
+    /// Reset may be lost, and then a peer that repeats a Close needs it again (RFC 4340 §8.3).
+    /// Returns when the repetitions would have come: after two seconds, longer only if a peer whose
+    /// connection has ended here (its address and ports) repeats its Close, at most after half a
+    /// minute. Worth its two seconds after [`Closed::by`](tfrc_dccp::Closed) was the peer.
+    /// Cancel-safe.
     pub async fn linger(&self) {
         let began = self.now();
         {
@@ -289,7 +290,7 @@ impl Endpoint {
         loop {
             let now = self.now();
             let heard = self.shared.state().heard.unwrap_or(began).max(began);
-            // Somebody who waits twice as long each time and was heard after t is next heard after
+            // A peer that waits twice as long each time and was heard after t is next heard after
             // 2t and a bit, then 4t.
             let until = (heard + heard.saturating_since(began) * 3 + LINGER).min(began + LONGEST_LINGER);
             if until <= now {
@@ -300,7 +301,7 @@ impl Endpoint {
     }
 
     /// Ends the endpoint: what is due now is still sent, then the port is closed and the journal
-    /// ended. Connections that are open then break off; close them before.
+    /// ended. Connections still open are aborted; close them before.
     ///
     /// # Errors
     /// What made the driver fail earlier, or a recording that could not be written.
@@ -314,7 +315,7 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// Has the driver end by itself, after it has sent what is due now.
+    /// Asks the driver to end after it has sent what is due now.
     pub(crate) fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.wake.notify_one();
@@ -322,7 +323,7 @@ impl Endpoint {
 }
 
 impl Shared {
-    /// The handle of a connection is gone: it is closed, and forgotten when that is done.
+    /// The handle of a connection was dropped: closes the connection, and then forgets it.
     pub(crate) fn forget(&self, id: ConnectionId) {
         let now = self.clock.now();
         let mut state = self.state();

@@ -1,4 +1,5 @@
-//! Datagrams on their way from the machine to the socket, those that may go together side by side.
+//! Datagrams on their way from the machine to the socket, grouped into trains that one system call
+//! may send.
 
 use std::net::SocketAddr;
 
@@ -43,7 +44,7 @@ struct Train {
 }
 
 impl Trains {
-    /// At most so many datagrams in a train from now on; 1 where the system cannot cut.
+    /// At most this many datagrams in a train from now on; 1 where the system cannot cut.
     pub(crate) const fn limit(&mut self, most: usize) {
         self.most = most;
     }
@@ -77,7 +78,7 @@ impl Trains {
         })
     }
 
-    /// They are gone.
+    /// Forgets all datagrams.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.trains.clear();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
+use tfrc::config::{ConfigError, RateCap};
 use tfrc_dccp::connection::PathError;
 use tfrc_dccp::endpoint::{ConnectConfig, Listen, Refusal, Transmission};
 use tfrc_dccp::{Connection, ConnectionId, Endpoint, EndpointConfig, Event, LatePolicy, Received};
@@ -26,7 +27,7 @@ pub(crate) struct Machine {
 }
 
 /// Numbers by which a journal names connections: 0, 1, 2 in the order in which they came to be.
-/// Only those that are not released are kept.
+/// Released ones are forgotten.
 #[derive(Debug)]
 enum JournalNames {
     /// Neither is a journal written nor one replayed.
@@ -162,6 +163,17 @@ impl Machine {
         }
     }
 
+    pub(crate) fn set_cap(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        cap: RateCap,
+    ) -> Result<(), ConfigError> {
+        let connection = self.number(id);
+        self.record(now, || Record::Cap { connection, cap });
+        self.endpoint.connection_mut(id).map_or(Ok(()), |connection| connection.set_cap(cap))
+    }
+
     /// Closes a connection; the datagrams of it that wait are not sent.
     pub(crate) fn close_now(&mut self, now: Instant, id: ConnectionId) {
         let connection = self.number(id);
@@ -291,7 +303,7 @@ impl Machine {
         self.names.number(id)
     }
 
-    /// Time never goes back in what a machine is told.
+    /// Time never goes back in what is passed to a machine.
     fn record(&mut self, now: Instant, record: impl FnOnce() -> Record) -> Instant {
         self.latest = self.latest.max(now);
         if let Some(journal) = &mut self.journal {

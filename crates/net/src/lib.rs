@@ -30,6 +30,7 @@ pub use options::Options;
 pub use reorder::InOrder;
 pub use revision::Revision;
 pub use status::Status;
+pub use tfrc::config::{ConfigError, RateCap};
 pub use tfrc_dccp::endpoint::Refusal;
 pub use tfrc_dccp::{Cause, Closed, ClosedBy, LatePolicy, Received, Stats, UNCONFIRMED};
 pub use variant::Variant;

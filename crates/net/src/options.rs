@@ -27,7 +27,8 @@ pub struct Options {
     /// this one.
     #[serde(default)]
     pub variant: Variant,
-    /// The text that rate control follows: a sender's in rates and p, a receiver's in measuring.
+    /// The specification that rate control follows: a sender's in rates and p, a receiver's in
+    /// measuring.
     #[serde(default)]
     pub revision: Revision,
     /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the
@@ -49,12 +50,12 @@ pub struct Options {
     pub max_udp_payload: usize,
     /// Connections taken from peers.
     pub accept: Accept,
-    /// Peers that may begin connections: those whose address lies in one of these prefixes; empty:
-    /// anyone. Others get no answer; `EndpointStats::strangers.not_allowed` counts their packets.
+    /// Address prefixes of peers that may begin connections; empty: all. Other peers get no answer;
+    /// `EndpointStats::strangers.not_allowed` counts their packets.
     #[serde(default, with = "prefixes")]
     pub allow: Vec<Prefix>,
-    /// Time in which a connection that somebody begins must bring its first datagram; above zero.
-    /// `None`: it may wait for ever.
+    /// Time in which a peer's connection must bring its first datagram; above zero. `None`: no
+    /// limit.
     #[serde(default, rename = "first_data_within_ns", with = "nanoseconds")]
     pub first_data_within: Option<Duration>,
     /// Silence after which a peer counts as dead: nothing valid has come, and the Syncs that ask
@@ -62,26 +63,25 @@ pub struct Options {
     /// if that is less. `None`: 60 s.
     #[serde(default, rename = "silence_ns", with = "nanoseconds")]
     pub silence: Option<Duration>,
-    /// Connections that one IP address may have with an endpoint that accepts them; `None`: as many
-    /// as there is room for. Clients behind one address translator share it.
+    /// Connections that one IP address may have with an endpoint that accepts them; `None`: no
+    /// limit. Clients behind one address translator share it.
     #[serde(default)]
     pub per_source: Option<u32>,
-    /// The search for receivers that acknowledge what they have not got, by sequence numbers left
-    /// out now and then (RFC 4342 §9).
+    /// Detection of receivers that acknowledge what they have not received, by sequence numbers
+    /// left out at times (RFC 4342 §9).
     #[serde(default)]
     pub optimistic_acks: OptimisticAcks,
-    /// Datagrams that wait to be sent, at most, per connection.
+    /// Maximum number of datagrams that wait to be sent, per connection.
     pub send_queue: usize,
-    /// Received datagrams that wait to be read, at most, per connection; those that come beyond
-    /// that are dropped, and the peer is told. A connection counts against `accept` from its
-    /// handshake until its handle is dropped, accepted or not and over or not. An application that
-    /// neither accepts nor reads holds at most (connections × `receive_queue` × longest datagram)
-    /// bytes.
+    /// Maximum number of received datagrams that wait to be read, per connection; further ones are
+    /// dropped, and the peer is informed. A connection counts against `accept` from its handshake
+    /// until its handle is dropped, accepted or not and over or not. An application that neither
+    /// accepts nor reads holds at most (connections × `receive_queue` × longest datagram) bytes.
     pub receive_queue: usize,
-    /// Segmentation offload: several datagrams at a time for the system.
+    /// Segmentation offload: several datagrams in one system call.
     #[serde(default)]
     pub offload: Offload,
-    /// Marks of congestion on what arrives. An endpoint finds out itself if its system hides them.
+    /// ECN marks of received datagrams. An endpoint detects itself if its system hides them.
     #[serde(default)]
     pub marks: Marks,
 }
@@ -90,7 +90,7 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Marks {
-    /// They are read.
+    /// The marks are read.
     #[default]
     Readable,
     /// They cannot be read: the peer is asked to send without ECN (RFC 4340 §12.1).
@@ -102,7 +102,7 @@ pub enum Marks {
 pub enum Accept {
     /// None: it only connects.
     Nobody,
-    /// One at a time; a second one is told that we are too busy.
+    /// One at a time; a second one is refused as Too Busy.
     One,
     /// Up to this many at a time.
     Many(u32),
@@ -113,16 +113,16 @@ pub enum Accept {
 pub struct Promise {
     /// g, in bits of data per second; above zero.
     pub rate_bps: f64,
-    /// From when on it counts.
+    /// The time from which it counts.
     #[serde(default)]
     pub start: PromiseStart,
     /// y, above 1: below g/y the promise counts as broken and the flow gives way (§3.4.2). `None`:
-    /// it never does.
+    /// never.
     #[serde(default)]
     pub give_way_below: Option<f64>,
 }
 
-/// From when on a promise is a lower bound.
+/// The time from which a promise is a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -148,13 +148,13 @@ pub enum Breaker {
     WithGuarantee,
 }
 
-/// Search for receivers that acknowledge blindly.
+/// Detection of receivers that acknowledge blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum OptimisticAcks {
-    /// About one number in 256 is left out; who acknowledges it is reset. An honest receiver may
-    /// count a datagram too many.
+    /// About one number in 256 is left out; a receiver that acknowledges it is reset. An honest
+    /// receiver may count a datagram too many.
     FindOut,
     /// No number is left out.
     #[default]
@@ -170,7 +170,7 @@ pub struct Study {
     pub ecn: EcnSending,
 }
 
-/// A guarantee on a path that knows nothing of it, with nothing to end it: refused.
+/// A guarantee without a mark for the network and without a circuit breaker is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a guarantee without a DSCP of Assured Forwarding and without a circuit breaker is uncontrolled UDP")]
 pub struct Unmarked;
@@ -260,8 +260,8 @@ const ASK_AFTER: Duration = Duration::from_secs(15);
 /// would fire for nothing.
 const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 
-/// For the same reason a receive rate over less than this is noise, and feedback sent more often a
-/// waste.
+/// For the same reason a receive rate over less than this is noise, and more frequent feedback is
+/// useless.
 const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 
 /// How long an application that accepts connections may take for the last of its data once the peer
@@ -271,8 +271,8 @@ const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 /// after 16 s for the last time, and an answer may be lost.
 const ACCEPT_CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
-/// Between packets of TFRC-SP. For the same reason a slot that was missed may be made up for: at
-/// most three packets in 30 ms (RFC 5622 §5).
+/// Time between packets of TFRC-SP. For the same reason missed slots may be made up for: at most
+/// three packets in 30 ms (RFC 5622 §5).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Default for Options {

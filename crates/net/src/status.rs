@@ -33,7 +33,7 @@ pub struct Status {
     pub reported_loss_event_rate: Probability,
     /// X_recv of the latest feedback.
     pub reported_receive_rate: Option<Rate>,
-    /// Loss events that feedback has told of.
+    /// Loss events that feedback has reported.
     pub reported_loss_events: u64,
     /// p of what we receive (RFC 5348 §5).
     pub loss_event_rate: Probability,
@@ -44,7 +44,7 @@ pub struct Status {
     /// Loss events, and data packets sent by the peer, since the first loss event: slow start is
     /// not in them.
     pub after_slow_start: (u64, u64),
-    /// Datagrams the peer has sent, received or not, as far as we can tell.
+    /// Datagrams the peer has sent, received or not, as far as known.
     pub peer_sent_packets: u64,
     /// The longest datagram that fits into a packet, as far as the path is known.
     pub max_datagram: usize,
@@ -58,7 +58,7 @@ pub struct Status {
     /// [`close_now`](crate::Connection::close_now), waiting when the connection ended, or refused
     /// because the path had become too narrow. Complete once the connection is over.
     pub unsent_packets: u64,
-    /// Their bytes.
+    /// Total length of those datagrams, bytes.
     pub unsent_bytes: u64,
 }
 

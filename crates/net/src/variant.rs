@@ -25,7 +25,7 @@ pub enum Variant {
 impl Variant {
     /// The CCIDs that this variant proposes where the end connects, and takes where it accepts.
     /// TFRC-SP falls back to TFRC, all that Linux has. A listener serves both, and gives TFRC-SP to
-    /// whoever proposes it: its order prevails over the client's (RFC 4340 §6.3.1).
+    /// a client that proposes it: its order prevails over the client's (RFC 4340 §6.3.1).
     pub(crate) const fn preference(self, accept: Accept) -> CcidPreference {
         match (self, accept) {
             (Self::Tfrc, Accept::Nobody) => CcidPreference::Three,

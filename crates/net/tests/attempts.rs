@@ -14,7 +14,7 @@ use tfrc_net::{Endpoint, Options, Recordings};
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// Tells the reader of a test's output why it did nothing.
+/// Prints why a test did nothing.
 fn has_v6() -> bool {
     let bound = UdpSocket::bind((V6, 0));
     if let Err(error) = &bound {
@@ -60,8 +60,8 @@ impl Write for Memory {
     }
 }
 
-/// The first address is silent: the second is tried beside it, and the recordings hold the second
-/// only.
+/// The first address is silent: the second is tried at the same time, and the recordings hold only
+/// the second.
 #[tokio::test]
 async fn a_silent_address_does_not_hold_up_the_next() {
     for host in [V4, V6].into_iter().take(if has_v6() { 2 } else { 1 }) {
@@ -158,7 +158,7 @@ async fn every_reason_is_told() {
     assert!(matches!(none, Err(ConnectAnyError::NoAddress)), "{none:?}");
 }
 
-/// A receiver may come as long as the time lasts; then the last reason is told, and nothing is
+/// A receiver may come as long as the time lasts; then the last reason is reported, and nothing is
 /// recorded.
 #[tokio::test]
 async fn a_receiver_is_waited_for_until_the_time_is_up() {

@@ -1,5 +1,5 @@
-//! Forged ICMP messages against two endpoints in the middle of a transfer. They quote addresses and
-//! ports and nothing else, as somebody off the path can. Needs raw sockets; without the right to
+//! Forged ICMP messages against two endpoints in the middle of a transfer. They quote only
+//! addresses and ports, as an attacker off the path can. Needs raw sockets; without the right to
 //! have them these tests say so and pass, and `io::fault::tests` has every error number.
 
 #![cfg(target_os = "linux")]
@@ -59,7 +59,7 @@ impl Forger {
         }
     }
 
-    /// Tells `victim` that a datagram of its to `peer` did not arrive, for the next reason.
+    /// Reports to `victim` that a datagram of its to `peer` did not arrive, for the next reason.
     fn forge(&mut self, victim: SocketAddr, peer: SocketAddr) {
         let (kind, code, word) = self.kinds[self.sent % self.kinds.len()];
         self.sent += 1;
@@ -72,7 +72,7 @@ impl Forger {
             message[2..4].copy_from_slice(&sum.to_be_bytes());
         }
         let to = SockAddr::from(SocketAddr::new(victim.ip(), 0));
-        // A full buffer is no failure of what is tested.
+        // A full buffer is not a failure of what is tested.
         let _ = self.socket.send_to(&message, &to);
     }
 }
@@ -128,8 +128,8 @@ impl Pair {
         Self { server, client, there, here }
     }
 
-    /// Sends datagrams as long as can be, some messages to either end beside each; returns how many
-    /// came.
+    /// Sends the longest datagrams possible, each with some messages to either end; returns how
+    /// many arrived.
     async fn transfer(&self, mut beside: impl FnMut()) -> usize {
         let length = self.here.max_datagram();
         let sending = async {

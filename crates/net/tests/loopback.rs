@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalError, ReplayError, replay};
 use tfrc_net::options::Accept;
-use tfrc_net::{Cause, ClosedBy, ConnectError, Endpoint, Options, Recordings, SendError, Variant};
+use tfrc_net::{
+    Cause, ClosedBy, ConfigError, ConnectError, Endpoint, Options, RateCap, Recordings, SendError, Variant,
+};
+use tfrc_units::Rate;
 
 const ANY: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -109,6 +112,44 @@ async fn an_encoder_waits_for_another_rate() {
     for rates in [capped, free] {
         assert!(!rates.is_empty() && rates.windows(2).all(|pair| pair[0] != pair[1]), "{rates:?}");
     }
+}
+
+/// The journal has the changes: without them the replay sends sooner or later than the session did.
+#[tokio::test]
+async fn a_cap_changes_while_running() {
+    let server = server();
+    let memory = Memory::default();
+    let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
+    let options = Options { cap_bps: Some(2e6), ..Options::default() };
+    let client = Endpoint::bind_recorded(any(), &options, recordings).expect("a port");
+    let connection = client.connect(server.local_addr()).await.expect("an open door");
+    let receiver = tokio::spawn(async move {
+        let connection = server.accept().await.expect("a client");
+        while connection.recv().await.is_some() {}
+        connection.accept_close("").await
+    });
+    let mut rates = Vec::new();
+    for cap in [1e6, 4e6] {
+        let cap = Rate::from_bits_per_sec(cap);
+        connection.set_cap(RateCap::AtMost(cap)).expect("above zero");
+        assert_eq!(connection.set_cap(RateCap::AtMost(Rate::ZERO)), Err(ConfigError::Cap));
+        for _ in 0..40 {
+            connection.send(vec![7; 1000]).await.expect("open");
+        }
+        while connection.status().target_rate != cap {
+            connection.rate_changed().await.expect("open");
+        }
+        rates.push(connection.status().target_rate.bits_per_sec());
+    }
+    connection.set_cap(RateCap::Unlimited).expect("none is a cap");
+    let free = connection.rate_changed().await.expect("open");
+    assert!(rates == [1e6, 4e6] && free.bits_per_sec() > 4e6, "{rates:?} {free}");
+    connection.close().await.expect("an end");
+    drop(connection);
+    client.shut_down().await.expect("a clean end");
+    receiver.await.expect("no panic").expect("an end");
+    let journal = memory.0.lock().expect("no panic").clone();
+    replay(journal.as_slice()).expect("the same machine");
 }
 
 #[tokio::test]
@@ -242,7 +283,8 @@ async fn what_waits_when_the_peer_ends_counts_as_unsent() {
     assert!(status.unsent_packets > 0);
 }
 
-/// The pace of reading is part of a session: a full queue refuses datagrams, and the peer is told.
+/// The pace of reading is part of a session: a full queue refuses datagrams, and the peer is
+/// informed.
 #[tokio::test]
 async fn a_slow_readers_journal_replays() {
     let memory = Memory::default();

@@ -7,7 +7,7 @@ use tfrc_units::Instant;
 
 use crate::{Context, Packet};
 
-/// A protocol machine on a node. The engine tells it what reaches it; it answers through the
+/// A protocol machine on a node. The engine calls it for what reaches it; it answers through the
 /// [`Context`].
 pub trait Agent {
     /// Content of the agent's packets besides the [`crate::packet::Header`]. Links that duplicate

@@ -32,7 +32,7 @@ pub struct LinkSpec {
     /// Where they come out.
     pub to: NodeId,
     /// Rate of the line at the start. Zero holds packets until a change; infinity transmits in no
-    /// time. Beside a trace it is the trace's mean, which queues may go by.
+    /// time. With a trace it is the trace's mean, which queues may use.
     pub rate: Rate,
     /// Times at which bytes may leave, in place of a rate.
     pub trace: Option<Arc<DeliveryTrace>>,
@@ -79,7 +79,7 @@ pub enum FlowCounts {
 /// A new rate of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateChange {
-    /// From when on.
+    /// The time from which it holds.
     pub at: Instant,
     /// The rate of every transmission that begins then or later.
     pub rate: Rate,
@@ -110,7 +110,7 @@ pub enum NetworkError {
     UnknownNode(String),
     /// A parameter of a link's queue makes no sense.
     Queue {
-        /// The link.
+        /// The name of the link.
         link: String,
         /// Description of the fault.
         fault: &'static str,

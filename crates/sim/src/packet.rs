@@ -36,7 +36,7 @@ impl Address {
     }
 }
 
-/// How readily a queue that tells packets apart drops this one (RFC 2597 §2): the colours of the
+/// How readily a queue that distinguishes packets drops this one (RFC 2597 §2): the colours of the
 /// meters of RFC 2697 and RFC 2698, and the last digit of the AF code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
@@ -63,9 +63,9 @@ pub struct Header {
     pub src: Address,
     /// The receiver.
     pub dst: Address,
-    /// The ECN bits as they stand now.
+    /// The current ECN bits.
     pub ecn: Ecn,
-    /// The drop precedence as it stands now.
+    /// The current drop precedence.
     pub precedence: Precedence,
 }
 

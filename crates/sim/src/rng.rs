@@ -8,15 +8,15 @@ use tfrc_units::{Probability, f64_from_u64};
 /// The one seed of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Seed(
-    /// Any number.
+    /// The seed, any number.
     pub u64,
 );
 
 impl Seed {
     /// The random stream of the component called `name`.
     ///
-    /// It depends on the seed and on the name alone, so a component added to a network moves nobody
-    /// else's draws.
+    /// It depends on the seed and on the name alone, so a component added to a network changes no
+    /// other draws.
     #[must_use]
     pub fn stream(self, name: &str) -> Stream {
         let name = fnv1a(name.as_bytes());

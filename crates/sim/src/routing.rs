@@ -97,7 +97,7 @@ impl Routes {
     }
 }
 
-/// Tells the hosts on lines of their own from the rest, and numbers the rest.
+/// Separates the hosts on lines of their own from the other nodes, and numbers the latter.
 fn places(nodes: usize, links: &[LinkSpec]) -> Vec<NodePlace> {
     /// Links seen so far that lead to a node, or from it.
     #[derive(Clone, Copy, PartialEq)]

@@ -20,7 +20,7 @@ pub enum Tracing {
 /// One thing that happened to one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceRecord {
-    /// When.
+    /// The time of the event.
     pub at: Instant,
     /// The packet.
     pub header: Header,

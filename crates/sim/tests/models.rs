@@ -136,7 +136,7 @@ fn late_packets_are_overtaken_and_nothing_else_moves() {
         one_link(|l| l.reorder = Reorder { share: Probability::ONE, extra: Duration::from_micros(1500) });
     line.send(0, 1000, 1);
     assert_eq!(line.numbers(50_000), [(12_500, 1)]);
-    // A share: those that are late are late by just as much, the others are on time.
+    // A share: late packets are late by the same time, the others are on time.
     let mut line = one_link(|l| l.reorder = Reorder { share: p(0.3), extra: Duration::from_micros(2500) });
     for i in 0..2000 {
         line.send(0, 1000, i);

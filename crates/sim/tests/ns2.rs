@@ -1,4 +1,4 @@
-//! Our queues beside those of ns-2.35, alone on a link under the same sources:
+//! Our queues compared with those of ns-2.35, alone on a link under the same sources:
 //! `testdata/ns2-queues` has the scripts.
 //!
 //! Bands are those of the project for reference runs, 5 %, or 0.01 for drop rates by precedence.

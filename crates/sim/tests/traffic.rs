@@ -20,7 +20,7 @@ struct TrafficRun {
 
 const DELAY: Duration = Duration::from_millis(10);
 
-/// `far` at the other end, and what `near` makes of its address, started at 1 s.
+/// `far` at the other end, and what `near` builds from its address, started at 1 s.
 fn run(loss: f64, seed: u64, far: Traffic, near: impl FnOnce(Address) -> Traffic) -> TrafficRun {
     let mut network = Network::new();
     let a = network.node("a").unwrap();

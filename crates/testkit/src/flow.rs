@@ -37,13 +37,13 @@ pub struct Flow<'a> {
     pub sender: Sender,
     /// The data receiver.
     pub receiver: Receiver,
-    /// The present time.
+    /// The current virtual time.
     pub now: Instant,
     /// The application makes a packet so often, and those not sent wait; zero, as at first, if it
     /// always has one.
     pub every: Duration,
-    /// Turns the feedback that a report gives into the one that the sender is told; at first it
-    /// is told the truth.
+    /// Turns the feedback that a report gives into the one that the sender gets; unchanged at
+    /// first.
     pub tells: Box<dyn Fn(Feedback) -> Feedback + 'a>,
     /// Gives a fate to each report, at the time at which it is sent; at first they all arrive.
     pub report_rule: Box<dyn FnMut(Instant) -> Fate + 'a>,

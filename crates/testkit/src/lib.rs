@@ -64,7 +64,7 @@ pub use wire::{Delivered, Fate, Parcel, Side, Wire};
 
 use tfrc_units::{Duration, Instant, Rate};
 
-/// Milliseconds.
+/// A duration of `ms` milliseconds.
 #[must_use]
 pub const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

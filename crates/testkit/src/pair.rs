@@ -13,9 +13,9 @@ pub const PORT: u16 = 5001;
 /// A packet that is about to cross the network.
 #[derive(Debug, Clone, Copy)]
 pub struct Flight {
-    /// Its sender.
+    /// The end that sent it.
     pub from: Side,
-    /// Its type.
+    /// The packet type.
     pub kind: PacketType,
     /// Packets sent before it, by both ends.
     pub index: usize,
@@ -23,11 +23,11 @@ pub struct Flight {
     pub at: Instant,
     /// Its bytes, without those of UDP and IP.
     pub length: usize,
-    /// Its ECN bits.
+    /// The ECN bits.
     pub ecn: Ecn,
 }
 
-/// Decides on packets.
+/// Decides the fate of each packet.
 type Rule = Box<dyn FnMut(&Flight) -> Fate>;
 /// Changes packets on their way.
 type Edit = Box<dyn FnMut(&mut [u8])>;
@@ -41,7 +41,7 @@ pub struct Pair {
     pub client: End,
     /// The end that listens.
     pub server: End,
-    /// The present time.
+    /// The current virtual time.
     pub now: Instant,
     /// Gives each packet its fate.
     pub rule: Rule,

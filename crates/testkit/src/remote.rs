@@ -12,7 +12,7 @@ pub enum Format {
     Twcc(Duration),
     /// RTP, RFC 8888: so often, if packets have come. The stream is [`SSRC`].
     Rfc8888(Duration),
-    /// QUIC: after so many packets, or 25 ms after the first of them.
+    /// QUIC: after this many packets, or 25 ms after the first of them.
     Quic(usize),
 }
 

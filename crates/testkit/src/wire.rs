@@ -58,7 +58,7 @@ impl Fate {
 pub struct Parcel<T> {
     /// Bytes that the link transmits.
     pub size: u32,
-    /// Its ECN bits.
+    /// The ECN bits.
     pub ecn: Ecn,
     /// Its content, which the network does not look at.
     pub payload: T,
@@ -73,7 +73,7 @@ pub struct Delivered<T> {
     pub to: Side,
     /// Its ECN bits as they are now.
     pub ecn: Ecn,
-    /// Its content.
+    /// The content.
     pub payload: T,
 }
 

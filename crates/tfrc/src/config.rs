@@ -1,5 +1,4 @@
-//! Settings for somebody who sends, checked once: [`Settings`] are written, a [`Config`] is known
-//! to be sound.
+//! Settings of a sender or receiver; a [`Config`] holds checked [`Settings`].
 
 mod guarantee;
 mod packet_size;
@@ -15,8 +14,8 @@ use tfrc_units::{Duration, Rate};
 use crate::guard::{CircuitBreaker, StopRule};
 use crate::study::{Algorithm, Revision};
 
-/// Values that a sender or a receiver is made with; the default is RFC 5348 without a limit of the
-/// application's own. [`Settings::validate`] makes a [`Config`] of them.
+/// Values of a sender or a receiver; the default is RFC 5348 without a limit of the application's
+/// own. [`Settings::validate`] turns them into a [`Config`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// s, the segment size of the equation, in bytes (RFC 5348 §4.1): the packets that the
@@ -31,10 +30,10 @@ pub struct Settings {
     pub guarantee: Guarantee,
     /// Rule that stops a flow whose path looks broken or badly congested (RFC 8083).
     pub circuit_breaker: CircuitBreaker,
-    /// Rule that stops a flow which cannot send as slowly as the losses ask (RFC 3714).
+    /// Rule that stops a flow that cannot send as slowly as the losses demand (RFC 3714).
     pub stop_rule: StopRule,
     /// Unused sending time that may be caught up with in a burst (§4.6): less is smoother, more
-    /// makes up for an application that comes late.
+    /// compensates for a late application.
     pub credit: BurstCredit,
     /// t_gran, the granularity of the host's timers (§8.3): a packet may go up to half of it early.
     /// Zero: never early.
@@ -45,9 +44,9 @@ pub struct Settings {
     /// A lower bound for the feedback timer and for the time over which X_recv is measured, for
     /// hosts whose timers are late. The RFC has none: zero.
     pub feedback_floor: Duration,
-    /// The round-trip time that the receiver assumes until it is told one; above zero.
+    /// The round-trip time that the receiver assumes until a packet carries one; above zero.
     pub receiver_rtt_before_sample: Duration,
-    /// The algorithm: for reproducing papers; leave it at the default to send.
+    /// The algorithm, for reproducing papers; use the default for sending.
     pub algorithm: Algorithm,
 }
 
@@ -56,7 +55,7 @@ pub struct Settings {
 #[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SegmentSize {
-    /// Always this.
+    /// Always this value, bytes.
     Fixed(u32),
     /// The mean over the last four loss intervals, this until a packet has been sent
     /// (RFC 5348 §4.1).
@@ -85,9 +84,8 @@ pub enum BurstCredit {
     /// permits.
     RoundTrip,
     /// One round-trip time's worth, or half of the gap between two packets where that is longer: a
-    /// packet that leaves late by no more does not hold up those after it. No packet joins another
-    /// one for it: they stay half a gap apart. For hosts whose timers are later than a short
-    /// round-trip time is long.
+    /// packet that leaves late by no more does not hold up those after it. Packets stay half a gap
+    /// apart. For hosts whose timers are later than a short round-trip time is long.
     #[cfg_attr(feature = "schema", serde(skip))]
     RoundTripOrHalfGap,
     /// A time, such as 0s: this time's worth of data at the allowed rate, but never more than a
@@ -101,7 +99,7 @@ pub enum BurstCredit {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RateCap {
-    /// None.
+    /// No limit.
     Unlimited,
     /// The highest rate, such as 1Mbit/s. The sender then counts as data-limited while the allowed
     /// rate is higher (RFC 5348 §4.3).
@@ -136,7 +134,7 @@ pub enum ConfigError {
     PacketsPerAck,
     /// `lost_after` must be 1 to 8.
     LostAfter,
-    /// `estimator` must average over 1 to 32 intervals, or hold so many events.
+    /// `estimator` must average over 1 to 32 intervals, or hold 1 to 32 events.
     Intervals,
     /// The floor of `discounting` must lie in (0, 1].
     DiscountFloor,
@@ -150,8 +148,8 @@ pub enum ConfigError {
     Cap,
     /// `equation` must be a form with an inverse, its scale above zero, its tick above zero.
     Equation,
-    /// `floor` may only be none with a receive limit of at least a packet per round-trip time, else
-    /// the rate could become zero.
+    /// `floor` may only be none with a receive limit of at least a packet per round-trip time;
+    /// otherwise the rate could become zero.
     Floor,
     /// `no_feedback` must wait for at least one round-trip time and leave a share between 0 and 1.
     NoFeedback,
@@ -193,17 +191,17 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// Settings known to be sound.
+/// Checked settings.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Config(Settings);
 
 impl Config {
-    /// From settings that came out of a `Config`.
+    /// A `Config` from settings of another one.
     pub(crate) const fn sound(settings: Settings) -> Self {
         Self(settings)
     }
 
-    /// The settings.
+    /// The checked settings.
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.0
@@ -211,8 +209,8 @@ impl Config {
 }
 
 impl Settings {
-    /// The settings of a revision: its algorithm, and what its text says of bursts, timers and the
-    /// first packet.
+    /// The settings of a revision: its algorithm, and what its text says about bursts, timers and
+    /// the first packet.
     #[must_use]
     pub fn for_revision(revision: Revision) -> Self {
         revision.settings()

@@ -1,13 +1,12 @@
-//! The number of packets lost, as far as a report tells it.
+//! The number of packets lost, as far as a report shows it.
 
 use tfrc_units::f64_from_u64;
 
 /// Data packets lost or marked since the beginning, among those up to the newest one that a report
-/// covers. Both numbers are sums over the whole connection, so that a report that gets lost takes
-/// nothing away.
+/// covers. Both numbers are sums over the whole connection, so that a lost report loses no count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PacketCount {
-    /// The report does not tell: the feedback packet of RFC 5348 §3.2.2 has no such field. The
+    /// The report has no count: the feedback packet of RFC 5348 §3.2.2 has no such field. The
     /// sender then compares X_recv with what it has sent, which shows a loss of more than a tenth.
     #[default]
     Unknown,
@@ -22,14 +21,14 @@ pub enum PacketCount {
         /// Those of them that were lost or marked, at most `packets`.
         lost: u64,
     },
-    /// Bounds are known: a Loss Intervals option tells where losses begin and end, not how many lie
+    /// Bounds are known: a Loss Intervals option shows where losses begin and end, not how many lie
     /// between them (RFC 4342 §8.6).
     Within {
         /// Data packets sent up to the newest one reported.
         packets: u64,
-        /// At least so many of them were lost or marked.
+        /// Fewest of them that were lost or marked.
         least: u64,
-        /// At most so many, `least` or more.
+        /// Most of them that were, `least` or more.
         most: u64,
     },
 }
@@ -43,7 +42,7 @@ pub(crate) struct Counted {
 }
 
 impl PacketCount {
-    /// The bounds, made to fit each other: a peer may say anything.
+    /// The bounds, made consistent: a peer may report any numbers.
     pub(crate) fn counted(self) -> Option<Counted> {
         let (packets, least, most) = match self {
             Self::Unknown | Self::SlowReceiver => return None,

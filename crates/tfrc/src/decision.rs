@@ -1,28 +1,28 @@
-//! Decisions of a machine for its host: when to send, when to wake up, what changed.
+//! Decisions for the host: when to send, when to wake up, what changed.
 
 use tfrc_units::{Duration, Instant, Rate};
 
 use crate::guard::Trip;
 
-/// May the next packet go? Rates first: the answer is a time, not a window.
+/// When the next packet may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendDecision {
-    /// Yes, at this moment.
+    /// Now.
     Now,
     /// Not before this time. It may come sooner if the allowed rate rises: ask again after every
     /// input.
     At(Instant),
-    /// Never again by itself: a circuit breaker or the stop rule has struck.
-    /// [`Sender::resume`](crate::Sender::resume) begins again. Rate control alone always allows one
+    /// Not at all: a circuit breaker or the stop rule has struck.
+    /// [`Sender::resume`](crate::Sender::resume) restarts. Rate control alone always allows one
     /// packet in 64 s.
     Stopped(Trip),
 }
 
-/// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice
-/// do no harm.
+/// The next time at which `handle_timeout` wants to be called. Late, early and repeated calls do no
+/// harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// When.
+    /// The time of the timer.
     pub at: Instant,
     /// The purpose.
     pub reason: WakeReason,
@@ -44,13 +44,13 @@ pub enum WakeReason {
 /// A change of the allowed sending rate X.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateChange {
-    /// When.
+    /// The time of the change.
     pub at: Instant,
-    /// X before.
+    /// X before the change.
     pub from: Rate,
-    /// X now.
+    /// X after the change.
     pub to: Rate,
-    /// Why.
+    /// The reason of the change.
     pub reason: RateReason,
     /// The round-trip time estimate R, once there is one.
     pub rtt: Option<Duration>,

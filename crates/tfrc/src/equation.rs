@@ -15,8 +15,7 @@ pub use rto::{RtoEstimate, RtoPolicy};
 /// From this drop rate on, [`HighLoss::Moderate`] lowers the rate (RFC 4828 §4.1).
 const MODERATE_FROM: f64 = 0.4;
 
-/// Which form of the equation, with how many packets an acknowledgement covers, and which
-/// retransmission timeout.
+/// The form of the equation, its packets per acknowledgement, and its retransmission timeout.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Equation {
     /// How the timeout term is built.
@@ -52,7 +51,7 @@ pub enum EquationForm {
 
 /// The rate of any form at packet drop rates of 0.4 and more.
 ///
-/// RFC 4828 §4.1 wishes for a more moderate rate at such losses, because the equation stands for
+/// RFC 4828 §4.1 asks for a more moderate rate at such losses, because the equation stands for
 /// the most aggressive TCP (with SACK, timestamps and ECN), but gives no formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
@@ -62,8 +61,8 @@ pub enum HighLoss {
     AsEquation,
     /// Times (1 − d)/0.6 above a packet drop rate d of 0.4: the share of the packets that get
     /// through, relative to that at 0.4, zero at 1. The formula is ours. A sender whose reports
-    /// count packets goes by those, any other takes p for d, which for plain TFRC is lower
-    /// ([`Equation::at_drop_rate`]).
+    /// count packets takes d from the counts, any other takes p for d, which for plain TFRC is
+    /// lower ([`Equation::at_drop_rate`]).
     Moderate,
 }
 
@@ -80,11 +79,11 @@ impl Default for Equation {
     }
 }
 
-/// Why no loss event rate gives the rate asked for.
+/// Why no loss event rate gives the requested rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum InverseError {
-    /// Segment size or round-trip time is zero: the equation says nothing.
+    /// Segment size or round-trip time is zero: the equation is undefined.
     Degenerate,
     /// Even p = 1 allows more than this: the field is the rate at p = 1.
     RateTooLow(Rate),
@@ -125,8 +124,8 @@ impl Equation {
         Rate::from_bytes_per_sec(self.scale * segment / self.seconds_per_segment(rtt, timeout, p.get()))
     }
 
-    /// The equation for a sender that knows the packet drop rate: [`HighLoss::Moderate`] goes by
-    /// that, from 0.4 on, and no longer by p (RFC 4828 §4.1).
+    /// The equation for a sender that knows the packet drop rate: from 0.4 on
+    /// [`HighLoss::Moderate`] uses it instead of p (RFC 4828 §4.1).
     #[must_use]
     pub fn at_drop_rate(self, drop_rate: Probability) -> Self {
         match self.high_loss {
@@ -138,8 +137,8 @@ impl Equation {
         }
     }
 
-    /// The loss event rate at which [`Equation::rate`] gives `rate`, to the last bit of the
-    /// mantissa or so; RFC 5348 §6.3.1 asks for 5 %.
+    /// The loss event rate at which [`Equation::rate`] gives `rate`, to about the last bit of the
+    /// mantissa; RFC 5348 §6.3.1 asks for 5 %.
     ///
     /// # Errors
     /// [`InverseError`] if the rate lies outside what p in (0, 1] can give.
@@ -220,8 +219,8 @@ mod tests {
         equation.rate(1.0, Duration::from_secs(1), Probability::saturating(p)).bytes_per_sec()
     }
 
-    /// RFC 5348 §8.1: with t_RTO = 4R and b = 1 the rate is s/(R·f(p)); figures computed apart from
-    /// this code.
+    /// RFC 5348 §8.1: with t_RTO = 4R and b = 1 the rate is s/(R·f(p)); figures computed
+    /// independently of this code.
     #[test]
     fn values_of_the_default_form() {
         for (p, expected) in [
@@ -270,7 +269,7 @@ mod tests {
         assert_eq!(Equation::default().at_drop_rate(Probability::ONE), Equation::default());
     }
 
-    /// The cap of the timeout term stands beside the moderation, by p and by the drop rate.
+    /// The cap of the timeout term works together with the moderation, by p and by the drop rate.
     #[test]
     fn moderation_keeps_the_form() {
         for form in [EquationForm::Tfrc, EquationForm::TimeoutTermCapped] {

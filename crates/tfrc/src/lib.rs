@@ -1,17 +1,18 @@
-//! TCP-Friendly Rate Control (RFC 5348): how fast a datagram sender may go beside TCP.
+//! TCP-Friendly Rate Control (RFC 5348): how fast a datagram sender may go when it competes with
+//! TCP.
 //!
-//! Sans-IO machines: time and packets are given, decisions are answered. Nothing here allocates,
-//! reads a clock or panics on anything a peer may say; the same inputs give the same answers on
+//! Sans-IO machines: they take time and packets and return decisions. Nothing here allocates,
+//! reads a clock or panics on any input of a peer; the same inputs give the same answers on
 //! every platform.
 //!
 //! * [`Receiver`] takes in packets as they arrive and says when to send which [`Report`].
 //! * [`Sender`] takes in those reports and says how fast, and when the next packet may go.
-//! * [`SentRecord`] stands between the two: it knows when the packet that a report names was sent.
+//! * [`SentRecord`] connects the two: it knows when the packet that a report names was sent.
 //! * [`Advisor`] is both in one, at the sender, for transports whose receivers report packets one
 //!   by one (RFC 5348 §7).
 //!
-//! [`Settings`] hold what somebody who sends would set; the default is RFC 5348. The algorithm that
-//! a paper studied is one of them, and its choices are in [`study`].
+//! [`Settings`] hold what the user of a sender would set; the default is RFC 5348. The algorithm
+//! that a paper studied is one of them, and its choices are in [`study`].
 //!
 //! A packet and its report, 50 ms each way:
 //!

@@ -1,5 +1,5 @@
 //! A bounded queue: in place, so that the core needs no heap, or with the feature `alloc` on the
-//! heap and as large as need be. Both behave the same.
+//! heap, as large as needed. Both behave the same.
 
 #[cfg(feature = "alloc")]
 mod heap;
@@ -24,7 +24,7 @@ pub(crate) trait Store<T: Copy> {
     fn len(&self) -> usize;
     fn get(&self, i: usize) -> Option<T>;
     fn get_mut(&mut self, i: usize) -> Option<&mut T>;
-    /// Adds a newest item; nothing happens where there is no room.
+    /// Appends an item; does nothing if there is no room.
     fn push_back(&mut self, item: T);
     fn pop_front(&mut self) -> Option<T>;
     fn pop_back(&mut self);
@@ -68,12 +68,11 @@ impl<T: Copy, S: Store<T>> BoundedQueue<T, S> {
         self.items.get_mut(i)
     }
 
-    /// The newest item.
     pub(crate) fn last(&self) -> Option<T> {
         self.len().checked_sub(1).and_then(|i| self.get(i))
     }
 
-    /// Adds a newest item; a full queue gives back its oldest.
+    /// Appends an item; a full queue returns its oldest.
     pub(crate) fn push(&mut self, item: T) -> Option<T> {
         let pushed_out = if self.is_full() { self.pop_front() } else { None };
         self.items.push_back(item);
@@ -84,7 +83,7 @@ impl<T: Copy, S: Store<T>> BoundedQueue<T, S> {
         self.items.pop_front()
     }
 
-    /// Puts an item before the `i`-th; a full queue gives back its oldest.
+    /// Inserts an item before the `i`-th; a full queue returns its oldest.
     pub(crate) fn insert(&mut self, i: usize, item: T) -> Option<T> {
         let mut at = i.min(self.len());
         let mut pushed_out = None;

@@ -7,16 +7,16 @@ use crate::ring::Ring;
 use crate::sender::{Feedback, LossReport};
 
 /// The send times of the latest `N` packets that no report has covered, and the loss events that
-/// reports have told of.
+/// reports have counted.
 ///
 /// A [`Report`] names the newest packet by its number and counts loss events since the beginning. A
-/// [`Feedback`] has the time at which that packet was sent, and tells if a loss event is new. Every
+/// [`Feedback`] has the time at which that packet was sent, and says if a loss event is new. Every
 /// program with packets of its own needs this record between its [`Receiver`](crate::Receiver) and
 /// its [`Sender`](crate::Sender).
 ///
-/// `N` must cover what is sent in a round-trip time and a time between reports: a report of a
-/// packet that has been forgotten gives nothing. Work is constant for each packet sent. Nothing is
-/// allocated; with the feature `alloc` the record is on the heap, as large as what it has held.
+/// `N` must cover the packets sent in a round-trip time and a report interval: a report of a
+/// forgotten packet gives nothing. Work is constant for each packet sent. Nothing is allocated;
+/// with the feature `alloc` the record is on the heap, as large as what it has held.
 ///
 /// ```
 /// use tfrc::{Config, FeedbackReason, Report, Sender, SentRecord};
@@ -79,8 +79,8 @@ impl<const N: usize> SentRecord<N> {
         self.next
     }
 
-    /// A packet goes at `now`; returns its number, which the packet must carry. Numbers count up by
-    /// one.
+    /// Records a packet sent at `now`; returns its number, which the packet must carry. Numbers
+    /// increase by one.
     pub fn on_sent(&mut self, now: Instant) -> u64 {
         let number = self.next;
         self.times.push(now);
@@ -88,8 +88,8 @@ impl<const N: usize> SentRecord<N> {
         number
     }
 
-    /// Returns what a report says to the sender. `None` if it names a packet that was never sent or
-    /// is forgotten, or an older one than the report before: such a report says nothing new.
+    /// Returns the feedback of a report. `None` if it names a packet that was never sent or is
+    /// forgotten, or an older one than the report before.
     pub fn feedback(&mut self, report: &Report) -> Option<Feedback> {
         let oldest = self.next - saturating::<u64>(self.times.len());
         if report.newest_seq >= self.next {
@@ -108,7 +108,7 @@ impl<const N: usize> SentRecord<N> {
 pub(crate) struct LossEventsTold(u64);
 
 impl LossEventsTold {
-    /// Tells if a report counts a loss event that no report before it has counted.
+    /// Returns whether a report counts a loss event that no report before it has counted.
     pub(crate) const fn take(&mut self, report: &Report) -> LossReport {
         let told = core::mem::replace(&mut self.0, report.loss_events);
         if report.loss_events > told { LossReport::NewLossEvent } else { LossReport::NoNewLoss }

@@ -115,7 +115,7 @@ fn the_bound_is_ten_times_tcp() {
     assert!(judged > 120, "{judged}");
 }
 
-/// A receiver that denies all losses but tells a true X_recv disarms nothing from 20 % on: the
+/// A receiver that denies all losses but reports a true X_recv disarms nothing from 20 % on: the
 /// sender's record shows them. One whose reports hold no count is measured by the record too.
 #[test]
 fn losses_denied_are_seen_by_the_record() {
@@ -127,7 +127,7 @@ fn losses_denied_are_seen_by_the_record() {
     }
 }
 
-/// Without loss nothing stops, whatever a report tells, also with a frame of packets at a time.
+/// Without loss nothing stops, whatever a report says, also with a frame of packets at a time.
 #[test]
 fn no_loss_no_stop() {
     for told in [Told::Everything, Told::NoLoss, Told::NoCount] {

@@ -8,7 +8,7 @@ use core::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dscp(u8);
 
-/// A text or number is no codepoint.
+/// A text or number is not a codepoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotADscp;
 

@@ -2,7 +2,7 @@
 
 use crate::{Duration, Instant};
 
-/// The time before the epoch's start that can still be told apart: packets sent before a machine
+/// The time before the epoch's start that can still be represented: packets sent before a machine
 /// was made may be reported to it.
 const BEFORE: Duration = Duration::from_secs(3600);
 

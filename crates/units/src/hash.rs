@@ -1,4 +1,5 @@
-//! Two hashes that are the same on every platform and for ever. Neither resists an attacker.
+//! Two hashes that are the same on every platform and in every version. Neither resists an
+//! attacker.
 
 /// Step of the counter of SplitMix64: 2⁶⁴ over the golden ratio, odd.
 pub const GOLDEN_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -11,7 +12,7 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The number that SplitMix64 makes of a state (Steele, Lea, Flood 2014).
+/// SplitMix64's output for a state (Steele, Lea, Flood 2014).
 #[inline]
 #[must_use]
 pub const fn splitmix64(state: u64) -> u64 {

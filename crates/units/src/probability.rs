@@ -9,7 +9,7 @@ pub struct Probability(f64);
 /// Error of [`Probability::new`]: the number is outside 0..=1, or NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NotAProbability(
-    /// The number given.
+    /// The rejected number.
     pub f64,
 );
 
@@ -22,15 +22,15 @@ impl fmt::Display for NotAProbability {
 impl core::error::Error for NotAProbability {}
 
 impl Probability {
-    /// Never.
+    /// Zero: never.
     pub const ZERO: Self = Self(0.0);
-    /// Always.
+    /// One: always.
     pub const ONE: Self = Self(1.0);
 
     /// Checks that `p` lies in 0..=1.
     ///
     /// # Errors
-    /// [`NotAProbability`] for anything else, NaN included.
+    /// [`NotAProbability`] for any other number, NaN included.
     pub const fn new(p: f64) -> Result<Self, NotAProbability> {
         if p >= 0.0 && p <= 1.0 { Ok(Self(p)) } else { Err(NotAProbability(p)) }
     }
@@ -47,7 +47,7 @@ impl Probability {
         }
     }
 
-    /// The number.
+    /// The probability as a number from 0 to 1.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0

@@ -81,7 +81,7 @@ pub mod nanoseconds {
     /// Reads the nanoseconds.
     ///
     /// # Errors
-    /// Whatever is no whole number from 0 to 2⁶⁴ − 1.
+    /// Whatever is not a whole number from 0 to 2⁶⁴ − 1.
     pub fn deserialize<'de, D: Deserializer<'de>, T: Nanoseconds>(deserializer: D) -> Result<T, D::Error> {
         u64::deserialize(deserializer).map(T::of_nanos)
     }

@@ -9,7 +9,6 @@ use crate::{
     instructions, measure, mutants, packages, python, results, tools,
 };
 
-/// One check.
 struct CiStep {
     title: &'static str,
     work: Work,

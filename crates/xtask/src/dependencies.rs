@@ -1,8 +1,8 @@
 //! Checks of our dependencies: licences, sources and duplicate versions by cargo-deny, security
 //! advisories from a dated snapshot of the RustSec database.
 //!
-//! cargo-deny takes minutes to build, and what it says depends on a few files alone. So whoever
-//! changes one of them runs it, and a hash of them is recorded; a check compares the hash.
+//! cargo-deny takes minutes to build, and what it says depends on a few files alone. It is run by
+//! hand after a change of one of them, and a hash of them is recorded; a check compares the hash.
 //!
 //! The snapshot in `.ci/supply-chain/advisories` replaces the live database, which many build
 //! machines cannot reach; its age is printed with every answer.

@@ -49,7 +49,7 @@ fn measure() -> Result<f64, String> {
     if !built.is_ok_and(|status| status.success()) {
         return Err("the benches do not build".to_owned());
     }
-    // What the pattern itself costs is no work of the core.
+    // What the pattern itself costs is not work of the core.
     let cost =
         |which: &str| Ok::<f64, String>(instructions(which, PACKETS[1])? - instructions(which, PACKETS[0])?);
     Ok((cost("tfrc")? - cost("nothing")?) / f64::from(PACKETS[1] - PACKETS[0]))

@@ -8,7 +8,7 @@ use crate::python::{built, run};
 use crate::tools::CARGO_SEMVER_CHECKS;
 use crate::{Outcome, cargo, root};
 
-/// In the order of their dependencies.
+/// The packages, dependencies first.
 const PACKAGES: [&str; 6] = ["tfrc-units", "tfrc", "tfrc-feedback", "tfrc-dccp", "tfrc-sim", "tfrc-net"];
 
 /// The commit that is version 0.1.0: one contract, one configuration, named modules.

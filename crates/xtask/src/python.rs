@@ -53,7 +53,7 @@ pub(crate) fn environment() -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// pip, which leaves no cache and unpacks beside the environment: the system's folder for
+/// pip, which leaves no cache and unpacks next to the environment: the system's folder for
 /// temporary files is often too small for what the tests need (a gigabyte).
 fn pip(python: &Path) -> Command {
     let mut command = Command::new(python);

@@ -1,4 +1,4 @@
-//! `cargo xtask readme`: the commands of README.md, pasted into a shell as somebody would who has
+//! `cargo xtask readme`: the commands of README.md, pasted into a shell as a user would who has
 //! just come.
 
 use std::path::{Path, PathBuf};

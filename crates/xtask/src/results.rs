@@ -118,7 +118,7 @@ fn chosen(ids: &mut Vec<String>, commit: &str) -> Vec<String> {
     list
 }
 
-/// Runs experiments with the built command. That one does not agree is no failure here: the page
+/// Runs experiments with the built command. That one does not agree is not a failure here: the page
 /// says so.
 fn reproduce(program: PathBuf, ids: &[String], report: &std::path::Path, more: &[&str]) -> Outcome {
     let status = Command::new(program)

@@ -15,7 +15,7 @@ use crate::{Outcome, cargo, root};
 /// A run of no length, in seconds: what it costs is the set-up.
 const NOTHING: &str = "0.0001";
 
-/// A dumbbell as all three programs are told it.
+/// A dumbbell as all three programs get it.
 struct Size {
     name: &'static str,
     bottleneck_mbit: u32,

@@ -1,5 +1,5 @@
 //! Compile units: how often `./check` starts the compiler, counted by `crates/xtask/count` and held
-//! against a recorded number, so that whoever adds a dependency sees its price.
+//! against a recorded number, so that adding a dependency shows its price.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -47,7 +47,7 @@ impl Units {
     }
 }
 
-/// Says whether so many units are within the record.
+/// Says whether this many units are within the record.
 pub(crate) fn judged(units: usize) -> Outcome {
     verdict(units, recorded()?)
 }

@@ -29,21 +29,21 @@ class Experiment:
     world: str
     """The world that it runs in: `sim`, or `emu`, which `reproduce` leaves out."""
     must_agree: bool
-    """True for those that must agree with the print or with ns-2."""
+    """True for experiments that must agree with the print or with ns-2."""
 
 
 def experiments(*ids: str, folder: Optional[Folder] = None) -> list[Experiment]:
     """The experiments whose ids begin so, or all of them, in the order of their ids.
 
     `folder` has the experiments; else those of a checkout in the current folder are taken, else
-    those that travel inside the package.
+    the ones built into the package.
     """
     listed = json.loads(_native.experiments(_path(folder), list(ids) or ["all"]))
     return [Experiment(**one) for one in listed["experiments"]]
 
 
 class Reproduction:
-    """Results of experiments: published values beside measured ones, and verdicts."""
+    """Results of experiments: published values next to measured ones, and verdicts."""
 
     def __init__(self, native: _native.NativeResults) -> None:
         self._native = native

@@ -30,7 +30,7 @@ class BuiltInScenario:
 
 
 def scenarios() -> list[BuiltInScenario]:
-    """The scenarios that travel inside the package, in the order of their names."""
+    """The built-in scenarios, in the order of their names."""
     return [BuiltInScenario(*one) for one in _native.scenarios()]
 
 

@@ -15,7 +15,7 @@ const CELL: (u16, u16) = (12, 24);
 const MARGIN: u16 = 18;
 const BACKGROUND: &str = "#0d1117";
 
-/// The chart of a run in a terminal of so many columns and rows.
+/// The chart of a run in a terminal of this size.
 pub(crate) fn picture(model: &Model, columns: u16, rows: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("memory");
     terminal.draw(|frame| draw(model, frame.area(), frame.buffer_mut())).expect("memory");

@@ -30,7 +30,7 @@ pub struct LinkArgs {
     /// Its delay, each way
     #[arg(long, value_name = "TIME", requires = "rate", conflicts_with = "scenario", default_value = "0ms", value_parser = checked(text::time))]
     pub delay: String,
-    /// The share of packets that it loses on the way there
+    /// The share of packets that it loses in the forward direction
     #[arg(long, value_name = "SHARE", requires = "rate", conflicts_with = "scenario", default_value = "0%", value_parser = checked(text::probability))]
     pub loss: String,
     /// Room for waiting packets at either end: packets (25p), bytes (50kB), or a table as in a

@@ -76,9 +76,9 @@ pub enum Command {
     Recv(RecvArgs),
     /// Feed the journal of a session into a fresh protocol machine and compare what it sends
     Replay(ReplayArgs),
-    /// Run the experiments of the literature and put the published values beside ours
+    /// Run the experiments of the literature and compare them with the published values
     Reproduce(ReproduceArgs),
-    /// Show the scenarios that travel with the program, or begin one
+    /// Show the built-in scenarios, or begin one
     Scenario(ScenarioArgs),
     /// Print the form of all that --json and --json-stream print
     Schema(SchemaArgs),

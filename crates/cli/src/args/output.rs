@@ -87,7 +87,7 @@ impl RecordArgs {
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct LiveArgs {
     /// Draw the session live: rates, loss events, round-trip times; q ends it. Where standard
-    /// output or error is not a terminal, and with JSON, it is told in lines as without this
+    /// output or error is not a terminal, and with JSON, it is reported in lines as without this
     #[arg(long)]
     pub tui: bool,
 }

@@ -34,7 +34,7 @@ pub struct ReproduceArgs {
     /// to make it disagree
     #[arg(long, conflicts_with_all = ["quick", "shard"])]
     pub mutations: bool,
-    /// Run everything anew
+    /// Run everything again
     #[arg(long)]
     pub no_cache: bool,
     /// Where the results of single runs are kept; given again, further directories that are only
@@ -68,8 +68,8 @@ pub struct ReproduceArgs {
 /// Where experiments happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WorldArg {
-    /// In real time.
+    /// Emulated, in real time.
     Emu,
-    /// In virtual time.
+    /// Simulated, in virtual time.
     Sim,
 }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::output::JsonArgs;
 
-/// Arguments of `tfrc scenario`: the scenarios that travel with the program.
+/// Arguments of `tfrc scenario`: the built-in scenarios.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

@@ -79,8 +79,8 @@ pub struct SendArgs {
     pub deadline: Option<Duration>,
     /// Write the allowed rate for the encoder, in bit/s of data: a line at the start, for a change
     /// of 5 % within 0.1 s, and for a smaller one after 1 s. A number is a descriptor, such as a
-    /// pipe's; a FILE is emptied first, a FIFO may get its reader later. A reader that is slow or
-    /// gone misses lines and holds up nothing
+    /// pipe's; a FILE is emptied first, a reader may open a FIFO at any time. A reader that is slow
+    /// or gone misses lines and holds up nothing
     #[arg(help_heading = DATA, long, value_name = "FD|FILE", value_parser = values::rate_place)]
     pub rate_out: Option<RatePlace>,
     /// Write a page with charts of the run

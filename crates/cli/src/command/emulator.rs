@@ -75,7 +75,7 @@ fn reason(output: &Output) -> String {
     }
 }
 
-/// The release of the running kernel; empty where the system does not tell it.
+/// The release of the running kernel; empty where the system does not report it.
 pub(super) fn kernel_release() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease");
     release.map(|release| release.trim().to_owned()).unwrap_or_default()

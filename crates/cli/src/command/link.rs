@@ -133,7 +133,7 @@ pub(crate) fn told(error: ScenarioError) -> Failure {
         ScenarioError::Invalid(_) => Failure::Scenario(format!("{:?}", miette::Report::new(error))),
         error => Failure::usage(
             with_source(&error),
-            "name a scenario file that can be read, or one of those that `tfrc scenario list` has",
+            "name a readable scenario file, or one that `tfrc scenario list` shows",
         ),
     }
 }

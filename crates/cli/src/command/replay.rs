@@ -11,7 +11,7 @@ use crate::args::{Format, ReplayArgs};
 /// Runs `tfrc replay`.
 ///
 /// # Errors
-/// [`Failure::Check`] when the journal was changed or the machine sends something else;
+/// [`Failure::Check`] when the journal was changed or the machine sends other datagrams;
 /// [`Failure::Usage`] when the file is not a journal, or one of another version.
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let name = args.journal.display();

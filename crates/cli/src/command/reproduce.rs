@@ -1,4 +1,4 @@
-//! `tfrc reproduce`: the experiments of the literature, the published values beside ours.
+//! `tfrc reproduce`: the experiments of the literature, compared with the published values.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -37,7 +37,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let experiments = library::load(library.root(), &args.wanted).map_err(told)?;
     if args.record && matches!(library, Experiments::Unpacked(_)) {
         return Err(Failure::usage(
-            "--record writes beside the experiments, and those of the program are no files",
+            "--record writes next to the experiments, and the built-in ones are not files",
             "give --experiments DIR",
         ));
     }
@@ -85,7 +85,6 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// Runs experiments.
 fn results(
     args: &ReproduceArgs,
     library: &Experiments,
@@ -151,8 +150,8 @@ fn mutations(
     }
 }
 
-/// The cache that is named; else that of the folder, and for the experiments of the program that
-/// of the user, whose place is told.
+/// The cache that is named; otherwise the folder's, and for built-in experiments the user's, whose
+/// place is printed.
 fn cache(args: &ReproduceArgs, library: &Experiments) -> Option<Cache> {
     if args.no_cache {
         return None;

@@ -41,7 +41,7 @@ impl FigureFile {
             Some("svg") => FigureFormat::Svg,
             _ => {
                 return Err(Failure::usage(
-                    format!("--figure {}: the ending tells the format", path.display()),
+                    format!("--figure {}: the file extension sets the format", path.display()),
                     "end it in .pdf, .png or .svg",
                 ));
             }
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn another_ending_and_several_experiments_are_refused() {
-        for (file, says) in [("a.jpg", "the ending tells"), ("a.pdf", "these are 0")] {
+        for (file, says) in [("a.jpg", "the file extension sets"), ("a.pdf", "these are 0")] {
             let refused = FigureFile::new(Path::new(file), &[]).expect_err(says);
             assert!(refused.status() == 2 && refused.to_string().contains(says), "{refused}");
         }

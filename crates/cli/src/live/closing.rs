@@ -15,7 +15,7 @@ pub fn closing(summary: &Summary) -> Option<String> {
     match summary.share {
         Some(share) => {
             let others = if tcps == 1 { "one TCP".to_owned() } else { format!("{tcps} TCPs") };
-            parts.push(format!("TFRC took {share:.2} of a fair share beside {others}"));
+            parts.push(format!("TFRC took {share:.2} of a fair share alongside {others}"));
         }
         None => {
             let got = summary.wire_goodput_bps.or(summary.goodput_bps).map(human::rate);
@@ -74,7 +74,7 @@ mod tests {
         let text = closing(&summary).expect("a bottleneck");
         assert_eq!(
             text.replace('\n', " "),
-            "TFRC took 1.05 of a fair share beside one TCP; its rate varied 0.45 times as much as TCP's; \
+            "TFRC took 1.05 of a fair share alongside one TCP; its rate varied 0.45 times as much as TCP's; \
              1.23 % of its packets were lost."
         );
         assert!(text.lines().count() == 2 && text.lines().all(|line| line.len() <= WIDTH), "{text}");

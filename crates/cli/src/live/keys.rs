@@ -71,7 +71,7 @@ impl Keys {
         Ok(Self { commands, ended, thread: Some(thread) })
     }
 
-    /// Waits for the next command; for ever if no key can be read.
+    /// Waits for the next command; indefinitely if no key can be read.
     pub async fn next(&mut self) -> Command {
         match self.commands.recv().await {
             Some(command) => command,

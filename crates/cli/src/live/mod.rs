@@ -82,12 +82,12 @@ impl Live {
         line
     }
 
-    /// Tells the state of the controls.
+    /// Sets the state of the controls.
     pub const fn set_controls(&mut self, controls: Controls) {
         self.model.set_controls(controls);
     }
 
-    /// Tells how many datagrams wait at the sender.
+    /// Sets how many datagrams wait at the sender.
     pub fn set_waiting(&mut self, datagrams: usize) {
         self.model.set_waiting(datagrams);
     }
@@ -119,7 +119,7 @@ impl Live {
     fn show(&mut self) -> Option<String> {
         match &mut self.screen {
             Some(screen) => {
-                // A chart that cannot be drawn is no reason to end the run.
+                // A chart that cannot be drawn is not a reason to end the run.
                 let _ = screen.draw(&self.model);
                 None
             }
@@ -134,8 +134,8 @@ impl Live {
     }
 }
 
-/// The terminal with its keys, if a chart can be shown there beside this output. Without them a run
-/// goes on in lines.
+/// The terminal with its keys, if a chart can be shown there together with this output. Without
+/// them a run goes on in lines.
 #[must_use]
 pub fn open(format: Format) -> Option<(Screen, Keys)> {
     if format != Format::Human || !Screen::is_possible() {

@@ -18,7 +18,7 @@ pub enum View {
     Contest,
     /// A receiver: each of its connections is a flow.
     Receiver,
-    /// A sender: its rate, the receive rate it is told, and the allowed rate.
+    /// A sender: its rate, the reported receive rate, and the allowed rate.
     Sender,
 }
 
@@ -58,7 +58,7 @@ pub enum LinkRate {
     Whole,
 }
 
-/// Random losses of the bottleneck, beside those of its queue.
+/// Random losses of the bottleneck, in addition to its queue's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkLoss {
@@ -89,7 +89,7 @@ pub struct Model {
     pub(super) loss_event_rate: Option<f64>,
     /// The most packets that waited since the last line.
     pub(super) longest_queue: f64,
-    /// Packets that the sender dropped late, and those that it sent or dropped.
+    /// Packets that the sender dropped late, and all that it sent or dropped.
     pub(super) late: (u64, u64),
     /// The latest note for the user.
     pub(super) note: Option<String>,
@@ -102,7 +102,7 @@ pub struct Model {
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) name: String,
-    /// Number among all flows there have been, from 0; its colour goes by it.
+    /// Number among all flows there have been, from 0; it determines the colour.
     pub(super) number: usize,
     /// Means over [`SMOOTHING_S`], bit/s.
     pub(super) rate: Curve,
@@ -188,7 +188,7 @@ impl Model {
         }
     }
 
-    /// Takes one record; those that are not drawn change nothing.
+    /// Takes one record; records that are not drawn change nothing.
     pub fn take(&mut self, record: &Record) {
         match record {
             Record::Interval(interval) => match (&interval.flow, &interval.link) {
@@ -211,7 +211,7 @@ impl Model {
     }
 
     /// Brings a receiver's view to a moment, seconds since the start: the sum of its connections,
-    /// and no more of those that ended before the time that is drawn.
+    /// without connections that ended before the drawn time.
     pub fn advance(&mut self, t_s: f64) {
         self.seconds = t_s;
         let open = self.flows.iter().skip(1).filter(|flow| flow.is_running());
@@ -232,17 +232,17 @@ impl Model {
         });
     }
 
-    /// Tells how many datagrams wait at the sender.
+    /// Sets how many datagrams wait at the sender.
     pub fn set_waiting(&mut self, datagrams: usize) {
         self.queue.push_back((self.seconds, datagrams as f64));
     }
 
-    /// Tells the latest note for the user.
+    /// Sets the latest note for the user.
     pub fn set_note(&mut self, note: &str) {
         self.note = Some(note.to_owned());
     }
 
-    /// Tells the state of the controls.
+    /// Sets the state of the controls.
     pub const fn set_controls(&mut self, controls: Controls) {
         self.config.controls = Some(controls);
     }

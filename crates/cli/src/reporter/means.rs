@@ -6,7 +6,7 @@ use tfrc_lab::record::Interval;
 #[derive(Debug, Default)]
 pub(super) struct Means {
     total: Interval,
-    rates: [Mean; 6],
+    rates: [Mean; 7],
 }
 
 /// A mean over the time in which its value was known.
@@ -55,12 +55,13 @@ fn counts(interval: &mut Interval) -> [&mut Option<u64>; 5] {
     ]
 }
 
-fn rates(interval: &mut Interval) -> [&mut Option<f64>; 6] {
+fn rates(interval: &mut Interval) -> [&mut Option<f64>; 7] {
     [
         &mut interval.send_rate_bps,
         &mut interval.receive_rate_bps,
         &mut interval.goodput_bps,
         &mut interval.allowed_rate_bps,
+        &mut interval.target_rate_bps,
         &mut interval.loss_event_rate,
         &mut interval.rtt_s,
     ]

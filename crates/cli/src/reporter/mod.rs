@@ -95,14 +95,14 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         self
     }
 
-    /// Tells the state of the controls to what shows the run.
+    /// Passes the state of the controls to the display of the run.
     pub const fn set_controls(&mut self, controls: Controls) {
         if let Some(live) = &mut self.live {
             live.set_controls(controls);
         }
     }
 
-    /// Tells the number of datagrams that wait at the sender to what shows the run.
+    /// Passes the number of datagrams that wait at the sender to the display of the run.
     pub fn set_waiting(&mut self, datagrams: usize) {
         if let Some(live) = &mut self.live {
             live.set_waiting(datagrams);

@@ -24,7 +24,7 @@ impl Ending {
         Self { outcome: Outcome::Stopped, reason: reason.into() }
     }
 
-    /// Exit status 1.
+    /// An ending with exit status 1.
     pub(crate) fn failed(reason: impl Into<String>) -> Self {
         Self { outcome: Outcome::Failed, reason: reason.into() }
     }

@@ -12,7 +12,7 @@ use crate::Failure;
 pub(crate) enum Existing {
     /// New data goes behind the old.
     Append,
-    /// It is replaced.
+    /// Replaces an existing file.
     Overwrite,
     /// It stays, and the command is refused.
     Refuse,
@@ -21,9 +21,9 @@ pub(crate) enum Existing {
 /// Readers of a file that is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Its owner only.
+    /// Readable by its owner only.
     Owner,
-    /// Whoever the user's umask allows.
+    /// As the user's umask allows.
     Usual,
 }
 
@@ -52,7 +52,7 @@ impl Identity {
         fs::symlink_metadata(path).ok().and_then(|metadata| Self::of_metadata(&metadata, path))
     }
 
-    /// An open file.
+    /// The identity of an open file.
     pub(crate) fn of_open(file: &File) -> Option<Self> {
         file.metadata().ok().and_then(|metadata| Self::of_metadata(&metadata, Path::new("")))
     }

@@ -33,8 +33,8 @@ const WRITERS: usize = 1200;
 /// Time between two samples.
 pub(crate) const SAMPLE: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Regular times to look at something. Those that were missed, while the process stood still, are
-/// left out: they would all come at once.
+/// Regular times to look at something. Times missed while the process stood still are skipped: they
+/// would all come at once.
 pub(crate) fn ticks(period: std::time::Duration) -> tokio::time::Interval {
     let mut ticks = tokio::time::interval(period);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -66,8 +66,8 @@ pub(crate) fn shown(address: SocketAddr) -> String {
     SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
 }
 
-/// Does blocking work beside the protocol. Work that blocks for ever does not hold up the end of
-/// the process.
+/// Does blocking work next to the protocol. Work that blocks indefinitely does not hold up the end
+/// of the process.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,

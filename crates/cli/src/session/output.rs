@@ -33,7 +33,7 @@ pub(crate) enum OutputPlan {
 pub(crate) struct PartNames {
     /// The file; symbolic links are resolved, so that they stay.
     real: PathBuf,
-    /// The file in the making, beside it.
+    /// The file in the making, next to it.
     part: PathBuf,
     existing: Existing,
 }
@@ -43,7 +43,6 @@ pub(crate) struct PartNames {
 pub(crate) enum Output {
     /// Bytes go where they are to stay.
     Direct {
-        /// The open file.
         file: File,
         /// Its name for the user.
         name: String,
@@ -54,7 +53,7 @@ pub(crate) enum Output {
     Part(Part),
 }
 
-/// A file in the making; its lock tells a second `recv` that somebody writes.
+/// A file in the making; its lock shows a second `recv` that it is in use.
 #[derive(Debug)]
 pub(crate) struct Part {
     file: File,
@@ -169,7 +168,7 @@ impl Output {
     }
 
     /// A handle for bringing a file in the making to the disk; `None` for other outputs. Some
-    /// systems tell of a full disk only then.
+    /// systems report a full disk only then.
     pub(crate) fn to_sync(&self) -> Option<File> {
         match self {
             Self::Part(part) => part.file.try_clone().ok(),

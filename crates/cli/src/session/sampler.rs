@@ -90,6 +90,7 @@ impl Sampler {
             send_rate_bps: Some(as_f64(bytes) * 8.0 / passed.as_secs_f64()),
             receive_rate_bps: status.reported_receive_rate.map(tfrc_units::Rate::bits_per_sec),
             allowed_rate_bps: status.rtt.map(|_| status.allowed_rate.bits_per_sec()),
+            target_rate_bps: status.rtt.map(|_| status.target_rate.bits_per_sec()),
             loss_event_rate: Some(status.reported_loss_event_rate.get()),
             rtt_s: status.rtt.map(Duration::as_secs_f64),
             ..Interval::default()

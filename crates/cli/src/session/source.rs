@@ -24,7 +24,7 @@ pub(crate) struct DatagramSource {
     input: Input,
     length: usize,
     left: u64,
-    /// Bytes given out.
+    /// Bytes handed out so far.
     given: u64,
     /// The length of a file when it was opened.
     expected: Option<u64>,
@@ -43,7 +43,7 @@ impl DatagramSource {
         Self::new(Input::MadeUp, length)
     }
 
-    /// A file: full datagrams but for the last.
+    /// A file: full datagrams except the last.
     pub(crate) fn file(file: std::fs::File, length: usize) -> Self {
         let expected = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
         let reader = tokio::io::BufReader::with_capacity(1 << 16, tokio::fs::File::from_std(file));

@@ -1,5 +1,5 @@
-//! The thread that writes out what `recv` received, so that a slow disk or reader holds up nothing
-//! else.
+//! The thread that writes out what `recv` received, so that a slow disk or reader holds up only
+//! itself.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,10 +13,10 @@ use tokio::task::JoinHandle;
 
 /// Datagrams that wait for the thread that writes to a program, at most: some 340 kB of them in
 /// packets of the usual length, so that live data is not old when it comes out. While there is no
-/// room `recv` reads nothing, the connection's own queue fills, and the sender is told (RFC 4340
-/// §11.7).
+/// room `recv` reads nothing, the connection's own queue fills, and the sender is informed (RFC
+/// 4340 §11.7).
 const WAITING_FOR_READER: usize = 256;
-/// Those that wait for a file, at most: 22 MB. A disk stands still for tenths of a second, in which
+/// Maximum waiting for a file: 22 MB. A disk stalls for tenths of a second, in which
 /// a fast path brings more than the connection's own queue holds.
 const WAITING_FOR_DISK: usize = 16_384;
 /// Bytes written at once, at most (and one datagram).
@@ -52,8 +52,8 @@ impl Written {
 }
 
 impl DatagramWriter {
-    /// Begins to write to a file; without one, datagrams are only counted. `beside` other writers
-    /// that may stand still at once share the room for a disk.
+    /// Begins to write to a file; without one, datagrams are only counted. With `beside` other
+    /// writers, which may stall at once, the room for a disk is shared.
     pub(crate) fn start(file: Option<File>, beside: u32) -> Self {
         let written = Arc::new(Written::default());
         let Some(file) = file else {
@@ -77,7 +77,7 @@ impl DatagramWriter {
     pub(crate) fn write(&self, datagram: Vec<u8>) {
         match &self.queue {
             None => self.written.add(1, datagram.len()),
-            // The failure is told by the task.
+            // The task reports the failure.
             Some(queue) => drop(queue.try_send(datagram)),
         }
     }
@@ -94,7 +94,7 @@ impl DatagramWriter {
         }
     }
 
-    /// Waits for the failure of a write; for ever if there is none. Cancel-safe.
+    /// Waits for the failure of a write; indefinitely if there is none. Cancel-safe.
     pub(crate) async fn failure(&mut self) -> Arc<io::Error> {
         match self.ended().await {
             Err(error) => error,
@@ -186,7 +186,7 @@ fn write_batch(
 mod tests {
     use super::*;
 
-    /// Takes so many bytes, three at a time.
+    /// Takes this many bytes, three at a time.
     struct Disk(usize);
 
     impl Write for Disk {

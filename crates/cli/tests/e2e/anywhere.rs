@@ -1,4 +1,4 @@
-//! The program away from its checkout: scenarios and experiments that travel inside of it.
+//! The program away from its checkout: scenarios and experiments built into it.
 
 use std::path::Path;
 use std::process::Command;
@@ -39,7 +39,7 @@ fn scenarios_have_names() {
     let short = ["--set", "duration=2s", "--set", "warmup=500ms"];
     let outcome: Value = right(away(&place, &[&["sim", "bottleneck", "--json"], &short[..]].concat())).json();
     assert_eq!(outcome["flows"][0]["id"], "tfrc-1");
-    // The table beside a scenario of the program is in it as well.
+    // The table of a built-in scenario is in the program as well.
     let args = [&["sim", "fixed-points", "--runs", "1", "--json"], &short[..]].concat();
     let compared: Value = right(away(&place, &args)).json();
     assert_eq!(compared["compare"].as_array().map(Vec::len), Some(3));

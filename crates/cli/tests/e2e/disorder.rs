@@ -8,7 +8,7 @@ use tfrc_units::saturating;
 use crate::e2e::network::{LENGTH, Place, noise, session};
 
 /// Relays datagrams between a client and a server, each datagram of the client as `then` says,
-/// until it is told to stop.
+/// until it is asked to stop.
 struct DisorderedPath {
     ends: [Arc<UdpSocket>; 2],
     relays: [JoinHandle<()>; 2],

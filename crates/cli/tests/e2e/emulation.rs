@@ -84,7 +84,7 @@ fn every_kind_of_flow_gets_through() {
         page.to_str().expect("text"),
     ];
     let Some(ended) = scenario.run(&wanted) else { return };
-    // A busy machine may make the run invalid, which is no fault of the program: it says so.
+    // A busy machine may make the run invalid, which is not a fault of the program: it says so.
     assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", ended.stderr);
     let result: Value = serde_json::from_slice(&ended.stdout).expect("a document");
     let flows = result["flows"].as_array().expect("flows");
@@ -151,7 +151,7 @@ fn a_run_that_is_interrupted_keeps_what_it_measured() {
     assert!(ended.text().contains("tfrc"), "{}", ended.text());
 }
 
-/// The experiment's runs take 1,060 s each: it ends in time only if the runs are told.
+/// The experiment's runs take 1,060 s each: it ends in time only if the runs are stopped.
 #[test]
 fn an_interrupt_of_reproduce_alone_ends_its_runs() {
     let command = tfrc([

@@ -1,4 +1,4 @@
-//! Exit statuses and last lines: how a session ended, as both ends tell it.
+//! Exit statuses and last lines: how a session ended, as both ends report it.
 
 use std::io::Read;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn a_slow_reader_drops_and_both_ends_say_so() {
     assert_eq!(all.into_iter().sum::<Option<u64>>(), sender.sent_packets, "{sender:?}");
 }
 
-/// A pipe that stands still holds up neither the interrupt nor the end.
+/// A pipe that stalls holds up neither the interrupt nor the end.
 #[test]
 fn a_stalled_reader_does_not_hold_up_an_interrupt() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -112,7 +112,7 @@ fn a_source_that_shrinks_is_a_failure() {
     assert!(last_line(&sender).contains("of 1,000,000 bytes were there"), "{}", sender.stderr);
     // The receiver has all that was sent.
     ended(&receiver.end(), 0, "complete: ");
-    // More than is there is no failure.
+    // More than is there is not a failure.
     let (receiver, address) = recv(&["-1"]);
     send(&address, &["-f", &from, "-n", "5MB"], Stdio::null()).succeed();
     receiver.succeed();

@@ -1,4 +1,4 @@
-//! Connections that hardly come to be.
+//! Connections that are hard to establish.
 
 use std::process::Stdio;
 

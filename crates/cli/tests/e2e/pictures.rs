@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::e2e::network::{Place, scenario};
 use crate::e2e::program::{Finished, run};
 
-/// Two points of two runs each, of a TFRC flow beside a TCP.
+/// Two points of two runs each, of a TFRC flow and a TCP.
 const SWEEP: &str = r#"
 duration = "4s"
 warmup = "1s"
@@ -117,7 +117,7 @@ fn the_series_of_a_sweep_are_the_same_bytes_on_any_threads() {
     assert_eq!(read(&two).lines().count() - 1, 2 * (lines.len() - 1));
 }
 
-/// Each line of a stream tells its run and its point, in their order on any threads.
+/// Each line of a stream names its run and its point, in their order on any threads.
 #[test]
 fn a_stream_of_several_runs_tells_them_apart() {
     let place = Place::new();
@@ -147,7 +147,7 @@ fn a_stream_of_several_runs_tells_them_apart() {
     assert_eq!(end["links"].as_array().map(Vec::len), Some(2));
 }
 
-/// A file that could not be written at the end is told before anything runs.
+/// A file that could not be written at the end is reported before anything runs.
 #[test]
 fn an_unwritable_file_is_told_before_the_run() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Programs that run beside a test, and what they say.
+//! Programs that run during a test, and their output.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -34,7 +34,7 @@ pub(crate) fn tfrc<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Comman
     command
 }
 
-/// A program of somebody else, which has to be there.
+/// A program from elsewhere, which has to be installed.
 pub(crate) fn other(name: &str) -> Command {
     let found = std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(name).is_file()));

@@ -81,7 +81,7 @@ fn a_program_reads_each_connection() {
     }
     receiver.signal("TERM");
     receiver.succeed();
-    // A program that is not there is the failure of one connection, told to its sender.
+    // A missing program is the failure of one connection, reported to its sender.
     let (mut receiver, address) = recv(&["--exec", "/nonexistent/program"]);
     let sender = send(&address, &["-n", "10kB"], Stdio::null()).end();
     assert!(sender.stderr.contains("the receiver cannot write its output"), "{}", sender.stderr);

@@ -1,11 +1,11 @@
 //! Differences of CCID 4 from CCID 3 (RFC 5622): its place in the settings of the rate control, the
 //! Dropped Packets option, and how long loss intervals lasted as the sender sees it.
 //!
-//! A receiver that is told no round-trip time judges by the window counter which loss intervals are
+//! A receiver without a round-trip time judges by the window counter which loss intervals are
 //! short. CCVal steps by at most five, so an interval whose packets show only k and k + 5 may have
 //! lasted for any time and is taken for a short one, as is one whose packets in between are lost
-//! (RFC 5622 §8.4): then p comes out too high, which harms nobody else. RTT Estimate options
-//! (RFC 6323) avoid that, and the sender goes by its own send times.
+//! (RFC 5622 §8.4): then p is too high, which harms no other flow. RTT Estimate options (RFC 6323)
+//! avoid that, and the sender uses its own send times.
 
 use alloc::vec::Vec;
 

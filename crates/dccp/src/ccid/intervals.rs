@@ -53,7 +53,7 @@ pub(crate) fn measures_as_receivers_do(config: &tfrc::Config) -> bool {
 }
 
 /// The loss event rate to use when a receiver sends both options. The receiver's own rate is the
-/// better one, because it goes by all of the history, but it is rounded: 1/p up to a whole number.
+/// better one, because it covers the whole history, but it is rounded: 1/p up to a whole number.
 /// Clamps the p computed from the intervals to the range of values that round to the reported loss
 /// event rate, by at most a factor of two: the sender can check the intervals, not the rate.
 pub(crate) fn combine(from_intervals: Probability, reported: Option<u32>) -> Probability {

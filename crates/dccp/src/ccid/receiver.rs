@@ -28,19 +28,19 @@ pub(crate) struct DataReceiver {
 /// Where the receiver gets the round-trip time from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RttSource {
-    /// RTT Estimate options: loss events and feedback go by time (RFC 6323, RFC 5348).
+    /// RTT Estimate options: loss events and feedback follow time (RFC 6323, RFC 5348).
     Reports {
         /// The handshake's round-trip time, until the sender reports one.
         handshake: Option<Duration>,
     },
-    /// CCVal: loss events and feedback go by the window counter (RFC 4342 §10.2, 10.3).
+    /// CCVal: loss events and feedback follow the window counter (RFC 4342 §10.2, 10.3).
     WindowCounter,
 }
 
 /// A packet as the connection saw it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionPacket {
-    /// Its number, extended.
+    /// Extended sequence number.
     pub(crate) number: u64,
     /// The length of its datagram, `None` if it carries none.
     pub(crate) datagram: Option<usize>,
@@ -83,7 +83,7 @@ impl DataReceiver {
         self.ccid
     }
 
-    /// Takes in a valid packet that is no duplicate.
+    /// Takes in a valid packet that is not a duplicate.
     pub(crate) fn on_packet(&mut self, now: Instant, seen: &ConnectionPacket) {
         if seen.datagram.is_some() {
             self.last_counter = seen.ccval;
@@ -121,7 +121,7 @@ impl DataReceiver {
         self.tfrc.poll_feedback(now)
     }
 
-    /// Writes a report's options, but for Elapsed Time. The packet acknowledges `unreported`
+    /// Writes a report's options except Elapsed Time. The packet acknowledges `unreported`
     /// packets more than the loss history knows.
     pub(crate) fn push_feedback(
         &mut self,

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use tfrc::config::{ConfigError, RateCap};
 use tfrc::equation::InverseError;
 use tfrc::{Feedback, LossReport, PacketCount, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, saturating};
@@ -45,9 +46,11 @@ pub(crate) struct DataSender {
     corrupt: Option<Box<CorruptEvents>>,
     timing: Timing,
     stamped_at: Option<Instant>,
+    /// The application's limit, once it has changed.
+    cap: Option<RateCap>,
 }
 
-/// How the peer lets us tell its hold time from the round-trip time.
+/// How the peer lets us separate its hold time from the round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Timing {
     /// It sends Elapsed Time, as RFC 4342 §8.2 requires; or nothing is known yet.
@@ -64,7 +67,7 @@ pub(crate) struct FeedbackOptions<'a> {
     pub(crate) receive_rate: Option<u32>,
     pub(crate) loss_event_rate: Option<u32>,
     pub(crate) intervals: Option<LossIntervals<'a>>,
-    /// CCID 4's.
+    /// Counts of the Dropped Packets option (CCID 4 only).
     pub(crate) drop_counts: Option<DroppedPackets<'a>>,
     /// One continues the other (RFC 4340 §11.7); of more options the rest is ignored.
     pub(crate) dropped: [DataDropped<'a>; 2],
@@ -114,6 +117,7 @@ impl DataSender {
             corrupt: None,
             timing: Timing::ElapsedTime,
             stamped_at: None,
+            cap: None,
         }
     }
 
@@ -122,13 +126,24 @@ impl DataSender {
         self.ccid
     }
 
-    /// The ends have agreed on another CCID than expected: its rate control begins anew.
+    /// The ends have agreed on another CCID than expected: its rate control restarts.
     pub(crate) fn begin_with(&mut self, now: Instant, ccid: Ccid, config: &tfrc::Config) {
         let rtt = self.tfrc.rtt();
         (self.tfrc, self.ccid) = (Sender::new(config), ccid);
+        if let Some(cap) = self.cap {
+            // It was taken before.
+            let _ = self.tfrc.set_cap(cap);
+        }
         if let Some(rtt) = rtt {
             self.tfrc.on_rtt_sample(now, rtt);
         }
+    }
+
+    /// Replaces the application's limit on the rate.
+    pub(crate) fn set_cap(&mut self, cap: RateCap) -> Result<(), ConfigError> {
+        self.tfrc.set_cap(cap)?;
+        self.cap = Some(cap);
+        Ok(())
     }
 
     /// The path carries other lengths than before: TFRC-SP follows.
@@ -222,7 +237,7 @@ impl DataSender {
                 let travelled = Elapsed::from_units(clock(now).wrapping_sub(stamp)).duration();
                 since_sent.saturating_sub(travelled.saturating_sub(held.duration()))
             }
-            // Nobody knows for how long it was held: then this one says nothing new about the
+            // The hold time is unknown: then this one says nothing new about the
             // round-trip time.
             (None, None) => since_sent.saturating_sub(self.tfrc.rtt().unwrap_or(since_sent)),
         };
@@ -325,10 +340,10 @@ impl DataSender {
     }
 
     /// Counts the datagrams that a packet reports for the first time as dropped at the receiver for
-    /// a reason other than corruption (RFC 4342 §5.2), and notes those that were corrupt. Each
-    /// counts once, whatever acknowledgements
-    /// are lost or repeated; packets that are not in the record of what was sent, or had no data,
-    /// do not count (RFC 4340 §11.7: more packets than were sent is invalid).
+    /// a reason other than corruption (RFC 4342 §5.2), and notes corrupt ones. Each counts once,
+    /// whatever acknowledgements are lost or repeated; packets that are not in the record of what
+    /// was sent, or had no data, do not count (RFC 4340 §11.7: more packets than were sent is
+    /// invalid).
     pub(crate) fn on_dropped(&mut self, ack: SeqNo48, options: &FeedbackOptions<'_>) -> u32 {
         let rtt = self.rtt_or_default();
         let mut newest = ack;

@@ -7,9 +7,7 @@ use tfrc_units::{Instant, SeqNo48, saturating};
 /// A packet that has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// When.
     pub(crate) at: Instant,
-    /// Its kind.
     pub(crate) kind: SentKind,
 }
 
@@ -18,7 +16,7 @@ pub(crate) struct Sent {
 pub(crate) enum SentKind {
     /// It carried data and this CCVal.
     Data(u8),
-    /// It carried none.
+    /// Without a datagram.
     NonData,
     /// It was left out on purpose.
     Skipped,
@@ -43,7 +41,7 @@ impl SentEntry {
     const KIND_BITS: u32 = 6;
     const NON_DATA: u64 = 16;
     const SKIPPED: u64 = 17;
-    /// Beside the counter of a packet with data: the peer has reported it as dropped.
+    /// Set together with the counter of a packet with data: the peer has reported it as dropped.
     const DROPPED: u64 = 32;
     const LONGEST: u64 = u64::MAX >> Self::KIND_BITS;
 
@@ -70,8 +68,8 @@ impl SentEntry {
     }
 }
 
-/// Room is made for an eighth more entries at once, or so many: doubling would waste up to half of
-/// it.
+/// The record grows by an eighth, and by at least this many entries: doubling would waste up to
+/// half.
 const GROWTH: usize = 17;
 /// Older packets are forgotten: an acknowledgement of one is no use any more.
 const MAX_ENTRIES: usize = 1 << 16;
@@ -131,7 +129,6 @@ impl SentLog {
         }
     }
 
-    /// Entries kept.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

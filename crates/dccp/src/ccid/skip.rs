@@ -13,7 +13,7 @@ use siphasher::sip::SipHasher24;
 pub enum SkippedNumbers {
     /// Every number is used.
     Never,
-    /// One in so many datagrams on average, at places that cannot be foreseen.
+    /// One in this many datagrams on average, at unpredictable places.
     Every {
         /// Datagrams, at least 1.
         datagrams: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Skipper {
     policy: SkippedNumbers,
     secret: u64,
     skipped: u64,
-    /// Datagrams until then.
+    /// Datagrams until the next skipped number.
     wait: u64,
 }
 

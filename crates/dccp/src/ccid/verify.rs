@@ -1,4 +1,4 @@
-//! Checks of a receiver's reports: the sender believes no more than its own record of what it sent
+//! Checks of a receiver's reports: the sender accepts no more than its own record of what it sent
 //! allows (RFC 4342 §9).
 //!
 //! A receiver gains by three lies: that more arrives than was sent, that less is lost, that the
@@ -29,7 +29,7 @@ pub enum Verification {
     Trusting,
 }
 
-/// The sender's record of its own rate, and what it has believed so far.
+/// The sender's record of its own rate, and of what it has accepted so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Verifier {
     policy: Verification,
@@ -39,7 +39,7 @@ pub(crate) struct Verifier {
     tallies: VecDeque<SentBy>,
     /// The highest rate shown sent so far.
     fastest: Rate,
-    /// The best of 1/p as believed in the last two stretches of two round-trip times each, the
+    /// The best of 1/p as accepted in the last two stretches of two round-trip times each, the
     /// older first.
     believed: [Option<Belief>; 2],
     /// Reported intervals whose lossy part was sent over more than one loss event can hold: where
@@ -68,8 +68,8 @@ struct Belief {
 /// Tallies kept: four round-trip times of them.
 const TALLIES: usize = 32;
 const TALLIES_PER_RTT: u64 = 8;
-/// A hold time is believed if it ends no later than so many packets after the acknowledged one were
-/// due to arrive: one might be lost, and two.
+/// A hold time is accepted if it ends before this many packets after the acknowledged one were due
+/// to arrive: one or two might be lost.
 const LATER_PACKETS: u64 = 4;
 /// Merged intervals remembered: as many as are reported.
 const MERGED: usize = 9;
@@ -118,7 +118,7 @@ impl Verifier {
     }
 
     /// X_recv, at most the rate at which data was sent in the round-trip time before the
-    /// acknowledged packet, and a packet more: nobody receives more than that (RFC 5348 §4.3 then
+    /// acknowledged packet, and a packet more: no receiver gets more than that (RFC 5348 §4.3 then
     /// allows twice as much). Rounded up to an eighth of a round-trip time.
     pub(crate) fn receive_rate(
         &mut self,
@@ -207,7 +207,7 @@ impl Verifier {
         intervals
     }
 
-    /// The lengths that p goes by. A lossy part whose packets were sent over more than two
+    /// The lengths that p is computed from. A lossy part whose packets were sent over more than two
     /// round-trip times is more than one loss event (RFC 4342 §9.2), however the receiver counts
     /// it: one in two round-trip times at least.
     pub(crate) fn lengths(
@@ -260,7 +260,7 @@ impl Verifier {
     }
 
     /// p, which cannot fall faster than packets are sent: the mean loss interval grows by no more
-    /// than one for each. A late packet may take a loss back, so what was believed a few round-trip
+    /// than one for each. A late packet may take a loss back, so what was accepted a few round-trip
     /// times ago counts too.
     pub(crate) fn loss_event_rate(
         &mut self,

@@ -19,13 +19,12 @@ impl Connection {
         Some(received)
     }
 
-    /// Gives back the bytes of a datagram that was read, for those to come: with it nothing is
-    /// allocated for a packet.
+    /// Returns the buffer of a datagram that was read, for later ones: with it no packet allocates.
     pub fn recycle(&mut self, bytes: Vec<u8>) {
         self.queue.recycle(bytes);
     }
 
-    /// The oldest event not yet told.
+    /// The oldest event not yet polled.
     pub fn poll_event(&mut self) -> Option<Event> {
         match self.sender.poll_event() {
             Some(change) => Some(Event::RateChanged(change)),
@@ -43,7 +42,7 @@ impl Connection {
         }
     }
 
-    /// Notes an event. Of each kind one at most waits to be told.
+    /// Notes an event. At most one of each kind waits to be polled.
     pub(super) fn tell(&mut self, notice: Notice) {
         if !self.notices.contains(&notice) {
             self.notices.push_back(notice);
@@ -52,7 +51,7 @@ impl Connection {
 
     /// Number of datagrams that the peer has sent before the packet `seq`, as far as is known now:
     /// lost ones count, packets known to carry no data do not. The number can fall when a later
-    /// packet tells that missing ones carried no data. Two received datagrams whose numbers differ
+    /// packet shows that missing ones carried no data. Two received datagrams whose numbers differ
     /// by more than one have lost ones between them. `None` if the packet is not known, or
     /// forgotten: several hundred runs of packets are kept.
     #[must_use]
@@ -62,8 +61,8 @@ impl Connection {
     }
 
     /// Datagrams that the peer has sent, received or not, up to the newest packet received. At the
-    /// end of a connection this is all of them: Close has a number too, and its NDP Count tells
-    /// what stood before it. Where NDP Count cannot tell, a lost packet counts as a datagram.
+    /// end of a connection this is all of them: Close has a number too, and its NDP Count says what
+    /// stood before it. Where NDP Count says nothing, a lost packet counts as a datagram.
     #[must_use]
     pub const fn peer_sent_data_packets(&self) -> u64 {
         self.ledger.data_sent()
@@ -75,13 +74,13 @@ impl Connection {
         self.ledger.data_received()
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// Which end this is.
+    /// The role of this end.
     #[must_use]
     pub const fn role(&self) -> Role {
         self.role
@@ -135,13 +134,13 @@ impl Connection {
         self.sender.tfrc().loss_event_rate()
     }
 
-    /// The sending half of the rate control, to look at.
+    /// The sending half of the rate control, read-only.
     #[must_use]
     pub const fn rate_sender(&self) -> &tfrc::Sender {
         self.sender.tfrc()
     }
 
-    /// The receiving half of the rate control, to look at; it begins with the first datagram.
+    /// The receiving half of the rate control, read-only; it begins with the first datagram.
     #[must_use]
     pub fn rate_receiver(&self) -> Option<&tfrc::Receiver> {
         self.receiver.as_ref().map(|receiver| receiver.tfrc())
@@ -166,16 +165,15 @@ impl Connection {
     /// UDP headers. Check before that it quotes a packet of this connection. More than is sent now
     /// is ignored; less than 1200 bytes holds while it is checked by a probe, once in ten minutes
     /// if that shows it to be wrong; less than 548 bytes (576 with IPv4 and UDP headers) leads to a
-    /// probe, and to nothing else (RFC 4340 §14.1, RFC 8899 §4.6.2).
+    /// probe only (RFC 4340 §14.1, RFC 8899 §4.6.2).
     pub fn path_reports(&mut self, now: Instant, bytes: usize) {
         let now = self.advance(now);
         self.path.on_report(now, bytes);
         self.follow_path();
     }
 
-    /// The network has something to say about the packet with this number. It is believed if we
-    /// sent that packet lately: whoever is not on the path cannot know its number (RFC 4340 §14.1,
-    /// RFC 8899 §4.6).
+    /// An ICMP message about the packet with this number. It is accepted if we sent that packet
+    /// lately: an attacker off the path cannot know its number (RFC 4340 §14.1, RFC 8899 §4.6).
     pub(crate) fn path_error(&mut self, now: Instant, seq: SeqNo48, error: PathError) {
         let now = self.advance(now);
         if self.sender.sent_at(seq).is_none() {
@@ -202,7 +200,7 @@ impl Connection {
         self.init_cookies = Vec::from([cookie]);
     }
 
-    /// The next packet will have this number: earlier ones have gone before this machine was made.
+    /// Sets the number of the next packet: earlier ones were sent before this machine was made.
     pub(crate) const fn next_number(&mut self, seq: SeqNo48) {
         self.seq.set_next(seq);
     }

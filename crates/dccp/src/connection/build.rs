@@ -1,4 +1,4 @@
-//! From a plan to bytes: numbers, options, and what is remembered of a packet that goes.
+//! Builds packets: numbers, options, and the record of each packet sent.
 
 use alloc::vec::Vec;
 
@@ -15,19 +15,19 @@ use crate::wire::{
     Sequence,
 };
 
-/// Bytes of the options that must fit beside a datagram in a DataAck: NDP Count, Elapsed Time, RTT
+/// Bytes of the options that must fit next to a datagram in a DataAck: NDP Count, Elapsed Time, RTT
 /// Estimate, and a Confirm of Sequence Window.
 const DATA_OPTIONS: usize = 24;
 
-/// Space that is used again and again; one for all connections of an endpoint.
+/// Reused buffers; one set for all connections of an endpoint.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
     options: OptionList,
-    /// Buffers of datagrams that have gone.
+    /// Buffers of datagrams that were sent.
     pub(crate) spare: Vec<Vec<u8>>,
 }
 
-/// Buffers kept at most.
+/// Maximum number of buffers kept.
 const SPARE: usize = 1;
 
 impl Connection {
@@ -37,7 +37,7 @@ impl Connection {
         self.path.current().saturating_sub(PacketType::DataAck.fixed_length(true) + DATA_OPTIONS)
     }
 
-    /// Returns true if feedback fits beside a datagram of this length.
+    /// Returns true if feedback fits next to a datagram of this length.
     pub(super) fn report_fits(&self, datagram: usize) -> bool {
         const ELAPSED_TIME: usize = 6;
         const SLOW_RECEIVER: usize = 1;
@@ -111,7 +111,7 @@ impl Connection {
         Some(Transmit { ecn: self.codepoint(kind), kind })
     }
 
-    /// Now and then a number before a datagram stays unused; to the peer it looks like a lost
+    /// At times the number before a datagram stays unused; to the peer it looks like a lost
     /// packet without data.
     fn skip_if_due(&mut self, now: Instant, plan: &PlannedPacket) {
         let datagram = matches!(plan, PlannedPacket::Data(_) | PlannedPacket::DataAck(_));
@@ -222,7 +222,7 @@ impl Connection {
         }
     }
 
-    /// A packet has gone.
+    /// Records a packet that was sent.
     fn remember(&mut self, now: Instant, seq: SeqNo48, kind: PacketType, ccval: u8, datagram: usize) {
         if kind.is_data() {
             self.non_data_run = 0;

@@ -18,8 +18,8 @@ use crate::wire::{Reset, ResetCode};
 /// peer's application may take a moment.
 const LEAST_CLOSE_WAIT: Duration = Duration::from_millis(250);
 /// The text of an answer to Close that the application has not given within
-/// [`accept_close_within`](crate::ConnectionConfig::accept_close_within), unless it has set one: its
-/// peer must not take it for the word that the data are where they belong.
+/// [`accept_close_within`](crate::ConnectionConfig::accept_close_within), unless it has set one:
+/// the peer must not take it as a confirmation that the data was stored.
 pub const UNCONFIRMED: &str = "the application has not taken all data yet";
 const LONGEST_CLOSE_WAIT: Duration = Duration::from_secs(64);
 /// The wait doubles after this many. At 30 % loss in each direction half of the attempts fail; five
@@ -29,8 +29,8 @@ const CLOSES_BEFORE_BACKOFF: u8 = 3;
 
 impl Connection {
     /// Closes: the datagrams handed over are still sent, then Close, and the peer's answer ends the
-    /// connection. No more datagrams are taken. Before the handshake is complete this breaks off.
-    /// Without effect if the connection is closing already.
+    /// connection. No more datagrams are taken. Before the handshake is complete this aborts. Has
+    /// no effect if the connection is closing already.
     pub fn close(&mut self, now: Instant) {
         let now = self.advance(now);
         match self.state {
@@ -46,12 +46,12 @@ impl Connection {
         }
     }
 
-    /// Closes at once: the datagrams that wait to be sent are discarded, and Close goes now
-    /// (RFC 4340 §8.3). Returns how many datagrams this discarded;
+    /// Closes at once: the datagrams that wait to be sent are discarded, and Close goes now (RFC
+    /// 4340 §8.3). Returns how many datagrams this discarded;
     /// [`Stats::unsent_packets`](crate::Stats::unsent_packets) counts them too. Close is repeated
-    /// three times every two round-trip times (at least 250 ms), then less and less often, and
-    /// given up after [`close_timeout`](crate::ConnectionConfig::close_timeout). In other states
-    /// than OPEN and PARTOPEN as [`Connection::close`].
+    /// three times every two round-trip times (at least 250 ms), then ever less often, and given up
+    /// after [`close_timeout`](crate::ConnectionConfig::close_timeout). In other states than OPEN
+    /// and PARTOPEN as [`Connection::close`].
     pub fn close_now(&mut self, now: Instant) -> u64 {
         let discarded = self.discard_queue();
         self.close(now);
@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// Answers the peer's Close: with this the connection is over. Without effect before
+    /// Answers the peer's Close, which ends the connection. Has no effect before
     /// [`Event::CloseReceived`](crate::Event::CloseReceived).
     pub fn accept_close(&mut self, now: Instant) {
         self.advance(now);
@@ -82,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// Breaks the connection off with a Reset of this code.
+    /// Aborts the connection with a Reset of this code.
     pub fn abort(&mut self, now: Instant, code: ResetCode) {
         self.advance(now);
         self.break_off(Reset::new(code), Cause::Application, "");
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// A Close or CloseReq goes out: when the next one does.
+    /// Schedules the next Close or CloseReq after one was sent.
     pub(super) fn close_sent(&mut self, now: Instant) {
         self.timers.close = Some(now + self.backoff);
         self.closes_sent = self.closes_sent.saturating_add(1);
@@ -186,7 +186,7 @@ impl Connection {
         self.due = Due::default();
     }
 
-    /// Nobody is there who could answer, so nothing more is sent.
+    /// No peer is there to answer, so nothing more is sent.
     pub(super) fn on_unreachable(&mut self) {
         self.finish(
             ClosedBy::Unreachable,

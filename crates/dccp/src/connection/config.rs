@@ -12,8 +12,7 @@ use crate::wire::ServiceCode;
 /// How an end behaves; the default suits a host behind UDP on an Ethernet path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectionConfig {
-    /// The service code, which names the application (RFC 4340 §8.1.2). Both ends must name the
-    /// same.
+    /// The service code, which names the application (RFC 4340 §8.1.2); the same at both ends.
     pub service: ServiceCode,
     /// The protocol that carries the packets.
     pub encapsulation: Encapsulation,
@@ -26,24 +25,24 @@ pub struct ConnectionConfig {
     pub wishes: Wishes,
     /// The ECN codepoint of data and acknowledgements sent. Marks received count in any case.
     pub ecn: EcnSending,
-    /// Acknowledgements that are taken for feedback.
+    /// Acknowledgements that count as feedback.
     pub feedback: FeedbackProfile,
     /// Verification of feedback against our own record of what was sent.
     pub verification: Verification,
-    /// Sequence numbers left out on purpose, to find out receivers that acknowledge blindly.
+    /// Sequence numbers left out on purpose, to detect receivers that acknowledge blindly.
     pub skipped_numbers: SkippedNumbers,
     /// The longest DCCP packet, header included, in bytes: the path's MTU less IP and UDP headers.
     pub max_packet: usize,
-    /// How it is found out that the path carries less.
+    /// How a smaller path MTU is detected.
     pub path_mtu: PathMtuDiscovery,
-    /// Datagrams that wait to be sent, at most; at least one.
+    /// Maximum number of datagrams that wait to be sent; at least one.
     pub send_queue: usize,
     /// The rule for datagrams that the allowed rate cannot carry at once.
     /// [`Connection::set_late_policy`](crate::Connection::set_late_policy) changes it.
     pub late: LatePolicy,
-    /// Received datagrams kept for the application. When there are so many, those that come are
-    /// refused and the peer is told (Data Dropped, RFC 4340 §11.7); from half of it on the peer is
-    /// asked not to go faster (Slow Receiver, §11.6).
+    /// Maximum number of received datagrams kept for the application. Further ones are refused and
+    /// the peer is informed (Data Dropped, RFC 4340 §11.7); from half of it on the peer is asked
+    /// not to go faster (Slow Receiver, §11.6).
     pub receive_queue: usize,
     /// How long a client tries to connect.
     pub connect_timeout: Duration,
@@ -51,15 +50,15 @@ pub struct ConnectionConfig {
     /// RFC 4340 §8.1.3 asks for at least 8 minutes.
     pub respond_timeout: Duration,
     /// How long a server waits for the first datagram of a client whose handshake is complete; then
-    /// it breaks the connection off with [`Cause::NoData`](crate::Cause::NoData). `None` waits for
-    /// ever: right for clients that only receive.
+    /// it aborts the connection with [`Cause::NoData`](crate::Cause::NoData). `None` waits
+    /// indefinitely: right for clients that only receive.
     pub first_data_within: Option<Duration>,
-    /// How long the end that closes repeats itself.
+    /// How long the end that closes repeats its Close.
     pub close_timeout: Duration,
     /// How long the end that is asked to close waits for its application's
     /// [`accept_close`](crate::Connection::accept_close).
     pub accept_close_within: Duration,
-    /// The reaction to a peer that is not heard any more.
+    /// The reaction to a silent peer.
     pub silence: Silence,
 }
 
@@ -72,7 +71,7 @@ pub enum Encapsulation {
     Native {
         /// Our address.
         local: IpAddr,
-        /// The peer's.
+        /// The peer's address.
         remote: IpAddr,
     },
 }
@@ -99,7 +98,7 @@ pub enum FeedbackProfile {
 /// Reaction when nothing valid arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// Wait for ever.
+    /// Wait indefinitely.
     Endure,
     /// Ask with Syncs, which a live peer answers whatever it has to send (RFC 4340 §7.5.4), then
     /// give up.
@@ -119,7 +118,7 @@ impl ConnectionConfig {
         ccid.config(&self.tfrc, self.encapsulation, self.max_packet)
     }
 
-    /// A sender for the CCID wanted most.
+    /// A sender for the preferred CCID.
     pub(super) fn data_sender(&self) -> DataSender {
         let ccid = self.wishes.ccids(Location::Local).first();
         DataSender::new(ccid, &self.rate_control(ccid), self.verification)

@@ -1,23 +1,23 @@
-//! Finds out if the path leaves ECN codepoints as they were sent, in the manner of RFC 9000
-//! §13.4.2. The receiver sees it, datagram by datagram; it then says that it cannot read marks
-//! (ECN Incapable, RFC 4340 §12.1), and the sender goes on without ECN.
+//! Detects whether the path leaves ECN codepoints unchanged, as RFC 9000 §13.4.2 does. The receiver
+//! sees it, datagram by datagram; it then says that it cannot read marks (ECN Incapable, RFC 4340
+//! §12.1), and the sender goes on without ECN.
 
 use tfrc_units::Ecn;
 
 use super::Connection;
 use crate::feature::{EcnReading, Feature, Location};
 
-/// A path's treatment of the ECN codepoints of what arrives.
+/// A path's treatment of ECN codepoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EcnFault {
     /// It marks every packet, congested or not.
     AllMarked,
-    /// It clears every codepoint: its marks cannot be seen either.
+    /// It clears every codepoint, marks included.
     Cleared,
 }
 
-/// The codepoints of the datagrams that came last.
+/// The codepoints of the latest datagrams.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EcnWatch {
     /// Datagrams in a row with the same fault.
@@ -27,18 +27,18 @@ pub(super) struct EcnWatch {
     worked: bool,
     /// The fault for which ECN was given up.
     fault: Option<EcnFault>,
-    /// Set once the news of the marks are forgotten.
+    /// Set once the reported marks are forgotten.
     forgotten: bool,
 }
 
 /// Datagrams with the same fault at the beginning that give ECN up: as many as RFC 9000 §13.4.2
 /// tests with.
 const AT_FIRST: u32 = 10;
-/// And later on: a full queue may mark some round-trip times' worth in a row.
+/// Later on, for a full queue may mark some round-trip times' worth in a row.
 const LATER: u32 = 100;
 
 impl EcnWatch {
-    /// A datagram has come. Returns true if ECN is to be given up now.
+    /// Takes in a datagram. Returns true if ECN is to be given up now.
     fn on_datagram(&mut self, ecn: Ecn) -> bool {
         let seen = match ecn {
             Ecn::Ce => Some(EcnFault::AllMarked),
@@ -75,7 +75,7 @@ impl Connection {
     }
 
     /// The peer sends without ECN from now on. Where every packet was marked, no mark said
-    /// anything: the receiver begins anew.
+    /// anything: the receiver restarts.
     pub(super) fn follow_ecn(&mut self) {
         let given_up = self.ecn_watch.fault == Some(EcnFault::AllMarked) && !self.ecn_watch.forgotten;
         if given_up && self.features.is_on(Feature::EcnIncapable, Location::Local) {

@@ -8,7 +8,7 @@ use tfrc_units::Duration;
 use super::DropReason;
 use crate::wire::{ResetCode, ServiceCode};
 
-/// Something the application should know.
+/// Event for the application.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -19,7 +19,7 @@ pub enum Event {
     },
     /// A client's connection is established: data may be sent.
     Connected,
-    /// Datagrams wait to be received, where none did before.
+    /// The receive queue was empty and has datagrams.
     Readable,
     /// The send queue was full and has room again.
     Writable,
@@ -27,11 +27,11 @@ pub enum Event {
     Flushed,
     /// Datagrams left the send queue and were not sent.
     Dropped {
-        /// Why.
+        /// The reason.
         reason: DropReason,
-        /// Datagrams dropped for this reason since the last event that told of it.
+        /// Datagrams dropped for this reason since the last event about it.
         packets: u64,
-        /// Their bytes.
+        /// Total length of those datagrams, bytes.
         bytes: u64,
     },
     /// The allowed sending rate has changed.
@@ -42,7 +42,7 @@ pub enum Event {
     Closed(Closed),
 }
 
-/// An event of the connection's own that waits to be told. [`Event`] is much larger.
+/// An event of the connection's own that waits to be polled. [`Event`] is much larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notice {
     Incoming(ServiceCode),
@@ -75,11 +75,11 @@ pub struct Closed {
     pub code: ResetCode,
     /// Why, beyond the Reset Code.
     pub cause: Cause,
-    /// The text that the peer's Reset carried, safe to show: control characters and those that
+    /// The text that the peer's Reset carried, safe to show: control characters and characters that
     /// change the direction or the line are escaped as `\u{1b}`. At most 1024 bytes.
     pub text: Option<String>,
     /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts
-    /// tell.
+    /// show.
     pub peer_sent_data_packets: u64,
 }
 
@@ -90,9 +90,9 @@ pub enum ClosedBy {
     Us,
     /// The peer closed, and we agreed.
     Peer,
-    /// We broke it off: on request, for lack of progress, or because of what the peer sent.
+    /// We aborted it: on request, for lack of progress, or because of what the peer sent.
     OurReset,
-    /// The peer broke it off.
+    /// The peer aborted it.
     PeerReset,
     /// The network says that nobody listens there; only before the first answer.
     Unreachable,
@@ -105,7 +105,7 @@ pub enum ClosedBy {
 pub enum Cause {
     /// One end closed and the other agreed (RFC 4340 §8.3).
     Agreed,
-    /// The application of this end broke it off.
+    /// The application of this end aborted it.
     Application,
     /// This end closed, and no answer came.
     CloseUnanswered(Duration),
@@ -122,9 +122,9 @@ pub enum Cause {
     /// A new client from the same IP address took the place; this connection had left two Syncs
     /// unanswered.
     Replaced,
-    /// The two ends disagree about sequence numbers and do not find together again, or the path
-    /// lets nothing else through: for this long only Syncs and SyncAcks of the peer were valid,
-    /// although this end sent datagrams. The duration is that of
+    /// The two ends disagree about sequence numbers and do not resynchronise, or the path lets
+    /// nothing else through: for this long only Syncs and SyncAcks of the peer were valid, although
+    /// this end sent datagrams. The duration is that of
     /// [`Silence::Probe`](crate::connection::Silence::Probe).
     OutOfStep(Duration),
     /// A server's client was connected and sent no datagram; see
@@ -141,6 +141,6 @@ pub enum PathError {
         /// The longest packet that would have passed, in bytes: the MTU less IP and UDP headers.
         limit: usize,
     },
-    /// Nobody listens at its destination, or nobody may talk to it.
+    /// Nobody listens at its destination, or access to it is forbidden.
     Unreachable,
 }

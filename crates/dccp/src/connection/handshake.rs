@@ -10,7 +10,7 @@ use crate::feature::Role;
 use crate::secret::{self, Purpose};
 use crate::wire::{Reset, ResetCode};
 
-/// Between the first two Requests, and the longest wait (§8.1.1).
+/// Time between the first two Requests, and the longest wait (§8.1.1).
 const FIRST_REQUEST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(64);
 /// The PARTOPEN timer and how long a client may stay there: 4 MSL (§8.1.5).
@@ -69,7 +69,7 @@ impl Connection {
         server
     }
 
-    /// A Request goes out: when the next one does.
+    /// Schedules the next Request after one was sent.
     pub(super) fn request_sent(&mut self, now: Instant) {
         self.timers.handshake = Some(now + self.backoff);
         self.backoff = (self.backoff * 2).min(LONGEST_WAIT);
@@ -88,7 +88,7 @@ impl Connection {
         self.tell(Notice::Connected);
     }
 
-    /// A packet goes out in PARTOPEN: if nothing comes back, an Ack follows.
+    /// Schedules an Ack after a packet in PARTOPEN, in case nothing comes back.
     pub(super) fn part_open_sent(&mut self, now: Instant) {
         self.timers.handshake = Some(now + self.backoff);
     }
@@ -112,8 +112,8 @@ impl Connection {
         }
     }
 
-    /// A client that still acknowledges a Response has not heard from us since: it is told again,
-    /// about once a round-trip time.
+    /// A client that still acknowledges a Response has not heard from us since: it is answered
+    /// again, about once a round-trip time.
     pub(super) fn nudge_part_open(&mut self, now: Instant, ack: SeqNo48) {
         let in_part_open = self.role == Role::Server
             && self.state == State::Open

@@ -5,8 +5,8 @@
 
 use alloc::vec::Vec;
 
-/// The peer's packets after the handshake, as far as is known. Only what is not received data takes
-/// space, in runs, of which the newest few hundred are kept, and few that are thousands of packets
+/// The peer's packets after the handshake, as far as known. Only packets other than received data
+/// take space, in runs. The newest few hundred runs are kept, and few that are thousands of packets
 /// back.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
@@ -33,24 +33,24 @@ struct Span {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LedgerEntry {
-    /// Not here; it may have carried data.
+    /// Missing; it may have carried data.
     Missing,
-    /// Not here; it carried no data.
+    /// Missing; it carried no data.
     MissingNonData,
-    /// Here; it carried no data.
+    /// Received; it carried no data.
     NonData,
 }
 
 /// Content of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// A datagram.
+    /// Carried a datagram.
     Data,
-    /// None.
+    /// Carried no datagram.
     NonData,
 }
 
-/// Spans kept, and how many go at once when they are too many.
+/// Spans kept, and how many are forgotten at once beyond that.
 const MAX_SPANS: usize = 512;
 const FORGOTTEN_AT_ONCE: usize = 128;
 /// Packets so far back are forgotten once there are a few spans: by then their numbers have long
@@ -59,7 +59,7 @@ const HORIZON: u64 = 4096;
 const FEW_SPANS: usize = 32;
 
 impl Ledger {
-    /// Nothing but a handshake that ended with `base`.
+    /// A ledger after a handshake that ended with `base`.
     pub(crate) const fn new(base: u64) -> Self {
         Self {
             base,
@@ -88,7 +88,7 @@ impl Ledger {
         self.presumed = Some(self.base + 1);
     }
 
-    /// Returns true if this packet has been here before, or is so old that nobody can say.
+    /// Returns true if this packet was received before, or is too old to know.
     pub(crate) fn is_duplicate(&self, number: u64) -> bool {
         if number <= self.base || number > self.highest {
             return number <= self.base;
@@ -96,8 +96,8 @@ impl Ledger {
         self.span_at(number).is_none_or(|span| span.fate == LedgerEntry::NonData)
     }
 
-    /// Takes in a packet that is no duplicate, before which `non_data_before` packets are known to
-    /// have carried no data.
+    /// Takes in a packet that is not a duplicate, before which `non_data_before` packets are known
+    /// to have carried no data.
     pub(crate) fn record(&mut self, number: u64, content: Content, non_data_before: u64) {
         if self.is_duplicate(number) {
             return;
@@ -138,7 +138,7 @@ impl Ledger {
     }
 
     /// Number of packets before this one that carried data, as far as is known now; `None` if it is
-    /// forgotten or not there.
+    /// forgotten or missing.
     pub(crate) fn data_before(&self, number: u64) -> Option<u64> {
         if number < self.frozen || number > self.highest {
             return None;
@@ -175,7 +175,7 @@ impl Ledger {
         }
     }
 
-    /// Gives the packets of `from..to` that are not here yet a new fate; `None` is received data.
+    /// Gives the missing packets of `from..to` a new fate; `None` is received data.
     fn rewrite(&mut self, from: u64, to: u64, fate: Option<LedgerEntry>) {
         let first = self.spans.partition_point(|span| span.end <= from);
         let after = self.spans.partition_point(|span| span.start < to);
@@ -283,7 +283,7 @@ mod tests {
         // It was late, and carried data after all.
         ledger.record(14, Content::Data, 0);
         assert_eq!(ledger.data_sent(), 2);
-        // A Request that comes after everything else.
+        // A Request that comes last.
         assert!(ledger.is_duplicate(11));
     }
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a record of every single packet.
+        /// Compares with a record of every single packet.
         #[test]
         fn agrees_with_a_plain_list(
             kinds in prop::collection::vec(any::<bool>(), 1..60),

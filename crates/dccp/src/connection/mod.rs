@@ -92,7 +92,7 @@ pub struct Connection {
     served: Instant,
     /// When the packet with number GSR arrived.
     gsr_arrived: Instant,
-    /// When something valid was last heard.
+    /// When the last valid packet arrived.
     last_heard: Instant,
     /// True if the handshake was ever completed.
     established: bool,
@@ -100,7 +100,7 @@ pub struct Connection {
     /// Close or CloseReq packets sent so far.
     closes_sent: u8,
     handshake_rtt: Option<Duration>,
-    /// Packets without data that we have sent since the last one with data.
+    /// Packets without data sent since the last one with data.
     non_data_run: u64,
     /// The latest Timestamp received and not yet echoed, and when.
     echo: Option<(u32, Instant)>,
@@ -117,21 +117,21 @@ pub struct Connection {
     probes: u32,
     question: Question,
     progress: Progress,
-    /// Syncs, and in REQUEST Resets, in answer to packets that are not valid: anybody can send
-    /// those, so they share this limit with nothing else.
+    /// Syncs, and in REQUEST Resets, in answer to packets that are not valid: anybody can send such
+    /// packets, so the answers have a limit of their own.
     invalid_limiter: RateLimiter,
-    /// SyncAcks.
+    /// Limits SyncAcks.
     sync_limiter: RateLimiter,
     queue: ReceiveQueue,
-    /// How fast it is read, once it was half full.
+    /// The read rate of the queue, once it was half full.
     pace: Option<Box<ReadPace>>,
     ecn_watch: EcnWatch,
-    /// Datagrams that found no room there, once there are any.
+    /// Datagrams refused for want of room, once there are any.
     refused: Option<Box<Refused>>,
     closing_text: String,
     outcome: Option<WireEnding>,
     notices: VecDeque<Notice>,
-    /// How it ended, until that is told.
+    /// How it ended, until that is polled.
     closed: Option<Box<Closed>>,
     stats: Stats,
 }
@@ -143,12 +143,12 @@ pub(crate) struct Ports {
     pub(crate) remote: u16,
 }
 
-/// Packets that must go out.
+/// Packets that must be sent.
 #[derive(Debug, Clone, Default)]
 struct Due {
     /// A Request or a Response, as the state has it.
     handshake: bool,
-    /// An Ack.
+    /// An Ack is due.
     ack: bool,
     /// A Sync that acknowledges this packet, which was not valid.
     sync: Option<SeqNo48>,
@@ -189,7 +189,7 @@ pub(crate) enum WireEnding {
     ReceivedReset,
 }
 
-/// Answers a second to packets that are not valid, and to Syncs that are, each (RFC 4340 §7.5.4).
+/// Answers per second to invalid packets, and as many to valid Syncs (RFC 4340 §7.5.4).
 const ANSWERS_PER_SECOND: u32 = 8;
 /// The longest closing text, in bytes.
 const MAX_TEXT: usize = 200;
@@ -250,7 +250,7 @@ impl Connection {
         }
     }
 
-    /// Which numbers are left out on purpose follows from this.
+    /// Secret that determines which numbers are left out on purpose.
     pub(crate) fn set_secret(&mut self, secret: u64) {
         self.skipper = Skipper::new(self.config.skipped_numbers, secret);
     }
@@ -276,7 +276,7 @@ impl Connection {
         Ccid::from_value(self.features.value(Feature::Ccid, location))
     }
 
-    /// Both halves begin with the CCID wanted most; the ends may have agreed on another.
+    /// Both halves begin with the preferred CCID; the ends may have agreed on another.
     fn follow_ccid(&mut self, now: Instant) {
         if let Some(ccid) = self.ccid(Location::Local).filter(|ccid| *ccid != self.sender.ccid()) {
             self.sender.begin_with(now, ccid, &self.config.rate_control(ccid));
@@ -294,7 +294,7 @@ impl Connection {
         self.sender.set_path_mss(path_mss(self.config.encapsulation, self.path.current()));
     }
 
-    /// The round-trip time, guessed as RFC 4340 §3.4 has it while there is none.
+    /// The round-trip time; without a sample the guess of RFC 4340 §3.4.
     fn round_trip(&self) -> Duration {
         self.sender.rtt_or_default()
     }

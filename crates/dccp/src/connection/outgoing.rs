@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use tfrc::SendDecision;
+use tfrc::config::{ConfigError, RateCap};
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::event::Notice;
@@ -14,7 +15,7 @@ use super::{Connection, Ending, State};
 /// The treatment of datagrams that the allowed rate cannot carry at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LatePolicy {
-    /// They wait, and so does the application: a full queue refuses. For files.
+    /// They wait, and so does the application: a full queue refuses datagrams. For files.
     #[default]
     Wait,
     /// A datagram that has waited longer than this when its turn comes is dropped, and a full queue
@@ -49,7 +50,7 @@ pub enum SendError {
         /// The longest possible.
         limit: usize,
     },
-    /// The queue is full; [`Event::Writable`](crate::Event::Writable) tells when it has room.
+    /// The queue is full; [`Event::Writable`](crate::Event::Writable) says when it has room.
     #[error("the send queue is full")]
     Full,
     /// The connection is closing or closed.
@@ -62,11 +63,11 @@ pub enum SendError {
 pub(super) struct SendQueue {
     policy: LatePolicy,
     waiting: VecDeque<(Instant, Vec<u8>)>,
-    /// Once there is any.
+    /// Present once a datagram was dropped.
     untold: Option<Box<[Dropped; REASONS.len()]>>,
 }
 
-/// Datagrams dropped for one reason since that was last told.
+/// Datagrams dropped for one reason since it was last reported.
 #[derive(Debug, Clone, Copy, Default)]
 struct Dropped {
     packets: u64,
@@ -104,7 +105,7 @@ impl SendQueue {
         }
     }
 
-    /// The datagrams dropped since the last call for a reason that has not been told.
+    /// The datagrams dropped since the last call for a reason not yet reported.
     pub(super) fn take_dropped(&mut self) -> Option<(DropReason, u64, u64)> {
         let untold = self.untold.as_deref_mut()?;
         let (reason, dropped) = REASONS.iter().zip(untold).find(|(_, dropped)| dropped.packets > 0)?;
@@ -116,7 +117,7 @@ impl SendQueue {
 impl Connection {
     /// Hands over a datagram. It waits in the send queue until the rate control lets it go; then
     /// [`Connection::poll_transmit`] sends it, and [`Connection::poll_timeout`] knows when that is.
-    /// Before the connection is established it waits for that too.
+    /// Before that it waits for the connection to be established.
     ///
     /// # Errors
     /// [`SendError`]; the datagram is not taken then.
@@ -124,7 +125,7 @@ impl Connection {
         self.send_in(now, datagram, &mut Vec::new())
     }
 
-    /// As [`Connection::send`], in a buffer of those that have gone, if there is one.
+    /// As [`Connection::send`], in the buffer of a datagram that was sent, if there is one.
     pub(crate) fn send_in(
         &mut self,
         now: Instant,
@@ -154,7 +155,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Tells if a datagram of this length would be taken now.
+    /// Returns true if a datagram of this length would be taken now.
     ///
     /// # Errors
     /// The error of [`Connection::send`].
@@ -171,9 +172,18 @@ impl Connection {
         }
     }
 
-    /// Chooses what becomes of late datagrams from now on, those that wait already among them.
+    /// Chooses what becomes of late datagrams from now on, waiting ones included.
     pub const fn set_late_policy(&mut self, policy: LatePolicy) {
         self.outgoing.policy = policy;
+    }
+
+    /// Replaces the application's limit on the sending rate, which
+    /// [`Settings::cap`](tfrc::Settings::cap) set first.
+    ///
+    /// # Errors
+    /// [`ConfigError::Cap`] for a cap of zero; then the one before stays.
+    pub fn set_cap(&mut self, cap: RateCap) -> Result<(), ConfigError> {
+        self.sender.set_cap(cap)
     }
 
     /// Datagrams that wait to be sent, late ones among them.
@@ -183,7 +193,7 @@ impl Connection {
     }
 
     /// The time of the next datagram: of the oldest in the queue, or of one handed over now. For
-    /// applications that make each datagram at the last moment; others leave the time to
+    /// applications that build each datagram at the last moment; others use
     /// [`Connection::poll_timeout`]. `None` before the connection is established and once it
     /// closes.
     #[must_use]
@@ -207,7 +217,7 @@ impl Connection {
         }
     }
 
-    /// The length of the datagram that goes now; those before it that can no longer go are dropped.
+    /// The length of the datagram to send now; older ones that can no longer be sent are dropped.
     pub(super) fn ready_datagram(&mut self, now: Instant) -> Option<usize> {
         if self.outgoing.is_empty() || self.next_send(now) != Some(SendDecision::Now) {
             return None;
@@ -242,8 +252,8 @@ impl Connection {
         discarded
     }
 
-    /// The application wants the end once all it handed over has gone. After a stop nothing goes
-    /// out again: then the rest is not waited for.
+    /// Closes once everything handed over was sent, if the application wants the end. After a stop
+    /// nothing is sent any more: then the rest is discarded.
     pub(super) fn close_when_flushed(&mut self, now: Instant) {
         if self.ending != Ending::AfterQueue {
             return;

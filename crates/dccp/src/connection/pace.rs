@@ -15,9 +15,9 @@ pub(super) struct ReadPace {
 /// A window is at least this long: 25 datagrams at 100 a second.
 const WINDOW: Duration = Duration::from_millis(250);
 /// Windows kept. The best one counts, so that an application that reads in bursts up to a second
-/// apart is not taken for slow.
+/// apart does not count as slow.
 const KEPT: usize = 4;
-/// The least rate told, in bytes per second: a datagram or so in a second shows that the
+/// The least rate reported, in bytes per second: about a datagram per second shows that the
 /// application reads again.
 const LEAST: f64 = 1500.0;
 
@@ -26,12 +26,12 @@ impl ReadPace {
         Self { since: now, taken: 0, recent: [None; KEPT] }
     }
 
-    /// The application has read this many bytes.
+    /// Counts bytes that the application has read.
     pub(super) const fn on_read(&mut self, bytes: u64) {
         self.taken = self.taken.saturating_add(bytes);
     }
 
-    /// Closes a window that is complete. A very long one says little about now, and those before it
+    /// Closes a complete window. A very long one says little about the present, and earlier ones
     /// nothing.
     pub(super) fn advance(&mut self, now: Instant) {
         let elapsed = now.saturating_since(self.since);

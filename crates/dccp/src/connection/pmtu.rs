@@ -1,4 +1,4 @@
-//! The path MTU (RFC 4340 §14), found and watched as RFC 8899 has it for datagram protocols.
+//! The path MTU (RFC 4340 §14), found and watched as in RFC 8899.
 //!
 //! It begins with the longest packet configured, and comes down when
 //! * the system or a believable ICMP message says so (one below 1200 bytes holds while packets as
@@ -14,17 +14,17 @@ use alloc::boxed::Box;
 
 use tfrc_units::{Duration, Instant, SeqNo48};
 
-/// Method of finding out the path MTU.
+/// Method of path MTU discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathMtuDiscovery {
-    /// Nothing: only what the host says counts.
+    /// None: only reports of the host count.
     Host,
     /// Black holes are detected and lengths searched for by probing.
     Probe,
 }
 
 /// Passes on practically every path (BASE_PLPMTU of RFC 8899 §5.1.2); reports below it are not
-/// believed unseen.
+/// accepted unchecked.
 const BASE: usize = 1200;
 /// Bytes that IPv4 must carry, less the longest usual headers: used when not even the base passes.
 const FLOOR: usize = 548;
@@ -39,17 +39,17 @@ const LONGEST_WAIT: Duration = Duration::from_secs(64);
 const RAISE_WAIT: Duration = Duration::from_secs(600);
 /// Long packets without an acknowledgement that raise a suspicion.
 const SUSPICIOUS: u8 = 3;
-/// The search ends when it is as near as this.
+/// The search ends within this many bytes.
 const NEAR_ENOUGH: usize = 4;
 
 /// State of the search for the longest packet that the path carries.
 #[derive(Debug, Clone)]
 pub(super) struct PathMtu {
     discovery: PathMtuDiscovery,
-    /// Never more than this.
+    /// The upper bound, bytes.
     limit: usize,
     current: usize,
-    /// This and more does not pass, or is not to be tried.
+    /// The least length, bytes, that does not pass or must not be tried.
     too_long: usize,
     probe: Option<Box<Probe>>,
     /// When to search upwards.
@@ -59,7 +59,7 @@ pub(super) struct PathMtu {
     /// Long datagrams since one was last acknowledged, and since when.
     unconfirmed: u8,
     since: Option<Instant>,
-    /// Where the newest run of long packets began, and the one before it.
+    /// The start of the newest run of long packets, and of the one before it.
     run: Option<SeqNo48>,
     earlier_run: Option<(SeqNo48, SeqNo48)>,
 }
@@ -73,7 +73,7 @@ struct Probe {
     short: Option<SeqNo48>,
     short_answered: bool,
     failures: u8,
-    /// When this attempt is over.
+    /// The end of this attempt.
     until: Instant,
     wait: Duration,
 }
@@ -94,7 +94,6 @@ enum Purpose {
 pub(super) enum ProbePacket {
     /// Padded to this length.
     Long(usize),
-    /// As it is.
     Short,
 }
 
@@ -124,7 +123,7 @@ impl PathMtu {
         BASE.min(self.limit)
     }
 
-    /// A packet has gone.
+    /// Records a packet that was sent.
     pub(super) fn on_sent(&mut self, now: Instant, seq: SeqNo48, length: usize, datagram: bool) {
         if length <= self.base() || !datagram {
             if let Some(start) = self.run.take() {
@@ -251,7 +250,7 @@ impl PathMtu {
         }));
     }
 
-    /// The next length above, or the end of the search for now.
+    /// Probes the next length above, or ends the search for now.
     fn search(&mut self, now: Instant) {
         let next = match self.too_long {
             _ if self.current >= self.limit => None,
@@ -267,7 +266,7 @@ impl PathMtu {
         }
     }
 
-    /// Lets time pass.
+    /// Handles an expired timer.
     pub(super) fn handle_timeout(&mut self, now: Instant, rtt: Duration) {
         if let Some(probe) = &mut self.probe {
             if probe.long.is_none() || now < probe.until {
@@ -336,7 +335,7 @@ impl PathMtu {
         }
     }
 
-    /// Notes that the Sync due has gone.
+    /// Notes that the due Sync was sent.
     pub(super) fn on_probe_sent(&mut self, now: Instant, seq: SeqNo48, packet: ProbePacket, rtt: Duration) {
         let Some(probe) = &mut self.probe else { return };
         match packet {
@@ -355,8 +354,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// A path that carries packets up to `passes`, or nothing, for so many seconds; the datagrams
-    /// are as long as may be.
+    /// A path that carries packets up to `passes`, or nothing, for `seconds`; the datagrams are as
+    /// long as allowed.
     struct SizedPath {
         mtu: PathMtu,
         now: Instant,
@@ -375,7 +374,7 @@ mod tests {
             SeqNo48::new(self.seq)
         }
 
-        /// One packet each 100 ms, acknowledged at once if it passes.
+        /// Sends a packet each 100 ms, acknowledged at once if it passes.
         fn run(&mut self, seconds: u64, passes: usize) -> usize {
             for _ in 0..seconds * 10 {
                 self.now += RTT;
@@ -452,7 +451,7 @@ mod tests {
         assert_eq!(path.run(200, 1472), 1472, "ten minutes later it is tried again");
     }
 
-    /// RFC 4340 §14.1: a true report below the base costs no datagram more, and is believed when
+    /// RFC 4340 §14.1: a true report below the base costs no further datagram, and is accepted when
     /// longer packets have failed.
     #[test]
     fn a_true_report_below_the_base_holds() {

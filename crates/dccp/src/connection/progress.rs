@@ -1,4 +1,4 @@
-//! Notices that the two ends disagree about sequence numbers for good: each answers the other's
+//! Notices that the two ends disagree about sequence numbers permanently: each answers the other's
 //! Syncs (RFC 4340 §7.5.4), and nothing else is valid. One number changed on the way is enough, if
 //! it lies far ahead in the window.
 
@@ -7,7 +7,7 @@ use tfrc_units::Instant;
 use super::{Cause, Connection, Silence};
 use crate::wire::{PacketType, Reset, ResetCode};
 
-/// Signs of life that are no progress.
+/// Signs of life that are not progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
     /// When a valid packet other than Sync and SyncAck last came.
@@ -30,9 +30,9 @@ impl Progress {
 }
 
 impl Connection {
-    /// A valid packet came that is no duplicate. Breaks the connection off if for as long as
-    /// silence is endured there were Syncs, although we sent datagrams. An end that sends nothing
-    /// may be idle for ever.
+    /// A valid packet came that is not a duplicate. Aborts the connection if, for as long as
+    /// silence is endured, only Syncs came although we sent datagrams. An end that sends nothing
+    /// may be idle indefinitely.
     pub(super) fn check_progress(&mut self, now: Instant, kind: PacketType) {
         let sent = self.stats.sent_data_packets;
         if !matches!(kind, PacketType::Sync | PacketType::SyncAck) {

@@ -11,7 +11,7 @@ pub struct Received {
     /// The sequence number of its packet.
     pub seq: SeqNo48,
     /// Number of datagrams that the peer has sent before it, as far as was known when it arrived;
-    /// [`Connection::data_index`](crate::Connection::data_index) says what is known later.
+    /// [`Connection::data_index`](crate::Connection::data_index) gives the later number.
     pub data_index: u64,
     /// Its content.
     pub bytes: Vec<u8>,
@@ -21,7 +21,7 @@ pub struct Received {
     pub ecn: Ecn,
 }
 
-/// A bounded queue that refuses what comes when it is full (docs/decisions/0007).
+/// A bounded queue that refuses datagrams when it is full (docs/decisions/0007).
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveQueue {
     entries: VecDeque<Received>,
@@ -30,7 +30,7 @@ pub(crate) struct ReceiveQueue {
     spare: Vec<Vec<u8>>,
 }
 
-/// Buffers kept at most.
+/// Maximum number of buffers kept.
 const SPARE: usize = 4;
 
 impl ReceiveQueue {
@@ -38,12 +38,12 @@ impl ReceiveQueue {
         Self { entries: VecDeque::new(), limit, spare: Vec::new() }
     }
 
-    /// Tells if another datagram finds no room.
+    /// Returns true if there is no room for another datagram.
     pub(crate) fn is_full(&self) -> bool {
         self.entries.len() >= self.limit
     }
 
-    /// Tells if more than half of the places are taken: the reader does not keep up.
+    /// Returns true if more than half of the places are taken: the reader does not keep up.
     pub(crate) fn is_half_full(&self) -> bool {
         self.entries.len() > self.limit / 2
     }

@@ -15,16 +15,15 @@ use crate::connection::ledger::Content;
 use crate::feature::{Feature, Location, Role};
 use crate::wire::{Header, Packet, PacketType, Reset, ResetCode, Sequence};
 
-/// Extended numbers from here on are taken for duplicates: nothing that is computed from smaller
-/// ones overflows. Only a peer that leaps by 2^47 with each packet gets here, after 32,000 of them.
+/// Extended numbers from here on count as duplicates, so that no computation overflows. Only a peer
+/// that leaps by 2^47 with each packet gets here, after 32,000 packets.
 pub(super) const LAST_NUMBER: u64 = 1 << 62;
-/// A reader that is too slow for this long, or four round-trip times if that is longer, insists.
+/// A reader counts as slow after this time, or four round-trip times if that is longer.
 const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
 impl Connection {
-    /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without what
-    /// encapsulates it. Anything but a valid packet of this connection is counted and otherwise
-    /// ignored.
+    /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without its
+    /// encapsulation. Any other datagram than a valid packet of this connection is only counted.
     pub fn handle_datagram(&mut self, now: Instant, ecn: Ecn, bytes: &[u8]) {
         match Packet::parse(bytes, self.receiving_integrity()) {
             Ok(packet)
@@ -131,7 +130,7 @@ impl Connection {
         false
     }
 
-    /// Step 7.
+    /// Step 7 of RFC 4340 §8.5.
     fn is_unexpected(&self, kind: PacketType, seq: SeqNo48) -> bool {
         let open =
             matches!(self.state, State::Open | State::CloseReceived | State::CloseReq | State::Closing);
@@ -152,14 +151,14 @@ impl Connection {
         !handshake && !first_reset && (number >= LAST_NUMBER || self.ledger.is_duplicate(number))
     }
 
-    /// A Sync is to answer a packet that is not valid, if the rate limit allows.
+    /// Answers an invalid packet with a Sync, if the rate limit allows.
     fn ask_for_sync(&mut self, now: Instant, ack: SeqNo48) {
         if self.due.sync.is_none() && self.invalid_limiter.allow(now) {
             self.due.sync = Some(ack);
         }
     }
 
-    /// Step 15.
+    /// Step 15 of RFC 4340 §8.5.
     fn answer_sync(&mut self, now: Instant, seq: SeqNo48) {
         if self.due.sync_ack.is_none() && self.sync_limiter.allow(now) {
             self.due.sync_ack = Some(seq);
@@ -244,8 +243,8 @@ impl Connection {
         }
     }
 
-    /// The Response's way there and back. An acknowledgement that may have waited for data to carry
-    /// says nothing, unless it says for how long.
+    /// The round-trip time of the Response. An acknowledgement that may have waited for data to
+    /// carry gives none, unless it says for how long.
     fn sample_from_ack(
         &mut self,
         now: Instant,
@@ -310,7 +309,7 @@ impl Connection {
         }
     }
 
-    /// Tells if a datagram that arrives now is to be refused and counted as marked (RFC 4340
+    /// Returns true if a datagram that arrives now is to be refused and counted as marked (RFC 4340
     /// §11.6).
     fn insists(&mut self, now: Instant) -> bool {
         let patience = self.round_trip() * 4;
@@ -352,8 +351,8 @@ impl Connection {
         self.stats.peer_dropped_packets = self.sender.peer_dropped();
     }
 
-    /// Our Sequence Window is to be about five times what is in flight (§7.5.2); it grows by
-    /// doubling at least.
+    /// Our Sequence Window should be about five times the packets in flight (§7.5.2); it grows at
+    /// least by doubling.
     fn widen_window(&mut self, ack: SeqNo48) {
         if ack != self.seq.gar() {
             return;
@@ -365,7 +364,7 @@ impl Connection {
         }
     }
 
-    /// Step 16.
+    /// Step 16 of RFC 4340 §8.5.
     fn deliver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, seq: SeqNo48, number: u64) {
         if !packet.header.kind().carries_datagram() {
             return;

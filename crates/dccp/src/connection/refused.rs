@@ -1,6 +1,5 @@
-//! Datagrams that arrived and found the receive queue full, and how the peer hears of them: Data
-//! Dropped with Drop Code 2 (RFC 4340 §11.7), and congestion marks if that does not help (RFC 4340
-//! §11.6).
+//! Datagrams that found the receive queue full, and their reports to the peer: Data Dropped with
+//! Drop Code 2 (RFC 4340 §11.7), and congestion marks if that does not help (RFC 4340 §11.6).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -12,9 +11,9 @@ use tfrc_units::{Duration, Instant, saturating};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refused {
     runs: VecDeque<NumberRange>,
-    /// Since when datagrams have been refused again and again, or since the last mark.
+    /// Start of the present series of refusals, or the last mark.
     since: Option<Instant>,
-    /// When the last one was refused.
+    /// The time of the last refusal.
     last: Instant,
     /// Datagrams refused since `since`.
     count: u32,
@@ -25,15 +24,15 @@ pub(super) struct Refused {
 struct NumberRange {
     start: u64,
     end: u64,
-    /// Of Drop Blocks, with the Drop Code.
+    /// The upper bits of Drop Blocks, with the Drop Code.
     block: u8,
-    /// Reports that have told of it.
+    /// Reports that have included it.
     told: u8,
 }
 
-/// Reports that tell of each run. A CCID 3 receiver does not learn which of its acknowledgements
-/// arrived (RFC 4342 §6), so it says the same several times: at 50 % loss one run in 256 stays
-/// unknown. The sender counts each packet once.
+/// Reports that include each run. A CCID 3 receiver does not learn which of its acknowledgements
+/// arrived (RFC 4342 §6), so it repeats itself: at 50 % loss one run in 256 stays unknown. The
+/// sender counts each packet once.
 const TELLINGS: u8 = 8;
 /// Runs kept; the oldest are forgotten first, and stay unreported.
 const MAX_RUNS: usize = 128;
@@ -73,12 +72,11 @@ impl Refused {
         }
     }
 
-    /// Tells if the datagram that is about to be refused is to count as marked by congestion:
-    /// `patience` has passed since the first refusal or the last mark, and the reports have not
-    /// helped. They cannot while p is zero: then the sender does not go below W_init in a
+    /// Returns true if the datagram that is about to be refused is to count as marked by
+    /// congestion: `patience` has passed since the first refusal or the last mark, and the reports
+    /// have not helped. They cannot while p is zero: then the sender does not go below W_init in a
     /// round-trip time (RFC 5348 §4.3), which over a local network is more than many readers take.
-    /// A few refusals do not count: they are what a sender looks like that waits for a reader to go
-    /// on.
+    /// A few refusals do not count: a sender that waits for a reader to go on causes them.
     pub(super) fn insists(&mut self, now: Instant, patience: Duration) -> bool {
         let persists = now.saturating_since(self.last) <= CALM
             && self.count >= FEW
@@ -91,10 +89,10 @@ impl Refused {
 
     /// Writes the blocks of a Data Dropped option for a packet that acknowledges `newest` into
     /// `blocks`, at most `limit` of them, and counts that as a report. Leaves it empty if there is
-    /// nothing to tell.
+    /// nothing to report.
     pub(super) fn report(&mut self, newest: u64, limit: usize, blocks: &mut Vec<u8>) {
         blocks.clear();
-        // Everything after `next` is told.
+        // Everything after `next` is reported.
         let mut next = newest;
         let mut told = 0;
         for run in self.runs.iter_mut().rev().filter(|run| run.end <= newest.saturating_add(1)) {
@@ -111,7 +109,7 @@ impl Refused {
             next = run.start.saturating_sub(1);
         }
         // A run that did not fit whole is left for another report; by then the newer ones have been
-        // told often enough.
+        // reported often enough.
         blocks.truncate(told);
         self.runs.retain(|run| run.told < TELLINGS);
     }
@@ -126,7 +124,7 @@ impl Refused {
 /// Blocks that fit into one option.
 pub(super) const MAX_BLOCKS: usize = 253;
 
-/// Blocks of one code for so many packets; false if they do not fit.
+/// Appends blocks of one code for this many packets; false if they do not fit.
 fn push_blocks(blocks: &mut Vec<u8>, mut packets: u64, longest: u64, code: u8, limit: usize) -> bool {
     while packets > 0 {
         if blocks.len() >= limit {
@@ -172,7 +170,7 @@ mod tests {
         assert_eq!(blocks, [0, 160, 3, 162]);
     }
 
-    /// Against the set of refused numbers, recorded in and out of order.
+    /// Compares with the set of refused numbers, recorded in and out of order.
     #[test]
     fn reports_name_what_was_refused() {
         let mut refused = Refused::default();

@@ -19,7 +19,7 @@ pub(crate) struct SeqSpace {
 struct Peer {
     isr: SeqNo48,
     gsr: SeqNo48,
-    /// GSR counted on without wrapping.
+    /// GSR, extended: it does not wrap.
     gsr_extended: u64,
     osr: Option<SeqNo48>,
     start: Start,
@@ -75,7 +75,7 @@ impl SeqSpace {
         self.gss
     }
 
-    /// The next number sent will be this one: those before it have been used.
+    /// Sets the next number to send: earlier ones have been used.
     pub(crate) const fn set_next(&mut self, seq: SeqNo48) {
         self.gss = seq.sub(1);
     }
@@ -107,7 +107,7 @@ impl SeqSpace {
         self.peer.and_then(|peer| peer.osr).is_some_and(|osr| seq.is_at_or_after(osr))
     }
 
-    /// A number of the peer, counted on without wrapping; the one nearest to GSR.
+    /// A number of the peer, extended; the one nearest to GSR.
     pub(crate) fn extend(&self, seq: SeqNo48) -> u64 {
         self.peer.map_or(ORIGIN, |peer| {
             if seq.is_at_or_after(peer.gsr) {
@@ -160,8 +160,8 @@ impl SeqSpace {
         seq_valid && ack_valid
     }
 
-    /// A valid packet has come: GSR, and GAR unless it is a Sync, move forward. Says whether GSR
-    /// did.
+    /// Moves GSR, and GAR unless the packet is a Sync, forward for a valid packet. Returns true if
+    /// GSR moved.
     pub(crate) fn accept(&mut self, kind: PacketType, seq: SeqNo48, ack: Option<SeqNo48>) -> bool {
         if let Some(ack) = ack
             && kind != PacketType::Sync

@@ -6,7 +6,7 @@ use tfrc_units::{Duration, Instant};
 use super::{Cause, Connection};
 use crate::wire::{Reset, ResetCode};
 
-/// How a connection stands when another client wants its place.
+/// State of a connection whose place another client wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// The peer was heard from lately, or has answered.
@@ -22,9 +22,9 @@ pub(crate) enum Standing {
 pub(super) struct Question {
     /// Sent since the peer was last heard from.
     asked: u8,
-    /// When the next one goes; after the last one, until when an answer counts as in time.
+    /// The time of the next one; after the last one, the deadline for an answer.
     next: Instant,
-    /// No question before this: the peer has answered one.
+    /// The earliest time of the next question, after an answer.
     rest: Instant,
 }
 
@@ -40,12 +40,12 @@ const LEAST_SPACING: Duration = Duration::from_millis(250);
 const REST: Duration = Duration::from_secs(5);
 
 impl Connection {
-    /// When something valid was last heard.
+    /// The time of the last valid packet.
     pub(crate) const fn last_heard(&self) -> Instant {
         self.last_heard
     }
 
-    /// Finds out if the peer is there; begins to ask if it has been silent.
+    /// Checks if the peer is there; begins to ask if it has been silent.
     pub(crate) fn standing(&mut self, now: Instant) -> Standing {
         let now = self.advance(now);
         let silent = now.saturating_since(self.last_heard);
@@ -62,14 +62,14 @@ impl Connection {
         }
     }
 
-    /// Ends this connection because another client has got its place.
+    /// Ends this connection because another client has taken its place.
     pub(crate) fn give_way(&mut self, now: Instant) {
         self.advance(now);
         let text = "another client from the same address has the place now";
         self.break_off(Reset::new(ResetCode::Aborted), Cause::Replaced, text);
     }
 
-    /// When the second Sync is due.
+    /// The time at which the second Sync is due.
     pub(super) fn question_due(&self) -> Option<Instant> {
         (1..ASKED).contains(&self.question.asked).then_some(self.question.next)
     }
@@ -80,7 +80,7 @@ impl Connection {
         }
     }
 
-    /// Something valid was heard: that answers a question.
+    /// A valid packet answers a question.
     pub(super) fn answered(&mut self, now: Instant) {
         if self.question.asked > 0 {
             self.question = Question { rest: now + REST, ..Question::default() };

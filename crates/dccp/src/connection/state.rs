@@ -1,6 +1,6 @@
 //! The states of a connection.
 
-/// Where a connection stands (RFC 4340 §4.3). LISTEN and TIMEWAIT belong to the endpoint.
+/// State of a connection (RFC 4340 §4.3). LISTEN and TIMEWAIT belong to the endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// A client waits for the Response.
@@ -12,13 +12,13 @@ pub enum State {
     /// Data flows.
     Open,
     /// The peer has sent Close; the application may still read and leave a closing text. (RFC 4340
-    /// answers at once; this waits for a moment, and the peer repeats itself.)
+    /// answers at once; this waits for a moment, and the peer repeats its Close.)
     CloseReceived,
     /// A server has asked its client to close.
     CloseReq,
     /// Close is sent, the Reset is waited for.
     Closing,
-    /// It is over.
+    /// The connection is over.
     Closed,
 }
 
@@ -29,7 +29,7 @@ impl State {
         matches!(self, Self::PartOpen | Self::Open | Self::CloseReceived | Self::CloseReq | Self::Closing)
     }
 
-    /// Returns true if acknowledgements and options still go out: until the peer says that it is
+    /// Returns true if acknowledgements and options are still sent: until the peer says that it is
     /// done.
     pub(super) const fn carries_data(self) -> bool {
         self.is_established() && !matches!(self, Self::CloseReceived)

@@ -6,15 +6,15 @@
 pub struct Stats {
     /// Datagrams sent.
     pub sent_data_packets: u64,
-    /// Their bytes, headers excluded.
+    /// Bytes of those datagrams, headers excluded.
     pub sent_data_bytes: u64,
-    /// Packets sent that carried none.
+    /// Packets sent without a datagram.
     pub sent_non_data_packets: u64,
     /// Datagrams received, duplicates excluded.
     pub received_data_packets: u64,
-    /// Their bytes, headers excluded.
+    /// Bytes of those datagrams, headers excluded.
     pub received_data_bytes: u64,
-    /// Packets received that carried none.
+    /// Packets received without a datagram.
     pub received_non_data_packets: u64,
     /// Datagrams that arrived and were dropped because the receive queue was full: the application
     /// did not read in time.
@@ -25,18 +25,18 @@ pub struct Stats {
     pub peer_dropped_packets: u64,
     /// Datagrams taken from the application and dropped by its [`LatePolicy`](crate::LatePolicy).
     pub late_packets: u64,
-    /// Datagrams taken from the application that were not sent and will not be, dropped by no
-    /// policy: discarded by [`Connection::close_now`](crate::Connection::close_now), waiting when
-    /// the connection ended, or too long since the path became narrow. Complete once the connection
-    /// is over.
+    /// Datagrams taken from the application that will never be sent, dropped by no policy:
+    /// discarded by [`Connection::close_now`](crate::Connection::close_now), waiting when the
+    /// connection ended, or too long since the path became narrow. Complete once the connection is
+    /// over.
     pub unsent_packets: u64,
-    /// Their bytes.
+    /// Total length of those datagrams, bytes.
     pub unsent_bytes: u64,
     /// Arrivals that were not a packet of this connection: malformed, or for other ports.
     pub malformed_packets: u64,
-    /// Sequence-invalid packets, or of a type that does not fit the state.
+    /// Packets that are sequence-invalid, or of a type that does not fit the state.
     pub invalid_packets: u64,
-    /// Packets received before.
+    /// Packets received a second time.
     pub duplicate_packets: u64,
     /// Received packets with a congestion mark.
     pub marked_packets: u64,
@@ -55,12 +55,12 @@ pub struct Stats {
     /// Statements in feedback that were cut down because our record of what was sent rules them
     /// out.
     pub corrected_feedback: u64,
-    /// Syncs sent to find out what lengths the path carries, those not padded included.
+    /// Syncs sent to probe the path MTU, unpadded ones included.
     pub sent_path_probes: u64,
     /// Sequence numbers left out on purpose.
     pub skipped_numbers: u64,
     /// Messages of the network that a packet sent lately found nobody at its destination. Each
-    /// quotes the number of that packet, which only somebody on the path can know. They do not end
-    /// a connection that stands.
+    /// quotes the number of that packet, which only an observer on the path can know. They do not
+    /// end an established connection.
     pub unreachable_reports: u64,
 }

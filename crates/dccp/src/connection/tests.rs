@@ -181,7 +181,7 @@ fn feedback(seq: u64, ack: SeqNo48, options: &[Opt<'_>]) -> Vec<u8> {
 
 #[test]
 fn a_linux_receiver_is_understood() {
-    // README of the captures, 3: Receive Rate and Loss Event Rate, nothing else.
+    // README of the captures, 3: only Receive Rate and Loss Event Rate.
     let linux = [Opt::ReceiveRate(20_000), Opt::LossEventRate(u32::MAX)];
     let mut lenient = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);
     let strict = ConnectionConfig { feedback: FeedbackProfile::Strict, ..ConnectionConfig::default() };
@@ -192,10 +192,10 @@ fn a_linux_receiver_is_understood() {
         let data = send(connection, at(50));
         connection.handle_datagram(at(190), Ecn::NotEct, &feedback(1, seq_of(&parse(&data)), &linux));
         assert_eq!(connection.stats().received_feedback, taken);
-        // It was held for nobody knows how long: the 140 ms are no round-trip time.
+        // It was held for an unknown time: the 140 ms are not a round-trip time.
         assert_eq!(connection.rtt(), Some(RTT));
     }
-    // From now on a Timestamp goes out, and its echo tells the hold time.
+    // From now on a Timestamp goes out, and its echo gives the hold time.
     let data = send(&mut lenient, at(400));
     let options = options_of(&parse(&data));
     let Some(Opt::Timestamp(stamp)) = options.iter().find(|option| matches!(option, Opt::Timestamp(_)))

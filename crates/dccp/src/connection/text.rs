@@ -16,7 +16,7 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
 }
 
 /// A text of the peer up to the first byte that is not UTF-8, of at most [`LONGEST`] bytes.
-/// Characters that a terminal or a log would act on stand as their escapes. An escape is kept whole
+/// Characters that a terminal or a log would act on are escaped. An escape is kept whole
 /// or not at all.
 pub(super) fn visible(bytes: &[u8]) -> String {
     let bytes = bytes.get(..LONGEST).unwrap_or(bytes);
@@ -44,7 +44,7 @@ pub(super) fn visible(bytes: &[u8]) -> String {
     out
 }
 
-/// Tells control characters (C0, DEL, C1), line and paragraph separators, and the marks,
+/// Returns true for control characters (C0, DEL, C1), line and paragraph separators, and the marks,
 /// embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex 9)
 /// from text.
 fn acts(character: char) -> bool {

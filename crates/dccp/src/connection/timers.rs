@@ -5,17 +5,17 @@ use tfrc_units::{Duration, Instant};
 use super::{Cause, Connection, Silence, State};
 use crate::wire::{Reset, ResetCode};
 
-/// How late a timer may be before the host's loop is called wrong. A host that reads its clock
+/// How late a timer may be before the host's loop counts as wrong. A host that reads its clock
 /// twice in a turn, or is held up between the two, makes no mistake.
 const LATE: Duration = Duration::from_millis(500);
 /// Unanswered questions go out this many times in the silence that leads to the first of them.
 const REPEATED: u64 = 5;
 
-/// The next time at which `handle_timeout` wants to be called. Calls that come late, early or twice
-/// do no harm.
+/// The next time at which `handle_timeout` wants to be called. Late, early and repeated calls do no
+/// harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// When.
+    /// The time of the timer.
     pub at: Instant,
     /// The purpose.
     pub reason: WakeReason,
@@ -60,7 +60,7 @@ pub(super) struct Timers {
     pub(super) close: Option<Instant>,
     pub(super) close_limit: Option<Instant>,
     pub(super) accept_close: Option<Instant>,
-    /// Until when feature options wait for a packet to ride on.
+    /// The time until which feature options wait for a packet to carry them.
     pub(super) feature_ride: Option<Instant>,
     pub(super) silence: Option<Instant>,
     /// When a client that has sent no datagram is given up.
@@ -100,7 +100,7 @@ impl Connection {
         .min_by_key(|wake| wake.at)
     }
 
-    /// Lets time pass. Early, late and repeated calls do no harm.
+    /// Serves the timers that are due. Early, late and repeated calls do no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
         self.served = now;
@@ -124,14 +124,13 @@ impl Connection {
         self.close_timeout(now);
     }
 
-    /// A connection that was made from a record at this time: what its timers missed before is no
-    /// mistake of the host.
+    /// A connection made from a record at this time: earlier timers are not a mistake of the host.
     pub(crate) fn revived(&mut self, now: Instant) {
         self.served = self.advance(now);
     }
 
-    /// With nothing due up to now the host owes nothing. A change of state that comes next may
-    /// uncover a timer of the handshake that has passed, which is no mistake of the host.
+    /// With nothing due up to now the host owes nothing. The next change of state may uncover an
+    /// expired timer of the handshake, which is not a mistake of the host.
     pub(super) fn note_nothing_due(&mut self) {
         if cfg!(debug_assertions) && self.poll_timeout().is_none_or(|wake| wake.at > self.now) {
             self.served = self.now;
@@ -139,7 +138,7 @@ impl Connection {
     }
 
     /// A host that lets a time of `poll_timeout` pass by [`LATE`] without `handle_timeout` has a
-    /// mistake in its loop. A timer that is set again in the past, after a long sleep, is none.
+    /// mistake in its loop. A timer set in the past after a long sleep is not one.
     pub(super) fn assert_timeouts_served(&self) {
         debug_assert!(
             self.poll_timeout().is_none_or(|wake| {
@@ -152,7 +151,7 @@ impl Connection {
         );
     }
 
-    /// Something valid has been heard.
+    /// Notes a valid packet.
     pub(super) fn heard(&mut self, now: Instant) {
         self.last_heard = now;
         self.probes = 0;
@@ -195,7 +194,7 @@ impl Connection {
     }
 }
 
-/// Returns true if a timer has come, and then stops it.
+/// Returns true if a timer has expired, and stops it then.
 pub(super) fn expired(timer: &mut Option<Instant>, now: Instant) -> bool {
     if timer.is_none_or(|at| now < at) {
         return false;

@@ -15,7 +15,7 @@ use crate::wire::PacketType;
 pub struct Transmit {
     /// The ECN codepoint to send it with.
     pub ecn: Ecn,
-    /// Its type, for who looks.
+    /// Its type, for statistics.
     pub kind: PacketType,
 }
 
@@ -42,7 +42,7 @@ impl Connection {
         self.poll_transmit_in(now, out, &mut Scratch::default())
     }
 
-    /// Gives the next packet as [`Self::poll_transmit`], by way of a scratch space used again.
+    /// Returns the next packet as [`Self::poll_transmit`], in a reused scratch space.
     pub(crate) fn poll_transmit_in(
         &mut self,
         now: Instant,
@@ -122,7 +122,7 @@ impl Connection {
     }
 
     /// Data goes with an acknowledgement where there is something to say; if that makes it too
-    /// long, that goes first.
+    /// long, the acknowledgement is sent first.
     fn plan_data(&mut self, length: usize) -> Option<PlannedPacket> {
         let part_open = self.state == State::PartOpen;
         let negotiates = self.features.owes_answer() || self.features.owes_question();

@@ -1,4 +1,4 @@
-//! Admission of a Request as a connection (RFC 4340 §8.1.3, step 3 of §8.5), at once or by way of a
+//! Admission of a Request as a connection (RFC 4340 §8.1.3, step 3 of §8.5), at once or after a
 //! cookie (§8.1.4).
 
 use alloc::boxed::Box;
@@ -16,11 +16,11 @@ use super::{ConnectionId, Endpoint, EndpointPacket, Key, Listen, Pressure};
 use crate::connection::{Connection, ConnectionConfig, Ports, State, WireEnding};
 use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode};
 
-/// A connection half-open for longer gives way to a newcomer when there is no room: several
+/// A connection half-open for longer is replaced by a new one when there is no room: several
 /// handshakes have passed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The first words of a connection in RESPOND.
+/// The first packet of a connection in RESPOND.
 enum Answer {
     /// A Response, and the connection.
     Response(Box<Connection>, Vec<u8>),
@@ -33,9 +33,9 @@ enum Answer {
 enum RequestVerdict {
     /// A half-open connection, as a record.
     Hold,
-    /// A Response with a cookie, and nothing is remembered.
+    /// A Response with a cookie; no state is kept.
     Cookie,
-    /// No answer: the client repeats its Request, and by then it is known if there is a place.
+    /// No answer: the client repeats its Request, and by then the number of free places is known.
     Wait,
 }
 
@@ -85,8 +85,7 @@ impl Endpoint {
         Some(())
     }
 
-    /// The next answer that a half-open connection owes: a Response, or the Reset that says what it
-    /// cannot grant.
+    /// The next answer that a half-open connection owes: a Response, or the Reset that refuses it.
     pub(super) fn poll_response(&mut self, now: Instant) -> Option<EndpointPacket> {
         while let Some(key) = self.may_respond.pop_front() {
             let Some(record) = self.half_open.get_mut(&key) else { continue };
@@ -112,7 +111,7 @@ impl Endpoint {
         None
     }
 
-    /// The connection in RESPOND that a record stands for, with its last Response.
+    /// The connection in RESPOND of a record, with its last Response.
     fn thaw(&self, (remote, local, remote_port): &Key, record: &HalfOpen) -> Option<Answer> {
         let ports = Ports { local: *local, remote: *remote_port };
         let iss = self.initial_sequence_number(*remote, ports, record.since);
@@ -157,8 +156,8 @@ impl Endpoint {
         }
     }
 
-    /// Sends what a connection that is not to live has to say: Syncs and Resets, as many as the
-    /// limit allows.
+    /// Sends the Syncs and Resets of a connection that will not be kept, as many as the limit
+    /// allows.
     fn send_what_it_says(&mut self, now: Instant, remote: SocketAddr, server: &mut Connection) {
         self.send_what_it_says_at(now, now, remote, server);
     }
@@ -179,7 +178,7 @@ impl Endpoint {
         }
     }
 
-    /// A connection that has left RESPOND: it lives from now on, unless others were faster.
+    /// A connection that has left RESPOND: it is kept, unless other clients were faster.
     fn complete(&mut self, now: Instant, key: Key, mut server: Connection) {
         let (remote, local, remote_port) = key;
         // Only now it is certain that the client is where it says.
@@ -204,7 +203,7 @@ impl Endpoint {
         }
     }
 
-    /// Ends a connection whose place another client has got.
+    /// Ends a connection whose place another client has taken.
     fn replace(&mut self, now: Instant, old: ConnectionId) {
         if let Some(live) = self.slots.get_mut(old) {
             live.connection.give_way(now);
@@ -269,7 +268,7 @@ impl Endpoint {
             return Ok(RequestVerdict::Hold);
         }
         match self.config.under_pressure {
-            // Whoever answers with a cookie is not forged; its share is then looked at again.
+            // A client that answers with a cookie is not forged; its share is then looked at again.
             Pressure::Cookies => Ok(RequestVerdict::Cookie),
             Pressure::Refuse => Err(ResetCode::TooBusy),
         }
@@ -334,8 +333,8 @@ impl Endpoint {
         Some(EndpointPacket { remote, kind: PacketType::Reset, bytes })
     }
 
-    /// The half-open connection that a Request makes, with the Response that it has sent: the same
-    /// for the same cookie.
+    /// The half-open connection of a Request, with the Response that it has sent: the same for the
+    /// same cookie.
     fn half_open_from(&self, remote: SocketAddr, ports: Ports, cookie: &Cookie) -> Option<Answer> {
         let seal = Seal { seed: &self.seed, remote, ports };
         let bytes = cookie.seal(&seal)?;
@@ -345,7 +344,7 @@ impl Endpoint {
         self.respond(server, (cookie.issued, cookie.issued), ports, cookie.request, &cookie.options)
     }
 
-    /// Feeds a new connection with its Request, and gives what it answers.
+    /// Passes a new connection its Request; returns its answer.
     fn respond(
         &self,
         mut server: Connection,
@@ -375,9 +374,8 @@ impl Endpoint {
         }
     }
 
-    /// A packet without a connection may bring a cookie back: then its connection exists after all,
-    /// in RESPOND, and has not yet got this packet. `Err` if there was a cookie that is none of
-    /// ours.
+    /// A packet without a connection may bring a cookie back: then its connection is created, in
+    /// RESPOND, before it takes in this packet. `Err` if the cookie is not ours.
     pub(super) fn redeem(
         &mut self,
         now: Instant,
@@ -444,7 +442,7 @@ impl Endpoint {
         }
     }
 
-    /// Drops the oldest half-open connection without a word, if it has had its time.
+    /// Drops the oldest half-open connection silently, if it has had its time.
     fn displace_half_open(&mut self, now: Instant) {
         if let Some(key) = self.half_open.older_than(now, PATIENCE) {
             self.forget_half_open(&key);

@@ -7,24 +7,24 @@ use tfrc_units::Duration;
 use super::Allow;
 use crate::ConnectionConfig;
 
-/// How an endpoint behaves.
+/// Settings of an endpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndpointConfig {
     /// The protocol that carries packets.
     pub carrier: Carrier,
     /// Which Requests are accepted.
     pub listen: Listen,
-    /// Peers that may begin connections. Packets of others that belong to no connection are ignored
-    /// without a word; connections that this end begins are not concerned.
+    /// Peers that may begin connections. Packets of other peers that belong to no connection are
+    /// ignored; connections that this end begins are not affected.
     pub allow: Allow,
     /// The DCCP port to listen on.
     pub port: u16,
-    /// For the connections that are accepted. Its service code must be the client's; its
+    /// Settings of accepted connections. The service code must be the client's; its
     /// encapsulation is set by `carrier`.
     pub connection: ConnectionConfig,
-    /// Accepted connections whose handshake is not complete, at most.
+    /// Maximum number of accepted connections whose handshake is not complete.
     pub half_open: usize,
-    /// The answer to a Request when there are so many.
+    /// The answer to a Request when `half_open` is reached.
     pub under_pressure: Pressure,
     /// Connections of one source, half-open ones and those not yet released included.
     pub per_source: PerSource,
@@ -33,8 +33,8 @@ pub struct EndpointConfig {
     /// How long a connection that is over is remembered: two maximum segment lifetimes (RFC 4340
     /// §8.3). Init Cookies live half of it, 128 s at most.
     pub time_wait: Duration,
-    /// Connections remembered so, at most; the oldest are forgotten first. Init Cookies from before
-    /// the connection that was forgotten are refused then: one of them may be its own.
+    /// Maximum number of ended connections remembered; the oldest are forgotten first. Init Cookies
+    /// from before a forgotten connection are refused then: one of them may be its own.
     pub remembered: usize,
 }
 
@@ -55,24 +55,25 @@ pub enum Carrier {
 pub enum Listen {
     /// None: answered with "Connection Refused".
     Refuse,
-    /// One connection after another; a second at once is answered with "Too Busy". Where a
-    /// connection has been silent for a second and leaves two Syncs unanswered, a new client from
-    /// the same IP address gets its place ([`Cause::Replaced`](crate::Cause::Replaced)); at the
-    /// limit of [`Listen::Many`] too. The place is free again when the application has released the
-    /// connection, so what it has not read yet is bounded.
+    /// One connection after another; a second one at the same time is answered with "Too Busy".
+    /// Where a connection has been silent for a second and leaves two Syncs unanswered, a new
+    /// client from the same IP address takes its place
+    /// ([`Cause::Replaced`](crate::Cause::Replaced)); also at the limit of [`Listen::Many`]. The
+    /// place is free again when the application has released the connection, so that unread data is
+    /// bounded.
     One,
-    /// Several.
+    /// Several connections at a time.
     Many {
-        /// At most this many at once, those that are over and not yet released included.
+        /// Maximum number at once, including ended connections not yet released.
         limit: usize,
     },
 }
 
-/// Answer to a Request when as many connections are half-open as are kept.
+/// Answer to a Request when the limit of half-open connections is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressure {
-    /// A Response with an Init Cookie (RFC 4340 §8.1.4): nothing is kept until the client brings it
-    /// back. Clients that do not, as Linux, get "No Connection" then.
+    /// A Response with an Init Cookie (RFC 4340 §8.1.4): nothing is kept until the client returns
+    /// it. Clients that do not, such as Linux, get "No Connection" then.
     Cookies,
     /// "Too Busy".
     Refuse,
@@ -81,19 +82,19 @@ pub enum Pressure {
 /// Limit of the connections that one source may have: an IPv4 address, or a /64 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerSource {
-    /// At most so many. Further Requests are treated as under pressure; clients behind one
+    /// At most this many. Further Requests are treated as under pressure; clients behind one
     /// translator share this.
     AtMost(usize),
-    /// As many as there is room for.
+    /// No limit but that of [`Listen`].
     Unlimited,
 }
 
-/// A connection to be made.
+/// A connection to open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectConfig {
     /// The peer's DCCP port.
     pub port: u16,
-    /// Its service and how we behave; the encapsulation is set by the endpoint.
+    /// Settings of the connection; the encapsulation is set by the endpoint.
     pub connection: ConnectionConfig,
 }
 

@@ -1,5 +1,4 @@
-//! Init Cookies (RFC 4340 §8.1.4): what a server would have to remember of a Request, given to the
-//! client to keep.
+//! Init Cookies (RFC 4340 §8.1.4): a server's state of a Request, given to the client to keep.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -21,18 +20,18 @@ use crate::connection::Ports;
 use crate::secret::{self, Purpose};
 use crate::wire::number_of;
 
-/// A cookie is worth something for this long at most: a client that waits for a Response asks again
+/// A cookie is valid for at most this long: a client that waits for a Response asks again
 /// after 64 s (RFC 4340 §8.1.1), so two of its waits.
 pub(super) const LONGEST_LIFE: Duration = Duration::from_secs(128);
 
-/// Which cookies are still worth something.
+/// Validity of cookies.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Freshness {
     pub(super) now: Instant,
     /// Age at which they expire.
     pub(super) lifetime: Duration,
-    /// Those issued up to this time are refused, whatever their age: connections that were made of
-    /// such ones are forgotten.
+    /// Cookies issued up to this time are refused, whatever their age: connections made from them
+    /// are forgotten.
     pub(super) refused_until: Option<Instant>,
 }
 
@@ -62,7 +61,7 @@ pub(super) struct Cookie {
     pub(super) options: Vec<u8>,
 }
 
-/// The key and to whom a cookie belongs.
+/// The key of cookies and the client of this one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seal<'a> {
     pub(super) seed: &'a [u8; 32],

@@ -1,6 +1,6 @@
-//! Half-open connections (RESPOND, RFC 4340 §8.1.3), remembered as what an Init Cookie would hold:
-//! a stranger's Request costs about two hundred bytes, not a connection. The connection is made of
-//! it when the handshake is complete.
+//! Half-open connections (RESPOND, RFC 4340 §8.1.3), remembered with the content of an Init Cookie:
+//! a stranger's Request costs about two hundred bytes, not a connection. The connection is created
+//! when the handshake is complete.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -12,21 +12,20 @@ use super::Key;
 /// A Request that has been answered with a Response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HalfOpen {
-    /// When the first Request came; our ISS follows from it.
+    /// The time of the first Request; our ISS follows from it.
     pub(super) since: Instant,
-    /// When the newest Request came.
+    /// The time of the newest Request.
     pub(super) came: Instant,
-    /// When it was answered; `None` while the Response is due.
+    /// The time of the answer; `None` while the Response is due.
     pub(super) answered: Option<Instant>,
     /// The number of that Request.
     pub(super) request: SeqNo48,
-    /// The greatest number sent, usually that of the Response, or the one it will have.
+    /// The greatest number sent, usually that of the Response, sent or due.
     pub(super) sent: SeqNo48,
     /// The options of the Request.
     pub(super) options: Box<[u8]>,
 }
 
-/// All of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HalfOpenTable {
     by_key: BTreeMap<Key, HalfOpen>,
@@ -44,7 +43,7 @@ impl HalfOpenTable {
         self.by_key.get(key)
     }
 
-    /// To change anything but its age.
+    /// The entry, to change anything except its age.
     pub(super) fn get_mut(&mut self, key: &Key) -> Option<&mut HalfOpen> {
         self.by_key.get_mut(key)
     }
@@ -59,13 +58,13 @@ impl HalfOpenTable {
         self.by_key.len()
     }
 
-    /// The one that has waited longest, if that is for as long as this.
+    /// The one that has waited longest, if at least this long.
     pub(super) fn older_than(&self, now: Instant, patience: Duration) -> Option<Key> {
         let (since, key) = self.by_age.first()?;
         (now.saturating_since(*since) >= patience).then_some(*key)
     }
 
-    /// Since when the oldest has waited.
+    /// The time since which the oldest has waited.
     pub(super) fn oldest(&self) -> Option<Instant> {
         self.by_age.first().map(|(since, _)| *since)
     }

@@ -1,5 +1,5 @@
-//! Many connections behind one socket: demultiplexing, admission, and what is left of connections
-//! that are over.
+//! Many connections behind one socket: demultiplexing, admission, and the remains of ended
+//! connections.
 
 mod admission;
 mod config;
@@ -50,7 +50,7 @@ type Key = (SocketAddr, u16, u16);
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     config: EndpointConfig,
-    /// Shared by all connections that are accepted.
+    /// Settings of all accepted connections.
     serving_config: Arc<ConnectionConfig>,
     seed: [u8; 32],
     slots: Slots,
@@ -61,14 +61,12 @@ pub struct Endpoint {
     touched: Vec<ConnectionId>,
     may_transmit: VecDeque<ConnectionId>,
     may_tell: VecDeque<ConnectionId>,
-    /// Half-open connections.
     half_open: HalfOpenTable,
     /// Half-open connections that may owe a Response.
     may_respond: VecDeque<Key>,
-    /// Established connections that others have begun and that are not released.
+    /// Established connections begun by peers and not released.
     serving: usize,
-    /// Number of connections that each source has with us as a server; kept only if that is
-    /// limited.
+    /// Number of accepted connections of each source; kept only if it is limited.
     sources: BTreeMap<IpAddr, usize>,
     tombs: Tombs,
     outbox: VecDeque<EndpointPacket>,
@@ -83,19 +81,19 @@ pub struct Endpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct EndpointStats {
-    /// Datagrams that were no DCCP packets.
+    /// Datagrams that were not DCCP packets.
     pub malformed: u64,
     /// Packets without a connection from peers that [`EndpointConfig::allow`] leaves out; they get
     /// no answer.
     pub not_allowed: u64,
-    /// Connections whose place a new client from the same IP address has got, because they had left
-    /// two Syncs unanswered.
+    /// Connections replaced by a new client from the same IP address because they had left two
+    /// Syncs unanswered.
     pub replaced: u64,
     /// Requests refused, and handshakes that were completed when there was no room any more.
     pub refused: u64,
     /// Resets sent for packets without a connection, refusals among them.
     pub resets: u64,
-    /// Responses sent with an Init Cookie, nothing being remembered.
+    /// Responses sent with an Init Cookie, without keeping state.
     pub cookies_sent: u64,
     /// Init Cookies that came back and made a connection.
     pub cookies_redeemed: u64,
@@ -114,26 +112,25 @@ struct EndpointPacket {
 /// A packet to be sent, whose bytes are in the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmission {
-    /// To whom.
+    /// The address to send it to.
     pub remote: SocketAddr,
     /// The ECN codepoint to send it with.
     pub ecn: Ecn,
-    /// Its type, for who looks.
+    /// Its type, for statistics.
     pub kind: PacketType,
 }
 
 impl Transmission {
-    /// True if a host must not give it to the system together with other packets, as segmentation
-    /// offload does. Where such packets travel on as one, a link drops all of them for the longest:
-    /// a path MTU probe must not take the short Sync after it along, whose answer shows that the
-    /// path lives.
+    /// True if a host must not combine it with other packets by segmentation offload. A link may
+    /// drop all packets of such a group for the longest: a path MTU probe must not be dropped
+    /// together with the short Sync after it, whose answer shows that the path works.
     #[must_use]
     pub const fn goes_alone(&self) -> bool {
         matches!(self.kind, PacketType::Sync | PacketType::SyncAck)
     }
 }
 
-/// Why no connection can be begun.
+/// Why no connection can be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
@@ -145,7 +142,7 @@ pub enum ConnectError {
     NoPort,
 }
 
-/// Packets of the endpoint's own that may wait to be sent.
+/// Maximum number of the endpoint's own packets that wait to be sent.
 const MAX_OUTBOX: usize = 256;
 /// Ports for clients (RFC 6335's dynamic ports).
 const FIRST_PORT: u16 = 49_152;
@@ -181,7 +178,7 @@ impl Endpoint {
         }
     }
 
-    /// Begins a connection to a peer.
+    /// Opens a connection to a peer.
     ///
     /// # Errors
     /// [`ConnectError`] if there cannot be one.
@@ -200,7 +197,7 @@ impl Endpoint {
         Ok(self.adopt(remote, ports, client))
     }
 
-    /// Takes in a datagram from a peer; returns the connection it was for, if there was one before.
+    /// Takes in a datagram from a peer; returns its connection, if it had one before.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -247,8 +244,8 @@ impl Endpoint {
         self.touch(id);
     }
 
-    /// The network says something about a packet to `remote` whose beginning it quotes. What quotes
-    /// no packet that a connection sent lately is ignored.
+    /// An ICMP message about a packet to `remote` whose beginning it quotes. It is ignored unless a
+    /// connection sent that packet lately.
     pub fn handle_path_error(&mut self, now: Instant, remote: SocketAddr, quoted: &[u8], error: PathError) {
         let now = self.advance(now);
         let Some(quoted) = Quoted::parse(quoted) else { return };
@@ -260,7 +257,7 @@ impl Endpoint {
         self.touch(id);
     }
 
-    /// Lets time pass. Early, late and repeated calls do no harm.
+    /// Serves the timers that are due. Early, late and repeated calls do no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
         self.settle();
@@ -277,8 +274,8 @@ impl Endpoint {
         }
     }
 
-    /// The time at which [`Endpoint::handle_timeout`] wants to be called next: the latest time it
-    /// was told if there may be something to send that [`Endpoint::poll_transmit`] was not asked
+    /// The time at which [`Endpoint::handle_timeout`] wants to be called next: the latest time
+    /// passed in if there may be something to send that [`Endpoint::poll_transmit`] was not asked
     /// for.
     pub fn poll_timeout(&mut self) -> Option<Wake> {
         self.settle();
@@ -328,7 +325,7 @@ impl Endpoint {
         None
     }
 
-    /// Hands over a datagram as [`Connection::send`] does, in a buffer of one that has gone.
+    /// Hands over a datagram as [`Connection::send`] does, in the buffer of one that was sent.
     ///
     /// # Errors
     /// [`SendError`], also for a connection that is not known.
@@ -352,13 +349,13 @@ impl Endpoint {
         }
     }
 
-    /// The oldest datagram of a connection that waits to be read. Reading changes nothing that is
+    /// The oldest datagram of a connection that waits to be read. Reading does not change what is
     /// sent.
     pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
         self.slots.get_mut(id)?.connection.recv()
     }
 
-    /// The oldest event not yet told. A server's connection is first heard of with
+    /// The oldest event not yet polled. A server's connection is first heard of with
     /// [`Event::Incoming`]; after [`Event::Closed`] call [`Endpoint::release`] when its data is
     /// read: until then it counts against [`Listen`] and [`PerSource`].
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
@@ -385,13 +382,13 @@ impl Endpoint {
         None
     }
 
-    /// A connection, to look at.
+    /// A connection, read-only.
     #[must_use]
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.slots.get(id).map(|live| &live.connection)
     }
 
-    /// A connection, to use. Poll the endpoint afterwards.
+    /// A connection, mutable. Poll the endpoint afterwards.
     pub fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         self.touch(id);
         self.slots.get_mut(id).map(|live| &mut live.connection)
@@ -411,8 +408,7 @@ impl Endpoint {
             .map(|(id, live)| (id, &live.connection))
     }
 
-    /// Forgets a connection; one that is not over is broken off first. Stragglers are still
-    /// answered.
+    /// Forgets a connection; an open one is aborted first. Stragglers are still answered.
     pub fn release(&mut self, now: Instant, id: ConnectionId) {
         let now = self.advance(now);
         let Some(live) = self.slots.get_mut(id) else { return };
@@ -437,7 +433,7 @@ impl Endpoint {
         self.stats
     }
 
-    /// The oldest refusal that was not asked for yet. At most 64 are kept; [`Endpoint::stats`] has
+    /// The oldest refusal not yet polled. At most 64 are kept; [`Endpoint::stats`] has
     /// the count of all.
     pub fn poll_refusal(&mut self) -> Option<Refusal> {
         self.refusals.next()
@@ -496,7 +492,7 @@ impl Endpoint {
         id
     }
 
-    /// The connection may have something to send or to tell, or other timers.
+    /// The connection may have something to send, a new event, or other timers.
     fn touch(&mut self, id: ConnectionId) {
         let Some(live) = self.slots.get_mut(id) else { return };
         if !live.marks.transmit {
@@ -529,7 +525,7 @@ impl Endpoint {
         }
     }
 
-    /// A connection that is over and has sent its last packet makes room: its key becomes a tomb.
+    /// Replaces a connection that is over and has sent its last packet by a tomb.
     fn bury_if_closed(&mut self, now: Instant, id: ConnectionId) {
         let Some(live) = self.slots.get_mut(id) else { return };
         let Some(outcome) = live.connection.outcome() else { return };
@@ -555,7 +551,7 @@ impl Endpoint {
         }
     }
 
-    /// A packet of the endpoint's own, unless too many wait.
+    /// Queues a packet of the endpoint's own, unless too many wait.
     fn post(&mut self, remote: SocketAddr, kind: PacketType, bytes: Vec<u8>) -> bool {
         let room = self.outbox.len() < MAX_OUTBOX;
         if room {
@@ -564,7 +560,7 @@ impl Endpoint {
         room
     }
 
-    /// A packet without a connection, no Request and no Reset (step 2 of §8.5; §8.3.1).
+    /// A packet without a connection, neither Request nor Reset (step 2 of §8.5; §8.3.1).
     fn answer_straggler(&mut self, now: Instant, key: Key, packet: &Packet<'_>) {
         if !self.limiter.allow(now) {
             return;

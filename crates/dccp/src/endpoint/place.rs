@@ -10,26 +10,25 @@ use super::{ConnectionId, Endpoint, Listen, PerSource};
 use crate::connection::{Standing, State};
 use crate::feature::Role;
 
-/// The answer to a client that wants a connection.
+/// Verdict on a client that wants a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A free place.
     Free,
-    /// The place of this connection, which has left our questions unanswered.
+    /// The place of this connection, which has left our Syncs unanswered.
     GivenUpBy(ConnectionId),
     /// A connection is being asked if it is still there: the client may ask again.
     Undecided,
-    /// None.
+    /// No place is free.
     Taken,
 }
 
-/// Connections of one address that are looked at for each Request, at most.
+/// Maximum number of connections of one address examined for each Request.
 const LOOKED_AT: usize = 64;
 
 impl Endpoint {
     /// Finds a place for a client at this address. If none is free, the connection from the same IP
     /// address that has been silent longest is asked; Requests with a forged address cause such
-    /// questions too, which are few and change nothing for who answers.
+    /// Syncs too, which are few and harmless to a peer that answers.
     pub(super) fn place(&mut self, now: Instant, remote: SocketAddr) -> Place {
         if !self.is_full() && !self.has_its_share(remote.ip()) {
             return Place::Free;
@@ -76,13 +75,13 @@ impl Endpoint {
         }
     }
 
-    /// As many established connections as are to be served. Half-open ones do not count: anybody
-    /// can make those.
+    /// Returns true if all places are taken. Half-open connections do not count: anybody can create
+    /// them.
     pub(super) const fn is_full(&self) -> bool {
         self.serving >= self.limit()
     }
 
-    /// A source has as many connections as one may have.
+    /// Returns true if a source has reached its limit.
     pub(super) fn has_its_share(&self, source: IpAddr) -> bool {
         match self.config.per_source {
             PerSource::Unlimited => false,
@@ -92,8 +91,7 @@ impl Endpoint {
         }
     }
 
-    /// A connection is gone: only now it counts no more against what may be served. Until the
-    /// application has released it, it holds what it received.
+    /// Frees the place of a released connection. Until its release it holds what it received.
     pub(super) fn remove(&mut self, id: ConnectionId) {
         let Some(live) = self.slots.get(id) else { return };
         let (source, role, serves) = (live.remote.ip(), live.connection.role(), live.serves);
@@ -104,14 +102,14 @@ impl Endpoint {
         }
     }
 
-    /// An address has one connection more.
+    /// Counts one more connection of an address.
     pub(super) fn count_source(&mut self, source: IpAddr) {
         if self.config.per_source != PerSource::Unlimited {
             *self.sources.entry(source_of(source)).or_default() += 1;
         }
     }
 
-    /// An address has one connection less.
+    /// Counts one connection less of an address.
     pub(super) fn uncount_source(&mut self, source: IpAddr) {
         let source = source_of(source);
         if let Some(held) = self.sources.get_mut(&source) {

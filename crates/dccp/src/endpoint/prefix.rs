@@ -8,15 +8,15 @@ use core::str::FromStr;
 /// Peers that may begin connections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Allow {
-    /// All of them.
+    /// Every peer.
     #[default]
     Anyone,
-    /// Those whose address lies in one of these prefixes; an empty list is nobody.
+    /// Peers whose address is in one of these prefixes; none if the list is empty.
     Only(Vec<Prefix>),
 }
 
 impl Allow {
-    /// Tells if a peer with this address may begin a connection.
+    /// Returns true if a peer with this address may begin a connection.
     #[must_use]
     pub fn permits(&self, address: IpAddr) -> bool {
         match self {
@@ -27,8 +27,8 @@ impl Allow {
 }
 
 /// An address prefix such as `192.0.2.0/24` or `2001:db8::/32`. IPv4-mapped IPv6 addresses (RFC
-/// 4291 §2.5.5.2) are the same as their IPv4 addresses, in the prefix and in what is compared with
-/// it; so `::/0` contains IPv4 too, and `0.0.0.0/0` contains IPv4 only.
+/// 4291 §2.5.5.2) equal their IPv4 addresses, in prefixes and in compared addresses; so `::/0`
+/// contains IPv4 too, and `0.0.0.0/0` contains IPv4 only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix {
     /// The address with all bits after the prefix zero; IPv4 as IPv4-mapped.
@@ -44,7 +44,7 @@ pub enum PrefixError {
     /// The part before the slash is not an address.
     #[error("`{text}` is not an IP address, optionally followed by a slash and a prefix length")]
     Address {
-        /// The text.
+        /// The text that was parsed.
         text: alloc::string::String,
         /// The error of the parser of addresses.
         source: AddrParseError,
@@ -52,7 +52,7 @@ pub enum PrefixError {
     /// The part after the slash is not a number in range.
     #[error("the prefix length of `{text}` is not a number from 0 to {longest}")]
     Length {
-        /// The text.
+        /// The text that was parsed.
         text: alloc::string::String,
         /// 32 for IPv4, 128 for IPv6.
         longest: u8,
@@ -73,7 +73,7 @@ impl Prefix {
         (bits <= 128).then(|| Self { address: mapped(address) & mask(bits), bits })
     }
 
-    /// Tells if an address begins with the prefix.
+    /// Returns true if an address begins with the prefix.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         mapped(address) & mask(self.bits) == self.address
@@ -92,8 +92,7 @@ fn mask(bits: u8) -> u128 {
 }
 
 /// The source that [`PerSource`](super::PerSource) counts: an IPv4 address, also if it is mapped
-/// into IPv6, or the /64 of an IPv6 address, all of which one host commonly has to itself (RFC
-/// 7421).
+/// into IPv6, or the /64 of an IPv6 address, which one host commonly has to itself (RFC 7421).
 pub(super) fn source_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

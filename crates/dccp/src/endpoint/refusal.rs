@@ -1,11 +1,11 @@
-//! Peers that were not let in, for the log of the application.
+//! Peers that were refused, for the log of the application.
 
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 
 use crate::wire::ResetCode;
 
-/// Refusals kept until they are asked for; later ones are only counted in
+/// Maximum number of refusals kept until polled; later ones are only counted in
 /// [`EndpointStats`](super::EndpointStats).
 const KEPT: usize = 64;
 
@@ -15,12 +15,12 @@ const KEPT: usize = 64;
 pub struct Refusal {
     /// The peer's address; it may be forged.
     pub remote: SocketAddr,
-    /// The code of the Reset that tells the peer (RFC 4340 §5.6); `None` if the peer gets no answer
+    /// The code of the Reset sent to the peer (RFC 4340 §5.6); `None` if the peer gets no answer
     /// because [`EndpointConfig::allow`](super::EndpointConfig::allow) leaves its address out.
     pub code: Option<ResetCode>,
 }
 
-/// The oldest refusals that nobody has asked for yet.
+/// The oldest refusals not yet polled.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refusals(VecDeque<Refusal>);
 

@@ -45,7 +45,7 @@ pub(super) struct Live {
 /// The application's hold on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// The application has not been told of it yet.
+    /// The application has not polled it yet.
     NotTold,
     /// The application has it.
     Application,

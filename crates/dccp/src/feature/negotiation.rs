@@ -75,10 +75,10 @@ pub(crate) struct Order {
     pub(super) confirms: bool,
 }
 
-/// Feature options that must be sent in a packet besides those that are due.
+/// Feature options that must be sent in a packet in addition to the due ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// Nothing.
+    /// No others.
     Due,
     /// All open questions, and answers are kept for the next packet: the handshake's packets
     /// replace each other.

@@ -387,7 +387,7 @@ fn a_ccid_agreed_on_stays_once_data_may_flow() {
     assert!(ask(&mut server, 6, &[32, 4, 1, 3]).is_ok());
     assert_eq!(server.value(Feature::Ccid, Location::Remote), 3, "still in the handshake");
     server.handshake_done();
-    // The preference list that goes with the answer must let the peer come to the same value.
+    // The preference list that goes with the answer must let the peer reach the same value.
     assert_eq!(ask(&mut server, 7, &[32, 4, 1, 4]), Ok([35, 5, 1, 3, 3, 0, 0, 0].to_vec()));
     assert_eq!(ask(&mut server, 8, &[1, 32, 4, 1, 4]), Err(Failure::Mandatory));
 }

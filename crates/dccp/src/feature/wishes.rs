@@ -24,12 +24,12 @@ pub struct Wishes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CcidPreference {
-    /// TFRC and nothing else.
+    /// TFRC only.
     #[default]
     Three,
     /// TFRC; else TFRC-SP.
     ThreeThenFour,
-    /// TFRC-SP and nothing else.
+    /// TFRC-SP only.
     Four,
     /// TFRC-SP; else TFRC.
     FourThenThree,
@@ -58,9 +58,9 @@ impl CcidPreference {
 /// The host's ability to read marks on received packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnReading {
-    /// They can.
+    /// The marks can be read.
     Capable,
-    /// They cannot: the peer is told to send without ECN (RFC 4340 §12.1).
+    /// They cannot be read: the peer is asked to send without ECN (RFC 4340 §12.1).
     Incapable,
 }
 
@@ -69,7 +69,7 @@ pub enum EcnReading {
 pub enum RttReports {
     /// At both ends.
     Wanted,
-    /// At neither: receivers go by the window counter.
+    /// At neither: receivers use the window counter.
     Refused,
 }
 

@@ -3,10 +3,10 @@
 /// The one-bit ECN Nonce Echo, Historic since RFC 8311: always `Zero` in what we send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Nonce {
-    /// 0.
+    /// Nonce 0.
     #[default]
     Zero,
-    /// 1.
+    /// Nonce 1.
     One,
 }
 

@@ -39,7 +39,7 @@ pub struct DropBlock {
 
 impl DropCode {
     /// True if a packet with this code counts as one with an ECN mark (RFC 4340 §11.7.2): all codes
-    /// but those that speak of the receiving host.
+    /// but the ones about the receiving host.
     #[must_use]
     pub const fn counts_as_marked(self) -> bool {
         !matches!(self, Self::ProtocolConstraints | Self::ApplicationNotListening | Self::ReceiveBuffer)

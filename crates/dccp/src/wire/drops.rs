@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::bytes::{be, push_be};
 
-/// A Dropped Packets option, its counts still encoded. It speaks of the intervals of the Loss
-/// Intervals option beside it, in the same order.
+/// A Dropped Packets option, its counts still encoded. It covers the intervals of the Loss
+/// Intervals option in the same packet, in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DroppedPackets<'a> {
     cells: &'a [u8],

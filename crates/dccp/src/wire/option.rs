@@ -29,7 +29,7 @@ pub enum Opt<'a> {
     Timestamp(u32),
     /// 42: a timestamp received, and for how long it was held (§13.3).
     TimestampEcho {
-        /// The timestamp.
+        /// The timestamp, in units of 10 µs.
         value: u32,
         /// How long ago it arrived; absent means zero.
         elapsed: Option<Elapsed>,

@@ -53,7 +53,7 @@ pub enum Header {
     Reset { seq: SeqNo48, ack: SeqNo48, reset: Reset },
     /// Are we in step?
     Sync { seq: SeqNo48, ack: SeqNo48 },
-    /// We are.
+    /// Answers a Sync: we are synchronised.
     SyncAck { seq: SeqNo48, ack: SeqNo48 },
 }
 
@@ -100,13 +100,13 @@ pub enum ParseError {
     /// Not even a short header.
     #[error("{length} bytes are too few for a DCCP header of 12")]
     TooShort {
-        /// Bytes there are.
+        /// Bytes available.
         length: usize,
     },
-    /// A type that nobody has defined.
+    /// An undefined type.
     #[error("byte 8: packet type {number} is reserved")]
     ReservedType {
-        /// Its number.
+        /// The number of the reserved type.
         number: u8,
     },
     /// Only Data, Ack and DataAck may carry 24-bit sequence numbers.
@@ -131,7 +131,7 @@ pub enum ParseError {
     /// More application data should be covered than there is.
     #[error("byte 5: checksum coverage {coverage} for {payload} bytes of application data")]
     Coverage {
-        /// CsCov.
+        /// The CsCov field.
         coverage: u8,
         /// Application data, in bytes.
         payload: usize,
@@ -151,9 +151,9 @@ pub enum EmitError {
     /// CCVal or CsCov do not fit into four bits, or CsCov exceeds the data.
     #[error("CCVal {ccval} and CsCov {coverage} must be below 16, and CsCov cover no more than the data")]
     Nibble {
-        /// CCVal.
+        /// The CCVal field.
         ccval: u8,
-        /// CsCov.
+        /// The CsCov field.
         coverage: u8,
     },
 }

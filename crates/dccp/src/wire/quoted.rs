@@ -4,7 +4,7 @@ use tfrc_units::SeqNo48;
 
 use super::bytes::{be, u16_at};
 
-/// Fields of a packet that an ICMP message about it quotes: enough to tell whether we sent it.
+/// Fields of a packet that an ICMP message about it quotes: enough to check that we sent it.
 /// Options and data may be cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted {

@@ -35,13 +35,13 @@ pub enum OptionErrorKind {
     /// The length counts type and length byte, so it is at least 2.
     #[error("a length of {0}, but it must be at least 2")]
     TooSmall(
-        /// The length given.
+        /// The length field.
         u8,
     ),
     /// The option would reach past the option space.
     #[error("a length of {length}, but only {available} bytes are left")]
     TooLarge {
-        /// The length given.
+        /// The length field.
         length: u8,
         /// Bytes left, type included.
         available: usize,

@@ -108,7 +108,7 @@ impl fmt::Display for ResetCode {
 /// The Reset Code with its three data bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reset {
-    /// Why.
+    /// The Reset Code.
     pub code: ResetCode,
     /// Data 1, 2 and 3; zero where the code gives them no meaning.
     pub data: [u8; 3],

@@ -4,8 +4,8 @@ use tfrc_units::{Duration, saturating};
 
 use super::bytes::be;
 
-/// The value of an RTT Estimate option (RFC 6323 §3.2.1): what a sender tells its receiver of the
-/// round-trip time.
+/// The value of an RTT Estimate option (RFC 6323 §3.2.1): the round-trip time that a sender passes
+/// to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RttEstimate {
     /// 0: there is no estimate yet.

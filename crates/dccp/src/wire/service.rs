@@ -13,13 +13,13 @@ impl ServiceCode {
     /// The one value a server must refuse, 2^32 − 1.
     pub const INVALID: Self = Self(u32::MAX);
 
-    /// From its number.
+    /// Returns the service code with this number.
     #[must_use]
     pub const fn new(code: u32) -> Self {
         Self(code)
     }
 
-    /// Its number.
+    /// Returns the number of the service code.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0

@@ -7,7 +7,7 @@ use super::{OptionError, PacketType, RawOption, RawOptions};
 /// The options of a packet of type `packet`, as they are to be processed.
 ///
 /// Padding is left out, as is everything that must be ignored on a Data packet. A nonsensical
-/// length ends the walk ([`Walk::error`] tells).
+/// length ends the walk (see [`Walk::error`]).
 #[must_use]
 pub const fn options(packet: PacketType, space: &[u8]) -> Walk<'_> {
     Walk { packet, raw: RawOptions::new(space), error: None }
@@ -28,7 +28,7 @@ pub struct Item<'a> {
 /// Why an option is not processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Nobody here knows its type.
+    /// The type is unknown here.
     Unknown,
     /// Its data is invalid for its type.
     Invalid,

@@ -27,7 +27,7 @@ pub(crate) struct End {
     pub(crate) numbers: BTreeMap<u64, u64>,
     /// It wants no more of any connection.
     pub(crate) leaving: bool,
-    /// The latest time that the endpoint was told.
+    /// The latest time passed to the endpoint.
     latest: Instant,
     meter: Meter,
     /// Heap used by the endpoint.
@@ -72,7 +72,7 @@ impl Meter {
             self.windows.pop_front();
             shrunk = true;
         }
-        // What went while more was allowed is no fault now.
+        // What went while more was allowed is not a fault now.
         if shrunk {
             self.ahead = self.ahead.min(self.allowed());
         }
@@ -83,7 +83,7 @@ impl Meter {
     }
 
     /// At most a round-trip time's worth may go at once (RFC 5348 §4.6), at the rate of the last
-    /// two, and what rounding makes of it.
+    /// two, plus rounding.
     fn sent(&mut self, bytes: usize) {
         let bytes = f64::from(u32::try_from(bytes).expect("short"));
         self.ahead += bytes;
@@ -116,7 +116,7 @@ impl End {
     }
 
     /// The time as this end has it. Its clock may be set back; its host then waits for the latest
-    /// time told.
+    /// time passed.
     pub(crate) fn clock(&mut self, now: Instant) -> Instant {
         self.latest = self.latest.max(now + self.offset);
         self.latest

@@ -14,7 +14,7 @@ use tfrc_units::Duration;
 pub(crate) enum Corruption {
     /// The DCCP checksum notices it (protocol 33).
     Noticed,
-    /// Nothing does: UDP without a checksum, or somebody on the path.
+    /// Nothing does: UDP without a checksum, or an attacker on the path.
     Unnoticed,
 }
 

@@ -227,7 +227,7 @@ impl World {
         let orderly = |end: &End, by| end.closed.as_ref().is_some_and(|closed| closed.by == by);
         if orderly(end, ClosedBy::Peer) && orderly(peer, ClosedBy::Us) {
             let told = end.closed.as_ref().map_or(0, |closed| closed.peer_sent_data_packets);
-            // A lost packet without data counts as a datagram where no NDP Count tells.
+            // A lost packet without data counts as a datagram without an NDP Count.
             let most = there.sent_data_packets + there.sent_non_data_packets;
             assert!(
                 (there.sent_data_packets..=most).contains(&told),

@@ -1,4 +1,4 @@
-//! A receiver that lies in its reports: the sender believes what its own record allows. Reports are
+//! A receiver that lies in its reports: the sender accepts what its own record allows. Reports are
 //! rewritten on their way.
 
 use std::cell::Cell;
@@ -180,7 +180,7 @@ fn an_optimistic_receiver_is_found_out() {
     assert_eq!(outcome(SkippedNumbers::Every { datagrams: 8 }), Some(ResetCode::AggressionPenalty));
 }
 
-/// Whoever is honest loses nothing by it: no loss is counted, and both ends count the same
+/// An honest receiver loses nothing by it: no loss is counted, and both ends count the same
 /// datagrams.
 #[test]
 fn skipped_numbers_cost_an_honest_receiver_nothing() {
@@ -196,8 +196,8 @@ fn skipped_numbers_cost_an_honest_receiver_nothing() {
     assert_eq!(pair.server.closed().map(|closed| closed.peer_sent_data_packets), Some(5000));
 }
 
-/// An acknowledgement of what was not sent yet is no packet of this connection: it is answered with
-/// a Sync at most.
+/// An acknowledgement of what was not sent yet is not a packet of this connection: it is answered
+/// with a Sync at most.
 #[test]
 fn what_was_not_sent_cannot_be_acknowledged() {
     let mut pair = Pair::new(|_| Fate::Deliver);

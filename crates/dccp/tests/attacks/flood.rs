@@ -86,7 +86,7 @@ impl Caller {
 }
 
 /// The Must-show of the issue: two hundred thousand Requests from forged ports in ten seconds leave
-/// nothing behind, and in the middle of it somebody honest connects within a second; to a server
+/// nothing behind, and in the middle of it an honest client connects within a second; to a server
 /// that serves only one, too.
 #[test]
 fn a_flood_leaves_nothing_behind_and_locks_nobody_out() {
@@ -165,7 +165,7 @@ fn requests_may_be_repeated_and_either_response_acknowledged() {
         }
         assert_eq!(numbers[1].0, numbers[0].0.add(1));
         assert_eq!([numbers[0].1, numbers[1].1], [SeqNo48::new(10), SeqNo48::new(11)]);
-        // A guess beside them is answered with a Sync at most.
+        // A guess next to them is answered with a Sync at most.
         let now = Instant::ZERO + ms(1010);
         let guess = Header::Ack { numbers: SeqAck::Long { seq: SeqNo48::new(12), ack: numbers[1].0.add(5) } };
         server.handle_datagram(now, honest(), Ecn::NotEct, &packet((7, PORT), guess, &[], &[]));
@@ -274,7 +274,7 @@ fn every_packet_brings_the_cookie() {
     assert!(with > 0 && received > 3, "{with} packets with a cookie, {received} datagrams");
 }
 
-/// The Acks with which somebody answers a Response to a Request of his, with other cookies.
+/// The Acks that answer a Response to one's own Request, with other cookies.
 #[test]
 fn cookies_that_are_not_ours_open_nothing() {
     let mut server = pressed();
@@ -353,7 +353,7 @@ fn come_and_go(server: &mut Endpoint, now: &mut Instant, from: SocketAddr) -> Ve
     acks
 }
 
-/// Connections that the application hears of; those that are over are released.
+/// Connections that the application hears of; ended ones are released.
 fn incoming(server: &mut Endpoint, now: Instant) -> usize {
     let mut count = 0;
     while let Some((id, event)) = server.poll_event() {
@@ -396,7 +396,7 @@ fn cookies_do_not_outlive_their_connection() {
     }
 }
 
-/// Of two clients that complete the handshake with a server for one, the second is told so; the
+/// Of two clients that complete the handshake with a server for one, the second is refused; the
 /// application hears of the first.
 #[test]
 fn half_open_connections_reserve_nothing() {
@@ -490,8 +490,8 @@ fn amplification_is_bounded() {
     }
 }
 
-/// Garbage and stragglers are answered with so many Resets a second, and never a Reset with a
-/// Reset.
+/// Garbage and stragglers are answered with a limited number of Resets a second, and never a Reset
+/// with a Reset.
 #[test]
 fn resets_are_limited() {
     let mut server = server(one());

@@ -100,7 +100,7 @@ fn blind_packets_end_no_idle_connection() {
     }
 }
 
-/// Every packet of the connection again, five times: duplicates are counted and nothing else.
+/// Every packet of the connection again, five times: duplicates are only counted.
 #[test]
 fn replays_change_nothing() {
     let mut pair = busy();
@@ -126,8 +126,8 @@ fn replays_change_nothing() {
     assert_eq!(pair.server.numbers().len(), 2000);
 }
 
-/// Somebody on the path knows the numbers: valid packets full of options cost bounded memory, and
-/// bounded answers.
+/// An attacker on the path knows the numbers: valid packets full of options cost bounded memory,
+/// and bounded answers.
 #[test]
 fn option_floods_are_bounded() {
     let floods: [(&str, Vec<u8>); 6] = [
@@ -194,8 +194,8 @@ fn a_reset_needs_both_numbers() {
     assert_eq!(attempt(seq.add(10), ack.sub(1000)), Some(State::Open));
 }
 
-/// A connection that is over repeats its closing text a few times for a peer that has not got it,
-/// not for ever for a forger.
+/// A connection that is over repeats its closing text a few times for a peer that has not received
+/// it, not indefinitely for a forger.
 #[test]
 fn the_last_word_is_no_amplifier() {
     let mut pair = busy();

@@ -76,7 +76,7 @@ fn a_stalled_application_bounds_what_waits_for_it() {
     }
 }
 
-/// A client that connects, sends no datagram and answers Syncs for ever has its place for as long
+/// A client that connects, sends no datagram and answers every Sync has its place for as long
 /// as configured; one that has sent a datagram may be silent afterwards.
 #[test]
 fn who_connects_and_sends_nothing_loses_its_place() {
@@ -126,8 +126,8 @@ fn who_connects_and_sends_nothing_loses_its_place() {
     }
 }
 
-/// Packets from addresses that are not allowed get no answer at all; from those that are, all is as
-/// ever, also under pressure.
+/// Packets from addresses that are not allowed get no answer at all; packets from allowed addresses
+/// are handled as usual, also under pressure.
 #[test]
 fn strangers_that_are_not_allowed_get_no_answer() {
     for half_open in [128, 0] {

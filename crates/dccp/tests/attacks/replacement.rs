@@ -1,5 +1,4 @@
-//! A connection that has fallen silent gives its place to a new client from the same address, and
-//! to nobody else.
+//! A connection that has fallen silent gives its place only to a new client from the same address.
 
 use std::net::SocketAddr;
 

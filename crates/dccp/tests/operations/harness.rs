@@ -273,7 +273,7 @@ impl World {
                     to.inbox.push_back((ecn, bytes));
                 }
             }
-            // A timer that has come is served, and does not come at once again for ever.
+            // An expired timer is served, and does not expire again at once without end.
             if wake.is_some_and(|wake| wake.at <= now) {
                 self.end(side).endpoint.handle_timeout(now);
             }

@@ -32,8 +32,8 @@ pub(crate) const MTU: u32 = 1500;
 /// comes late. The system may give less.
 const BUFFER: i32 = 16 << 20;
 
-/// Joins a node to the engine, gives it its address and takes it into service. `number` tells
-/// apart the wires of one emulation.
+/// Joins a node to the engine, gives it its address and takes it into service. `number`
+/// distinguishes the wires of one emulation.
 ///
 /// # Errors
 /// [`SandboxError::SetUp`] with the step that failed.

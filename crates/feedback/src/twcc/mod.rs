@@ -45,7 +45,7 @@ pub struct TwccReport<'a> {
     pub count: u16,
     /// The 24-bit reference time, in 64 ms.
     pub reference_time: u32,
-    /// Counts the reports.
+    /// Number of the report, modulo 256.
     pub feedback_count: u8,
     chunks: ByteReader<'a>,
     deltas: ByteReader<'a>,

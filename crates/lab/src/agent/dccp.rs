@@ -74,8 +74,7 @@ pub(crate) struct HostSetup {
 }
 
 impl DccpHost {
-    /// `stream` gives the endpoint's secret; `number` tells the addresses of one flow from those of
-    /// others.
+    /// `stream` gives the endpoint's secret; `number` distinguishes the flow's addresses.
     pub(crate) fn new(role: EndTask, setup: HostSetup, mut stream: Stream) -> Self {
         let [_, a, b, c] = setup.flow.0.to_be_bytes();
         let near = Ipv4Addr::new(10, a, b, c);
@@ -255,7 +254,7 @@ impl DccpHost {
     }
 }
 
-/// How both ends behave: the CCID of the flow, and nothing else, both ways.
+/// How both ends behave: only the CCID of the flow, both ways.
 fn connection(setup: &HostSetup) -> ConnectionConfig {
     let ccid = match setup.ccid {
         Ccid::Four => CcidPreference::Four,

@@ -45,11 +45,11 @@ pub(super) struct Watcher {
     pub(super) after: Option<Moment>,
 }
 
-/// Time between two moments that are told while the run goes on.
+/// Time between two reports while the run goes on.
 const TELL: Duration = Duration::from_secs(1);
 
 impl Watcher {
-    /// Moments go to `tell`, one each second.
+    /// Calls `tell` each second.
     pub(super) fn new(
         states: Vec<FlowState>,
         keep: Keep,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Cache {
     own: PathBuf,
     others: Vec<PathBuf>,
-    /// Tells temporary files of one process apart.
+    /// Distinguishes temporary files of one process.
     written: AtomicU64,
 }
 

@@ -139,7 +139,7 @@ pub(crate) const EMULATED: &str = "emulated.csv";
 
 /// Seeds for each point unless the file says otherwise.
 const RUNS: u32 = 10;
-/// Seeds in the profile that is printed beside.
+/// Seeds in the profile that is printed for comparison.
 const RFC_RUNS: u32 = 5;
 /// Seeds where all must give the same.
 const DETERMINISTIC_RUNS: u32 = 2;
@@ -284,7 +284,7 @@ impl Experiment {
         self.emulation.is_some()
     }
 
-    /// Returns true if the experiment belongs to those that must agree.
+    /// Returns true if the experiment must agree.
     #[must_use]
     pub fn must_agree(&self) -> bool {
         self.must_agree

@@ -243,7 +243,7 @@ pub(crate) fn needs<'e>(formulas: impl IntoIterator<Item = &'e Expression>) -> K
     keep
 }
 
-/// The mean of those that have a value.
+/// The mean of the values present.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     statistics::mean(&known(values))
 }

@@ -169,7 +169,7 @@ fn verdicts(tally: &Tally, seeds: Seeds) -> Verdicts {
     };
     let print = of(tally.print, tally.claims_of_print);
     let ns2 = of(tally.ns2, tally.claims_of_ns2);
-    // Cells that only ns-2 tells of may lower what the print gives, and never raise it.
+    // Cells known only from ns-2 may lower the verdict of the print, and never raise it.
     let lowered = match (print, of(tally.ns2_alone, Claims::default())) {
         (Some(Verdict::Agrees), Some(alone)) => Some(alone),
         (print, _) => print,
@@ -376,7 +376,8 @@ pub(super) fn claim_result(
         holds_in_emulation: holds(emulated),
         value_in_emulation: emulated,
         undecidable: claim.undecidable.clone().or_else(|| {
-            // An emulated claim beside a simulation does not lower its verdict for want of runs.
+            // An emulated claim of a simulated experiment does not lower its verdict for want of
+            // runs.
             let is_open = experiment.world == World::Sim && claim.world == World::Emu && here.is_none();
             is_open.then(|| "no valid emulated runs are recorded".to_owned())
         }),
@@ -387,7 +388,7 @@ pub(super) fn claim_result(
     }
 }
 
-/// The means as a table, those that are settled.
+/// The settled means as a table.
 fn of_samples<'a>(experiment: &'a Experiment, samples: &'a Samples) -> Values<'a> {
     let mean = move |row: usize, column: &str| {
         let at = experiment.cells.iter().position(|cell| cell.column == column)?;
@@ -396,7 +397,7 @@ fn of_samples<'a>(experiment: &'a Experiment, samples: &'a Samples) -> Values<'a
     settled_values(experiment, mean)
 }
 
-/// The emulated means as a table, those that are settled.
+/// The settled emulated means as a table.
 fn of_emulated<'a>(experiment: &'a Experiment, table: &'a EmulatedTable) -> Values<'a> {
     let mean =
         move |row: usize, column: &str| table.get(&experiment.published.rows.get(row)?.name, column)?.mean;

@@ -105,7 +105,7 @@ fn alias(directory: &Path) -> Option<String> {
     conference(&toml::from_str::<Head>(&text).ok()?.source)
 }
 
-/// The place of the id that a word is, else the places of those that begin with it.
+/// The place of the id equal to a word; otherwise the places of ids that begin with it.
 fn begun(wanted: &str, ids: &[&str]) -> Vec<usize> {
     match ids.iter().position(|id| *id == wanted) {
         Some(place) => vec![place],

@@ -54,7 +54,7 @@ pub struct Mutants {
 }
 
 impl Mutants {
-    /// The mutants of these experiments; those that have none and need none are left out.
+    /// The mutants of these experiments; experiments that have none and need none are left out.
     #[must_use]
     pub fn of(experiments: &[Experiment]) -> Self {
         let mut list = Vec::new();
@@ -158,7 +158,7 @@ pub struct MutationResults {
 pub struct MutatedExperiment {
     /// `<paper>/<name>`.
     pub id: String,
-    /// True if it belongs to those that must agree.
+    /// True if the experiment must agree.
     pub must_agree: bool,
     /// Without a mutation, with the seeds of the rule.
     pub unchanged: MutationOutcome,

@@ -36,7 +36,7 @@ pub(crate) struct SeedRule {
 }
 
 impl SeedRule {
-    /// The step after so many seeds; `None` at the end.
+    /// The step after this many seeds; `None` at the end.
     pub(crate) fn after(&self, seeds: u32) -> Option<u32> {
         (seeds < self.most).then(|| seeds.saturating_mul(2).min(self.most))
     }

@@ -28,8 +28,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The paper's rule of seeds where it applies: seeds matter, and no number is given with its
-    /// reason.
+    /// Returns the paper's seed rule unless the runs are deterministic or `runs` overrides it.
     pub(super) fn rule(&self, paper: &Paper) -> Result<Option<SeedRule>, ExperimentError> {
         let Some(rule) = paper.seeds else { return Ok(None) };
         if self.raw.deterministic || self.raw.world == World::Emu {

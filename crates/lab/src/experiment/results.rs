@@ -33,7 +33,7 @@ pub struct ExperimentResult {
     pub source: String,
     /// Where it happens.
     pub world: World,
-    /// True if the experiment belongs to those that must agree.
+    /// True if the experiment must agree.
     pub must_agree: bool,
     /// Seeds for each point; where the paper's rule of precision sets them, the most that a point
     /// took.
@@ -72,7 +72,7 @@ pub struct ExperimentResult {
 pub enum ExperimentVerdict {
     /// It agrees with ns-2 and not with the print, or nothing is printed.
     AgreesWithNs2,
-    /// It agrees with the print, and what only ns-2 tells agrees with ns-2.
+    /// It agrees with the print, and cells known only from ns-2 agree with ns-2.
     AgreesWithPrint,
     /// It agrees with neither, and no comparison is open.
     Disagrees,
@@ -160,7 +160,7 @@ impl Count {
     }
 }
 
-/// Claims of one reference: those that hold here, and all.
+/// Claims of one reference: how many hold here, and how many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Claims {
     /// Claims of the reference that hold here.
@@ -264,7 +264,7 @@ pub struct ClaimResult {
     pub profile: Profile,
     /// In which world.
     pub world: World,
-    /// True if the claim holds in emulated runs beside simulated ones.
+    /// True if the claim also holds in emulated runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds_in_emulation: Option<bool>,
     /// Value in those runs.
@@ -285,7 +285,7 @@ pub struct ClaimResult {
 
 impl ClaimResult {
     /// Returns true if the print makes the claim: its own table does not contradict it. A table
-    /// that cannot tell leaves the sentence standing.
+    /// that cannot decide leaves the sentence standing.
     #[must_use]
     pub fn is_of_print(&self) -> bool {
         self.counts() && self.holds_in_source != Some(false)

@@ -67,7 +67,7 @@ struct SeededPoint {
     cells: Vec<usize>,
     keep: Keep,
     scenario: Box<Scenario>,
-    /// All that determines it, but for the seed.
+    /// Everything except the seed that determines it.
     text: String,
     /// Seeds of the first step.
     runs: u32,
@@ -86,7 +86,7 @@ impl SeededPoint {
 pub struct Hooks<'h> {
     /// A run has ended; the id of its experiment.
     pub done: &'h (dyn Fn(&str) + Sync),
-    /// Told how many more runs are needed than were known before.
+    /// Called with the number of runs needed beyond those known before.
     pub more: &'h (dyn Fn(usize) + Sync),
     /// Something is odd, and does no harm to the results.
     pub warn: &'h (dyn Fn(&str) + Sync),
@@ -110,7 +110,7 @@ struct Given {
     packet_hops: f64,
 }
 
-/// The packet hops of a run, beside the formulas in its cache file.
+/// The packet hops of a run, stored with the formulas in its cache file.
 const HOPS: &str = "packet hops";
 
 /// Progress of the points.
@@ -595,7 +595,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// The values of an experiment's code with so many seeds, and the packet hops of its
+    /// The values of an experiment's code with this many seeds, and the packet hops of its
     /// simulations.
     fn computed(
         &self,

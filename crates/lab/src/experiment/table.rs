@@ -10,7 +10,7 @@ use super::error::{ExperimentError, NamedText};
 use crate::compare::fields;
 use crate::statistics::mean;
 
-/// A table: the key columns tell the rows apart, the others hold values.
+/// A table: the key columns identify the rows, the others hold values.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     /// The `#` lines.
@@ -31,7 +31,7 @@ pub(crate) struct Row {
     pub(crate) values: Vec<Option<Printed>>,
 }
 
-/// The column that tells the runs of one row apart.
+/// The column that distinguishes the runs of one row.
 pub(crate) const SEED: &str = "seed";
 
 /// Values of runs by row and column.

@@ -308,7 +308,7 @@ fn print_and_ns2_are_judged_apart() {
     );
     assert_eq!(as_print.cells[0].verdict, Some(AgreesWithPrint));
     assert_eq!(of(EXPERIMENT, [3000.0, 300.0]).verdict, ExperimentVerdict::Disagrees);
-    // A row that only ns-2 tells of: its ratio is over ns-2, and it lowers what the print gives.
+    // A row known only from ns-2: its ratio is over ns-2, and it lowers the verdict of the print.
     let only = of(&with_cell_keys("ns2_only_rows = ['1%']"), [900.0, 300.0]);
     assert_eq!((only.cells[0].verdict_print, only.cells[0].verdict), (None, Some(Disagrees)));
     assert_eq!(only.cells[0].ratio_over, Some(Over::Ns2));

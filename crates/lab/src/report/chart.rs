@@ -271,7 +271,7 @@ pub(super) fn filled(mut series: Series) -> Option<Series> {
     series.values.iter().any(Option::is_some).then_some(series)
 }
 
-/// A level line at the rate the run started with, where the intervals do not tell the link's rate.
+/// A level line at the rate the run started with, where the intervals do not hold the link's rate.
 fn constant_link(run: &RunRecords, grid: &Grid, rates: &[Series]) -> Option<Series> {
     let bps = run.start.bottleneck_bps.filter(|b| b.is_finite())?;
     if rates.is_empty() || rates.iter().any(|s| s.pen == Pen::Link) {
@@ -287,7 +287,8 @@ fn constant_link(run: &RunRecords, grid: &Grid, rates: &[Series]) -> Option<Seri
     })
 }
 
-/// The goodput of the flows beside the run's own: one by one if they are few, else their mean.
+/// The goodput of the flows besides the run's own: one by one if they are few, otherwise their
+/// mean.
 fn competitors(grid: &Grid, flows: &Named<'_>) -> Vec<Series> {
     let mut all: Vec<Series> = flows
         .iter()
@@ -356,8 +357,8 @@ fn moments(
     moments.into_iter()
 }
 
-/// Returns the text beside an event; the ends of a connection are the ends of the chart and need no
-/// mark.
+/// Returns the text next to an event; the ends of a connection are the ends of the chart and need
+/// no mark.
 const fn mark_label(kind: EventKind) -> Option<&'static str> {
     match kind {
         EventKind::Closed | EventKind::Connected | EventKind::LossEvent | EventKind::MoreConnections => None,

@@ -1,8 +1,8 @@
 //! The page of one run: a single HTML file that opens from disk and needs no network.
 //!
-//! It is made from the records of [`crate::record`] and nothing else, so that a figure and the
-//! numbers beside it cannot differ. [uPlot](../../vendor/uplot/README.md) draws the charts;
-//! everything else on the page is readable without scripts.
+//! It is made only from the records of [`crate::record`], so that a figure and the numbers next to
+//! it cannot differ. [uPlot](../../vendor/uplot/README.md) draws the charts; everything else on the
+//! page is readable without scripts.
 
 mod chart;
 mod compared;
@@ -76,7 +76,7 @@ impl RunRecords {
         self.intervals.extend(look.links);
     }
 
-    /// The kind of each flow, as far as the run has ended and tells.
+    /// The kind of each flow, if the run has ended and says it.
     fn kinds(&self) -> BTreeMap<&str, &str> {
         let flows = self.summary.iter().flat_map(|summary| &summary.flows);
         flows.map(|flow| (flow.id.as_str(), flow.kind.as_str())).collect()

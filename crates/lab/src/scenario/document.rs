@@ -62,7 +62,7 @@ impl Document {
         Self { texts: vec![(name.into(), text.into(), 0)], folder: PathBuf::new() }
     }
 
-    /// Names the folder of the scenario, beside which it names files.
+    /// Sets the folder of the scenario; it names files relative to it.
     #[must_use]
     pub fn in_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), ..self }
@@ -80,7 +80,7 @@ impl Document {
         }
     }
 
-    /// The folder beside which the scenario names files.
+    /// The folder relative to which the scenario names files.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -472,7 +472,7 @@ fn strip_table<'t>(table: DeTable<'t>, path: &str, found: &mut Vec<Provenance>) 
         .collect()
 }
 
-/// Reads the origin that stands beside `value`.
+/// Reads the origin that stands next to `value`.
 fn origin(beside: &DeTable<'_>, place: Range<usize>) -> Checked<Origin> {
     let mut entries = beside.iter();
     let said = entries.next().and_then(|(key, said)| {

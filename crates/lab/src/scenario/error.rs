@@ -57,7 +57,7 @@ pub enum Fault {
     Conflict,
     /// Two things have one name.
     Duplicate,
-    /// The key has nothing to do beside the others.
+    /// The key has no effect together with the others.
     Idle,
     /// From a node to itself.
     Loop,

@@ -1,7 +1,7 @@
 //! The TCP of a flow in two worlds: as settings of the simulator's TCP, and as the kernel's.
 //!
-//! A key that is left at the RFCs' value lets the kernel do as it does, with a note where the
-//! kernel does something else. A key with another value is taken over, or refused by its name.
+//! A key that is left at the RFCs' value leaves the kernel as it is, with a note where the kernel
+//! differs. A key with another value is applied, or rejected by name.
 
 use std::fmt;
 

@@ -39,7 +39,7 @@
 //! | `nodes` | names of the nodes | required |
 //! | `[[sweep]]` | `set`: a path as `--set` takes it, or several; `values`: a list | none |
 //! | `[[link]]` | `from`, `to`, `rate`, `delay` | required |
-//! | | `rate` may be a trace: `{ trace = "lte" }`, one of the program's, or `{ trace = "mine.trace" }`, a file beside the scenario (`docs/models/traces.md`) | |
+//! | | `rate` may be a trace: `{ trace = "lte" }`, one of the program's, or `{ trace = "mine.trace" }`, a file next to the scenario (`docs/models/traces.md`) | |
 //! | | `name` | `from-to` |
 //! | | `queue`: `"25p"` packets, `"50kB"` bytes, `"unlimited"`, `"20 buffers of 500B"`, ns-2's `"25p ns2"`; or a table with one of `red`, `rio`, `codel`, `pie` (`docs/models/queues.md`); what is in transmission does not count | `"unlimited"` |
 //! | | `loss`: `"1%"`, or a table with one of `bernoulli`, `bernoulli_per_byte`, `gilbert_elliott`, `periodic`, `scripted`, `scripted_times`, `time_varying`, and perhaps `action`, `place`, `flows` (`docs/models/losses.md`); or a list of such tables | none |
@@ -49,7 +49,7 @@
 //! | | `reverse`: a link goes both ways; the way back has the same rate, delay and queue, no loss and no changes. A table gives the way back its own values of any of these keys, `"none"` leaves it out. | the same |
 //! | `[[flow]]` | `kind`: `tfrc`, `tfrc-sp` (small packets), `dccp` (CCID 3), `dccp-sp` (CCID 4), `tcp`, `cbr`, `onoff`, `web`, `ping`; `from`, `to` | required |
 //! | | `name` | kind and number |
-//! | | `count`: so many alike, with numbers after the name | 1 |
+//! | | `count`: the number of such flows, numbered after the name | 1 |
 //! | | `start`: a time or a distribution (`"uniform 0s 5s"`, `"exponential 1s"`, `"pareto 1s 1.5"`); `stop` | `"0s"`, the end |
 //! | | `access`, `exit`: `{ rate, delay, queue }` of a line of each flow's own before `from` and after `to`; delays may be distributions | none |
 //! | | `rtt`: propagation there and back, a time, a distribution, or `"evenly 40ms 240ms"`: in equal steps over the flows of the entry; an own line makes up for what the links lack | the links' |
@@ -123,7 +123,7 @@ pub use web_settings::WebTraffic;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum World {
-    /// The sockets of the system, beside an engine in real time: a TCP is the kernel's.
+    /// The sockets of the system, with an engine in real time: a TCP is the kernel's.
     Emulated,
     /// Nowhere: only the links of the file are used.
     Links,
@@ -348,7 +348,7 @@ pub struct Draws {
 
 impl Draws {
     /// The pattern of one source. It draws the rate, the time on and the time off, in this order
-    /// and only those that are given.
+    /// and only the given ones.
     #[must_use]
     pub fn of(&self, pattern: Pattern, stream: &mut Stream) -> Pattern {
         let Pattern::OnOff { rate, on, off } = pattern else { return pattern };

@@ -36,7 +36,7 @@ pub(super) struct Scenario {
     pub(super) runs: Option<Spanned<u32>>,
     /// Memory that a run may need by estimate, such as "8GiB".
     pub(super) max_memory: Option<Spanned<Bytes>>,
-    /// A CSV file of published values to print beside the results.
+    /// A CSV file of published values to print next to the results.
     pub(super) compare: Option<Spanned<String>>,
     /// Names of the nodes.
     pub(super) nodes: Spanned<Vec<Spanned<String>>>,
@@ -110,8 +110,8 @@ pub(super) enum LinkRate {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceTable {
-    /// One of the program's ("cable", "lte", "satellite", "wifi"), or a file beside the scenario: a
-    /// name with a dot or a slash.
+    /// One of the program's ("cable", "lte", "satellite", "wifi"), or a file next to the scenario:
+    /// a name with a dot or a slash.
     pub(super) trace: Spanned<String>,
 }
 
@@ -253,7 +253,7 @@ pub(super) struct Gilbert {
 pub(super) struct Period {
     /// From when on.
     pub(super) at: Spanned<Duration>,
-    /// The last of each so many packets is lost; 0 for none.
+    /// The last packet of each `every` is lost; 0 for none.
     pub(super) every: u64,
 }
 
@@ -325,8 +325,8 @@ pub(super) struct Flow {
     pub(super) start: Option<Spanned<Seconds>>,
     /// When it stops.
     pub(super) stop: Option<Spanned<Duration>>,
-    /// Round-trip propagation time: each flow gets a line of its own at the sender that makes up
-    /// for what is missing.
+    /// Round-trip propagation time: each flow gets an access link at the sender that adds the
+    /// missing delay.
     pub(super) rtt: Option<Spanned<RoundTrips>>,
     /// A line of its own between the sender's host and `from`.
     pub(super) access: Option<OwnLine>,

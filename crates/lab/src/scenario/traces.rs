@@ -1,4 +1,4 @@
-//! Delivery traces by name: those of the program, and files beside a scenario.
+//! Delivery traces by name: the program's own, and files next to a scenario.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -71,7 +71,7 @@ impl Traces {
 
     fn load(&self, written: &str) -> io::Result<String> {
         let path = self.folder.join(written);
-        // Opening a pipe or a device could wait for ever.
+        // Opening a pipe or a device could wait indefinitely.
         if !std::fs::metadata(&path)?.is_file() {
             return Err(io::Error::other("it is not a file"));
         }

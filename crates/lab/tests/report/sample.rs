@@ -1,11 +1,11 @@
-//! A made-up run with the shape of a real one: slow start, a sawtooth TCP beside a smooth TFRC
-//! flow, a hole in the measurement, a change of the link. Arithmetic only, so that it is the same
+//! A made-up run with the shape of a real one: slow start, a sawtooth TCP and a smooth TFRC flow, a
+//! hole in the measurement, a change of the link. Arithmetic only, so that it is the same
 //! everywhere.
 
 use tfrc_lab::record::{Event, EventKind, FlowSummary, Interval, Record, Role, Start, Summary};
 use tfrc_lab::report::RunRecords;
 
-/// A demo of so many seconds, ten intervals a second.
+/// A demo of `seconds`, ten intervals a second.
 pub(crate) fn demo(seconds: u32) -> RunRecords {
     let mut start = Start::new(
         Role::Demo,

@@ -40,8 +40,8 @@ impl Fault {
     }
 }
 
-/// Errors that Linux makes of ICMP and ICMPv6 messages, but for EMSGSIZE; other systems use some of
-/// them.
+/// Errors into which Linux turns ICMP and ICMPv6 messages, except EMSGSIZE; other systems use some
+/// of them.
 const LEFT_BY_ICMP: &[Errno] = &[
     Errno::ACCESS,
     Errno::CONNREFUSED,

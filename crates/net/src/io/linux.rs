@@ -44,7 +44,7 @@ fn send_as<'a, S: SockaddrLike + Copy>(
     Ok(sent.count())
 }
 
-/// Nobody here asks for the address that a datagram came to, so the system need not write it beside
+/// Nobody here asks for the address that a datagram came to, so the system need not write it for
 /// each.
 pub(super) fn without_destinations(socket: &UdpSocket) {
     // Where they go on they do no harm.
@@ -52,7 +52,7 @@ pub(super) fn without_destinations(socket: &UdpSocket) {
     let _ = setsockopt(socket, Ipv6RecvPacketInfo, &false);
 }
 
-/// Of a datagram that an ICMP message quotes, so many bytes are looked at.
+/// Number of bytes read of a datagram that an ICMP message quotes.
 const QUOTED: usize = 64;
 
 /// One entry of the queue.
@@ -107,7 +107,7 @@ pub(super) fn next_error(socket: &UdpSocket) -> io::Result<Option<Queued>> {
         let v4 = address.as_sockaddr_in().map(|v4| SocketAddr::from(std::net::SocketAddrV4::from(*v4)));
         v4.or_else(|| address.as_sockaddr_in6().map(|v6| std::net::SocketAddrV6::from(*v6).into()))
     });
-    // What is about nobody is passed over all the same.
+    // Messages about no known peer are skipped.
     let to = address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
     Ok(Some(Queued { to, quoted, length, said: error.map_or(Said::Other, |error| meaning(&error, to)) }))
 }
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(message(1, 0, 0, 1500), Said::System { limit: 1472 });
     }
 
-    /// The interface's MTU is told by the system itself.
+    /// The system itself reports the interface's MTU.
     #[test]
     fn a_refusal_by_the_system_is_told_from_a_message() -> io::Result<()> {
         let socket = UdpSocket::bind(("127.0.0.1", 0))?;

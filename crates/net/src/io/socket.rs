@@ -107,7 +107,7 @@ pub struct Incoming<'a> {
 /// A datagram to be sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing<'a> {
-    /// Where to.
+    /// The receiver's address.
     pub to: SocketAddr,
     /// The ECN bits of its IP header.
     pub ecn: Ecn,
@@ -230,8 +230,8 @@ impl Socket {
     /// Marks everything sent from now on with a Differentiated Services codepoint.
     ///
     /// # Errors
-    /// `Unsupported` where this crate cannot set it beside the ECN bits: elsewhere than on 64-bit
-    /// Linux.
+    /// `Unsupported` where this crate cannot set it together with the ECN bits: elsewhere than on
+    /// 64-bit Linux.
     pub fn set_dscp(&mut self, dscp: Dscp) -> io::Result<()> {
         if dscp != Dscp::DEFAULT && !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "DSCP marking needs 64-bit Linux"));
@@ -253,9 +253,9 @@ impl Socket {
     }
 
     /// Sends datagrams in order, `datagram(n)` being the nth, from the one numbered `next` until
-    /// there are no more, with as few system calls as may be. Each one that could not be sent is
-    /// told with the reason. Gives the number of the first one that the system has no room for;
-    /// it can be tried again when [`Socket::writable`] says so.
+    /// there are no more, with as few system calls as possible. Each one that could not be sent is
+    /// reported with the reason. Returns the number of the first one that the system has no room
+    /// for; it can be tried again when [`Socket::writable`] says so.
     pub fn send_from<'a>(
         &mut self,
         mut next: usize,
@@ -267,7 +267,7 @@ impl Socket {
             if datagram(next + 1).is_some_and(|second| self.may_follow(&one, &second)) {
                 let to = self.peer.is_none().then_some(one.to);
                 let alike = (next..).map_while(&datagram).take_while(|later| self.may_follow(&one, later));
-                // What it does not take is tried alone, which tells why.
+                // What it does not take is tried alone, which shows why.
                 if let Ok(sent @ 1..) =
                     super::linux::send_run(self.socket.get(), to, alike.map(|one| one.bytes))
                 {
@@ -338,8 +338,8 @@ impl Socket {
     }
 
     /// Passes on what the network has said about datagrams sent: to whom each went, how it began,
-    /// and what was said. Nothing where the system keeps no such messages. Bounded: what is left is
-    /// told by the next call.
+    /// and what was said. Nothing where the system keeps no such messages. Bounded: the next call
+    /// returns the rest.
     ///
     /// # Errors
     /// If the socket cannot be used any more.
@@ -507,7 +507,7 @@ impl Socket {
         refused
     }
 
-    /// For systems that keep no messages apart: an error that comes twice is believed.
+    /// For systems that keep no messages apart: an error that comes twice is accepted.
     #[cfg(not(target_os = "linux"))]
     fn is_refused(&mut self, datagram: &Outgoing<'_>, tries: usize) -> bool {
         tries > 0 || datagram.bytes.len() > LONGEST

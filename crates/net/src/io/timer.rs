@@ -19,9 +19,9 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Makes sure that the timer fires by then. A deadline that is set and comes earlier stays:
-    /// whoever keeps moving a deadline onwards is woken once in vain instead of asking the system
-    /// each time.
+    /// Makes sure that the timer fires by then. A deadline that is set and comes earlier stays: a
+    /// caller that keeps moving a deadline onwards is woken once in vain instead of asking the
+    /// system each time.
     ///
     /// # Errors
     /// What the system says.
@@ -73,7 +73,7 @@ impl Timer {
         Ok(())
     }
 
-    /// Waits for the deadline; for ever while there is none. Cancel-safe.
+    /// Waits for the deadline; indefinitely while there is none. Cancel-safe.
     ///
     /// # Errors
     /// What the system says.
@@ -110,7 +110,7 @@ impl Timer {
         Ok(())
     }
 
-    /// Waits for the deadline; for ever while there is none. Cancel-safe.
+    /// Waits for the deadline; indefinitely while there is none. Cancel-safe.
     ///
     /// # Errors
     /// None here.

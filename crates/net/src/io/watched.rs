@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 /// News of a socket for its owner: an arrival or an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ready {
-    /// Something has arrived.
+    /// A datagram has arrived.
     Data,
     /// An error waits, and perhaps something has arrived too.
     Error,

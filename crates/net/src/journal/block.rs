@@ -5,14 +5,14 @@ use tfrc_units::saturating;
 
 use siphasher::sip::SipHasher24;
 
-/// The first line of a journal, but for the version and the end of the line.
+/// The first line of a journal, without the version and the end of the line.
 pub(super) const MAGIC: &str = "tfrc journal ";
 
-/// The version that this program writes and reads. It counts up whenever the same records may make
-/// a machine do something else: 2 since the connection has the send queue.
+/// The version that this program writes and reads. It counts up whenever the same records may
+/// change what a machine does: 2 since the connection has the send queue.
 pub(super) const VERSION: u32 = 2;
 
-/// The largest body believed; a datagram has at most 64 KiB.
+/// The largest body accepted; a datagram has at most 64 KiB.
 pub(super) const MAX_BODY: u32 = 1 << 20;
 
 /// Length of a block's head: kind, time, length.

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
+use tfrc::config::RateCap;
 use tfrc_dccp::LatePolicy;
 use tfrc_dccp::connection::PathError;
-use tfrc_units::{Duration, Ecn, Instant, saturating};
+use tfrc_units::{Duration, Ecn, Instant, Rate, saturating};
 
 use crate::Options;
 
@@ -16,20 +17,20 @@ pub struct Setup {
     pub version: String,
     /// The options of the endpoint.
     pub options: Options,
-    /// The seed of initial sequence numbers and everything else secret. Whoever has the journal has
+    /// The seed of initial sequence numbers and everything else secret. A reader of the journal has
     /// it too.
     pub seed: [u8; 32],
 }
 
 /// One input or output of the machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// In: connect to this address. Connections are numbered in the order in which they come to be,
+    /// In: connect to this address. Connections are numbered in the order in which they begin,
     /// from 0.
     Connect(SocketAddr),
     /// In: a datagram has arrived.
     Datagram {
-        /// From whom.
+        /// The sender's address.
         from: SocketAddr,
         /// With which ECN bits.
         ecn: Ecn,
@@ -40,55 +41,62 @@ pub enum Record {
     Timeout,
     /// In: the application hands over a datagram on a connection.
     Send {
-        /// Which.
+        /// The connection's number.
         connection: u64,
         /// The data.
         bytes: Vec<u8>,
     },
     /// In: the application chooses what becomes of late datagrams.
     LatePolicy {
-        /// Of which connection.
+        /// The connection's number.
         connection: u64,
         /// The policy.
         policy: LatePolicy,
     },
+    /// In: the application replaces its limit on the sending rate.
+    Cap {
+        /// Of which connection.
+        connection: u64,
+        /// The limit.
+        cap: RateCap,
+    },
     /// In: the application reads the oldest datagram of a connection, which makes room for another.
     Read {
-        /// Which.
+        /// The connection's number.
         connection: u64,
     },
     /// In: the application closes a connection.
     Close {
-        /// Which.
+        /// The connection's number.
         connection: u64,
     },
     /// In: the application closes a connection without sending what waits in it.
     CloseNow {
-        /// Which.
+        /// The connection's number.
         connection: u64,
     },
     /// In: the application agrees to the end of a connection, with a text for the peer.
     AcceptClose {
-        /// Which.
+        /// The connection's number.
         connection: u64,
-        /// The text.
+        /// The closing text.
         text: String,
     },
     /// In: the application asks the client of a connection to close, with a text for the end.
     RequestClose {
-        /// Which.
+        /// The connection's number.
         connection: u64,
-        /// The text.
+        /// The closing text.
         text: String,
     },
     /// In: the application forgets a connection.
     Release {
-        /// Which.
+        /// The connection's number.
         connection: u64,
     },
     /// In: the system did not take a datagram to this address because it is too long.
     Refused {
-        /// To whom.
+        /// The receiver's address.
         to: SocketAddr,
         /// Its length in bytes.
         length: u64,
@@ -99,14 +107,14 @@ pub enum Record {
         to: SocketAddr,
         /// The network's message.
         error: PathError,
-        /// How it began.
+        /// The beginning of the datagram that the message quotes.
         quoted: Vec<u8>,
     },
     /// In: no more connections are taken.
     StopAccepting,
     /// Out: a datagram to be sent.
     Transmit {
-        /// To whom.
+        /// The receiver's address.
         to: SocketAddr,
         /// With which ECN bits.
         ecn: Ecn,
@@ -119,7 +127,7 @@ pub enum Record {
 
 /// Stands for a limit where it is not about one.
 const UNREACHABLE: u64 = u64::MAX;
-/// Stands for a deadline where datagrams wait for ever.
+/// The deadline of datagrams that wait indefinitely.
 const NO_DEADLINE: u64 = u64::MAX;
 /// The kind byte of the block that holds the [`Setup`].
 pub(super) const SETUP: u8 = b'0';
@@ -134,6 +142,7 @@ impl Record {
             Self::Timeout => b't',
             Self::Send { .. } => b's',
             Self::LatePolicy { .. } => b'l',
+            Self::Cap { .. } => b'p',
             Self::Close { .. } => b'c',
             Self::CloseNow { .. } => b'k',
             Self::Read { .. } => b'g',
@@ -181,6 +190,14 @@ impl Record {
                     LatePolicy::DropAfter(deadline) => deadline.as_nanos(),
                 };
                 body.extend_from_slice(&deadline.to_le_bytes());
+            }
+            Self::Cap { connection, cap } => {
+                body.extend_from_slice(&connection.to_le_bytes());
+                let rate = match cap {
+                    RateCap::AtMost(rate) => rate.bytes_per_sec(),
+                    _ => f64::INFINITY,
+                };
+                body.extend_from_slice(&rate.to_bits().to_le_bytes());
             }
             Self::Close { connection }
             | Self::CloseNow { connection }
@@ -235,6 +252,15 @@ impl Record {
                     deadline => LatePolicy::DropAfter(Duration::from_nanos(deadline)),
                 };
                 Self::LatePolicy { connection, policy }
+            }
+            b'p' => {
+                let (connection, rest) = take_u64(body)?;
+                let rate = f64::from_bits(take_u64(rest)?.0);
+                let cap = match rate {
+                    f64::INFINITY => RateCap::Unlimited,
+                    _ => RateCap::AtMost(Rate::from_bytes_per_sec(rate)),
+                };
+                Self::Cap { connection, cap }
             }
             b'c' => take_u64(body).map(|(connection, _)| Self::Close { connection })?,
             b'g' => take_u64(body).map(|(connection, _)| Self::Read { connection })?,

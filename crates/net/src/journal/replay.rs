@@ -16,7 +16,7 @@ pub struct Replayed {
     pub inputs: u64,
     /// Datagrams it sent, all equal to those recorded.
     pub transmitted: u64,
-    /// Their bytes.
+    /// Total length of those datagrams, bytes.
     pub transmitted_bytes: u64,
     /// Time from the first to the last record, in nanoseconds.
     pub span_ns: u64,
@@ -118,6 +118,11 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
         Record::LatePolicy { connection, policy } => {
             let id = known(machine, connection)?;
             machine.set_late_policy(at, id, policy);
+        }
+        Record::Cap { connection, cap } => {
+            let id = known(machine, connection)?;
+            // A refusal happens again.
+            let _ = machine.set_cap(at, id, cap);
         }
         Record::Close { connection } => {
             let id = known(machine, connection)?;

@@ -7,8 +7,7 @@ use tfrc_units::Instant;
 use super::block::{Chain, MAGIC, VERSION, head};
 use super::record::{END, Record, SETUP, Setup};
 
-/// Writes a journal. A failed write is remembered and told by [`Writer::finish`]: the session goes
-/// on.
+/// Writes a journal. [`Writer::finish`] reports a failed write; the session goes on.
 pub struct Writer {
     out: Box<dyn Write + Send>,
     chain: Chain,
@@ -32,7 +31,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Adds a record.
+    /// Appends a record.
     pub fn add(&mut self, at: Instant, record: &Record) {
         self.body.clear();
         record.encode(&mut self.body);

@@ -21,8 +21,7 @@ pub use file::{LinkType, Writer};
 
 const TTL: u8 = 64;
 
-/// Writes a capture. A failed write is remembered and told by [`Capture::finish`]: the session goes
-/// on.
+/// Writes a capture. [`Capture::finish`] reports a failed write; the session goes on.
 pub(crate) struct Capture {
     out: Writer<Box<dyn Write + Send>>,
     local: SocketAddr,

@@ -58,7 +58,7 @@ fn at_the_end_nothing_stays_behind() {
 /// The output of a stream with some datagrams delayed and some lost.
 struct ReorderOutcome {
     late: u64,
-    /// Datagrams that were late after so many had been sent, only.
+    /// Counts datagrams as late only after this many had been sent.
     late_after: u64,
     /// Longest time that a datagram was held back, in µs: in the second half, but for the last 50,
     /// of which fewer than three may follow a gap.
@@ -126,7 +126,7 @@ fn the_wait_adapts_to_reordering() {
     }
 }
 
-/// Reordering that varies, and losses beside: few are late, and no datagram waits longer than the
+/// Reordering that varies, with losses: few are late, and no datagram waits longer than the
 /// longest reordering and a quarter more.
 #[test]
 fn losses_beside_reordering_cost_a_bounded_wait() {

@@ -33,7 +33,7 @@ pub(crate) struct State {
     pub(crate) ended: bool,
     /// Peers whose connections have ended lately, the latest last.
     ended_peers: VecDeque<Peer>,
-    /// While somebody lingers: when one of them was heard last, or the beginning.
+    /// While a connection lingers: when one of them was heard last, or the beginning.
     pub(crate) heard: Option<Instant>,
     /// Datagrams that this system did not send, for another reason than their length.
     pub(crate) unsent: u64,
@@ -131,7 +131,7 @@ impl State {
         self.machine.poll_timeout()
     }
 
-    /// A turn of a host that cannot send now: timers are served and events told.
+    /// A turn of a host that cannot send now: timers are served and events reported.
     pub(crate) fn attend(&mut self, now: Instant) {
         self.machine.timeout(now);
         self.take_events(now);

@@ -124,7 +124,7 @@ fn late_wake_ups_do_not_move_what_is_due() {
     assert!(last - first <= 400_000, "{} ns apart", last - first);
 }
 
-/// Changes of the rate that nobody reads do not pile up; for who reads them they are all there.
+/// Changes of the rate that nobody reads do not pile up; a reader gets all of them.
 #[test]
 fn what_nobody_reads_is_not_kept() {
     let mut world = TestHost::new(&Options::default(), Duration::ZERO);
@@ -165,7 +165,7 @@ fn messages_about_long_packets_are_checked() {
     assert_eq!(tell(&packet, SERVER, 547), 1472, "too low to be believed unseen");
     assert_eq!(tell(&packet[..16], SERVER, 1300), 1300);
     assert_eq!(tell(&packet, SERVER, 600), 600, "while it is probed");
-    // It does not end a connection that stands.
+    // It does not end an established connection.
     world.ends[0].machine.path_error(now, SERVER, &packet, PathError::Unreachable);
     assert!(world.ends[0].machine.connection(world.id).expect("open").state().is_established());
 }

@@ -1,5 +1,5 @@
-//! Every TCP alone, and four of it, through one bottleneck: utilisation, loss, timeouts, beside the
-//! sawtooth that the flows should draw.
+//! Every TCP alone, and four of it, through one bottleneck: utilisation, loss and timeouts,
+//! compared with the theoretical sawtooth.
 //!
 //! ```text
 //! cargo run --release -p tfrc-sim --example tcp_alone -- 20 40 > tcp-alone.csv
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The queues of a path of so many packets. Drop-tail by its bandwidth-delay product; the active
+/// The queues of a path of this many packets. Drop-tail by its bandwidth-delay product; the active
 /// ones hold four of them, at least 100 packets, and have the values of their papers: Adaptive RED
 /// with automatic thresholds and weight, CoDel, the basic PIE.
 fn queues(bdp: f64) -> [(&'static str, Queue); 6] {

@@ -25,7 +25,7 @@ const NONE: u32 = u32::MAX;
 const FIRST_SHIFT: u32 = 14;
 /// Days of 16 ns to 17 ms: what lies outside gains nothing.
 const SHIFTS: core::ops::RangeInclusive<u32> = 4..=24;
-/// The length of a day is looked at whenever so many have begun, or eight times as many entries
+/// The length of a day is reviewed whenever this many have begun, or eight times as many entries
 /// have been sorted.
 const REVIEW: u32 = 1024;
 

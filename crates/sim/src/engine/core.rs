@@ -47,7 +47,7 @@ enum Port<P> {
     Gateway(VecDeque<Delivery<P>>),
 }
 
-/// A due event that an agent must be told of.
+/// A due event for an agent.
 pub(crate) enum DueNotice {
     /// A packet, to be taken out of the arena.
     Packet(AgentId, Slot),
@@ -297,7 +297,7 @@ impl<P> Core<P> {
 }
 
 impl<P: Clone> Core<P> {
-    /// Handles events up to `until`; stops early with what an agent must be told.
+    /// Handles events up to `until`; stops early with an event for an agent.
     #[inline]
     pub(crate) fn advance(&mut self, until: Instant) -> Option<DueNotice> {
         loop {

@@ -2,7 +2,7 @@
 //!
 //! A trace has a line for each opportunity: the time in whole milliseconds at which
 //! [`OPPORTUNITY_BYTES`] may leave. Times never decrease; lines with one time add up. The trace
-//! begins anew at its last time, which is its period, and so on for ever.
+//! repeats; its last time is its period.
 //!
 //! The bytes of an opportunity go to the packets that have come by its time, in their order: a
 //! packet may take what another has left over, and may need several opportunities. Bytes that find
@@ -145,7 +145,7 @@ impl DeliveryTrace {
         Ok(Self { steps, period_ms, total })
     }
 
-    /// The time after which the trace begins anew.
+    /// The time after which the trace repeats.
     #[must_use]
     pub const fn period(&self) -> Duration {
         Duration::from_millis(self.period_ms.get())
@@ -304,7 +304,7 @@ mod tests {
     }
 
     /// The rule written plainly: a list of opportunities in the order of time, each with the bytes
-    /// that are left of it. A packet takes bytes of those that are not before it came.
+    /// that are left of it. A packet takes bytes of opportunities from its arrival on.
     fn plainly(times: &[u32], packets: &[(u64, u32)]) -> Vec<(u64, u64)> {
         let period = u64::from(*times.last().expect("a time"));
         let all = (0..).flat_map(|cycle| times.iter().map(move |at| cycle * period + u64::from(*at)));

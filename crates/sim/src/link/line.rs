@@ -21,14 +21,14 @@ pub(crate) struct Transmitter {
     trace: Option<Box<Cursor>>,
 }
 
-/// When a packet is on the line. Both are the horizon of [`Instant`] on a line that stands still.
+/// When a packet is on the line. Both are the horizon of [`Instant`] on a stalled line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transmission {
     pub(crate) start: Instant,
     pub(crate) end: Instant,
 }
 
-/// Start and end of a transmission that never begins, because the line stands still.
+/// Start and end of a transmission that never begins, because the line is stalled.
 const HORIZON: Instant = Instant::from_nanos(u64::MAX);
 
 impl Transmitter {

@@ -49,7 +49,7 @@ pub(crate) struct Link {
     /// All packets on the link in the order of arrival at the far end. Who has left the line is
     /// looked at only where a limit or a controller asks.
     ring: Ring,
-    /// Bytes of those that are not known to have left the line, in whole granules.
+    /// Bytes of the packets not known to have left the line, in whole granules.
     queued_bytes: u64,
     /// The size of a packet in the queue is rounded up to a multiple of this number of bytes.
     granule: u32,
@@ -99,7 +99,7 @@ impl Link {
         self.extras.is_none()
     }
 
-    /// A packet comes to the link; `serial` orders its arrival at the far end among simultaneous
+    /// A packet arrives at the link; `serial` orders its arrival at the far end among simultaneous
     /// events. Its header may be marked.
     #[inline(always)]
     pub(crate) fn offer(
@@ -223,7 +223,8 @@ impl Link {
     }
 
     /// Returns the packets and bytes that wait behind the packet in transmission, as far as packets
-    /// are known to have left; `None` on an idle line. By a trace the first packet may wait too.
+    /// are known to have left; `None` on an idle line. On a traced link this may include the first
+    /// packet.
     #[inline]
     fn waiting(&self, all: &OnLinks, now: Instant) -> Option<Waiting> {
         let sending = self.ring.sending(all)?;
@@ -244,7 +245,7 @@ impl Link {
     }
 
     /// When something happens on the link next: on a plain one, when a packet reaches the far end.
-    /// `None` if none is on its way, or the line stands still before it.
+    /// `None` if none is on its way, or the line stalls before it.
     #[inline]
     pub(crate) fn next_event(&self, all: &OnLinks) -> Option<Key> {
         let arrival = self.next_arrival(all);
@@ -274,8 +275,8 @@ impl Link {
         self.changes.last().map(|change| change.at)
     }
 
-    /// Makes the next rate change: the packet in transmission ends as it began, those that have not
-    /// begun by `now` are timed anew.
+    /// Makes the next rate change: the packet in transmission ends as it began, packets that have
+    /// not begun by `now` are timed again.
     pub(crate) fn change_rate(&mut self, all: &mut OnLinks, now: Instant) {
         let Some(change) = self.changes.pop() else { return };
         self.set_rate(all, now, change.rate);

@@ -136,7 +136,7 @@ impl Ring {
         core::iter::successors(all.get(self.first), |held| all.get(held.next))
     }
 
-    /// Changes those that are not known to have left the line, the first first.
+    /// Changes the packets not known to have left the line, the first one first.
     pub(super) fn change_on_line(&self, all: &mut OnLinks, mut change: impl FnMut(&mut OnLink)) {
         let mut at = self.sending;
         while let Some(held) = all.get_mut(at) {

@@ -58,7 +58,7 @@ pub struct FlowStats {
     pub arrivals: PacketCount,
     /// Packets dropped, by loss models or by the queue.
     pub dropped: PacketCount,
-    /// Packets marked.
+    /// Packets marked, and their bytes.
     pub marked: PacketCount,
     /// Those of `arrivals` of low drop precedence behind the markers of this link: in profile.
     pub in_profile: PacketCount,

@@ -50,16 +50,16 @@ pub enum Loss {
 /// A phase of periodic loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
-    /// From when on. The count starts anew.
+    /// Time of the change. The count restarts.
     pub at: Instant,
-    /// The last of each so many packets is hit; `None` hits no packet.
+    /// The last packet of every `every` is hit; `None` hits no packet.
     pub every: Option<NonZeroU64>,
 }
 
 /// A step of a loss probability in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// From when on.
+    /// The time from which it holds.
     pub at: Instant,
     /// The probability.
     pub p: Probability,
@@ -69,11 +69,11 @@ pub struct Step {
 /// the ones before it let pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossRule {
-    /// Which packets.
+    /// The model that selects packets.
     pub model: Loss,
     /// Fate of those packets.
     pub action: LossAction,
-    /// Where.
+    /// The place on the link.
     pub place: LossPlace,
     /// Of which flows. The model neither sees nor counts the packets of others.
     pub flows: Flows,
@@ -83,7 +83,7 @@ pub struct LossRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossAction {
-    /// It is dropped.
+    /// The packet is dropped.
     #[default]
     Drop,
     /// It is marked (RFC 3168) if it is ECN-capable, else dropped.
@@ -104,10 +104,10 @@ pub enum LossPlace {
 /// A choice of flows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Flows {
-    /// All.
+    /// All flows.
     #[default]
     All,
-    /// These.
+    /// Only these flows.
     Only(Vec<FlowId>),
 }
 

@@ -21,7 +21,7 @@ pub enum Marker {
     /// The single rate three color marker (RFC 2697): green, yellow and red are low, medium and
     /// high precedence.
     SingleRate {
-        /// Committed information rate.
+        /// Committed information rate, CIR.
         cir: Rate,
         /// Committed burst size, bytes.
         cbs: u32,
@@ -33,7 +33,7 @@ pub enum Marker {
     /// A token bucket: a packet that it holds tokens for, whole, takes them and is in profile (low
     /// precedence), any other is out (medium).
     TokenBucket {
-        /// Committed information rate.
+        /// Committed information rate, CIR.
         cir: Rate,
         /// Size of the bucket, bytes.
         burst: u32,
@@ -53,7 +53,7 @@ pub enum ColorMode {
 /// A marker at the head of a link, after losses there and before the queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MarkerRule {
-    /// How it meters.
+    /// The meter.
     pub marker: Marker,
     /// Which packets share buckets.
     pub scope: MeterScope,

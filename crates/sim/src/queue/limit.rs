@@ -14,7 +14,7 @@ pub enum Limit {
         /// Bytes of each; 0 counts as 1.
         bytes: u32,
     },
-    /// At most so many bytes.
+    /// At most this many bytes.
     Bytes(u64),
     /// ns-2's drop-tail in bytes: one byte less than the limit (docs/ns2-facts.md §4, `DropTail`).
     Ns2Bytes(u64),
@@ -25,7 +25,7 @@ pub enum Limit {
     /// (docs/ns2-facts.md §4, queue overflow in RED). Its `limit_` N means N · `mean_pktsize_`
     /// bytes.
     Ns2RedBytes(u64),
-    /// At most so many packets.
+    /// At most this many packets.
     Packets(u64),
     /// No limit but memory.
     Unlimited,
@@ -48,8 +48,7 @@ impl Limit {
         }
     }
 
-    /// Returns true if a packet of `size` bytes, rounded up to whole granules, may join those that
-    /// wait.
+    /// Returns true if a packet of `size` bytes, rounded up to whole granules, may join the queue.
     #[inline(always)]
     pub(crate) fn admits(self, waiting: Waiting, size: u64) -> bool {
         let bytes = waiting.bytes.saturating_add(size);

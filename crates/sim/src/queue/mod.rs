@@ -56,10 +56,10 @@ pub enum Queue {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Marking {
-    /// Drops.
+    /// Drops the packet.
     #[default]
     Off,
-    /// Marks.
+    /// Marks packets that are ECN-capable.
     On,
     /// The drop probability from which on it drops, such as 0.1: below it marks. ns-2's `mark_p_`
     /// (docs/ns2-facts.md §4) and PIE's threshold (RFC 8033 §5.1) are 0.1.
@@ -248,7 +248,7 @@ impl Queue {
 pub(crate) mod test_arrival {
     use super::*;
 
-    /// A packet of 1000 bytes that meets so many others of its kind on a busy line, at 8 Mbit/s (1
+    /// A packet of 1000 bytes that meets this many of its kind on a busy line, at 8 Mbit/s (1
     /// µs a byte).
     pub(crate) fn busy(now: Instant, packets: u64) -> Arrival {
         Arrival {

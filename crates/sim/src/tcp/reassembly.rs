@@ -56,8 +56,8 @@ impl Reassembly {
         if new == 0 { SegmentArrival::Duplicate } else { SegmentArrival::OutOfOrder }
     }
 
-    /// The blocks of the next acknowledgement (RFC 2018 §4): the one with the newest segment first,
-    /// then those that grew before it.
+    /// The blocks of the next acknowledgement (RFC 2018 §4): the block with the newest segment
+    /// first, then the blocks that grew before it.
     pub(crate) fn blocks(&self) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
         if self.beyond.is_empty() {

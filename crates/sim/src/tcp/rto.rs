@@ -23,10 +23,15 @@ pub(crate) struct Rto {
 #[derive(Debug, Clone, Copy)]
 enum RttEstimate {
     /// In seconds: SRTT and RTTVAR.
-    Exact { srtt: f64, var: f64 },
+    Exact {
+        srtt: f64,
+        var: f64,
+    },
     /// In ticks, times 8 and times 4.
-    Fixed { srtt: i64, var: i64 },
-    /// No sample yet.
+    Fixed {
+        srtt: i64,
+        var: i64,
+    },
     None,
 }
 
@@ -43,7 +48,7 @@ pub(crate) struct RttSample {
 pub(crate) enum Measure {
     /// The ticks that pass meanwhile: of 1.4 ticks one or two.
     Clock,
-    /// The time that a timestamp tells, to the nearest tick.
+    /// The time that a timestamp gives, to the nearest tick.
     Stamp,
 }
 
@@ -149,8 +154,8 @@ impl Rto {
             RttEstimate::Exact { srtt, var } => {
                 Duration::from_secs_f64(srtt + settings.tick.as_secs_f64().max(4.0 * var))
             }
-            // 8·(srtt + 4·var) is the one plus eight times the other's quarters; BSD cuts the
-            // eighths off.
+            // `srtt` is in eighths of a tick, `var` in quarters; BSD truncates the sum to whole
+            // ticks.
             RttEstimate::Fixed { srtt, var } => eighths((srtt + (var << 3)) >> 3 << 3, settings.tick),
             RttEstimate::None => settings.initial_rto,
         };
@@ -188,7 +193,7 @@ mod tests {
         Duration::from_millis(x)
     }
 
-    /// A round trip of so many milliseconds, as a timestamp tells it.
+    /// A round trip of `time` milliseconds, from a timestamp.
     const fn stamped(time: u64) -> RttSample {
         RttSample { sent: Instant::ZERO, back: Instant::from_nanos(time * 1_000_000), by: Measure::Stamp }
     }

@@ -48,7 +48,7 @@ pub enum DataKind {
 /// The sender's answer to a congestion echo (CWR of RFC 3168 §6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduced {
-    /// Nothing to say.
+    /// Nothing to echo.
     No,
     /// The window has been reduced since the last such segment.
     Yes,
@@ -88,7 +88,7 @@ pub struct Data {
 /// Segments `start` to `end` − 1. Empty if the two are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlock {
-    /// The first.
+    /// The first segment.
     pub start: u32,
     /// One past the last.
     pub end: u32,
@@ -101,7 +101,7 @@ impl SackBlock {
         Self { start: seq, end: seq.saturating_add(1) }
     }
 
-    /// Segments in it.
+    /// Number of segments in the block.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.end.saturating_sub(self.start)

@@ -23,7 +23,7 @@ pub struct SenderStats {
     pub ecn_cuts: u64,
     /// Samples of the round-trip time.
     pub rtt_samples: u64,
-    /// Their sum.
+    /// Sum of the samples.
     pub rtt_sum: Duration,
 }
 
@@ -38,7 +38,7 @@ impl SenderStats {
 /// The window at one time, in segments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowSample {
-    /// When.
+    /// The time of the change.
     pub at: Instant,
     /// The congestion window, with what fast recovery adds to it.
     pub cwnd: f64,

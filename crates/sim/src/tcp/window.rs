@@ -29,7 +29,7 @@ enum Law {
 pub(crate) enum Cut {
     /// A congestion echo (RFC 3168 §6.1.2): the window may become one segment.
     Echo,
-    /// A loss that duplicate acknowledgements or SACK told.
+    /// A loss shown by duplicate acknowledgements or SACK.
     Loss,
     /// The first timeout of a segment.
     Timeout,

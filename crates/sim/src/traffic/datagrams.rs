@@ -45,7 +45,7 @@ pub struct DatagramSetup {
     pub data: u32,
     /// Bytes of headers.
     pub header: u32,
-    /// To whom.
+    /// The receiver of the datagrams.
     pub peer: Peer,
     /// From when on it sends nothing.
     pub stop: Option<Instant>,

@@ -12,19 +12,19 @@ pub enum Distribution {
     Constant(f64),
     /// Exponential.
     Exponential {
-        /// Its mean.
+        /// The mean.
         mean: f64,
     },
     /// Pareto: from `mean`·(shape − 1)/shape on.
     Pareto {
-        /// Its mean.
+        /// The mean.
         mean: f64,
         /// The exponent of its tail, above 1.
         shape: f64,
     },
     /// Pareto of the second kind, from 0 on (ns-2's `ParetoII`, docs/ns2-facts.md §5).
     ParetoII {
-        /// Its mean.
+        /// The mean.
         mean: f64,
         /// The exponent of its tail, above 1.
         shape: f64,

@@ -74,7 +74,7 @@ pub enum Traffic {
     TcpSource(Box<TcpSource>),
     /// Loads pages.
     WebClient(Box<WebClient>),
-    /// Sends them.
+    /// Serves pages.
     WebServer(Box<WebServer>),
 }
 

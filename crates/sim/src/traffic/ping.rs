@@ -19,7 +19,7 @@ pub struct Probe {
 /// How a [`Pinger`] is set up.
 #[derive(Debug, Clone, Copy)]
 pub struct PingSetup {
-    /// Between requests.
+    /// Time between requests.
     pub interval: Duration,
     /// Bytes of a request on the wire; the reply has as many.
     pub size: u32,
@@ -47,9 +47,9 @@ pub struct PingStats {
     pub replies: u64,
     /// Sum of the round-trip times.
     pub sum: Duration,
-    /// The shortest.
+    /// The shortest round-trip time.
     pub min: Option<Duration>,
-    /// The longest.
+    /// The longest round-trip time.
     pub max: Option<Duration>,
 }
 

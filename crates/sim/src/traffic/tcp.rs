@@ -19,7 +19,7 @@ pub struct TcpSetup {
     pub settings: Settings,
     /// How much it sends.
     pub transfer: Transfer,
-    /// To whom.
+    /// The receiver of the data.
     pub peer: Peer,
     /// From when on it sends nothing new; what is outstanding is still repaired.
     pub stop: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Where a flow should come to rest: its rate causes a loss event rate at which the equation gives
+//! The rate at which a flow should settle: it causes a loss event rate at which the equation gives
 //! this very rate.
 
 use tfrc::Config;

@@ -24,57 +24,56 @@ use crate::study::{EmptyReport, FeedbackTrigger, LossEventTiming};
 use sent::{PacketFate, SentPacket, SentPackets};
 use timeline::{Timeline, TimelinePacket};
 
-/// A packet that the other side says has arrived.
+/// A packet that the receiver has acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
     /// The number given to [`Advisor::on_sent`].
     pub id: u64,
-    /// When it arrived, by the receiver's clock, whatever its epoch; `None` if the report does not
-    /// tell.
+    /// When it arrived, by the receiver's clock, of any epoch; `None` if the report does not say.
     pub arrived_at: Option<Instant>,
     /// The mark it came with; [`Ecn::Ce`] counts as a loss (§5.1).
     pub ecn: Ecn,
 }
 
-/// The one that finds the losses.
+/// The party that detects losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Losses {
     /// The Advisor: a packet is lost when `lost_after` later ones have arrived (RFC 5348 §5.1), or
-    /// at the transport's word if that comes sooner. Each packet told to [`Advisor::on_sent`] must
-    /// be one that reports speak of.
+    /// when the transport declares it lost, if that is earlier. Reports must cover each packet
+    /// passed to [`Advisor::on_sent`].
     #[default]
     ByOrder,
-    /// The transport, which says of each lost packet that it is lost. A packet of which it says
-    /// nothing counts neither as arrived nor as lost: for transports with packets that are never
-    /// acknowledged, such as those of QUIC that only acknowledge, probe the path MTU, or belong to
-    /// a packet number space that was discarded.
+    /// The transport, which declares each lost packet. A packet that it does not mention counts
+    /// neither as arrived nor as lost: for transports with packets that are never acknowledged,
+    /// such as those of QUIC that only acknowledge, probe the path MTU, or belong to a packet
+    /// number space that was discarded.
     ByTransport,
 }
 
-/// Rate control for transports whose receivers say which packets came: RTP with transport-wide or
+/// Rate control for transports whose receivers report each packet: RTP with transport-wide or
 /// RFC 8888 feedback, QUIC, SRT.
 ///
-/// Send as [`Advisor::next_send`] says and tell [`Advisor::on_sent`]; a media encoder aims at
-/// [`Advisor::target_rate`]. Of each report pass every packet to [`Advisor::on_acked`] or
-/// [`Advisor::on_lost`], in any order, and then call [`Advisor::on_report`] once. Let
-/// [`Advisor::handle_timeout`] have its time.
+/// Send as [`Advisor::next_send`] says and call [`Advisor::on_sent`]; a media encoder aims at
+/// [`Advisor::target_rate`]. Pass every packet of a report to [`Advisor::on_acked`] or
+/// [`Advisor::on_lost`], in any order, and then call [`Advisor::on_report`] once. Call
+/// [`Advisor::handle_timeout`] at [`Advisor::poll_timeout`].
 ///
 /// A transport that paces by itself and reports a departure only along with the packet's fate calls
 /// [`Advisor::on_sent`] then, with the time at which the packet left. [`Advisor::next_send`] does
 /// not know of packets still on their way then. A transport without timers calls
-/// [`Advisor::handle_timeout`] when it sends and when it hears: after an idle time one burst may
-/// leave at the rate of before.
+/// [`Advisor::handle_timeout`] when it sends and when it receives: after an idle time one burst may
+/// leave at the previous rate.
 ///
 /// Inside, a [`Receiver`] takes in the packets as they arrived and a [`Sender`] its reports, so the
-/// rate is that of the two with the receiver at the other end, but for reordering within one
-/// report, which does not show. A lost packet (see [`Losses`]) that turns up after all repairs the
-/// record. What is not said is guessed on the safe side.
+/// rate is that of the two with the receiver at the other end, except for reordering within one
+/// report, which is invisible. A lost packet (see [`Losses`]) that arrives after all repairs the
+/// record. Missing information is assumed at its safe value.
 ///
 /// It remembers the last `N` packets and allocates nothing; with the default of 1024 it is 62 KiB
-/// large, so keep it in a `Box` where objects are small. `N` must cover what is sent in a
-/// round-trip time and a time between reports; a packet that falls out before it is reported can
-/// only count as lost ([`Advisor::forgotten`]). Work per call is constant, but for `on_report`,
-/// which goes once over the packets between the lowest and the highest reported.
+/// large, so keep it in a `Box` where objects are small. `N` must cover the packets sent in a
+/// round-trip time and a report interval; a packet forgotten before it is reported counts as lost
+/// ([`Advisor::forgotten`]). Work per call is constant, except for `on_report`, which goes once
+/// over the packets between the lowest and the highest reported.
 ///
 /// `now` must not go back; if it does, the latest time seen counts. Only [`Advisor::on_sent`] takes
 /// times of the past.
@@ -86,7 +85,7 @@ pub struct Advisor<const N: usize = 1024> {
     sender: Sender,
     report_interval: Duration,
     losses: Losses,
-    /// [`Losses::ByTransport`]: the number that the receiving half knows the next packet by.
+    /// [`Losses::ByTransport`]: the number of the next packet at the receiving half.
     next_seq: u64,
     first_sent: Option<Instant>,
     /// The highest packet known to have arrived: its ordinal, and when it was sent.
@@ -134,7 +133,7 @@ impl<const N: usize> Advisor<N> {
         }
     }
 
-    /// Says who finds the losses, before the first packet; later it is without effect.
+    /// Sets who detects losses, before the first packet; later it has no effect.
     pub const fn set_losses(&mut self, losses: Losses) {
         if self.sent.is_untouched() {
             self.losses = losses;
@@ -153,11 +152,10 @@ impl<const N: usize> Advisor<N> {
         self.sender.next_send(now)
     }
 
-    /// A packet with `size` bytes of data went at `sent_at`: now, or at a time that has passed if
-    /// the transport tells only now. Packets are told in the order in which they went, and each one
-    /// before its fate. `id` is the transport's number for it, above all before; numbers may be
-    /// left out. A packet with another number is counted against the rate, but no report about it
-    /// can be taken in.
+    /// A packet with `size` bytes of data went at `sent_at`: now, or earlier if the transport
+    /// reports it late. Pass packets in the order of sending, and each before its fate. `id` is the
+    /// transport's number for it, above all before; numbers may be left out. A packet with another
+    /// number is counted against the rate, but no report about it can be taken in.
     pub fn on_sent(&mut self, sent_at: Instant, id: u64, size: u32) {
         self.advance(sent_at);
         self.sender.on_departed(sent_at, size);
@@ -175,16 +173,16 @@ impl<const N: usize> Advisor<N> {
         self.sent.report(ack.id, ack.arrived_at, ack.ecn)
     }
 
-    /// A report says that all packets from `first` to `last` have arrived, when is not known. Says
-    /// how many of them are news. Linear in the packets remembered, not in the range.
+    /// A report says that all packets from `first` to `last` have arrived, at unknown times.
+    /// Returns how many of them are news. Linear in the packets remembered, not in the range.
     pub fn on_acked_range(&mut self, first: u64, last: u64, ecn: Ecn) -> u64 {
         self.sent.report_range(first, last, ecn)
     }
 
-    /// The transport has given this packet up for lost. Takes effect at [`Advisor::on_report`], or,
-    /// with no later packet arrived, when one is. With [`Losses::ByOrder`] all older ones not heard
-    /// of are lost with it, and the Advisor need only be told what is certain; with
-    /// [`Losses::ByTransport`] it is this packet alone.
+    /// The transport has declared this packet lost. Takes effect at [`Advisor::on_report`], once a
+    /// later packet has arrived. With [`Losses::ByOrder`] all older unreported ones are lost with
+    /// it, and only certain losses need be passed; with [`Losses::ByTransport`] it is this packet
+    /// alone.
     pub fn on_lost(&mut self, id: u64) -> Taken {
         if self.losses == Losses::ByTransport {
             let taken = self.sent.lose(id);
@@ -205,16 +203,16 @@ impl<const N: usize> Advisor<N> {
         Taken::New
     }
 
-    /// No report will tell what became of the packets from `first` to `last`: the one that would
-    /// have is lost. As far as nothing is known of them they count neither as arrived nor as lost.
-    /// To be called before [`Advisor::on_report`] takes in the next report; for reports that repeat
-    /// what older ones said there is no need. Linear in the packets remembered, not in the range.
+    /// No report will cover the packets from `first` to `last`: the one that would have is lost. As
+    /// far as nothing is known of them they count neither as arrived nor as lost. To be called
+    /// before [`Advisor::on_report`] takes in the next report; for reports that repeat what older
+    /// ones said there is no need. Linear in the packets remembered, not in the range.
     pub fn on_unreported(&mut self, first: u64, last: u64) {
         self.sent.pass_over(first, last);
     }
 
-    /// The report has been told whole. `hold` is how long its newest packet had been there when the
-    /// report was sent.
+    /// The report has been passed completely. `hold` is the time from the arrival of its newest
+    /// packet to the sending of the report.
     pub fn on_report(&mut self, now: Instant, hold: Hold) {
         let now = self.advance(now);
         let lost = self.sent.take_lost();
@@ -226,7 +224,7 @@ impl<const N: usize> Advisor<N> {
         let Some(newest) = self.sent.get(highest) else { return };
         let is_newer = self.newest.is_none_or(|(ordinal, _)| ordinal < highest);
         let reading = self.timeline.open(now, moment(&newest), hold);
-        // Only a packet above all before tells the round-trip time: an older one may have been
+        // Only a packet above all before gives a round-trip time: an older one may have been
         // reported late.
         let sample = hold.round_trip(now.saturating_since(newest.sent_at), reading.hold);
         let rtt = self.sender.rtt().or(is_newer.then_some(sample));
@@ -259,7 +257,7 @@ impl<const N: usize> Advisor<N> {
         self.feed(now, end, elapsed, sample);
     }
 
-    /// Lets time pass: the nofeedback timer may expire. Early, late and repeated calls do no harm.
+    /// Serves the nofeedback timer. Early, late and repeated calls do no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
         self.sender.handle_timeout(now);
@@ -272,7 +270,7 @@ impl<const N: usize> Advisor<N> {
         self.sender.poll_timeout()
     }
 
-    /// The oldest change of the allowed rate not yet told. Up to four are kept.
+    /// The oldest change of the allowed rate not yet polled. Up to four are kept.
     pub fn poll_event(&mut self) -> Option<RateChange> {
         self.sender.poll_event()
     }
@@ -287,7 +285,7 @@ impl<const N: usize> Advisor<N> {
     /// Replaces the application's limit on the sending rate; see [`Sender::set_cap`].
     ///
     /// # Errors
-    /// [`ConfigError::Cap`] for a cap of zero; then the one before stays.
+    /// [`ConfigError::Cap`] for a cap of zero; then the previous one stays.
     pub fn set_cap(&mut self, cap: RateCap) -> Result<(), ConfigError> {
         self.sender.set_cap(cap)
     }
@@ -297,7 +295,7 @@ impl<const N: usize> Advisor<N> {
         self.sender.set_floor(floor);
     }
 
-    /// The stop by a circuit breaker or the stop rule that is in force, with its earliest end.
+    /// The present stop by a circuit breaker or the stop rule, with its earliest end.
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
         self.sender.stopped()
@@ -336,13 +334,13 @@ impl<const N: usize> Advisor<N> {
         self.receiver.loss_events()
     }
 
-    /// The sending half, for whatever else it can tell.
+    /// The sending half, for its other readings.
     #[must_use]
     pub const fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// The number of the packet sent last, of those remembered.
+    /// The number of the latest remembered packet.
     #[must_use]
     pub fn newest_sent(&self) -> Option<u64> {
         self.sent.newest().map(|packet| packet.id)
@@ -354,8 +352,8 @@ impl<const N: usize> Advisor<N> {
         self.sent.oldest().map(|packet| packet.id)
     }
 
-    /// Packets that fell out of the record before a report had reached as far as them. If this
-    /// grows while reports come, `N` is too small and the rate too low.
+    /// Packets forgotten before a report covered them. If this grows while reports come, `N` is too
+    /// small and the rate too low.
     #[must_use]
     pub const fn forgotten(&self) -> u64 {
         self.forgotten
@@ -397,8 +395,8 @@ const fn moment(packet: &SentPacket) -> TimelinePacket {
     TimelinePacket { sent_at: packet.sent_at, arrived_at }
 }
 
-/// Adapts a configuration to measuring at the sender: times are known, so no window counter stands
-/// in for them; and where reports are rarer than round-trip times, the nofeedback timer waits for
+/// Adapts a configuration to measuring at the sender: times are known, so no window counter
+/// replaces them; and where reports are rarer than round-trip times, the nofeedback timer waits for
 /// four of their intervals instead of four round-trip times.
 fn adapt(config: &Config, report_interval: Duration) -> Config {
     let settings = *config.settings();

@@ -36,7 +36,7 @@ impl<const N: usize> Advisor<N> {
                     let before = unreported.map_or(0, |(count, ..)| count);
                     unreported = Some((before.saturating_add(1), ordinal, packet));
                 }
-                // A hole begins behind them: they are told apart from it by their last packet.
+                // A hole begins behind them: their last packet separates them from it.
                 PacketFate::InFlight if ordinal >= above => {
                     if let Some((count, last, packet)) = unreported.take() {
                         self.replay(last, &packet, rtt, Replayed::Unreported, count.saturating_sub(1));

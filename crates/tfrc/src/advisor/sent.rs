@@ -1,4 +1,4 @@
-//! Record of the packets sent: the last `N`, told apart by the application's own numbers.
+//! Record of the packets sent: the last `N`, by the application's own numbers.
 
 use tfrc_units::{Ecn, Instant, saturating};
 
@@ -32,14 +32,14 @@ pub(crate) enum PacketFate {
     Found { seq: u64, ecn: Ecn },
     /// It arrived, and that has been taken into account.
     Done,
-    /// No report will tell.
+    /// No report will cover it.
     Unreported,
 }
 
-/// Outcome of an acknowledgement or a loss that the application tells of.
+/// Outcome of an acknowledgement or a loss that the application passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// News.
+    /// Not known before.
     New,
     /// Known before, or passed over.
     Duplicate,
@@ -56,7 +56,8 @@ pub(crate) struct SentPackets<const N: usize> {
     next: u64,
     /// The ordinals of the lowest and highest packet of the report now being read.
     reported: Option<(u64, u64)>,
-    /// The least and the greatest number of the packets told lost since the last report was read.
+    /// The least and the greatest number of the packets declared lost since the last report was
+    /// read.
     lost: Option<(u64, u64)>,
 }
 
@@ -131,7 +132,7 @@ impl<const N: usize> SentPackets<N> {
         Taken::New
     }
 
-    /// The ordinals of the lowest and highest packet told lost since the last call.
+    /// The ordinals of the lowest and highest packet declared lost since the last call.
     pub(crate) const fn take_lost(&mut self) -> Option<(u64, u64)> {
         self.lost.take()
     }
@@ -155,8 +156,7 @@ impl<const N: usize> SentPackets<N> {
         news
     }
 
-    /// No report will tell what became of the packets in this range, as far as nothing is known of
-    /// them.
+    /// No report will cover the packets in this range whose fate is unknown.
     pub(crate) fn pass_over(&mut self, first: u64, last: u64) {
         let mut index = self.first_at_or_above(first);
         while let Some(packet) = self.ring.get_mut(index).filter(|packet| packet.id <= last) {

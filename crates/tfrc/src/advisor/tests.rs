@@ -175,7 +175,7 @@ fn idleness_in_slow_start_ends_at_the_initial_rate() {
     assert!((recover..2.0 * recover).contains(&idle), "{idle} and {recover} after {before}");
 }
 
-/// Reports rarer than four round-trip times are no reason for the nofeedback timer.
+/// Reports rarer than four round-trip times are not reason for the nofeedback timer.
 #[test]
 fn rare_reports_are_waited_for() {
     let mut advisor = Advisor::new(&Config::default(), MS(100));
@@ -274,7 +274,8 @@ fn the_transport_is_believed() {
     assert_eq!(advisor.on_lost(3), Taken::Duplicate, "it has come");
     report(&mut advisor, 140, [2]);
     assert_eq!(advisor.loss_events(), 0, "so has this one after all");
-    // Without an acknowledgement beside it, the loss counts and is passed on with the next.
+    // Without an acknowledgement in the same report, the loss counts and is passed on with the
+    // next.
     report(&mut advisor, 150, [5]);
     advisor.on_lost(4);
     advisor.on_report(at(160), Hold::Unknown);
@@ -312,7 +313,7 @@ fn unreported_packets_are_no_losses() {
     assert_eq!(advisor.loss_events(), 1);
 }
 
-/// Three or two packets were in a report that got lost, one beside them is missing: the loss event
+/// Three or two packets were in a report that got lost, one next to them is missing: the loss event
 /// begins at that one.
 #[test]
 fn a_hole_beside_unreported_packets_is_in_its_place() {

@@ -33,7 +33,7 @@ const MEMORY: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimelinePacket {
     pub(crate) sent_at: Instant,
-    /// By the receiver's clock, if the report tells.
+    /// By the receiver's clock, if the report says.
     pub(crate) arrived_at: Option<Instant>,
 }
 

@@ -77,7 +77,7 @@ fn the_round_trip_time_is_the_paths() {
 }
 
 /// An encoder below its share, no loss: the rate allowed is twice what arrives, as with departures
-/// told in time.
+/// passed in time.
 #[test]
 fn an_encoder_told_late_is_bounded_by_what_it_sends() {
     let advisor = run(MS(50), MS(50), 0, 62_500.0, 30);
@@ -85,7 +85,7 @@ fn an_encoder_told_late_is_bounded_by_what_it_sends() {
     assert!((1.8..=2.6).contains(&share), "{share}");
 }
 
-/// An advisor that is told of losses and has sent packets 1 to `n`, one every 10 ms from 10 ms on.
+/// An advisor that is passed losses and has sent packets 1 to `n`, one every 10 ms from 10 ms on.
 fn told<const N: usize>(n: u64) -> Advisor<N> {
     let mut advisor = Advisor::with_capacity(&Config::default(), Duration::ZERO);
     advisor.set_losses(Losses::ByTransport);
@@ -117,7 +117,7 @@ fn only_what_the_transport_says_is_lost() {
     assert_eq!((advisor.on_lost(12), advisor.on_acked(acked(12))), (Taken::New, Taken::New));
     advisor.on_report(at(150), Hold::Unknown);
     assert_eq!(advisor.loss_events(), 0, "lost and found within one report");
-    // With nothing acknowledged beside it, it counts with the next one.
+    // With nothing acknowledged in the same report, it counts with the next one.
     advisor.on_lost(13);
     advisor.on_report(at(160), Hold::Unknown);
     assert_eq!(advisor.loss_events(), 0);
@@ -125,8 +125,8 @@ fn only_what_the_transport_says_is_lost() {
     assert_eq!(advisor.loss_events(), 1);
 }
 
-/// Every fiftieth packet is lost and told, every second one never acknowledged: p is 1/25 of those
-/// that are.
+/// Every fiftieth packet is declared lost, every second one is never acknowledged: p is 1/25 of the
+/// acknowledged ones.
 #[test]
 fn losses_told_give_their_rate() {
     let mut advisor = told::<64>(0);
@@ -148,7 +148,7 @@ fn losses_told_give_their_rate() {
     assert_eq!(advisor.rtt(), Some(MS(15)));
 }
 
-/// A loss told of a packet that has fallen out of the record counts.
+/// The loss of a packet that has fallen out of the record counts.
 #[test]
 fn a_forgotten_loss_is_a_loss() {
     let mut advisor = told::<4>(10);

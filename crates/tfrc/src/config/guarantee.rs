@@ -12,8 +12,8 @@ pub enum Guarantee {
     None,
     /// From the first round-trip time sample on.
     FromFirstRtt(Target),
-    /// From the first report with a loss event on, slow start being as usual: what the draft's
-    /// figures show.
+    /// From the first report with a loss event on, with slow start as usual: as the draft's figures
+    /// show.
     FromFirstLossReport(Target),
 }
 

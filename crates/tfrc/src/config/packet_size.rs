@@ -1,5 +1,4 @@
-//! The packet size axis: what a flow of small packets compares itself with, and how it counts
-//! losses.
+//! The packet size with which a flow of small packets is compared, and how its losses count.
 
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{Deserialize, JsonSchema};
@@ -8,7 +7,7 @@ use tfrc_units::{Duration, Probability, Rate};
 use crate::equation::Equation;
 use crate::study::{ShortIntervals, SizeCorrection};
 
-/// How packets smaller than those of TCP are dealt with.
+/// Treatment of packets smaller than TCP's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PacketSize {
@@ -23,7 +22,8 @@ pub enum PacketSize {
     Reference {
         /// S, the packet size of the flow to compare with, in bytes. At least 1.
         segment: u32,
-        /// How losses of small packets become those that packets of this size would see.
+        /// Conversion of the losses of small packets into the losses packets of this size would
+        /// see.
         correction: SizeCorrection,
     },
 }

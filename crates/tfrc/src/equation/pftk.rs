@@ -40,7 +40,7 @@ pub(super) fn seconds_per_packet(
     };
     let q = timeout_chance(p, w);
     let backoff = 1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))));
-    // Numerator and denominator of the model, both times 1 - p so that p = 1 is no special case.
+    // Numerator and denominator of the model, both times 1 - p so that p = 1 is not a special case.
     let packets = kept * kept / p + kept * w + q;
     (kept * rtt * rounds + q * timeout * backoff) / packets
 }

@@ -1,4 +1,4 @@
-//! t_RTO, what stands for TCP's retransmission timeout in the equation (RFC 5348 §3.1).
+//! t_RTO, TCP's retransmission timeout in the equation (RFC 5348 §3.1).
 
 use tfrc_units::Duration;
 #[cfg(feature = "schema")]
@@ -15,7 +15,7 @@ use crate::study::ticks::{self, Scaled};
 #[cfg_attr(feature = "schema", derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RtoPolicy {
-    /// 4·R, what RFC 5348 §3.1 says one should do.
+    /// 4·R, as RFC 5348 §3.1 recommends.
     FourRtt,
     /// 4·R, but at least this long; RFC 5348 §3.1 allows one second here.
     FourRttAtLeast(Duration),
@@ -32,9 +32,9 @@ pub enum RtoPolicy {
     /// a tick, so that on a steady path the timeout is the rounded round-trip time and three ticks
     /// (two if that is a single tick).
     Ticks {
-        /// The tick.
+        /// The clock's tick.
         tick: Duration,
-        /// The least.
+        /// The least timeout.
         least: Duration,
     },
 }

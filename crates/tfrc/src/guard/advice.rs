@@ -25,8 +25,8 @@ pub struct SizeAdviceSettings {
 }
 
 impl SizeAdviceSettings {
-    /// Down after one second, up after five with a tenth to spare. Ours: RFC 4828 §6 leaves them to
-    /// the application.
+    /// Down after one second, up after five with a tenth to spare. Our choice: RFC 4828 §6 leaves
+    /// it to the application.
     #[must_use]
     pub const fn new(packets_per_second: f64, header: u32) -> Self {
         Self {
@@ -74,7 +74,7 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// The size.
+    /// The advised packet size, bytes.
     #[must_use]
     pub const fn size(self) -> u32 {
         match self {
@@ -83,17 +83,17 @@ impl Advice {
     }
 }
 
-/// Advises packet sizes, with hysteresis. Tell it the allowed rate whenever that changes and now
-/// and then, about once per round-trip time.
+/// Advises packet sizes, with hysteresis. Pass it the allowed rate at each change and about once
+/// per round-trip time.
 #[derive(Debug, Clone, Copy)]
 pub struct SizeAdvice {
     settings: SizeAdviceSettings,
     sizes: [u32; MAX_SIZES],
     count: usize,
     current: usize,
-    /// Since when the rate has been too low for the present size.
+    /// The time since which the rate has been too low for the present size.
     below: Option<Instant>,
-    /// Since when it would have borne the next size.
+    /// The time since which the rate has sufficed for the next size.
     above: Option<Instant>,
     advice: Advice,
 }

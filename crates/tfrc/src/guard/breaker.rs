@@ -185,7 +185,7 @@ impl Breaker {
         self.unheard = Some(Unheard { interval: unheard.interval.max(interval), ..unheard });
     }
 
-    /// When [`Breaker::on_time`] has something to say.
+    /// The next time of [`Breaker::on_time`].
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.unheard.map(Unheard::deadline)
     }
@@ -289,7 +289,7 @@ impl Breaker {
     }
 }
 
-/// §4.5: not by itself, and not before as much time has passed as it took to strike.
+/// §4.5: not automatically, and not before as much time has passed as it took to strike.
 fn stopped(trip: Trip, at: Instant, evidence: Duration) -> Stopped {
     Stopped { trip, at, resume_at: at + evidence, after: AfterStop::Terminate }
 }

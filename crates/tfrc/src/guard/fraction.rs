@@ -2,10 +2,11 @@
 //! events.
 //!
 //! A sender that ignores congestion has about one loss event in each round-trip time whatever it
-//! loses, so the loss event rate of TFRC says nothing of it. The fraction comes from the report's
-//! [`PacketCount`]. The sender's own record stands next to it: bytes sent between the newest packets
-//! of two reports, and X_recv times the time between those reports. Where a report in between has
-//! been lost, X_recv covers only the last round-trip time, and the rest counts as received.
+//! loses, so TFRC's loss event rate does not show it. The fraction comes from the report's
+//! [`PacketCount`]. It is compared with the sender's own record: bytes sent between the newest
+//! packets of two reports, and X_recv times the time between those reports. Where a report in
+//! between has been lost, X_recv covers only the last round-trip time, and the rest counts as
+//! received.
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
@@ -13,14 +14,14 @@ use crate::count::{Counted, PacketCount};
 use crate::guard::Heard;
 use crate::ring::Ring;
 
-/// The record is believed as far as it shows more loss than this: X_recv is measured over other
+/// The record counts only beyond this loss: X_recv is measured over other
 /// packets than those sent between two reports, and a burst at either end makes a difference.
 const SLACK: f64 = 0.1;
 /// Tallies kept: four round-trip times of them.
 const TALLIES: usize = 32;
 const TALLIES_PER_RTT: u64 = 8;
 
-/// Sums over the reports of some time.
+/// Sums over the reports of a stretch of time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sums {
     /// Packets that the counts cover, and the bounds of those lost.
@@ -135,10 +136,10 @@ impl SenderRecord {
         sums
     }
 
-    /// Bytes sent between the newest packets of two reports, and the bytes of those that have
-    /// arrived as far as X_recv shows. With a report in each round-trip time X_recv covers the time
-    /// between both. After a longer silence reports have been lost, or little was sent: X_recv then
-    /// covers the last round-trip time, and what was sent before that counts as received.
+    /// Bytes sent between the newest packets of two reports, and how many of them arrived, as
+    /// X_recv shows. With a report in each round-trip time X_recv covers the time between both.
+    /// After a longer silence reports have been lost, or little was sent: X_recv then covers the
+    /// last round-trip time, and what was sent before that counts as received.
     fn sent_and_received(
         &self,
         passed: Duration,
@@ -177,7 +178,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Ten packets of 1000 bytes in each of fifty round-trip times, of which the report tells
+    /// Ten packets of 1000 bytes in each of fifty round-trip times, of which the report says
     /// `count`.
     fn fraction(received: f64, p: f64, count: impl Fn(u64) -> PacketCount) -> f64 {
         let (mut record, mut sums) = (SenderRecord::new(), Sums::default());

@@ -1,6 +1,6 @@
-//! When to stop sending altogether: a rate control adapts, these rules give up.
+//! Rules that stop sending altogether.
 //!
-//! * The circuit breaker of RFC 8083, on by default beside a
+//! * The circuit breaker of RFC 8083, on by default together with a
 //!   [`Guarantee`](crate::config::Guarantee): a sender that does not slow down below a promised
 //!   rate needs something that notices a broken or badly congested path.
 //! * The stop rule of RFC 3714, for an application that has a least rate: TCP at the same loss
@@ -60,17 +60,17 @@ impl fmt::Display for Trip {
 /// A sender that has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped {
-    /// Why.
+    /// The rule that struck.
     pub trip: Trip,
-    /// Since when.
+    /// The time at which it struck.
     pub at: Instant,
-    /// Not to begin again before this.
+    /// The earliest restart.
     pub resume_at: Instant,
-    /// The restart: by itself at that time, or by the application.
+    /// The restart: automatic at that time, or by the application.
     pub after: AfterStop,
 }
 
-/// A sender that stopped may not begin again yet, or did not stop.
+/// A stopped sender may not restart yet, or has not stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResumeError {
@@ -102,12 +102,12 @@ pub(crate) struct Heard {
     pub(crate) receive_rate: Rate,
     pub(crate) count: PacketCount,
     pub(crate) rtt: Duration,
-    /// s.
+    /// s, bytes.
     pub(crate) segment: f64,
 }
 
-/// The memory of the rules is large, and few connections have any. With an allocator only those pay
-/// for it.
+/// The rules need much memory, and few connections have any. With an allocator only those pay for
+/// it.
 #[cfg(feature = "alloc")]
 type Kept<T> = alloc::boxed::Box<T>;
 #[cfg(not(feature = "alloc"))]
@@ -126,7 +126,7 @@ const fn kept(watch: Watch) -> Kept<Watch> {
 #[derive(Debug, Clone)]
 pub(crate) struct Guard(Option<Kept<Watch>>);
 
-/// The rules in force, the record they go by, and whether one of them has struck.
+/// The rules in force, their record, and whether one of them has struck.
 #[derive(Debug, Clone)]
 struct Watch {
     breaker: Option<Breaker>,
@@ -148,8 +148,8 @@ impl Guard {
         self.0.is_some()
     }
 
-    /// A packet has gone; at the rate in force the next one follows after `spacing`. Sending ends a
-    /// suspension that is over.
+    /// Notes a packet; at the rate in force the next one follows after `spacing`. Sending ends an
+    /// expired suspension.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32, spacing: Duration) {
         let Some(watch) = &mut self.0 else { return };
         watch.resume_if_due(now);
@@ -173,7 +173,7 @@ impl Guard {
         watch.stopped = broken.or(below);
     }
 
-    /// Lets time pass: a feedback timeout strikes, a suspension ends.
+    /// Serves the timers: a feedback timeout strikes, a suspension ends.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         let Some(watch) = &mut self.0 else { return };
         watch.resume_if_due(now);
@@ -214,7 +214,7 @@ impl Watch {
         }
     }
 
-    /// Begins to measure afresh: measurements from before the stop say nothing of what comes now.
+    /// Restarts the measurement: older measurements say nothing about the time after a stop.
     fn begin_again(&mut self) {
         self.stopped = None;
         self.breaker = self.breaker.as_ref().map(Breaker::afresh);

@@ -21,9 +21,9 @@ const LEAST_RTO: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum StopRule {
-    /// It can follow any rate.
+    /// No least rate.
     Off,
-    /// It cannot send less than this.
+    /// The application cannot send less than this.
     Below(MinimumRate),
 }
 
@@ -46,7 +46,7 @@ pub struct MinimumRate {
     pub after: AfterStop,
 }
 
-/// Restart after a stop: by itself after a pause, or by the application.
+/// Restart after a stop: automatic after a pause, or by the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -54,7 +54,7 @@ pub enum AfterStop {
     /// A pause after which sending goes on, so long that the mean over measurement and pause is
     /// what TCP would have sent (§5.3).
     Suspend,
-    /// Nothing, until the application says [`resume`](crate::Sender::resume).
+    /// None until the application calls [`resume`](crate::Sender::resume).
     Terminate,
 }
 

@@ -120,7 +120,7 @@ fn no_feedback_timeout() {
     assert_eq!(sender.stopped(), None);
 }
 
-/// The timer tells of the deadline, three times 5 s after the first packet without an answer.
+/// The timer reports the deadline, three times 5 s after the first packet without an answer.
 #[test]
 fn the_deadline_is_a_wake_up() {
     let mut sender = sender_with(1e5, |_| ());
@@ -225,8 +225,8 @@ fn too_few_packets_say_nothing() {
     }
 }
 
-/// The rule that strikes in reporting intervals of these lengths, in seconds, each with so many of
-/// ten packets lost and one report at its end, which counts packets as `count` says.
+/// The rule that strikes in reporting intervals of these lengths, in seconds, each with this many
+/// of ten packets lost and one report at its end, which counts packets as `count` says.
 fn strikes(intervals: &[(u64, u64)], count: fn(u64, u64) -> PacketCount) -> Option<Trip> {
     let mut sender = sender_with(1e5, |_| ());
     let (mut round, mut lost) = (0, 0);
@@ -328,7 +328,7 @@ fn resuming() {
     assert_eq!(run(&mut sender, 100_000, 200_000, 10, SILENT), Some(115_000));
 }
 
-/// On by default beside a guarantee, off without one, and as the settings say.
+/// On by default with a guarantee, off without one, and as the settings say.
 #[test]
 fn when_there_is_a_breaker() {
     let always = CircuitBreaker::Always(BreakerLimits::default());
@@ -383,7 +383,7 @@ fn published_thresholds() {
     assert_eq!(threshold(tiny), 1.0);
 }
 
-/// RFC 3714 §5 goes by the packets dropped: 10 % or 40 % of them in one loss event for each twenty.
+/// RFC 3714 §5 counts the packets dropped: 10 % or 40 % of them in one loss event for each twenty.
 #[test]
 fn the_stop_rule_goes_by_packets() {
     for (lost, stops) in [(1, false), (4, true)] {

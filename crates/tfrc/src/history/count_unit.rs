@@ -23,7 +23,7 @@ enum Rule {
 pub(crate) struct Units {
     rule: Rule,
     reference: f64,
-    /// Units lost.
+    /// Units lost in the interval.
     lost: f64,
     /// Part of a unit that is lost but not yet a whole one.
     pending: f64,

@@ -63,7 +63,7 @@ enum InsensitivePeriod {
     /// R·s/S: what packets of size S would be sent in becomes what packets of size s are sent in
     /// (Widmer et al., LIP scaling).
     Scaled {
-        /// S.
+        /// S, bytes.
         reference: f64,
     },
     /// Each loss is an event.
@@ -133,7 +133,7 @@ impl Events {
         self.length == LengthRule::ByReports
     }
 
-    /// Returns true if discounts carried over go by the open interval at the latest report.
+    /// Returns true if discounts carried over follow the open interval at the latest report.
     pub(crate) fn discounts_by_reports(&self) -> bool {
         self.intervals.open_policy().discounts_by_reports() || self.counts_by_reports()
     }

@@ -58,9 +58,9 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
     }
 
     /// A new loss event ends the current interval (§5.5, the shift): the general discount factor
-    /// reached by then passes into those of the older ones. DF goes by every packet that arrives
-    /// (§5.5), so when the loss event is found it goes by
-    /// `grown_to`, the length the interval had then, with the packets that revealed the loss in it.
+    /// reached by then passes into those of the older ones. DF follows every packet that arrives
+    /// (§5.5), so when the loss event is found it is computed from `grown_to`, the length the
+    /// interval had then, with the packets that revealed the loss in it.
     pub(crate) fn close(&mut self, mut interval: ClosedInterval, grown_to: f64) {
         let df = self.general_discount(grown_to);
         for i in 0..self.closed.len() {
@@ -88,8 +88,8 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
         self.discounted_rate(open, open.unwrap_or(0.0), window)
     }
 
-    /// Computes the rate as [`Self::loss_event_rate`], with a discount factor that goes by the
-    /// current interval having `grown_to` so many packets.
+    /// Computes the rate as [`Self::loss_event_rate`], with the discount factor of a current
+    /// interval of `grown_to` packets.
     pub(crate) fn discounted_rate(&self, open: Option<f64>, grown_to: f64, window: f64) -> Probability {
         let mean = match &self.estimator {
             estimator @ Estimator::AverageLossInterval { .. } => {

@@ -22,11 +22,11 @@ pub(crate) struct MeasuredInterval {
 /// Rule that turns a measured interval into the length that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum LengthRule {
-    /// N.
+    /// The number of packets, N.
     Packets,
     /// RFC 4828.
     Short(ShortIntervals),
-    /// A study's, which goes by reports.
+    /// A study's, measured by reports.
     ByReports,
     /// Unbiasing to packets of this size.
     Unbiased(f64),
@@ -76,7 +76,7 @@ impl LengthRule {
     }
 }
 
-/// Which part of the losses counts in an interval of so many round-trip times.
+/// The part of the losses that counts in an interval of this many round-trip times.
 fn counted_part(rule: ShortIntervals, round_trips: f64) -> f64 {
     match rule {
         ShortIntervals::TwoRoundTrips if round_trips <= 2.0 => 1.0,

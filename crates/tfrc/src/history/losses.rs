@@ -13,7 +13,7 @@ const REPAIRABLE: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) seq: u64,
-    /// The time that loss events go by.
+    /// The time that separates loss events.
     pub(crate) at: Moment,
     /// The window counter, counted on without wrapping.
     pub(crate) counter: u64,
@@ -176,7 +176,7 @@ impl Losses {
         self.declared - before
     }
 
-    /// Pending holes that begin at `up_to` or below are lost at somebody else's word; `highest` is
+    /// Pending holes that begin at `up_to` or below are lost by an external report; `highest` is
     /// S_C. Returns how many.
     pub(crate) fn declare(&mut self, up_to: u64, highest: u64) -> usize {
         let before = self.declared;

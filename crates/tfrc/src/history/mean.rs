@@ -101,7 +101,7 @@ mod tests {
         open: OpenInterval::WhenLonger,
     };
 
-    /// One closed interval of 100 beside an open one of 400: only a study's mean has both.
+    /// One closed interval of 100 and an open one of 400: only a study's mean has both.
     #[test]
     fn the_oldest_of_a_short_history_may_be_kept() {
         let less_first = Estimator::AverageLossInterval {

@@ -77,7 +77,7 @@ pub(crate) struct LossHistory {
     late: Option<Mark>,
     /// When the packet with the highest sequence number came.
     highest_arrived: Instant,
-    /// The time of packets as loss events go by it.
+    /// The time of packets that separates loss events.
     clock: SenderClock,
     non_data: u64,
     /// Data packets that came with a mark.
@@ -86,7 +86,7 @@ pub(crate) struct LossHistory {
     size: f64,
     /// Units received, where those are counted.
     units: f64,
-    /// R as the newest packet told it.
+    /// R as the newest packet carried it.
     rtt: Duration,
     /// The least packets in a dynamic history window.
     window: f64,
@@ -173,7 +173,7 @@ impl LossHistory {
         self.events.intervals.loss_event_rate(self.open_length(), self.window)
     }
 
-    /// A report is about to be made: rules of a study may go by the open interval at that time.
+    /// A report is about to be made: rules of a study may use the open interval at that time.
     pub(crate) fn on_report(&mut self, now: Instant) {
         let (Some(event), Some(highest)) = (self.events.current, self.highest) else { return };
         if !self.events.discounts_by_reports() || self.rtt.is_zero() {

@@ -1,4 +1,4 @@
-//! p from loss intervals that somebody else reports.
+//! p from reported loss intervals.
 
 use tfrc_units::{Probability, f64_from_u64};
 

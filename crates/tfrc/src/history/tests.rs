@@ -359,7 +359,7 @@ fn packets_without_data_do_not_count() {
     assert_eq!(h.loss_intervals().nth(1).map(|i| (i.lossless_length, i.data_length)), Some((4, SEED)));
 }
 
-/// RFC 5348 §6.3.1: the loss of the very first packet is told apart.
+/// RFC 5348 §6.3.1: the loss of the very first packet is recognised.
 #[test]
 fn the_first_packet_may_be_the_lost_one() {
     let mut h = history();

@@ -1,4 +1,4 @@
-//! The round-trip time read off the window counter, for senders that do not tell it
+//! The round-trip time read off the window counter, for senders that do not send it
 //! (RFC 4342 §8.1).
 
 use tfrc_units::{Duration, Instant, f64_from_u64};

@@ -45,9 +45,9 @@ const LATE: u64 = 4;
 /// A group lasts for less than this part of a round-trip time.
 const RESOLUTION: u64 = 14;
 
-/// Measures over the last round-trip time, as far as that is known; else, and where a regular
-/// report is a little late, since the newest expiration of the feedback timer that is at least a
-/// round-trip time ago, as RFC 5348 §6.2 allows.
+/// Measures over the last round-trip time, as far as that is known. Otherwise, and where a regular
+/// report is a little late, measures since the newest expiration of the feedback timer that is at
+/// least a round-trip time ago, as RFC 5348 §6.2 allows.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveRate {
     bytes: u64,

@@ -47,7 +47,7 @@ pub struct Arrival {
     /// The kind: data or no data.
     pub kind: PacketKind,
     /// Packets without data known to have been sent directly before it (NDP Count, RFC 4340 §7.7).
-    /// Missing ones among them are no losses.
+    /// Missing ones among them are not losses.
     pub non_data_before: u32,
 }
 
@@ -68,7 +68,7 @@ pub struct Report {
     pub packets: u64,
     /// Those of them that came with a mark or have not come; a late one may still.
     pub lost: u64,
-    /// Why now.
+    /// The reason of the report.
     pub reason: FeedbackReason,
 }
 
@@ -128,7 +128,7 @@ pub struct Receiver {
     last_counter: u64,
 }
 
-/// The settings that a receiver goes by: all of them take three times the room.
+/// The settings that a receiver needs: the full set takes three times the room.
 #[derive(Debug, Clone, Copy)]
 struct Measuring {
     equation: Equation,
@@ -198,7 +198,7 @@ impl Receiver {
     }
 
     /// A round-trip time known from elsewhere (a handshake, an earlier connection), used until a
-    /// packet tells one.
+    /// packet carries one.
     pub fn on_rtt_sample(&mut self, rtt: Duration) {
         if self.told_rtt.is_none() && !rtt.is_zero() {
             self.told_rtt = Some(rtt);
@@ -215,7 +215,7 @@ impl Receiver {
 
     #[inline]
     fn on_arrival(&mut self, now: Instant, arrival: &Arrival) {
-        // §5.2, §6.2: R is what the sender told last, in the packet with the highest number.
+        // §5.2, §6.2: R is the value in the packet with the highest number.
         if arrival.rtt != self.told_rtt
             && let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero())
             && self.history.highest().is_none_or(|(highest, _)| arrival.seq > highest)
@@ -292,7 +292,7 @@ impl Receiver {
             .is_some_and(|(_, arrived)| self.rules.empty_report.is_due(arrived, self.last_report))
     }
 
-    /// Missing packets up to this one are lost at somebody else's word, however few later ones have
+    /// Missing packets up to this one are lost by an external report, however few later ones have
     /// come.
     pub(crate) fn on_lost(&mut self, now: Instant, up_to: u64) {
         let rtt = self.rtt();

@@ -139,7 +139,7 @@ fn early_feedback_restarts_the_timer() {
     assert_eq!(times, [0, 100, 200, 300, 400, 450, 550]);
 }
 
-/// §5.2, §6.2 step 4: R is what the newest packet tells; a timer that runs is left as it is.
+/// §5.2, §6.2 step 4: R is the value in the newest packet; a timer that runs is left as it is.
 #[test]
 fn the_round_trip_time_is_the_senders() {
     let mut packets = every_10_ms(0, 80);
@@ -162,7 +162,7 @@ fn late_packets_do_not_tell_the_round_trip_time() {
     assert_eq!(receiver.rtt(), RTT * 2);
 }
 
-/// §6.2 step 2: measured over R_(m-1), 100 ms, although the newest packets tell of 50 ms. Ten
+/// §6.2 step 2: measured over R_(m-1), 100 ms, although the newest packets say 50 ms. Ten
 /// packets come in the first half of the window and five in the second.
 #[test]
 fn the_receive_rate_goes_by_the_round_trip_time_before() {
@@ -217,8 +217,7 @@ fn the_previous_p_need_not_have_been_sent() {
     let Ok(config) = settings.validate() else { panic!("sound settings") };
 
     // The p of a report: an interval of 305 packets lets p fall below 1/300, and with the seed of
-    // 82 packets beside it in the mean p then rises, though it stays below that of the first loss
-    // event.
+    // 82 packets also in the mean p then rises, though it stays below that of the first loss event.
     let mut receiver = Receiver::new(&config);
     let mut packets = every_10_ms(0, 400);
     packets.retain(|(_, p)| ![50, 355].contains(&p.seq));
@@ -228,8 +227,8 @@ fn the_previous_p_need_not_have_been_sent() {
     assert_eq!(early, [530, 3580]);
 
     // The p of a loss event that was not reported. Intervals of 100 in a round-trip time of 1 s;
-    // then, while that timer still runs, the sender tells of 2 ms and one of 1000 packets (p falls,
-    // no report) is followed by one of 50 (p rises).
+    // then, while that timer still runs, the sender says 2 ms and an interval of 1000 packets (p
+    // falls, no report) is followed by one of 50 (p rises).
     let mut receiver = Receiver::new(&config);
     let mut packets: Vec<_> =
         (0..1000).map(|i| (11 * i, Arrival { rtt: Some(Duration::from_secs(1)), ..packet(i) })).collect();

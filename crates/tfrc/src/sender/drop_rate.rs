@@ -1,4 +1,4 @@
-//! The packet drop rate, for the form of the equation that goes by it (RFC 4828 §4.1).
+//! The packet drop rate, for the form of the equation that uses it (RFC 4828 §4.1).
 
 use tfrc_units::Probability;
 
@@ -11,14 +11,14 @@ const INTERVALS: f64 = 8.0;
 /// packets exactly: an exponentially weighted mean over 8/p packets.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DropRate {
-    /// Packets and losses counted by the last report that told; no packets before there was one.
+    /// Packets and losses counted by the last report that had a count; no packets before the first.
     packets: f64,
     lost: f64,
     rate: f64,
 }
 
 impl DropRate {
-    /// The estimate; `None` if reports do not tell.
+    /// The estimate; `None` if reports have no count.
     pub(crate) fn get(self) -> Option<Probability> {
         (self.packets > 0.0).then(|| Probability::saturating(self.rate))
     }

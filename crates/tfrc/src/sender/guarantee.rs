@@ -35,7 +35,7 @@ impl Promise {
         }
     }
 
-    /// A report tells of loss events.
+    /// A report counts loss events.
     pub(crate) const fn on_loss_report(&mut self) {
         if let Guarantee::FromFirstLossReport(_) = self.guarantee {
             self.force = Force::InForce;

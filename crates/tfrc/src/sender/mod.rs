@@ -52,22 +52,22 @@ pub struct Feedback {
     pub loss_event_rate: Probability,
     /// New loss events in this report: none, or at least one.
     pub losses: LossReport,
-    /// Number of packets lost, as far as the report tells. The circuit breaker and the stop rule go
-    /// by it.
+    /// Number of packets lost, as far as the report shows. Read by the circuit breaker and the stop
+    /// rule.
     pub count: PacketCount,
 }
 
 /// New loss events in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossReport {
-    /// None since the last report, as far as the sender can tell. A risen p counts as a new loss
+    /// None since the last report, as far as the sender knows. A risen p counts as a new loss
     /// event all the same.
     NoNewLoss,
     /// At least one new loss event.
     NewLossEvent,
 }
 
-/// The sending half. Ask [`Sender::next_send`], tell [`Sender::on_sent`], feed
+/// The sending half. Ask [`Sender::next_send`], call [`Sender::on_sent`], feed
 /// [`Sender::on_feedback`] and [`Sender::handle_timeout`], and read events after each input. Work
 /// and memory per call are constant.
 ///
@@ -303,8 +303,8 @@ impl Sender {
         self.guard.stopped()
     }
 
-    /// Sends again after a stop, because the application has reason to believe that the path is
-    /// better now (RFC 8083 §4.5).
+    /// Sends again after a stop, because the application has reason to expect a better path (RFC
+    /// 8083 §4.5).
     ///
     /// # Errors
     /// [`ResumeError`] before [`Stopped::resume_at`], or if there was no stop.
@@ -315,7 +315,7 @@ impl Sender {
         outcome
     }
 
-    /// The oldest change of the allowed rate not yet told. Up to four are kept.
+    /// The oldest change of the allowed rate not yet polled. Up to four are kept.
     pub fn poll_event(&mut self) -> Option<RateChange> {
         self.events.pop_front()
     }
@@ -398,7 +398,7 @@ impl Sender {
         self.latest_feedback
     }
 
-    /// Feedback packets that told of a new loss event.
+    /// Feedback packets that reported a new loss event.
     #[must_use]
     pub const fn loss_events(&self) -> u64 {
         self.loss_events

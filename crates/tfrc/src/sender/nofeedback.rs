@@ -9,9 +9,9 @@ use crate::study::{NoFeedbackCut, Quiet, Supply};
 /// The sender's activity since the timer was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// Nothing was sent.
+    /// Nothing was sent since the timer was set.
     Idle,
-    /// Something was sent.
+    /// Data was sent since the timer was set.
     Active,
 }
 

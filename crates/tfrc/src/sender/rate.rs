@@ -93,7 +93,7 @@ pub(crate) struct PathState {
     pub(crate) packet_size: PacketSize,
     /// t_RTO of the equation.
     pub(crate) rto: Duration,
-    /// The packet drop rate, where it is known and the equation goes by it.
+    /// The packet drop rate, where it is known and the equation uses it.
     pub(crate) drop_rate: Option<Probability>,
 }
 
@@ -109,7 +109,7 @@ impl PathState {
 pub(crate) struct Reported {
     pub(crate) receive_rate: Rate,
     pub(crate) p: Probability,
-    /// True if the feedback tells of a new loss event.
+    /// True if the feedback reports a new loss event.
     pub(crate) new_loss_event: bool,
     /// RFC 5348's view of the interval that the report covers.
     pub(crate) coverage: Coverage,

@@ -33,7 +33,6 @@ pub(crate) struct RoundTrip {
 pub(crate) enum Origin {
     /// A handshake or an earlier connection.
     Elsewhere,
-    /// A feedback packet.
     Feedback,
 }
 

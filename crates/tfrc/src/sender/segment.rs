@@ -21,7 +21,7 @@ pub(crate) struct MeanSegment {
     past: Ring<IntervalTotal, 4>,
     /// The sum of `past`.
     older: IntervalTotal,
-    /// s.
+    /// s, bytes.
     mean: f64,
     /// `mean` where it is a whole number of bytes: a packet of this size does not move it.
     whole: Option<u32>,
@@ -51,7 +51,7 @@ impl MeanSegment {
         if self.mean == before { MeanChange::Same } else { MeanChange::Moved { from: before } }
     }
 
-    /// Feedback tells of a new loss event.
+    /// Feedback reports a new loss event.
     pub(crate) fn on_loss_event(&mut self) {
         if self.current.packets > 0 {
             self.past.push(self.current);

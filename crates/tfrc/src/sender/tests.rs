@@ -171,7 +171,7 @@ fn the_first_sample_replaces_step_4() {
     assert_eq!((sender.loss_event_rate().get(), timer(&sender)), (0.5, Some(500)));
 }
 
-/// §4.3: X_recv = 0, although the sender was data-limited all through the interval, is no limit.
+/// §4.3: X_recv = 0, although the sender was data-limited all through the interval, is not a limit.
 #[test]
 fn a_report_of_zero_is_not_data_limited() {
     let mut sender = sender();
@@ -262,8 +262,8 @@ fn the_timeout_uses_the_old_rate() {
     assert_eq!(timer(&sender), Some(300 + slow.time_for(2000.0).as_nanos() / 1_000_000));
 }
 
-/// RFC 4828 §4.1: the moderate form goes by the drop rate where reports count packets, and by p
-/// where they do not.
+/// RFC 4828 §4.1: the moderate form uses the drop rate where reports count packets, and p where
+/// they do not.
 #[test]
 fn the_moderate_form_goes_by_packets() {
     let x = |high_loss, count| {
@@ -660,7 +660,7 @@ fn the_floor_of_the_nofeedback_timer() {
     assert_eq!(timer(&sender), Some(20));
 }
 
-/// Time that goes back is not believed.
+/// Time that goes back is ignored.
 #[test]
 fn time_does_not_go_back() {
     let mut sender = sender();

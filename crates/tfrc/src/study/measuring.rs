@@ -10,7 +10,7 @@ use crate::study::ns2::reports;
 /// The most loss intervals an estimator can average over.
 pub const MAX_INTERVALS: usize = 32;
 
-/// How lost packets are told apart into loss events.
+/// How lost packets are grouped into loss events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -80,7 +80,7 @@ pub enum HistoryWindow {
 pub enum Weights {
     /// 1 for the newer half, then falling to 2/(n+2) (RFC 5348 §5.4).
     Decreasing,
-    /// All 1.
+    /// All weights are 1.
     Constant,
 }
 
@@ -92,8 +92,8 @@ pub enum OpenInterval {
     /// It counts when it makes the mean longer (RFC 5348 §5.4): the comprehensive estimator.
     WhenLonger,
     /// It counts when it makes the mean longer, by ns-2's rules: the lost packet that began it is
-    /// not counted in it; while there are fewer closed intervals than are averaged it takes the
-    /// place of none; and the discount that passes into the older intervals when it ends goes by
+    /// not counted in it; while there are fewer closed intervals than are averaged it replaces
+    /// none; and the discount that passes into the older intervals when it ends is computed from
     /// its length at the latest report.
     WhenLongerLessFirst,
     /// It never counts: the basic estimator.
@@ -171,7 +171,7 @@ pub enum EmptyReport {
     OnceAfterArrival,
 }
 
-/// Packets sent before the first one that arrives, where [`crate::Receiver::expect`] tells which
+/// Packets sent before the first one that arrives, where [`crate::Receiver::expect`] says which
 /// came first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
@@ -196,7 +196,7 @@ impl Default for Estimator {
 
 impl FeedbackTrigger {
     /// The time from a report to the expiration of the feedback timer at the round-trip time `rtt`;
-    /// `None` if reports go by the window counter.
+    /// `None` if reports follow the window counter.
     pub(crate) fn timer(self, rtt: Duration) -> Option<Duration> {
         match self {
             Self::Timer => Some(rtt),

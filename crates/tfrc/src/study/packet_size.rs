@@ -24,8 +24,7 @@ pub enum ShortIntervals {
     Ns2,
 }
 
-/// How a flow of packets of size s comes to the loss event rate that a flow of size S at its rate
-/// in bytes would see.
+/// Estimates the loss event rate that a flow with packets of size S would see at this byte rate.
 ///
 /// The two papers were not at hand in full: what is here follows their abstracts, RFC 4828 §4.4 and
 /// appendix A, and a renewal argument. `docs/models/tfrc.md` has the derivation.

@@ -50,7 +50,7 @@ impl SenderStudy {
         self.watches_packets
     }
 
-    /// Returns true if the limit of the receive rate goes by the want of data.
+    /// Returns true if the limit of the receive rate depends on the want of data.
     pub(crate) fn watches_supply(&self) -> bool {
         self.receive_limit == ReceiveLimit::Ns2
     }

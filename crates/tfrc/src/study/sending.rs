@@ -139,7 +139,7 @@ pub enum NoFeedbackCut {
     /// The sender's copy of X_recv, or X before there is one; spared while idle if it is below four
     /// packets per round-trip time (RFC 3448 §4.4).
     ReceiveRate,
-    /// X; nobody is spared (SIGCOMM 2000).
+    /// X; no sender is spared (SIGCOMM 2000).
     Rate,
     /// X; a data-limited sender is spared below twice the initial rate (ns-2).
     RateUnlessDataLimited,
@@ -150,7 +150,7 @@ pub enum NoFeedbackCut {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RateStep {
-    /// At once.
+    /// The new rate holds at once.
     AtOnce,
     /// Over a round-trip time, a little with every packet (ns-2's `slow_increase_`).
     PerPacket,
@@ -183,7 +183,7 @@ impl NoFeedback {
     }
 }
 
-/// RFC 5348.
+/// The timer of RFC 5348.
 impl Default for NoFeedback {
     fn default() -> Self {
         Self { round_trips: 4, factor: 0.5, cut: NoFeedbackCut::UpdateLimits, ask: AfterExpiration::Nothing }
@@ -215,7 +215,7 @@ impl InitialRate {
 }
 
 impl SlowStart {
-    /// Returns true if X does not grow yet after so many reports.
+    /// Returns true if X does not grow yet after this many reports.
     pub(crate) fn keeps_first_rate(self, reports: u64) -> bool {
         self == Self::Ns2 && reports <= rates::REPORTS_AT_INITIAL_RATE
     }
@@ -229,7 +229,7 @@ impl SlowStart {
     }
 }
 
-/// State that a [`Growth`] goes by.
+/// State that a [`Growth`] reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rise {
     /// X.
@@ -262,7 +262,7 @@ pub(crate) struct LatestReport {
     pub(crate) receive_rate: Rate,
     pub(crate) packet_per_rtt: Rate,
     pub(crate) initial_rate: Rate,
-    /// It tells of a new loss event.
+    /// The feedback reports a new loss event.
     pub(crate) new_loss: bool,
     /// The sender was short of data within the last 1.5 round-trip times.
     pub(crate) supply: Supply,
@@ -282,7 +282,7 @@ impl ReceiveLimit {
     }
 }
 
-/// Data at the sender, as far as a [`ReceiveLimit`] or a [`NoFeedbackCut`] goes by it.
+/// Data at the sender, as far as a [`ReceiveLimit`] or a [`NoFeedbackCut`] reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Supply {
     /// A packet could have gone but there was none.

@@ -1,5 +1,5 @@
 //! Facts of the sender that a simulator can put on a packet and that no protocol carries: studies
-//! tell loss events apart by them.
+//! separate loss events by them.
 
 use tfrc_units::Instant;
 
@@ -32,12 +32,12 @@ impl Stamp {
     }
 }
 
-/// The time of a packet as far as loss events go by it.
+/// The time of a packet that separates loss events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// When the packet arrived, or when it was sent, as the timing says.
     pub(crate) at: Instant,
-    /// The sender's round; 0 where no rule goes by it.
+    /// The sender's round; 0 where no rule uses it.
     pub(crate) round: u32,
 }
 
@@ -66,13 +66,13 @@ impl SenderClock {
         Self { timing, latest: None }
     }
 
-    /// Returns true if loss events go by the times of sending.
+    /// Returns true if loss events are separated by the times of sending.
     pub(crate) const fn is_in_use(&self) -> bool {
         matches!(self.timing, LossEventTiming::SenderTime | LossEventTiming::SenderTimeAndRound)
     }
 
-    /// The time of a packet that arrives. One that does not tell when it was sent is taken to have
-    /// come as fast as the last that did.
+    /// The time of a packet that arrives. One without a send time is taken to have come as fast as
+    /// the last that had one.
     pub(crate) fn moment(&mut self, now: Instant, stamp: &Stamp) -> Moment {
         if !self.is_in_use() {
             return Moment::arrival(now);

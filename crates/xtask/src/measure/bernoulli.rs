@@ -24,7 +24,7 @@ const WARMUP: f64 = 10.0;
 const RATE_BAND: f64 = 0.12;
 const LOSS_BAND: f64 = 0.10;
 
-/// Runs the three for so many seconds, at once, and prints a table.
+/// Runs the three for `seconds`, at once, and prints a table.
 pub(crate) fn bernoulli(seconds: u32) -> Outcome {
     if f64::from(seconds) < 2.0 * WARMUP {
         return Err(format!("--seconds {seconds}: at least {} are needed", 2.0 * WARMUP));

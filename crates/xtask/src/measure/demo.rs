@@ -32,7 +32,7 @@ struct DemoFigures {
     joined: Option<f64>,
 }
 
-/// Runs all cases for so many seconds each and prints a table.
+/// Runs all cases for `seconds` each and prints a table.
 pub(crate) fn demo(seconds: u32) -> Outcome {
     let built = cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]).status();
     if !built.is_ok_and(|status| status.success()) {

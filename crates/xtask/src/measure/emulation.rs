@@ -206,7 +206,7 @@ fn received(result: &Value) -> Option<f64> {
     result["end"]["sum_received"]["bits_per_second"].as_f64().filter(|rate| *rate > 0.0)
 }
 
-/// The answer of iperf3 to a run that counts for so many seconds, after half as many that do not.
+/// iperf3's result of a run of `seconds`, after a warm-up of half that time.
 fn iperf3(program: &Path, scenario: &Path, wire: &str, control: &str, seconds: u32) -> Result<Value, String> {
     let client = format!("iperf3 -c far -t {seconds} -O {} -C {control} -J", seconds.div_ceil(2));
     let output =

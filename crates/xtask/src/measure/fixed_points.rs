@@ -46,7 +46,6 @@ const READING: &str = "\
   made of a hundred parts is nearly always lost.
 ";
 
-/// One figure.
 struct Figure {
     name: String,
     segment: u32,
@@ -155,7 +154,7 @@ fn page(cells: &[Figure]) -> String {
     page
 }
 
-/// K/N beside N: what was reported, what theory says, and the loss event rate that intervals of N
+/// K/N for each N: what was reported, what theory says, and the loss event rate that intervals of N
 /// would give at this rate.
 fn loss_event_rates(page: &mut String, cells: &[Figure]) {
     let _ = writeln!(

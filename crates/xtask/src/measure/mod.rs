@@ -1,4 +1,4 @@
-//! Measurements that take minutes and so are no tests.
+//! Measurements that take minutes and so are not tests.
 
 mod bernoulli;
 mod demo;

@@ -40,7 +40,6 @@ are then empty.
 
 const READING: &str = include_str!("tcp_alone.md");
 
-/// One run.
 struct AloneRun {
     path: (String, String),
     queue: String,

@@ -9,7 +9,7 @@ use crate::compliance::known_tests::{TestProgram, build};
 use crate::mutants::PACKAGE;
 use crate::python::built;
 
-/// Paths that the tests need beside the manifest, from the root of the repository.
+/// Paths that the tests need besides the manifest, from the root of the repository.
 const COPIED: [&str; 9] = [
     "Cargo.lock",
     "crates/tfrc",
@@ -25,11 +25,10 @@ const COPIED: [&str; 9] = [
 /// A test that takes longer hangs: the whole suite takes seconds.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// The copy.
 #[derive(Debug)]
 pub(super) struct Workspace {
     folder: PathBuf,
-    /// Set if the integration tests are wanted beside the unit tests.
+    /// Set if the integration tests are wanted besides the unit tests.
     integration: bool,
 }
 
@@ -156,7 +155,7 @@ impl TestBuild {
 }
 
 /// The workspace's manifest for a part of its members, which are found by a pattern; without lints,
-/// as a mutant makes warnings that are no news, and with a core that is built quickly.
+/// as a mutant makes warnings that are not new, and with a core that is built quickly.
 fn for_a_copy(manifest: &str) -> String {
     let mut text = String::new();
     let mut lints = false;
@@ -175,7 +174,7 @@ fn for_a_copy(manifest: &str) -> String {
     text
 }
 
-/// Cargo goes by the times of files: one that stays the same must not be written again.
+/// Cargo compares file times: an unchanged file must not be written again.
 fn write_if_new(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if std::fs::read(file).is_ok_and(|old| old == bytes) { Ok(()) } else { std::fs::write(file, bytes) }
 }

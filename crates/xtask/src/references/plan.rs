@@ -9,7 +9,6 @@ use crate::root;
 /// The texts of a row's keys by their names.
 pub(super) type Keys = BTreeMap<String, String>;
 
-/// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct References {
@@ -66,7 +65,6 @@ pub(super) struct ReferenceTable {
     pub(super) about: Vec<String>,
     /// Key columns of `published.csv`, the first of its columns.
     pub(super) keys: Vec<String>,
-    /// The columns.
     pub(super) columns: Vec<Column>,
 }
 
@@ -74,13 +72,12 @@ pub(super) struct ReferenceTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Column {
-    /// Its name.
     pub(super) name: String,
     /// The set of runs.
     pub(super) runs: String,
     /// The column of the set; the texts of the table's keys for `{KEY}`.
     pub(super) of: String,
-    /// Texts that keys of the set have to have beside those that the table has, too.
+    /// Texts that keys of the set must have in addition to the table's.
     #[serde(default, rename = "where")]
     pub(super) only: Keys,
     /// A column of the same run that it is divided by.

@@ -89,7 +89,7 @@ fn rows(path: &std::path::Path, keys: &[String]) -> Result<Vec<Keys>, String> {
     Ok(lines.map(|line| keys.iter().cloned().zip(line).collect()).collect())
 }
 
-/// A number rounded to so many digits, without zeros at the end.
+/// A number rounded to `digits` digits, without zeros at the end.
 pub(super) fn digits(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();

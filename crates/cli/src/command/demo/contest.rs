@@ -1,9 +1,9 @@
 //! The rates of all flows over time, and what the comparisons of the papers make of them.
 //!
 //! Coefficient of variation and equivalence ratio are those of Floyd, Handley, Padhye, Widmer 2000,
-//! §4.1: of the rate at which a flow sends, in stretches of 0.2 s, headers included. (What leaves a
-//! full bottleneck would tell nothing of two flows: their rates add up to the link's, so that they
-//! deviate alike.)
+//! §4.1: of the rate at which a flow sends, in stretches of 0.2 s, headers included. (Departures
+//! from a full bottleneck would not distinguish two flows: their rates add up to the link's, so
+//! that they deviate alike.)
 
 use tfrc_emu::Snapshot;
 use tfrc_lab::relay::Flows;
@@ -31,7 +31,7 @@ struct ContestSample {
 }
 
 impl Contest {
-    /// Adds what the relay has seen so far of the first `competing` flows. Those that come after
+    /// Adds what the relay has seen so far of the first `competing` flows. Flows that start after
     /// the first look are not compared.
     pub(super) fn look(&mut self, snapshot: &Snapshot<Flows>, competing: usize) {
         let own = std::iter::once(snapshot.there.entered.bytes);
@@ -91,7 +91,7 @@ impl Contest {
 mod tests {
     use super::*;
 
-    /// A sample each 0.1 s; in each stretch of 0.2 s the flows send so many bytes.
+    /// A sample each 0.1 s; `stretches` has the bytes that each flow sends in stretches of 0.2 s.
     fn contest(stretches: &[[u64; 3]]) -> Contest {
         let mut contest = Contest::default();
         let (mut total, mut tenths) = ([0; 3], 0);

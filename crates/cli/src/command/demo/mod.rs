@@ -239,7 +239,7 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Changes the network, and tells so.
+    /// Applies the command and reports it.
     fn obey(&mut self, command: Command, now: Instant) -> Result<(), Failure> {
         let Some(change) = self.steering.obey(command) else { return Ok(()) };
         match change {

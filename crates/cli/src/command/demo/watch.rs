@@ -20,9 +20,9 @@ pub(super) struct Watch {
     scenario: Scenario,
     /// The bottleneck's rate at the start.
     link_rate: Rate,
-    /// Its rate now.
+    /// The current rate of the bottleneck.
     rate_now: Rate,
-    /// The first so many flows of the scenario compete; the others have not been started.
+    /// Number of competing flows, the scenario's first; the others have not been started.
     competing: usize,
     /// An equal share of the bottleneck, over the measured part.
     fair: FairShare,
@@ -159,7 +159,7 @@ impl Watch {
         Counters { received: self.received.load(Ordering::Relaxed), snapshot: self.monitor.latest() }
     }
 
-    /// Adds what only somebody who sees both ends and the network knows.
+    /// Adds what is visible only from both ends and the network.
     fn complete(&mut self, interval: &mut Interval, now: &Counters) {
         let bytes = now.received.saturating_sub(self.last.received);
         interval.goodput_bps = Some(as_f64(bytes) * 8.0 / interval.interval_s);
@@ -246,7 +246,7 @@ impl Watch {
 }
 
 impl FairShare {
-    /// For so long, so many flows competed with that of TFRC for a bottleneck of this rate.
+    /// For `time`, `competing` flows shared a bottleneck of this rate with the TFRC flow.
     fn add(&mut self, rate: Rate, competing: usize, time: Duration) {
         self.bits += rate.bits_per_sec() / (as_f64(competing as u64) + 1.0) * time.as_secs_f64();
         self.time += time;

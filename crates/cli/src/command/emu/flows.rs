@@ -21,7 +21,7 @@ use crate::reporter::Reporter;
 use crate::visible::visible;
 use crate::{Failure, document, session};
 
-/// Result of an emulated run: that of a simulated one, with what tells how far to trust it.
+/// Result of an emulated run: as of a simulated one, with a measure of how far to trust it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Emu")]
 pub(crate) struct EmuDocument {

@@ -30,7 +30,7 @@ pub fn run(args: &EmuArgs) -> Result<(), Failure> {
     if args.job {
         sandbox::end_with_parent().map_err(|error| Failure::io(&"tfrc emu", &error))?;
     } else {
-        // Mistakes are told before anything is made.
+        // Mistakes are reported before anything is created.
         Wanted::read(args)?;
     }
     sandbox::enter().map_err(|error| refused(&error))?;
@@ -94,7 +94,7 @@ impl Wanted {
         for assignment in &args.set {
             document.set(assignment.as_str());
         }
-        // Beside programs the flows of the file do not run.
+        // With programs the flows of the file do not run.
         let world = match args.at.is_empty() && args.shell.is_none() {
             true => World::Emulated,
             false => World::Links,

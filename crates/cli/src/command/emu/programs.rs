@@ -32,9 +32,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Exit status of commands that succeeded in a network outside of the limits of fidelity.
 const OUTSIDE: i32 = 3;
 
-/// Runs the commands, each at its node; the exit status of the last, as a shell would tell it, or
-/// [`OUTSIDE`].
-/// `links` are the names of the links in their order.
+/// Runs the commands, each at its node; returns the exit status of the last, as a shell would, or
+/// [`OUTSIDE`]. `links` are the names of the links in their order.
 pub(super) fn run(
     emulation: Emulation,
     commands: &[AtNode],
@@ -61,7 +60,7 @@ pub(super) fn run(
         let telling = scope.spawn(move || told.iter().try_for_each(|look| reporter.look(look)));
         let status = runtime.block_on(commands_to_the_end(running.nodes(), commands, interrupt));
         let stopped = running.stop();
-        // The engine's thread has ended, and with it what is told.
+        // The engine's thread has ended, and with it the reports.
         let stopped = stopped.map(|(fidelity, watch)| (fidelity, watch.names, watch.stats));
         (status, stopped, telling.join())
     });

@@ -18,7 +18,7 @@ const DRAIN: Duration = Duration::from_secs(8);
 /// Time for senders that have not heard the end, after that.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
-/// Serves connections until the user wants the end, then closes those that are open.
+/// Serves connections until the user ends the command, then closes the open ones.
 ///
 /// # Errors
 /// [`Failure::Run`] when the network of this end fails.
@@ -61,8 +61,8 @@ pub(super) async fn serve_many(
     Ok(())
 }
 
-/// Takes no more connections, and waits for the end of those that are open, within bounds. Each has
-/// seen that the user wants the end.
+/// Takes no more connections, and waits for the end of the open ones, within bounds. Each has seen
+/// the user's request.
 async fn drain(receiver: &Receiver, mut open: JoinSet<()>) {
     receiver.endpoint.stop_accepting();
     if open.is_empty() {

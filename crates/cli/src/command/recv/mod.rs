@@ -127,7 +127,7 @@ impl Receiver {
         }
     }
 
-    /// True if the endpoint stays for a while after this connection, and for nothing else.
+    /// True if the endpoint stays for a while only because of this connection.
     const fn is_last(&self, sent: u64, closed: Option<ClosedBy>) -> bool {
         self.is_used_up(sent) && matches!(closed, Some(ClosedBy::Peer | ClosedBy::Us))
     }

@@ -1,4 +1,4 @@
-//! Names of files and arguments of programs that are made anew for each connection.
+//! Names of files and arguments of programs that are made for each connection.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -11,7 +11,6 @@ use jiff::Timestamp;
 pub(super) struct Naming {
     /// The number of the connection since the start of the receiver, from 1.
     pub(super) number: u64,
-    /// The peer's address.
     pub(super) address: IpAddr,
     /// When the connection began.
     pub(super) began: SystemTime,
@@ -86,7 +85,7 @@ impl Pattern {
     }
 
     /// True if two connections at once may get the same name: their addresses and the second of
-    /// their beginning do not tell them apart.
+    /// their beginning do not distinguish them.
     pub(super) fn may_repeat(&self) -> bool {
         !self.0.contains(&Piece::Number)
     }

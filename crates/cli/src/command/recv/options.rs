@@ -16,7 +16,7 @@ use crate::reporter::{ReporterConfig, SummaryTo};
 use crate::session::{Existing, OutputPlan};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
-/// second at 2 Gbit/s. A disk may stand still for that long, and nobody minds old data in a file.
+/// second at 2 Gbit/s. A disk may stall for that long, and nobody minds old data in a file.
 const FOR_A_DISK: usize = 32_768;
 /// Connections served at once with a pattern or a program, unless the user says otherwise. Each
 /// takes three descriptors and a thread.
@@ -65,7 +65,7 @@ impl Take {
         matches!(self, Self::First | Self::FirstWithData)
     }
 
-    /// Connections that may be served beside one.
+    /// Connections that may be served in addition to one.
     pub(super) const fn others(self) -> u32 {
         match self {
             Self::Many(at_once) => at_once.saturating_sub(1),
@@ -152,7 +152,7 @@ impl ServeOptions {
         }
     }
 
-    /// A note on a pattern that does not tell all connections apart.
+    /// A note on a pattern that does not distinguish all connections.
     pub(super) fn note_on_names(&self) -> Option<&'static str> {
         let Destination::Files { name, .. } = &self.destination else { return None };
         name.may_repeat().then_some(

@@ -19,7 +19,7 @@ use crate::session::{
     shown, why,
 };
 
-/// The round-trip time assumed until the sender tells its own (RFC 4340 §3.4).
+/// The round-trip time assumed until the sender gives its own (RFC 4340 §3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// How long a receiver that ends the session waits for the sender to agree: four attempts on a
 /// short path.
@@ -181,7 +181,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
 
 impl Serving<'_> {
     /// Takes data and hands it on, in order, until something ends that. While the output takes
-    /// nothing, nothing is read: the connection's own queue fills, drops, and tells the sender.
+    /// nothing, nothing is read: the connection's own queue fills, drops, and informs the sender.
     async fn receive(&mut self, speaker: &mut Speaker<'_>, interrupt: &mut Interrupt) -> StopTaking {
         let mut tick = crate::session::ticks(SAMPLE);
         loop {
@@ -233,7 +233,7 @@ impl Serving<'_> {
         }
     }
 
-    /// Tells the totals of the receiver what has been written since the last time.
+    /// Adds to the receiver's totals what has been written since the last call.
     fn report(&mut self, tally: Tally) {
         let (packets, bytes) = self.reported;
         self.receiver.totals.written(tally.received - packets, tally.bytes - bytes);
@@ -265,7 +265,7 @@ impl Serving<'_> {
     /// what comes after them is lost for both.
     async fn close(&mut self, stop: &StopTaking) -> (Tally, Option<Closed>) {
         if let StopTaking::Idle(_) | StopTaking::Interrupted = stop {
-            // What was handed over is written, unless the reader stands still.
+            // What was handed over is written, unless the reader stalls.
             let _ = tokio::time::timeout(LAST_WRITES, self.writer.finish()).await;
         }
         let tally = self.tally(stop);

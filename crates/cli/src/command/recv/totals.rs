@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_lab::record::{Outcome, Summary};
 
-/// Counts of all connections since the start. They never go down, but for those that are open.
+/// Counts of all connections since the start. They never decrease, except the number of open ones.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     began: AtomicU64,
@@ -40,7 +40,7 @@ pub(super) struct Counts {
 }
 
 impl Totals {
-    /// A connection begins.
+    /// Counts a connection that begins.
     pub(super) fn begin(&self) {
         add(&self.began, 1);
     }
@@ -64,7 +64,6 @@ impl Totals {
         add(ended, 1);
     }
 
-    /// The counts now.
     pub(super) fn counts(&self) -> Counts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let (complete, stopped, failed) = (read(&self.complete), read(&self.stopped), read(&self.failed));

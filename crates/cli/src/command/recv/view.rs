@@ -43,7 +43,7 @@ impl ReceiverView {
         self.live().as_mut().is_some_and(|live| live.hold(text))
     }
 
-    /// Draws the present.
+    /// Redraws now.
     pub(super) fn draw(&self, now: Instant) {
         if let Some(live) = self.live().as_mut() {
             live.advance(seconds(now));

@@ -22,9 +22,9 @@ use crate::Failure;
 use crate::args::values::ListenAt;
 
 /// Requests answered at a time. One more ends the oldest: who connects and says nothing keeps
-/// nobody out, and an honest request is over before as many others have come.
+/// nobody out, and an honest request ends before as many others have arrived.
 const AT_ONCE: usize = 64;
-/// Longest request head.
+/// Longest accepted head of an HTTP request, bytes.
 const LONGEST_HEAD: usize = 8192;
 /// Time for a request and its answer.
 const PATIENCE: Duration = Duration::from_secs(5);

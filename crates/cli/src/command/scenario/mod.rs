@@ -1,4 +1,4 @@
-//! `tfrc scenario`: the scenarios that travel with the program, and a start for one's own.
+//! `tfrc scenario`: the built-in scenarios, and a start for one's own.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

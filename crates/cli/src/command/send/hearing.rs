@@ -4,13 +4,13 @@
 use tfrc_net::Status;
 use tfrc_units::{Duration, Instant};
 
-/// Time without feedback, although datagrams were sent, that the user is told of. Feedback comes
-/// once a round-trip time, so this is many of them on most paths.
+/// Time without feedback, although datagrams were sent, after which the user is told. Feedback
+/// comes once a round-trip time, so this is many of them on most paths.
 const SILENT: Duration = Duration::from_secs(3);
-/// Time after which reports of the network are believed. One alone may come of a route that changes
-/// or a receiver that is started again.
+/// Time after which the network's reports are accepted. A single one may be due to a route change
+/// or a restarted receiver.
 const GONE: Duration = Duration::from_secs(5);
-/// Reports of the network since the last feedback that are believed.
+/// Number of the network's reports since the last feedback that are accepted as true.
 const REPORTS: u64 = 3;
 
 /// Watches the feedback of a connection.
@@ -34,7 +34,7 @@ pub(super) enum Heard {
     Again(String),
     /// Nobody is there any more.
     Gone(String),
-    /// Nothing that the user has not been told.
+    /// Nothing new for the user.
     NothingNew,
     /// No feedback has come for some seconds.
     Silence(String),

@@ -142,7 +142,7 @@ async fn finish(
     }
 }
 
-/// How the session ended, and why: the exit status goes by this.
+/// How the session ended, and why; it determines the exit status.
 fn judge(stop: &StopSending, closed: Option<&Closed>, tally: Option<&Tally>, status: &Status) -> Ending {
     let dropped = tally.map_or(0, |tally| tally.dropped).max(status.stats.peer_dropped_packets);
     let written = tally.map(|tally| format!("it has written {}", counted(tally.bytes, "byte")));

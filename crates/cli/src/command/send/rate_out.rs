@@ -10,9 +10,9 @@ use tfrc_units::{Duration, Instant};
 use crate::Failure;
 use crate::args::values::RatePlace;
 
-/// A change by this part of the rate told last is told at once.
+/// A change by this part of the last written rate is written at once.
 const CHANGE: f64 = 0.05;
-/// A smaller change is told after this time.
+/// A smaller change is written after this time.
 const AT_LATEST: Duration = Duration::from_secs(1);
 
 /// The lines and their place. A reader that is slow or gone misses lines; it holds up nothing.
@@ -40,7 +40,7 @@ impl RateOut {
     /// [`Failure::Usage`] if there is no such descriptor, or the file cannot be written.
     pub(super) fn open(place: &RatePlace) -> Result<Self, Failure> {
         let (path, shown, start) = match place {
-            // A descriptor is opened anew: it is made non-blocking here, and for nobody else.
+            // A descriptor is reopened: it is made non-blocking here only.
             RatePlace::Descriptor(number) => (
                 PathBuf::from(format!("/proc/self/fd/{number}")),
                 format!("descriptor {number}"),
@@ -95,9 +95,9 @@ impl RateOut {
 /// Content of a file before the first line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
-    /// It stays.
+    /// Keeps the content and appends.
     Append,
-    /// It goes.
+    /// Empties the file first.
     Empty,
 }
 
@@ -132,14 +132,14 @@ fn is_fifo(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-/// The rate told last, and when.
+/// The last written rate, and when.
 #[derive(Debug, Default)]
 struct Changes {
     last: Option<(Instant, u64)>,
 }
 
 impl Changes {
-    /// Returns true for the first rate, for one that differs by [`CHANGE`] from the one told last,
+    /// Returns true for the first rate, for one that differs by [`CHANGE`] from the last written,
     /// and for any other one after [`AT_LATEST`].
     fn is_due(&self, now: Instant, bps: u64) -> bool {
         let Some((at, told)) = self.last else { return true };

@@ -31,13 +31,13 @@ pub(super) enum StopSending {
     EndOfData,
     /// It could not be read, or must not be sent; a sentence.
     Failed(String),
-    /// Nobody is at the other end any more; a sentence.
+    /// The peer is gone; holds a sentence.
     Gone(String),
     /// The user wants the end.
     Interrupted,
     /// The connection is over, or the receiver wants the end.
     Over,
-    /// `-t`.
+    /// The time of `-t` is over.
     TimeUp,
 }
 
@@ -105,7 +105,7 @@ impl Transfer<'_> {
                 command = live::wish(&mut keys) => if command == Command::End {
                     return StopSending::Interrupted;
                 },
-                // A receiver sends no data; this tells that it wants the end, or that the
+                // A receiver sends no data; this shows that it wants the end, or that the
                 // connection is over.
                 received = self.connection.recv() => if received.is_none() {
                     return StopSending::Over;
@@ -197,7 +197,7 @@ impl Transfer<'_> {
         None
     }
 
-    /// Tells the encoder the allowed rate, where it asks for that.
+    /// Writes the allowed rate for the encoder, if it is asked for.
     fn tell_rate(&mut self) {
         let note = self.rate_out.as_mut().and_then(|out| out.tell(&self.connection.status()));
         if let Some(note) = note {

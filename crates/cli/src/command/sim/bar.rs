@@ -38,7 +38,7 @@ impl Stderr {
 
 impl RunsBar {
     /// A bar for runs of so much virtual time together. It shows itself after a second, on a
-    /// terminal, and never beside a stream.
+    /// terminal, and never together with a stream.
     pub(super) fn new(total: Duration, format: Format, stderr: Stderr) -> Self {
         let wanted = stderr == Stderr::Terminal && format != Format::JsonStream;
         let bar = wanted.then(|| {

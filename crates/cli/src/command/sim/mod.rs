@@ -72,7 +72,6 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     several(args, &opened, &plan)
 }
 
-/// Several runs.
 fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> {
     let format = args.output.format();
     let order = Order {

@@ -11,7 +11,7 @@ use tfrc_lab::record::FlowSummary;
 use tfrc_lab::report::human;
 use tfrc_lab::statistics::Estimate;
 
-/// One run.
+/// Formats the results of one run.
 pub(in crate::command) fn single(outcome: &Outcome, notes: &[Note]) -> String {
     let or_dash = |x: Option<String>| x.unwrap_or_else(|| "-".to_owned());
     let mut text = format!(

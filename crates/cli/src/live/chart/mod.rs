@@ -138,7 +138,7 @@ fn graph(area: Rect) -> Rect {
     Rect { x: area.x + gutter, width: (area.width - gutter).saturating_sub(1), ..area }
 }
 
-/// One point of a curve for every second column of a graph of so many columns.
+/// One point of a curve for every second column of a graph of `width` columns.
 fn dots(curve: &Curve, span: (f64, f64), width: u16) -> Vec<(f64, f64)> {
     let step = (span.1 - span.0) / f64::from(width.max(1)) * 2.0;
     let last = curve.back().map_or(span.0, |(at, _)| *at);
@@ -202,7 +202,7 @@ fn header(model: &Model, width: u16) -> Line<'static> {
         }
         _ => None,
     };
-    // The loss event rate of one of several connections would tell little.
+    // The loss event rate of one of several connections would say little.
     let p = model.loss_event_rate.filter(|_| model.open() == 1 || model.config.view != View::Receiver);
     let p = p.map(|p| format!("p {}", human::number(p)));
     let mut spans =

@@ -77,7 +77,8 @@ async fn receive(listener: TcpListener, acks: KernelAcks, course: Course) -> io:
     let mut room = vec![0; 1 << 18];
     loop {
         if acks == KernelAcks::Each {
-            // The kernel falls back to delayed ones by itself, so it is told again each time.
+            // The kernel falls back to delayed ones by itself, so the option is set again each
+            // time.
             SockRef::from(&stream).set_tcp_quickack(true)?;
         }
         let read = stream.read(&mut room).await?;

@@ -1,6 +1,6 @@
 //! ICSI TR-00-003, the long version of the SIGCOMM 2000 paper: a closed form, what needs a whole
 //! course of a run (the highest tenth of a second, the regularity of a queue), and predictors on
-//! loss traces. What is run is the scenario beside each experiment.
+//! loss traces. Each experiment runs the scenario in its folder.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) const FIG_28: Settable = Settable::Scenario(scenario!("fig-28"));
 struct Course(Vec<Interval>);
 
 impl Course {
-    /// Those that end in a stretch of time.
+    /// The intervals that end in a stretch of time.
     fn between(&self, from: f64, to: f64) -> impl Iterator<Item = &Interval> {
         self.0.iter().filter(move |i| i.t_s > from + 1e-6 && i.t_s <= to + 1e-6)
     }
@@ -218,8 +218,8 @@ fn with_sources(set: &[String]) -> Vec<String> {
     set.iter().cloned().chain(more.map(str::to_owned)).collect()
 }
 
-/// Figure 18: how well the mean of the latest loss intervals tells the next, on the loss events of
-/// a run's TFRC flows. The keys are the weights and the number of intervals.
+/// Figure 18: how well the mean of the latest loss intervals predicts the next, on the loss events
+/// of a run's TFRC flows. The keys are the weights and the number of intervals.
 pub(super) fn fig_18(context: &Context<'_>) -> Values {
     let mut values = Values::new();
     let set = profile(context.profile, &["tfrc"], &["tcp"]);

@@ -346,8 +346,8 @@ fn answer(job: &EmulationJob, cache: Option<&Cache>, hooks: &Hooks<'_>) -> Resul
     Err(format!("invalid: {}", violations.join(", ")))
 }
 
-/// All that determines a run but for the program: the world, the kernel and the job, wherever its
-/// file is.
+/// Everything except the program that determines a run: the world, the kernel and the job, wherever
+/// its file is.
 fn key(job: &EmulationJob, release: &str) -> String {
     let job = EmulationJob { name: String::new(), folder: PathBuf::new(), ..job.clone() };
     format!("emulated\nLinux {release}\n{}", serde_json::json!(job))

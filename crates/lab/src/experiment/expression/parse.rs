@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{ARITHMETIC, Argument, Function, Kind, Node, Operator, What, Wrong};
 use crate::scenario::hint;
 
-/// Nested brackets and signs; deeper is no formula.
+/// Nested brackets and signs; deeper is not a formula.
 const DEEPEST: usize = 64;
 /// Operators, functions and values in a formula: each may hold the one before it, and to look at
 /// them all takes as much stack as they are many.

@@ -9,7 +9,7 @@ use crate::experiment::results::{CellResult, Count, ExperimentResult};
 use crate::experiment::verdict::Verdict;
 
 const HEAD: &str = "\
-# Beside ns-2
+# Comparison with ns-2
 
 Debian's ns-2 (2.35+dfsg-5) and this simulator on one set of scenarios, written by `tfrc reproduce`.
 ns-2 runs the scripts of `experiments/ns2/scripts/`; the values of its runs are `experiments/ns2/*/ns2.csv`

@@ -116,7 +116,7 @@ pub(super) fn page(publication: &Publication<'_>) -> String {
     text
 }
 
-/// The pictures of tables; the files lie beside the page.
+/// The pictures of tables; the files lie next to the page.
 fn pictures(text: &mut String, publication: &Publication<'_>) {
     let pictured = publication.experiments.iter().filter(|experiment| experiment.picture.is_some());
     for experiment in pictured {

@@ -1,5 +1,5 @@
 //! Results written into a directory: the page, `results.json`, a CSV file and a figure for each
-//! experiment, `results.md`, and `peers.md` for the experiments beside ns-2 alone.
+//! experiment, `results.md`, and `peers.md` for the experiments compared only with ns-2.
 
 mod beside_ns2;
 mod figure;

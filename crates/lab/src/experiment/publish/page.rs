@@ -93,7 +93,7 @@ fn overview(publication: &Publication<'_>) -> Markup {
     }
 }
 
-/// Number of experiments that agree, of those that were compared.
+/// Number of experiments that agree, of the compared ones.
 fn agreeing(all: &[&ExperimentResult], verdict: fn(&ExperimentResult) -> Option<Verdict>) -> String {
     let agree = all.iter().filter(|e| verdict(e) == Some(Verdict::Agrees)).count();
     format!("{agree} of {}", all.iter().filter(|e| verdict(e).is_some()).count())
@@ -203,7 +203,7 @@ fn values<const N: usize>(numbers: [Option<f64>; N]) -> Markup {
     html! { @for x in numbers { td.n { @if x.is_some() { (number(x)) } } } }
 }
 
-/// The class and the mark of a cell's distance: to be told apart without colours too.
+/// The class and the mark of a cell's distance: distinguishable without colours too.
 fn distance(cell: &CellResult) -> (&'static str, &'static str) {
     let Some(distance) = cell.distance.filter(|_| is_informative(cell)) else { return ("", "") };
     let above = match cell.ratio {

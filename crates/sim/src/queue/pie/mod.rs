@@ -111,7 +111,7 @@ impl Pie {
     }
 }
 
-/// PIE at work.
+/// The state of a PIE queue.
 #[derive(Debug)]
 pub(crate) struct PieProcess {
     pie: Pie,

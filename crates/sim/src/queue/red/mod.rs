@@ -81,7 +81,7 @@ pub enum Thresholds {
         /// Queueing delay to aim at.
         target_delay: Duration,
     },
-    /// As given.
+    /// The given values.
     Fixed {
         /// Below it nothing is dropped early.
         min: f64,
@@ -108,7 +108,7 @@ pub enum Weight {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum AboveMax {
-    /// 1.
+    /// Probability 1.
     Drop,
     /// From max_p to 1, where the average is twice the threshold.
     Gentle,

@@ -11,7 +11,7 @@ use crate::Stream;
 use crate::queue::{Arrival, LineState, QueueState, QueueVerdict};
 use crate::trace::DropCause;
 
-/// RED at work.
+/// The state of a RED queue.
 #[derive(Debug)]
 pub(crate) struct RedProcess {
     red: Red,

@@ -79,7 +79,7 @@ impl Rio {
     }
 }
 
-/// RIO at work.
+/// The state of a RIO queue.
 #[derive(Debug)]
 pub(crate) struct RioProcess {
     rio: Rio,

@@ -12,7 +12,7 @@ fn rio(coupling: Coupling, weight: f64) -> RioProcess {
     RioProcess::new(Rio { weight, ..Rio::two(Limit::Packets(50), coupling, IN, OUT) })
 }
 
-/// Puts a packet behind those that wait.
+/// Appends a packet to the queue.
 fn push(rio: &mut RioProcess, precedence: Precedence, start_ms: u64) {
     rio.accepted(precedence, at_ms(start_ms));
 }

@@ -113,7 +113,7 @@ enum Recovery {
         partial_acks: u32,
         deflated: f64,
     },
-    /// RFC 6675.
+    /// With SACK (RFC 6675).
     Selective(Selective),
 }
 

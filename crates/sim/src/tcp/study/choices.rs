@@ -239,7 +239,7 @@ pub enum RttArithmetic {
 pub enum SackAtTimeout {
     /// Forgets it (RFC 2018 §8, RFC 6675 §5.1).
     Expunge,
-    /// Keeps it, which RFC 6675 §5.1 tells of: the sink here never drops what it has reported.
+    /// Keeps it, as RFC 6675 §5.1 describes: the sink here never drops what it has reported.
     Keep,
 }
 
@@ -266,7 +266,7 @@ pub enum Shrink {
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum TimestampBackoff {
-    /// Any sample: a timestamp tells which transmission it is of (RFC 6298 §3, §5 (5.7)).
+    /// Any sample: a timestamp shows which transmission it is of (RFC 6298 §3, §5 (5.7)).
     AnySample,
     /// Only the acknowledgement of something sent after the timeout (ns-2.35 with `ts_resetRTO_`
     /// false, its default; seen in traces of its `backoff_`).

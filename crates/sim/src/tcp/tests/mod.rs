@@ -71,7 +71,7 @@ impl Ladder {
         }
     }
 
-    /// A ladder that has run for so many milliseconds.
+    /// A ladder that has run until `until`, in milliseconds.
     fn ran(settings: Settings, transfer: Transfer, lost: &[u64], until: u64) -> Self {
         let mut ladder = Self::new(&settings, transfer, lost);
         ladder.run(until);

@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn backoff_doubles_until_data_sent_once_is_acknowledged() {
-    // RFC 6298 §5 (5.5) and Karn: 0 goes at 0, 1, 3 and 7 s. Its acknowledgement is no sample, so
-    // the timeout of 1 is 8 s still: sent at 7.1, it goes again at 15.1 s.
+    // RFC 6298 §5 (5.5) and Karn: 0 goes at 0, 1, 3 and 7 s. Its acknowledgement is not a sample,
+    // so the timeout of 1 is 8 s still: sent at 7.1, it goes again at 15.1 s.
     let settings = plain(Variant::Sack).with(|c| c.initial_window = InitialWindow::Segments(1));
     let mut ladder = Ladder::ran(settings, Transfer::Segments(8), &[1, 2, 3, 5], 17_000);
     assert_steps(
@@ -179,7 +179,7 @@ fn with_timestamps_ns2_keeps_its_timer_doubled_until_new_data_is_acknowledged() 
     // Trace of ns-2.35's `backoff_` with `timestamps_` (10 Mbit/s, 50 ms): after two timeouts it is
     // 4, also when what was sent before them is acknowledged, and 1 when the first segment sent
     // after them is. Here segments 1 and 2 are lost, 1 again after the first timeout, and what
-    // follows its arrival at 1.1 s, whose timer tells of the doubling.
+    // follows its arrival at 1.1 s, whose timer shows the doubling.
     for (timestamp_backoff, doubled) in
         [(TimestampBackoff::NewData, true), (TimestampBackoff::AnySample, false)]
     {

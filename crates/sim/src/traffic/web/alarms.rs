@@ -47,7 +47,7 @@ impl<K: Ord + Copy> Alarms<K> {
         })
     }
 
-    /// Entries, for tests.
+    /// Number of entries, for tests.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.heap.len()

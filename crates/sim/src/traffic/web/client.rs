@@ -9,7 +9,7 @@ use crate::tcp::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, SackBlock,
 use crate::traffic::{Amount, Distribution, Segment, schedule, send};
 use crate::{Context, TimerKey};
 
-/// The start.
+/// The timer of the start.
 const START: TimerKey = TimerKey::First;
 const ALARM: TimerKey = TimerKey::Second;
 

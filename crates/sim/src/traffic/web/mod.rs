@@ -28,7 +28,7 @@ use crate::tcp::Settings;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Arrivals {
-    /// One after another, so many seconds apart.
+    /// One after another, this many seconds apart.
     Apart(Distribution),
     /// Each at a time of its own, uniform within this time.
     Within(Duration),
@@ -39,9 +39,9 @@ pub enum Arrivals {
 pub struct WebSetup {
     /// The TCP of requests and objects. The server must have the same.
     pub settings: Settings,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u32,
-    /// When they begin.
+    /// The times at which sessions begin.
     pub arrivals: Arrivals,
     /// Pages of a session, rounded up; `None`: no end.
     pub pages: Option<Distribution>,

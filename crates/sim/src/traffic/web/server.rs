@@ -10,7 +10,7 @@ use crate::{Context, TimerKey};
 
 const ALARM: TimerKey = TimerKey::First;
 
-/// Places beyond this are refused: no client has so many connections open.
+/// Places beyond this are refused: no client has this many connections open.
 const MOST_PLACES: u32 = 1 << 20;
 
 /// Sends what one [`super::WebClient`] asks for.

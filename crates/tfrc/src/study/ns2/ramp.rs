@@ -47,7 +47,6 @@ impl Ramp {
         self.climb = None;
     }
 
-    /// A packet leaves.
     pub(crate) fn on_sent(&mut self) {
         if let Some(climb) = &mut self.climb {
             climb.rate = climb.rate + climb.step;

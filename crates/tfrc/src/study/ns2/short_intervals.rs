@@ -1,5 +1,5 @@
-//! How TFRC-SP of ns-2.35 (`ShortIntervals_` 1) counts the losses of a loss interval and tells
-//! short ones from long, found out by runs of the program (`docs/models/tfrc.md`).
+//! How TFRC-SP of ns-2.35 (`ShortIntervals_` 1) counts the losses of a loss interval and separates
+//! short ones from long, found by runs of the program (`docs/models/tfrc.md`).
 
 use tfrc_units::f64_from_u64;
 
@@ -21,7 +21,7 @@ pub(crate) fn length(interval: &MeasuredInterval) -> Option<f64> {
 /// Memory of the open interval: its losses, and its age and length at the latest report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct OpenCount {
-    /// K.
+    /// K, the losses of the interval.
     lost: u64,
     /// Its age at the latest report: short or long.
     age: Age,
@@ -45,8 +45,8 @@ impl OpenCount {
         self.lost = self.lost.saturating_add(lost);
     }
 
-    /// A report is made: the interval has this many packets, the newest of which was sent so many
-    /// round-trip times after its first loss and has been here for `held` of them.
+    /// A report is made: the interval has `packets` packets, the newest of which was sent
+    /// `round_trips` after its first loss and arrived `held` round-trip times ago.
     pub(crate) fn on_report(&mut self, packets: f64, round_trips: f64, held: f64) {
         self.age = if round_trips + WAY + held < SHORT { Age::Short } else { Age::Long };
         self.packets = packets;

@@ -41,9 +41,9 @@ const REPORTED: [(u64, f64); 53] = [
     (24_258_910, 0.23985),
 ];
 
-/// The discount of an open interval that passes into the older ones goes by its length at the
-/// latest report, not by that with the packet that ends it: p is equal to the last digit once the
-/// first event, which ns-2 begins earlier, is forgotten.
+/// The discount of an open interval that passes into the older ones is computed from its length at
+/// the latest report, without the packet that ends it: p is equal to the last digit once the first
+/// event, which ns-2 begins earlier, is forgotten.
 #[test]
 fn p_as_ns2_prints_it() {
     let mut history = LossHistory::new(&Settings::for_revision(Revision::Ns2));

@@ -13,7 +13,7 @@ pub(super) struct Trace<'a> {
     pub(super) reported: &'a [(u64, f64)],
     /// From sending to arrival.
     pub(super) way: u64,
-    /// The round-trip time that packets tell.
+    /// The round-trip time that packets carry.
     pub(super) rtt: u64,
     /// Payload of a packet, in bytes.
     pub(super) size: u32,

@@ -1,5 +1,4 @@
-//! `figure.toml` beside an experiment: the form of its figure in the paper. Nothing in it changes a
-//! result.
+//! `figure.toml` next to an experiment: the form of its figure in the paper. It changes no result.
 
 use std::io;
 use std::path::Path;

@@ -30,7 +30,7 @@ type Source = (&'static str, &'static str, Line, Mark, fn(&CellResult) -> Option
 const MEASURED: &str = "measured, 95 %";
 const EMULATED: &str = "emulated, 95 %";
 
-/// Sources differ in dash and mark too: they must be told apart on paper.
+/// Sources differ in dash and mark too: they must be distinguishable on paper.
 const SOURCES: [Source; 5] = [
     ("published", "published", Line::Dashed("6 4"), Mark::Square, |c| c.published),
     ("ns-2", "ns2", Line::Dashed("2 3"), Mark::Triangle, |c| c.ns2),
@@ -201,7 +201,7 @@ impl<'a> Table<'a> {
         columns.map(panel).collect()
     }
 
-    /// The axis of rows, and their places: by a key that is a number and tells the rows apart, else
+    /// The axis of rows, and their places: by a numeric key that distinguishes the rows; otherwise
     /// one after another.
     fn across<'r>(&self, rows: &[&'r Row]) -> (Axis, Vec<(f64, &'r str)>) {
         let keys = &self.experiment.published.keys;

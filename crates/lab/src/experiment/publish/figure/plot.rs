@@ -16,7 +16,7 @@ const RIGHT: f64 = 14.0;
 /// Width of a letter of the legend: a guess that is rather too wide.
 const LETTER: f64 = 7.0;
 const LINE: f64 = 16.0;
-/// Labels below the axis that fit beside each other.
+/// Labels below the axis that fit next to each other.
 const MOST_LABELS: usize = 7;
 
 /// A panel.
@@ -33,7 +33,7 @@ pub(super) struct Panel {
 pub(super) struct Axis {
     pub(super) title: String,
     pub(super) scale: Scale,
-    /// Names at 0, 1, 2 …, where places are no quantity.
+    /// Names at 0, 1, 2 …, where places are not a quantity.
     pub(super) names: Option<Vec<String>>,
     /// Ends of the axis; from the points without.
     pub(super) range: Option<[f64; 2]>,
