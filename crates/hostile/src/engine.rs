@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::program::{Program, SOON, Stream};
 
 /// Cases that mostly wait and run side by side.
-const SIDE_BY_SIDE: usize = 8;
+const SIDE_BY_SIDE: usize = 12;
 
 /// Length of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
