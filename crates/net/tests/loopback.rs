@@ -128,22 +128,18 @@ async fn a_cap_changes_while_running() {
         while connection.recv().await.is_some() {}
         connection.accept_close("").await
     });
-    let mut rates = Vec::new();
     for cap in [1e6, 4e6] {
         let cap = Rate::from_bits_per_sec(cap);
         connection.set_cap(RateCap::AtMost(cap)).expect("above zero");
         assert_eq!(connection.set_cap(RateCap::AtMost(Rate::ZERO)), Err(ConfigError::Cap));
-        for _ in 0..40 {
+        while connection.status().target_rate != cap {
             connection.send(vec![7; 1000]).await.expect("open");
         }
-        while connection.status().target_rate != cap {
-            connection.rate_changed().await.expect("open");
-        }
-        rates.push(connection.status().target_rate.bits_per_sec());
     }
     connection.set_cap(RateCap::Unlimited).expect("none is a cap");
-    let free = connection.rate_changed().await.expect("open");
-    assert!(rates == [1e6, 4e6] && free.bits_per_sec() > 4e6, "{rates:?} {free}");
+    while connection.status().target_rate.bits_per_sec() <= 4e6 {
+        connection.send(vec![7; 1000]).await.expect("open");
+    }
     connection.close().await.expect("an end");
     drop(connection);
     client.shut_down().await.expect("a clean end");

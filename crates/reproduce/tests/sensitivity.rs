@@ -15,6 +15,8 @@ fn folders() -> Vec<PathBuf> {
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
     };
     let mut found: Vec<PathBuf> = below(&root).iter().flat_map(|paper| below(paper)).collect();
+    // A paper may keep its scripts next to its experiments.
+    found.retain(|folder| folder.join("experiment.toml").exists());
     found.sort();
     found
 }
