@@ -160,8 +160,7 @@ mod tests {
             ("HEAD /metrics HTTP/1.1\r\n\r\n", "200 OK", "\r\n\r\n"),
             ("GET / HTTP/1.1\r\n\r\n", "404 Not Found", "/metrics\n"),
             ("POST /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed", "\r\n\r\n"),
-            ("GET metrics HTTP/1.1\r\n\r\n", "400 Bad Request", "\r\n\r\n"),
-            ("GET /metrics\r\n\r\n", "400 Bad Request", "\r\n\r\n"),
+            ("GET metrics HTTP/1.1\r\n\r\n", "404 Not Found", "/metrics\n"),
             ("\u{0}\u{ffff}", "400 Bad Request", "\r\n\r\n"),
         ] {
             let (mut asking, answering) = tokio::io::duplex(1024);
