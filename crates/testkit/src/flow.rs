@@ -90,7 +90,7 @@ impl<'a> Flow<'a> {
             while let Some(arrival) = self.wire.receive(self.now) {
                 match arrival.payload {
                     FlowPacket::Data(packet, stamp) => {
-                        self.receiver.on_stamped_packet(self.now, packet, stamp)
+                        self.receiver.on_stamped_packet(self.now, packet, stamp);
                     }
                     FlowPacket::Report(report) => {
                         let truth = self.record.feedback(&report).expect("a packet of the record");
