@@ -34,7 +34,7 @@ pub(super) struct EcnWatch {
 /// Datagrams with the same fault at the beginning that give ECN up: as many as RFC 9000 §13.4.2
 /// tests with.
 const AT_FIRST: u32 = 10;
-/// The same later on: a full queue may mark some round-trip times' worth in a row.
+/// Later on, for a full queue may mark some round-trip times' worth in a row.
 const LATER: u32 = 100;
 
 impl EcnWatch {
