@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(check(None, 0, CircuitBreaker::Off), Ok(()));
     }
 
-    /// What journals have held since 0.2.0.
+    /// The form of the options in a journal since 0.2.0.
     #[test]
     fn the_words_of_a_journal_stay() {
         let written = r#"{"service":0,"variant":"tfrc-sp","revision":"rfc3448","segment_bytes":500,"cap_bps":null,"guarantee":{"rate_bps":500000.0,"start":"first-loss-report","give_way_below":2.0},"dscp":10,"circuit_breaker":"always","max_udp_payload":1472,"accept":{"Many":3},"allow":[],"first_data_within_ns":null,"silence_ns":null,"per_source":null,"optimistic_acks":"find-out","send_queue":64,"receive_queue":4096,"offload":"Segmentation","marks":"readable"}"#;

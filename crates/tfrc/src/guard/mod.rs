@@ -1,8 +1,8 @@
 //! Rules that stop sending altogether.
 //!
-//! * The circuit breaker of RFC 8083, on by default together with a
-//!   guarantee ([`Promise`](crate::config::Promise)): a sender that does not slow down below a promised
-//!   rate needs something that notices a broken or badly congested path.
+//! * The circuit breaker of RFC 8083, on by default with a guarantee
+//!   ([`Promise`](crate::config::Promise)): a sender that does not slow down below a promised rate
+//!   needs something that notices a broken or badly congested path.
 //! * The stop rule of RFC 3714, for an application that has a least rate: TCP at the same loss
 //!   would send less.
 //! * [`SizeAdvice`] for applications that can still make their packets smaller (RFC 4828 §6).
