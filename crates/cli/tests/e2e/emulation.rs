@@ -74,7 +74,7 @@ fn programs_meet_through_the_network_and_give_their_status() {
 fn every_kind_of_flow_gets_through() {
     let scenario = Scenario::new(&format!("{NETWORK}{FLOWS}"));
     let capture = scenario.0.path().join("path.pcap");
-    let page = scenario.0.path().join("page.html");
+    let [page, series] = ["page.html", "series.csv"].map(|name| scenario.0.path().join(name));
     let wanted = [
         "--json",
         "--pcap",
@@ -82,6 +82,8 @@ fn every_kind_of_flow_gets_through() {
         capture.to_str().expect("text"),
         "--report",
         page.to_str().expect("text"),
+        "--series",
+        series.to_str().expect("text"),
     ];
     let Some(ended) = scenario.run(&wanted) else { return };
     // A busy machine may make the run invalid, which is not a fault of the program: it says so.
@@ -96,6 +98,7 @@ fn every_kind_of_flow_gets_through() {
     assert!(result["kernel"]["release"].as_str().is_some_and(|release| !release.is_empty()));
     assert!(fs::read(&capture).expect("a capture").len() > 10_000);
     assert!(fs::read_to_string(&page).expect("a page").contains("kernel"));
+    assert!(fs::read_to_string(&series).expect("time series").lines().count() > flows.len());
 }
 
 #[test]

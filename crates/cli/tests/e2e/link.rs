@@ -22,11 +22,11 @@ fn losses_after_the_line_are_counted() {
 #[test]
 fn a_link_without_a_file_tells_its_course() {
     let place = Place::new();
-    let page = place.file("link.html");
+    let (page, series) = (place.file("link.html"), place.file("link.csv"));
     let (receiver, address) = recv(&["-1", "--json"]);
     let mut command = tfrc(["link", "--rate", "10M", "--delay", "2ms", "--loss", "5%", "--queue", "50p"]);
     command.args(["--listen", "127.0.0.1:0", "--to", &address, "--set", "link.path.duplicate=0%"]);
-    command.args(["--seed", "3", "--json-stream", "--report", &page]);
+    command.args(["--seed", "3", "--json-stream", "--report", &page, "--series", &series]);
     let mut relay = Program::start(command);
     let line = relay.wait_for("relaying");
     assert!(line.ends_with("through one link"), "{line}");
@@ -50,6 +50,9 @@ fn a_link_without_a_file_tells_its_course() {
     assert!(sent > 200 && lost > 0, "{lost} of {sent}");
     let (told, counted) = (end["links"][0]["drop_rate"].as_f64().expect("a rate"), lost as f64 / sent as f64);
     assert!((told - counted).abs() < 1e-12, "{told} and {counted}");
+    let series = std::fs::read_to_string(&series).expect("the time series");
+    assert!(series.starts_with("run,point,flow,link,t_s,"), "{series}");
+    assert_eq!(series.lines().count(), lines.len() - 1, "a line for each interval, and the heads");
     let page = std::fs::read_to_string(&page).expect("the page");
     for words in ["A network between programs", "\"id\":\"queues\"", "queue_packets path back"] {
         assert!(page.contains(words), "{words}");
