@@ -56,6 +56,12 @@ impl<F> Monitor<F> {
         Arc::clone(&self.0.borrow())
     }
 
+    /// Returns true when the relay has ended: no further snapshot comes.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.0.has_changed().is_err()
+    }
+
     /// Waits for the next snapshot; `None` when the relay has ended.
     pub async fn next(&mut self) -> Option<Arc<Snapshot<F>>> {
         self.0.changed().await.ok()?;

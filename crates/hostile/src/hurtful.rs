@@ -19,8 +19,8 @@ pub(crate) const CASES: [Case; 7] = [
     Case::new("report-over-scenario", Load::Waiting, report_over_scenario),
     Case::new("names-with-escapes", Load::Waiting, names_with_escapes),
     Case::new("many-jobs", Load::Waiting, many_jobs),
-    Case::new("emu-stopped", Load::Busy, emu_stopped),
-    Case::new("emu-slow-source", Load::Busy, emu_slow_source),
+    Case::new("emu-stopped", Load::Waiting, emu_stopped),
+    Case::new("emu-slow-source", Load::Waiting, emu_slow_source),
 ];
 
 /// A network for all of these.

@@ -22,7 +22,7 @@ pub(crate) const CASES: [Case; 11] = [
     Case::new("inflate", Load::Waiting, inflate),
     Case::new("deaf-receiver", Load::Waiting, deaf).long(),
     Case::new("greedy-server", Load::Waiting, greedy),
-    Case::new("option-storm", Load::Busy, option_storm),
+    Case::new("option-storm", Load::Waiting, option_storm),
     Case::new("giant-gaps", Load::Waiting, giant_gaps),
     Case::new("rtt-lies", Load::Waiting, rtt_lies),
     Case::new("cscov-games", Load::Waiting, cscov),

@@ -16,23 +16,20 @@ pub mod capture;
 pub mod compare;
 pub mod document;
 pub mod emulated;
-#[cfg(all(feature = "emu", target_os = "linux"))]
-pub mod emulation;
+mod figures;
 pub mod formula;
 pub mod jobs;
 pub mod metric;
 pub mod note;
-mod progress;
 pub mod quantities;
 pub mod record;
 pub mod recording;
-#[cfg(feature = "relay")]
-pub mod relay;
 pub mod report;
 mod run;
 pub mod series;
 pub mod statistics;
 pub mod watch;
+pub mod world;
 
 pub use run::{
     COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, record_until, run, run_captured, run_until,

@@ -4,19 +4,18 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tfrc::config::PacketSize;
-use tfrc_sim::Engine;
 use tfrc_sim::link::LinkStats;
-use tfrc_units::{Duration, Instant, Rate};
+use tfrc_sim::{AgentId, Engine};
+use tfrc_units::Duration;
 
 use crate::agent::{Any, DccpHost};
 use crate::capture::Captured;
-use crate::metric::{BIN, Series};
-use crate::progress::{Ends, Progress, attach, progress, sent_bytes};
 use crate::record::{FlowSummary, Interval};
-use crate::recording::{FlowCounts, Keep, Keeping, LinkFlows, Recording};
-use crate::watch::{Scene, Watch, Watchers};
-use tfrc_scenario::{FlowKind, LossIntervals, Member, Scenario};
+use crate::recording::{Keep, Recording};
+use crate::watch::Watch;
+use crate::world::simulated::Simulated;
+use crate::world::{self, Stage};
+use tfrc_scenario::{Member, Scenario};
 
 /// The time scale of a flow's coefficient of variation in an [`Outcome`].
 pub const COV_SCALE: Duration = Duration::from_secs(1);
@@ -57,6 +56,19 @@ pub struct LinkOutcome {
     pub drop_rate: f64,
     /// Mean number of packets that waited behind the one in transmission.
     pub mean_queue_packets: f64,
+}
+
+impl LinkOutcome {
+    /// The figures of a link by its counters.
+    #[must_use]
+    pub fn of(id: &str, stats: &LinkStats) -> Self {
+        Self {
+            id: id.to_owned(),
+            utilization: stats.utilization(),
+            drop_rate: stats.drop_rate(),
+            mean_queue_packets: stats.mean_queue_packets(),
+        }
+    }
 }
 
 /// No flow of the scenario can be captured: only DCCP is bytes.
@@ -100,7 +112,7 @@ pub fn run_with(scenario: &Scenario, every: Duration, watch: impl FnMut(Interval
 /// As [`run`].
 #[must_use]
 pub fn run_watched(scenario: &Scenario, watches: &mut [Watch<'_>]) -> Outcome {
-    ScenarioRun::new(scenario).execute(watches)
+    run_until(scenario, watches, &|| false).expect("nothing stops it")
 }
 
 /// Runs a scenario as [`run_watched`] does, unless `stop` says true, which is asked after every
@@ -110,7 +122,8 @@ pub fn run_watched(scenario: &Scenario, watches: &mut [Watch<'_>]) -> Outcome {
 /// As [`run`].
 #[must_use]
 pub fn run_until(scenario: &Scenario, watches: &mut [Watch<'_>], stop: &dyn Fn() -> bool) -> Option<Outcome> {
-    ScenarioRun::new(scenario).execute_until(watches, stop)
+    let (mut world, members) = Simulated::new(scenario, Keep::default());
+    Some(recorded(&mut world, Keep::default(), scenario, &members, watches, stop)?.outcome)
 }
 
 /// Runs a scenario as [`run_watched`] does, and gives the packets that the first DCCP flow's
@@ -125,17 +138,17 @@ pub fn run_captured(
     scenario: &Scenario,
     watches: &mut [Watch<'_>],
 ) -> Result<(Outcome, Vec<Captured>), NoDccpFlow> {
-    let mut run = ScenarioRun::new(scenario);
-    let captured = run.flows.iter().map(|ends| ends.sender).find(|id| host(&run.engine, *id).is_some());
-    let captured = captured.ok_or(NoDccpFlow)?;
-    run.engine.with_agent(captured, |agent| {
+    let (mut world, members) = Simulated::new(scenario, Keep::default());
+    let mut senders = world.flows.iter().map(|ends| ends.sender);
+    let captured = senders.find(|id| host(&world.engine, *id).is_some()).ok_or(NoDccpFlow)?;
+    world.engine.with_agent(captured, |agent| {
         if let Any::Dccp(host) = agent {
             host.start_capture();
         }
     });
-    let outcome = run.execute(watches);
-    let packets = host(&run.engine, captured).map(|host| host.captured().to_vec()).unwrap_or_default();
-    Ok((outcome, packets))
+    let run = recorded(&mut world, Keep::default(), scenario, &members, watches, &|| false);
+    let packets = host(&world.engine, captured).map(|host| host.captured().to_vec()).unwrap_or_default();
+    Ok((run.expect("nothing stops it").outcome, packets))
 }
 
 /// Runs a scenario as [`run_until`] does and keeps its time series.
@@ -144,313 +157,28 @@ pub fn run_captured(
 /// As [`run`].
 #[must_use]
 pub fn record_until(scenario: &Scenario, keep: Keep, stop: &dyn Fn() -> bool) -> Option<Recording> {
-    let mut run = ScenarioRun::keeping(scenario, keep);
-    let outcome = run.execute_until(&mut [], stop)?;
-    let keeping = run.keeping.take().unwrap_or_default();
-    Some(keeping.recording(scenario, outcome, std::mem::take(&mut run.series)))
+    let (mut world, members) = Simulated::new(scenario, keep);
+    world.log_losses();
+    recorded(&mut world, keep, scenario, &members, &mut [], stop)
 }
 
-/// Returns the counters of a flow between two states.
-pub(crate) fn counts(before: &Progress, after: &Progress) -> FlowCounts {
-    let during = Passed::between(before, after);
-    FlowCounts {
-        sent_packets: during.sent,
-        sent_bytes: during.sent_bytes,
-        received_packets: during.received,
-        received_bytes: during.received_bytes,
-        acknowledged_packets: before
-            .acknowledged_packets
-            .zip(after.acknowledged_packets)
-            .map(|(a, b)| b.saturating_sub(a)),
-        loss_events: before.losses.zip(after.losses).map(|(a, b)| b.events.saturating_sub(a.events)),
-    }
+/// Runs the world to the end of the scenario; `None` if it was stopped.
+fn recorded(
+    world: &mut Simulated,
+    keep: Keep,
+    scenario: &Scenario,
+    members: &[Member<'_>],
+    watches: &mut [Watch<'_>],
+    stop: &dyn Fn() -> bool,
+) -> Option<Recording> {
+    let stage = Stage::of(scenario, members, keep);
+    let recording = world::record(world, &stage, watches, &mut || !stop())?;
+    (recording.to == stage.to).then_some(recording)
 }
 
-fn host(engine: &Engine<Any>, id: tfrc_sim::AgentId) -> Option<&DccpHost> {
+fn host(engine: &Engine<Any>, id: AgentId) -> Option<&DccpHost> {
     match engine.agent(id) {
         Some(Any::Dccp(host)) => Some(host),
         _ => None,
     }
-}
-
-/// A scenario in motion.
-struct ScenarioRun<'a> {
-    scenario: &'a Scenario,
-    engine: Engine<Any>,
-    members: Vec<Member<'a>>,
-    flows: Vec<Ends>,
-    series: Vec<Series>,
-    /// Bytes each flow had sent at the end of its latest bin.
-    sampled: Vec<u64>,
-    /// Further samples and counters, if any are kept.
-    keeping: Option<Keeping>,
-}
-
-impl<'a> ScenarioRun<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
-        Self::of(scenario, None)
-    }
-
-    fn keeping(scenario: &'a Scenario, keep: Keep) -> Self {
-        let mut run = Self::of(scenario, Some(keep));
-        run.keeping = Some(Keeping::new(keep, &mut run.engine, &run.flows));
-        run
-    }
-
-    fn of(scenario: &'a Scenario, keep: Option<Keep>) -> Self {
-        let (mut network, members) = scenario.lay_out(scenario.seed);
-        if keep.is_some_and(|keep| keep.link_flows == LinkFlows::Counted) {
-            network.keep_flow_counts();
-        }
-        let mut engine = network.build::<Any>(scenario.seed);
-        let flows: Vec<Ends> =
-            members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
-        let (series, sampled) = (vec![Series::default(); flows.len()], vec![0; flows.len()]);
-        Self { scenario, engine, members, flows, series, sampled, keeping: None }
-    }
-
-    fn execute(&mut self, watches: &mut [Watch<'_>]) -> Outcome {
-        self.execute_until(watches, &|| false).expect("nothing stops it")
-    }
-
-    fn execute_until(&mut self, watches: &mut [Watch<'_>], stopped: &dyn Fn() -> bool) -> Option<Outcome> {
-        let from = Instant::ZERO + self.scenario.warmup;
-        let to = Instant::ZERO + self.scenario.duration;
-        let mut watchers = Watchers::new(watches, &self.scene());
-        // Without a warm-up, what happens at time zero is measured as well.
-        let mut warm = self.scenario.warmup.is_zero().then(|| self.begin_measuring());
-        let fine = self.keeping.as_ref().map_or(Duration::ZERO, Keeping::step);
-        let mut next_fine = (!fine.is_zero()).then(|| Instant::ZERO + fine);
-        let mut bin = Instant::ZERO + BIN;
-        loop {
-            let stop = bin.min(watchers.next(to)).min(next_fine.unwrap_or(to));
-            if warm.is_none() && from <= stop {
-                self.engine.run_until(from);
-                warm = Some(self.begin_measuring());
-            }
-            self.engine.run_until(stop);
-            if stop == bin {
-                self.sample();
-                bin += BIN;
-            }
-            if next_fine == Some(stop) {
-                if let Some(keeping) = &mut self.keeping {
-                    keeping.look(&self.engine, &self.flows);
-                }
-                next_fine = Some(stop + fine);
-            }
-            watchers.see(stop, to, &self.scene());
-            if stop == to {
-                break;
-            }
-            if stopped() {
-                return None;
-            }
-        }
-        let (flows_before, links_before) = warm.expect("the warm-up is shorter than the run");
-        let measured = self.scenario.measured();
-        let (flows_after, links_after) = (self.progress(), self.link_stats());
-        if let Some(keeping) = &mut self.keeping {
-            keeping.flows =
-                flows_before.iter().zip(&flows_after).map(|(before, after)| counts(before, after)).collect();
-            keeping.links = links_before.iter().zip(&links_after).map(|(a, b)| b.since(a)).collect();
-            keeping.end(&self.engine, &self.flows);
-        }
-        let intervals = self.flows.iter().zip(&self.members);
-        let intervals: Vec<_> =
-            intervals.map(|(ends, member)| self.loss_intervals(*ends, member, from)).collect();
-        let flows = self.members.iter().zip(&flows_before).zip(flows_after.iter().zip(&self.series));
-        let links = self.scenario.network.links().zip(links_before).zip(links_after);
-        Some(Outcome {
-            seed: self.scenario.seed.0,
-            duration_s: self.scenario.duration.as_secs_f64(),
-            measured_s: measured.as_secs_f64(),
-            packet_hops: self.engine.packet_hops(),
-            flows: flows
-                .zip(intervals)
-                .map(|(((member, before), (after, series)), loss_intervals)| FlowSummary {
-                    cov: series.cov(from, to, COV_SCALE),
-                    cov_200ms: series.cov(from, to, FINE_COV_SCALE),
-                    loss_intervals,
-                    ..summary(member, before, after, measured)
-                })
-                .collect(),
-            links: links
-                .map(|(((_, spec), before), after)| {
-                    let during = after.since(&before);
-                    LinkOutcome {
-                        id: spec.name.clone(),
-                        utilization: during.utilization(),
-                        drop_rate: during.drop_rate(),
-                        mean_queue_packets: during.mean_queue_packets(),
-                    }
-                })
-                .collect(),
-        })
-    }
-
-    /// The loss intervals of a flow that are to be in the results. The first of all is made up
-    /// (RFC 5348 §6.3.1).
-    fn loss_intervals(&self, ends: Ends, member: &Member<'_>, from: Instant) -> Option<Vec<f64>> {
-        match (&member.flow.kind, self.engine.agent(ends.receiver)) {
-            (FlowKind::Tfrc(flow), Some(Any::TfrcReceiver(receiver)))
-                if flow.loss_intervals == LossIntervals::Kept =>
-            {
-                let real = receiver.log().iter().skip(1).filter(|event| event.at >= from);
-                Some(real.map(|event| event.interval).collect())
-            }
-            _ => None,
-        }
-    }
-
-    fn scene(&self) -> Scene<'_> {
-        let Self { scenario, engine, members, flows, .. } = self;
-        Scene { scenario, engine, members, flows }
-    }
-
-    fn progress(&self) -> Vec<Progress> {
-        self.flows.iter().map(|ends| progress(&self.engine, *ends)).collect()
-    }
-
-    fn sample(&mut self) {
-        for ((ends, series), sampled) in self.flows.iter().zip(&mut self.series).zip(&mut self.sampled) {
-            let sent = sent_bytes(&self.engine, *ends);
-            series.push(sent.saturating_sub(*sampled));
-            *sampled = sent;
-        }
-        if let Some(keeping) = &mut self.keeping {
-            keeping.sample(&self.engine, &self.flows);
-        }
-    }
-
-    /// The state at the beginning of the measured part.
-    fn begin_measuring(&mut self) -> (Vec<Progress>, Vec<LinkStats>) {
-        if let Some(keeping) = &mut self.keeping {
-            keeping.begin(&self.engine);
-        }
-        (self.progress(), self.link_stats())
-    }
-
-    /// Those of the links of the file.
-    fn link_stats(&self) -> Vec<LinkStats> {
-        self.scenario.network.links().filter_map(|(id, _)| self.engine.link_stats(id)).collect()
-    }
-}
-
-/// Returns the figures of a flow between two states, but for its coefficient of variation.
-pub(crate) fn summary(
-    member: &Member<'_>,
-    before: &Progress,
-    after: &Progress,
-    time: Duration,
-) -> FlowSummary {
-    let during = Passed::between(before, after);
-    FlowSummary {
-        id: member.name.clone(),
-        kind: kind(&member.flow.kind).to_owned(),
-        send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
-        goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
-        packet_loss_rate: during.loss_rate(),
-        loss_event_rate: loss_event_rate(before, after),
-        rtt_s: after.rtt.since(before.rtt).get(),
-        stopped: after.last_stop,
-        ..FlowSummary::default()
-    }
-}
-
-/// The kind of a flow in results.
-fn kind(kind: &FlowKind) -> &'static str {
-    match kind {
-        FlowKind::Tfrc(tfrc) => match tfrc.config.settings().packet_size {
-            PacketSize::TfrcSp(_) => "tfrc-sp",
-            _ => "tfrc",
-        },
-        FlowKind::Dccp(dccp) => match dccp.ccid {
-            tfrc_dccp::Ccid::Four => "dccp-sp",
-            _ => "dccp",
-        },
-        FlowKind::Tcp(tcp) => tcp.tcp.name(),
-        FlowKind::Datagrams(datagrams) => match datagrams.pattern {
-            tfrc_sim::traffic::Pattern::OnOff { .. } => "onoff",
-            _ => "cbr",
-        },
-        FlowKind::Ping(_) => "ping",
-        FlowKind::Web(_) => "web",
-    }
-}
-
-/// The record of a flow between two states.
-pub(crate) fn interval(
-    from: Instant,
-    to: Instant,
-    flow: String,
-    before: &Progress,
-    after: &Progress,
-) -> Interval {
-    let time = to.saturating_since(from);
-    let during = Passed::between(before, after);
-    Interval {
-        t_s: to.as_secs_f64(),
-        interval_s: time.as_secs_f64(),
-        flow: Some(flow),
-        sent_packets: Some(during.sent),
-        received_packets: Some(during.received),
-        lost_packets: during.lost,
-        send_rate_bps: Some(bits_per_sec(during.sent_bytes, time)),
-        goodput_bps: Some(bits_per_sec(during.received_bytes, time)),
-        allowed_rate_bps: after.allowed_bps,
-        loss_event_rate: after.p,
-        packet_loss_rate: during.loss_rate(),
-        rtt_s: after.smoothed_rtt.map(Duration::as_secs_f64).or_else(|| after.rtt.since(before.rtt).get()),
-        loss_events: before.losses.zip(after.losses).map(|(a, b)| b.events.saturating_sub(a.events)),
-        cwnd_packets: after.cwnd,
-        stopped: after.stopped,
-        ..Interval::default()
-    }
-}
-
-/// Packets and bytes of a flow between two states.
-struct Passed {
-    sent: u64,
-    sent_bytes: u64,
-    received: u64,
-    received_bytes: u64,
-    /// Packets that links dropped.
-    lost: Option<u64>,
-}
-
-impl Passed {
-    fn between(before: &Progress, after: &Progress) -> Self {
-        let received = after.received_packets - before.received_packets;
-        Self {
-            sent: after.sent_packets - before.sent_packets,
-            sent_bytes: after.sent_bytes - before.sent_bytes,
-            received,
-            received_bytes: after.received_bytes - before.received_bytes,
-            lost: after.dropped.map(|dropped| dropped - before.dropped.unwrap_or(0)),
-        }
-    }
-
-    /// The share of the packets dropped among those dropped or received.
-    fn loss_rate(&self) -> Option<f64> {
-        self.lost.map(|lost| share(lost, lost + self.received))
-    }
-}
-
-fn loss_event_rate(before: &Progress, after: &Progress) -> Option<f64> {
-    let (start, end) = (before.losses?, after.losses?);
-    let base = match (before.first_event, after.first_event) {
-        (None, Some(first)) => first,
-        _ => start,
-    };
-    // Loss events may be taken back when late packets fill their holes.
-    Some(share(end.events.saturating_sub(base.events), end.packets - base.packets))
-}
-
-fn bits_per_sec(bytes: u64, time: Duration) -> f64 {
-    Rate::of(bytes as f64, time).bits_per_sec()
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

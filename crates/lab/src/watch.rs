@@ -1,20 +1,14 @@
-//! Observers of a run: what flows and links did in each stretch of it.
+//! Observers of a run in any world: what flows and links did in each stretch of it.
 
 use std::fmt;
 
 use tfrc_sim::link::LinkStats;
-use tfrc_sim::{Engine, LinkId};
 use tfrc_units::{Duration, Instant};
 
-use crate::agent::Any;
-use crate::progress::{Ends, Progress, progress};
+use crate::figures::interval;
 use crate::record::Interval;
-use crate::run::interval;
-use tfrc_scenario::{Member, Scenario};
-
-/// Time between two looks at the queues: a queue of some tens of packets at some Mbit/s fills and
-/// drains within this.
-const QUEUE_LOOK: Duration = Duration::from_millis(10);
+use crate::recording::LOOK;
+use crate::world::{Progress, Stage, World};
 
 /// Shortest stretch that an observer can ask for.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -28,7 +22,7 @@ pub struct Look {
     pub links: Vec<Interval>,
 }
 
-/// An observer of a simulated run. Watching changes nothing of what happens.
+/// An observer of a run. Watching changes nothing of what happens.
 pub struct Watch<'w> {
     every: Duration,
     told: Told<'w>,
@@ -59,6 +53,11 @@ impl<'w> Watch<'w> {
         Self { every: every.max(SHORTEST), told: Told::Look(Box::new(told)) }
     }
 
+    /// Returns true if the observer is told of queues.
+    pub(crate) fn sees_queues(&self) -> bool {
+        matches!(self.told, Told::Look(_))
+    }
+
     /// Calls `told` with the virtual time since the last call, every `every` (at least 1 ms) and at
     /// the end.
     pub fn time(every: Duration, told: impl FnMut(Duration) + 'w) -> Self {
@@ -68,8 +67,7 @@ impl<'w> Watch<'w> {
 
 /// The interval of a link that ends at `to`, from what it did in that time; `waiting` is the most
 /// packets seen in its queue.
-#[must_use]
-pub fn link_interval(name: &str, to: Instant, during: &LinkStats, waiting: u64) -> Interval {
+fn link_interval(name: &str, to: Instant, during: &LinkStats, waiting: u64) -> Interval {
     let time = during.elapsed.max(Duration::from_nanos(1)).as_secs_f64();
     let lost = during.lost.packets + during.overflowed.packets + during.corrupted.packets;
     let arrived = during.arrivals.packets;
@@ -86,28 +84,6 @@ pub fn link_interval(name: &str, to: Instant, during: &LinkStats, waiting: u64) 
         mean_queue_packets: Some(during.mean_queue_packets()),
         utilization: Some(during.utilization()),
         ..Interval::default()
-    }
-}
-
-/// Part of a run that observers see.
-pub(crate) struct Scene<'s> {
-    pub(crate) scenario: &'s Scenario,
-    pub(crate) engine: &'s Engine<Any>,
-    pub(crate) members: &'s [Member<'s>],
-    pub(crate) flows: &'s [Ends],
-}
-
-impl Scene<'_> {
-    fn links(&self) -> impl Iterator<Item = LinkId> + '_ {
-        self.scenario.network.links().map(|(id, _)| id)
-    }
-
-    fn stats(&self) -> Vec<LinkStats> {
-        self.links().filter_map(|id| self.engine.link_stats(id)).collect()
-    }
-
-    fn waiting(&self) -> impl Iterator<Item = u64> + '_ {
-        self.links().map(|id| self.engine.queue_state(id).map_or(0, |state| state.waiting.packets))
     }
 }
 
@@ -130,7 +106,7 @@ struct Watcher<'a, 'w> {
 
 impl<'a, 'w> Watchers<'a, 'w> {
     /// Before the run begins.
-    pub(crate) fn new(watches: &'a mut [Watch<'w>], scene: &Scene<'_>) -> Self {
+    pub(crate) fn new(watches: &'a mut [Watch<'w>], stage: &Stage<'_>, world: &impl World) -> Self {
         let new = |watch: &'a mut Watch<'w>| {
             let mut watcher = Watcher {
                 next: Instant::ZERO + watch.every,
@@ -140,12 +116,12 @@ impl<'a, 'w> Watchers<'a, 'w> {
                 links: Vec::new(),
                 most: Vec::new(),
             };
-            watcher.begin(scene);
+            watcher.begin(stage, world);
             watcher
         };
         let watchers: Vec<_> = watches.iter_mut().map(new).collect();
-        let queues = watchers.iter().any(|one| matches!(one.watch.told, Told::Look(_)));
-        Self { watchers, next_queue: queues.then(|| Instant::ZERO + QUEUE_LOOK) }
+        let queues = watchers.iter().any(|one| one.watch.sees_queues());
+        Self { watchers, next_queue: queues.then(|| Instant::ZERO + LOOK) }
     }
 
     /// The next time at which [`Watchers::see`] has something to see; `to` at the latest.
@@ -154,62 +130,66 @@ impl<'a, 'w> Watchers<'a, 'w> {
         stretches.chain(self.next_queue).fold(to, Instant::min)
     }
 
-    /// Looks at the run at `now`, the end of which is `to`.
-    pub(crate) fn see(&mut self, now: Instant, to: Instant, scene: &Scene<'_>) {
+    /// Looks at the run at `now`.
+    pub(crate) fn see(&mut self, now: Instant, stage: &Stage<'_>, world: &impl World) {
         if let Some(due) = self.next_queue.filter(|due| *due <= now) {
-            self.next_queue = Some(due + QUEUE_LOOK);
-            for watcher in self.watchers.iter_mut().filter(|one| matches!(one.watch.told, Told::Look(_))) {
-                watcher.most.iter_mut().zip(scene.waiting()).for_each(|(most, now)| *most = now.max(*most));
+            self.next_queue = Some(due + LOOK);
+            let waiting = world.waiting();
+            for watcher in self.watchers.iter_mut().filter(|one| one.watch.sees_queues()) {
+                watcher.most.iter_mut().zip(&waiting).for_each(|(most, now)| *most = (*most).max(*now));
             }
         }
         for watcher in &mut self.watchers {
-            if watcher.next <= now || (now >= to && watcher.from < to) {
-                watcher.tell(now, scene);
+            if watcher.next <= now {
+                watcher.tell(now, stage, world);
                 watcher.next += watcher.watch.every;
             }
+        }
+    }
+
+    /// Tells of the stretch that the end of the run has cut short.
+    pub(crate) fn end(&mut self, now: Instant, stage: &Stage<'_>, world: &impl World) {
+        for watcher in self.watchers.iter_mut().filter(|one| one.from < now) {
+            watcher.tell(now, stage, world);
         }
     }
 }
 
 impl Watcher<'_, '_> {
     /// Notes the state at the beginning of a stretch.
-    fn begin(&mut self, scene: &Scene<'_>) {
+    fn begin(&mut self, stage: &Stage<'_>, world: &impl World) {
+        let flows = || (0..stage.members.len()).map(|number| world.flow(number)).collect();
         match self.watch.told {
             Told::Time(_) => {}
-            Told::Flow(_) => self.flows = flows(scene),
+            Told::Flow(_) => self.flows = flows(),
             Told::Look(_) => {
-                self.flows = flows(scene);
-                self.links = scene.stats();
-                self.most = scene.waiting().collect();
+                self.flows = flows();
+                self.links = world.links();
+                self.most = world.waiting();
             }
         }
     }
 
-    fn tell(&mut self, now: Instant, scene: &Scene<'_>) {
+    fn tell(&mut self, now: Instant, stage: &Stage<'_>, world: &impl World) {
         let from = self.from;
         let earlier = std::mem::take(&mut self.flows);
         let links = std::mem::take(&mut self.links);
         let most = std::mem::take(&mut self.most);
-        self.begin(scene);
+        self.begin(stage, world);
         self.from = now;
-        let states = scene.members.iter().zip(earlier.iter().zip(&self.flows));
+        let states = stage.members.iter().zip(earlier.iter().zip(&self.flows));
         let intervals =
             states.map(|(member, (before, after))| interval(from, now, member.name.clone(), before, after));
         match &mut self.watch.told {
             Told::Time(told) => told(now.saturating_since(from)),
             Told::Flow(told) => intervals.for_each(told),
             Told::Look(told) => {
-                let names = scene.scenario.network.links().map(|(_, spec)| spec.name.as_str());
                 let states = links.iter().zip(&self.links).zip(most.iter().zip(&self.most));
-                let links = names.zip(states).map(|(name, ((before, after), (most, end)))| {
+                let links = stage.link_names().zip(states).map(|(name, ((before, after), (most, end)))| {
                     link_interval(name, now, &after.since(before), *most.max(end))
                 });
                 told(Look { flows: intervals.collect(), links: links.collect() });
             }
         }
     }
-}
-
-fn flows(scene: &Scene<'_>) -> Vec<Progress> {
-    scene.flows.iter().map(|ends| progress(scene.engine, *ends)).collect()
 }

@@ -20,6 +20,7 @@ mod judge;
 pub mod library;
 mod mutation;
 mod paper;
+mod points;
 mod publish;
 mod reading;
 mod results;

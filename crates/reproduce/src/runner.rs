@@ -10,20 +10,18 @@ use super::cell::is_precise;
 use super::computed::Context;
 use super::emulation::{EmulatedTable, EmulationPlan};
 use super::error::ExperimentError;
-use super::file::{Experiment, at};
+use super::file::Experiment;
 use super::judge::{Cap, Measured, Sample, Samples, judge, not_run};
 use super::paper::SeedRule;
+use super::points::{self, Point};
 use super::reading::fits;
 use super::results::{ExperimentResult, ExperimentVerdict, Results};
 use super::syntax::{Profile, World};
 use tfrc_lab::batch::{Shard, seed_of};
 use tfrc_lab::cache::{Cache, Found};
 use tfrc_lab::emulated::EmulatedWorld;
-use tfrc_lab::formula::{self, OfRun};
 use tfrc_lab::jobs::Workers;
 use tfrc_lab::record_until;
-use tfrc_lab::recording::Keep;
-use tfrc_scenario::Scenario;
 
 /// Selection of the runs, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,13 +58,8 @@ enum Part {
 /// One scenario with several seeds.
 #[derive(Debug)]
 struct SeededPoint {
-    experiment: usize,
+    point: Point,
     part: Part,
-    row: usize,
-    /// The columns measured in it.
-    cells: Vec<usize>,
-    keep: Keep,
-    scenario: Box<Scenario>,
     /// Everything except the seed that determines it.
     text: String,
     /// Seeds of the first step.
@@ -187,70 +180,44 @@ impl<'a> Prepared<'a> {
                 (variant.profile, Some(variant))
             }
         };
-        let mut more = Vec::new();
+        let mut set = Vec::new();
         if self.wanted.quick {
-            more.extend(experiment.quick.set.iter().cloned());
+            set.extend(experiment.quick.set.iter().cloned());
         }
-        more.extend(variant.iter().flat_map(|variant| variant.set.iter().cloned()));
-        for (number, sim) in experiment.sims.iter().enumerate() {
-            let left_out = |names: &Option<Vec<String>>, name: &str| {
-                names.as_ref().is_some_and(|names| !names.iter().any(|one| one == name))
+        set.extend(variant.iter().flat_map(|variant| variant.set.iter().cloned()));
+        let mutated = experiment.mutated.as_ref();
+        let points = experiment.points(
+            index,
+            &points::Part {
+                world: World::Sim,
+                profile,
+                set: &set,
+                has_sim: &|name| {
+                    has(variant.and_then(|variant| variant.only.as_ref()), name)
+                        && has(mutated.and_then(|mutation| mutation.only.as_ref()), name)
+                },
+                has_row: &|name| has(variant.and_then(|variant| variant.rows.as_ref()), name),
+                has_cell: &|cell, row| self.has_row(experiment, cell, row),
+            },
+        )?;
+        for point in points {
+            let (sim, row) = (&experiment.sims[point.sim], &experiment.published.rows[point.row].name);
+            if part == Part::Profile(Profile::AsPublished) {
+                experiment.check_revision(sim, row, &point.scenario)?;
+            }
+            let runs = match (part, sim.runs) {
+                (Part::Profile(Profile::AsPublished), Some(own)) => self.runs(experiment, own),
+                _ => runs,
             };
-            let mutated = experiment.mutated.as_ref();
-            if variant.is_some_and(|variant| left_out(&variant.only, &sim.name))
-                || mutated.is_some_and(|mutation| left_out(&mutation.only, &sim.name))
-            {
-                continue;
-            }
-            for (row_number, row) in experiment.published.rows.iter().enumerate() {
-                let cells = self.cells(index, number, row_number);
-                if cells.is_empty()
-                    || left_out(&sim.rows, &row.name)
-                    || variant.is_some_and(|variant| left_out(&variant.rows, &row.name))
-                {
-                    continue;
-                }
-                let (document, scenario, _) = experiment.scenario(World::Sim, sim, profile, row, &more)?;
-                experiment.check_names(number, &scenario)?;
-                if part == Part::Profile(Profile::AsPublished) {
-                    experiment.check_revision(sim, &row.name, &scenario)?;
-                }
-                let text = format!("{}\nrow {}", document.whole_text(), row.name);
-                let scenario = Box::new(scenario);
-                let formulas = cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
-                let keep = formula::needs(formulas.map(|(formula, _)| formula));
-                let row = row_number;
-                let runs = match (part, sim.runs) {
-                    (Part::Profile(Profile::AsPublished), Some(own)) => self.runs(experiment, own),
-                    _ => runs,
-                };
-                let rule = match part {
-                    Part::Profile(Profile::AsPublished) if !self.wanted.quick => experiment.rule,
-                    Part::VariantRun(number) if experiment.is_undecided(number) => experiment.rule,
-                    _ => None,
-                };
-                self.points.push(SeededPoint {
-                    experiment: index,
-                    part,
-                    row,
-                    cells,
-                    keep,
-                    scenario,
-                    text,
-                    runs,
-                    rule,
-                });
-            }
+            let rule = match part {
+                Part::Profile(Profile::AsPublished) if !self.wanted.quick => experiment.rule,
+                Part::VariantRun(number) if experiment.is_undecided(number) => experiment.rule,
+                _ => None,
+            };
+            let text = format!("{}\nrow {row}", point.document.whole_text());
+            self.points.push(SeededPoint { point, part, text, runs, rule });
         }
         Ok(())
-    }
-
-    /// The columns that a simulation measures in a row.
-    fn cells(&self, experiment: usize, sim: usize, row: usize) -> Vec<usize> {
-        let experiment = &self.experiments[experiment];
-        let row = &experiment.published.rows[row];
-        let of_sim = experiment.cells.iter().enumerate().filter(|(_, cell)| cell.sims.contains(&sim));
-        of_sim.filter(|(_, cell)| self.has_row(experiment, cell, &row.name)).map(|(i, _)| i).collect()
     }
 
     /// Returns true if a column is measured in a row.
@@ -300,7 +267,7 @@ impl<'a> Prepared<'a> {
                 let point = &self.points[point];
                 let given = self.one(point, run, cache, hooks)?;
                 if given.is_some() {
-                    (hooks.done)(&self.experiments[point.experiment].id);
+                    (hooks.done)(&self.experiments[point.point.experiment].id);
                 }
                 Ok(given)
             };
@@ -325,7 +292,8 @@ impl<'a> Prepared<'a> {
     fn step(&self, course: &mut Course) -> usize {
         let mut grown = 0;
         for (index, experiment) in self.experiments.iter().enumerate() {
-            let of_experiment = || self.points.iter().enumerate().filter(|(_, one)| one.experiment == index);
+            let of_experiment =
+                || self.points.iter().enumerate().filter(|(_, one)| one.point.experiment == index);
             let mut parts: Vec<(Part, SeedRule)> =
                 of_experiment().filter_map(|(_, point)| Some((point.part, point.rule?))).collect();
             parts.dedup_by_key(|(part, _)| *part);
@@ -361,9 +329,9 @@ impl<'a> Prepared<'a> {
             let is_wide = |(place, cell): (usize, &usize)| {
                 let values = given.iter().filter_map(|one| one.values.get(place).copied().flatten());
                 let sample = Sample { values: values.collect(), runs: given.len(), fixed: false, cap: None };
-                !is_precise(experiment, point.row, &experiment.cells[*cell], &sample, rule.part)
+                !is_precise(experiment, point.point.row, &experiment.cells[*cell], &sample, rule.part)
             };
-            if course.caps[number].is_none() && point.cells.iter().enumerate().any(is_wide) {
+            if course.caps[number].is_none() && point.point.cells.iter().enumerate().any(is_wide) {
                 match rule.after(seeds) {
                     None => course.caps[number] = Some(Cap::Seeds),
                     Some(next) => {
@@ -395,8 +363,8 @@ impl<'a> Prepared<'a> {
 
     /// The formulas of a point's cells, and last what a run cost.
     fn formulas(&self, point: &SeededPoint) -> Vec<&str> {
-        let cells = &self.experiments[point.experiment].cells;
-        let formulas = point.cells.iter().filter_map(|cell| cells[*cell].value.as_ref());
+        let cells = &self.experiments[point.point.experiment].cells;
+        let formulas = point.point.cells.iter().filter_map(|cell| cells[*cell].value.as_ref());
         formulas.map(|(formula, _)| formula.text()).chain([HOPS]).collect()
     }
 
@@ -435,18 +403,12 @@ impl<'a> Prepared<'a> {
         run: u32,
         hooks: &Hooks<'_>,
     ) -> Result<Option<Given>, ExperimentError> {
+        let point = &point.point;
         let experiment = &self.experiments[point.experiment];
         let mut scenario = (*point.scenario).clone();
         scenario.seed = Seed(seed_of(scenario.seed.0, run));
         let Some(recording) = record_until(&scenario, point.keep, hooks.stop) else { return Ok(None) };
-        let row = &experiment.published.rows[point.row];
-        let keys: Vec<(String, String)> =
-            experiment.published.keys.iter().cloned().zip(row.keys.iter().cloned()).collect();
-        let scope = OfRun { recording: &recording, keys: &keys };
-        let formulas = point.cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
-        let values = formulas
-            .map(|(formula, place)| formula.value(&scope).map_err(|wrong| at(&experiment.file, place, wrong)))
-            .collect::<Result<_, _>>()?;
+        let values = experiment.values(point, &recording)?;
         Ok(Some(Given { values, packet_hops: recording.outcome.packet_hops as f64 }))
     }
 
@@ -479,7 +441,7 @@ impl<'a> Prepared<'a> {
         let mut measured: Vec<(Measured, usize)> =
             self.experiments.iter().map(|e| (empty(e, self.wanted.quick), 0)).collect();
         for (number, point) in self.points.iter().enumerate() {
-            let (measured, missing) = &mut measured[point.experiment];
+            let (measured, missing) = &mut measured[point.point.experiment];
             let samples = match point.part {
                 Part::Profile(profile) => measured.profiles.entry(profile).or_default(),
                 Part::VariantRun(variant) => &mut measured.variants[variant],
@@ -492,8 +454,8 @@ impl<'a> Prepared<'a> {
                 if point.part == Part::Profile(Profile::AsPublished) {
                     measured.packet_hops += u64_from_f64(given.packet_hops);
                 }
-                for (cell, value) in point.cells.iter().zip(&given.values) {
-                    let sample = samples.entry((point.row, *cell)).or_default();
+                for (cell, value) in point.point.cells.iter().zip(&given.values) {
+                    let sample = samples.entry((point.point.row, *cell)).or_default();
                     sample.runs += 1;
                     sample.values.extend(*value);
                     sample.cap = course.caps[number];
@@ -632,6 +594,11 @@ impl<'a> Prepared<'a> {
         }
         (samples, context.packet_hops.get())
     }
+}
+
+/// Returns true if a name is among those wanted; all are where none is named.
+pub(super) fn has(names: Option<&Vec<String>>, name: &str) -> bool {
+    names.is_none_or(|names| names.iter().any(|one| one == name))
 }
 
 /// The values of a cache file, the packet hops last.

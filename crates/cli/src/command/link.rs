@@ -1,20 +1,21 @@
 //! `tfrc link`: a scenario's network between real programs.
 
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tfrc_emu::{Direction, Running, Snapshot};
-use tfrc_lab::LinkOutcome;
+use tfrc_emu::{Direction, Snapshot};
 use tfrc_lab::record::{Record, Role, Start, Summary};
-use tfrc_lab::relay::{Flows, relay};
-use tfrc_lab::watch::{Look, link_interval};
+use tfrc_lab::recording::Recording;
+use tfrc_lab::watch::Watch;
+use tfrc_lab::world::relayed::{self, Flows, relay};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Document, Scenario, ScenarioError, World};
 use tfrc_sim::Seed;
 use tfrc_sim::link::LinkStats;
-use tfrc_units::Instant;
+use tfrc_units::Duration;
 
 use crate::args::{Format, LinkArgs};
 use crate::interrupt::Interrupt;
@@ -87,17 +88,43 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     for (address, to) in running.local_addrs().iter().zip(&args.to) {
         to_stderr(&visible(&format!("relaying {address} to {to} through {through}")));
     }
-    let names: Vec<&str> = scenario.network.links().map(|(_, spec)| spec.name.as_str()).collect();
     let mut reporter = Reporter::on((&args.output).into(), io::stdout(), io::stderr());
     reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
     let start = Start::new(Role::Link, session::version(), session::command_line());
     reporter.record(&Record::Start(start))?;
-    let last = session::block_on(watch(running, interrupt, &names, &mut reporter))?;
-    reporter.finish(summary(&last, &names), |format| match format {
-        Format::Json => format!("{}\n", document::text(&document(&last, &names))),
-        _ => format!("{}\n", words(&last, &names)),
+    let monitor = running.monitor();
+    // From nothing: packets may have come before the first look.
+    let mut before: Arc<Snapshot<Flows>> = Arc::default();
+    let told = RefCell::new(Ok(()));
+    let watch = Watch::all(EVERY, |look| {
+        let now = monitor.latest();
+        if now.there.entered != before.there.entered || now.back.entered != before.back.entered {
+            reporter.note(&line(&before, &now));
+        }
+        before = now;
+        let mut told = told.borrow_mut();
+        if told.is_ok() {
+            *told = reporter.look(look);
+        }
+    });
+    let goes_on = &mut || !interrupt.is_wished() && told.borrow().is_ok();
+    let recording = relayed::watch(&scenario, running.monitor(), &mut [watch], goes_on);
+    told.into_inner()?;
+    let (true, Some(run)) = (interrupt.is_wished(), recording) else {
+        return Err(Failure::Run("the relay has ended".to_owned()));
+    };
+    let last = running.stop().map_err(|error| Failure::io(&"relay", &error))?;
+    let outcome = &run.outcome;
+    let summary =
+        Summary { duration_s: outcome.duration_s, links: outcome.links.clone(), ..Summary::default() };
+    reporter.finish(summary, |format| match format {
+        Format::Json => format!("{}\n", document::text(&document(&last, &run))),
+        _ => format!("{}\n", words(&last, &run)),
     })
 }
+
+/// Time between two records of the links.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// Reads the scenario, of which only the links are used; what is wrong with it is shown in its
 /// place.
@@ -124,7 +151,7 @@ fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
         return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
     };
     let seed = args.seed.map_or(point.scenario.seed, Seed);
-    Ok(Scenario { seed, ..point.scenario })
+    Ok(Scenario { seed, flows: Vec::new(), ..point.scenario })
 }
 
 /// Turns a scenario's error into a failure to show the user.
@@ -138,87 +165,9 @@ pub(crate) fn told(error: ScenarioError) -> Failure {
     }
 }
 
-/// Prints a line a second until the user ends it; the reporter gets the links' counts of that
-/// second.
-async fn watch(
-    running: Running<Flows>,
-    mut interrupt: Interrupt,
-    names: &[&str],
-    reporter: &mut Reporter,
-) -> Result<Arc<Snapshot<Flows>>, Failure> {
-    let mut monitor = running.monitor();
-    let mut tick = crate::session::ticks(std::time::Duration::from_secs(1));
-    tick.tick().await;
-    // From nothing: packets may have come before this task had its turn.
-    let mut before: Arc<Snapshot<Flows>> = Arc::default();
-    let mut most = vec![0; names.len()];
-    loop {
-        tokio::select! {
-            () = interrupt.wished() => break,
-            _ = tick.tick() => {
-                let now = monitor.latest();
-                if now.there.entered != before.there.entered || now.back.entered != before.back.entered {
-                    reporter.note(&line(&before, &now));
-                }
-                reporter.look(look(&before, &now, names, &most))?;
-                before = now;
-                most.fill(0);
-            }
-            seen = monitor.next() => match seen {
-                Some(snapshot) => {
-                    let waiting = snapshot.links.iter().map(|(_, stats)| waiting(stats));
-                    most.iter_mut().zip(waiting).for_each(|(most, now)| *most = now.max(*most));
-                }
-                None => return Err(Failure::Run("the relay has ended".to_owned())),
-            }
-        }
-    }
-    let last = running.stop().map_err(|error| Failure::io(&"relay", &error))?;
-    if last.elapsed > before.elapsed {
-        reporter.look(look(&before, &last, names, &most))?;
-    }
-    Ok(last)
-}
-
-/// Packets that wait at a link: the one in transmission does not.
-fn waiting(stats: &LinkStats) -> u64 {
-    stats.queued.packets.saturating_sub(1)
-}
-
-/// The links between two snapshots; `most` has the most packets seen waiting at each.
-fn look(before: &Snapshot<Flows>, now: &Snapshot<Flows>, names: &[&str], most: &[u64]) -> Look {
-    let earlier = |place: usize| before.links.get(place).map(|(_, stats)| *stats).unwrap_or_default();
-    let states = now.links.iter().zip(most).enumerate();
-    let links = names.iter().zip(states).map(|(name, (place, ((_, stats), most)))| {
-        link_interval(
-            name,
-            Instant::ZERO + now.elapsed,
-            &stats.since(&earlier(place)),
-            waiting(stats).max(*most),
-        )
-    });
-    Look { flows: Vec::new(), links: links.collect() }
-}
-
 /// Packets that loss models took, at either end of a link.
 fn lost(stats: &LinkStats) -> u64 {
     stats.lost.packets + stats.corrupted.packets
-}
-
-/// The figures of a link.
-pub(super) fn outcome(name: &str, stats: &LinkStats) -> LinkOutcome {
-    LinkOutcome {
-        id: name.to_owned(),
-        utilization: stats.utilization(),
-        drop_rate: stats.drop_rate(),
-        mean_queue_packets: stats.mean_queue_packets(),
-    }
-}
-
-/// The figures of the links as a record.
-fn summary(last: &Snapshot<Flows>, names: &[&str]) -> Summary {
-    let links = names.iter().zip(&last.links).map(|(name, (_, stats))| outcome(name, stats));
-    Summary { duration_s: last.elapsed.as_secs_f64(), links: links.collect(), ..Summary::default() }
 }
 
 fn line(before: &Snapshot<Flows>, now: &Snapshot<Flows>) -> String {
@@ -239,9 +188,14 @@ fn way(name: &str, before: &Direction, now: &Direction) -> String {
     )
 }
 
-fn words(last: &Snapshot<Flows>, names: &[&str]) -> String {
+/// The links of the file with their counters.
+fn links(run: &Recording) -> impl Iterator<Item = (&str, &LinkStats)> {
+    run.outcome.links.iter().zip(&run.links).map(|(link, record)| (link.id.as_str(), &record.stats))
+}
+
+fn words(last: &Snapshot<Flows>, run: &Recording) -> String {
     let mut text = "link              packets      lost  overflowed  utilization  mean queue\n".to_owned();
-    for (name, (_, stats)) in names.iter().zip(&last.links) {
+    for (name, stats) in links(run) {
         text.push_str(&format!(
             "{name:<14} {:>10} {:>9} {:>11} {:>12.3} {:>11.2}\n",
             stats.arrivals.packets,
@@ -259,9 +213,9 @@ fn words(last: &Snapshot<Flows>, names: &[&str]) -> String {
     text.trim_end().to_owned()
 }
 
-fn document(last: &Snapshot<Flows>, names: &[&str]) -> LinkDocument {
-    let links = names.iter().zip(&last.links).map(|(name, (_, stats))| LinkCounts {
-        id: (*name).to_owned(),
+fn document(last: &Snapshot<Flows>, run: &Recording) -> LinkDocument {
+    let links = links(run).map(|(name, stats)| LinkCounts {
+        id: name.to_owned(),
         arrived_packets: stats.arrivals.packets,
         lost_packets: lost(stats),
         overflowed_packets: stats.overflowed.packets,
@@ -270,7 +224,7 @@ fn document(last: &Snapshot<Flows>, names: &[&str]) -> LinkDocument {
         mean_queue_packets: stats.mean_queue_packets(),
     });
     LinkDocument {
-        duration_s: last.elapsed.as_secs_f64(),
+        duration_s: run.outcome.duration_s,
         refused_packets: last.refused,
         unsent_packets: last.unsent,
         links: links.collect(),

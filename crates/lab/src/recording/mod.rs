@@ -1,7 +1,7 @@
 //! All that is kept of one run for the formulas of experiments: more than an [`Outcome`]. An
 //! emulated run hands its recording over as JSON ([`crate::emulated`]).
 
-mod keeping;
+mod recorder;
 mod series;
 
 use serde::{Deserialize, Serialize};
@@ -12,13 +12,14 @@ use crate::Outcome;
 use crate::agent::LossEvent;
 use crate::metric::Series;
 
-pub use keeping::{Keep, LinkFlows, Looks};
+pub use recorder::{Keep, LinkFlows, Looks};
 pub use series::Samples;
 
-pub(crate) use keeping::Keeping;
+pub(crate) use recorder::Recorder;
 pub(crate) use series::{equivalence, rate};
 
-/// The time between two looks at states.
+/// The time between two looks at states and queues: a queue of some tens of packets at some Mbit/s
+/// fills and drains within this.
 pub const LOOK: Duration = Duration::from_millis(10);
 
 /// One run with its time series.

@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use super::super::error::ExperimentError;
-use super::super::file::{Experiment, Sim, at};
+use super::super::file::{Experiment, Sim};
+use super::super::points::{Part, Point};
 use super::super::reading::fits;
-use super::super::runner::{Hooks, Wanted};
+use super::super::runner::{Hooks, Wanted, has};
 use super::super::syntax::World;
 use super::{EmulatedTable, EmulatedValue, Emulation, EmulationResult};
 use tfrc_lab::batch::seed_of;
 use tfrc_lab::cache::Cache;
 use tfrc_lab::emulated::{EmulatedRun, EmulatedWorld, EmulationJob, Fidelity};
-use tfrc_lab::formula::{self, OfRun};
 use tfrc_lab::jobs::in_order;
 use tfrc_lab::statistics::estimate;
 use tfrc_units::saturating;
@@ -36,14 +35,10 @@ pub(in super::super) struct EmulationPlan<'a> {
     jobs: Vec<PlannedJob>,
 }
 
-/// One simulation of an experiment in one row.
+/// A point, and how many runs of it are wanted.
 #[derive(Debug)]
 struct EmulatedPoint {
-    experiment: usize,
-    sim: usize,
-    row: usize,
-    /// The columns measured in it.
-    cells: Vec<usize>,
+    point: Point,
     runs: u32,
 }
 
@@ -114,58 +109,46 @@ impl<'a> EmulationPlan<'a> {
         jobs: &mut Vec<(usize, EmulationJob)>,
     ) -> Result<(), ExperimentError> {
         let experiment = &self.experiments[index];
-        let has = |names: &Option<Vec<String>>, name: &str| {
-            names.as_ref().is_none_or(|names| names.iter().any(|one| one == name))
-        };
         let quick = quick.then_some(&emulation.quick);
         let is_quick_row = |name: &str| {
             let rows = quick.and_then(|quick| quick.rows.as_ref());
             rows.is_none_or(|rows| rows.iter().any(|one| fits(one.get_ref(), name)))
         };
-        let mut more: Vec<String> = quick.map(|quick| quick.set.clone()).unwrap_or_default();
-        more.extend(emulation.set.iter().cloned());
+        let mut set: Vec<String> = quick.map(|quick| quick.set.clone()).unwrap_or_default();
+        set.extend(emulation.set.iter().cloned());
         let runs = match quick {
             Some(quick) => emulation.runs.min(quick.runs.unwrap_or(1)).max(1),
             None => emulation.runs,
         };
-        for (row_number, row) in experiment.published.rows.iter().enumerate() {
-            if !has(&emulation.rows, &row.name) || !is_quick_row(&row.name) {
-                continue;
-            }
-            for (number, sim) in experiment.sims.iter().enumerate() {
-                let cells = cells(experiment, number, &row.name);
-                if cells.is_empty() || !has(&sim.rows, &row.name) || !has(&emulation.only, &sim.name) {
-                    continue;
-                }
-                let (document, scenario, _) =
-                    experiment.scenario(World::Emu, sim, emulation.profile, row, &more)?;
-                experiment.check_names(number, &scenario)?;
-                let formulas = cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
-                let keep = formula::needs(formulas.map(|(formula, _)| formula));
-                let traces = document.traces();
-                let point = self.points.len();
-                self.points.push(EmulatedPoint {
-                    experiment: index,
-                    sim: number,
-                    row: row_number,
-                    cells,
-                    runs,
-                });
-                let set = experiment.assignments(sim, emulation.profile, row, &more);
-                jobs.extend((1..=runs).map(|run| {
-                    let job = EmulationJob {
-                        name: format!("{}: {}, row {}", experiment.id, sim.scenario_name, row.name),
-                        text: sim.scenario_text.clone(),
-                        folder: sim.document.folder().to_owned(),
-                        traces,
-                        set: set.clone(),
-                        seed: seed_of(scenario.seed.0, run),
-                        looks: keep.looks,
-                        link_flows: keep.link_flows,
-                    };
-                    (point, job)
-                }));
-            }
+        let points = experiment.points(
+            index,
+            &Part {
+                world: World::Emu,
+                profile: emulation.profile,
+                set: &set,
+                has_sim: &|name| has(emulation.only.as_ref(), name),
+                has_row: &|name| has(emulation.rows.as_ref(), name) && is_quick_row(name),
+                has_cell: &|cell, row| experiment.measures(cell, row),
+            },
+        )?;
+        for point in points {
+            let (sim, row) = (&experiment.sims[point.sim], &experiment.published.rows[point.row]);
+            let set = experiment.assignments(sim, emulation.profile, row, &set);
+            let number = self.points.len();
+            jobs.extend((1..=runs).map(|run| {
+                let job = EmulationJob {
+                    name: format!("{}: {}, row {}", experiment.id, sim.scenario_name, row.name),
+                    text: sim.scenario_text.clone(),
+                    folder: sim.document.folder().to_owned(),
+                    traces: point.document.traces(),
+                    set: set.clone(),
+                    seed: seed_of(point.scenario.seed.0, run),
+                    looks: point.keep.looks,
+                    link_flows: point.keep.link_flows,
+                };
+                (number, job)
+            }));
+            self.points.push(EmulatedPoint { point, runs });
         }
         Ok(())
     }
@@ -207,7 +190,7 @@ impl<'a> EmulationPlan<'a> {
                     outcomes.entry(user).or_default().push(values);
                 }
             }
-            let first = planned.users.first().map(|user| self.points[*user].experiment);
+            let first = planned.users.first().map(|user| self.points[*user].point.experiment);
             first.iter().for_each(|experiment| (hooks.done)(&self.experiments[*experiment].id));
         });
         if let Some(error) = wrong.into_inner().ok().flatten() {
@@ -223,16 +206,8 @@ impl<'a> EmulationPlan<'a> {
 
     /// The values of a run for the formulas of a point.
     fn values(&self, point: usize, kept: &Kept) -> Result<Values, ExperimentError> {
-        let point = &self.points[point];
-        let experiment = &self.experiments[point.experiment];
-        let row = &experiment.published.rows[point.row];
-        let keys: Vec<(String, String)> =
-            experiment.published.keys.iter().cloned().zip(row.keys.iter().cloned()).collect();
-        let scope = OfRun { recording: &kept.run.recording, keys: &keys };
-        let formulas = point.cells.iter().filter_map(|cell| experiment.cells[*cell].value.as_ref());
-        let values = formulas
-            .map(|(formula, place)| formula.value(&scope).map_err(|wrong| at(&experiment.file, place, wrong)))
-            .collect::<Result<_, _>>()?;
+        let point = &self.points[point].point;
+        let values = self.experiments[point.experiment].values(point, &kept.run.recording)?;
         let about = EmulationResult {
             kernel: kept.run.kernel.clone(),
             days: [kept.day.clone(), kept.day.clone()],
@@ -246,12 +221,14 @@ impl<'a> EmulationPlan<'a> {
     fn table(&self, experiment: usize, outcomes: &Outcomes) -> EmulatedTable {
         let mut table = EmulatedTable::default();
         let of = &self.experiments[experiment];
-        for (number, point) in self.points.iter().enumerate().filter(|(_, one)| one.experiment == experiment)
+        let points = self.points.iter().enumerate();
+        for (number, EmulatedPoint { point, runs }) in
+            points.filter(|(_, one)| one.point.experiment == experiment)
         {
             let (row, sim): (_, &Sim) = (&of.published.rows[point.row].name, &of.sims[point.sim]);
             let outcomes = outcomes.get(&number).map(Vec::as_slice).unwrap_or_default();
             let valid: Vec<&Values> = outcomes.iter().filter_map(|one| one.as_ref().ok()).collect();
-            let note = note(outcomes, point.runs);
+            let note = note(outcomes, *runs);
             for (place, cell) in point.cells.iter().enumerate() {
                 let values: Vec<f64> =
                     valid.iter().filter_map(|one| one.values.get(place).copied().flatten()).collect();
@@ -287,15 +264,6 @@ impl EmulationResult {
             self.revision.clone_from(&run.revision);
         }
     }
-}
-
-/// The columns that a simulation measures in a row, emulated.
-fn cells(experiment: &Experiment, sim: usize, row: &str) -> Vec<usize> {
-    let cells = experiment.cells.iter().enumerate();
-    let measured = cells.filter(|(_, cell)| {
-        cell.sims.contains(&sim) && experiment.measures(cell, row) && cell.value.is_some()
-    });
-    measured.map(|(number, _)| number).collect()
 }
 
 /// Reason why a point has fewer valid runs than are wanted; `None` if it has all.
@@ -355,29 +323,7 @@ fn key(job: &EmulationJob, release: &str) -> String {
 
 /// The day in UTC, `YYYY-MM-DD`.
 fn today() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    date(since.as_secs() / 86_400)
-}
-
-/// The date of a day after 1 January 1970.
-fn date(mut day: u64) -> String {
-    let is_leap =
-        |year: u64| (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
-    let mut year = 1970;
-    while day >= if is_leap(year) { 366 } else { 365 } {
-        day -= if is_leap(year) { 366 } else { 365 };
-        year += 1;
-    }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let mut month = 1;
-    for days in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if day < days {
-            break;
-        }
-        day -= days;
-        month += 1;
-    }
-    format!("{year}-{month:02}-{:02}", day + 1)
+    jiff::Timestamp::now().strftime("%F").to_string()
 }
 
 #[cfg(test)]
@@ -401,18 +347,5 @@ mod tests {
         assert!(!plain.contains("folder") && !plain.contains("traces"), "{plain}");
         assert_eq!(key(&EmulationJob { folder: PathBuf::from("there"), ..job.clone() }, "6"), plain);
         assert_ne!(key(&EmulationJob { traces: Some(1), ..job }, "6"), plain);
-    }
-
-    #[test]
-    fn days_of_the_calendar() {
-        for (day, expected) in [
-            (0, "1970-01-01"),
-            (58, "1970-02-28"),
-            (789, "1972-02-29"),
-            (790, "1972-03-01"),
-            (20_453, "2025-12-31"),
-        ] {
-            assert_eq!(date(day), expected);
-        }
     }
 }

@@ -6,8 +6,8 @@
 //! that they deviate alike.)
 
 use tfrc_emu::Snapshot;
-use tfrc_lab::relay::Flows;
 use tfrc_lab::statistics;
+use tfrc_lab::world::relayed::Flows;
 use tfrc_sim::traffic::Amount;
 use tfrc_units::Duration;
 

@@ -9,14 +9,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tfrc_emu::Monitor;
 use tfrc_lab::record::{EventKind, Record, Role, Start};
-use tfrc_lab::relay::relay_with_flows;
+use tfrc_lab::watch::{self as lab, Look};
+use tfrc_lab::world::relayed::{self, Flows, relay_with_flows};
 use tfrc_net::options::Listen;
 use tfrc_net::{Connection, Endpoint, Options};
 use tfrc_scenario::{Document, Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
 use tfrc_sim::tcp;
 use tfrc_sim::traffic::Distribution;
 use tfrc_units::{Duration, Instant, Rate};
+use tokio::sync::mpsc;
 
 use self::steering::{LinkChange, Steering};
 use self::watch::Watch;
@@ -78,6 +81,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         .map_err(|error| Failure::Run(super::link::with_source(&error)))?;
     let network = network.start().map_err(|error| Failure::io(&"relay", &error))?;
     let monitor = network.monitor();
+    let mut looks = looks(scenario.clone(), network.monitor());
 
     let mut start = Start::new(Role::Demo, session::version(), session::command_line());
     start.bottleneck_bps = Some(link_rate.bits_per_sec());
@@ -122,7 +126,10 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let mut watch = Watch::new(began, &connection, monitor, scenario, competing, received, measured_from);
     let connected_at = sender.now();
     reporter.record(&watch.event(connected_at, EventKind::Connected))?;
-    let mut scene = Scene { watch: &mut watch, reporter: &mut reporter, steering: &mut steering };
+    // Of the time before the connection.
+    while looks.try_recv().is_ok() {}
+    let mut scene =
+        Scene { watch: &mut watch, looks: &mut looks, reporter: &mut reporter, steering: &mut steering };
     transfer(args, &sender, &connection, &mut scene, &mut keys, &mut interrupt).await?;
     // From here on Ctrl-C is a signal again.
     drop(keys);
@@ -210,20 +217,17 @@ async fn transfer(
     };
     let time_up = tokio::time::sleep(std::time::Duration::from(args.duration));
     tokio::pin!(pump, time_up);
-    let mut tick = crate::session::ticks(SAMPLE);
-    tick.tick().await;
     loop {
         tokio::select! {
             () = &mut pump => return Err(Failure::Run("the connection broke off".to_owned())),
             () = &mut time_up => return Ok(()),
             () = interrupt.wished() => return Ok(()),
-            () = scene.watch.look() => {}
             command = live::wish(keys) => match command {
                 Command::End => return Ok(()),
                 command => scene.obey(command, endpoint.now())?,
             },
-            _ = tick.tick() => {
-                for record in scene.watch.records(connection) {
+            Some(look) = scene.looks.recv() => {
+                for record in scene.watch.records(connection, look) {
                     scene.reporter.record(&record)?;
                 }
             }
@@ -231,9 +235,21 @@ async fn transfer(
     }
 }
 
+/// What the network sees every [`SAMPLE`], from a thread that ends with the relay or with the
+/// receiver.
+fn looks(scenario: Scenario, monitor: Monitor<Flows>) -> mpsc::UnboundedReceiver<Look> {
+    let (tell, told) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        let watch = lab::Watch::all(SAMPLE.into(), |look| drop(tell.send(look)));
+        relayed::watch(&scenario, monitor, &mut [watch], &mut || !tell.is_closed());
+    });
+    told
+}
+
 /// All that shows the run and changes its network.
 struct Scene<'a> {
     watch: &'a mut Watch,
+    looks: &'a mut mpsc::UnboundedReceiver<Look>,
     reporter: &'a mut Reporter,
     steering: &'a mut Steering,
 }

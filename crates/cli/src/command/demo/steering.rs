@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use tfrc_lab::relay;
 use tfrc_lab::report::human;
+use tfrc_lab::world::relayed;
 use tfrc_units::{Probability, Rate};
 
 use crate::live::{Command, Controls, LinkLoss, LinkRate};
@@ -14,7 +14,7 @@ const LOSS: f64 = 0.02;
 /// The bottleneck, and the state of its controls.
 #[derive(Debug)]
 pub(super) struct Steering {
-    hand: relay::Steering,
+    hand: relayed::Steering,
     rate: Rate,
     /// The flow that starts next.
     next: usize,
@@ -42,7 +42,7 @@ impl fmt::Display for LinkChange {
 impl Steering {
     /// A bottleneck of this rate for which the first `competing` flows of the scenario compete; the
     /// `spares` behind them wait.
-    pub(super) const fn new(hand: relay::Steering, rate: Rate, competing: usize, spares: usize) -> Self {
+    pub(super) const fn new(hand: relayed::Steering, rate: Rate, competing: usize, spares: usize) -> Self {
         let controls = Controls { rate: LinkRate::Whole, loss: LinkLoss::Off, spare_tcps: spares };
         Self { hand, rate, next: competing, controls }
     }

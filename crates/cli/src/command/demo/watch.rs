@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_emu::{Monitor, Snapshot};
 use tfrc_lab::record::{EventKind, FlowSummary, Interval, Record, Summary};
-use tfrc_lab::relay::{Flows, intervals, summaries};
+use tfrc_lab::watch::Look;
+use tfrc_lab::world::relayed::{Flows, summaries};
 use tfrc_net::Connection;
 use tfrc_scenario::Scenario;
 use tfrc_units::{Duration, Instant, Rate};
@@ -26,7 +27,6 @@ pub(super) struct Watch {
     competing: usize,
     /// An equal share of the bottleneck, over the measured part.
     fair: FairShare,
-    longest_queue: u64,
     /// Bytes of data that the receiver has.
     received: Arc<AtomicU64>,
     last: Counters,
@@ -79,7 +79,6 @@ impl Watch {
             rate_now: link_rate,
             competing,
             fair: FairShare::default(),
-            longest_queue: 0,
             received,
             last: Counters::default(),
             not_before,
@@ -109,27 +108,19 @@ impl Watch {
         self.competing += 1;
     }
 
-    /// Waits for the next snapshot and looks at the queue.
-    pub(super) async fn look(&mut self) {
-        match self.monitor.next().await {
-            // The packet in transmission does not wait.
-            Some(snapshot) => {
-                self.longest_queue = self.longest_queue.max(snapshot.there.queued.packets.saturating_sub(1));
-            }
-            None => std::future::pending().await,
-        }
-    }
-
     /// The records of one sample, those of the TFRC flow first.
-    pub(super) fn records(&mut self, connection: &Connection) -> Vec<Record> {
+    /// `look` is what the network has seen meanwhile.
+    pub(super) fn records(&mut self, connection: &Connection, look: Look) -> Vec<Record> {
         let now = self.moment();
         let mut records = self.sampler.sender(connection);
         let mut others = Vec::new();
+        let Look { mut flows, links } = look;
+        let queue = links.first().and_then(|link| link.queue_packets);
         for record in &mut records {
             match record {
                 Record::Interval(interval) => {
-                    self.complete(interval, &now);
-                    others = self.competitors(interval.t_s, &now.snapshot);
+                    self.complete(interval, queue, &now);
+                    others = self.competitors(interval.t_s, std::mem::take(&mut flows));
                 }
                 Record::Event(event) if event.event == EventKind::SlowStartEnd => {
                     self.slow_start = SlowStartPhase::Over;
@@ -160,10 +151,10 @@ impl Watch {
     }
 
     /// Adds what is visible only from both ends and the network.
-    fn complete(&mut self, interval: &mut Interval, now: &Counters) {
+    fn complete(&self, interval: &mut Interval, queue: Option<f64>, now: &Counters) {
         let bytes = now.received.saturating_sub(self.last.received);
         interval.goodput_bps = Some(as_f64(bytes) * 8.0 / interval.interval_s);
-        interval.queue_packets = Some(as_f64(std::mem::take(&mut self.longest_queue)));
+        interval.queue_packets = queue;
         interval.link_rate_bps = Some(self.rate_now.bits_per_sec());
     }
 
@@ -226,13 +217,8 @@ impl Watch {
         self.from.as_ref().zip(self.to.as_ref()).and_then(|(from, to)| MeasuredPart::new(from, to))
     }
 
-    /// The packets and rates of the competitors since the last sample, for the interval that ends
-    /// at `t_s`.
-    fn competitors(&self, t_s: f64, now: &Snapshot<Flows>) -> Vec<Record> {
-        if now.elapsed <= self.last.snapshot.elapsed {
-            return Vec::new();
-        }
-        let all = intervals(&self.scenario, &self.last.snapshot, now).into_iter();
+    /// The packets and rates of the competitors, for the interval that ends at `t_s`.
+    fn competitors(&self, t_s: f64, flows: Vec<Interval>) -> Vec<Record> {
         let shown = |interval: Interval| Interval {
             t_s,
             // Not among the records of the demo: an interval holds too few packets for them.
@@ -241,7 +227,7 @@ impl Watch {
             rtt_s: None,
             ..interval
         };
-        all.take(self.competing).map(|interval| Record::Interval(shown(interval))).collect()
+        flows.into_iter().take(self.competing).map(|interval| Record::Interval(shown(interval))).collect()
     }
 }
 

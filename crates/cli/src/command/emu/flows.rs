@@ -1,5 +1,6 @@
 //! The flows of a scenario in real time, with the kernel's TCP.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io;
 
@@ -7,13 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc_lab::Outcome;
 use tfrc_lab::emulated::{EmulatedRun, Fidelity, KernelNotes};
-use tfrc_lab::emulation::{Flows, Setup};
 use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
 use tfrc_lab::recording::Keep;
-use tfrc_lab::watch::Look;
+use tfrc_lab::watch::{Look, Watch};
+use tfrc_lab::world::emulated::{Emulated, Setup};
 use tfrc_scenario::Scenario;
 
-use super::broken;
+use super::{EVERY, broken};
 use crate::args::{EmuArgs, Format};
 use crate::command::sim::tables;
 use crate::interrupt::Interrupt;
@@ -46,17 +47,20 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
     reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
     let start = Start::new(Role::Emu, session::version(), session::command_line());
     reporter.record(&Record::Start(start))?;
-    let flows = Flows::set_up(scenario, setup, Keep::default()).map_err(broken)?;
-    let mut told = Ok(());
-    let run = flows.run(|look| {
+    let emulated = Emulated::set_up(scenario, setup, Keep::default()).map_err(broken)?;
+    let told = RefCell::new(Ok(()));
+    let watch = Watch::all(EVERY, |look| {
         if format == Format::Human {
             reporter.note(&line(&look));
         }
-        told = reporter.look(look);
-        !interrupt.is_wished() && told.is_ok()
+        let mut told = told.borrow_mut();
+        if told.is_ok() {
+            *told = reporter.look(look);
+        }
     });
+    let run = emulated.run(&mut [watch], &mut || !interrupt.is_wished() && told.borrow().is_ok());
     let EmulatedRun { recording, fidelity, kernel } = run.map_err(broken)?;
-    told?;
+    told.into_inner()?;
     let outcome = recording.outcome;
     let summary = Summary {
         duration_s: outcome.measured_s,

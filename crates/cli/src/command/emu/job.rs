@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use tfrc_lab::emulated::EmulationJob;
-use tfrc_lab::emulation::{Flows, Setup};
 use tfrc_lab::recording::Keep;
+use tfrc_lab::world::emulated::{Emulated, Setup};
 use tfrc_scenario::{Document, World};
 use tfrc_sim::Seed;
 
@@ -32,8 +32,8 @@ pub(super) fn run() -> Result<(), Failure> {
     scenario.seed = Seed(job.seed);
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let keep = Keep { looks: job.looks, link_flows: job.link_flows };
-    let flows = Flows::set_up(&scenario, Setup::default(), keep).map_err(broken)?;
-    let run = flows.run(|_| !interrupt.is_wished()).map_err(broken)?;
+    let emulated = Emulated::set_up(&scenario, Setup::default(), keep).map_err(broken)?;
+    let run = emulated.run(&mut [], &mut || !interrupt.is_wished()).map_err(broken)?;
     if interrupt.is_wished() {
         return Err(Failure::Session);
     }

@@ -11,15 +11,19 @@ use std::process::Command;
 
 pub(crate) use flows::EmuDocument;
 use tfrc_emu::{LinkCapture, SandboxError, WireKind, sandbox};
-use tfrc_lab::emulation::{self, EmulationError, Setup};
+use tfrc_lab::world::emulated::{Emulated, EmulationError, Setup};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Scenario, World};
 use tfrc_sim::{LinkId, Seed};
+use tfrc_units::Duration;
 
 use super::link::{told, with_source};
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, WireArg};
 use crate::page;
+
+/// Time between two records of the run.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// Makes namespaces of our own and goes on in them.
 ///
@@ -61,10 +65,8 @@ pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
         return flows::run(&wanted.scenario, setup, args);
     }
     let nodes: Vec<String> = wanted.commands.iter().map(|one| one.node.clone()).collect();
-    let emulation = emulation::set_up_for_programs(&wanted.scenario, setup, &nodes);
-    let emulation = emulation.map_err(|error| refused(&error))?;
-    let links = wanted.scenario.network.links().map(|(_, spec)| spec.name.clone()).collect();
-    let code = programs::run(emulation, &wanted.commands, links, args)?;
+    let emulated = Emulated::for_programs(&wanted.scenario, setup, &nodes).map_err(broken)?;
+    let code = programs::run(emulated, &wanted.commands, args)?;
     std::process::exit(code)
 }
 

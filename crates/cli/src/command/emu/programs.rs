@@ -4,21 +4,18 @@ use std::fmt::Write as _;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
-use std::sync::mpsc;
 use std::time::Duration;
 
-use tfrc_emu::{Emulation, FlowTraffic, NodeSpace, Observer, WireEngine};
-
-use tfrc_lab::emulated::Fidelity;
+use tfrc_emu::NodeSpace;
 use tfrc_lab::record::{Record, Role, Start, Summary};
-use tfrc_lab::watch::{Look, link_interval};
-use tfrc_sim::link::LinkStats;
-use tfrc_units::Instant;
+use tfrc_lab::recording::Recording;
+use tfrc_lab::watch::Watch;
+use tfrc_lab::world::emulated::Emulated;
 use tokio::sync::{oneshot, watch};
 
+use super::{EVERY, broken};
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, Format};
-use crate::command::link;
 use crate::interrupt::Interrupt;
 use crate::reporter::{Reporter, ReporterConfig};
 use crate::session;
@@ -33,17 +30,9 @@ const GRACE: Duration = Duration::from_secs(2);
 const OUTSIDE: i32 = 3;
 
 /// Runs the commands, each at its node; returns the exit status of the last, as a shell would, or
-/// [`OUTSIDE`]. `links` are the names of the links in their order.
-pub(super) fn run(
-    emulation: Emulation,
-    commands: &[AtNode],
-    links: Vec<String>,
-    args: &EmuArgs,
-) -> Result<i32, Failure> {
+/// [`OUTSIDE`].
+pub(super) fn run(emulated: Emulated<'_>, commands: &[AtNode], args: &EmuArgs) -> Result<i32, Failure> {
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    let (tell, told) = mpsc::channel();
-    let running = emulation.start(LinkWatch::new(links, tell));
-    let running = running.map_err(|error| Failure::io(&"engine", &error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io(&"runtime", &error))?;
     // The programs have the terminal: of the links there is a line each at the end.
@@ -55,22 +44,23 @@ pub(super) fn run(
     reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
     let start = Start::new(Role::Emu, session::version(), session::command_line());
     reporter.record(&Record::Start(start))?;
-    let (status, stopped, told) = std::thread::scope(|scope| {
-        let reporter = &mut reporter;
-        let telling = scope.spawn(move || told.iter().try_for_each(|look| reporter.look(look)));
-        let status = runtime.block_on(commands_to_the_end(running.nodes(), commands, interrupt));
-        let stopped = running.stop();
-        // The engine's thread has ended, and with it the reports.
-        let stopped = stopped.map(|(fidelity, watch)| (fidelity, watch.names, watch.stats));
-        (status, stopped, telling.join())
+    let mut told = Ok(());
+    let watch = Watch::all(EVERY, |look| {
+        if told.is_ok() {
+            told = reporter.look(look);
+        }
     });
+    let run = emulated.run_programs(&mut [watch], move |nodes| {
+        runtime.block_on(commands_to_the_end(nodes, commands, interrupt))
+    });
+    let (status, recording, fidelity) = run.map_err(broken)?;
     let status = status?;
-    let (fidelity, names, stats) = stopped.map_err(|error| Failure::io(&"engine", &error))?;
-    told.unwrap_or_else(|_| Err(Failure::Run("the records of the run are lost".to_owned())))?;
-    to_stderr(visible(&words(&names, &stats)).trim_end());
-    let fidelity = Fidelity::from(fidelity);
+    told?;
+    to_stderr(visible(&words(&recording)).trim_end());
     to_stderr(&super::flows::fidelity_words(&fidelity));
-    reporter.finish(summary(&names, &stats), |_| String::new())?;
+    let Recording { outcome, .. } = recording;
+    let summary = Summary { duration_s: outcome.duration_s, links: outcome.links, ..Summary::default() };
+    reporter.finish(summary, |_| String::new())?;
     let invalid = fidelity.violations();
     if !invalid.is_empty() {
         to_stderr(&format!("outside of the limits: {}", invalid.join(", ")));
@@ -80,61 +70,12 @@ pub(super) fn run(
     Ok(if code == 0 && !invalid.is_empty() { OUTSIDE } else { code })
 }
 
-/// Watch over the traffic of the links.
-struct LinkWatch {
-    names: Vec<String>,
-    stats: Vec<LinkStats>,
-    told: Vec<LinkStats>,
-    next: Instant,
-    tell: mpsc::Sender<Look>,
-}
-
-impl LinkWatch {
-    fn new(names: Vec<String>, tell: mpsc::Sender<Look>) -> Self {
-        Self { names, stats: Vec::new(), told: Vec::new(), next: Instant::ZERO, tell }
-    }
-}
-
-/// Time between two records of the links.
-const EVERY: Duration = Duration::from_secs(1);
-
-impl Observer for LinkWatch {
-    fn look(&mut self, now: Instant, engine: &WireEngine, _: &[FlowTraffic]) {
-        self.stats = engine.link_ids().filter_map(|id| engine.link_stats(id)).collect();
-        if now < self.next {
-            return;
-        }
-        self.next += EVERY.into();
-        let waiting =
-            engine.link_ids().map(|id| engine.queue_state(id).map_or(0, |state| state.waiting.packets));
-        let before = self.told.iter().copied().chain(std::iter::repeat(LinkStats::default()));
-        let links = self.names.iter().zip(&self.stats).zip(before).zip(waiting);
-        let links = links.map(|(((name, stats), before), waiting)| {
-            link_interval(name, now, &stats.since(&before), waiting)
-        });
-        if now > Instant::ZERO {
-            // Nobody may listen.
-            let _ = self.tell.send(Look { flows: Vec::new(), links: links.collect() });
-        }
-        self.told.clone_from(&self.stats);
-    }
-
-    fn step(&self) -> tfrc_units::Duration {
-        tfrc_units::Duration::from_millis(100)
-    }
-}
-
-/// The figures of the links as a record.
-fn summary(names: &[String], stats: &[LinkStats]) -> Summary {
-    let duration_s = stats.first().map_or(0.0, |stats| stats.elapsed.as_secs_f64());
-    let links = names.iter().zip(stats).map(|(name, stats)| link::outcome(name, stats));
-    Summary { duration_s, links: links.collect(), ..Summary::default() }
-}
-
 /// A line for each link that had packets.
-fn words(names: &[String], stats: &[LinkStats]) -> String {
+fn words(recording: &Recording) -> String {
     let mut text = String::new();
-    for (name, stats) in names.iter().zip(stats).filter(|(_, stats)| stats.arrivals.packets > 0) {
+    let links = recording.outcome.links.iter().zip(&recording.links);
+    let links = links.map(|(link, record)| (&link.id, record.stats));
+    for (name, stats) in links.filter(|(_, stats)| stats.arrivals.packets > 0) {
         let _ = writeln!(
             text,
             "{name}: {} packets, {} lost, {} overflowed, utilization {:.3}, mean queue {:.1} packets",

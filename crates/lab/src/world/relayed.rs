@@ -1,20 +1,24 @@
-//! A scenario's network in real time: `tfrc link`, and the bottleneck of `tfrc demo`.
+//! The relayed world: a scenario's network in real time, between real datagrams. `tfrc link`, and
+//! the bottleneck of `tfrc demo`.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use tfrc_emu::{BindError, Control, Datagram, GatewayNetwork, Limits, Relay, Snapshot};
+use tfrc_emu::{BindError, Control, Datagram, GatewayNetwork, Limits, Monitor, Relay, Snapshot};
+use tfrc_scenario::{Member, Scenario};
+use tfrc_sim::link::{FlowStats, LinkStats};
+use tfrc_sim::packet::FlowId;
 use tfrc_sim::traffic::Amount;
 use tfrc_sim::{AgentId, Engine, LinkId, Seed};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
+use super::agents::{Ends, attach, progress};
+use super::{Progress, Stage, World, record};
 use crate::agent::{Any, Payload, START};
-use crate::progress::{Ends, Progress, attach, progress};
-use crate::record::{FlowSummary, Interval};
-use crate::run;
-use tfrc_scenario::{Member, Scenario};
-
-/// A queue of some tens of packets at some Mbit/s fills and drains within this.
-const SAMPLE: Duration = Duration::from_millis(10);
+use crate::figures::summary;
+use crate::record::FlowSummary;
+use crate::recording::{Keep, LOOK, Recording};
+use crate::watch::Watch;
 
 /// A relay through the network of a scenario, from its gateway `listen` to its gateway `to` and
 /// back. It has the links and none of the flows: senders and receivers are outside. Run it
@@ -28,7 +32,7 @@ const SAMPLE: Duration = Duration::from_millis(10);
 ///     [[link]]\nfrom = 'near'\nto = 'far'\nrate = '2Mbit/s'\ndelay = '20ms'\nqueue = '25p'\n";
 /// let scenario = Scenario::parse("demo.toml", text)?;
 /// let server = "127.0.0.1:6511".parse().unwrap();
-/// let relay = tfrc_lab::relay::relay(&scenario, Seed(1), "127.0.0.1:0".parse().unwrap(), server).unwrap();
+/// let relay = tfrc_lab::world::relayed::relay(&scenario, Seed(1), "127.0.0.1:0".parse().unwrap(), server).unwrap();
 /// let running = relay.start().unwrap();
 /// println!("send to {}", running.local_addr());
 /// let last = running.stop().unwrap();
@@ -119,7 +123,7 @@ fn open(
     let world = GatewayNetwork::new(engine, gateways.listen, gateways.to, look);
     let world =
         world.unwrap_or_else(|error| unreachable!("a scenario's gateways are nodes of its network: {error}"));
-    Relay::bind(listen, to, world, Limits { sample: SAMPLE, ..Limits::default() })
+    Relay::bind(listen, to, world, Limits { sample: LOOK, ..Limits::default() })
 }
 
 /// The flows of a scenario inside a relay at one moment.
@@ -127,17 +131,14 @@ fn open(
 pub struct Flows(Vec<Progress>);
 
 impl Flows {
+    fn get(&self, number: usize) -> Progress {
+        self.0.get(number).copied().unwrap_or_default()
+    }
+
     /// The data that each flow has sent, retransmissions included, in the order of the scenario.
     pub fn sent(&self) -> impl Iterator<Item = Amount> + '_ {
         self.0.iter().map(|flow| Amount { packets: flow.sent_packets, bytes: flow.sent_bytes })
     }
-}
-
-/// The interval of each flow between two snapshots of a [`relay_with_flows`], timed by the relay.
-#[must_use]
-pub fn intervals(scenario: &Scenario, before: &Snapshot<Flows>, after: &Snapshot<Flows>) -> Vec<Interval> {
-    let (from, to) = (Instant::ZERO + before.elapsed, Instant::ZERO + after.elapsed);
-    flows(scenario, before, after, |member, a, b| run::interval(from, to, member.name.clone(), a, b))
 }
 
 /// The figures of each flow between two snapshots of a [`relay_with_flows`], but for its
@@ -145,19 +146,74 @@ pub fn intervals(scenario: &Scenario, before: &Snapshot<Flows>, after: &Snapshot
 #[must_use]
 pub fn summaries(scenario: &Scenario, before: &Snapshot<Flows>, after: &Snapshot<Flows>) -> Vec<FlowSummary> {
     let time = after.elapsed.saturating_sub(before.elapsed);
-    flows(scenario, before, after, |member, a, b| run::summary(member, a, b, time))
+    let (_, members) = scenario.lay_out(scenario.seed);
+    let figures = |(number, member): (usize, &Member<'_>)| {
+        summary(member, &before.flows.get(number), &after.flows.get(number), time)
+    };
+    members.iter().enumerate().map(figures).collect()
 }
 
-fn flows<T>(
+/// Records a relay until `goes_on` says false, which is asked every 100 ms, or until the relay ends.
+/// `scenario` has the flows that run in the relay, and no others. `None` if nothing was measured.
+pub fn watch(
     scenario: &Scenario,
-    before: &Snapshot<Flows>,
-    after: &Snapshot<Flows>,
-    figures: impl Fn(&Member<'_>, &Progress, &Progress) -> T,
-) -> Vec<T> {
+    monitor: Monitor<Flows>,
+    watches: &mut [Watch<'_>],
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Option<Recording> {
     let (_, members) = scenario.lay_out(scenario.seed);
-    let at = |snapshot: &Snapshot<Flows>, n: usize| snapshot.flows.0.get(n).copied().unwrap_or_default();
-    let numbered = members.iter().enumerate();
-    numbered.map(|(n, member)| figures(member, &at(before, n), &at(after, n))).collect()
+    let now = monitor.latest();
+    let (from, to) = (Instant::ZERO, Instant::ZERO + Duration::MAX);
+    let stage = Stage { scenario, members: &members, keep: Keep::default(), from, to };
+    record(&mut Relayed { monitor, now, links: stage.link_names().count() }, &stage, watches, goes_on)
+}
+
+/// A relay as its latest snapshot has it.
+struct Relayed {
+    monitor: Monitor<Flows>,
+    now: Arc<Snapshot<Flows>>,
+    links: usize,
+}
+
+impl Relayed {
+    fn stats(&self) -> impl Iterator<Item = LinkStats> {
+        let known = self.now.links.iter().map(|(_, stats)| *stats);
+        known.chain(std::iter::repeat(LinkStats::default())).take(self.links)
+    }
+}
+
+impl World for Relayed {
+    fn advance(&mut self, to: Instant) -> Instant {
+        loop {
+            let is_over = self.monitor.is_over();
+            self.now = self.monitor.latest();
+            let now = Instant::ZERO + self.now.elapsed;
+            if now >= to || is_over {
+                return now;
+            }
+            std::thread::sleep(to.saturating_since(now).min(LOOK).into());
+        }
+    }
+
+    fn flow(&self, number: usize) -> Progress {
+        self.now.flows.get(number)
+    }
+
+    fn links(&self) -> Vec<LinkStats> {
+        self.stats().collect()
+    }
+
+    fn waiting(&self) -> Vec<u64> {
+        self.stats().map(|stats| stats.queued.packets.saturating_sub(1)).collect()
+    }
+
+    fn link_flows(&self) -> Vec<Vec<(FlowId, FlowStats)>> {
+        vec![Vec::new(); self.links]
+    }
+
+    fn packet_hops(&self) -> u64 {
+        self.stats().map(|stats| stats.crossed.packets).sum()
+    }
 }
 
 impl From<Datagram> for Payload {

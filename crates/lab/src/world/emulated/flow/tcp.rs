@@ -124,9 +124,9 @@ pub(super) fn look(stream: &TcpStream, course: &Course) -> io::Result<()> {
         figures.progress.rtt.add(srtt.as_secs_f64());
         figures.progress.smoothed_rtt = Some(srtt);
         figures.progress.cwnd = Some(f64::from(info.congestion_window()));
-        figures.srtt.add(srtt.as_secs_f64());
-        figures.rttvar.add(info.rttvar().as_secs_f64());
-        figures.rto.add(info.rto().as_secs_f64());
+        figures.progress.srtt.add(srtt.as_secs_f64());
+        figures.progress.rttvar.add(info.rttvar().as_secs_f64());
+        figures.progress.rto.add(info.rto().as_secs_f64());
     });
     Ok(())
 }

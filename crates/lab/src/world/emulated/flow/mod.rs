@@ -15,9 +15,8 @@ use tfrc_net::io::{Clock, Timer};
 use tfrc_sim::{Seed, Stream};
 use tfrc_units::{Duration, Instant, saturating};
 
-use crate::metric::Mean;
-use crate::progress::Progress;
 use crate::recording::Looks;
+use crate::world::Progress;
 use tfrc_scenario::{FlowKind, Member};
 
 /// State of a flow, which its ends write and the observer reads.
@@ -35,10 +34,6 @@ pub(super) struct FlowFigures {
     pub(super) wire_overhead: Option<u32>,
     /// Of datagrams without control: how much later than at its time the latest was sent.
     pub(super) behind: Duration,
-    /// Of TCPs: smoothed round-trip time, its mean deviation and retransmission timeout, seconds.
-    pub(super) srtt: Mean,
-    pub(super) rttvar: Mean,
-    pub(super) rto: Mean,
 }
 
 impl FlowState {
@@ -103,7 +98,7 @@ pub(super) type Trouble = (String, io::Error);
 pub(super) type End = tokio::task::JoinHandle<io::Result<()>>;
 
 /// Where and when a flow runs.
-pub(super) struct Stage<'s> {
+pub(super) struct Venue<'s> {
     pub(super) from: &'s NodeSpace,
     pub(super) to: &'s NodeSpace,
     pub(super) port: u16,
@@ -117,18 +112,18 @@ pub(super) struct Stage<'s> {
 ///
 /// # Errors
 /// If a receiving end cannot be opened.
-pub(super) fn start(member: &Member<'_>, stage: &Stage<'_>, state: &FlowState) -> Result<Vec<End>, Trouble> {
+pub(super) fn start(member: &Member<'_>, venue: &Venue<'_>, state: &FlowState) -> Result<Vec<End>, Trouble> {
     let course = Course {
         name: member.name.clone(),
-        clock: stage.clock,
+        clock: venue.clock,
         start: member.start,
-        stop: member.flow.stop.map_or(stage.end, |stop| stop.min(stage.end)),
-        peer: SocketAddr::from((stage.to.address(), stage.port)),
-        seed: stage.seed,
-        reading: stage.reading,
+        stop: member.flow.stop.map_or(venue.end, |stop| stop.min(venue.end)),
+        peer: SocketAddr::from((venue.to.address(), venue.port)),
+        seed: venue.seed,
+        reading: venue.reading,
         state: state.clone(),
     };
-    let Stage { from, to, .. } = stage;
+    let Venue { from, to, .. } = venue;
     let started = match &member.flow.kind {
         FlowKind::Tcp(flow) => tcp::start(flow, &course, from, to),
         FlowKind::Tfrc(flow) => dccp::start(&dccp::Session::of_tfrc(flow), &course, from, to),

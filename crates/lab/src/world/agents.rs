@@ -1,6 +1,6 @@
 //! The flows of a run as agents: how they are attached, and how far each has come.
 
-use tfrc::guard::{Stopped, Trip};
+use tfrc::guard::Stopped;
 use tfrc_sim::tcp::Settings;
 use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
@@ -15,6 +15,7 @@ use crate::agent::{
 };
 use crate::metric::Mean;
 use crate::record::Stop;
+use crate::world::Progress;
 use tfrc_scenario::{FlowKind, LossIntervals, Member, Tcp};
 
 /// The agents of a flow.
@@ -22,33 +23,6 @@ use tfrc_scenario::{FlowKind, LossIntervals, Member, Tcp};
 pub(crate) struct Ends {
     pub(crate) sender: AgentId,
     pub(crate) receiver: AgentId,
-}
-
-/// Counters and state of a flow at one moment.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Progress {
-    pub(crate) sent_packets: u64,
-    pub(crate) sent_bytes: u64,
-    pub(crate) received_packets: u64,
-    pub(crate) received_bytes: u64,
-    /// Segments that the sender has seen acknowledged in sequence; of TCPs only.
-    pub(crate) acknowledged_packets: Option<u64>,
-    /// Packets of the sender that links have dropped; of those of a ping, the replies too.
-    pub(crate) dropped: Option<u64>,
-    /// Loss events, and the packets up to now.
-    pub(crate) losses: Option<FlowLosses>,
-    /// Loss events and packets at the end of slow start, where that is known.
-    pub(crate) first_event: Option<FlowLosses>,
-    pub(crate) rtt: Mean,
-    pub(crate) smoothed_rtt: Option<Duration>,
-    pub(crate) allowed_bps: Option<f64>,
-    pub(crate) p: Option<f64>,
-    /// Congestion window, segments; of TCPs only.
-    pub(crate) cwnd: Option<f64>,
-    /// The rule that has stopped the flow.
-    pub(crate) stopped: Option<Trip>,
-    /// Its last stop, also if it is over.
-    pub(crate) last_stop: Option<Stop>,
 }
 
 /// Puts both ends of a flow on their nodes and sets its start.
@@ -167,13 +141,21 @@ fn simulated(tcp: &Tcp) -> Settings {
     tcp.settings().expect("a scenario with agents was read for the simulator, which refuses others")
 }
 
-/// Bytes of data that a flow has sent.
-pub(crate) fn sent_bytes(engine: &Engine<Any>, ends: Ends) -> u64 {
-    match engine.agent(ends.sender) {
-        Some(Any::TfrcSender(sender)) => sender.sent_bytes(),
-        Some(Any::Traffic(traffic)) => traffic.sent().bytes,
-        Some(Any::Dccp(host)) => host.stats().sent_data_bytes,
-        _ => 0,
+/// Bytes of data that a flow has sent and received: as [`progress`] has them, for less work.
+pub(crate) fn bytes(engine: &Engine<Any>, ends: Ends) -> [u64; 2] {
+    let ends = (engine.agent(ends.sender), engine.agent(ends.receiver));
+    match ends {
+        (Some(Any::TfrcSender(sender)), Some(Any::TfrcReceiver(receiver))) => {
+            [sender.sent_bytes(), receiver.bytes()]
+        }
+        (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
+            [sender.stats().sent_data_bytes, receiver.stats().received_data_bytes]
+        }
+        (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => {
+            let Progress { sent_bytes, received_bytes, .. } = traffic(sender, receiver);
+            [sent_bytes, received_bytes]
+        }
+        _ => unreachable!("both ends of a flow are of one kind"),
     }
 }
 
@@ -185,7 +167,6 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
             sent_bytes: sender.sent_bytes(),
             received_packets: receiver.packets(),
             received_bytes: receiver.bytes(),
-            acknowledged_packets: None,
             dropped: Some(dropped(engine, ends.sender)),
             losses: Some(receiver.losses()),
             first_event: receiver.first_event(),
@@ -193,9 +174,9 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
             smoothed_rtt: sender.machine().rtt(),
             allowed_bps: Some(sender.machine().allowed_rate().bits_per_sec()),
             p: Some(receiver.machine().loss_event_rate().get()),
-            cwnd: None,
             stopped: sender.machine().stopped().map(|stopped| stopped.trip),
             last_stop: sender.last_stop().map(stop),
+            ..Progress::default()
         },
         (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
             Progress { dropped: Some(dropped(engine, ends.sender)), ..dccp(sender, receiver) }

@@ -1,0 +1,165 @@
+//! A scenario's network with its flows, in whichever world: simulated, emulated or relayed.
+//!
+//! A world lets its time go on, and says how far its flows have come and what its links have done.
+//! [`record`] drives any of them and records it; observers ([`crate::watch`]) look at any of them.
+
+pub(crate) mod agents;
+#[cfg(all(feature = "emu", target_os = "linux"))]
+pub mod emulated;
+#[cfg(feature = "relay")]
+pub mod relayed;
+pub(crate) mod simulated;
+
+use tfrc::guard::Trip;
+use tfrc_scenario::{Member, Scenario};
+use tfrc_sim::link::{FlowStats, LinkStats};
+use tfrc_sim::packet::FlowId;
+use tfrc_units::{Duration, Instant};
+
+use crate::agent::{FlowLosses, LossEvent};
+use crate::metric::{BIN, Mean};
+use crate::record::Stop;
+use crate::recording::{Keep, Recorder, Recording};
+use crate::watch::{Watch, Watchers};
+
+/// A network with flows in it. Flows and links count from 0, in the order of the scenario; the
+/// links are those of its file, each direction on its own.
+pub(crate) trait World {
+    /// Lets time go on to `to`, and returns the time reached: a little later in a world that is
+    /// seen only now and then, earlier in one that has ended.
+    fn advance(&mut self, to: Instant) -> Instant;
+
+    /// The counters and the state of a flow.
+    fn flow(&self, number: usize) -> Progress;
+
+    /// The bytes of data that a flow has sent and received.
+    fn bytes(&self, number: usize) -> [u64; 2] {
+        let Progress { sent_bytes, received_bytes, .. } = self.flow(number);
+        [sent_bytes, received_bytes]
+    }
+
+    /// The loss events of a flow that were logged; `None` in a world that does not know them.
+    fn loss_events(&self, _number: usize) -> Option<Vec<LossEvent>> {
+        None
+    }
+
+    /// The counters of the links.
+    fn links(&self) -> Vec<LinkStats>;
+
+    /// The packets that wait at each link behind the one in transmission.
+    fn waiting(&self) -> Vec<u64>;
+
+    /// The counters of each flow at each link, if they are kept.
+    fn link_flows(&self) -> Vec<Vec<(FlowId, FlowStats)>>;
+
+    /// Packets that crossed a link, over all links.
+    fn packet_hops(&self) -> u64;
+}
+
+/// Counters and state of a flow at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Progress {
+    pub(crate) sent_packets: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_packets: u64,
+    pub(crate) received_bytes: u64,
+    /// Segments that the sender has seen acknowledged in sequence; of TCPs only.
+    pub(crate) acknowledged_packets: Option<u64>,
+    /// Packets of the sender that links have dropped; of those of a ping, the replies too.
+    pub(crate) dropped: Option<u64>,
+    /// Loss events, and the packets up to now.
+    pub(crate) losses: Option<FlowLosses>,
+    /// Loss events and packets at the end of slow start, where that is known.
+    pub(crate) first_event: Option<FlowLosses>,
+    pub(crate) rtt: Mean,
+    pub(crate) smoothed_rtt: Option<Duration>,
+    pub(crate) allowed_bps: Option<f64>,
+    pub(crate) p: Option<f64>,
+    /// Congestion window, segments; of TCPs only.
+    pub(crate) cwnd: Option<f64>,
+    /// Of the kernel's TCPs: smoothed round-trip time, its mean deviation and retransmission
+    /// timeout, seconds.
+    pub(crate) srtt: Mean,
+    pub(crate) rttvar: Mean,
+    pub(crate) rto: Mean,
+    /// The rule that has stopped the flow.
+    pub(crate) stopped: Option<Trip>,
+    /// Its last stop, also if it is over.
+    pub(crate) last_stop: Option<Stop>,
+}
+
+/// What is recorded of a world.
+pub(crate) struct Stage<'s> {
+    pub(crate) scenario: &'s Scenario,
+    /// The flows of the scenario that run in the world.
+    pub(crate) members: &'s [Member<'s>],
+    pub(crate) keep: Keep,
+    /// When the measured part begins.
+    pub(crate) from: Instant,
+    /// When the run ends.
+    pub(crate) to: Instant,
+}
+
+impl<'s> Stage<'s> {
+    /// The whole scenario.
+    pub(crate) fn of(scenario: &'s Scenario, members: &'s [Member<'s>], keep: Keep) -> Self {
+        let (from, to) = (Instant::ZERO + scenario.warmup, Instant::ZERO + scenario.duration);
+        Self { scenario, members, keep, from, to }
+    }
+
+    /// The names of the links.
+    pub(crate) fn link_names(&self) -> impl Iterator<Item = &'s str> + use<'s> {
+        self.scenario.network.links().map(|(_, spec)| spec.name.as_str())
+    }
+}
+
+/// Lets a world run from its beginning to the end of the stage, or until it ends or `goes_on` says
+/// false, which is asked at least every 100 ms of the world's time. `None` if it ended before its
+/// measured part.
+pub(crate) fn record<W: World>(
+    world: &mut W,
+    stage: &Stage<'_>,
+    watches: &mut [Watch<'_>],
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Option<Recording> {
+    let Stage { from, to, .. } = *stage;
+    let mut recorder = Recorder::new(stage);
+    let mut watchers = Watchers::new(watches, stage, world);
+    let fine = recorder.step();
+    let mut next_fine = fine.map(|fine| Instant::ZERO + fine);
+    let mut bin = Instant::ZERO + BIN;
+    let mut now = Instant::ZERO;
+    // Without a warm-up, what happens at time zero is measured as well.
+    if from == now {
+        recorder.begin(world, now);
+    }
+    loop {
+        let stop = bin.min(watchers.next(to)).min(next_fine.unwrap_or(to));
+        if !recorder.has_begun() && from <= stop {
+            let reached = world.advance(from);
+            if reached < from {
+                break;
+            }
+            recorder.begin(world, reached);
+        }
+        let reached = world.advance(stop);
+        if reached < stop {
+            break;
+        }
+        now = reached;
+        if stop == bin {
+            recorder.sample(world);
+            bin += BIN;
+        }
+        if next_fine == Some(stop) {
+            recorder.look(world);
+            next_fine = fine.map(|fine| stop + fine);
+        }
+        watchers.see(now, stage, world);
+        if stop == to || !goes_on() {
+            break;
+        }
+    }
+    watchers.end(now, stage, world);
+    recorder.recording(world, stage, now)
+}
