@@ -16,15 +16,15 @@ type Part = (&'static str, u32, fn() -> Outcome);
 
 const PARTS: [Part; 10] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
-    ("attacks", 5, || hostile::part(&["attacks"])),
+    ("attacks", 5, || hostile::table("attacks")),
     ("dependencies", 4, dependencies::judge),
     ("emulation", 12, || measure::emulation(false)),
-    ("faults", 4, || hostile::part(&["faults"])),
+    ("faults", 4, || hostile::table("faults")),
     ("fuzz", 3, fuzz),
-    ("icmp", 2, || hostile::part(&["icmp"])),
+    ("icmp", 2, || hostile::table("icmp")),
     ("mutants", 25, || mutants::run(&mutants::Choice::default())),
     ("semver", 10, packages::semver),
-    ("soak", 61, || hostile::part(&["soak"])),
+    ("soak", 61, || hostile::table("soak")),
 ];
 
 /// The names of the parts.

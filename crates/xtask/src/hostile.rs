@@ -29,6 +29,14 @@ pub(crate) fn part(arguments: &[&str]) -> Outcome {
     run(attacks()?.args(arguments))
 }
 
+/// Runs a group of cases; `target/full` gets their table, as `docs/security-runs.md` has it.
+pub(crate) fn table(group: &str) -> Outcome {
+    let table = built().join("full").join(format!("{group}.md"));
+    let made = table.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.map_err(|error| format!("{}: {error}", table.display()))?;
+    run(attacks()?.arg(group).arg("--markdown").arg(table))
+}
+
 /// The built program, beside the development build of the command.
 fn attacks() -> Result<Command, String> {
     run(build_command().args(["--bin", "hostile"]))?;
