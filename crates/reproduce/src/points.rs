@@ -30,7 +30,7 @@ pub(super) struct Point {
     pub(super) sim: usize,
     pub(super) row: usize,
     pub(super) cells: Vec<usize>,
-    /// What their formulas need.
+    /// The samples and counts that their formulas need.
     pub(super) keep: Keep,
     pub(super) document: Document,
     pub(super) scenario: Box<Scenario>,

@@ -88,7 +88,7 @@ pub(crate) struct Progress {
     pub(crate) last_stop: Option<Stop>,
 }
 
-/// What is recorded of a world.
+/// The part of a world that is recorded.
 pub(crate) struct Stage<'s> {
     pub(crate) scenario: &'s Scenario,
     /// The flows of the scenario that run in the world.

@@ -235,7 +235,7 @@ async fn transfer(
     }
 }
 
-/// What the network sees every [`SAMPLE`], from a thread that ends with the relay or with the
+/// Sends what the network sees every [`SAMPLE`], from a thread that ends with the relay or with the
 /// receiver.
 fn looks(scenario: Scenario, monitor: Monitor<Flows>) -> mpsc::UnboundedReceiver<Look> {
     let (tell, told) = mpsc::unbounded_channel();
