@@ -153,8 +153,8 @@ pub fn summaries(scenario: &Scenario, before: &Snapshot<Flows>, after: &Snapshot
     members.iter().enumerate().map(figures).collect()
 }
 
-/// Records a relay until it ends or `goes_on` says false, which is asked every 100 ms. `scenario` has
-/// the flows that run in the relay, and no others. `None` if nothing was measured.
+/// Records a relay until it ends or `goes_on` says false, which is asked every 100 ms. `scenario`
+/// has the flows that run in the relay, and no others. `None` if nothing was measured.
 pub fn watch(
     scenario: &Scenario,
     monitor: Monitor<Flows>,
