@@ -16,7 +16,7 @@ pub enum SummaryTo {
     Stdout,
 }
 
-/// Settings of a [`Reporter`].
+/// Settings of a [`Reporter`](super::Reporter).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReporterConfig {
     /// Output format, for standard output.
