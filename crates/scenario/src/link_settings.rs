@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tfrc_sim::queue::{
-    Adaptation, Bottom, CoDel, Coupling, Limit, Marking, Pie, Red, Rio, RioCurve, Thresholds, Weight,
+    Adaptation, Bottom, CoDel, Coupling, FqCoDel, Limit, Marking, Pie, Red, Rio, RioCurve, Thresholds, Weight,
 };
 use tfrc_units::{Duration, Ecn, Probability, text};
 
@@ -229,6 +229,23 @@ impl Tabular for CoDel {
 
     fn keys(&mut self, keys: &mut Keys<'_>) {
         keys.written_as::<QueueLimit, _>("limit", "", &mut self.limit);
+        fields!(keys, self, [target, interval]);
+        keys.written_as::<PacketBytes, _>("mtu", "", &mut self.mtu);
+        keys.written_as::<Switch, _>("ecn", "", &mut self.marking);
+    }
+}
+
+impl Tabular for FqCoDel {
+    const NAME: &'static str = "FqCoDel";
+
+    fn start() -> Self {
+        Self::new(Limit::Unlimited)
+    }
+
+    fn keys(&mut self, keys: &mut Keys<'_>) {
+        keys.written_as::<QueueLimit, _>("limit", "", &mut self.limit);
+        keys.number("queues", "a number of queues from 1 to 65536, such as 1024", &mut self.queues);
+        keys.written_as::<PacketBytes, _>("quantum", "", &mut self.quantum);
         fields!(keys, self, [target, interval]);
         keys.written_as::<PacketBytes, _>("mtu", "", &mut self.mtu);
         keys.written_as::<Switch, _>("ecn", "", &mut self.marking);

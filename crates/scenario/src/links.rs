@@ -166,13 +166,14 @@ pub(super) fn queue(given: &Spanned<syntax::Queue>) -> Checked<Queue> {
     match given.get_ref() {
         syntax::Queue::Limit(limit) => Ok(Queue::DropTail(limit.0)),
         syntax::Queue::Table(table) => {
-            let syntax::QueueTable { codel, drop_tail: tail, pie, red, rio } = &**table;
-            match (codel, tail, pie, red, rio) {
-                (Some(t), None, None, None, None) => settings(t).map(Queue::CoDel),
-                (None, Some(t), None, None, None) => Ok(Queue::DropTail(t.0)),
-                (None, None, Some(t), None, None) => settings(t).map(Queue::Pie),
-                (None, None, None, Some(t), None) => settings(t).map(Queue::Red),
-                (None, None, None, None, Some(t)) => settings(t).map(Queue::Rio),
+            let syntax::QueueTable { codel, drop_tail: tail, fq_codel: fair, pie, red, rio } = &**table;
+            match (codel, fair, tail, pie, red, rio) {
+                (Some(t), None, None, None, None, None) => settings(t).map(Queue::CoDel),
+                (None, Some(t), None, None, None, None) => settings(t).map(Queue::FqCoDel),
+                (None, None, Some(t), None, None, None) => Ok(Queue::DropTail(t.0)),
+                (None, None, None, Some(t), None, None) => settings(t).map(Queue::Pie),
+                (None, None, None, None, Some(t), None) => settings(t).map(Queue::Red),
+                (None, None, None, None, None, Some(t)) => settings(t).map(Queue::Rio),
                 _ => Err(Mistake::new(
                     Fault::Conflict,
                     given.span(),

@@ -48,6 +48,7 @@ fn link(spec: &LinkSpec) -> u64 {
     let limit = match spec.queue {
         Queue::CoDel(queue) => queue.limit,
         Queue::DropTail(limit) => limit,
+        Queue::FqCoDel(queue) => queue.limit,
         Queue::Pie(queue) => queue.limit,
         Queue::Red(queue) => queue.limit,
         Queue::Rio(queue) => queue.limit,

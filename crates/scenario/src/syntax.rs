@@ -12,7 +12,7 @@ use tfrc::config::PromiseStart;
 use tfrc_sim::loss::{LossAction, LossPlace};
 use tfrc_sim::marker::{ColorMode, MeterScope};
 use tfrc_sim::packet::Precedence;
-use tfrc_sim::queue::{CoDel, Pie, Red, Rio};
+use tfrc_sim::queue::{CoDel, FqCoDel, Pie, Red, Rio};
 use tfrc_units::{Duration, Probability, Rate};
 
 use super::link_settings::Switch;
@@ -188,6 +188,8 @@ pub(super) struct QueueTable {
     pub(super) codel: Option<Spanned<Table<CoDel>>>,
     /// First in, first out: the limit.
     pub(super) drop_tail: Option<Spanned<QueueLimit>>,
+    /// A queue for each flow, with controlled delay in each (RFC 8290).
+    pub(super) fq_codel: Option<Spanned<Table<FqCoDel>>>,
     /// PIE (RFC 8033).
     pub(super) pie: Option<Spanned<Table<Pie>>>,
     /// Random early detection.

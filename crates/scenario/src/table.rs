@@ -332,7 +332,7 @@ impl<S> Table<S> {
 
 #[cfg(test)]
 mod tests {
-    use tfrc_sim::queue::{CoDel, Pie, Red, Rio};
+    use tfrc_sim::queue::{CoDel, FqCoDel, Pie, Red, Rio};
 
     use super::*;
     use crate::Tcp;
@@ -376,5 +376,6 @@ mod tests {
         every_word_means_something_of_its_own::<Rio>();
         every_word_means_something_of_its_own::<Pie>();
         every_word_means_something_of_its_own::<CoDel>();
+        every_word_means_something_of_its_own::<FqCoDel>();
     }
 }

@@ -11,7 +11,7 @@ use tfrc_sim::marker::{ColorMode, Marker, MarkerRule, MeterScope};
 use tfrc_sim::network::{FlowCounts, NetworkError, RateChange, Reorder};
 use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
 use tfrc_sim::queue::{
-    Activation, CoDel, Coupling, Limit, Marking, Pie, Queue, Red, Rio, RioCurve, Spacing, Weight,
+    Activation, CoDel, Coupling, FqCoDel, Limit, Marking, Pie, Queue, Red, Rio, RioCurve, Spacing, Weight,
 };
 use tfrc_sim::trace::{DropCause, Happening, Tracing};
 use tfrc_sim::{Address, Delivery, Engine, LinkId, LinkSpec, Network, NoAgent, Seed};
@@ -365,6 +365,60 @@ fn codel_holds_the_delay_of_a_responsive_load() {
 }
 
 #[test]
+fn fq_codel_shares_by_flows_and_lets_sparse_ones_through() {
+    // 8 Mbit/s: flow 0 offers 16 Mbit/s, flow 1 offers 6, flow 2 a packet of 200 bytes each 20 ms.
+    let mut line = one_link(|l| {
+        l.queue = Queue::FqCoDel(FqCoDel::new(Limit::Packets(1000)));
+        l.flow_counts = FlowCounts::Keep;
+    });
+    let mut sends: Vec<(u64, u32, u32)> = (0..40_000).map(|n| (n * 500, 0, 1000)).collect();
+    sends.extend((0..15_000).map(|n| (n * 1333, 1, 1000)));
+    sends.extend((0..1000).map(|n| (n * 20_000 + 77, 2, 200)));
+    sends.sort_unstable();
+    for (us, flow, size) in sends {
+        line.send_as(us, size, u32::try_from(us).unwrap(), FlowId(flow), Ecn::NotEct, Precedence::Low);
+    }
+    let (mut bytes, mut longest) = ([0_u64; 3], 0);
+    for delivery in line.arrivals(20_000_000) {
+        let header = delivery.packet.header;
+        bytes[header.flow.0 as usize] += u64::from(header.size);
+        // At the start all queues are new.
+        if header.flow.0 == 2 && delivery.packet.payload > 1_000_000 {
+            let sent = at_us(u64::from(delivery.packet.payload));
+            longest = longest.max(delivery.at.saturating_since(sent).as_nanos() / 1000);
+        }
+    }
+    // 20 MB less the sparse flow's 0.2 MB, by halves.
+    assert_eq!(bytes[2], 200_000);
+    assert!((bytes[0] as f64 / 9.9e6 - 1.0).abs() < 0.01, "{bytes:?}");
+    assert!((bytes[1] as f64 / 9.9e6 - 1.0).abs() < 0.01, "{bytes:?}");
+    // Its own time, propagation, and at most the packet in transmission and one more.
+    assert!(longest <= 200 + 10_000 + 2 * 1000, "{longest}");
+    let flows = line.engine.flow_stats(line.link);
+    assert_eq!(
+        flows.iter().map(|(_, flow)| flow.dropped.packets > 0).collect::<Vec<_>>(),
+        [true, true, false]
+    );
+}
+
+#[test]
+fn fq_codel_in_a_calm_queue_of_one_flow_is_a_fifo() {
+    let times = |queue| {
+        let mut line = one_link(|l| {
+            l.queue = queue;
+            l.changes = vec![RateChange { at: at_us(40_000), rate: Rate::from_bits_per_sec(16e6) }];
+        });
+        for i in 0..300 {
+            line.send(u64::from(i) * 530 + u64::from(i % 7) * 37, 300 + 97 * (i % 5), i);
+        }
+        line.arrivals(1_000_000).iter().map(|d| (d.at, d.packet.payload)).collect::<Vec<_>>()
+    };
+    let fifo = times(Queue::DropTail(Limit::Unlimited));
+    assert_eq!(fifo.len(), 300);
+    assert_eq!(times(Queue::FqCoDel(FqCoDel::new(Limit::Unlimited))), fifo);
+}
+
+#[test]
 fn codel_in_a_calm_queue_is_a_fifo() {
     // Same arrivals, no delay above the target: the same times as drop-tail, to the nanosecond.
     let times = |queue| {
@@ -428,6 +482,17 @@ fn wrong_parameters_are_refused_by_name() {
         l.queue = Queue::CoDel(CoDel { interval: Duration::ZERO, ..CoDel::new(Limit::Unlimited) });
     });
     assert!(matches!(codel, NetworkError::Queue { .. }));
+    for wrong in [
+        FqCoDel { quantum: 0, ..FqCoDel::new(Limit::Unlimited) },
+        FqCoDel { queues: 0, ..FqCoDel::new(Limit::Unlimited) },
+        FqCoDel { queues: 65_537, ..FqCoDel::new(Limit::Unlimited) },
+    ] {
+        let mut network = Network::new();
+        let [a, b] = ["a", "b"].map(|name| network.node(name).unwrap());
+        let spec = LinkSpec::new("a-b", a, b, Rate::from_bits_per_sec(8e6), Duration::ZERO);
+        let error = network.link(LinkSpec { queue: Queue::FqCoDel(wrong), ..spec }).unwrap_err();
+        assert!(matches!(error, NetworkError::Queue { .. }));
+    }
     let losses = refused(|l| {
         let step = |us| Step { at: at_us(us), p: Probability::ZERO };
         l.loss = Loss::TimeVarying(vec![step(1), step(0)]);
@@ -447,17 +512,27 @@ fn queue(kind: u32, limit: u64) -> Queue {
         4 => Queue::Rio(Rio { weight: 0.2, ..Rio::two(limit, Coupling::Decoupled, curve, curve) }),
         5 => Queue::Pie(Pie { max_burst: Duration::ZERO, ..Pie::enhanced(limit) }),
         6 => Queue::DropTail(Limit::Buffers { count: 20, bytes: 256 }),
-        _ => Queue::CoDel(CoDel {
+        7 => Queue::CoDel(CoDel {
             target: Duration::from_millis(1),
             interval: Duration::from_millis(5),
             marking: Marking::On,
             ..CoDel::new(limit)
         }),
+        _ => Queue::FqCoDel(FqCoDel {
+            target: Duration::from_millis(1),
+            interval: Duration::from_millis(5),
+            queues: 4,
+            quantum: 300,
+            ..FqCoDel::new(limit)
+        }),
     }
 }
 
-/// A link with everything on it, under bursts, as its trace and its counters at `stop_us`. From 8
-/// on the kinds are those below on a line that follows a trace.
+/// Kinds of [`queue`].
+const QUEUES: u32 = 9;
+
+/// A link with everything on it, under bursts, as its trace and its counters at `stop_us`. From
+/// [`QUEUES`] on the kinds are those below on a line that follows a trace.
 fn everything(kind: u32, limit: u64, seed: u64, stop_us: u64, extra: u32) -> (String, Vec<String>) {
     let mut network = Network::new();
     let nodes: Vec<_> = ["a", "b", "c"].map(|n| network.node(n).unwrap()).into();
@@ -481,7 +556,7 @@ fn everything(kind: u32, limit: u64, seed: u64, stop_us: u64, extra: u32) -> (St
     let opportunities = Arc::new(DeliveryTrace::parse("0\n1\n2\n2\n2\n7\n").unwrap());
     let marker = Marker::TokenBucket { cir: Rate::from_bytes_per_sec(2e5), burst: 3000 };
     let spec = |name, from, to| LinkSpec {
-        queue: queue(kind % 8, limit),
+        queue: queue(kind % QUEUES, limit),
         loss: Loss::BernoulliPerByte(p(2e-5)),
         losses: vec![
             LossRule { action: LossAction::Mark, ..Loss::Bernoulli(p(0.02)).into() },
@@ -492,7 +567,7 @@ fn everything(kind: u32, limit: u64, seed: u64, stop_us: u64, extra: u32) -> (St
         duplicate: p(0.05),
         flow_counts: FlowCounts::Keep,
         changes: match kind {
-            0..8 => vec![
+            0..QUEUES => vec![
                 RateChange { at: at_us(30_000), rate: Rate::from_bits_per_sec(2e6) },
                 RateChange { at: at_us(60_000), rate: Rate::ZERO },
                 RateChange { at: at_us(70_000), rate: Rate::from_bits_per_sec(2e7) },
@@ -500,7 +575,9 @@ fn everything(kind: u32, limit: u64, seed: u64, stop_us: u64, extra: u32) -> (St
             _ => Vec::new(),
         },
         ..match kind {
-            0..8 => LinkSpec::new(name, from, to, Rate::from_bits_per_sec(8e6), Duration::from_millis(4)),
+            0..QUEUES => {
+                LinkSpec::new(name, from, to, Rate::from_bits_per_sec(8e6), Duration::from_millis(4))
+            }
             _ => LinkSpec::traced(name, from, to, Arc::clone(&opportunities), Duration::from_millis(4)),
         }
     };
@@ -548,7 +625,7 @@ fn everything(kind: u32, limit: u64, seed: u64, stop_us: u64, extra: u32) -> (St
 
 #[test]
 fn same_seed_same_everything() {
-    for kind in 0..16 {
+    for kind in 0..2 * QUEUES {
         let (trace, counters) = everything(kind, 8, 1, 400_000, 0);
         assert!(trace.contains("ecn=3") && trace.contains("lost") && trace.contains("received"), "{kind}");
         assert_eq!((trace.clone(), counters.clone()), everything(kind, 8, 1, 400_000, 0));
@@ -564,7 +641,7 @@ proptest! {
     /// At any moment each packet is in one place, with every model at once (asserted in
     /// `everything`).
     #[test]
-    fn packets_are_conserved(kind in 0_u32..16, limit in 0_u64..12, seed: u64, stop_us in 0_u64..150_000) {
+    fn packets_are_conserved(kind in 0..2 * QUEUES, limit in 0_u64..12, seed: u64, stop_us in 0_u64..150_000) {
         everything(kind, limit, seed, stop_us, 0);
     }
 }

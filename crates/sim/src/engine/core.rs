@@ -215,7 +215,11 @@ impl<P> Core<P> {
             }
             Some((id, link)) => match link.offer(&mut self.on_links, self.now, serial, slot, header) {
                 Ok(()) => {
-                    if !link.is_plain() || link.pending == Key::NEVER {
+                    if !link.is_plain() {
+                        self.joined(id, slot);
+                        return;
+                    }
+                    if link.pending == Key::NEVER {
                         requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
                     }
                     self.record_of(slot, Happening::Joined(id));
@@ -278,6 +282,28 @@ impl<P> Core<P> {
         let serial = self.next_event;
         self.next_event = self.next_event.wrapping_add(1);
         serial
+    }
+
+    /// A packet has joined a link that is not plain, which may have dropped others for it.
+    #[cold]
+    fn joined(&mut self, id: LinkId, slot: Slot) {
+        self.record_of(slot, Happening::Joined(id));
+        self.take_out_dropped(id);
+        if let Some(link) = self.links.get_mut(id.index()) {
+            requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
+        }
+    }
+
+    /// Packets that a controller has dropped leave the network.
+    fn take_out_dropped(&mut self, id: LinkId) {
+        while let Some(link) = self.links.get_mut(id.index())
+            && let Some(slot) = link.next_dropped(self.now)
+        {
+            if let Some(Packet { header, .. }) = self.packets.take(slot) {
+                link.count_late(&header, Hit::Dropped);
+                self.count_dropped(&header, id, DropCause::Early);
+            }
+        }
     }
 
     #[inline]
@@ -407,14 +433,7 @@ impl<P: Clone> Core<P> {
             header.ecn = Ecn::Ce;
             link.count_late(header, Hit::Marked);
         }
-        while let Some(link) = self.links.get_mut(id.index())
-            && let Some(slot) = link.next_dropped(self.now)
-        {
-            if let Some(Packet { header, .. }) = self.packets.take(slot) {
-                link.count_late(&header, Hit::Dropped);
-                self.count_dropped(&header, id, DropCause::Early);
-            }
-        }
+        self.take_out_dropped(id);
     }
 }
 

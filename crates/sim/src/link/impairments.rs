@@ -1,10 +1,10 @@
-//! Optional impairments of a link: losses, markers, reordering, copies, CoDel, counts of flows.
-//! Links without them do not pay for them.
+//! Optional impairments of a link: losses, markers, reordering, copies, disciplines that hold
+//! packets, counts of flows. Links without them do not pay for them.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use tfrc_units::{Duration, Instant, Probability, saturating};
+use tfrc_units::{Duration, Instant, Probability};
 
 use super::{FlowStats, Link, OnLinks, PacketCount, nanos};
 use crate::engine::arena::Slot;
@@ -15,9 +15,9 @@ use crate::loss::{Loss, LossPlace};
 use crate::marker::Markers;
 use crate::network::FlowCounts;
 use crate::packet::{FlowId, Header, Precedence};
-use crate::queue::Queue;
-use crate::queue::codel::{Held, Hold, Next};
-use crate::queue::{Discipline, Waiting};
+use crate::queue::Discipline;
+use crate::queue::codel::{Held, Next};
+use crate::queue::hold::Holding;
 use crate::trace::DropCause;
 use crate::{LinkSpec, Seed, Stream};
 
@@ -25,7 +25,7 @@ use crate::{LinkSpec, Seed, Stream};
 pub(super) struct Extras {
     head: Vec<LossProcess>,
     markers: Markers,
-    hold: Option<Hold>,
+    hold: Option<Holding>,
     tail: Vec<LossProcess>,
     reorder: Option<(Probability, Duration, Stream)>,
     duplicate: Option<(Probability, Stream)>,
@@ -82,8 +82,9 @@ pub(crate) enum Impairment {
 impl Extras {
     /// `None` for a plain link.
     pub(super) fn new(spec: &LinkSpec, seed: Seed) -> Option<Box<Self>> {
-        let LinkSpec { name, queue, loss, losses, markers, reorder, duplicate, flow_counts, .. } = spec;
-        let plain = !matches!(queue, Queue::CoDel(_))
+        let hold = Holding::new(spec, seed);
+        let LinkSpec { name, loss, losses, markers, reorder, duplicate, flow_counts, .. } = spec;
+        let plain = hold.is_none()
             && *loss == Loss::None
             && losses.is_empty()
             && markers.is_empty()
@@ -104,10 +105,7 @@ impl Extras {
         Some(Box::new(Self {
             head: core::iter::once(first).chain(numbered(LossPlace::BeforeQueue)).collect(),
             markers: Markers::new(markers),
-            hold: match queue {
-                Queue::CoDel(codel) => Some(Hold::new(*codel)),
-                _ => None,
-            },
+            hold,
             tail: numbered(LossPlace::AfterLine).collect(),
             reorder: (!reorder.share.is_zero()).then(|| (reorder.share, reorder.extra, stream("reorder"))),
             duplicate: (!duplicate.is_zero()).then(|| (*duplicate, stream("duplicate"))),
@@ -125,7 +123,7 @@ impl Extras {
     /// nanoseconds.
     pub(super) fn held(&self, now: Instant, queued: &mut PacketCount) -> u128 {
         let mut waited = 0;
-        for held in self.hold.iter().flat_map(|hold| &hold.packets) {
+        for held in self.hold.iter().flat_map(Holding::packets) {
             queued.add(held.size);
             waited += nanos(held.arrived, now);
         }
@@ -220,17 +218,23 @@ impl Link {
         let cost = self.cost(header.size);
         let idle = self.line.free() <= now;
         let Some(hold) = self.extras.as_mut().and_then(|extras| extras.hold.as_mut()) else { return Ok(()) };
-        let waiting = Waiting { packets: saturating::<u64>(hold.packets.len()), bytes: hold.bytes };
-        let at_once = idle && hold.packets.is_empty();
-        if let Discipline::Passive(limit) = &self.queue
-            && !at_once
-            && !limit.admits(waiting, cost)
-        {
+        let waiting = hold.waiting();
+        let at_once = idle && waiting.packets == 0;
+        let full = match &self.queue {
+            Discipline::Passive(limit) => !at_once && !limit.admits(waiting, cost),
+            Discipline::Active(_) => false,
+        };
+        if full && matches!(hold, Holding::CoDel(_)) {
             self.overflowed.add(header.size);
             return Err(DropCause::Queue);
         }
         let capable = header.ecn.is_capable();
-        hold.push(Held { packet, serial, size: header.size, cost, arrived: now, capable });
+        hold.push(header, Held { packet, serial, size: header.size, cost, arrived: now, capable });
+        if let Holding::Fair(fair) = hold
+            && full
+        {
+            fair.shorten();
+        }
         if at_once && self.line.next_start(now) <= now {
             // It has not waited, so it is neither dropped nor marked.
             self.serve(all, now);
@@ -252,7 +256,7 @@ impl Link {
 
     /// A packet that the controller has dropped and that is still in the network.
     pub(crate) fn next_dropped(&mut self, now: Instant) -> Option<Slot> {
-        let held = self.extras.as_mut()?.hold.as_mut()?.dropped.pop_front()?;
+        let held = self.extras.as_mut()?.hold.as_mut()?.next_dropped()?;
         self.overflowed.add(held.size);
         self.early.add(held.size);
         self.waited_ns += nanos(held.arrived, now);
@@ -279,9 +283,9 @@ impl Link {
     }
 
     fn next_service(&self) -> Option<Key> {
-        let first = self.extras.as_ref()?.hold.as_ref()?.packets.front()?;
-        let at = self.line.next_start(first.arrived);
-        (at.as_nanos() < u64::MAX).then(|| Key::new(at, first.serial))
+        let one = self.extras.as_ref()?.hold.as_ref()?.any()?;
+        let at = self.line.next_start(one.arrived);
+        (at.as_nanos() < u64::MAX).then(|| Key::new(at, one.serial))
     }
 
     fn next_late(&self) -> Option<Key> {

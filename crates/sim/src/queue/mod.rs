@@ -1,10 +1,12 @@
 //! Queues of links, for packets that find the line busy.
 //!
-//! All but CoDel decide when a packet arrives, so they cost no event of their own: what they need
+//! All but CoDel and FQ-CoDel decide when a packet arrives, so they cost no event of their own: what they need
 //! to know of the time since the last arrival (idle lines, periodic updates) follows from the
-//! line's schedule. CoDel decides when the line takes a packet.
+//! line's schedule. These two decide when the line takes a packet.
 
 pub(crate) mod codel;
+mod fair;
+pub(crate) mod hold;
 mod limit;
 mod pie;
 mod red;
@@ -20,6 +22,7 @@ use crate::trace::DropCause;
 use crate::{Seed, Stream};
 
 pub use codel::CoDel;
+pub use fair::FqCoDel;
 pub use limit::Limit;
 pub(crate) use limit::Waiting;
 use pie::PieProcess;
@@ -41,6 +44,9 @@ pub enum Queue {
     /// Controlled delay (RFC 8289): drops when the line takes a packet. Costs a second event per
     /// packet.
     CoDel(CoDel),
+    /// Flow queueing with controlled delay in each queue (RFC 8290). Costs a second event per
+    /// packet.
+    FqCoDel(FqCoDel),
     /// First in, first out; an arriving packet that does not fit is dropped.
     DropTail(Limit),
     /// Proportional integral controller enhanced (RFC 8033).
@@ -163,6 +169,7 @@ impl Discipline {
     pub(crate) fn new(queue: &Queue, rate: Rate, delay: Duration, seed: Seed, link: &str) -> Self {
         let controller = match queue {
             Queue::CoDel(codel) => return Self::Passive(codel.limit),
+            Queue::FqCoDel(fair) => return Self::Passive(fair.limit),
             Queue::DropTail(limit) => return Self::Passive(*limit),
             Queue::Pie(pie) => Controller::Pie(PieProcess::new(*pie)),
             Queue::Red(red) => Controller::Red(RedProcess::new(*red, rate, delay)),
@@ -225,6 +232,7 @@ impl Queue {
     pub(crate) fn granule(&self) -> u32 {
         match self {
             Self::CoDel(codel) => codel.limit.granule(),
+            Self::FqCoDel(fair) => fair.limit.granule(),
             Self::DropTail(limit) => limit.granule(),
             Self::Pie(pie) => pie.limit.granule(),
             Self::Red(red) => red.limit.granule(),
@@ -236,6 +244,7 @@ impl Queue {
     pub(crate) fn fault(&self, rate: Rate) -> Option<&'static str> {
         match self {
             Self::CoDel(codel) => codel.fault(),
+            Self::FqCoDel(fair) => fair.fault(),
             Self::DropTail(_) => None,
             Self::Pie(pie) => pie.fault(),
             Self::Red(red) => red.fault(rate),
