@@ -399,10 +399,10 @@ fn dccp(flow: &syntax::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
 fn tcp_of(flow: &syntax::Flow, world: World) -> Checked<Tcp> {
     let mut tcp: Tcp = table(flow.tcp.as_ref())?;
     if let Some(given) = &flow.segment {
-        tcp.model_mut().segment = payload(given)?;
+        tcp.settings_mut().segment = payload(given)?;
     }
     if let Some(given) = &flow.header {
-        tcp.model_mut().header = given.0;
+        tcp.settings_mut().header = given.0;
     }
     let refusal = match world {
         World::Emulated => tcp.kernel().err(),

@@ -7,27 +7,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tfrc_sim::tcp::study::{Algorithm, Choices, InitialWindow};
-use tfrc_sim::tcp::{Acks, EcnMode, Settings, SynMode, Timestamps, Variant};
+use tfrc_sim::tcp::{Acks, EcnMode, Settings, Stack, SynMode, Timestamps, Variant};
 use tfrc_units::Duration;
 
 use super::{TcpFlow, WebFlow};
 
 /// The TCP that a scenario asks for, at both ends of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tcp {
-    /// Settings for the simulator. For a TCP that only the kernel has, they are those of SACK.
-    model: Settings,
-    existence: Existence,
-}
-
-/// Worlds that have a TCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Existence {
-    /// The simulator and, as far as its settings allow, the kernel.
-    Both,
-    /// The kernel, by this congestion control.
-    Kernel(CongestionControl),
-}
+pub struct Tcp(Settings);
 
 /// A congestion control of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,32 +102,21 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Tcp {
-    /// A TCP of the simulator.
-    #[must_use]
-    pub const fn simulated(settings: Settings) -> Self {
-        Self { model: settings, existence: Existence::Both }
-    }
-
-    /// A TCP that only the kernel has, with settings that say the rest.
-    pub(super) const fn of_kernel(control: CongestionControl, settings: Settings) -> Self {
-        Self { model: settings, existence: Existence::Kernel(control) }
-    }
-
     /// The settings, to change them in place.
-    pub(super) const fn model_mut(&mut self) -> &mut Settings {
-        &mut self.model
+    pub(super) const fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.0
     }
 
     /// The name of the TCP in results, such as `tcp-sack`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match (self.existence, self.model.variant) {
-            (Existence::Kernel(CongestionControl::Bbr), _) => "tcp-bbr",
-            (_, Variant::Cubic) => "tcp-cubic",
-            (_, Variant::NewReno) => "tcp-newreno",
-            (_, Variant::Reno) => "tcp-reno",
-            (_, Variant::Sack) => "tcp-sack",
-            (_, Variant::Tahoe) => "tcp-tahoe",
+        match self.0.variant {
+            Variant::Bbr => "tcp-bbr",
+            Variant::Cubic => "tcp-cubic",
+            Variant::NewReno => "tcp-newreno",
+            Variant::Reno => "tcp-reno",
+            Variant::Sack => "tcp-sack",
+            Variant::Tahoe => "tcp-tahoe",
             _ => "tcp",
         }
     }
@@ -148,15 +124,16 @@ impl Tcp {
     /// The settings of the simulator's TCP.
     ///
     /// # Errors
-    /// [`Refusal`] for a TCP that only the kernel has.
+    /// [`Refusal`] for a TCP that no world has, or only the kernel.
     pub const fn settings(&self) -> Result<Settings, Refusal> {
-        match self.existence {
-            Existence::Both => Ok(self.model),
-            Existence::Kernel(_) => Err(Refusal {
+        match (self.0.stack, self.0.variant) {
+            (Stack::Linux, Variant::NewReno | Variant::Tahoe) => Err(Refusal {
                 key: "variant",
-                message: "the simulator has no BBR",
-                hint: "`tfrc emu` runs the kernel's; here write cubic, newreno, reno, sack or tahoe",
+                message: "the simulated Linux repairs losses by SACK",
+                hint: "write sack, reno or cubic, or `settings = \"rfc\"`",
             }),
+            (Stack::Rfc, Variant::Bbr) => Err(NO_BBR),
+            _ => Ok(self.0),
         }
     }
 
@@ -165,7 +142,7 @@ impl Tcp {
     /// # Errors
     /// [`Refusal`] for the first setting that the kernel does not have.
     pub fn kernel(&self) -> Result<KernelTcp, Refusal> {
-        let settings = &self.model;
+        let settings = &self.0;
         let (congestion_control, recovery) = self.control()?;
         let ns2 = Settings::ns2(settings.variant);
         if settings.algorithm == ns2.algorithm {
@@ -175,7 +152,7 @@ impl Tcp {
             return Err(refusal(key, "the kernel's algorithm cannot be changed"));
         }
         let mut notes = Vec::new();
-        if settings.variant == Variant::Reno {
+        if settings.variant == Variant::Reno && settings.stack == Stack::Rfc {
             notes.push("The kernel's reno repairs losses by SACK; the simulator's `sack` is nearer.");
         }
         if congestion_control == CongestionControl::Bbr {
@@ -199,6 +176,7 @@ impl Tcp {
         times(settings, &mut notes)?;
         let acks = match settings.acks {
             Acks::Each => KernelAcks::Each,
+            Acks::Linux => KernelAcks::Delayed,
             Acks::Delayed(delay) if delay == RFC.delayed => {
                 notes.push("Delayed acknowledgements are the kernel's: 40 to 200 ms.");
                 KernelAcks::Delayed
@@ -218,11 +196,12 @@ impl Tcp {
     }
 
     fn control(&self) -> Result<(CongestionControl, Recovery), Refusal> {
-        match (self.existence, self.model.variant) {
-            (Existence::Kernel(control), _) => Ok((control, Recovery::Sack)),
-            (Existence::Both, Variant::Cubic) => Ok((CongestionControl::Cubic, Recovery::Sack)),
-            (Existence::Both, Variant::NewReno) => Ok((CongestionControl::Reno, Recovery::NewReno)),
-            (Existence::Both, Variant::Reno | Variant::Sack) => Ok((CongestionControl::Reno, Recovery::Sack)),
+        match (self.0.variant, self.0.stack) {
+            (Variant::Bbr, Stack::Rfc) => Err(NO_BBR),
+            (Variant::Bbr, _) => Ok((CongestionControl::Bbr, Recovery::Sack)),
+            (Variant::Cubic, _) => Ok((CongestionControl::Cubic, Recovery::Sack)),
+            (Variant::NewReno, _) => Ok((CongestionControl::Reno, Recovery::NewReno)),
+            (Variant::Reno | Variant::Sack, _) => Ok((CongestionControl::Reno, Recovery::Sack)),
             _ => Err(Refusal {
                 key: "variant",
                 message: "the kernel has no Tahoe",
@@ -231,6 +210,10 @@ impl Tcp {
         }
     }
 }
+
+/// BBR by the RFCs.
+const NO_BBR: Refusal =
+    Refusal { key: "settings", message: "no RFC has BBR", hint: "leave `settings` out: it is Linux's" };
 
 impl TcpFlow {
     /// The kernel's TCP that comes nearest.
@@ -258,7 +241,7 @@ impl WebFlow {
 
 impl From<Settings> for Tcp {
     fn from(settings: Settings) -> Self {
-        Self::simulated(settings)
+        Self(settings)
     }
 }
 
@@ -384,15 +367,37 @@ mod tests {
     }
 
     #[test]
-    fn only_bbr_is_the_kernels_alone() {
-        for word in ["cubic", "newreno", "reno", "sack", "tahoe"] {
+    fn linux_is_the_kernel_without_a_note() {
+        for word in ["cubic", "reno", "sack"] {
+            let tcp = tcp(&[("variant", word), ("settings", "linux")]);
+            assert_eq!(tcp.settings().map(|settings| settings.stack), Ok(Stack::Linux));
+            let kernel = tcp.kernel().unwrap();
+            assert_eq!((kernel.segment, kernel.acks), (1460, KernelAcks::Delayed));
+            assert_eq!(kernel.notes, [""; 0], "{word}");
+        }
+        for word in ["newreno", "tahoe"] {
+            let tcp = tcp(&[("variant", word), ("settings", "linux")]);
+            assert_eq!(tcp.settings().unwrap_err().key, "variant");
+        }
+    }
+
+    #[test]
+    fn each_world_has_each_variant() {
+        for word in ["bbr", "cubic", "newreno", "reno", "sack", "tahoe"] {
             let tcp = tcp(&[("variant", word)]);
             assert!(tcp.settings().is_ok(), "{word}");
             assert_eq!(tcp.name(), format!("tcp-{word}"));
         }
         let bbr = tcp(&[("variant", "bbr"), ("segment", "1000B")]);
-        assert_eq!(bbr.settings().unwrap_err().key, "variant");
-        assert_eq!((bbr.name(), bbr.kernel().unwrap().segment), ("tcp-bbr", 1000));
+        assert_eq!(bbr.settings().map(|settings| settings.stack), Ok(Stack::Linux));
+        assert_eq!(bbr.kernel().unwrap().segment, 1000);
+        for settings in ["rfc", "ns2"] {
+            let bbr = tcp(&[("variant", "bbr"), ("settings", settings)]);
+            assert_eq!(
+                (bbr.settings().unwrap_err().key, bbr.kernel().unwrap_err().key),
+                ("settings", "settings")
+            );
+        }
     }
 
     /// A key with a value that is not the RFCs' is taken over or refused by its name.

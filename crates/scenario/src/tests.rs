@@ -160,8 +160,12 @@ fn each_world_has_its_words() {
     };
     for (flow, refused_by, place) in [
         ("kind = 'tcp'\ntcp = { variant = 'cubic' }", None, ""),
-        ("kind = 'tcp'\ntcp = { variant = 'bbr' }", Some(World::Simulated), "'bbr'"),
-        ("kind = 'web'\ntcp = { variant = 'bbr' }", Some(World::Simulated), "'bbr'"),
+        ("kind = 'tcp'\ntcp = { variant = 'bbr' }", None, ""),
+        (
+            "kind = 'web'\ntcp = { variant = 'newreno', settings = 'linux' }",
+            Some(World::Simulated),
+            "'newreno'",
+        ),
         ("kind = 'tcp'\ntcp = { variant = 'tahoe' }", Some(World::Emulated), "'tahoe'"),
         ("kind = 'web'\ntcp = { settings = 'ns2' }", Some(World::Emulated), "'ns2'"),
         ("kind = 'tcp'\ntcp = { min_rto = '50ms' }", Some(World::Emulated), "'50ms'"),

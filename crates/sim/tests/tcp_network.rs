@@ -5,8 +5,9 @@ use tfrc_sim::packet::FlowId;
 use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::study::{FastConvergence, Increase};
 use tfrc_sim::tcp::{Acks, Settings, SinkStats, Transfer, Variant};
+use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
-use tfrc_sim::{AgentId, Engine, LinkSpec, Network, Seed, TimerKey};
+use tfrc_sim::{AgentId, Engine, LinkId, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 const VARIANTS: [Variant; 5] =
@@ -34,6 +35,7 @@ impl NetworkPath {
 
 struct NetworkRun {
     engine: Engine<Traffic>,
+    link: LinkId,
     source: AgentId,
     sink: AgentId,
 }
@@ -67,7 +69,7 @@ fn start(path: &NetworkPath, settings: &Settings, transfer: Transfer, seed: u64)
         loss: path.loss.clone(),
         ..LinkSpec::new("ab", a, b, path.rate, path.delay)
     };
-    network.link(link).unwrap();
+    let forth = network.link(link).unwrap();
     let link = LinkSpec { loss: path.back.clone(), ..LinkSpec::new("ba", b, a, path.rate, path.delay) };
     network.link(link).unwrap();
     let mut engine = network.build::<Traffic>(Seed(seed));
@@ -82,7 +84,7 @@ fn start(path: &NetworkPath, settings: &Settings, transfer: Transfer, seed: u64)
     };
     let source = engine.attach(a, Traffic::TcpSource(Box::new(TcpSource::new(setup)))).unwrap();
     engine.set_timer(source, TimerKey::First, Instant::ZERO);
-    NetworkRun { engine, source, sink }
+    NetworkRun { engine, link: forth, source, sink }
 }
 
 fn secs(s: u64) -> Instant {
@@ -108,6 +110,82 @@ fn every_byte_arrives_whatever_is_lost() {
                 assert_eq!(run.engine.in_flight(), 0, "{what}");
             }
         }
+    }
+}
+
+#[test]
+fn every_byte_arrives_with_linux() {
+    for variant in [Variant::Bbr, Variant::Cubic, Variant::Sack] {
+        for (seed, p) in (0..).zip([0.0, 0.01, 0.05, 0.2, 0.4]) {
+            let path = NetworkPath { loss: bernoulli(p), back: bernoulli(p / 2.0), ..NetworkPath::clean(20) };
+            let mut run = start(&path, &Settings::linux(variant), Transfer::Bytes(200_123), seed);
+            run.engine.run_until(secs(20_000));
+            let what = format!("{variant:?} at {p}: {:?}", run.source().sender());
+            assert!(run.source().sender().is_done() && run.sink().sink().is_complete(), "{what}");
+            assert_eq!((run.received().delivered_bytes, run.engine.in_flight()), (200_123, 0), "{what}");
+        }
+    }
+}
+
+/// Linux's TCP without end through 10 Mbit/s and 40 ms, which hold 33 packets: the share of the
+/// line that data takes from 10 s to 70 s, and the run.
+fn linux_alone(variant: Variant, packets: u64, loss: f64) -> (f64, NetworkRun) {
+    let path = NetworkPath {
+        rate: Rate::from_bits_per_sec(10e6),
+        queue: Queue::DropTail(Limit::Packets(packets)),
+        loss: bernoulli(loss),
+        ..NetworkPath::clean(20)
+    };
+    let settings = Settings { trace: Tracing::Keep, ..Settings::linux(variant) };
+    let mut run = start(&path, &settings, Transfer::Unlimited, 1);
+    run.engine.run_until(secs(10));
+    let before = run.received().delivered_bytes;
+    run.engine.run_until(secs(70));
+    let bytes = run.received().delivered_bytes - before;
+    (bytes as f64 / 1448.0 * 1500.0 * 8.0 / 60.0 / 10e6, run)
+}
+
+#[test]
+fn bbr_has_the_line_with_little_queue() {
+    // A queue of four products: BBR keeps up to one in it, CUBIC fills it.
+    let waits = [Variant::Bbr, Variant::Cubic].map(|variant| {
+        let (share, run) = linux_alone(variant, 133, 0.0);
+        assert!(share > 0.94, "{variant:?} {share}");
+        let stats = run.engine.link_stats(run.link).unwrap();
+        stats.waited_ns as f64 / 1e6 / stats.departures.packets as f64
+    });
+    assert!((0.5..40.0).contains(&waits[0]) && waits[1] > 2.0 * waits[0], "{waits:?} ms");
+}
+
+#[test]
+fn bbr_does_not_answer_single_losses() {
+    // At 2 % CUBIC has some 8 segments in a round trip of 33 to 66.
+    let [bbr, cubic] = [Variant::Bbr, Variant::Cubic].map(|variant| linux_alone(variant, 133, 0.02).0);
+    assert!(bbr > 0.85 && cubic < 0.45, "{bbr} {cubic}");
+}
+
+#[test]
+fn bbr_looks_for_the_round_trip_each_ten_seconds() {
+    // Four segments for 200 ms and a round trip.
+    let (_, run) = linux_alone(Variant::Bbr, 133, 0.0);
+    let (mut low, mut lows) = (None, Vec::new());
+    for sample in run.source().sender().window_trace() {
+        match (sample.cwnd <= 4.0, low) {
+            (true, None) => low = Some(sample.at),
+            (false, Some(from)) => {
+                lows.push((from, sample.at.saturating_since(from)));
+                low = None;
+            }
+            _ => {}
+        }
+    }
+    assert!((5..=7).contains(&lows.len()), "{lows:?}");
+    for (_, time) in &lows {
+        assert!((200..400).contains(&(time.as_nanos() / 1_000_000)), "{lows:?}");
+    }
+    for pair in lows.windows(2) {
+        let apart = pair[1].0.saturating_since(pair[0].0).as_secs_f64();
+        assert!((9.9..11.5).contains(&apart), "{lows:?}");
     }
 }
 

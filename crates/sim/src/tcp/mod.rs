@@ -1,4 +1,5 @@
-//! The simulator's TCPs: Tahoe, Reno, NewReno, SACK and CUBIC, sender and sink, without I/O.
+//! The simulator's TCPs, sender and sink, without I/O: Tahoe, Reno, NewReno, SACK and CUBIC by the
+//! RFCs, and Linux's Reno and CUBIC.
 //!
 //! Sequence numbers count segments, from 0; a transfer is at most 2^32 − 2 of them. Windows are in
 //! segments too. The machines follow the contract of ARCHITECTURE.md: after any input, take
@@ -8,6 +9,9 @@
 //! and nothing is reordered on purpose.
 
 mod cubic;
+mod delayed_acks;
+mod either;
+mod linux;
 mod ranges;
 mod reassembly;
 mod rto;
@@ -22,8 +26,9 @@ pub mod study;
 mod tests;
 mod window;
 
+pub use either::Sender;
 pub use segment::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, SackBlock, Stamp};
-pub use sender::{Sender, Transfer};
-pub use settings::{Acks, EcnMode, Settings, SynMode, Timestamps, Variant};
+pub use sender::Transfer;
+pub use settings::{Acks, EcnMode, Settings, Stack, SynMode, Timestamps, Variant};
 pub use sink::{Sink, SinkStats};
 pub use stats::{SenderStats, WindowSample};

@@ -5,13 +5,15 @@ use tfrc_units::Duration;
 use tfrc_units::schema::{Deserialize, JsonSchema};
 
 use super::segment::Ack;
-use super::study::{Algorithm, Choices, OptionBytes};
+use super::study::{Algorithm, Choices, InitialWindow, OptionBytes};
 
 /// Which TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Variant {
+    /// BBR version 1 with SACK, which Linux alone has: with [`Stack::Rfc`] it is SACK.
+    Bbr,
     /// SACK loss recovery with the window of CUBIC (RFC 9438).
     Cubic,
     /// Fast recovery with partial acknowledgements (RFC 6582).
@@ -29,8 +31,20 @@ impl Variant {
     /// Returns true if sender and sink use selective acknowledgements.
     #[must_use]
     pub const fn selective(self) -> bool {
-        matches!(self, Self::Cubic | Self::Sack)
+        matches!(self, Self::Bbr | Self::Cubic | Self::Sack)
     }
+}
+
+/// Machinery of a sender: loss recovery, timers and the arithmetic of windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stack {
+    /// That of mainline Linux (docs/models/tcp-linux.md). It has SACK whatever the variant, so that
+    /// Reno, NewReno and Tahoe are SACK there. Of [`Settings::algorithm`] it takes the initial
+    /// window, the size of options and fast convergence.
+    Linux,
+    /// That of the RFCs, with choices in [`Settings::algorithm`].
+    Rfc,
 }
 
 /// When a sink acknowledges.
@@ -40,6 +54,9 @@ impl Variant {
 pub enum Acks {
     /// Every segment.
     Each,
+    /// As Linux does: each of the first 16 segments and of the 16 after a duplicate, then every
+    /// second or one that has waited 40 to 200 ms, by the distance of the segments.
+    Linux,
     /// The longest delay, such as 200ms: every second segment is acknowledged, or a segment after
     /// this time (RFC 5681 §4.2: at most 500 ms). A segment that is out of order or fills a hole is
     /// acknowledged at once.
@@ -86,7 +103,9 @@ pub enum Timestamps {
 pub struct Settings {
     /// Which TCP.
     pub variant: Variant,
-    /// Bytes of data in a full segment.
+    /// See [`Stack`].
+    pub stack: Stack,
+    /// Bytes of data in a full segment; with [`Stack::Linux`] also of timestamps (RFC 6691).
     pub segment: u32,
     /// Bytes of headers on every packet, also on acknowledgements and SYNs; options come on top.
     pub header: u32,
@@ -121,6 +140,7 @@ impl Settings {
     pub const fn rfc(variant: Variant) -> Self {
         Self {
             variant,
+            stack: Stack::Rfc,
             segment: 1460,
             header: 40,
             window: 65_535,
@@ -135,6 +155,23 @@ impl Settings {
             trace: crate::trace::Tracing::Off,
             algorithm: Algorithm::rfc(),
         }
+    }
+
+    /// Mainline Linux: SACK with RACK-TLP (RFC 8985) and PRR (RFC 9937), a window of 10 at the start
+    /// (RFC 6928), HyStart for CUBIC, a least timeout of 200 ms on the deviation, timestamps, quick
+    /// acknowledgements, segments that make packets of 1500 bytes.
+    #[must_use]
+    pub const fn linux(variant: Variant) -> Self {
+        let mut settings = Self {
+            stack: Stack::Linux,
+            timestamps: Timestamps::On,
+            acks: Acks::Linux,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            ..Self::rfc(variant)
+        };
+        settings.algorithm.choices_mut().initial_window = InitialWindow::Segments(10);
+        settings
     }
 
     /// ns-2.35: a window of 20, one acknowledgement per segment, ticks of 10 ms, minimum timeout
@@ -153,6 +190,16 @@ impl Settings {
 }
 
 impl Settings {
+    /// Bytes of data in a full segment.
+    #[inline]
+    #[must_use]
+    pub const fn payload(&self) -> u32 {
+        match self.stack {
+            Stack::Linux => self.segment.saturating_sub(self.timestamp_bytes()),
+            Stack::Rfc => self.segment,
+        }
+    }
+
     /// Bytes on the wire of a segment with `len` bytes of data.
     #[inline]
     #[must_use]

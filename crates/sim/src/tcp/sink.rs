@@ -2,9 +2,10 @@
 
 use tfrc_units::{Duration, Ecn, Instant};
 
+use super::delayed_acks::DelayedAcks;
 use super::reassembly::{Reassembly, SegmentArrival};
 use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
-use super::settings::{Acks, EcnMode, Settings, Variant};
+use super::settings::{Acks, EcnMode, Settings, Stack};
 
 /// A segment acknowledged late may be followed by one more, not by two (RFC 5681 §4.2).
 const UNACKED_AT_MOST: u32 = 2;
@@ -13,7 +14,8 @@ const UNACKED_AT_MOST: u32 = 2;
 #[derive(Debug, Clone)]
 pub struct Sink {
     acks: Acks,
-    variant: Variant,
+    sack: Sack,
+    delayed: DelayedAcks,
     ecn_mode: EcnMode,
     connection: ConnectionId,
     received: Reassembly,
@@ -26,6 +28,13 @@ pub struct Sink {
     ecn: EcnEcho,
     end: Option<u32>,
     stats: SinkStats,
+}
+
+/// Use of selective acknowledgements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sack {
+    Off,
+    On,
 }
 
 /// Counters of a sink.
@@ -49,7 +58,12 @@ impl Sink {
     pub fn new(settings: &Settings, connection: ConnectionId) -> Self {
         Self {
             acks: settings.acks,
-            variant: settings.variant,
+            sack: if settings.variant.selective() || settings.stack == Stack::Linux {
+                Sack::On
+            } else {
+                Sack::Off
+            },
+            delayed: DelayedAcks::default(),
             ecn_mode: settings.ecn,
             connection,
             received: Reassembly::default(),
@@ -94,6 +108,10 @@ impl Sink {
         }
         match (arrival, self.acks) {
             (SegmentArrival::InOrder, Acks::Delayed(timeout)) => self.delay(now, timeout),
+            (arrival, Acks::Linux) => match self.delayed.arrived(now, arrival, ecn) {
+                Some(timeout) => self.delay(now, timeout),
+                None => Some(self.ack(AckKind::Ack)),
+            },
             _ => Some(self.ack(AckKind::Ack)),
         }
     }
@@ -128,7 +146,10 @@ impl Sink {
         self.delayed_until = None;
         self.last_ack = self.received.next();
         self.stats.acks += 1;
-        let sack = if self.variant.selective() { self.received.blocks() } else { Default::default() };
+        let sack = match self.sack {
+            Sack::Off => Default::default(),
+            Sack::On => self.received.blocks(),
+        };
         Ack { connection: self.connection, kind, next: self.last_ack, sack, echo: self.echo, ecn: self.ecn }
     }
 

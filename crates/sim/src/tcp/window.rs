@@ -51,7 +51,7 @@ impl Window {
     pub(crate) fn new(settings: &Settings) -> Self {
         let law = match settings.variant {
             Variant::Cubic => Law::Cubic(Cubic::new()),
-            Variant::NewReno | Variant::Reno | Variant::Sack | Variant::Tahoe => Law::Aimd,
+            Variant::Bbr | Variant::NewReno | Variant::Reno | Variant::Sack | Variant::Tahoe => Law::Aimd,
         };
         Self {
             cwnd: f64::from(settings.algorithm.choices().initial_window.segments(settings.segment)),

@@ -3,7 +3,7 @@
 
 use tfrc_units::Instant;
 
-use super::{Phase, Recovery, Sender};
+use super::{Phase, Recovery, RfcSender};
 use crate::tcp::rto::{Backoff, Measure, RttSample};
 use crate::tcp::segment::{Ack, EcnEcho};
 use crate::tcp::settings::{EcnMode, Variant};
@@ -19,7 +19,7 @@ pub(super) enum Timer {
     Restart,
 }
 
-impl Sender {
+impl RfcSender {
     #[inline]
     pub(super) fn on_open_ack(&mut self, now: Instant, ack: &Ack) {
         if ack.next < self.una || ack.next > self.high {
@@ -134,7 +134,7 @@ impl Sender {
             let slow_start = self.slow_start();
             let rtt = match self.settings.variant {
                 Variant::Cubic => self.srtt(),
-                Variant::NewReno | Variant::Reno | Variant::Sack | Variant::Tahoe => None,
+                Variant::Bbr | Variant::NewReno | Variant::Reno | Variant::Sack | Variant::Tahoe => None,
             };
             self.window.grow(now, acked, slow_start, rtt, &self.settings);
         }

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sending end by the RFCs, with ns-2's habits as choices.
 //!
 //! This file: state, opening and end, and what goes out. `acks.rs`: what acknowledgements do.
 //! `selective.rs`: SACK recovery.
@@ -31,15 +31,30 @@ pub enum Transfer {
     Unlimited,
 }
 
+impl Transfer {
+    /// Segments of at most `segment` bytes, and bytes in the last of them.
+    pub(super) fn in_segments(self, segment: u32) -> (u32, u32) {
+        match self {
+            Self::Bytes(bytes) => {
+                let total = bytes.div_ceil(u64::from(segment)).min(u64::from(MOST_SEGMENTS));
+                let last = bytes - (total.saturating_sub(1)).saturating_mul(u64::from(segment)).min(bytes);
+                (saturating::<u32>(total), saturating::<u32>(last).min(segment))
+            }
+            Self::Segments(n) => (n.min(MOST_SEGMENTS), segment),
+            Self::Unlimited => (MOST_SEGMENTS, segment),
+        }
+    }
+}
+
 /// The most segments a connection can number, with room for one past the last.
 const MOST_SEGMENTS: u32 = u32::MAX - 1;
 
 /// The first timeout of data after a SYN was lost (RFC 6298 §5 (5.7)).
-const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+pub(super) const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
 /// A sender of one connection.
 #[derive(Debug, Clone)]
-pub struct Sender {
+pub(crate) struct RfcSender {
     settings: Settings,
     connection: ConnectionId,
     phase: Phase,
@@ -80,7 +95,7 @@ pub struct Sender {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     /// Not started.
     Closed,
     /// A SYN must go out.
@@ -95,7 +110,7 @@ enum Phase {
 
 /// How often a SYN was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Syn {
+pub(super) enum Syn {
     None,
     /// Once, at this time.
     Once(Instant),
@@ -131,20 +146,12 @@ struct EcnState {
     at_one: bool,
 }
 
-impl Sender {
+impl RfcSender {
     /// A sender of `transfer` that has not started.
     #[must_use]
-    pub fn new(settings: &Settings, connection: ConnectionId, transfer: Transfer) -> Self {
+    pub(crate) fn new(settings: &Settings, connection: ConnectionId, transfer: Transfer) -> Self {
         let segment = settings.segment.max(1);
-        let (total, last_len) = match transfer {
-            Transfer::Bytes(bytes) => {
-                let total = bytes.div_ceil(u64::from(segment)).min(u64::from(MOST_SEGMENTS));
-                let last = bytes - (total.saturating_sub(1)).saturating_mul(u64::from(segment)).min(bytes);
-                (saturating::<u32>(total), saturating::<u32>(last).min(segment))
-            }
-            Transfer::Segments(n) => (n.min(MOST_SEGMENTS), segment),
-            Transfer::Unlimited => (MOST_SEGMENTS, segment),
-        };
+        let (total, last_len) = transfer.in_segments(segment);
         Self {
             settings: Settings { segment, ..*settings }
                 .with(|c| c.dup_threshold = settings.algorithm.choices().dup_threshold.max(1)),
@@ -178,7 +185,7 @@ impl Sender {
     }
 
     /// Starts. Harmless if it has started.
-    pub fn start(&mut self, now: Instant) {
+    pub(crate) fn start(&mut self, now: Instant) {
         if self.phase == Phase::Closed {
             match self.settings.syn {
                 SynMode::Off => self.open(now),
@@ -195,7 +202,7 @@ impl Sender {
 
     /// An acknowledgement arrives. One of another connection, of data never sent or of data long
     /// acknowledged changes nothing.
-    pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
+    pub(crate) fn on_ack(&mut self, now: Instant, ack: &Ack) {
         if ack.connection != self.connection {
             return;
         }
@@ -232,7 +239,7 @@ impl Sender {
     }
 
     /// Time passes. Early, late or repeated calls do no harm.
-    pub fn handle_timeout(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.deadline.is_none_or(|at| now < at) {
             return;
         }
@@ -309,7 +316,7 @@ impl Sender {
 
     /// The next segment that may go out now, with its ECN bits. Ask until there is none.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<(Data, Ecn)> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(Data, Ecn)> {
         match self.phase {
             Phase::Open => {}
             Phase::SynDue => return Some((self.syn(now), Ecn::NotEct)),
@@ -437,12 +444,12 @@ impl Sender {
     /// When [`handle_timeout`](Self::handle_timeout) is wanted, `None` if no timer runs.
     #[inline]
     #[must_use]
-    pub const fn poll_timeout(&self) -> Option<Instant> {
+    pub(crate) const fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
     }
 
     /// Nothing new is sent from now on; what has been sent is still repaired.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         match self.phase {
             Phase::Open => {
                 self.total = self.total.min(self.high);
@@ -463,43 +470,43 @@ impl Sender {
     /// Returns true if everything is acknowledged, or the sender was closed with nothing
     /// outstanding.
     #[must_use]
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.phase == Phase::Done
     }
 
     /// The connection.
     #[must_use]
-    pub const fn connection(&self) -> ConnectionId {
+    pub(crate) const fn connection(&self) -> ConnectionId {
         self.connection
     }
 
     /// The congestion window in segments, with what fast recovery adds.
     #[must_use]
-    pub const fn cwnd(&self) -> f64 {
+    pub(crate) const fn cwnd(&self) -> f64 {
         self.window.cwnd
     }
 
     /// The slow start threshold in segments; the receiver's window before the first loss.
     #[must_use]
-    pub const fn ssthresh(&self) -> f64 {
+    pub(crate) const fn ssthresh(&self) -> f64 {
         self.window.ssthresh
     }
 
     /// The smoothed round-trip time, once there is a sample.
     #[must_use]
-    pub fn srtt(&self) -> Option<Duration> {
+    pub(crate) fn srtt(&self) -> Option<Duration> {
         self.rto.srtt(&self.settings)
     }
 
     /// The counters.
     #[must_use]
-    pub const fn stats(&self) -> &SenderStats {
+    pub(crate) const fn stats(&self) -> &SenderStats {
         &self.stats
     }
 
     /// The window after every acknowledgement and timeout, if [`Settings::trace`] keeps it.
     #[must_use]
-    pub fn window_trace(&self) -> &[WindowSample] {
+    pub(crate) fn window_trace(&self) -> &[WindowSample] {
         &self.trace
     }
 

@@ -1,10 +1,10 @@
 //! Habits of the senders of ns-2.35 that no RFC has. The choices of a study switch them on.
 
-use super::{Recovery, Sender};
+use super::{Recovery, RfcSender};
 use crate::tcp::segment::Ack;
 use crate::tcp::study::{Duplicates, Pipe};
 
-impl Sender {
+impl RfcSender {
     /// Returns true if the SACK blocks of an acknowledgement of `acked` new segments are passed
     /// over: Sack1 empties its scoreboard at each acknowledgement of new data outside of a
     /// recovery, and learns nothing between a timeout and the next such acknowledgement.

@@ -3,7 +3,7 @@
 use tfrc_units::Instant;
 
 use super::acks::Timer;
-use super::{Recovery, Sender};
+use super::{Recovery, RfcSender};
 use crate::tcp::segment::{Ack, EcnEcho};
 use crate::tcp::study::{Duplicates, Pipe, Repeat};
 
@@ -20,7 +20,7 @@ pub(super) struct Selective {
     pipe: u32,
 }
 
-impl Sender {
+impl RfcSender {
     /// Update() of RFC 6675 §4. Says how many segments are newly reported.
     pub(super) fn take_report(&mut self, ack: &Ack, acked: u32) -> u32 {
         if self.passes_over_report(ack, acked) {

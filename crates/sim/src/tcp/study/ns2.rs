@@ -43,7 +43,7 @@ const fn algorithm(variant: Variant) -> Algorithm {
         recovery_exit: RecoveryExit::Grown,
         pipe: Pipe::Counter,
         repeat: match variant {
-            Variant::Cubic | Variant::Sack => Repeat::AfterRecovery,
+            Variant::Bbr | Variant::Cubic | Variant::Sack => Repeat::AfterRecovery,
             Variant::NewReno | Variant::Reno | Variant::Tahoe => Repeat::Avoided,
         },
         ecn_at_one: EcnAtOne::BackOff,

@@ -7,6 +7,7 @@
 mod echoes;
 mod fast_recovery;
 mod growth;
+mod linux;
 mod selective;
 mod timers;
 

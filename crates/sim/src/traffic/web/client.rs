@@ -192,7 +192,7 @@ impl WebClient {
     fn ask<P: From<Segment>>(&mut self, now: Instant, session: u32, context: &mut Context<'_, P>) {
         let settings = &self.setup.settings;
         let segments = whole(self.setup.object, &mut self.setup.stream);
-        let transfer = Transfer::Bytes(u64::from(self.setup.request.clamp(1, settings.segment.max(1))));
+        let transfer = Transfer::Bytes(u64::from(self.setup.request.clamp(1, settings.payload().max(1))));
         let fresh = |connection| ClientSlot {
             session: Some(session),
             asked_at: now,

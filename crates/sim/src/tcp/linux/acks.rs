@@ -1,0 +1,241 @@
+//! Effects of acknowledgements: what they show of losses, and the window after them.
+
+use tfrc_units::{Duration, Instant};
+
+use super::bbr::{self, Repair};
+use super::flight::{Mark, Times};
+use super::hystart::Heard;
+use super::prr::{Progress, Prr, Safety};
+use super::rack::{Detected, Repairing};
+use super::{Alarm, LinuxSender, Planned, ProbeKind, State, TICKS};
+use crate::tcp::segment::{Ack, EcnEcho, Reduced};
+use crate::tcp::settings::EcnMode;
+
+/// What one acknowledgement shows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shown {
+    /// Segments newly acknowledged or reported.
+    delivered: u32,
+    /// Segments acknowledged cumulatively.
+    acked: u32,
+    /// Times of the first and last of those that were sent once and had not been reported.
+    first: Option<Instant>,
+    last: Option<Instant>,
+    /// The same of those reported.
+    reported: Option<Instant>,
+}
+
+impl LinuxSender {
+    pub(super) fn on_open_ack(&mut self, now: Instant, ack: &Ack) {
+        if ack.next < self.flight.first() || ack.next > self.high() {
+            return;
+        }
+        let in_flight_before = self.flight.in_flight();
+        let shown = self.take_in(now, ack);
+        self.measure(now, ack, &shown);
+        if shown.acked > 0 {
+            self.timeouts = 0;
+            self.rto.end_backoff();
+        }
+        self.end_probe(ack.next, &shown);
+        let echo = match self.settings.ecn {
+            EcnMode::Off => EcnEcho::None,
+            EcnMode::On => ack.ecn,
+        };
+        self.leave_state();
+        if self.flight.first() >= self.total {
+            self.finish();
+            return;
+        }
+        if echo == EcnEcho::Congestion && self.state == State::Open {
+            self.stats.ecn_cuts += 1;
+            self.begin_reduction();
+            self.state = State::Echoed;
+            self.high_seq = self.high();
+        }
+        let found = self.repair(now);
+        self.adjust_window(now, &shown, found.lost, in_flight_before);
+        let resets = shown.acked > 0 || self.is_older_than_head(now, &shown);
+        if resets && found.later.is_none() && self.arm_probe(now) == Planned::No {
+            self.arm_retransmission(now);
+        }
+    }
+
+    /// The blocks first, then the cumulative acknowledgement.
+    fn take_in(&mut self, now: Instant, ack: &Ack) -> Shown {
+        let mut shown = Shown::default();
+        let least = self.least_rtt;
+        let (rack, model) = (&mut self.rack, &mut self.model);
+        self.flight.report(&ack.sack, |seq, sent| {
+            shown.delivered += 1;
+            if sent.times == Times::Once {
+                shown.reported = shown.reported.or(Some(sent.at));
+            }
+            rack.arrived(seq, &sent, now, least);
+            if let Some(model) = model {
+                model.delivery.on_delivered(sent.serial, sent.at, sent.snapshot);
+            }
+        });
+        self.flight.acknowledge(ack.next, |seq, sent| {
+            shown.acked += 1;
+            if sent.mark == Mark::Sacked {
+                return;
+            }
+            shown.delivered += 1;
+            if sent.times == Times::Once {
+                shown.first = shown.first.or(Some(sent.at));
+                shown.last = Some(sent.at);
+            }
+            rack.arrived(seq, &sent, now, least);
+            if let Some(model) = model {
+                model.delivery.on_delivered(sent.serial, sent.at, sent.snapshot);
+            }
+        });
+        self.stats.acked_segments += u64::from(shown.acked);
+        shown
+    }
+
+    /// The round trip of this acknowledgement, for the timeout and for HyStart. The segment tells
+    /// it unless it was sent more than once; then the timestamp does.
+    fn measure(&mut self, now: Instant, ack: &Ack, shown: &Shown) {
+        let stamp = ack.echo.filter(|_| shown.acked > 0).map(|stamp| stamp.at());
+        if let Some(sent) = shown.first.or(shown.reported).or(stamp) {
+            self.take_trip(now, sent);
+        }
+        if let Some(sent) = shown.last.or(shown.reported) {
+            let rtt = now.saturating_since(sent);
+            let least = self.least_rtt.map_or(rtt, |least| least.min(rtt));
+            self.least_rtt = Some(least);
+            let (una, high) = (self.flight.first(), self.high());
+            self.window.measured(Heard { now, window: self.window.cwnd, una, high, rtt, least });
+        }
+    }
+
+    /// The segments reported now were sent before the first missing one was, the last time.
+    fn is_older_than_head(&self, now: Instant, shown: &Shown) -> bool {
+        let head = self.flight.head().map_or(now, |head| head.at);
+        shown.reported.is_some_and(|sent| sent < head)
+    }
+
+    /// RFC 8985 §7.4: a probe that was sent again and repaired a loss is a sign of congestion.
+    fn end_probe(&mut self, next: u32, shown: &Shown) {
+        let Some(probe) = self.probe.filter(|probe| next >= probe.high) else { return };
+        match probe.kind {
+            ProbeKind::New => self.probe = None,
+            ProbeKind::Resent if next > probe.high => {
+                self.probe = None;
+                if self.state == State::Open {
+                    self.begin_reduction();
+                    self.end_reduction();
+                }
+            }
+            // Both copies have arrived: nothing was lost.
+            ProbeKind::Resent if shown.delivered == 0 => self.probe = None,
+            ProbeKind::Resent => {}
+        }
+    }
+
+    fn leave_state(&mut self) {
+        let una = self.flight.first();
+        match self.state {
+            State::Echoed if una > self.high_seq => self.end_reduction(),
+            State::Recovery if una >= self.high_seq => self.end_reduction(),
+            State::Loss if una >= self.high_seq => self.state = State::Open,
+            State::Echoed | State::Loss | State::Open | State::Recovery => {}
+        }
+    }
+
+    fn end_reduction(&mut self) {
+        if self.model.is_none() {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.state = State::Open;
+    }
+
+    /// Looks for losses, and begins a recovery if there are.
+    fn repair(&mut self, now: Instant) -> Detected {
+        let found = self.look_for_losses(now);
+        match self.state {
+            State::Open | State::Echoed if self.flight.has_lost() => self.enter_recovery(),
+            // What was sent again after the timeout is lost again.
+            State::Loss if found.lost_again > 0 => self.enter_recovery(),
+            State::Echoed | State::Loss | State::Open | State::Recovery => {}
+        }
+        found
+    }
+
+    pub(super) fn look_for_losses(&mut self, now: Instant) -> Detected {
+        let repairing = match self.state {
+            State::Loss | State::Recovery => Repairing::Yes,
+            State::Echoed | State::Open => Repairing::No,
+        };
+        let trips = self.trips();
+        let found = self.rack.detect(&mut self.flight, now, trips, repairing);
+        if let Some(model) = &mut self.model {
+            model.delivery.on_lost(found.lost);
+        }
+        if let Some(rest) = found.later {
+            self.alarm = Some(Alarm::Reordering(now + rest + TICKS));
+        }
+        found
+    }
+
+    pub(super) fn enter_recovery(&mut self) {
+        if matches!(self.state, State::Loss | State::Open) {
+            self.begin_reduction();
+        }
+        self.state = State::Recovery;
+        self.high_seq = self.high();
+    }
+
+    fn begin_reduction(&mut self) {
+        self.probe = None;
+        self.reduction = Prr::new(self.window.cwnd);
+        self.cut();
+        self.tell = if self.settings.ecn == EcnMode::On { Reduced::Yes } else { Reduced::No };
+    }
+
+    pub(super) fn reduce_on(&mut self, progress: Progress) {
+        if self.model.is_some() {
+            return;
+        }
+        let (in_flight, ssthresh) = (self.flight.in_flight(), self.window.ssthresh);
+        if let Some(cwnd) = self.reduction.window(in_flight, ssthresh, progress) {
+            self.window.cwnd = cwnd;
+        }
+    }
+
+    fn adjust_window(&mut self, now: Instant, shown: &Shown, lost: u32, in_flight_before: u32) {
+        if let Some(model) = &mut self.model {
+            let (in_flight, least, srtt) = (self.flight.in_flight(), self.least_rtt, self.rto.srtt());
+            let repair = match self.state {
+                State::Echoed | State::Open => Repair::None,
+                State::Loss => Repair::Timeout,
+                State::Recovery => Repair::Recovery,
+            };
+            self.window.cwnd = model.window(self.window.cwnd, |delivery| bbr::Heard {
+                now,
+                sample: delivery.sample(now, least),
+                delivered: shown.delivered,
+                lost,
+                in_flight_before,
+                in_flight,
+                rtt: shown.last.or(shown.reported).map(|sent| now.saturating_since(sent)),
+                srtt,
+                repair,
+            });
+            return;
+        }
+        match self.state {
+            State::Echoed | State::Recovery => {
+                let safety = if shown.acked > 0 && lost == 0 { Safety::Safe } else { Safety::Unsafe };
+                self.reduce_on(Progress { delivered: shown.delivered, safety });
+            }
+            State::Loss | State::Open if shown.acked > 0 && self.is_window_used() => {
+                let least = self.least_rtt.unwrap_or(Duration::ZERO);
+                self.window.grow(now, shown.delivered, least);
+            }
+            State::Loss | State::Open => {}
+        }
+    }
+}
