@@ -5,10 +5,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc_sim::loss::Loss;
-use tfrc_sim::queue::{Limit, Queue};
+use tfrc_sim::queue::{Activation, Limit, Pie, Queue};
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{LinkId, LinkSpec, Network, NodeId};
-use tfrc_units::Probability;
+use tfrc_units::{Probability, f64_from_u64};
 
 use crate::Outcome;
 use crate::batch::Results;
@@ -25,6 +25,9 @@ pub enum Note {
     /// Two flows alone share a drop-tail queue that dropped packets, and nothing is random: rates
     /// depend on phase.
     PhaseEffects,
+    /// A PIE queue drops nothing before a third of its limit waits, which is more than half a second
+    /// of its line: it may let a queue of seconds grow and then lose much.
+    PieActivatesLate,
 }
 
 impl fmt::Display for Note {
@@ -32,6 +35,10 @@ impl fmt::Display for Note {
         f.write_str(match self {
             Self::NothingRandom => {
                 "Nothing in this file is random: runs with other seeds are copies, so the means have no interval."
+            }
+            Self::PieActivatesLate => {
+                "A PIE queue begins to drop at a third of its limit, more than half a second of its line: shorten `limit`, \
+                 or write `activation = \"always\"` (docs/models/queues.md, \"PIE\")."
             }
             Self::PhaseEffects => {
                 "Two flows alone share a drop-tail queue: their rates depend on phase, and a delay changed by less \
@@ -52,7 +59,8 @@ impl Note {
     #[must_use]
     pub fn of_points(results: &Results) -> Vec<(Self, usize)> {
         let count = |note| results.points.iter().filter(|point| point.notes.contains(&note)).count();
-        let all = [Self::NothingRandom, Self::PhaseEffects].map(|note| (note, count(note)));
+        let all =
+            [Self::NothingRandom, Self::PhaseEffects, Self::PieActivatesLate].map(|note| (note, count(note)));
         all.into_iter().filter(|(_, points)| *points > 0).collect()
     }
 
@@ -65,10 +73,31 @@ impl Note {
 
 /// The notes that the scenario alone gives; its runs decide whether they stay ([`kept`]).
 pub(crate) fn before_runs(scenario: &Scenario) -> Vec<Note> {
-    let notes =
-        (!draws(scenario) && two_flows_share_a_drop_tail_queue(scenario)).then_some(Note::PhaseEffects);
-    notes.into_iter().collect()
+    let phase = !draws(scenario) && two_flows_share_a_drop_tail_queue(scenario);
+    let late = scenario.network.links().any(|(_, link)| pie_activates_late(link));
+    let notes = [phase.then_some(Note::PhaseEffects), late.then_some(Note::PieActivatesLate)];
+    notes.into_iter().flatten().collect()
 }
+
+fn pie_activates_late(link: &LinkSpec) -> bool {
+    let Queue::Pie(Pie { activation: Activation::ThirdFull, limit, mean_packet, .. }) = link.queue else {
+        return false;
+    };
+    let bytes = match limit {
+        Limit::Packets(packets) | Limit::Ns2Packets(packets) => {
+            f64_from_u64(packets) * f64::from(mean_packet)
+        }
+        Limit::Buffers { count, bytes } => f64_from_u64(count) * f64::from(bytes),
+        Limit::Bytes(bytes) | Limit::Ns2Bytes(bytes) | Limit::Ns2RedBytes(bytes) => f64_from_u64(bytes),
+        // It never works.
+        _ => return true,
+    };
+    bytes / 3.0 > LATE_SECONDS * link.rate.bytes_per_sec()
+}
+
+/// A third of the limit that lasts longer makes PIE late: slow start has filled it before the
+/// probability has grown (RFC 8033 §5.5 lets it grow by 0.02 in 15 ms).
+const LATE_SECONDS: f64 = 0.5;
 
 /// The notes of a scenario after its runs.
 pub(crate) fn kept(before: Vec<Note>, runs: &[&Outcome]) -> Vec<Note> {
@@ -209,6 +238,21 @@ mod tests {
         assert_eq!(notes(&["link.path.queue={ pie = { limit = '10p', revision = 'enhanced' } }"]), []);
         let scenario = Scenario::parse("t", TWO).expect("right");
         assert_eq!(Note::of_run(&scenario, &crate::run(&scenario)), [Note::PhaseEffects]);
+    }
+
+    #[test]
+    fn pie_that_activates_late_is_named() {
+        // 2 Mbit/s: 375 packets of 1000 bytes are 1.5 s.
+        let late = |queue: &str| {
+            let text = TWO.replace("'10p'", queue);
+            before_runs(&Scenario::parse("t", &text).expect("right")).contains(&Note::PieActivatesLate)
+        };
+        assert!(late("{ pie = { limit = '376p', revision = 'enhanced' } }"));
+        assert!(!late("{ pie = { limit = '375p', revision = 'enhanced' } }"));
+        assert!(late("{ pie = { limit = '400kB', revision = 'enhanced' } }"));
+        assert!(late("{ pie = { limit = 'unlimited', revision = 'enhanced' } }"));
+        assert!(!late("{ pie = { limit = '376p', revision = 'enhanced', activation = 'always' } }"));
+        assert!(!late("{ pie = { limit = '376p' } }") && !late("'376p'"));
     }
 
     #[test]
