@@ -96,7 +96,7 @@ fn the_gain_is_at_most_a_quarter() {
 fn a_queue_above_the_bound_is_drained() {
     let mut bound = bound();
     close(report(&mut bound, 500, 81, 2.0 * PASSED), 1.5 * PASSED);
-    for (ms, queue, receive_rate) in [(600, 60, PASSED), (700, 30, PASSED), (800, 11, 0.9 * PASSED)] {
+    for (ms, queue, receive_rate) in [(600, 60, PASSED), (700, 30, 0.9 * PASSED), (800, 11, 0.9 * PASSED)] {
         let highest = if ms < 800 { 2.0 * PASSED } else { PASSED };
         close(report(&mut bound, ms, queue, receive_rate), 0.75 * highest);
     }
@@ -290,6 +290,26 @@ proptest! {
             prop_assert!(time(with.next_send(now)) >= time(without.next_send(now)));
         }
     }
+}
+
+/// While the limit is below X, packets leave at the limit.
+#[test]
+fn packets_leave_at_the_limit() {
+    let settings = Settings { max_queue_delay: QueueDelay::AtMost(MOST), ..Settings::default() };
+    let mut sender = Sender::new(&settings.validate().expect("sound"));
+    sender.on_sent(at(0), 1000);
+    for (ms, ago) in [(100, 100), (200, 100), (300, 100), (400, 100), (1000, 300)] {
+        let (elapsed, receive_rate, losses) = (0, 50_000.0, LossReport::NoNewLoss);
+        put(&mut sender, at(ms), Input::Report { ago: ago * 1000, elapsed, receive_rate, p: 0.0001, losses });
+    }
+    assert_eq!((sender.allowed_rate(), sender.rate_reason()), (rate(37_500.0), RateReason::QueueDelay));
+    while sender.next_send(at(1000)) == SendDecision::Now {
+        sender.on_sent(at(1000), 1000);
+    }
+    let SendDecision::At(first) = sender.next_send(at(1000)) else { panic!("it waits") };
+    sender.on_sent(first, 1000);
+    let SendDecision::At(second) = sender.next_send(first) else { panic!("it waits") };
+    assert_eq!(second.saturating_since(first), rate(37_500.0).time_for(1000.0));
 }
 
 /// A guarantee is kept whatever the queue.
