@@ -1,8 +1,8 @@
 //! `max_queue_delay`: a bound on the queueing delay, ours and not of RFC 5348
 //! (`docs/models/delay-bound.md` has its rule as formulas).
 //!
-//! X is computed as if there were no bound (RFC 5348 §4.3); only what is sent follows min(X, limit). Equal inputs
-//! therefore give an X that is never higher with the bound than without.
+//! X is computed as if there were no bound (RFC 5348 §4.3); only what is sent follows
+//! min(X, limit). Equal inputs therefore give an X that is never higher with the bound than without.
 
 #[cfg(test)]
 mod tests;
