@@ -1,4 +1,5 @@
-//! `max_queue_delay`: queueing delay and rate with and without it, for `docs/models/delay-bound.md`.
+//! `max_queue_delay`: queueing delay and rate with and without it, for
+//! `docs/models/delay-bound.md`.
 
 use std::fmt::Write as _;
 
@@ -146,8 +147,8 @@ fn table(results: &[(&Network, [Means; 2])]) -> String {
     text
 }
 
-/// Alone the bound is kept by 95 % of the time at 85 % of the rate or more, whatever the queue; next
-/// to a TCP in a drop-tail queue TFRC gives way, and a TCP takes what it leaves.
+/// Alone the bound is kept for 95 % of the time at 85 % of the rate or more, whatever the queue;
+/// next to a TCP in a drop-tail queue TFRC gives way, and a TCP takes what it leaves.
 #[test]
 fn the_bound_keeps_queues_short() {
     let results: Vec<_> = NETWORKS

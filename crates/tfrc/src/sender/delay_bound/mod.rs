@@ -2,7 +2,8 @@
 //! (`docs/models/delay-bound.md` has its rule as formulas).
 //!
 //! X is computed as if there were no bound (RFC 5348 §4.3); only what is sent follows
-//! min(X, limit). Equal inputs therefore give an X that is never higher with the bound than without.
+//! min(X, limit). Equal inputs therefore give an X that is never higher with the bound than
+//! without.
 
 #[cfg(test)]
 mod tests;

@@ -263,8 +263,8 @@ fn put(sender: &mut Sender, now: Instant, input: Input) {
 }
 
 proptest! {
-    /// Equal inputs: X with the bound is never above X without, no packet may go earlier, and no timer
-    /// differs.
+    /// Equal inputs: X with the bound is never above X without, no packet may go earlier, and no
+    /// timer differs.
     #[test]
     fn never_a_higher_rate_with_the_bound(
         most in 1u64..500,
