@@ -136,7 +136,7 @@ impl FairHold {
     }
 
     fn index(&self, header: &Header) -> usize {
-        let end = |address: crate::Address| u64::from(address.node().0) << 32 | u64::from(address.port());
+        let end = |address: crate::Address| (u64::from(address.node().0) << 32) | u64::from(address.port());
         let of_flow = finalise(self.salt ^ u64::from(header.flow.0));
         let hash = finalise(finalise(of_flow ^ end(header.src)) ^ end(header.dst));
         saturating::<usize>(hash % u64::from(self.settings.queues.max(1)))
