@@ -36,7 +36,7 @@ def colour(x: float) -> str:
     """White at 1, orange above it, blue below, by the logarithm."""
     part = max(-1.0, min(1.0, math.log(x) / math.log(FULL))) if x > 0 else -1.0
     full = (240, 146, 48) if part > 0 else (92, 156, 222)
-    return "#" + "".join(f"{round(255 + (light - 255) * abs(part)):02x}" for light in full)
+    return "#" + "".join(f"{int(255 + (light - 255) * abs(part)):02x}" for light in full)
 
 
 def order(name: str) -> float:
