@@ -46,9 +46,9 @@ fn directories(path: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentError> {
 }
 
 /// Reads the experiments whose ids begin with one of these, or are one of these; all of them for
-/// `all`. A word that is a folder with an experiment means that one, wherever it is. A word that no id begins with may be the id in another spelling, `figure-9` or `fig-9`
-/// for `fig-09`, or a figure's number in the conference version, `sigcomm/figure-9`; both with or
-/// without the paper.
+/// `all`. A word that is a folder with an experiment means that one, wherever it is. A word that no
+/// id begins with may be the id in another spelling, `figure-9` or `fig-9` for `fig-09`, or a
+/// figure's number in the conference version, `sigcomm/figure-9`; both with or without the paper.
 ///
 /// # Errors
 /// [`ExperimentError::Unknown`] if one of these fits none, else what is wrong with the first that

@@ -1,4 +1,5 @@
-//! What one run gives to the formulas of its points: from the cache, or from the world that runs it.
+//! Values that one run gives to the formulas of its points: from the cache, or from the world that
+//! runs it.
 
 use super::emulation::EmulationResult;
 use super::emulation::answer::{Kept, answer, key};
@@ -21,7 +22,7 @@ pub(super) struct Given {
     pub(super) witness: Option<(Fidelity, EmulationResult)>,
 }
 
-/// What a run gave to each of the points that share it: values, or the reason why there are none.
+/// Outcome of a run for each of the points that share it: values, or the reason why there are none.
 pub(super) type Outcomes = Vec<(RunId, Result<Given, String>)>;
 
 /// The packet hops of a run, stored with the formulas in its cache file.
@@ -45,7 +46,7 @@ impl PlannedPoint {
 }
 
 impl Prepared<'_> {
-    /// What a run gave to each of the points that share it; nothing if the user has ended it.
+    /// Outcomes of a run for the points that share it; none if the user has ended it.
     pub(super) fn measured(
         &self,
         users: &[RunId],

@@ -298,7 +298,7 @@ impl<'a> Prepared<'a> {
         Ok(self.results(&course, hooks.stop))
     }
 
-    /// What a run gave to each of the points that share it; nothing once the runner is to stop.
+    /// Outcomes of a run for the points that share it; none once the runner is to stop.
     fn one(
         &self,
         users: &[RunId],

@@ -12,7 +12,7 @@ use super::runner::{Part, PlannedPoint, RunId};
 /// Progress of the points.
 #[derive(Debug)]
 pub(super) struct Course {
-    /// What runs gave: values, or the reason why there are none.
+    /// Outcomes of runs: values, or the reason why there are none.
     pub(super) given: BTreeMap<RunId, Result<Given, String>>,
     /// Seeds of each point.
     pub(super) seeds: Vec<u32>,
