@@ -1,6 +1,7 @@
 //! The integration tests of this crate, as one program: a file of this folder is a module here.
 
 mod code_version;
+mod delay_bound;
 mod fixed_point;
 mod language;
 mod mutants;
