@@ -16,7 +16,7 @@ use super::program::{SOON, Stream};
 use super::session::{Bars, Kept, SILENCE, Session};
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 24] = [
+pub(crate) const CASES: [Case; 25] = [
     Case::new("kill-sender", Load::Waiting, |b, d| signal(b, d, Whom::Sender, Signal::KILL)),
     Case::new("kill-receiver", Load::Waiting, |b, d| signal(b, d, Whom::Receiver, Signal::KILL)).long(),
     Case::new("term-sender", Load::Waiting, |b, d| signal(b, d, Whom::Sender, Signal::TERM)),
@@ -37,7 +37,8 @@ pub(crate) const CASES: [Case; 24] = [
     Case::new("ctrl-c-lossy", Load::Waiting, |b, d| lossy(b, d, StopReason::CtrlC)),
     Case::new("suspend-sender", Load::Waiting, |b, d| suspend(b, d, Whom::Sender)),
     Case::new("suspend-receiver", Load::Waiting, |b, d| suspend(b, d, Whom::Receiver)),
-    Case::new("stalled-sender", Load::Waiting, stalled_sender),
+    Case::new("stalled-sender", Load::Waiting, |b, d| stalled(b, d, Whom::Sender)),
+    Case::new("stalled-receiver", Load::Waiting, |b, d| stalled(b, d, Whom::Receiver)),
     Case::new("second-send", Load::Waiting, second_send),
     Case::new("receiver-restarts", Load::Waiting, receiver_restarts),
     Case::new("no-server", Load::Waiting, no_server),
@@ -335,9 +336,9 @@ fn suspend(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, Strin
     Ok(session.judge(&format!("the {name} suspended for {time} s{note}"), SILENCE, SILENCE, &bars))
 }
 
-/// SIGSTOP for two seconds while reports wait in the socket: the stop is not the round-trip time of
-/// the path.
-fn stalled_sender(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+/// SIGSTOP for two seconds while reports, or data, wait in the socket: the stop is not the
+/// round-trip time of the path.
+fn stalled(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, String> {
     let (stop, stopped) = (4.0, 2.0);
     let mut listening = honest::Listening::raw(bench, directory, "127.0.0.1", &["-1"], Stream::Own)?;
     let keys = "rate = \"20Mbit/s\"\ndelay = \"20ms\"\nloss = \"1%\"";
@@ -345,16 +346,20 @@ fn stalled_sender(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut sender = bench.run(directory, "send", &["send", &entrance, "-t", "9s", "--json-stream"])?;
     sender.wait_for("connected")?;
     thread::sleep(Duration::from_secs_f64(stop));
-    sender.signal(Signal::STOP);
+    let (program, name) = match whom {
+        Whom::Receiver => (&listening.program, "receiver"),
+        Whom::Sender => (&sender, "sender"),
+    };
+    program.signal(Signal::STOP);
     thread::sleep(Duration::from_secs_f64(stopped));
-    sender.signal(Signal::CONT);
+    program.signal(Signal::CONT);
     let (sent, received) = (sender.end(SOON), listening.program.end(PROMPT));
     let begin = stop + stopped;
     let rtt = |from, to| stream_mean(&sender.output(), "rtt_s", from, to);
     let rate = |from, to| stream_mean(&sender.output(), "allowed_rate_bps", from, to);
     let (rtt_before, rtt_after) = (rtt(1.0, stop), rtt(begin + 0.5, begin + 3.0));
     let (rate_before, rate_after) = (rate(1.0, stop), rate(begin + 0.5, begin + 3.0));
-    let mut row = CaseRow::new("the sender stands still for 2 s; 20 Mbit/s, RTT 40 ms, 1 % loss");
+    let mut row = CaseRow::new(format!("the {name} stands still for 2 s; 20 Mbit/s, RTT 40 ms, 1 % loss"));
     row.saw(format!("sender {}, receiver {}", sent.how, received.how));
     row.honest = format!(
         "R {:.0} ms before, {:.0} ms after; X {:.0} and {:.0} kbit/s",
