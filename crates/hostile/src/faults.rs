@@ -358,28 +358,36 @@ fn stalled(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, Strin
     let rtt = |from, to| stream_mean(&sender.output(), "rtt_s", from, to);
     let rate = |from, to| stream_mean(&sender.output(), "allowed_rate_bps", from, to);
     let (rtt_before, rtt_after) = (rtt(1.0, stop), rtt(begin + 0.5, begin + 3.0));
+    let rtt_highest =
+        stream_values(&sender.output(), "rtt_s", begin, f64::INFINITY).into_iter().fold(f64::NAN, f64::max);
     let (rate_before, rate_after) = (rate(1.0, stop), rate(begin + 0.5, begin + 3.0));
     let mut row = CaseRow::new(format!("the {name} stands still for 2 s; 20 Mbit/s, RTT 40 ms, 1 % loss"));
     row.saw(format!("sender {}, receiver {}", sent.how, received.how));
     row.honest = format!(
-        "R {:.0} ms before, {:.0} ms after; X {:.0} and {:.0} kbit/s",
+        "R {:.0} ms before, {:.0} ms after, {:.0} ms at most; X {:.0} and {:.0} kbit/s",
         rtt_before * 1e3,
         rtt_after * 1e3,
+        rtt_highest * 1e3,
         rate_before / 1e3,
         rate_after / 1e3
     );
     row.bar(sent.is(0) && received.is(0), "exit 0 at both ends");
     row.bar(rtt_after <= 2.0 * rtt_before, "R after the stop at most twice that before");
+    row.bar(rtt_highest <= 3.0 * rtt_before, "R after the stop never three times that before");
     row.bar(rate_after >= rate_before / 3.0, "X after the stop at least a third of that before");
     Ok(row)
 }
 
-/// Mean of a key of `--json-stream` over the intervals that end between two times, NAN if there are
-/// none.
-pub(super) fn stream_mean(stream: &str, key: &str, from: f64, to: f64) -> f64 {
+/// Values of a key of `--json-stream` in the intervals that end between two times.
+fn stream_values(stream: &str, key: &str, from: f64, to: f64) -> Vec<f64> {
     let lines = stream.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let within = lines.filter(|line| line["t_s"].as_f64().is_some_and(|t| from < t && t <= to));
-    let values: Vec<f64> = within.filter_map(|line| line[key].as_f64()).collect();
+    within.filter_map(|line| line[key].as_f64()).collect()
+}
+
+/// Mean of these values, NAN if there are none.
+pub(super) fn stream_mean(stream: &str, key: &str, from: f64, to: f64) -> f64 {
+    let values = stream_values(stream, key, from, to);
     values.iter().sum::<f64>() / values.len() as f64
 }
 
