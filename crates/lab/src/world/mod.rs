@@ -1,7 +1,7 @@
 //! A scenario's network with its flows, in whichever world: simulated, emulated or relayed.
 //!
 //! A world lets its time go on, and says how far its flows have come and what its links have done.
-//! [`record`] drives any of them and records it; observers ([`crate::watch`]) look at any of them.
+//! `record` drives any of them and records it; observers ([`crate::watch`]) look at any of them.
 
 pub(crate) mod agents;
 #[cfg(all(feature = "emu", target_os = "linux"))]
