@@ -174,8 +174,8 @@ fn a_path_that_clears_codepoints_is_found_out() {
     assert_eq!(late, Some(Ecn::NotEct));
 }
 
-/// A path that drops what has a codepoint, there, back or both ways: the handshake shows it, and data
-/// goes without.
+/// A path that drops what has a codepoint, there, back or both ways: the handshake shows it, and
+/// data goes without.
 #[test]
 fn a_path_that_drops_codepoints_is_found_out() {
     let free = minute(|_| Fate::Deliver, false);

@@ -16,8 +16,8 @@ const ROOM_WAIT: Duration = Duration::from_millis(5);
 /// Rounds of reading before the machine's answers are sent.
 const READS: usize = 8;
 /// Age of a datagram that has waited in the socket because the process stood still. A report now
-/// would be about a packet of long ago, and its hold time longer than a sender believes: the rest is
-/// read first.
+/// would be about a packet of long ago, and its hold time longer than a sender believes: the rest
+/// is read first.
 const WAITED: Duration = Duration::from_millis(25);
 /// Turns of reading alone, at most: those that a full buffer of the socket takes.
 const MOST_BEHIND: usize = 64;
