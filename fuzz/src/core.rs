@@ -1,11 +1,15 @@
 //! The rate control with any input: never a panic, never a rate that is not a number.
 
 use tfrc::advisor::{Ack, Hold};
+use tfrc::config::QueueDelay;
 use tfrc::study::{Revision, Stamp};
 use tfrc::{
     Advisor, Arrival, Config, Feedback, LossReport, PacketCount, PacketKind, Receiver, Sender, Settings,
 };
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate, saturating};
+
+/// The bound on the queueing delay, where there is one.
+const BOUND: Duration = Duration::from_millis(80);
 
 /// Reads numbers from bytes, zeros after their end.
 struct Reader<'a>(&'a [u8]);
@@ -37,12 +41,16 @@ impl Reader<'_> {
 /// advisor.
 pub fn check(data: &[u8]) {
     let mut reader = Reader(data);
-    let config = match reader.byte().unwrap_or(0) % 4 {
+    let choice = reader.byte().unwrap_or(0);
+    let config = match choice % 4 {
         0 => Config::default(),
         1 => Settings::for_revision(Revision::Rfc3448).validate().unwrap_or_default(),
         2 => Settings::for_revision(Revision::Sigcomm2000).validate().unwrap_or_default(),
         _ => Settings::for_revision(Revision::Ns2).validate().unwrap_or_default(),
     };
+    let bound = if choice & 4 == 0 { QueueDelay::Unlimited } else { QueueDelay::AtMost(BOUND) };
+    let bounded = Settings { max_queue_delay: bound, ..*config.settings() };
+    let config = bounded.validate().unwrap_or(config);
     let mut sender = Sender::new(&config);
     let mut receiver = Receiver::new(&config);
     let mut advisor: Advisor<64> = Advisor::with_capacity(&config, Duration::from_millis(50));

@@ -164,6 +164,10 @@ enum tfrc_rate_reason
    * A rule that this library is older than.
    */
   TFRC_RATE_REASON_OTHER = 9,
+  /**
+   * The queueing delay is longer than the flow may make it.
+   */
+  TFRC_RATE_REASON_QUEUE_DELAY = 10,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -807,6 +811,12 @@ tfrc_status tfrc_config_set_cap_bps(struct tfrc_config *config, double bps);
  * not fall (gTFRC). Not for the open Internet.
  */
 tfrc_status tfrc_config_set_guarantee_bps(struct tfrc_config *config, double bps);
+
+/**
+ * The longest queueing delay that the flow may make, ns, at least 1 ms; `TFRC_NEVER` for no bound,
+ * the default. It only ever lowers the allowed rate.
+ */
+tfrc_status tfrc_config_set_max_queue_delay(struct tfrc_config *config, uint64_t ns);
 
 /**
  * t_gran, ns: the granularity of the program's timers (RFC 5348 §8.3). A packet may go up to half

@@ -4,12 +4,12 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 
 use tfrc::Settings;
-use tfrc::config::{PacketSize, Promise, SegmentSize, TfrcSp};
+use tfrc::config::{PacketSize, Promise, QueueDelay, SegmentSize, TfrcSp};
 use tfrc_units::Duration;
 
 use crate::border::{change, give, look, take_back};
 use crate::status::Status;
-use crate::values::{cap, rate};
+use crate::values::{NEVER, cap, rate};
 
 /// Settings of a sender, a receiver or an advisor; RFC 5348 until they are changed. Both ends take
 /// the same. They are copied where they are used, and may be freed then.
@@ -63,6 +63,16 @@ pub unsafe extern "C" fn tfrc_config_set_guarantee_bps(config: *mut Config, bps:
     let Some(rate) = rate(bps) else { return Status::Range };
     // SAFETY: a handle of this library, says the header.
     unsafe { set(config, |settings| settings.guarantee = Some(Promise::of(rate))) }
+}
+
+/// The longest queueing delay that the flow may make, ns, at least 1 ms; `TFRC_NEVER` for no bound,
+/// the default. It only ever lowers the allowed rate.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_config_set_max_queue_delay(config: *mut Config, ns: u64) -> Status {
+    let bound =
+        if ns == NEVER { QueueDelay::Unlimited } else { QueueDelay::AtMost(Duration::from_nanos(ns)) };
+    // SAFETY: a handle of this library, says the header.
+    unsafe { set(config, |settings| settings.max_queue_delay = bound) }
 }
 
 /// t_gran, ns: the granularity of the program's timers (RFC 5348 §8.3). A packet may go up to half

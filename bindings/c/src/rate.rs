@@ -50,6 +50,8 @@ pub enum RateReason {
     Stopped = 8,
     /// A rule that this library is older than.
     Other = 9,
+    /// The queueing delay is longer than the flow may make it.
+    QueueDelay = 10,
 }
 
 /// A change of the allowed sending rate.
@@ -113,6 +115,7 @@ impl From<tfrc::RateReason> for RateReason {
             Core::NoFeedback => Self::NoFeedback,
             Core::Floor => Self::Floor,
             Core::Guarantee => Self::Guarantee,
+            Core::QueueDelay => Self::QueueDelay,
             Core::Stopped(_) => Self::Stopped,
             _ => Self::Other,
         }

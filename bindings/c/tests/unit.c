@@ -45,6 +45,9 @@ static void nulls_and_ranges(void) {
   EXPECT(strstr(tfrc_config_problem(config), "segment") != NULL);
   EXPECT(tfrc_config_set_cap_bps(config, -1) == TFRC_STATUS_RANGE);
   EXPECT(tfrc_config_set_cap_bps(config, NAN) == TFRC_STATUS_RANGE);
+  EXPECT(tfrc_config_set_max_queue_delay(config, 999999) == TFRC_STATUS_RANGE && tfrc_config_problem(config));
+  EXPECT(tfrc_config_set_max_queue_delay(config, 80000000) == TFRC_STATUS_OK);
+  EXPECT(tfrc_config_set_max_queue_delay(config, TFRC_NEVER) == TFRC_STATUS_OK);
   EXPECT(tfrc_config_set_segment(config, 1000) == TFRC_STATUS_OK && tfrc_config_problem(config) == NULL);
 
   tfrc_sender *sender = tfrc_sender_new(config);

@@ -2,17 +2,18 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tfrc::config::{PacketSize, RateCap, SegmentSize, TfrcSp};
+use tfrc::config::{PacketSize, QueueDelay, RateCap, SegmentSize, TfrcSp};
 use tfrc::study::Revision;
 use tfrc::{Config as Core, Settings};
 
-use crate::quantities::rate;
+use crate::quantities::{duration, rate};
 
 /// Settings of a sender and its receiver; the default is RFC 5348.
 ///
 /// `segment_bytes` is the packet size expected before the first packet. `segment` is `"mean"` (the
 /// mean size of the packets sent counts, RFC 5348 §4.1) or `"fixed"` (`segment_bytes` counts).
-/// `cap_bps` is the application's own limit in bit/s. `variant` is `"tfrc"` or `"tfrc-sp"`
+/// `cap_bps` is the application's own limit in bit/s, `max_queue_delay` the longest queueing delay
+/// that the flow may make, in seconds, at least 0.001. `variant` is `"tfrc"` or `"tfrc-sp"`
 /// (RFC 4828, for small packets), `revision` a published TFRC such as `"rfc5348"`.
 #[pyclass(frozen, from_py_object, module = "tfrc")]
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,11 +22,12 @@ pub(crate) struct Config(pub(crate) Core);
 #[pymethods]
 impl Config {
     #[new]
-    #[pyo3(signature = (*, segment_bytes=1460, segment="mean", cap_bps=None, variant="tfrc", revision="rfc5348"))]
+    #[pyo3(signature = (*, segment_bytes=1460, segment="mean", cap_bps=None, max_queue_delay=None, variant="tfrc", revision="rfc5348"))]
     fn new(
         segment_bytes: u32,
         segment: &str,
         cap_bps: Option<f64>,
+        max_queue_delay: Option<f64>,
         variant: &str,
         revision: &str,
     ) -> PyResult<Self> {
@@ -46,6 +48,9 @@ impl Config {
         };
         if let Some(cap) = cap_bps {
             settings.cap = RateCap::AtMost(rate(cap)?);
+        }
+        if let Some(most) = max_queue_delay {
+            settings.max_queue_delay = QueueDelay::AtMost(duration(most)?);
         }
         settings.validate().map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
     }

@@ -95,6 +95,7 @@ pub(crate) fn reason(reason: tfrc::RateReason) -> &'static str {
         Reason::NoFeedback => "no-feedback",
         Reason::Floor => "floor",
         Reason::Guarantee => "guarantee",
+        Reason::QueueDelay => "queue-delay",
         Reason::Stopped(_) => "stopped",
         _ => "other",
     }

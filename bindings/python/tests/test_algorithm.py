@@ -44,6 +44,8 @@ def test_configurations_are_checked():
         {"segment": "median"},
         {"cap_bps": 0.0},
         {"cap_bps": -1.0},
+        {"max_queue_delay": 0.0009},
+        {"max_queue_delay": -1.0},
         {"variant": "tcp"},
         {"revision": "rfc1"},
     ):

@@ -106,12 +106,18 @@ pub(crate) const LINK_COUNTS: [Quantity<LinkStats>; 9] = [
 ];
 
 /// The quantities of the packets that wait at a link, looked at every 10 ms.
-pub(crate) const QUEUE: [Quantity<[f64]>; 3] = [
+pub(crate) const QUEUE: [Quantity<[f64]>; 5] = [
     quantity("queue_stddev", "standard deviation of the number of waiting packets", |queue| {
         crate::statistics::deviation(queue)
     }),
     quantity("queue_max", "most waiting packets", |queue| queue.iter().copied().reduce(f64::max)),
     quantity("queue_min", "fewest waiting packets", |queue| queue.iter().copied().reduce(f64::min)),
+    quantity("queue_p50", "median of the number of waiting packets", |queue| {
+        crate::statistics::quantile(queue.to_vec(), 0.5)
+    }),
+    quantity("queue_p95", "95th percentile of the number of waiting packets", |queue| {
+        crate::statistics::quantile(queue.to_vec(), 0.95)
+    }),
 ];
 
 /// The quantities of the packets of one group of flows at one link.

@@ -2,6 +2,7 @@
 
 mod clean_paths;
 mod code_version;
+mod delay_bound;
 mod fixed_point;
 mod language;
 mod mutants;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tfrc::Settings;
-use tfrc::config::{BurstCredit, MinInterval, PacketSize, RateCap, SegmentSize, TfrcSp};
+use tfrc::config::{BurstCredit, MinInterval, PacketSize, QueueDelay, RateCap, SegmentSize, TfrcSp};
 pub use tfrc::config::{Promise, PromiseStart};
 pub use tfrc::guard::CircuitBreaker;
 use tfrc_dccp::connection::Silence;
@@ -45,6 +45,10 @@ pub struct Options {
     /// Circuit breaker: stops sending on a path that looks broken or badly congested (RFC 8083).
     #[serde(default)]
     pub circuit_breaker: CircuitBreaker,
+    /// The longest queueing delay that the flow may make, at least 1 ms: it sends less than X then.
+    /// `None`: no bound, as in RFC 5348.
+    #[serde(default, rename = "max_queue_delay_ns", with = "nanoseconds")]
+    pub max_queue_delay: Option<Duration>,
     /// The longest UDP payload sent, in bytes.
     pub max_udp_payload: usize,
     /// Connections taken from peers.
@@ -198,6 +202,7 @@ impl Default for Options {
             guarantee: None,
             dscp: Dscp::DEFAULT,
             circuit_breaker: CircuitBreaker::WithGuarantee,
+            max_queue_delay: None,
             max_udp_payload: 1472,
             accept: Listen::Refuse,
             allow: Vec::new(),
@@ -252,6 +257,7 @@ impl Options {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
             guarantee: self.guarantee,
+            max_queue_delay: self.max_queue_delay.map_or(QueueDelay::Unlimited, QueueDelay::AtMost),
             circuit_breaker: self.circuit_breaker,
             // A wake-up here is late by more than the round-trip time of a short path.
             credit: BurstCredit::RoundTripOrHalfGap,
@@ -321,6 +327,7 @@ mod tests {
             "allow",
             "first_data_within_ns",
             "silence_ns",
+            "max_queue_delay_ns",
         ] {
             assert!(written.as_object_mut().is_some_and(|options| options.remove(key).is_some()), "{key}");
         }

@@ -78,7 +78,7 @@ impl Tabular for Settings {
         fields!(keys, study, [receive_rate, empty_report, first_losses, initial_rate, slow_start, growth]);
         fields!(keys, study, [receive_limit, floor, rate_step, reschedule]);
         fields!(keys, self, [receiver_rtt_before_sample, no_feedback_floor, feedback_floor]);
-        fields!(keys, self, [credit, timer_granularity, cap]);
+        fields!(keys, self, [credit, timer_granularity, cap, max_queue_delay]);
         estimator(&mut study.estimator, keys);
         let equation = &mut study.equation;
         keys.key("equation", &mut equation.form);

@@ -3,6 +3,7 @@
 mod choices;
 mod guarantee;
 mod packet_size;
+mod queue_delay;
 mod revision;
 
 use core::fmt;
@@ -11,6 +12,7 @@ use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 
 pub use guarantee::{Promise, PromiseStart};
 pub use packet_size::{MinInterval, NominalSegment, PacketSize, TfrcSp};
+pub use queue_delay::QueueDelay;
 use tfrc_units::{Duration, Rate};
 
 use crate::guard::{BreakerLimits, CircuitBreaker, StopRule};
@@ -28,6 +30,8 @@ pub struct Settings {
     pub packet_size: PacketSize,
     /// The application's own limit on the sending rate.
     pub cap: RateCap,
+    /// The longest queueing delay that the flow may make; not of RFC 5348. It only ever lowers X.
+    pub max_queue_delay: QueueDelay,
     /// A rate that the network has promised: the flow does not fall below it (gTFRC).
     pub guarantee: Option<Promise>,
     /// Rule that stops a flow whose path looks broken or badly congested (RFC 8083).
@@ -117,6 +121,7 @@ impl Default for Settings {
             segment: SegmentSize::Mean { initial: 1460 },
             packet_size: PacketSize::Own,
             cap: RateCap::Unlimited,
+            max_queue_delay: QueueDelay::Unlimited,
             guarantee: None,
             circuit_breaker: CircuitBreaker::default(),
             breaker_limits: BreakerLimits::default(),
@@ -163,6 +168,8 @@ pub enum ConfigError {
     /// `circuit_breaker` must have an interval of at least one second, a report and a factor above
     /// zero.
     CircuitBreaker,
+    /// `max_queue_delay` must be at least 1 ms.
+    QueueDelay,
     /// `stop_rule` must have a rate and a period above zero, and a margin of at least 1.
     StopRule,
     /// `feedback` by the window counter needs loss events by the window counter: it has no
@@ -188,6 +195,7 @@ impl fmt::Display for ConfigError {
             Self::NoFeedback => "the nofeedback timer must wait for a round-trip time and leave a share between 0 and 1",
             Self::Guarantee => "a guarantee needs a finite rate above zero, and a threshold above 1 if it has one",
             Self::CircuitBreaker => "the circuit breaker needs an interval of a second, a report and a factor above zero",
+            Self::QueueDelay => "the bound on the queueing delay must be at least 1 ms",
             Self::StopRule => "the stop rule needs a rate and a period above zero, and a margin of at least 1",
             Self::Trigger => "feedback by the window counter needs loss events by the window counter",
         })
@@ -224,6 +232,7 @@ impl Settings {
         self.guarantee.map_or(Ok(()), Promise::validate)?;
         self.breaker_limits.validate()?;
         self.stop_rule.validate()?;
+        self.max_queue_delay.validate()?;
         check(self.segment.initial() >= 1 && self.packet_size.is_sound(), ConfigError::Segment)?;
         check(!self.receiver_rtt_before_sample.is_zero(), ConfigError::ReceiverRtt)?;
         if let RateCap::AtMost(cap) = self.cap {
@@ -265,6 +274,9 @@ mod tests {
         );
         assert_eq!(bad(|s| s.receiver_rtt_before_sample = Duration::ZERO), Some(ConfigError::ReceiverRtt));
         assert_eq!(bad(|s| s.cap = RateCap::AtMost(Rate::ZERO)), Some(ConfigError::Cap));
+        let delay = |us| QueueDelay::AtMost(Duration::from_micros(us));
+        let bad_delay = |us| Settings { max_queue_delay: delay(us), ..Settings::default() }.validate().err();
+        assert_eq!((bad_delay(999), bad_delay(1000)), (Some(ConfigError::QueueDelay), None));
         assert_eq!(bad(|s| s.algorithm.choices_mut().lost_after = 9), Some(ConfigError::LostAfter));
     }
 }

@@ -74,6 +74,8 @@ pub enum RateReason {
     Floor,
     /// The rate that the network has promised (gTFRC).
     Guarantee,
+    /// The queueing delay is longer than the flow may make it (`max_queue_delay`).
+    QueueDelay,
     /// Nothing may be sent: a circuit breaker or the stop rule has struck.
     Stopped(Trip),
 }

@@ -57,6 +57,7 @@ class Config:
         segment_bytes: int = 1460,
         segment: Literal["mean", "fixed"] = "mean",
         cap_bps: Optional[float] = None,
+        max_queue_delay: Optional[float] = None,
         variant: Literal["tfrc", "tfrc-sp"] = "tfrc",
         revision: str = "rfc5348",
     ) -> Config: ...

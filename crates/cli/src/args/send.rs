@@ -48,6 +48,10 @@ pub struct SendArgs {
     /// Rate control: tfrc-sp is for small packets, at most 100 a second (RFC 4828)
     #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
+    /// Keep the queueing delay below this: send less while a round trip is longer than the shortest
+    /// by more; without it the flow fills a drop-tail queue, as TCP does
+    #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
+    pub max_queue_delay: Option<Duration>,
     /// A rate the network has promised, below which the flow does not go (gTFRC); usually with
     /// --dscp
     #[arg(help_heading = RATE, long, value_name = "RATE", value_parser = values::positive_rate)]

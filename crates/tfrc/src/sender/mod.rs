@@ -1,5 +1,6 @@
 //! The data sender (RFC 5348 §4): how fast, and when the next packet.
 
+mod delay_bound;
 mod drop_rate;
 mod guarantee;
 mod limited;
@@ -23,6 +24,7 @@ use crate::equation::HighLoss;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::ring::Ring;
 use crate::study::{SenderStudy, Stamp, Supply};
+use delay_bound::{DelayBound, DelayReport};
 use drop_rate::DropRate;
 use guarantee::LowerBound;
 pub(crate) use limited::Coverage;
@@ -76,6 +78,7 @@ pub struct Sender {
     settings: Settings,
     allowed: AllowedRate,
     promise: LowerBound,
+    delay: Option<DelayBound>,
     guard: Guard,
     rtt: RoundTrip,
     drop_rate: DropRate,
@@ -103,13 +106,15 @@ impl Sender {
         let settings = *config.settings();
         let choices = settings.algorithm.choices();
         let segment = MeanSegment::new(settings.segment);
+        let pacing = Pacing::new(settings.credit, settings.timer_granularity, choices.reschedule);
         let mut sender = Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
             promise: LowerBound::new(settings.guarantee),
+            delay: DelayBound::new(settings.max_queue_delay, pacing),
             guard: Guard::new(&settings),
             rtt: RoundTrip::new(choices.rtt_weight, choices.spacing, choices.equation.rto),
             drop_rate: DropRate::default(),
-            pacing: Pacing::new(settings.credit, settings.timer_granularity, choices.reschedule),
+            pacing,
             interval: PacketInterval::new(&settings.packet_size),
             limited: DataLimited::default(),
             segment,
@@ -187,6 +192,9 @@ impl Sender {
         }
         self.pacing.on_sent(now, size);
         self.interval.on_sent(now);
+        if let Some(delay) = &mut self.delay {
+            delay.on_sent(now, size);
+        }
         let mean = self.segment.on_sent(size);
         self.activity = Activity::Active;
         if self.timer.is_none() {
@@ -328,8 +336,8 @@ impl Sender {
 
     /// X, what the algorithm alone allows: [`Sender::allowed_rate`] without a guarantee.
     #[must_use]
-    pub const fn computed_rate(&self) -> Rate {
-        self.allowed.x
+    pub fn computed_rate(&self) -> Rate {
+        self.allowed.x.min(self.delay_limit())
     }
 
     /// The rate at which packets really leave while there is data: X_inst (§4.5), at most the
@@ -339,7 +347,8 @@ impl Sender {
         if self.guard.stopped().is_some() {
             return Rate::ZERO;
         }
-        self.pacing.rate().min(self.interval.limit(self.segment.bytes()))
+        let paced = self.pacing.rate().min(self.interval.limit(self.segment.bytes()));
+        paced.min(self.delay.as_ref().map_or(Rate::INFINITY, |delay| self.lifted(delay.limit())))
     }
 
     /// The rule that set the allowed rate last.
@@ -347,8 +356,10 @@ impl Sender {
     pub fn rate_reason(&self) -> RateReason {
         if let Some(stopped) = self.guard.stopped() {
             RateReason::Stopped(stopped.trip)
-        } else if self.promise.least(self.allowed.x) > self.allowed.x {
+        } else if self.promise.least(self.allowed.x) > self.computed_rate() {
             RateReason::Guarantee
+        } else if self.delay_limit() < self.allowed.x {
+            RateReason::QueueDelay
         } else {
             self.allowed.reason
         }
@@ -433,6 +444,7 @@ impl Sender {
             self.allowed.p = feedback.loss_event_rate;
             let timeout = self.timeout();
             self.restart_timer(now, timeout);
+            self.bound_delay(now, &feedback, sample, Coverage::NotDataLimited);
             return;
         }
         // §4.3 step 2.
@@ -458,8 +470,27 @@ impl Sender {
             self.allowed.x = self.allowed.x.min(self.allowed.initial_rate(path));
         }
         self.follow(now, from, path);
+        self.bound_delay(now, &feedback, sample, coverage);
         // §4.3 step 5 is `instantaneous_rate`; §4.3 step 6.
         self.restart_timer(now, timeout);
+    }
+
+    /// The bound on the queueing delay, where there is one, takes in a report.
+    fn bound_delay(&mut self, now: Instant, feedback: &Feedback, sample: Duration, coverage: Coverage) {
+        let Some(path) = self.path() else { return };
+        let initial_rate = self.allowed.initial_rate(path);
+        if let Some(delay) = &mut self.delay {
+            let Feedback { newest_sent_at, receive_rate, .. } = *feedback;
+            let rtt = path.rtt;
+            delay.on_report(
+                now,
+                DelayReport { sample, rtt, receive_rate, newest_sent_at, coverage, initial_rate },
+            );
+        }
+    }
+
+    fn delay_limit(&self) -> Rate {
+        self.delay.as_ref().map_or(Rate::INFINITY, DelayBound::limit)
     }
 
     fn first_sample(&mut self, now: Instant, rtt: Duration, origin: Origin) {
@@ -493,17 +524,33 @@ impl Sender {
 
     /// G, whether sending has stopped or not.
     fn granted(&self) -> Rate {
-        self.allowed.x.max(self.promise.least(self.allowed.x))
+        self.lifted(self.computed_rate())
+    }
+
+    /// This rate, at least the one promised.
+    fn lifted(&self, rate: Rate) -> Rate {
+        rate.max(self.promise.least(self.allowed.x))
     }
 
     /// The spacing follows the rest: every input ends here, so that asking is cheap.
     fn settle(&mut self) {
         self.pacing.set_pace(self.spacing(), self.rtt.mean());
+        let limit = self.lifted(self.delay_limit());
+        if let Some(delay) = &mut self.delay {
+            delay.set_pace(limit, self.rtt.mean());
+        }
     }
 
     /// The send time of the next packet.
     #[inline]
     fn due(&self) -> Instant {
+        let due = self.due_unbounded();
+        self.delay.as_ref().map_or(due, |delay| due.max(delay.next_send()))
+    }
+
+    /// The send time of the next packet if the queueing delay had no bound.
+    #[inline]
+    fn due_unbounded(&self) -> Instant {
         self.pacing.next_send().max(self.interval.next_send())
     }
 
@@ -525,7 +572,7 @@ impl Sender {
     /// The supply of data: short if a packet could have gone before `now` and has not. A host that
     /// is late with its packets by more than its timer granularity looks so too.
     fn supply(&self, now: Instant) -> Supply {
-        if self.timer.is_some() && self.due() + self.settings.timer_granularity < now {
+        if self.timer.is_some() && self.due_unbounded() + self.settings.timer_granularity < now {
             Supply::Short
         } else {
             Supply::Enough
@@ -558,7 +605,9 @@ impl Sender {
     /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R. Two packets take exactly twice the time of one,
     /// so that the timer expires with the second packet, not a nanosecond after it.
     fn timeout(&self) -> Duration {
-        let two_packets = self.granted().time_for(self.segment.bytes()) * 2;
+        // By X without a bound on the queueing delay, so that X itself does not depend on the bound,
+        // whose limit is never below two packets in R.
+        let two_packets = self.lifted(self.allowed.x).time_for(self.segment.bytes()) * 2;
         self.allowed.rules.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)
     }
 

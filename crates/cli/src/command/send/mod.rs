@@ -225,6 +225,9 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
     if let Some(guarantee) = args.guarantee {
         set("guarantee", guarantee.to_string());
     }
+    if let Some(most) = args.max_queue_delay {
+        set("max_queue_delay", most.to_string());
+    }
     if args.dscp != Dscp::DEFAULT {
         set("dscp", args.dscp.to_string());
     }

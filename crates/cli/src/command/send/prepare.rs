@@ -91,6 +91,7 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
             start: args.guarantee_start,
             give_way_below: args.guarantee_threshold,
         }),
+        max_queue_delay: args.max_queue_delay,
         dscp: args.dscp,
         circuit_breaker: args.circuit_breaker,
         optimistic_acks: args.optimistic_acks,
