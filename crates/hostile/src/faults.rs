@@ -341,9 +341,15 @@ fn suspend(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, Strin
 fn stalled(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, String> {
     let (stop, stopped) = (4.0, 2.0);
     let mut listening = honest::Listening::raw(bench, directory, "127.0.0.1", &["-1"], Stream::Own)?;
-    let keys = "rate = \"20Mbit/s\"\ndelay = \"20ms\"\nloss = \"1%\"";
-    let (_link, entrance) = super::session::link(bench, directory, keys, &listening.address)?;
-    let mut sender = bench.run(directory, "send", &["send", &entrance, "-t", "9s", "--json-stream"])?;
+    // At a receiver more has to wait than it reads at once.
+    let (loss, cap) = match whom {
+        Whom::Receiver => ("0%", "12M"),
+        Whom::Sender => ("1%", "50M"),
+    };
+    let keys = format!("rate = \"20Mbit/s\"\ndelay = \"20ms\"\nloss = \"{loss}\"");
+    let (_link, entrance) = super::session::link(bench, directory, &keys, &listening.address)?;
+    let arguments = ["send", &entrance, "-b", cap, "-t", "9s", "--json-stream"];
+    let mut sender = bench.run(directory, "send", &arguments)?;
     sender.wait_for("connected")?;
     thread::sleep(Duration::from_secs_f64(stop));
     let (program, name) = match whom {
@@ -361,7 +367,9 @@ fn stalled(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, Strin
     let rtt_highest =
         stream_values(&sender.output(), "rtt_s", begin, f64::INFINITY).into_iter().fold(f64::NAN, f64::max);
     let (rate_before, rate_after) = (rate(1.0, stop), rate(begin + 0.5, begin + 3.0));
-    let mut row = CaseRow::new(format!("the {name} stands still for 2 s; 20 Mbit/s, RTT 40 ms, 1 % loss"));
+    let mut row = CaseRow::new(format!(
+        "the {name} stands still for 2 s; 20 Mbit/s, RTT 40 ms, {loss} loss, cap {cap}bit/s"
+    ));
     row.saw(format!("sender {}, receiver {}", sent.how, received.how));
     row.honest = format!(
         "R {:.0} ms before, {:.0} ms after, {:.0} ms at most; X {:.0} and {:.0} kbit/s",
