@@ -21,7 +21,8 @@ use crate::waiting::while_waiting;
 #[pyclass(frozen, name = "NativeResults", module = "tfrc._native")]
 #[derive(Debug)]
 pub(crate) struct NativeResults {
-    library: Experiments,
+    /// Keeps the package's own files for as long as figures may need them.
+    _library: Experiments,
     experiments: Vec<Experiment>,
     results: Results,
     warnings: Vec<String>,
@@ -93,17 +94,12 @@ pub(crate) fn reproduce(
     })?
     .map_err(refused)?;
     let warnings = warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(NativeResults { library, experiments, results, warnings })
+    Ok(NativeResults { _library: library, experiments, results, warnings })
 }
 
 impl NativeResults {
     fn publication(&self) -> Publication<'_> {
-        Publication {
-            experiments: &self.experiments,
-            results: &self.results,
-            root: self.library.root(),
-            commit: None,
-        }
+        Publication { experiments: &self.experiments, results: &self.results, commit: None }
     }
 }
 

@@ -32,13 +32,15 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<receiver::Report>()?;
     module.add_class::<sender::Sender>()?;
     module.add_class::<simulation::NativeSimulation>()?;
+    module.add_class::<simulation::RunCache>()?;
     module.add_class::<laboratory::NativeResults>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(laboratory::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(laboratory::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(laboratory::user_cache, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::assemble, module)?)?;
-    module.add_function(wrap_pyfunction!(simulation::identity, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::keys, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::points, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::quantities, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::run_one, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::scenarios, module)?)?;

@@ -1,17 +1,17 @@
 //! Simulations: their runs, the document of their results, and its tables.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
-use tfrc_lab::compare::compared;
+use tfrc_lab::cache::{self, Cache};
 use tfrc_lab::document::{self, Several, Single};
 use tfrc_lab::watch::Watch;
-use tfrc_lab::{Outcome, code_version, quantities as lab, run_until, series};
+use tfrc_lab::{Outcome, quantities as lab, run_until, series};
 use tfrc_scenario::library::{BuiltIn, LibraryError, Opened};
 use tfrc_scenario::{Plan, Scenario};
 use tfrc_sim::Seed;
@@ -63,7 +63,6 @@ pub(crate) fn simulate(
     interval_s: Option<f64>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<NativeSimulation> {
-    let refused = |error: LibraryError| raised::<ScenarioError>(py, &error);
     let (opened, plan) = planned(py, kind, written, changes)?;
     let interval = match interval_s.map(duration).transpose()? {
         Some(Duration::ZERO) => return Err(PyValueError::new_err("an interval is above 0")),
@@ -73,7 +72,7 @@ pub(crate) fn simulate(
     let (results, parts) = run(py, &opened, &plan, order, interval, progress.as_ref())?;
     let flows = flow_table(&plan, &results).into();
     let links = link_table(&plan, &results).into();
-    let text = text(&opened, &plan, order, results).map_err(refused)?;
+    let text = text(&plan, order, results);
     Ok(NativeSimulation { text, flows, links, series: Table::of_parts(parts) })
 }
 
@@ -104,18 +103,59 @@ pub(crate) fn quantities() -> BTreeMap<&'static str, Vec<&'static str>> {
 /// A point: the name of each sweep, and the label of its value there.
 type Labels = Vec<(String, String)>;
 
-/// Everything except a run's seed that determines what a scenario does: the code that measures, the
-/// text with its changes, the traces that it follows. Its points come with it.
+/// The points of a scenario.
 #[pyfunction]
-pub(crate) fn identity(
+pub(crate) fn points(
     py: Python<'_>,
     kind: &str,
     written: &str,
     changes: Vec<String>,
-) -> PyResult<(String, Vec<Labels>)> {
-    let (opened, plan) = planned(py, kind, written, changes)?;
-    let text = format!("{}\n{}", code_version(), opened.document.whole_text());
-    Ok((text, plan.points.into_iter().map(|point| point.at).collect()))
+) -> PyResult<Vec<Labels>> {
+    let (_, plan) = planned(py, kind, written, changes)?;
+    Ok(plan.points.into_iter().map(|point| point.at).collect())
+}
+
+/// The keys of the first `runs` runs of a scenario without sweeps, by all that determines what each
+/// does: the program keeps it under the same.
+#[pyfunction]
+pub(crate) fn keys(
+    py: Python<'_>,
+    kind: &str,
+    written: &str,
+    changes: Vec<String>,
+    seed: Option<u64>,
+    runs: u32,
+) -> PyResult<Vec<String>> {
+    let (_, plan) = planned(py, kind, written, changes)?;
+    let Some(point) = plan.points.first() else { return Ok(Vec::new()) };
+    let (identity, seed) = (cache::identity(&point.scenario), seed.unwrap_or(point.scenario.seed.0));
+    Ok((1..=runs).map(|run| cache::key(&identity, Seed(seed_of(seed, run)))).collect())
+}
+
+/// Outcomes of runs that were done, in the folder of a cache.
+#[pyclass]
+pub(crate) struct RunCache(Cache);
+
+#[pymethods]
+impl RunCache {
+    #[new]
+    fn new(folder: PathBuf) -> Self {
+        Self(Cache::new(folder, Vec::new()))
+    }
+
+    /// The outcome kept for a key, as `run_one` returns it for the run of this number; `None` if
+    /// there is none.
+    fn find(&self, key: &str, run: u32) -> Option<String> {
+        let outcome = self.0.outcome(key)?;
+        Some(serde_json::json!(RunOutcome { run, outcome }).to_string())
+    }
+
+    /// Keeps what `run_one` returned.
+    fn put(&self, key: &str, outcome: &str) -> PyResult<()> {
+        let run = serde_json::from_str::<RunOutcome>(outcome);
+        let run = run.map_err(|error| PyValueError::new_err(format!("not a run: {error}")))?;
+        Ok(self.0.put_outcome(key, &run.outcome)?)
+    }
 }
 
 /// Does one run of a scenario without sweeps: the `run`-th, counted from 1, of the runs that begin
@@ -168,8 +208,7 @@ pub(crate) fn assemble(
     let results = batch::merge(vec![results]).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let flows = flow_table(&plan, &results).into();
     let links = link_table(&plan, &results).into();
-    let text = text(&opened, &plan, Order { shard: Shard::WHOLE, ..order }, results)
-        .map_err(|error| raised::<ScenarioError>(py, &error))?;
+    let text = text(&plan, Order { shard: Shard::WHOLE, ..order }, results);
     Ok(NativeSimulation { text, flows, links, series: None })
 }
 
@@ -233,16 +272,15 @@ fn run(
 }
 
 /// The document that the program prints: of a run alone, or of several.
-fn text(opened: &Opened, plan: &Plan, order: Order, results: Results) -> Result<String, LibraryError> {
-    let is_single = plan.points.len() == 1 && order.runs.unwrap_or(plan.runs) == 1 && plan.compare.is_none();
+fn text(plan: &Plan, order: Order, results: Results) -> String {
+    let is_single = plan.points.len() == 1 && order.runs.unwrap_or(plan.runs) == 1;
     if is_single {
         let run =
             results.points.into_iter().find_map(|point| Some((point.runs.into_iter().next()?, point.notes)));
         let Some((run, notes)) = run else { unreachable!("a plan has a run") };
-        return Ok(document::text(&Single { outcome: run.outcome, notes, timing: None }));
+        return document::text(&Single { outcome: run.outcome, notes, timing: None });
     }
-    let compare = compared(opened, plan, &results)?;
-    Ok(document::text(&Several { results, compare, timing: None }))
+    document::text(&Several { results, timing: None })
 }
 
 /// The names of the sweeps of a plan.

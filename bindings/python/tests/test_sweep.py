@@ -2,8 +2,6 @@
 
 import os
 import signal
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import polars
@@ -17,11 +15,11 @@ SHORT = {"duration": "4s", "warmup": "1s"}
 AXES = {"link.near-far.rate": ["1Mbit/s", "2Mbit/s"], "flow.0.count": [1, 2]}
 
 
-def of_program(program, axes, runs):
+def of_program(program, axes, runs, *more):
     """The document of the program for the same sweep, on one thread."""
     changes = [f"{key}={value}" for key, value in SHORT.items()] + [_sweep._sweep_assignment(axes)]
     arguments = [word for change in changes for word in ("--set", change)]
-    return program("sim", "bottleneck", *arguments, "--runs", runs, "--jobs", 1, "--json")
+    return program("sim", "bottleneck", *arguments, "--runs", runs, "--jobs", 1, "--json", *more)
 
 
 def test_a_sweep_on_one_machine_is_the_program(program, tmp_path):
@@ -71,30 +69,21 @@ def test_what_was_done_before_a_failure_is_kept(monkeypatch, tmp_path):
     assert 8 <= len(ran) <= 10
 
 
-def test_two_sweeps_share_a_cache(tmp_path):
-    one, other = _sweep._Store(tmp_path), _sweep._Store(tmp_path)
-    one.put("a", "first")
-    other.put("b", "second")
-    one.close()
-    other.put("c", "third")
-    other.close()
-    assert [_sweep._Store(tmp_path).find(key) for key in "abcd"] == ["first", "second", "third", None]
+def test_the_program_and_a_sweep_share_a_cache(monkeypatch, program, tmp_path):
+    ran = []
+    monkeypatch.setattr(_sweep._native, "run_one", lambda *arguments: ran.append(arguments))
+    folder = str(tmp_path)
+    whole = of_program(program, AXES, 2, "--cache", folder)
+    result = tfrc.sweep("bottleneck", AXES, 2, set=SHORT, cache=tmp_path)
+    assert not ran and result.to_json() + "\n" == whole
+    assert of_program(program, AXES, 2, "--cache", folder) == whole
 
 
-def test_a_cache_that_is_none_is_named(tmp_path):
-    file = tmp_path / "sweeps.sqlite"
-    file.write_text("not a database, but some words that are long enough for its header " * 9)
-    with pytest.raises(OSError, match=f"{file}.*another folder"):
-        tfrc.sweep("bottleneck", AXES, 1, set=SHORT, cache=tmp_path)
-
-
-def test_a_cache_that_takes_no_more_loses_no_results(monkeypatch, tmp_path):
-    # A table that refuses every row fails as a full disk does.
-    monkeypatch.setattr(_sweep, "TOGETHER", 2)
-    with closing(sqlite3.connect(tmp_path / "sweeps.sqlite")) as database:
-        database.execute("create table runs (key text primary key, outcome text check (false))")
-    with pytest.warns(RuntimeWarning, match="sweeps.sqlite.*2 runs and those to come"):
-        result = tfrc.sweep("bottleneck", AXES, 2, set=SHORT, cache=tmp_path)
+def test_a_cache_that_takes_no_more_loses_no_results(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    with pytest.warns(RuntimeWarning, match=f"{file}.*this run and those to come"):
+        result = tfrc.sweep("bottleneck", AXES, 2, set=SHORT, cache=file)
     assert len(result.flows["run"]) == 12
 
 

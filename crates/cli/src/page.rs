@@ -46,18 +46,16 @@ pub(crate) fn check_all(options: &[(&str, &Option<PathBuf>)]) -> Result<(), Fail
     named.iter().try_for_each(|(option, path)| check(option, path))
 }
 
-/// Refuses options whose files the run reads: the scenario, and the table that it is compared with.
+/// Refuses options that name the file of the scenario.
 ///
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) fn spare(
     opened: &Opened,
     scenario: &Path,
-    compare: Option<&str>,
     outputs: &[(&str, &Option<PathBuf>)],
 ) -> Result<(), Failure> {
-    let inputs = opened.files(scenario, compare);
-    let read = inputs.iter().map(|path| ("the scenario", Some(path.as_path())));
+    let read = std::iter::once(("the scenario", (!opened.is_built_in()).then_some(scenario)));
     let written = outputs.iter().map(|(option, path)| (*option, path.as_deref()));
     let named: Vec<(&str, &Path)> =
         read.chain(written).filter_map(|(option, path)| Some((option, path?))).collect();

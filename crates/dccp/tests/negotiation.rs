@@ -174,6 +174,24 @@ fn a_path_that_clears_codepoints_is_found_out() {
     assert_eq!(late, Some(Ecn::NotEct));
 }
 
+/// A path that drops what has a codepoint, there, back or both ways: the handshake shows it, and
+/// data goes without.
+#[test]
+fn a_path_that_drops_codepoints_is_found_out() {
+    let free = minute(|_| Fate::Deliver, false);
+    assert_eq!(free.client.connection().sending_ecn_fault(), None);
+    for (there, back) in [(true, false), (false, true), (true, true)] {
+        let drops = move |from| if from == Side::Client { there } else { back };
+        let pair = minute(move |f| Fate::drop_if(f.ecn != Ecn::NotEct && drops(f.from)), false);
+        // A client without an answer cannot know on which way it was lost.
+        let faults = [&pair.client, &pair.server].map(|end| end.connection().sending_ecn_fault());
+        assert!(!there || faults[0] == Some(EcnFault::Dropped), "{there} {back}: {faults:?}");
+        assert_eq!(faults[1], back.then_some(EcnFault::Dropped), "{there} {back}");
+        let (received, of) = (pair.server.received.len(), free.server.received.len());
+        assert!(10 * received >= 9 * of, "{received} of {of}: {there} {back}");
+    }
+}
+
 /// Marks in the measure of congestion are what ECN is for.
 #[test]
 fn congestion_gives_no_ecn_up() {

@@ -16,7 +16,7 @@ use super::program::{SOON, Stream};
 use super::session::{Bars, Kept, SILENCE, Session};
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 24] = [
+pub(crate) const CASES: [Case; 25] = [
     Case::new("kill-sender", Load::Waiting, |b, d| signal(b, d, Whom::Sender, Signal::KILL)),
     Case::new("kill-receiver", Load::Waiting, |b, d| signal(b, d, Whom::Receiver, Signal::KILL)).long(),
     Case::new("term-sender", Load::Waiting, |b, d| signal(b, d, Whom::Sender, Signal::TERM)),
@@ -37,7 +37,8 @@ pub(crate) const CASES: [Case; 24] = [
     Case::new("ctrl-c-lossy", Load::Waiting, |b, d| lossy(b, d, StopReason::CtrlC)),
     Case::new("suspend-sender", Load::Waiting, |b, d| suspend(b, d, Whom::Sender)),
     Case::new("suspend-receiver", Load::Waiting, |b, d| suspend(b, d, Whom::Receiver)),
-    Case::new("stalled-sender", Load::Waiting, stalled_sender),
+    Case::new("stalled-sender", Load::Waiting, |b, d| stalled(b, d, Whom::Sender)),
+    Case::new("stalled-receiver", Load::Waiting, |b, d| stalled(b, d, Whom::Receiver)),
     Case::new("second-send", Load::Waiting, second_send),
     Case::new("receiver-restarts", Load::Waiting, receiver_restarts),
     Case::new("no-server", Load::Waiting, no_server),
@@ -335,46 +336,66 @@ fn suspend(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, Strin
     Ok(session.judge(&format!("the {name} suspended for {time} s{note}"), SILENCE, SILENCE, &bars))
 }
 
-/// SIGSTOP for two seconds while reports wait in the socket: the stop is not the round-trip time of
-/// the path.
-fn stalled_sender(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+/// SIGSTOP for two seconds while reports, or data, wait in the socket: the stop is not the
+/// round-trip time of the path.
+fn stalled(bench: &Bench, directory: &Path, whom: Whom) -> Result<CaseRow, String> {
     let (stop, stopped) = (4.0, 2.0);
     let mut listening = honest::Listening::raw(bench, directory, "127.0.0.1", &["-1"], Stream::Own)?;
-    let keys = "rate = \"20Mbit/s\"\ndelay = \"20ms\"\nloss = \"1%\"";
-    let (_link, entrance) = super::session::link(bench, directory, keys, &listening.address)?;
-    let mut sender = bench.run(directory, "send", &["send", &entrance, "-t", "9s", "--json-stream"])?;
+    // At a receiver more has to wait than it reads at once.
+    let (loss, cap) = match whom {
+        Whom::Receiver => ("0%", "12M"),
+        Whom::Sender => ("1%", "50M"),
+    };
+    let keys = format!("rate = \"20Mbit/s\"\ndelay = \"20ms\"\nloss = \"{loss}\"");
+    let (_link, entrance) = super::session::link(bench, directory, &keys, &listening.address)?;
+    let arguments = ["send", &entrance, "-b", cap, "-t", "9s", "--json-stream"];
+    let mut sender = bench.run(directory, "send", &arguments)?;
     sender.wait_for("connected")?;
     thread::sleep(Duration::from_secs_f64(stop));
-    sender.signal(Signal::STOP);
+    let (program, name) = match whom {
+        Whom::Receiver => (&listening.program, "receiver"),
+        Whom::Sender => (&sender, "sender"),
+    };
+    program.signal(Signal::STOP);
     thread::sleep(Duration::from_secs_f64(stopped));
-    sender.signal(Signal::CONT);
+    program.signal(Signal::CONT);
     let (sent, received) = (sender.end(SOON), listening.program.end(PROMPT));
     let begin = stop + stopped;
     let rtt = |from, to| stream_mean(&sender.output(), "rtt_s", from, to);
     let rate = |from, to| stream_mean(&sender.output(), "allowed_rate_bps", from, to);
     let (rtt_before, rtt_after) = (rtt(1.0, stop), rtt(begin + 0.5, begin + 3.0));
+    let rtt_highest =
+        stream_values(&sender.output(), "rtt_s", begin, f64::INFINITY).into_iter().fold(f64::NAN, f64::max);
     let (rate_before, rate_after) = (rate(1.0, stop), rate(begin + 0.5, begin + 3.0));
-    let mut row = CaseRow::new("the sender stands still for 2 s; 20 Mbit/s, RTT 40 ms, 1 % loss");
+    let mut row = CaseRow::new(format!(
+        "the {name} stands still for 2 s; 20 Mbit/s, RTT 40 ms, {loss} loss, cap {cap}bit/s"
+    ));
     row.saw(format!("sender {}, receiver {}", sent.how, received.how));
     row.honest = format!(
-        "R {:.0} ms before, {:.0} ms after; X {:.0} and {:.0} kbit/s",
+        "R {:.0} ms before, {:.0} ms after, {:.0} ms at most; X {:.0} and {:.0} kbit/s",
         rtt_before * 1e3,
         rtt_after * 1e3,
+        rtt_highest * 1e3,
         rate_before / 1e3,
         rate_after / 1e3
     );
     row.bar(sent.is(0) && received.is(0), "exit 0 at both ends");
     row.bar(rtt_after <= 2.0 * rtt_before, "R after the stop at most twice that before");
+    row.bar(rtt_highest <= 3.0 * rtt_before, "R after the stop never three times that before");
     row.bar(rate_after >= rate_before / 3.0, "X after the stop at least a third of that before");
     Ok(row)
 }
 
-/// Mean of a key of `--json-stream` over the intervals that end between two times, NAN if there are
-/// none.
-pub(super) fn stream_mean(stream: &str, key: &str, from: f64, to: f64) -> f64 {
+/// Values of a key of `--json-stream` in the intervals that end between two times.
+fn stream_values(stream: &str, key: &str, from: f64, to: f64) -> Vec<f64> {
     let lines = stream.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let within = lines.filter(|line| line["t_s"].as_f64().is_some_and(|t| from < t && t <= to));
-    let values: Vec<f64> = within.filter_map(|line| line[key].as_f64()).collect();
+    within.filter_map(|line| line[key].as_f64()).collect()
+}
+
+/// Mean of these values, NAN if there are none.
+pub(super) fn stream_mean(stream: &str, key: &str, from: f64, to: f64) -> f64 {
+    let values = stream_values(stream, key, from, to);
     values.iter().sum::<f64>() / values.len() as f64
 }
 

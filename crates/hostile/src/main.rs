@@ -36,7 +36,7 @@ mod veth;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -182,7 +182,9 @@ fn tables(bench: &Bench, wish: &Wish, attacks: Vec<&Case>, faults: Vec<&Case>) -
     if attacks.is_empty() && faults.is_empty() {
         return Err(format!("no case is called {}", wish.names.join(" or ")));
     }
+    let begin = Instant::now();
     let results = engine::run(bench, &[attacks.as_slice(), faults.as_slice()].concat());
+    let seconds = begin.elapsed().as_secs();
     let (of_attacks, of_faults) = results.split_at(attacks.len());
     let mut text = String::new();
     if !of_attacks.is_empty() {
@@ -198,7 +200,7 @@ fn tables(bench: &Bench, wish: &Wish, attacks: Vec<&Case>, faults: Vec<&Case>) -
     }
     let failed = engine::failed(&results);
     if failed.is_empty() {
-        println!("{} cases, none fails", results.len());
+        println!("{} cases in {seconds} s, none fails", results.len());
         Ok(())
     } else {
         Err(format!("{} of {} cases fail: {}", failed.len(), results.len(), failed.join(", ")))

@@ -1,10 +1,10 @@
 //! Results of runs, kept on disk: one small file for each run, named by a hash of all that decides
-//! it.
+//! it. Simulations and sweeps keep a run's outcome, experiments the value of each formula.
 //!
-//! The name is made of the code's version, the scenario's text with every change, the row and the
-//! seed; the file has the value of each formula. The name of an emulated run has the kernel's
-//! release in place of the code's version, and the file the whole recording. A run that has ended
-//! is never lost, so a stopped command goes on where it was.
+//! The name is made of the code's version, the scenario as it was read and the seed; with formulas
+//! also of the row that they are about. The name of an emulated run has the kernel's release in
+//! place of the code's version, and its file the whole recording. A run that has ended is never
+//! lost, so a stopped command goes on where it was.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,6 +12,24 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
+use tfrc_scenario::Scenario;
+use tfrc_sim::Seed;
+
+use crate::Outcome;
+
+/// All but the seed that determines a run: the code, and the scenario as it was read, however it
+/// was written.
+#[must_use]
+pub fn identity(scenario: &Scenario) -> String {
+    let unseeded = Scenario { seed: Seed(0), ..scenario.clone() };
+    name(&format!("{}\n{unseeded:?}", crate::code_version()))
+}
+
+/// The key of the outcome of the run of a scenario with a seed.
+#[must_use]
+pub fn key(identity: &str, seed: Seed) -> String {
+    format!("{identity} outcome {}", seed.0)
+}
 
 /// A directory with what runs gave, and others to look into as well.
 #[derive(Debug)]
@@ -117,6 +135,20 @@ impl Cache {
         self.write(&path, &format!("{}\n{text}", name(text)))
     }
 
+    /// The outcome kept for a key; `None` if there is none that can be read.
+    #[must_use]
+    pub fn outcome(&self, key: &str) -> Option<Outcome> {
+        serde_json::from_str(&self.text(key).ok()??).ok()
+    }
+
+    /// Keeps the outcome of a run.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn put_outcome(&self, key: &str, outcome: &Outcome) -> io::Result<()> {
+        self.put_text(key, &serde_json::json!(outcome).to_string())
+    }
+
     /// Writes a file whole or not at all, also if two write at once.
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         if let Some(parent) = path.parent() {
@@ -200,6 +232,35 @@ mod tests {
         let path = place(&dir.path().join("a"), &name("k")).with_extension("run");
         std::fs::write(&path, "x\n{}").expect("written");
         assert!(joined.text("k").is_err_and(|why| why.contains("damaged")));
+    }
+
+    #[test]
+    fn a_scenario_is_the_same_however_it_is_written() {
+        let plan = |text: &str| tfrc_scenario::Document::new("t", text).plan().expect("right");
+        let text = |rate: &str, more: &str| {
+            format!(
+                "duration = '2s'\nnodes = ['a', 'b']\n{more}[[link]]\nname = 'l'\nfrom = 'a'\nto = 'b'\nrate = {rate}\n\
+                 delay = '1ms'\n[[flow]]\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n"
+            )
+        };
+        let of =
+            |text: &str| plan(text).points.iter().map(|point| identity(&point.scenario)).collect::<Vec<_>>();
+        let one = of(&text("'1Mbit/s'", ""));
+        assert_eq!(one, of(&text("\"1000kbit/s\" # the same", "seed = 5\n")));
+        let swept =
+            text("'9Mbit/s'", "") + "[[sweep]]\nset = 'link.l.rate'\nvalues = ['1Mbit/s', '2Mbit/s']\n";
+        let swept = of(&swept);
+        assert!(swept[0] == one[0] && swept[1] != one[0], "{swept:?}");
+
+        let mut scenario = plan(&text("'1Mbit/s'", "")).points.remove(0).scenario;
+        scenario.seed = Seed(3);
+        let outcome = crate::run(&scenario);
+        let dir = tempfile::tempdir().expect("a directory");
+        let cache = Cache::new(dir.path().to_owned(), Vec::new());
+        let key = key(&one[0], scenario.seed);
+        assert_eq!(cache.outcome(&key), None);
+        cache.put_outcome(&key, &outcome).expect("written");
+        assert_eq!(cache.outcome(&key), Some(outcome));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::batch::Results;
-use crate::compare::Comparison;
 use crate::note::Note;
 use crate::record::SCHEMA_VERSION;
 
@@ -54,9 +53,6 @@ pub struct Several {
     /// The points with their runs and means.
     #[serde(flatten)]
     pub results: Results,
-    /// Published values next to ours, where the scenario names them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub compare: Vec<Comparison>,
     /// Cost of the runs, with `--timing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,

@@ -27,109 +27,84 @@ impl Shard {
 const MOST_THREADS: usize = 256;
 
 /// Threads that runs are done on: the caller's alone without the feature `host`.
-#[derive(Debug)]
-pub struct Workers(Option<pool::Pool>);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Workers(usize);
 
 impl Workers {
-    /// As many threads as this; 0 is one for each processor. Where there are no threads to be had
-    /// the caller's does the work.
+    /// As many threads as this; 0 is one for each processor.
     #[must_use]
     pub fn new(threads: usize) -> Self {
-        Self(if threads == 1 { None } else { pool::new(threads.min(MOST_THREADS)) })
+        Self(match threads {
+            0 => processors(),
+            wanted => wanted.min(MOST_THREADS),
+        })
     }
 
     /// The number of threads.
     #[must_use]
-    pub fn threads(&self) -> usize {
-        self.0.as_ref().map_or(1, pool::threads)
+    pub const fn threads(&self) -> usize {
+        self.0
     }
 
-    /// The results of all jobs, in their order.
+    /// The results of all jobs, in their order, in which they are begun too. Where there are no
+    /// threads to be had the caller's does the work.
     ///
     /// # Errors
-    /// An error of one of the jobs.
+    /// An error of one of the jobs, after which no other is begun.
     pub fn run<J: Sync, R: Send, E: Send>(
         &self,
         jobs: &[J],
         one: impl Fn(&J) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, E> {
-        match &self.0 {
-            Some(pool) => pool::run(pool, jobs, one),
-            None => jobs.iter().map(one).collect(),
+        #[cfg(feature = "host")]
+        if self.0.min(jobs.len()) > 1 {
+            return on_threads(self.0.min(jobs.len()), jobs, one);
         }
+        jobs.iter().map(one).collect()
     }
 }
 
 #[cfg(feature = "host")]
-mod pool {
-    //! Threads of the host.
-
-    pub(super) use rayon::ThreadPool as Pool;
-    use rayon::prelude::*;
-
-    pub(super) fn new(threads: usize) -> Option<Pool> {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()
-    }
-
-    pub(super) fn threads(pool: &Pool) -> usize {
-        pool.current_num_threads()
-    }
-
-    pub(super) fn run<J: Sync, R: Send, E: Send>(
-        pool: &Pool,
-        jobs: &[J],
-        one: impl Fn(&J) -> Result<R, E> + Sync,
-    ) -> Result<Vec<R>, E> {
-        pool.install(|| jobs.par_iter().with_max_len(1).map(&one).collect())
-    }
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 #[cfg(not(feature = "host"))]
-mod pool {
-    //! No threads.
-
-    #[derive(Debug)]
-    pub(super) enum Pool {}
-
-    pub(super) fn new(_threads: usize) -> Option<Pool> {
-        None
-    }
-
-    pub(super) fn threads(pool: &Pool) -> usize {
-        match *pool {}
-    }
-
-    pub(super) fn run<J, R, E>(
-        pool: &Pool,
-        _jobs: &[J],
-        _one: impl Fn(&J) -> Result<R, E>,
-    ) -> Result<Vec<R>, E> {
-        match *pool {}
-    }
+const fn processors() -> usize {
+    1
 }
 
-/// Does `count` jobs on as many threads as wanted, beginning them in their order: for jobs that
-/// wait more than they compute.
 #[cfg(feature = "host")]
-pub fn in_order(threads: usize, count: usize, one: impl Fn(usize) + Sync) {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+fn on_threads<J: Sync, R: Send, E: Send>(
+    threads: usize,
+    jobs: &[J],
+    one: impl Fn(&J) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    let next = AtomicUsize::new(0);
+    let (next, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
-        loop {
+        let mut done = Vec::new();
+        while !has_failed.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                break;
-            }
-            one(number);
+            let Some(job) = jobs.get(number) else { break };
+            let result = one(job);
+            has_failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            done.push((number, result));
         }
+        done
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(count).min(MOST_THREADS) {
-            scope.spawn(work);
+    let mut done = std::thread::scope(|scope| {
+        let new = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(new).collect();
+        let mut done = work();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
-        work();
+        done
     });
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]
@@ -146,14 +121,17 @@ mod tests {
     #[test]
     #[cfg(feature = "host")]
     fn jobs_begin_in_order() {
-        let begun = std::sync::Mutex::new(Vec::new());
-        in_order(1, 4, |number| begun.lock().expect("no panic").push(number));
-        assert_eq!(*begun.lock().expect("no panic"), [0, 1, 2, 3]);
-        in_order(3, 50, |number| begun.lock().expect("no panic").push(number));
-        let mut all = begun.into_inner().expect("no panic").split_off(4);
-        all.sort_unstable();
-        assert_eq!(all, (0..50).collect::<Vec<usize>>());
-        in_order(3, 0, |_| panic!("there is no job"));
+        let jobs: Vec<usize> = (0..50).collect();
+        for threads in [1, 3] {
+            let begun = std::sync::atomic::AtomicUsize::new(0);
+            let late = |job: &usize| {
+                let before = begun.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                // Those before it have begun, but for the last of each thread.
+                if before + threads > *job { Ok(()) } else { Err((before, *job)) }
+            };
+            assert_eq!(Workers::new(threads).run(&jobs, late).map(|all| all.len()), Ok(50));
+        }
+        assert_eq!(Workers::new(3).run(&[], |job: &u32| Err::<(), u32>(*job)), Ok(Vec::new()));
     }
 
     #[test]

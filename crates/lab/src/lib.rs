@@ -13,7 +13,6 @@ pub mod batch;
 #[cfg(feature = "host")]
 pub mod cache;
 pub mod capture;
-pub mod compare;
 pub mod document;
 pub mod emulated;
 mod figures;
@@ -21,6 +20,7 @@ pub mod formula;
 pub mod jobs;
 pub mod metric;
 pub mod note;
+pub mod plot;
 pub mod quantities;
 pub mod record;
 pub mod recording;

@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use tfrc_lab::batch::{MergeError, Order, Results, Shard, merge, run_plan};
-use tfrc_lab::compare::{CompareError, compare};
 use tfrc_lab::{NoDccpFlow, Outcome, run, run_captured};
 use tfrc_scenario::{Document, Origin, Plan, Scenario, schema};
 use tfrc_units::Duration;
@@ -222,27 +221,6 @@ fn means_are_those_of_the_runs() {
     assert!((row.values["goodput_bps"].mean.unwrap() - both).abs() < 1e-6);
     assert_eq!(means.flows.len(), 3);
     assert_ne!(point.runs[0].outcome.seed, point.runs[1].outcome.seed);
-}
-
-#[test]
-fn a_published_table_beside_the_results() {
-    let document = swept();
-    let results = run_plan(&document, &plan(&document), Order { runs: Some(2), ..Order::default() });
-    let table = "# Table 3\nlink.bottleneck.rate,quantity,\"flow.tcp.count,flow.tfrc.count\",published\n\
-                 1Mbit/s,link.bottleneck.utilization,1,0.95\n2Mbit/s,flow.tcp.goodput_bps,\"2,1\",600000\n";
-    let rows = compare(table, &results).unwrap();
-    assert_eq!(rows.len(), 2);
-    let measured = results.points[0].mean.as_ref().unwrap().links[0].values["utilization"];
-    assert_eq!((rows[0].measured, rows[0].ci95), (measured.mean, measured.ci95));
-    assert_eq!(rows[0].ratio, measured.mean.map(|mean| mean / 0.95));
-    let wrong = |from: &str, to: &str| compare(&table.replace(from, to), &results).unwrap_err();
-    assert_eq!(wrong("published\n", "value\n"), CompareError::Column("published"));
-    assert_eq!(wrong("0.95", "much"), CompareError::Number { line: 3, text: "much".to_owned() });
-    assert_eq!(wrong("1Mbit/s", "3Mbit/s"), CompareError::Point { line: 3 });
-    assert_eq!(
-        wrong("goodput_bps", "godput"),
-        CompareError::Quantity { line: 4, quantity: "flow.tcp.godput".to_owned() }
-    );
 }
 
 /// Every discipline and every model of losses runs, and does what it is there for.

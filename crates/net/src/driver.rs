@@ -15,6 +15,12 @@ const ROOM_WAIT: Duration = Duration::from_millis(5);
 
 /// Rounds of reading before the machine's answers are sent.
 const READS: usize = 8;
+/// Age of a datagram that has waited in the socket because the process stood still. A report now
+/// would be about a packet of long ago, and its hold time longer than a sender believes: the rest
+/// is read first.
+const WAITED: Duration = Duration::from_millis(25);
+/// Turns of reading alone, at most: those that a full buffer of the socket takes.
+const MOST_BEHIND: usize = 64;
 
 pub(crate) async fn run(shared: Arc<Shared>, mut socket: Socket, mut timer: Timer) -> io::Result<()> {
     let outcome = turn(&shared, &mut socket, &mut timer).await;
@@ -35,12 +41,15 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
     // The first of them that the system had no room for.
     let mut waiting = None;
     let mut too_long = Vec::new();
+    let mut behind = 0;
     loop {
+        let mut newest = None;
         for _ in 0..READS {
             if socket.receive()? > 0 {
                 let mut state = shared.state();
                 for datagram in socket.incoming() {
                     state.datagram(datagram.at, datagram.from, datagram.ecn, datagram.bytes);
+                    newest = Some(datagram.at);
                 }
             }
             if socket.is_drained() {
@@ -56,7 +65,10 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
             let mut state = shared.state();
             let now = shared.clock.now();
             let before = state.incoming.len();
-            let next = if waiting.is_some() {
+            let waited = newest.is_some_and(|at| now.saturating_since(at) > WAITED);
+            let is_behind = waited && !socket.is_drained() && behind < MOST_BEHIND;
+            behind = if is_behind { behind + 1 } else { 0 };
+            let next = if waiting.is_some() || is_behind {
                 state.attend(now);
                 Some(now + ROOM_WAIT)
             } else {

@@ -293,10 +293,12 @@ impl Machine {
         Some(received)
     }
 
-    /// Ends journal and capture.
+    /// Ends journal and capture; an error says which of them it is about.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
-        let journal = self.journal.take().map_or(Ok(()), Writer::finish);
-        journal.and(self.capture.take().map_or(Ok(()), Capture::finish))
+        let about = |what| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
+        let journal = self.journal.take().map_or(Ok(()), Writer::finish).map_err(about("the journal"));
+        let capture = self.capture.take().map_or(Ok(()), Capture::finish).map_err(about("the capture"));
+        journal.and(capture)
     }
 
     fn number(&self, id: ConnectionId) -> u64 {

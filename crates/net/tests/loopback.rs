@@ -35,6 +35,43 @@ impl Write for Memory {
     }
 }
 
+/// A disk that takes the beginning of a file.
+struct FullDisk(usize);
+
+impl Write for FullDisk {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = self.0.min(bytes.len());
+        self.0 -= room;
+        if room > 0 { Ok(room) } else { Err(std::io::ErrorKind::StorageFull.into()) }
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A full disk disturbs no session; its end says which recording is not whole.
+#[tokio::test]
+async fn a_recording_on_a_full_disk_is_named_at_the_end() {
+    let recordings = [
+        ("the journal", Recordings { journal: Some(Box::new(FullDisk(5000))), ..Recordings::default() }),
+        ("the capture", Recordings { capture: Some(Box::new(FullDisk(100))), ..Recordings::default() }),
+    ];
+    for (name, recordings) in recordings {
+        let server = server();
+        let client = Endpoint::bind_recorded(any(), &Options::default(), recordings).expect("a port");
+        let connection = client.connect(server.local_addr()).await.expect("an open door");
+        let accepted = server.accept().await.expect("a client");
+        for _ in 0..10 {
+            connection.send(vec![7; 1000]).await.expect("open");
+            accepted.recv().await.expect("it arrives");
+        }
+        drop((connection, accepted));
+        let error = client.shut_down().await.expect_err("no room");
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+        assert!(error.to_string().starts_with(name), "{error}");
+    }
+}
+
 /// Sends datagrams to a receiver that says at the end how many came; the client's journal comes
 /// back.
 async fn session(variant: Variant, datagrams: u32) -> Vec<u8> {

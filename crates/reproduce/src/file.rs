@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::computed::Computed;
 use super::emulation::{EmulatedTable, Emulation};
@@ -47,10 +47,6 @@ pub struct Experiment {
     pub(crate) emulation: Option<Emulation>,
     /// Values of the emulated side, as recorded.
     pub(crate) emulated: Option<EmulatedTable>,
-    /// The column that has to be this great for a row to be settled.
-    pub(crate) settled: Option<(String, f64)>,
-    /// The picture of the table, if one is wanted.
-    pub(crate) picture: Option<Picture>,
     /// The mutation that is in force, if one is.
     pub(crate) mutated: Option<Mutation>,
     /// The profiles that are run.
@@ -61,6 +57,8 @@ pub struct Experiment {
     /// The runs of ns-2, if verdicts need them.
     pub(crate) ns2_runs: SeedValues,
     pub(crate) readme: String,
+    /// The folder of its files.
+    pub(crate) folder: PathBuf,
     pub(crate) file: NamedText,
 }
 
@@ -111,16 +109,6 @@ pub(crate) struct Claim {
     pub(crate) evidence: Option<String>,
 }
 
-/// The picture of a table; its keys by their numbers.
-#[derive(Debug, Clone)]
-pub(crate) struct Picture {
-    pub(crate) column: String,
-    /// Keys of the panels: one below the other, side by side.
-    pub(crate) panels: [usize; 2],
-    pub(crate) across: usize,
-    pub(crate) down: usize,
-}
-
 /// The experiment once more with other settings.
 #[derive(Debug, Clone)]
 pub(crate) struct VariantRun {
@@ -146,6 +134,21 @@ const DETERMINISTIC_RUNS: u32 = 2;
 const RUNS_NEEDED: &str = "Welch's test takes the values of each seed of ns-2, in ns2.csv";
 const TABLE_NEEDED: &str = "every experiment has the values it is compared with in published.csv";
 
+/// Values of ns-2 and, where verdicts need them, its runs; nothing without the file.
+fn ns2(
+    path: &Path,
+    keys: &[&str],
+    verdicts: VerdictRule,
+) -> Result<(Option<Table>, SeedValues), ExperimentError> {
+    if verdicts == VerdictRule::Welch || table::has_seeds(path) {
+        let with_seed: Vec<&str> = keys.iter().copied().chain([SEED]).collect();
+        let (means, runs) = Table::load(path, &with_seed, RUNS_NEEDED)?.over_seeds();
+        return Ok((Some(means), runs));
+    }
+    let table = path.exists().then(|| Table::load(path, keys, TABLE_NEEDED)).transpose()?;
+    Ok((table, SeedValues::new()))
+}
+
 impl Experiment {
     /// Reads the experiment in a directory.
     pub(crate) fn load(id: &str, directory: &Path, paper: &Paper) -> Result<Self, ExperimentError> {
@@ -163,22 +166,8 @@ impl Experiment {
             ));
         }
         let keys: Vec<&str> = raw.keys.keys().map(String::as_str).collect();
-        let mut published = Table::load(&directory.join("published.csv"), &keys, TABLE_NEEDED)?;
-        let beside = directory.join("ns2.csv");
-        let (mut ns2, mut ns2_runs) = (None, SeedValues::new());
-        if raw.verdicts == VerdictRule::Welch || table::has_seeds(&beside) {
-            let with_seed: Vec<&str> = keys.iter().copied().chain([SEED]).collect();
-            let (means, runs) = Table::load(&beside, &with_seed, RUNS_NEEDED)?.over_seeds();
-            (ns2, ns2_runs) = (Some(means), runs);
-        } else if beside.exists() {
-            ns2 = Some(Table::load(&beside, &keys, TABLE_NEEDED)?);
-        }
-        for cell in &raw.cells {
-            let Some(less) = &cell.less else { continue };
-            for table in std::iter::once(&mut published).chain(&mut ns2) {
-                table.subtract(cell.column.get_ref(), *less.get_ref());
-            }
-        }
+        let published = Table::load(&directory.join("published.csv"), &keys, TABLE_NEEDED)?;
+        let (ns2, ns2_runs) = ns2(&directory.join("ns2.csv"), &keys, raw.verdicts)?;
         let reading = Reading { file: &file, raw: &raw, published: &published, directory };
         let sims = reading.sims()?;
         let computed = reading.computed(&sims)?;
@@ -188,8 +177,6 @@ impl Experiment {
         let undecided = reading.undecided(&cells, &claims, &variants)?;
         let mutations = reading.mutations(&sims)?;
         let emulation = reading.emulation(&sims)?;
-        let settled = reading.settled(&cells)?;
-        let picture = reading.picture(&cells)?;
         let rule = reading.rule(paper)?;
         if let Some(computed) = computed {
             reading.settings(computed, paper)?;
@@ -238,8 +225,6 @@ impl Experiment {
             mutations,
             emulation,
             emulated: EmulatedTable::load(&directory.join(EMULATED))?,
-            settled,
-            picture,
             mutated: None,
             run_profiles: match raw.verdicts {
                 VerdictRule::Bands => &[Profile::AsPublished, Profile::Rfc],
@@ -249,6 +234,7 @@ impl Experiment {
             ns2,
             ns2_runs,
             readme: tfrc_scenario::files::read_file(directory.join("README.md")).unwrap_or_default(),
+            folder: directory.to_owned(),
             file,
         })
     }

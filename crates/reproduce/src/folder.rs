@@ -36,6 +36,12 @@ impl Experiments {
         }
     }
 
+    /// Returns true for an experiment of the program, whose files last no longer than this.
+    #[must_use]
+    pub fn has_unpacked(&self, experiment: &Experiment) -> bool {
+        matches!(self, Self::Unpacked(folder) if experiment.folder.starts_with(folder.path()))
+    }
+
     /// The folder.
     #[must_use]
     pub fn root(&self) -> &Path {

@@ -4,7 +4,8 @@ use std::fmt::Write;
 use tfrc_units::saturating;
 
 use super::results::{
-    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, Results, SetupTally,
+    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, Results, SetupTally, VariantCell,
+    VariantResult,
 };
 use super::verdict::Verdict;
 
@@ -97,13 +98,7 @@ pub fn one(e: &ExperimentResult) -> String {
     }
     if !e.cells.is_empty() {
         text.push('\n');
-        let mut heads = vec!["row", "column", "published", "ns-2", "measured", "± 95 %"];
-        if e.emulation.is_some() {
-            heads.extend(["emulated", "± 95 %", "runs"]);
-        }
-        heads.extend(["rfc", "ratio", "seeds", "print", "vs ns-2", "verdict"]);
-        let row = |cell| row(cell, e.emulation.is_some());
-        text += &table(&heads, &e.cells.iter().map(row).collect::<Vec<_>>());
+        text += &cells(e).text();
     }
     for claim in &e.claims {
         text.push('\n');
@@ -121,27 +116,42 @@ pub fn one(e: &ExperimentResult) -> String {
     }
     for variant in &e.variants {
         let _ = writeln!(text, "\nvariant {} ({}), {} runs", variant.name, variant.about, variant.runs);
-        let rows: Vec<Vec<String>> = variant
-            .cells
-            .iter()
-            .map(|cell| {
-                vec![
-                    cell.row.clone(),
-                    cell.column.clone(),
-                    number(cell.measured),
-                    number(cell.ci95),
-                    number(cell.to_unchanged),
-                    ratio(cell.ratio, cell.ratio_over),
-                ]
-            })
-            .collect();
-        text += &table(&["row", "column", "measured", "± 95 %", "to unchanged", "ratio"], &rows);
+        text += &variant_cells(variant).text();
     }
     text
 }
 
+/// A table: its heads, and as many texts in each row.
+pub(crate) struct Listing {
+    pub(crate) heads: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// The cells of an experiment.
+pub(crate) fn cells(e: &ExperimentResult) -> Listing {
+    let mut heads = vec!["row", "column", "published", "ns-2", "measured", "± 95 %"];
+    if e.emulation.is_some() {
+        heads.extend(["emulated", "± 95 %", "runs"]);
+    }
+    heads.extend(["rfc", "ratio", "seeds", "print", "vs ns-2", "verdict"]);
+    Listing { heads, rows: e.cells.iter().map(|cell| row(cell, e.emulation.is_some())).collect() }
+}
+
+/// The cells of a variant.
+pub(crate) fn variant_cells(variant: &VariantResult) -> Listing {
+    let row = |cell: &VariantCell| {
+        let VariantCell { row, column, measured, ci95, to_unchanged, ratio: over, ratio_over } = cell.clone();
+        let [measured, ci95, to_unchanged] = [measured, ci95, to_unchanged].map(number);
+        vec![row, column, measured, ci95, to_unchanged, ratio(over, ratio_over)]
+    };
+    Listing {
+        heads: vec!["row", "column", "measured", "± 95 %", "to unchanged", "ratio"],
+        rows: variant.cells.iter().map(row).collect(),
+    }
+}
+
 /// The verdict of a cell in words, with its notes.
-pub(crate) fn verdict(cell: &CellResult) -> String {
+fn verdict(cell: &CellResult) -> String {
     let verdict = cell.verdict.map(|verdict| verdict.word().to_owned());
     let emulated = cell.emulated_note.as_ref().map(|note| format!("emulated: {note}"));
     let parts: Vec<String> = [verdict, cell.note.clone(), emulated].into_iter().flatten().collect();
@@ -211,25 +221,20 @@ pub(crate) fn number(x: Option<f64>) -> String {
     format!("{x:.decimals$}")
 }
 
-/// Columns of their own width, two spaces apart.
-fn table(names: &[&str], rows: &[Vec<String>]) -> String {
-    let cell = |row: &[String], i: usize| row.get(i).cloned().unwrap_or_default();
-    let widths: Vec<usize> = (0..names.len())
-        .map(|i| {
-            rows.iter()
-                .map(|row| cell(row, i).chars().count())
-                .max()
-                .unwrap_or(0)
-                .max(names[i].chars().count())
-        })
-        .collect();
-    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let mut text = String::new();
-    for row in std::iter::once(&names).chain(rows) {
-        let line: Vec<String> =
-            widths.iter().enumerate().map(|(i, w)| format!("{:<w$}", cell(row, i))).collect();
-        text += line.join("  ").trim_end();
-        text.push('\n');
+impl Listing {
+    /// Columns of their own width, two spaces apart.
+    fn text(&self) -> String {
+        let heads: Vec<String> = self.heads.iter().map(|head| (*head).to_owned()).collect();
+        let lines = || std::iter::once(&heads).chain(&self.rows);
+        let cell = |line: &[String], i: usize| line.get(i).cloned().unwrap_or_default();
+        let width = |i: usize| lines().map(|line| cell(line, i).chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+        let mut text = String::new();
+        for line in lines() {
+            let fields = widths.iter().enumerate().map(|(i, w)| format!("{:<w$}", cell(line, i)));
+            text += fields.collect::<Vec<_>>().join("  ").trim_end();
+            text.push('\n');
+        }
+        text
     }
-    text
 }

@@ -6,7 +6,6 @@ use super::cell::{cell_result, ns2_mean};
 use super::claims::Values;
 use super::emulation::EmulatedTable;
 use super::file::{Claim, Experiment};
-use super::human::number;
 use super::results::{
     CellResult, ClaimResult, Claims, Count, ExperimentResult, ExperimentVerdict, Over, Tally,
     UndecidedResult, VariantCell, VariantResult, is_informative,
@@ -284,9 +283,6 @@ fn cells(experiment: &Experiment, measured: &Measured) -> Vec<CellResult> {
     if let Some(table) = &measured.emulated {
         add_emulated(experiment, table, &mut cells);
     }
-    if let Some((column, least)) = &experiment.settled {
-        settle(column, *least, &mut cells);
-    }
     cells
 }
 
@@ -320,26 +316,6 @@ fn add_emulated(experiment: &Experiment, table: &EmulatedTable, cells: &mut Vec<
         (row, experiment.cells.iter().position(|one| one.column == cell.column))
     };
     cells.sort_by_cached_key(place);
-}
-
-/// Marks the cells of rows in which a column is too small.
-fn settle(column: &str, least: f64, cells: &mut [CellResult]) {
-    let note = |value: Option<f64>| {
-        let value = value.filter(|value| *value < least)?;
-        Some(format!("not settled: {} of {least} {column}", number(Some(value))))
-    };
-    let rows = cells.iter().filter(|cell| cell.column == column);
-    let notes: BTreeMap<String, [Option<String>; 2]> =
-        rows.map(|cell| (cell.row.clone(), [note(cell.measured), note(cell.emulated)])).collect();
-    for cell in cells.iter_mut().filter(|cell| cell.column != column) {
-        let Some([here, emulated]) = notes.get(&cell.row) else { continue };
-        if cell.measured.is_some() && cell.note.is_none() {
-            cell.note.clone_from(here);
-        }
-        if cell.emulated.is_some() && cell.emulated_note.is_none() {
-            cell.emulated_note.clone_from(emulated);
-        }
-    }
 }
 
 /// A claim on these samples or, in the emulated world, on its table; on the published table and on
@@ -388,35 +364,20 @@ pub(super) fn claim_result(
     }
 }
 
-/// The settled means as a table.
+/// The means as a table.
 fn of_samples<'a>(experiment: &'a Experiment, samples: &'a Samples) -> Values<'a> {
     let mean = move |row: usize, column: &str| {
         let at = experiment.cells.iter().position(|cell| cell.column == column)?;
         estimate(&samples.get(&(row, at))?.values).mean
     };
-    settled_values(experiment, mean)
+    Values { get: Box::new(mean), ..Values::of_table(&experiment.published) }
 }
 
-/// The settled emulated means as a table.
+/// The emulated means as a table.
 fn of_emulated<'a>(experiment: &'a Experiment, table: &'a EmulatedTable) -> Values<'a> {
     let mean =
         move |row: usize, column: &str| table.get(&experiment.published.rows.get(row)?.name, column)?.mean;
-    settled_values(experiment, mean)
-}
-
-/// A table of the values that are settled.
-fn settled_values<'a>(
-    experiment: &'a Experiment,
-    mean: impl Fn(usize, &str) -> Option<f64> + 'a,
-) -> Values<'a> {
-    Values {
-        get: Box::new(move |row, column| {
-            let rule = experiment.settled.as_ref();
-            let is_settled = rule.is_none_or(|(of, least)| mean(row, of).is_none_or(|x| x >= *least));
-            mean(row, column).filter(|_| is_settled)
-        }),
-        ..Values::of_table(&experiment.published)
-    }
+    Values { get: Box::new(mean), ..Values::of_table(&experiment.published) }
 }
 
 fn variants(experiment: &Experiment, measured: &Measured) -> Vec<VariantResult> {

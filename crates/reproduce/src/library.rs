@@ -9,6 +9,9 @@ use super::file::Experiment;
 use super::paper::Paper;
 use tfrc_scenario::nearest;
 
+/// The file that makes a folder an experiment.
+const FILE: &str = "experiment.toml";
+
 /// The ids of all experiments under a directory, in order, each with its own directory.
 ///
 /// # Errors
@@ -17,7 +20,7 @@ pub fn ids(root: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentError> {
     let mut found = Vec::new();
     for (paper, directory) in directories(root)? {
         for (name, directory) in directories(&directory)? {
-            if directory.join("experiment.toml").exists() {
+            if directory.join(FILE).exists() {
                 found.push((format!("{paper}/{name}"), directory));
             }
         }
@@ -43,14 +46,21 @@ fn directories(path: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentError> {
 }
 
 /// Reads the experiments whose ids begin with one of these, or are one of these; all of them for
-/// `all`. A word that no id begins with may be the id in another spelling, `figure-9` or `fig-9`
-/// for `fig-09`, or a figure's number in the conference version, `sigcomm/figure-9`; both with or
-/// without the paper.
+/// `all`. A word that is a folder with an experiment means that one, wherever it is. A word that no
+/// id begins with may be the id in another spelling, `figure-9` or `fig-9` for `fig-09`, or a
+/// figure's number in the conference version, `sigcomm/figure-9`; both with or without the paper.
 ///
 /// # Errors
 /// [`ExperimentError::Unknown`] if one of these fits none, else what is wrong with the first that
 /// cannot be read.
 pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, ExperimentError> {
+    let (own, wanted): (Vec<&String>, Vec<&String>) =
+        wanted.iter().partition(|word| Path::new(word).join(FILE).is_file());
+    let own = own.into_iter().map(|word| own_experiment(Path::new(word)));
+    let mut experiments = own.collect::<Result<Vec<Experiment>, _>>()?;
+    if wanted.is_empty() {
+        return Ok(experiments);
+    }
     let all = ids(root)?;
     let names: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
     let mut chosen = vec![false; all.len()];
@@ -67,14 +77,22 @@ pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, Experimen
         }
         meant.into_iter().for_each(|place| chosen[place] = true);
     }
-    all.iter()
-        .zip(chosen)
-        .filter(|(_, chosen)| *chosen)
-        .map(|((id, directory), _)| {
-            let paper = directory.parent().map(Paper::load).transpose()?.unwrap_or_default();
-            Experiment::load(id, directory, &paper)
-        })
-        .collect()
+    for ((id, directory), _) in all.iter().zip(chosen).filter(|(_, chosen)| *chosen) {
+        let paper = directory.parent().map(Paper::load).transpose()?.unwrap_or_default();
+        experiments.push(Experiment::load(id, directory, &paper)?);
+    }
+    Ok(experiments)
+}
+
+/// The experiment in a folder of its own; its id is the folder's name behind that of the folder it
+/// is in.
+fn own_experiment(folder: &Path) -> Result<Experiment, ExperimentError> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name =
+        |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let above = folder.parent().unwrap_or(&folder);
+    let paper = Paper::load(above)?;
+    Experiment::load(&format!("{}/{}", name(above), name(&folder)), &folder, &paper)
 }
 
 /// The figure's number in the conference version, as an id: `sigcomm/figure-9` for the source

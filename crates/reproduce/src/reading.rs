@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::claims;
 use super::computed::{self, Computed};
 use super::error::{ExperimentError, NamedText};
-use super::file::{Cell, Claim, Picture, Sim, VariantRun, at, read};
+use super::file::{Cell, Claim, Sim, VariantRun, at, read};
 use super::paper::{Paper, SeedRule};
 use super::syntax::{self, Profile, World};
 use super::table::Table;
@@ -183,16 +183,6 @@ impl Reading<'_> {
                     Some((parsed, reason.clone()))
                 }
             };
-            if let Some(less) = &raw.less
-                && !less.get_ref().is_finite()
-            {
-                return Err(self.file.invalid(
-                    less.span(),
-                    "no finite number",
-                    "here",
-                    "for example less = 11.3",
-                ));
-            }
             let ns2_exact = match (raw.ns2_exact, &raw.ns2_exact_reason) {
                 (false, _) => None,
                 (true, Some(reason)) => Some(reason.clone()),
@@ -285,44 +275,6 @@ impl Reading<'_> {
             });
         }
         Ok(list)
-    }
-
-    /// The rule `settled`: its column and the least value.
-    pub(super) fn settled(&self, cells: &[Cell]) -> Result<Option<(String, f64)>, ExperimentError> {
-        let Some(rule) = &self.raw.settled else { return Ok(None) };
-        let known: Vec<&str> = cells.iter().map(|cell| cell.column.as_str()).collect();
-        if !known.contains(&rule.column.get_ref().as_str()) {
-            let message = format!("there is no column `{}`", rule.column.get_ref());
-            return Err(self.file.invalid(
-                rule.column.span(),
-                message,
-                "here",
-                hint(rule.column.get_ref(), &known),
-            ));
-        }
-        Ok(Some((rule.column.get_ref().clone(), rule.least)))
-    }
-
-    /// The table `[picture]`: its column and keys.
-    pub(super) fn picture(&self, cells: &[Cell]) -> Result<Option<Picture>, ExperimentError> {
-        let Some(raw) = &self.raw.picture else { return Ok(None) };
-        let place = |kind: &str, names: &[&str], wanted: &Spanned<String>| {
-            names.iter().position(|name| name == wanted.get_ref()).ok_or_else(|| {
-                let message = format!("there is no {kind} `{}`", wanted.get_ref());
-                self.file.invalid(wanted.span(), message, "here", hint(wanted.get_ref(), names))
-            })
-        };
-        let columns: Vec<&str> = cells.iter().map(|cell| cell.column.as_str()).collect();
-        place("column", &columns, &raw.column)?;
-        let keys: Vec<&str> = self.published.keys.iter().map(String::as_str).collect();
-        let key = |wanted| place("key column", &keys, wanted);
-        let [one, other] = &raw.panels;
-        Ok(Some(Picture {
-            column: raw.column.get_ref().clone(),
-            panels: [key(one)?, key(other)?],
-            across: key(&raw.across)?,
-            down: key(&raw.down)?,
-        }))
     }
 
     pub(super) fn variants(&self, sims: &[Sim]) -> Result<Vec<VariantRun>, ExperimentError> {

@@ -45,26 +45,6 @@ pub(crate) struct Experiment {
     #[serde(default)]
     pub(crate) mutation: Vec<MutationEntry>,
     pub(crate) emulation: Option<EmulationTable>,
-    pub(crate) settled: Option<Settled>,
-    pub(crate) picture: Option<Picture>,
-}
-
-/// The picture of a table: its column, and the keys that its axes are.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Picture {
-    pub(crate) column: Spanned<String>,
-    pub(crate) panels: [Spanned<String>; 2],
-    pub(crate) across: Spanned<String>,
-    pub(crate) down: Spanned<String>,
-}
-
-/// The rule by which the cells of a row are settled: a column that is large enough.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Settled {
-    pub(crate) column: Spanned<String>,
-    pub(crate) least: f64,
 }
 
 /// How cells are judged.
@@ -181,8 +161,6 @@ pub(crate) struct CellEntry {
     pub(crate) against: Against,
     #[serde(default)]
     pub(crate) read_off: f64,
-    /// Subtracted from the published values and from ns-2's.
-    pub(crate) less: Option<Spanned<f64>>,
     /// ns-2's run has no randomness, so that its value needs no interval.
     #[serde(default)]
     pub(crate) ns2_exact: bool,

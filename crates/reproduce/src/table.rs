@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::{ExperimentError, NamedText};
-use tfrc_lab::compare::fields;
 use tfrc_lab::formula::Printed;
 use tfrc_lab::statistics::mean;
 
@@ -153,14 +152,6 @@ impl Table {
         (Self { keys: without(&self.keys), rows, ..self }, runs)
     }
 
-    /// Subtracts a number from all values of a column, if it is there; what rounding hides stays.
-    pub(crate) fn subtract(&mut self, column: &str, less: f64) {
-        let Some(at) = self.columns.iter().position(|name| name == column) else { return };
-        for printed in self.rows.iter_mut().filter_map(|row| row.values[at].as_mut()) {
-            printed.value -= less;
-        }
-    }
-
     /// The value of a column in a row.
     pub(crate) fn get(&self, row: &str, column: &str) -> Option<Printed> {
         let at = self.columns.iter().position(|name| name == column)?;
@@ -168,9 +159,22 @@ impl Table {
     }
 }
 
+/// The fields of a line of CSV; one in quotes may have commas and doubled quotes.
+pub(crate) fn fields(line: &str) -> Vec<String> {
+    let mut options = csv::ReaderBuilder::new();
+    let reader = options.has_headers(false).trim(csv::Trim::All).from_reader(line.as_bytes());
+    let record = reader.into_records().next().and_then(Result::ok);
+    record.iter().flatten().map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_with_and_without_quotes() {
+        assert_eq!(fields("a, b ,\"c,\"\"d\"\"\","), ["a", "b", "c,\"d\"", ""]);
+    }
 
     fn parse(text: &str) -> Result<Table, ExperimentError> {
         Table::parse(&NamedText { name: "published.csv".to_owned(), text: text.to_owned() }, &["n", "buffer"])

@@ -334,19 +334,6 @@ fn ns2_without_an_interval_is_vague_unless_it_is_exact() {
     assert_eq!((exact.verdict_ns2, exact.verdict), (Some(Verdict::Agrees), ExperimentVerdict::AgreesWithNs2));
 }
 
-#[test]
-fn less_leaves_the_increment_to_be_judged() {
-    let text = with_cell_keys("less = 890\nagainst = 'published'");
-    let of = |first| judged(&text, "loss,kbps\n1%,900.0\n5%,1000.0\n", None, [first, 110.0]);
-    // 13 for an increment of 10; of the whole value it would have been a hair.
-    assert_eq!(of(13.0).verdict, ExperimentVerdict::Disagrees);
-    let right = of(11.0);
-    assert_eq!(right.cells[0].published, Some(10.0));
-    assert_eq!(right.cells[0].verdict, Some(CellVerdict::AgreesWithPrint));
-    let ratio = right.claims[0].value_in_source.expect("a value");
-    assert!((ratio - 11.0).abs() < 1e-9, "claims see the increment too: {ratio}");
-}
-
 /// A rule of seeds whose cap on hops is never met.
 const RULE: &str = "[seeds]\nleast = 10\nmost = 35\nhops = 1_000_000_000\npart = 3\n";
 

@@ -6,5 +6,5 @@ mod table;
 
 fn main() -> std::io::Result<()> {
     // The traces of the program travel with its code.
-    table::write("SCENARIOS", "scenarios", &["csv", "toml"])
+    table::write("SCENARIOS", "scenarios", &["toml"])
 }

@@ -163,8 +163,7 @@ impl Document {
             points.push(Point { at, scenario });
         }
         let runs = check::runs(&raw)?;
-        let compare = raw.compare.map(|file| file.into_inner());
-        Ok(Plan { points, runs, compare, provenance })
+        Ok(Plan { points, runs, provenance })
     }
 
     fn tree(&self) -> Checked<(Tree<'_>, Vec<Provenance>)> {

@@ -99,8 +99,6 @@ pub struct Plan {
     pub points: Vec<Point>,
     /// Runs of each point.
     pub runs: u32,
-    /// The file of published values, as it is written.
-    pub compare: Option<String>,
     /// Where values come from, as far as the file says.
     pub provenance: Vec<Provenance>,
 }

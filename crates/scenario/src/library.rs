@@ -1,12 +1,11 @@
 //! Scenarios built into programs, and the rule that separates their names from files.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::{Document, ScenarioError, files, hint};
+use super::{Document, ScenarioError, hint};
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
@@ -77,62 +76,21 @@ impl Opened {
         Self { document: Document::new(name, text), folder: Some(PathBuf::new()) }
     }
 
-    /// The files that a run of the scenario at this path reads: itself, and a table that it names.
+    /// Returns true for one of the program's, which is no file.
     #[must_use]
-    pub fn files(&self, path: &Path, compare: Option<&str>) -> Vec<PathBuf> {
-        let Some(folder) = &self.folder else { return Vec::new() };
-        [path.to_owned()].into_iter().chain(compare.map(|name| folder.join(name))).collect()
-    }
-
-    /// Reads a file next to the scenario; returns its path and text.
-    ///
-    /// # Errors
-    /// [`LibraryError::Beside`] if it cannot be read.
-    pub fn beside(&self, name: &str) -> Result<(String, String), LibraryError> {
-        let (path, read) = match &self.folder {
-            Some(folder) => {
-                let path = folder.join(name);
-                (path.display().to_string(), files::read_file(path))
-            }
-            None => {
-                let found = SCENARIOS.iter().find(|(file, _)| *file == name);
-                let text = found.map(|(_, text)| (*text).to_owned());
-                (name.to_owned(), text.ok_or_else(|| io::ErrorKind::NotFound.into()))
-            }
-        };
-        match read {
-            Ok(text) => Ok((path, text)),
-            Err(source) => Err(LibraryError::Beside { path, source }),
-        }
+    pub const fn is_built_in(&self) -> bool {
+        self.folder.is_none()
     }
 }
 
-/// Why a scenario cannot be opened or compared.
+/// Why a scenario cannot be opened.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// A file next to the scenario cannot be read.
-    #[error("cannot read {path}: {source}")]
-    #[diagnostic(help("`compare` names a CSV file beside the scenario"))]
-    Beside {
-        /// The file.
-        path: String,
-        /// The error of the system.
-        source: io::Error,
-    },
     /// The scenario cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The published table does not fit the results.
-    #[error("{path}: {source}")]
-    #[diagnostic(help("see docs/scenarios.md, `compare`"))]
-    Table {
-        /// The file.
-        path: String,
-        /// The first row that does not fit.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
     /// A word names neither a file nor a scenario of the program.
     #[error("`{word}` is neither a file nor a scenario of the program: {hint}")]
     #[diagnostic(help("`tfrc scenario list` describes those of the program"))]
@@ -181,11 +139,7 @@ mod tests {
         assert!(BuiltIn::all().count() > 20);
         for one in BuiltIn::all() {
             let opened = Opened::new(Path::new(one.name)).expect(one.name);
-            let plan = opened.document.plan_for(World::Simulated).expect(one.name);
-            if let Some(compare) = plan.compare {
-                let (_, text) = opened.beside(&compare).expect(one.name);
-                assert!(text.contains("published"));
-            }
+            opened.document.plan_for(World::Simulated).expect(one.name);
             assert!(one.about().len() > 20, "{}: {}", one.name, one.about());
         }
     }

@@ -37,8 +37,6 @@ pub(super) struct Scenario {
     pub(super) runs: Option<Spanned<u32>>,
     /// Memory that a run may need by estimate, such as "8GiB".
     pub(super) max_memory: Option<Spanned<Bytes>>,
-    /// A CSV file of published values to print next to the results.
-    pub(super) compare: Option<Spanned<String>>,
     /// Names of the nodes.
     pub(super) nodes: Spanned<Vec<Spanned<String>>>,
     /// The links.

@@ -62,7 +62,7 @@ fn the_shipped_scenarios_are_right() {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|suffix| suffix != "toml") {
-            continue; // tables to compare with
+            continue;
         }
         let scenario = Scenario::load(&path, World::Simulated);
         assert!(!scenario.map_err(miette::Report::new).unwrap().flows.is_empty());

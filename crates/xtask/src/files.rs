@@ -18,6 +18,31 @@ const WITHOUT_SUBJECT: [&str; 7] =
 /// The one place where a conversion may fall back on a value (`units::saturating`).
 const CONVERSIONS: &str = "crates/units/src/cast.rs";
 
+/// Crates that without features need no thread, file or socket.
+const WITHOUT_HOST: [&str; 2] = ["crates/scenario/src/", "crates/lab/src/"];
+
+/// Their modules that features bring.
+const OF_FEATURES: [&str; 5] = [
+    "crates/scenario/src/files.rs",
+    "crates/lab/src/cache.rs",
+    "crates/lab/src/jobs.rs",
+    "crates/lab/src/world/relayed.rs",
+    "crates/lab/src/world/emulated/",
+];
+
+/// Names of what only a host has.
+const HOST: [&str; 9] = [
+    "std::fs",
+    "std::thread",
+    "std::process",
+    "std::env",
+    "UdpSocket",
+    "TcpStream",
+    "TcpListener",
+    "tokio::",
+    "socket2::",
+];
+
 /// Files that are others' work and stay as they came.
 const VENDORED: &str = "/vendor/";
 
@@ -131,6 +156,8 @@ fn source_faults(name: &str, text: &str) -> Vec<String> {
     if !text.is_empty() && !text.starts_with("//!") {
         faults.push("does not open with a sentence of purpose (//!)".to_owned());
     }
+    let starts = |places: &[&str]| places.iter().any(|place| name.starts_with(place));
+    let without_host = starts(&WITHOUT_HOST) && !starts(&OF_FEATURES);
     let mut before_is_doc = false;
     let mut example = false;
     for (number, line) in text.lines().enumerate() {
@@ -158,6 +185,11 @@ fn source_faults(name: &str, text: &str) -> Vec<String> {
             && words.contains(' ')
         {
             faults.push(format!("line {number}: a comment of more than {COMMENT_WIDTH} columns"));
+        }
+        let is_test =
+            || name.ends_with("tests.rs") || text.lines().take(number).any(|line| line == "#[cfg(test)]");
+        if without_host && HOST.iter().any(|host| line.contains(host)) && !is_test() {
+            faults.push(format!("line {number}: what only a host has, in a module without a feature"));
         }
         if name != CONVERSIONS && !trimmed.starts_with("//") && falls_back(line) {
             faults.push(format!("line {number}: a conversion with a silent fallback; see units::saturating"));
@@ -214,6 +246,8 @@ mod tests {
         assert_eq!(of("\n/// Width.\n/// What else."), [""; 0]);
         assert_eq!(of(&format!("// {}", "word ".repeat(20).trim_end())).len(), 1);
         assert_eq!(of(&format!("// | {}", "word ".repeat(20).trim_end())), [""; 0]);
+        let lab = |name: &str| faults(name, &format!("{SOURCE}use std::fs::File;\n")).len();
+        assert_eq!((lab("crates/lab/src/run.rs"), lab("crates/lab/src/cache.rs"), lab("a.rs")), (1, 0, 0));
         let fallback = ["let x = u8::try_", "from(y).unwrap_or(0);"].concat();
         assert_eq!(of(&fallback).len(), 1);
         assert_eq!(of("let x = u8::try_from(y).ok();"), [""; 0]);

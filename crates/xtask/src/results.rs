@@ -15,8 +15,8 @@ const CHECKED: usize = 3;
 /// Those among which it chooses must end soon: no more million packet hops than this as published.
 const MOST_HOPS: f64 = 300.0;
 
-/// Pictures of the report that `docs/results.md` shows.
-const PICTURES: [&str; 1] = ["modern/tcp-matrix.svg"];
+/// Draws the results of one experiment beside it.
+const PICTURE: &str = "experiments/modern/tcp-matrix/picture.py";
 
 /// The check of three for the commit that is checked out.
 pub(crate) fn check_head() -> Outcome {
@@ -38,11 +38,11 @@ pub(crate) fn write() -> Outcome {
             .map_err(|error| format!("docs/{name}: {error}"))?;
         println!("docs/{name} is written");
     }
-    for picture in PICTURES {
-        let name = std::path::Path::new(picture).file_name().unwrap_or_default();
-        let drawn = read(&report.join(picture))?;
-        std::fs::write(root().join("docs").join(name), drawn)
-            .map_err(|error| format!("docs/{}: {error}", name.display()))?;
+    let status = Command::new("python3").arg(root().join(PICTURE)).arg(report.join("results.json")).status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("{PICTURE}: {status}")),
+        Err(error) => return Err(format!("python3: {error}")),
     }
     println!("the report is {}", report.join("index.html").display());
     Ok(())

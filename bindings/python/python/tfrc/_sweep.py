@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
-import sqlite3
-import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
@@ -27,10 +24,8 @@ Folder = Union[str, "os.PathLike[str]"]
 # Tasks handed to the scheduler and not yet done: enough for thousands of workers, and few enough
 # for a million runs.
 AHEAD = 20_000
-# Runs written to the cache together, and in one row group of Parquet.
+# Runs in one row group of Parquet.
 TOGETHER = 500
-# Seconds after which runs are written to the cache even if they are fewer.
-AT_LATEST = 5.0
 
 
 @dataclass(frozen=True)
@@ -65,8 +60,8 @@ def sweep(
     content, and the runs of a lost worker are done again by others. Without it joblib runs them here,
     on `jobs` threads, 0 for one on each processor. It needs `tfrc[dask]`.
 
-    Runs that were done before come from the cache, a file in the folder `cache`; "auto" is the
-    user's, None none. The client alone reads and writes it. With `out` the figures of flows and links
+    Runs that were done before come from the folder `cache`, the one of `tfrc sim --cache`; "auto" is
+    the user's, None none. The client alone reads and writes it. With `out` the figures of flows and links
     are written there as `flows.parquet` and `links.parquet`, run by run as they are done.
 
     The results are those of the program for the scenario with these sweeps, byte for byte.
@@ -75,18 +70,19 @@ def sweep(
         raise ValueError("a sweep has an axis, and runs at each point")
     kind, text = source(scenario, absolute=True)
     changes = [assignment(path, value) for path, value in (set or {}).items()]
-    _, [*own] = _native.identity(kind, text, changes)
+    own = _native.points(kind, text, changes)
     if len(own) != 1 or own[0]:
         raise ValueError("the scenario has sweeps of its own: give them as axes")
     whole = [*changes, _sweep_assignment(axes)]
     # Finds mistakes of all points before anything runs.
-    _, points = _native.identity(kind, text, whole)
+    points = _native.points(kind, text, whole)
     tasks = list(_tasks(kind, text, changes, axes, seed, runs))
     done = [""] * len(tasks)
     places: dict[str, list[int]] = {}
     for place, task in enumerate(tasks):
         places.setdefault(task.key, []).append(place)
-    with closing(_Store(_folder(cache))) as store, closing(_Parquet(out, points, runs)) as parquet:
+    store = _Store(_folder(cache))
+    with closing(_Parquet(out, points, runs)) as parquet:
 
         def keep(key: str, outcome: str) -> None:
             for place in places[key]:
@@ -96,7 +92,7 @@ def sweep(
         with bar(progress, "run") as tell:
             wanted = []
             for key, [first, *_] in places.items():
-                if (known := store.find(key)) is not None:
+                if (known := store.find(key, tasks[first].run)) is not None:
                     keep(key, known)
                 else:
                     wanted.append(tasks[first])
@@ -128,10 +124,8 @@ def _tasks(
     """The runs of each point in turn."""
     for values in itertools.product(*axes.values()):
         here = [*changes, *(f"{path}={written(value)}" for path, value in zip(axes, values))]
-        identity, _ = _native.identity(kind, text, here)
-        for run in range(1, runs + 1):
-            key = hashlib.sha256(f"{identity}\nseed {seed}\nrun {run}".encode()).hexdigest()
-            yield _Task(kind, text, tuple(here), seed, run, f"tfrc-{key}")
+        for run, key in enumerate(_native.keys(kind, text, here, seed, runs), 1):
+            yield _Task(kind, text, tuple(here), seed, run, key)
 
 
 def _run(task: _Task) -> tuple[str, str]:
@@ -182,68 +176,28 @@ def _folder(cache: Union[Folder, None]) -> Optional[Path]:
 
 
 class _Store:
-    """Runs that were done, by their keys, in one file; nothing without a folder.
+    """Runs that were done, by their keys: the program's cache; nothing without a folder.
 
-    Several sweeps can share the file: what one has done is written at once and together, so that
-    none holds it for longer than that takes.
+    Several sweeps and programs can share the folder.
     """
 
     def __init__(self, folder: Optional[Path]) -> None:
-        self._database = None
-        self._waiting: list[tuple[str, str]] = []
-        self._written = time.monotonic()
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = folder / "sweeps.sqlite"
-            with self._named():
-                self._database = sqlite3.connect(self._file, timeout=60.0)
-                self._database.execute(
-                    "create table if not exists runs (key text primary key, outcome text)"
-                )
+        self._cache = None if folder is None else _native.RunCache(str(folder))
+        self._folder = folder
 
-    def find(self, key: str) -> Optional[str]:
-        if self._database is None:
-            return None
-        with self._named():
-            rows = self._database.execute("select outcome from runs where key = ?", (key,))
-            found = rows.fetchone()
-        return None if found is None else found[0]
+    def find(self, key: str, run: int) -> Optional[str]:
+        return None if self._cache is None else self._cache.find(key, run)
 
     def put(self, key: str, outcome: str) -> None:
-        if self._database is None:
-            return
-        self._waiting.append((key, outcome))
-        if len(self._waiting) >= TOGETHER or time.monotonic() - self._written >= AT_LATEST:
-            self._write()
-
-    def _write(self) -> None:
-        """Writes what waits. A full disk ends the cache, not the sweep."""
-        if self._database is None:
+        """Keeps a run. A full disk ends the cache, not the sweep."""
+        if self._cache is None:
             return
         try:
-            with self._database:
-                self._database.executemany("insert or replace into runs values (?, ?)", self._waiting)
-        except sqlite3.Error as error:
-            lost = f"{len(self._waiting)} runs and those to come are not kept there"
-            warnings.warn(f"the cache {self._file}: {error}; {lost}", RuntimeWarning, stacklevel=4)
-            self._database.close()
-            self._database = None
-        self._waiting.clear()
-        self._written = time.monotonic()
-
-    def close(self) -> None:
-        self._write()
-        if self._database is not None:
-            self._database.close()
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Errors of a file that cannot be read tell which it is, and what to do."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            advice = "name another folder by cache=, or None for no cache"
-            raise OSError(f"the cache {self._file}: {error}; {advice}") from error
+            self._cache.put(key, outcome)
+        except OSError as error:
+            lost = "this run and those to come are not kept there"
+            warnings.warn(f"the cache {self._folder}: {error}; {lost}", RuntimeWarning, stacklevel=4)
+            self._cache = None
 
 
 class _Parquet:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::output::RecordArgs;
+use super::output::{LiveArgs, RecordArgs};
 
 /// Arguments of `tfrc emu`: a scenario's network in real time, between network namespaces.
 #[derive(Debug, Clone, Args)]
@@ -41,6 +41,9 @@ pub struct EmuArgs {
     /// Read a job of `tfrc reproduce` from standard input, write its result to standard output
     #[arg(long, hide = true, conflicts_with_all = ["at", "shell", "pcap", "report", "series"])]
     pub job: bool,
+    /// Live view.
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// Records and output format.
     #[command(flatten)]
     pub output: RecordArgs,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, builder::ValueParser};
 use tfrc_units::text;
 
-use super::output::RecordArgs;
+use super::output::{LiveArgs, RecordArgs};
 
 /// Arguments of `tfrc link`: the network of a scenario in real time, as a relay of UDP datagrams.
 #[derive(Debug, Args)]
@@ -43,6 +43,9 @@ pub struct LinkArgs {
     /// The seed of all randomness, in place of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Live view.
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// Records and output format.
     #[command(flatten)]
     pub output: RecordArgs,

@@ -24,7 +24,7 @@ pub use emu::{AtNode, EmuArgs, WireArg};
 pub use equation::EquationArgs;
 pub use link::LinkArgs;
 pub use man::ManArgs;
-pub use output::{Format, JsonArgs, RecordArgs, StreamArgs};
+pub use output::{Format, JsonArgs, LiveArgs, RecordArgs, StreamArgs};
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
 pub use reproduce::{ReproduceArgs, WorldArg};

@@ -83,10 +83,10 @@ impl RecordArgs {
     }
 }
 
-/// For sessions that can be drawn live.
+/// For runs that can be drawn live.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct LiveArgs {
-    /// Draw the session live: rates, loss events, round-trip times; q ends it. Where standard
+    /// Draw the run live: rates, loss events, round-trip times or queues; q ends it. Where standard
     /// output or error is not a terminal, and with JSON, it is reported in lines as without this
     #[arg(long)]
     pub tui: bool,

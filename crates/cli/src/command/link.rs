@@ -19,6 +19,7 @@ use tfrc_units::Duration;
 
 use crate::args::{Format, LinkArgs};
 use crate::interrupt::Interrupt;
+use crate::live::{self, Command};
 use crate::reporter::Reporter;
 use crate::visible::{to_stderr, visible};
 use crate::{Failure, document, page, session};
@@ -90,6 +91,9 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     }
     let mut reporter = Reporter::on((&args.output).into(), io::stdout(), io::stderr());
     reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
+    let (view, mut keys) = live::network(args.live, args.output.format(), "tfrc link", None).unzip();
+    let is_shown = view.is_some();
+    reporter = view.into_iter().fold(reporter, Reporter::with_live);
     let start = Start::new(Role::Link, session::version(), session::command_line());
     reporter.record(&Record::Start(start))?;
     let monitor = running.monitor();
@@ -98,7 +102,8 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     let told = RefCell::new(Ok(()));
     let watch = Watch::all(EVERY, |look| {
         let now = monitor.latest();
-        if now.there.entered != before.there.entered || now.back.entered != before.back.entered {
+        if !is_shown && (now.there.entered != before.there.entered || now.back.entered != before.back.entered)
+        {
             reporter.note(&line(&before, &now));
         }
         before = now;
@@ -107,10 +112,15 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
             *told = reporter.look(look);
         }
     });
-    let goes_on = &mut || !interrupt.is_wished() && told.borrow().is_ok();
+    let mut is_wished = false;
+    let goes_on = &mut || {
+        is_wished |=
+            interrupt.is_wished() || keys.as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
+        !is_wished && told.borrow().is_ok()
+    };
     let recording = relayed::watch(&scenario, running.monitor(), &mut [watch], goes_on);
     told.into_inner()?;
-    let (true, Some(run)) = (interrupt.is_wished(), recording) else {
+    let (true, Some(run)) = (is_wished, recording) else {
         return Err(Failure::Run("the relay has ended".to_owned()));
     };
     let last = running.stop().map_err(|error| Failure::io(&"relay", &error))?;
@@ -140,7 +150,7 @@ fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
         }
         (Some(path), _) => {
             let opened = Opened::new(path)?;
-            page::spare(&opened, path, None, &args.output.files())?;
+            page::spare(&opened, path, &args.output.files())?;
             opened.document
         }
         (None, None) => return Err(Failure::usage("no network", "name a scenario, or give --rate")),

@@ -34,7 +34,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         return list(args, &library);
     }
     let experiments = library::load(library.root(), &args.wanted).map_err(told)?;
-    if args.record && matches!(library, Experiments::Unpacked(_)) {
+    if args.record && experiments.iter().any(|one| library.has_unpacked(one)) {
         return Err(Failure::usage(
             "--record writes next to the experiments, and the built-in ones are not files",
             "give --experiments DIR",
@@ -55,18 +55,13 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     let results = results(args, &library, &experiments, wanted)?;
     if args.record {
-        let written = results.record(&experiments, library.root());
+        let written = results.record(&experiments);
         for file in written.map_err(|error| Failure::Run(error.to_string()))? {
             eprintln!("recorded in {}", file.display());
         }
     }
     let commit = commit(&library);
-    let publication = Publication {
-        experiments: &experiments,
-        results: &results,
-        root: library.root(),
-        commit: commit.as_deref(),
-    };
+    let publication = Publication { experiments: &experiments, results: &results, commit: commit.as_deref() };
     if let Some(file) = &figure {
         file.write(&publication)?;
     }

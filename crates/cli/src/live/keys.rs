@@ -78,6 +78,11 @@ impl Keys {
             None => std::future::pending().await,
         }
     }
+
+    /// The next command that has been given already, if there is one.
+    pub fn given(&mut self) -> Option<Command> {
+        self.commands.try_recv().ok()
+    }
 }
 
 impl Drop for Keys {

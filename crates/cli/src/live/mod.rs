@@ -16,9 +16,10 @@ mod screen;
 #[cfg(not(feature = "live"))]
 mod without;
 
-use tfrc_lab::record::Record;
+use tfrc_lab::record::{Interval, Record};
+use tfrc_lab::watch::Look;
 
-use crate::args::Format;
+use crate::args::{Format, LiveArgs};
 
 #[cfg(feature = "live")]
 pub use chart::draw;
@@ -79,6 +80,16 @@ impl Live {
         };
         let line = if moment { self.show() } else { None };
         self.model.take(record);
+        line
+    }
+
+    /// Takes what flows and links did in a stretch of a network's run: the first link is its own.
+    /// Returns a line as [`Live::take`] does.
+    pub fn look(&mut self, look: &Look) -> Option<String> {
+        let link = look.links.first().cloned().unwrap_or_default();
+        let own = Interval { link: None, goodput_bps: link.receive_rate_bps, ..link };
+        let line = self.take(&Record::Interval(own));
+        look.flows.iter().cloned().for_each(|flow| self.model.take(&Record::Interval(flow)));
         line
     }
 
@@ -143,6 +154,15 @@ pub fn open(format: Format) -> Option<(Screen, Keys)> {
     }
     let screen = Screen::open().ok()?;
     Keys::read().ok().map(|keys| (screen, keys))
+}
+
+/// The view of a network's run and its keys, if it is wanted and can be shown.
+#[must_use]
+pub fn network(args: LiveArgs, format: Format, title: &str, duration_s: Option<f64>) -> Option<(Live, Keys)> {
+    let (screen, keys) = Some(args).filter(|args| args.tui).and_then(|_| open(format))?;
+    let (view, title) = (View::Network, title.to_owned());
+    let model = Model::new(ModelConfig { view, title, duration_s, queue_limit: None, controls: None });
+    Some((Live::new(model, Some(screen)), keys))
 }
 
 /// The next wish of the user at the keys; never, if none are read.

@@ -16,6 +16,8 @@ const LONGEST_S: f64 = 60.0;
 pub enum View {
     /// Flows that compete for a bottleneck; the run's own is that of TFRC.
     Contest,
+    /// A network: its first link, and its flows.
+    Network,
     /// A receiver: each of its connections is a flow.
     Receiver,
     /// A sender: its rate, the reported receive rate, and the allowed rate.
@@ -168,6 +170,7 @@ impl Model {
     pub fn new(config: ModelConfig) -> Self {
         let own = match config.view {
             View::Contest => Flow::new("TFRC", 0, FlowState::Running),
+            View::Network => Flow::new("link", 0, FlowState::Running),
             View::Sender => Flow::new("sent", 0, FlowState::Running),
             View::Receiver => Flow::new("all", 0, FlowState::Awaited),
         };

@@ -40,6 +40,11 @@ impl Keys {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// The next command that has been given already.
+    pub const fn given(&mut self) -> Option<Command> {
+        match *self {}
+    }
+
     /// The next command.
     pub async fn next(&mut self) -> Command {
         match *self {}

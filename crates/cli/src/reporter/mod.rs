@@ -175,11 +175,15 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         }
     }
 
-    /// Takes what flows and links did in a stretch of the run: streams it, keeps it for the page.
+    /// Takes what flows and links did in a stretch of the run: shows it, streams it, keeps it for
+    /// the page.
     ///
     /// # Errors
     /// As [`Reporter::record`].
     pub fn look(&mut self, look: Look) -> Result<(), Failure> {
+        if let Some(line) = self.live.as_mut().and_then(|live| live.look(&look)) {
+            self.note(&line);
+        }
         self.stretch(&look)?;
         self.draw(look);
         Ok(())
@@ -228,6 +232,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         summary: Summary,
         printed: impl FnOnce(Format) -> String,
     ) -> Result<(), Failure> {
+        self.clear();
         let end = Record::End(Box::new(summary));
         match self.config.format {
             Format::JsonStream => self.json(&end)?,

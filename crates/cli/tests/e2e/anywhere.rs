@@ -39,10 +39,9 @@ fn scenarios_have_names() {
     let short = ["--set", "duration=2s", "--set", "warmup=500ms"];
     let outcome: Value = right(away(&place, &[&["sim", "bottleneck", "--json"], &short[..]].concat())).json();
     assert_eq!(outcome["flows"][0]["id"], "tfrc-1");
-    // The table of a built-in scenario is in the program as well.
     let args = [&["sim", "fixed-points", "--runs", "1", "--json"], &short[..]].concat();
-    let compared: Value = right(away(&place, &args)).json();
-    assert_eq!(compared["compare"].as_array().map(Vec::len), Some(3));
+    let swept: Value = right(away(&place, &args)).json();
+    assert_eq!(swept["points"].as_array().map(Vec::len), Some(3));
     let file = place.file("work/my.toml");
     right(away(&place, &["scenario", "new", "my.toml"]));
     let shown = right(away(&place, &["scenario", "new"])).stdout;

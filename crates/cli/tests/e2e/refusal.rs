@@ -134,7 +134,7 @@ fn the_scenarios_of_the_repository_are_right() {
     for entry in std::fs::read_dir(dir).expect("scenarios") {
         let path = entry.expect("entry").path();
         if path.extension().is_none_or(|suffix| suffix != "toml") {
-            continue; // tables to compare with
+            continue;
         }
         tfrc_scenario::Scenario::load(&path, tfrc_scenario::World::Simulated)
             .unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));

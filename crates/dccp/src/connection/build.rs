@@ -216,8 +216,9 @@ impl Connection {
     fn codepoint(&self, kind: PacketType) -> Ecn {
         let usual = matches!(kind, PacketType::Data | PacketType::Ack | PacketType::DataAck);
         let readable = !self.features.is_on(Feature::EcnIncapable, Location::Remote);
+        let passes = self.sending_ecn_fault().is_none();
         match self.config.ecn {
-            EcnSending::Ect0 if usual && readable => Ecn::Ect0,
+            EcnSending::Ect0 if usual && readable && passes => Ecn::Ect0,
             _ => Ecn::NotEct,
         }
     }
@@ -246,6 +247,7 @@ impl Connection {
         }
         if self.state == State::PartOpen {
             self.part_open_sent(now);
+            self.try_ecn(now);
         }
         let open_server = self.role == Role::Server && self.state == State::Open;
         if open_server && self.first_since_response.is_none() {

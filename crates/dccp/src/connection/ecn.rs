@@ -1,8 +1,10 @@
 //! Detects whether the path leaves ECN codepoints unchanged, as RFC 9000 §13.4.2 does. The receiver
 //! sees it, datagram by datagram; it then says that it cannot read marks (ECN Incapable, RFC 4340
-//! §12.1), and the sender goes on without ECN.
+//! §12.1), and the sender goes on without ECN. A path that drops what has a codepoint shows to the
+//! sender: the first packets that each end sends with one complete the handshake, and must be
+//! answered.
 
-use tfrc_units::Ecn;
+use tfrc_units::{Duration, Ecn, Instant};
 
 use super::Connection;
 use crate::feature::{EcnReading, Feature, Location};
@@ -15,6 +17,8 @@ pub enum EcnFault {
     AllMarked,
     /// It clears every codepoint, marks included.
     Cleared,
+    /// It drops the packets with a codepoint, as far as the handshake shows: those that we send.
+    Dropped,
 }
 
 /// The codepoints of the latest datagrams.
@@ -31,8 +35,34 @@ pub(super) struct EcnWatch {
     forgotten: bool,
 }
 
-/// Datagrams with the same fault at the beginning that give ECN up: as many as RFC 9000 §13.4.2
-/// tests with.
+/// The packets with a codepoint that complete the handshake, until the peer answers one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EcnTrial {
+    /// When the first of them went.
+    since: Option<Instant>,
+    unanswered: u32,
+    fault: Option<EcnFault>,
+}
+
+/// Weight of a packet that a timer has to repeat: three repetitions of nothing but an
+/// acknowledgement are enough. A lossy path loses so many too, which then costs no more than ECN.
+const REPETITION: u32 = 3;
+/// Round-trip times within which one of them is answered on a path that drops none.
+const ANSWERED_WITHIN: u64 = 4;
+
+impl EcnTrial {
+    /// Packets of this number, or weight, are not answered until now.
+    fn on_unanswered(&mut self, now: Instant, packets: u32, rtt: Duration) {
+        let since = *self.since.get_or_insert(now);
+        self.unanswered = self.unanswered.saturating_add(packets);
+        if self.unanswered >= AT_FIRST && now.saturating_since(since) >= rtt * ANSWERED_WITHIN {
+            self.fault = Some(EcnFault::Dropped);
+        }
+    }
+}
+
+/// Datagrams with the same fault at the beginning that give ECN up, and packets that stay
+/// unanswered: as many as RFC 9000 §13.4.2 tests with.
 const AT_FIRST: u32 = 10;
 /// Later on, for a full queue may mark some round-trip times' worth in a row.
 const LATER: u32 = 100;
@@ -63,6 +93,23 @@ impl Connection {
     #[must_use]
     pub const fn ecn_fault(&self) -> Option<EcnFault> {
         self.ecn_watch.fault
+    }
+
+    /// The path's treatment of ECN codepoints, once what we send has none any more because of it.
+    #[must_use]
+    pub const fn sending_ecn_fault(&self) -> Option<EcnFault> {
+        self.ecn_trial.fault
+    }
+
+    /// A packet goes before the peer has answered any after its Response.
+    pub(super) fn try_ecn(&mut self, now: Instant) {
+        self.ecn_trial.on_unanswered(now, 1, self.round_trip());
+    }
+
+    /// A client's acknowledgement of the Response, or a server's first packet after it, has to go
+    /// once more.
+    pub(super) fn try_ecn_again(&mut self, now: Instant) {
+        self.ecn_trial.on_unanswered(now, REPETITION, self.round_trip());
     }
 
     pub(super) fn watch_ecn(&mut self, ecn: Ecn) {
@@ -101,6 +148,23 @@ mod tests {
     fn given_up(codepoints: impl IntoIterator<Item = Ecn>) -> Option<usize> {
         let mut watch = EcnWatch::default();
         codepoints.into_iter().position(|ecn| watch.on_datagram(ecn)).map(|at| at + 1)
+    }
+
+    /// Ten unanswered packets, for four round-trip times at least.
+    #[test]
+    fn unanswered_packets_of_four_round_trips() {
+        let millis = Duration::from_millis;
+        let faults = |packets: u32, wait: u64, rtt: u64| {
+            let mut trial = EcnTrial::default();
+            let mut times = (0..20).map(|n| Instant::ZERO + millis(wait * n));
+            times.position(|now| {
+                trial.on_unanswered(now, packets, millis(rtt));
+                trial.fault.is_some()
+            })
+        };
+        assert_eq!(faults(1, 10, 10), Some(9));
+        assert_eq!(faults(1, 10, 40), Some(16));
+        assert_eq!(faults(REPETITION, 200, 50), Some(3));
     }
 
     #[test]

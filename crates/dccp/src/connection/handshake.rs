@@ -122,6 +122,7 @@ impl Connection {
         if in_part_open && self.last_nudge.is_none_or(|at| now.saturating_since(at) > wait) {
             self.last_nudge = Some(now);
             self.due.ack = true;
+            self.try_ecn_again(now);
         }
     }
 
@@ -152,6 +153,7 @@ impl Connection {
             State::PartOpen => {
                 self.due.ack = true;
                 self.backoff = (self.backoff * 2).min(LONGEST_WAIT);
+                self.try_ecn_again(now);
             }
             _ => {}
         }

@@ -55,7 +55,7 @@ use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper, path_mss};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
-use ecn::EcnWatch;
+use ecn::{EcnTrial, EcnWatch};
 use event::Notice;
 use ledger::Ledger;
 use outgoing::SendQueue;
@@ -126,6 +126,7 @@ pub struct Connection {
     /// The read rate of the queue, once it was half full.
     pace: Option<Box<ReadPace>>,
     ecn_watch: EcnWatch,
+    ecn_trial: EcnTrial,
     /// Datagrams refused for want of room, once there are any.
     refused: Option<Box<Refused>>,
     closing_text: String,
@@ -240,6 +241,7 @@ impl Connection {
             queue: ReceiveQueue::new(config.receive_queue),
             pace: None,
             ecn_watch: EcnWatch::default(),
+            ecn_trial: EcnTrial::default(),
             refused: None,
             closing_text: String::new(),
             outcome: None,

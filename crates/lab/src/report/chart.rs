@@ -166,7 +166,7 @@ pub(super) fn data(run: &RunRecords) -> PageData {
     // The curve of the link is the frame of all others: drawn last, named last.
     rates.sort_by_key(|s| s.pen == Pen::Link);
     if !rates.is_empty() {
-        let (scale, unit) = rate_unit(&rates);
+        let (scale, unit) = rate_unit(top(&rates));
         charts.push(Chart {
             id: "rates",
             title: own_name
@@ -327,9 +327,13 @@ fn competitors(grid: &Grid, flows: &Named<'_>) -> Vec<Series> {
     all
 }
 
-/// The prefix that puts the largest value of the chart between 1 and 1000.
-pub(super) fn rate_unit(series: &[Series]) -> (f64, &'static str) {
-    let top = series.iter().flat_map(|s| &s.values).flatten().copied().fold(0.0, f64::max);
+/// The largest value of a chart.
+pub(super) fn top(series: &[Series]) -> f64 {
+    series.iter().flat_map(|s| &s.values).flatten().copied().fold(0.0, f64::max)
+}
+
+/// The prefix that puts the largest rate, bit/s, between 1 and 1000.
+pub(super) const fn rate_unit(top: f64) -> (f64, &'static str) {
     if top >= 1e9 {
         (1e9, "Gbit/s")
     } else if top >= 1e6 {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::chart::{Chart, Named, Pen, Series, filled, rate_unit};
+use super::chart::{Chart, Named, Pen, Series, filled, rate_unit, top};
 use super::grid::{Grid, Merge};
 use crate::record::Interval;
 
@@ -126,7 +126,7 @@ fn throughput(columns: Vec<(String, Vec<Option<f64>>)>) -> Option<Chart> {
         merge: Merge::Mean,
     };
     let chart = chart(&quantity, columns)?;
-    let (scale, unit) = rate_unit(&chart.series);
+    let (scale, unit) = rate_unit(top(&chart.series));
     Some(Chart { axis: format!("rate ({unit})"), unit, scale, ..chart })
 }
 

@@ -12,6 +12,7 @@ use crate::record::{Event, Start, Summary};
 
 pub(super) const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+const PLOT_STYLE: &str = include_str!("../plot.css");
 const UPLOT_STYLE: &str = include_str!("../../vendor/uplot/uPlot.min.css");
 const UPLOT_SCRIPT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
 
@@ -40,7 +41,7 @@ pub(super) fn page(run: &RunRecords) -> String {
 
 /// A whole page with charts: its content, the data of its charts under an id, and the script that
 /// draws them.
-pub(crate) fn document(
+fn document(
     title: &str,
     style: &str,
     main: &Markup,
@@ -58,7 +59,7 @@ pub(crate) fn document(
 /// A whole page that reads without scripts.
 #[must_use]
 pub fn still(title: &str, style: &str, main: &Markup, script: &str) -> String {
-    written(title, ["", style], main, &html! { script { (PreEscaped(script)) } })
+    written(title, [PLOT_STYLE, style], main, &html! { script { (PreEscaped(script)) } })
 }
 
 /// A whole page. Nothing from elsewhere may be loaded into it.

@@ -2,58 +2,47 @@
 
 use std::collections::BTreeSet;
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
-use super::html::{STYLE, document, how, rows_of};
+use super::chart::rate_unit;
+use super::html::{STYLE, how, rows_of, still};
 use super::human;
 use crate::batch::{FlowRow, PointResult, Results};
 use crate::note::Note;
+use crate::plot::{self, Axis, Curve, Line, SERIES, Scale};
 use crate::record::Start;
 use crate::statistics::Estimate;
-
-/// Curves of a chart, at most.
-const MOST_CURVES: usize = 5;
-
-/// Classes of curves, from the style of pages.
-const PENS: [&str; MOST_CURVES] = ["pen-goodput", "pen-send", "pen-loss", "pen-queue", "pen-other2"];
-
-/// Labels below an axis, at most.
-const MOST_LABELS: usize = 8;
-
-/// Ratio of the largest to the smallest swept value from which the axis is logarithmic.
-const LOGARITHMIC: f64 = 30.0;
-
-// Sizes of a drawing in its own units.
-const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 250.0;
-const LEFT: f64 = 78.0;
-const RIGHT: f64 = 14.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 46.0;
 
 /// A quantity that is drawn.
 struct Metric {
     key: &'static str,
     title: &'static str,
     show: fn(f64) -> String,
+    /// The unit of an axis up to a value, and its name; nothing where there is none.
+    unit: fn(f64) -> (f64, &'static str),
 }
 
-const fn metric(key: &'static str, title: &'static str, show: fn(f64) -> String) -> Metric {
-    Metric { key, title, show }
+const fn metric(
+    key: &'static str,
+    title: &'static str,
+    show: fn(f64) -> String,
+    unit: fn(f64) -> (f64, &'static str),
+) -> Metric {
+    Metric { key, title, show, unit }
 }
 
 const OF_FLOWS: [Metric; 5] = [
-    metric("goodput_bps", "Goodput of a flow", human::rate),
-    metric("packet_loss_rate", "Packet loss rate", human::percent),
-    metric("loss_event_rate", "Loss event rate p", human::number),
-    metric("rtt_s", "Round-trip time", human::time),
-    metric("cov", "Variation of the sending rate at 1 s", human::number),
+    metric("goodput_bps", "Goodput of a flow", human::rate, rate_unit),
+    metric("packet_loss_rate", "Packet loss rate", human::percent, |_| (0.01, "%")),
+    metric("loss_event_rate", "Loss event rate p", human::number, |_| (1.0, "p")),
+    metric("rtt_s", "Round-trip time", human::time, |top| if top < 1.0 { (1e-3, "ms") } else { (1.0, "s") }),
+    metric("cov", "Variation of the sending rate at 1 s", human::number, |_| (1.0, "")),
 ];
 
 const OF_LINKS: [Metric; 3] = [
-    metric("utilization", "Utilization of links", human::percent),
-    metric("drop_rate", "Drop rate of links", human::percent),
-    metric("mean_queue_packets", "Mean queue, packets", human::number),
+    metric("utilization", "Utilization of links", human::percent, |_| (0.01, "%")),
+    metric("drop_rate", "Drop rate of links", human::percent, |_| (0.01, "%")),
+    metric("mean_queue_packets", "Mean queue, packets", human::number, |_| (1.0, "packets")),
 ];
 
 /// The HTML page of several runs, complete: of each quantity of flows and links a drawing of the
@@ -86,7 +75,7 @@ pub fn page(start: &Start, results: &Results) -> String {
         }
         (how(start))
     };
-    document("TFRC simulation", STYLE, &main, ("run-data", &()), "")
+    still("TFRC simulation", STYLE, &main, "")
 }
 
 fn headline(results: &Results) -> String {
@@ -147,9 +136,6 @@ fn rows(results: &Results) -> impl Iterator<Item = [String; 5]> + '_ {
     })
 }
 
-/// A drawn mean: place along the axis, mean, half of the interval.
-type Dot = (f64, f64, Option<f64>);
-
 /// The figure of a quantity: a drawing for each panel; nothing where it has no value.
 fn figure(
     metric: &Metric,
@@ -157,134 +143,83 @@ fn figure(
     rows: &dyn Fn(&PointResult) -> Vec<FlowRow>,
     caption: &str,
 ) -> Markup {
-    let drawings: Vec<Markup> = panels.iter().filter_map(|panel| drawing(metric, panel, rows)).collect();
+    let drawings: Vec<(plot::Panel, usize)> =
+        panels.iter().filter_map(|panel| drawing(metric, panel, rows)).collect();
     html! {
         @if !drawings.is_empty() {
             figure id=(metric.key) {
                 h3 { (metric.title) }
-                @for drawing in &drawings { (drawing) }
+                div.panels {
+                    @for (drawing, left_out) in &drawings {
+                        div {
+                            (PreEscaped(drawing.element(metric.title)))
+                            @if *left_out > 0 { p.hint { "and " (left_out) " more, in the table" } }
+                        }
+                    }
+                }
                 figcaption { code { (metric.key) } (caption) }
             }
         }
     }
 }
 
+/// The drawing of a quantity at the points of a panel, and the number of curves that it has no room
+/// for.
 fn drawing(
     metric: &Metric,
     panel: &Panel<'_>,
     rows: &dyn Fn(&PointResult) -> Vec<FlowRow>,
-) -> Option<Markup> {
-    let places = places(panel);
-    let mut curves: Vec<(String, Vec<Dot>)> = Vec::new();
-    for ((_, point), place) in panel.points.iter().zip(&places) {
+) -> Option<(plot::Panel, usize)> {
+    let (x, places) = axis(panel);
+    let mut curves: Vec<(String, Vec<plot::Point>)> = Vec::new();
+    for ((_, point), x) in panel.points.iter().zip(places) {
         for row in rows(point) {
-            let Some(Estimate { mean: Some(mean), ci95 }) = row.values.get(metric.key).copied() else {
-                continue;
-            };
-            if !mean.is_finite() {
-                continue;
-            }
-            let dot = (*place, mean, ci95.filter(|half| half.is_finite()));
+            let known =
+                row.values.get(metric.key).and_then(|Estimate { mean, ci95 }| Some(((*mean)?, *ci95)));
+            let Some((y, half)) = known.filter(|(mean, _)| mean.is_finite()) else { continue };
+            let point = plot::Point { x, y, half: half.filter(|half| half.is_finite()) };
             match curves.iter_mut().find(|(name, _)| *name == row.id) {
-                Some((_, dots)) => dots.push(dot),
-                None => curves.push((row.id, vec![dot])),
+                Some((_, points)) => points.push(point),
+                None => curves.push((row.id, vec![point])),
             }
         }
     }
-    let left_out = curves.len().saturating_sub(MOST_CURVES);
-    curves.truncate(MOST_CURVES);
-    for (_, dots) in &mut curves {
-        dots.sort_by(|a, b| a.0.total_cmp(&b.0));
-    }
-    let all = curves.iter().flat_map(|(_, dots)| dots);
-    let top = all.map(|(_, mean, half)| mean + half.unwrap_or(0.0)).fold(0.0, f64::max);
-    (!curves.is_empty()).then(|| {
-        let step = step(top);
-        let ticks: Vec<f64> = (0..=8_u8).map(|n| f64::from(n) * step).take_while(|t| *t <= top * 1.001).collect();
-        let y = |value: f64| HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value / (top * 1.06).max(f64::MIN_POSITIVE));
-        html! {
-            @if !panel.title.is_empty() { p.hint { (panel.title) } }
-            ul.legend {
-                @for ((name, _), pen) in curves.iter().zip(PENS) {
-                    li { span.key {
-                        svg viewBox="0 0 28 12" aria-hidden="true" class=(pen) { path.line d="M0 6H28" {} (mark(pen, 14.0, 6.0)) }
-                        (name)
-                    } }
-                }
-                @if left_out > 0 { li { "and " (left_out) " more, in the table" } }
+    let left_out = curves.len().saturating_sub(SERIES.len());
+    let all = curves.iter().take(SERIES.len()).flat_map(|(_, points)| points);
+    let top = all.map(|point| point.y + point.half.unwrap_or(0.0)).fold(0.0, f64::max);
+    let (unit, name) = (metric.unit)(top);
+    let curve =
+        |((label, mut points), (ink, mark)): ((String, Vec<plot::Point>), (&'static str, plot::Mark))| {
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            for point in &mut points {
+                (point.y, point.half) = (point.y / unit, point.half.map(|half| half / unit));
             }
-            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(metric.title)
-                style="display:block;width:100%;max-width:720px;height:auto;font-size:12px" {
-                @for tick in &ticks {
-                    path d={ "M" (LEFT) " " (short(y(*tick))) "H" (WIDTH - RIGHT) } style="stroke:var(--grid);fill:none" {}
-                    text x=(LEFT - 6.0) y=(short(y(*tick) + 4.0)) text-anchor="end" style="fill:var(--soft)" { ((metric.show)(*tick)) }
-                }
-                @for (label, place) in labels(panel, &places) {
-                    text x=(short(place)) y=(HEIGHT - BOTTOM + 18.0) text-anchor="middle" style="fill:var(--soft)" { (label) }
-                }
-                text x=(short(f64::midpoint(LEFT, WIDTH - RIGHT))) y=(HEIGHT - 8.0) text-anchor="middle" style="fill:var(--soft)" { (panel.axis) }
-                path d={ "M" (LEFT) " " (TOP) "V" (HEIGHT - BOTTOM) "H" (WIDTH - RIGHT) } style="stroke:var(--line);fill:none" {}
-                @for ((_, dots), pen) in curves.iter().zip(PENS) { (curve(dots, pen, &y)) }
-            }
-        }
-    })
+            Curve { label, ink, line: Line::Solid, mark, width: 1.6, points }
+        };
+    let curves: Vec<Curve> = curves.into_iter().zip(SERIES).map(curve).collect();
+    let title = panel.title.clone();
+    let y = Axis::new(name.to_owned(), Scale::Linear);
+    (!curves.is_empty()).then_some((plot::Panel { title, x, y, curves }, left_out))
 }
 
-fn curve(dots: &[Dot], pen: &str, y: &dyn Fn(f64) -> f64) -> Markup {
-    let line: Vec<String> =
-        dots.iter().map(|(x, mean, _)| format!("{} {}", short(*x), short(y(*mean)))).collect();
-    html! {
-        g class=(pen) style="stroke:var(--pen);fill:none;stroke-width:1.6" {
-            path d={ "M" (line.join("L")) } {}
-            @for (x, mean, half) in dots {
-                @if let Some(half) = half {
-                    path d={ "M" (short(*x)) " " (short(y((mean - half).max(0.0)))) "V" (short(y(mean + half)))
-                        "m-4 0h8M" (short(x - 4.0)) " " (short(y((mean - half).max(0.0)))) "h8" } {}
-                }
-                (mark(pen, *x, y(*mean)))
-            }
+/// The axis of a panel with the swept values as they are written, and their places on it: by value
+/// if all are numbers, else one after another.
+fn axis(panel: &Panel<'_>) -> (Axis, Vec<f64>) {
+    let labels = || panel.points.iter().map(|(label, _)| *label);
+    let title = panel.axis.to_owned();
+    match labels().map(value).collect::<Option<Vec<f64>>>() {
+        Some(values) if values.iter().any(|one| *one != values[0]) => {
+            let mut marks: Vec<(f64, String)> =
+                values.iter().copied().zip(labels().map(str::to_owned)).collect();
+            marks.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let scale = Scale::fitting(values.iter().copied());
+            (Axis { labels: Some(marks), ..Axis::new(title, scale) }, values)
+        }
+        _ => {
+            let places = (0..).map(f64::from).take(panel.points.len()).collect();
+            (Axis::of_names(title, labels().map(str::to_owned)), places)
         }
     }
-}
-
-/// The mark of a curve: curves differ in more than their colour.
-fn mark(pen: &str, x: f64, y: f64) -> Markup {
-    let (x, y) = (short(x), short(y));
-    let form = match pen {
-        "pen-goodput" => "m-3.5 -3.5h7v7h-7z",
-        "pen-send" => "m0 -4.5l4.5 4.5l-4.5 4.5l-4.5 -4.5z",
-        "pen-loss" => "m0 -4.5l4.5 8h-9z",
-        "pen-queue" => "m-4 -4l8 8m0 -8l-8 8",
-        _ => "m-4.5 0h9m-4.5 -4.5v9",
-    };
-    html! { path d={ "M" (x) " " (y) (form) } style="fill:var(--ground)" {} }
-}
-
-/// The places of a panel's points along the axis: by value if all labels are numbers, else one
-/// after another.
-fn places(panel: &Panel<'_>) -> Vec<f64> {
-    let values: Option<Vec<f64>> = panel.points.iter().map(|(label, _)| value(label)).collect();
-    let count = panel.points.len();
-    let even = || (0..count).map(|n| (n as f64 + 0.5) / count as f64).collect::<Vec<f64>>();
-    let shares = values.map_or_else(even, |values| {
-        let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(*v), h.max(*v)));
-        let of: fn(f64) -> f64 = if low > 0.0 && high / low >= LOGARITHMIC { f64::ln } else { |v| v };
-        let span = of(high) - of(low);
-        match span > 0.0 {
-            true => values.iter().map(|v| 0.06 + 0.88 * (of(*v) - of(low)) / span).collect(),
-            false => even(),
-        }
-    });
-    shares.into_iter().map(|share| LEFT + (WIDTH - LEFT - RIGHT) * share).collect()
-}
-
-/// The labels that have room below the axis.
-fn labels<'r>(panel: &Panel<'r>, places: &[f64]) -> Vec<(&'r str, f64)> {
-    let mut all: Vec<(&str, f64)> =
-        panel.points.iter().map(|(label, _)| *label).zip(places.iter().copied()).collect();
-    all.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let every = all.len().div_ceil(MOST_LABELS).max(1);
-    all.into_iter().step_by(every).collect()
 }
 
 /// The value of a setting, to be drawn to scale: a number, perhaps with its unit.
@@ -297,20 +232,6 @@ fn value(label: &str) -> Option<f64> {
     let share = || text::probability(label).ok().map(|p| p.get());
     let size = || text::size(label).ok().map(|bytes| bytes as f64);
     number(label).or_else(packets).or_else(share).or_else(time).or_else(rate).or_else(size)
-}
-
-/// A round step that divides `top` into four to eight parts.
-fn step(top: f64) -> f64 {
-    if !(top > 0.0 && top.is_finite()) {
-        return 1.0;
-    }
-    let power = 10_f64.powf((top / 4.0).log10().floor());
-    [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|step| top / step >= 4.0).unwrap_or(power)
-}
-
-/// A coordinate to a hundredth.
-fn short(x: f64) -> f64 {
-    (x * 100.0).round() / 100.0
 }
 
 #[cfg(test)]
@@ -341,7 +262,12 @@ mod tests {
         for (id, curves) in [("goodput_bps", 1), ("utilization", 2)] {
             let part = part(id);
             assert_eq!(part.matches("role=\"img\"").count(), 2, "{id}");
-            assert_eq!(part.matches("m-4 0h8M").count(), 2 * 3 * curves, "{id}");
+            // A mark for each mean, and a sample of each in the legend.
+            assert_eq!(
+                part.matches("<circle").count() + part.matches("m-3 -3h6v6h-6z").count(),
+                2 * 4 * curves,
+                "{id}"
+            );
         }
         assert!(part("goodput_bps").contains("&lt;one&gt;") && !page.contains("<one>"));
         // The table has the value that is drawn.
@@ -357,6 +283,5 @@ mod tests {
             assert_eq!(value(label), Some(wanted), "{label}");
         }
         assert_eq!((value("cubic"), value("-1")), (None, None));
-        assert_eq!((step(1.0), step(9.0), step(0.0)), (0.2, 2.0, 1.0));
     }
 }

@@ -7,7 +7,7 @@ use tfrc_sim::traffic::{
     DatagramSetup, DatagramSink, DatagramSource, Peer, PingSetup, Pinger, Ponger, TcpSetup, TcpSink,
     TcpSource, Traffic, WebClient, WebServer, WebSetup,
 };
-use tfrc_sim::{AgentId, Engine, NodeId, Seed};
+use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
 use tfrc_units::Duration;
 
 use crate::agent::{
@@ -16,7 +16,9 @@ use crate::agent::{
 use crate::metric::Mean;
 use crate::record::Stop;
 use crate::world::Progress;
-use tfrc_scenario::{FlowKind, LossIntervals, Member, Tcp};
+use tfrc_scenario::{
+    DatagramFlow, DccpFlow, FlowKind, LossIntervals, Member, PingFlow, Tcp, TcpFlow, TfrcFlow, WebFlow,
+};
 
 /// The agents of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -27,113 +29,154 @@ pub(crate) struct Ends {
 
 /// Puts both ends of a flow on their nodes and sets its start.
 pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) -> Ends {
-    let Member { id, name, from, to, start, flow } = member;
-    let (id, start, stop) = (*id, *start, flow.stop);
-    let stream = |what: &str| seed.stream(&format!("flow/{name}/{what}"));
-    let put = |engine: &mut Engine<Any>, node: NodeId, agent| {
-        let id = engine.attach(node, agent).expect("a scenario's flows join nodes of its network");
-        (id, engine.address(id).expect("just attached"))
+    let mut flow = Attaching { engine, member, seed };
+    let (ends, first) = match &member.flow.kind {
+        FlowKind::Tfrc(tfrc) => flow.tfrc(tfrc),
+        FlowKind::Dccp(dccp) => flow.dccp(dccp),
+        FlowKind::Tcp(tcp) => flow.tcp(tcp),
+        FlowKind::Datagrams(datagrams) => flow.datagrams(datagrams),
+        FlowKind::Ping(ping) => flow.ping(ping),
+        FlowKind::Web(web) => flow.web(web),
     };
-    let (receiver, sender) = match &flow.kind {
-        FlowKind::Tfrc(tfrc) => {
-            let mut receiver = TfrcReceiver::new(&tfrc.config, start);
-            if tfrc.loss_intervals == LossIntervals::Kept {
-                receiver.start_log();
-            }
-            let (receiver, peer) = put(engine, *to, Any::TfrcReceiver(Box::new(receiver)));
+    engine.set_timer(first, START, member.start);
+    ends
+}
+
+/// A flow whose ends are put on their nodes. Each kind returns them, and the end that begins.
+struct Attaching<'a> {
+    engine: &'a mut Engine<Any>,
+    member: &'a Member<'a>,
+    seed: Seed,
+}
+
+impl Attaching<'_> {
+    fn stream(&self, what: &str) -> Stream {
+        self.seed.stream(&format!("flow/{}/{what}", self.member.name))
+    }
+
+    fn put(&mut self, node: NodeId, agent: Any) -> (AgentId, Address) {
+        let id = self.engine.attach(node, agent).expect("a scenario's flows join nodes of its network");
+        (id, self.engine.address(id).expect("just attached"))
+    }
+
+    /// Puts the receiver on its node, then the sender that `sender` makes for the receiver's place.
+    fn both(&mut self, receiver: Any, sender: impl FnOnce(&Self, Address) -> Any) -> (Ends, AgentId) {
+        let (receiver, place) = self.put(self.member.to, receiver);
+        let sender = sender(self, place);
+        let (sender, _) = self.put(self.member.from, sender);
+        (Ends { sender, receiver }, sender)
+    }
+
+    fn peer(&self, to: Address) -> Peer {
+        Peer { to, flow: self.member.id }
+    }
+
+    fn tfrc(&mut self, tfrc: &TfrcFlow) -> (Ends, AgentId) {
+        let mut receiver = TfrcReceiver::new(&tfrc.config, self.member.start);
+        if tfrc.loss_intervals == LossIntervals::Kept {
+            receiver.start_log();
+        }
+        self.both(Any::TfrcReceiver(Box::new(receiver)), |flow, peer| {
+            let application = flow.stream("application");
             let setup = SenderSetup {
                 peer,
-                flow: id,
+                flow: flow.member.id,
                 header: tfrc.header,
-                source: Source::new(tfrc.application, tfrc.segment, start, stream("application")),
-                stop,
+                source: Source::new(tfrc.application, tfrc.segment, flow.member.start, application),
+                stop: flow.member.flow.stop,
                 ecn: tfrc.ecn,
                 precedence: tfrc.precedence,
             };
-            let sender = TfrcSender::new(&tfrc.config, setup);
-            (receiver, put(engine, *from, Any::TfrcSender(Box::new(sender))).0)
-        }
-        FlowKind::Dccp(dccp) => {
-            let setup = |peer| HostSetup {
-                ccid: dccp.ccid,
-                config: dccp.config,
-                flow: id,
-                ecn: dccp.ecn,
-                precedence: dccp.precedence,
-                peer,
-                stop,
-            };
-            let server = DccpHost::new(EndTask::Server, setup(None), stream("server"));
-            let (receiver, peer) = put(engine, *to, Any::Dccp(Box::new(server)));
-            let source = Source::new(dccp.application, dccp.segment, start, stream("application"));
-            let client = DccpHost::new(EndTask::Client { source }, setup(Some(peer)), stream("client"));
-            (receiver, put(engine, *from, Any::Dccp(Box::new(client))).0)
-        }
-        FlowKind::Tcp(tcp) => {
-            let settings = simulated(&tcp.tcp);
-            let sink = Traffic::TcpSink(Box::new(TcpSink::new(&settings)));
-            let (receiver, to) = put(engine, *to, Any::Traffic(sink));
+            Any::TfrcSender(Box::new(TfrcSender::new(&tfrc.config, setup)))
+        })
+    }
+
+    fn dccp(&mut self, dccp: &DccpFlow) -> (Ends, AgentId) {
+        let (flow, stop) = (self.member.id, self.member.flow.stop);
+        let setup = |peer| HostSetup {
+            ccid: dccp.ccid,
+            config: dccp.config,
+            flow,
+            ecn: dccp.ecn,
+            precedence: dccp.precedence,
+            peer,
+            stop,
+        };
+        let server = DccpHost::new(EndTask::Server, setup(None), self.stream("server"));
+        self.both(Any::Dccp(Box::new(server)), |flow, peer| {
+            let application = flow.stream("application");
+            let source = Source::new(dccp.application, dccp.segment, flow.member.start, application);
+            let task = EndTask::Client { source };
+            Any::Dccp(Box::new(DccpHost::new(task, setup(Some(peer)), flow.stream("client"))))
+        })
+    }
+
+    fn tcp(&mut self, tcp: &TcpFlow) -> (Ends, AgentId) {
+        let settings = simulated(&tcp.tcp);
+        let sink = Traffic::TcpSink(Box::new(TcpSink::new(&settings)));
+        self.both(Any::Traffic(sink), |flow, to| {
             let source = TcpSource::new(TcpSetup {
                 settings,
                 transfer: tcp.transfer,
-                peer: Peer { to, flow: id },
-                stop,
+                peer: flow.peer(to),
+                stop: flow.member.flow.stop,
                 overhead: tcp.overhead,
-                stream: stream("overhead"),
+                stream: flow.stream("overhead"),
             });
-            (receiver, put(engine, *from, Any::Traffic(Traffic::TcpSource(Box::new(source)))).0)
-        }
-        FlowKind::Datagrams(datagrams) => {
-            let sink = Traffic::DatagramSink(DatagramSink::default());
-            let (receiver, to) = put(engine, *to, Any::Traffic(sink));
+            Any::Traffic(Traffic::TcpSource(Box::new(source)))
+        })
+    }
+
+    fn datagrams(&mut self, datagrams: &DatagramFlow) -> (Ends, AgentId) {
+        let sink = Traffic::DatagramSink(DatagramSink::default());
+        self.both(Any::Traffic(sink), |flow, to| {
             let source = DatagramSource::new(DatagramSetup {
-                pattern: datagrams.draws.of(datagrams.pattern, &mut stream("draws")),
+                pattern: datagrams.draws.of(datagrams.pattern, &mut flow.stream("draws")),
                 data: datagrams.data,
                 header: datagrams.header,
-                peer: Peer { to, flow: id },
-                stop,
-                stream: stream("bursts"),
+                peer: flow.peer(to),
+                stop: flow.member.flow.stop,
+                stream: flow.stream("bursts"),
             });
-            (receiver, put(engine, *from, Any::Traffic(Traffic::DatagramSource(Box::new(source)))).0)
-        }
-        FlowKind::Ping(ping) => {
-            let (receiver, to) = put(engine, *to, Any::Traffic(Traffic::Ponger(Ponger)));
+            Any::Traffic(Traffic::DatagramSource(Box::new(source)))
+        })
+    }
+
+    fn ping(&mut self, ping: &PingFlow) -> (Ends, AgentId) {
+        self.both(Any::Traffic(Traffic::Ponger(Ponger)), |flow, to| {
             let pinger = Pinger::new(PingSetup {
                 interval: ping.interval,
                 size: ping.size,
-                peer: Peer { to, flow: id },
-                stop,
+                peer: flow.peer(to),
+                stop: flow.member.flow.stop,
                 trace: Tracing::Off,
             });
-            (receiver, put(engine, *from, Any::Traffic(Traffic::Pinger(Box::new(pinger)))).0)
-        }
-        FlowKind::Web(web) => {
-            // Data goes from the server, which is the sender; the client at the other end asks for
-            // it.
-            let settings = simulated(&web.tcp);
-            let server = WebServer::new(&settings, web.traffic.think);
-            let (server, peer) = put(engine, *from, Any::Traffic(Traffic::WebServer(Box::new(server))));
-            let client = WebClient::new(WebSetup {
-                settings,
-                sessions: web.traffic.sessions,
-                arrivals: web.traffic.arrivals,
-                pages: web.traffic.pages,
-                between_pages: web.traffic.between_pages,
-                objects: web.traffic.objects,
-                between_objects: web.traffic.between_objects,
-                object: web.traffic.object,
-                request: web.traffic.request,
-                peer: Peer { to: peer, flow: id },
-                stop,
-                stream: stream("sessions"),
-            });
-            let (client, _) = put(engine, *to, Any::Traffic(Traffic::WebClient(Box::new(client))));
-            engine.set_timer(client, START, start);
-            return Ends { sender: server, receiver: client };
-        }
-    };
-    engine.set_timer(sender, START, start);
-    Ends { sender, receiver }
+            Any::Traffic(Traffic::Pinger(Box::new(pinger)))
+        })
+    }
+
+    /// Data goes from the server, which is the sender; the client at the other end asks for it.
+    fn web(&mut self, web: &WebFlow) -> (Ends, AgentId) {
+        let settings = simulated(&web.tcp);
+        let server = WebServer::new(&settings, web.traffic.think);
+        let (sender, place) = self.put(self.member.from, Any::Traffic(Traffic::WebServer(Box::new(server))));
+        let client = WebClient::new(WebSetup {
+            settings,
+            sessions: web.traffic.sessions,
+            arrivals: web.traffic.arrivals,
+            pages: web.traffic.pages,
+            between_pages: web.traffic.between_pages,
+            objects: web.traffic.objects,
+            between_objects: web.traffic.between_objects,
+            object: web.traffic.object,
+            request: web.traffic.request,
+            peer: self.peer(place),
+            stop: self.member.flow.stop,
+            stream: self.stream("sessions"),
+        });
+        let (receiver, _) = self.put(self.member.to, Any::Traffic(Traffic::WebClient(Box::new(client))));
+        (Ends { sender, receiver }, receiver)
+    }
 }
 
 /// The settings of a TCP of the simulator.

@@ -2,6 +2,7 @@
 
 mod rfc4828;
 mod rhee_xu;
+mod runs;
 mod sigcomm2000;
 
 use std::cell::Cell;

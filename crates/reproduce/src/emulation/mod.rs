@@ -1,8 +1,9 @@
 //! The emulated side of experiments: real time and the kernel's TCP in place of virtual time, run
 //! by an [`Emulator`](tfrc_lab::emulated::Emulator) and recorded in `emulated.csv`.
 
-mod plan;
+pub(super) mod answer;
 mod record;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +17,6 @@ use super::file::{Experiment, Sim};
 use super::reading::Reading;
 use super::syntax::{Profile, Quick, World};
 use tfrc_lab::emulated::{Fidelity, KernelNotes};
-
-pub(super) use plan::EmulationPlan;
 
 /// The table `[emulation]` of an experiment.
 #[derive(Debug, Clone, Default)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::super::error::{ExperimentError, NamedText};
 use super::super::file::{EMULATED, Experiment};
 use super::super::results::Results;
+use super::super::table::fields;
 use super::{EmulatedTable, EmulatedValue};
-use tfrc_lab::compare::fields;
 use tfrc_lab::emulated::Fidelity;
 
 /// The line of names.
@@ -28,16 +28,16 @@ const PARTS: [Part; 4] = [
 ];
 
 impl Results {
-    /// Writes `emulated.csv` of each experiment that has a valid emulated run, below the directory
-    /// of the experiments; the files that were written.
+    /// Writes `emulated.csv` of each experiment that has a valid emulated run into its folder; the
+    /// files that were written.
     ///
     /// # Errors
     /// The system's error, with the file.
-    pub fn record(&self, experiments: &[Experiment], root: &Path) -> io::Result<Vec<PathBuf>> {
+    pub fn record(&self, experiments: &[Experiment]) -> io::Result<Vec<PathBuf>> {
         let mut written = Vec::new();
         for (experiment, table) in experiments.iter().zip(&self.emulated) {
             let Some(table) = table.as_ref().filter(|table| !table.fidelity.is_empty()) else { continue };
-            let path = root.join(&experiment.id).join(EMULATED);
+            let path = experiment.folder.join(EMULATED);
             std::fs::write(&path, table.csv(experiment))
                 .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
             written.push(path);

@@ -1,5 +1,4 @@
-//! The first part of the page: a tile with its drawing for each experiment, then findings and
-//! claims.
+//! The first part of the page: a tile with its drawing for each experiment, and claims.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -7,15 +6,6 @@ use super::{Publication, prose};
 use crate::human::number;
 use crate::results::{ClaimResult, Count, ExperimentResult, ExperimentVerdict};
 use tfrc_lab::report::heads;
-
-/// Verdicts other than agreement with the print, in the order of the findings.
-const FINDINGS: [ExperimentVerdict; 5] = [
-    ExperimentVerdict::Disagrees,
-    ExperimentVerdict::Undecidable,
-    ExperimentVerdict::Undetermined,
-    ExperimentVerdict::AgreesWithNs2,
-    ExperimentVerdict::NotRun,
-];
 
 /// The word of a verdict with a mark: colours alone are not enough.
 pub(super) fn badge(verdict: ExperimentVerdict) -> Markup {
@@ -70,31 +60,6 @@ fn counts(e: &ExperimentResult) -> String {
         (e.tally.claims > 0).then(|| format!("{} of {} claims", e.tally.claims_held, e.tally.claims));
     let parts = [of(e.tally.print, "the print"), of(e.tally.ns2, "ns-2"), claims];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-/// Experiments that do not agree with the print, by verdict, and the lessons of each paper.
-pub(super) fn findings(publication: &Publication<'_>) -> Markup {
-    let results = &publication.results.experiments;
-    html! {
-        section id="findings" {
-            h2 { "Findings" }
-            @if !FINDINGS.iter().any(|verdict| results.iter().any(|e| e.verdict == *verdict)) {
-                p { "All experiments agree with the print." }
-            }
-            @for verdict in FINDINGS {
-                @let of = || results.iter().filter(|e| e.verdict == verdict);
-                @if of().count() > 0 {
-                    h4 { (badge(verdict)) " " (of().count()) }
-                    ul { @for e in of() { li { (link(e)) ": " (e.title) ". " (e.reason) "." } } }
-                }
-            }
-            @for (paper, _) in publication.published() {
-                @let (title, about) = publication.paper(paper);
-                @let learnt = prose::section(&about, "What was learnt");
-                @if !learnt.is_empty() { h4 { (title) } (prose::html(&learnt)) }
-            }
-        }
-    }
 }
 
 /// Claims that do not hold here although the source's own table does not contradict them.

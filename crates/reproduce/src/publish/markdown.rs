@@ -3,22 +3,10 @@
 
 use std::fmt::Write;
 
-use super::{Publication, prose};
-use crate::human::{self, number, ratio, word};
+use super::Publication;
+use super::content::{self, plain};
+use crate::human::{number, ratio, word};
 use crate::results::{CellResult, Count, ExperimentResult, ExperimentVerdict};
-use crate::verdict::Verdict;
-
-/// Verdicts in the order in which a reader wants to hear of them.
-const MOST_TELLING_FIRST: [ExperimentVerdict; 5] = [
-    ExperimentVerdict::Disagrees,
-    ExperimentVerdict::Undecidable,
-    ExperimentVerdict::AgreesWithNs2,
-    ExperimentVerdict::Undetermined,
-    ExperimentVerdict::NotRun,
-];
-
-/// Columns of a line of prose.
-const WIDTH: usize = 100;
 
 const HEAD: &str = "\
 # Results
@@ -86,47 +74,16 @@ const EMULATED_CELLS: &str = "\
 const MOST_LINES: usize = 60;
 
 pub(super) fn page(publication: &Publication<'_>) -> String {
-    let mut text = HEAD.to_owned();
-    let papers = publication.published();
-    let all = || {
-        papers.iter().flat_map(|(_, numbers)| numbers).filter_map(|i| publication.results.experiments.get(*i))
-    };
-    for verdict in MOST_TELLING_FIRST {
-        findings(&mut text, verdict, all().filter(|e| e.verdict == verdict));
-    }
-    text += "\n## Tally\n\n";
-    tally(&mut text, publication);
-    text += "\n## Lessons of each paper\n";
-    for (paper, _) in &papers {
-        let (title, about) = publication.paper(paper);
-        let learnt = prose::part(&about, "What was learnt");
-        if !learnt.is_empty() {
-            let _ = write!(text, "\n### {title}\n\n");
-            for paragraph in learnt.split("\n\n") {
-                item(&mut text, paragraph);
-            }
-        }
-    }
-    text += VERDICTS;
+    let all = || publication.compared();
+    let findings = content::findings(publication, readme);
+    let (tally, lessons) = (content::tally(publication), content::lessons(publication));
+    let mut text =
+        format!("{HEAD}{findings}\n## Tally\n\n{tally}\n## Lessons of each paper\n{lessons}{VERDICTS}");
     all().for_each(|e| text += &verdict_line(e));
     text += CELLS;
     all().filter(|e| e.verdict != ExperimentVerdict::NotRun).for_each(|e| text += &cell_line(e));
-    pictures(&mut text, publication);
     emulated(&mut text, all().filter(|e| e.emulation.is_some()));
     text
-}
-
-/// The pictures of tables; the files lie next to the page.
-fn pictures(text: &mut String, publication: &Publication<'_>) {
-    let pictured = publication.experiments.iter().filter(|experiment| experiment.picture.is_some());
-    for experiment in pictured {
-        let name = experiment.id.rsplit('/').next().unwrap_or_default();
-        let _ = write!(
-            text,
-            "\n## Picture of {0}\n\n![The table as cells of colour]({name}.svg)\n",
-            experiment.id
-        );
-    }
 }
 
 /// The emulated sides of experiments: where they were recorded, then each cell of the small ones.
@@ -179,88 +136,14 @@ fn cells_with_emulation(e: &ExperimentResult) -> impl Iterator<Item = &CellResul
     e.cells.iter().filter(|cell| cell.emulated_runs.is_some())
 }
 
-/// A list of the experiments with one verdict.
-fn findings<'a>(
-    text: &mut String,
-    verdict: ExperimentVerdict,
-    of: impl Iterator<Item = &'a ExperimentResult>,
-) {
-    let mut of = of.peekable();
-    if of.peek().is_none() {
-        return;
-    }
-    let _ = write!(text, "\n### {}\n\n", verdict.word());
-    for e in of {
-        item(text, &format!("{} ({}): {}.", link(e), plain(&e.title), plain(&e.reason)));
-        for paragraph in undecided(e) {
-            item(text, &paragraph);
-        }
-    }
-}
-
-/// An item of a list, wrapped.
-fn item(text: &mut String, words: &str) {
-    let mut line = "*".to_owned();
-    for word in words.split_whitespace() {
-        if line.chars().count() + 1 + word.chars().count() > WIDTH {
-            text.push_str(&line);
-            text.push('\n');
-            " ".clone_into(&mut line);
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    text.push_str(&line);
-    text.push('\n');
-}
-
-/// Undecided parts of an experiment, in both set-ups.
-fn undecided(e: &ExperimentResult) -> impl Iterator<Item = String> {
-    e.undecided.iter().map(|one| {
-        format!(
-            "*Undecided* in {}: {} As published: {}; `{}`: {}.",
-            e.id,
-            plain(&one.text),
-            human::side(&one.as_published),
-            one.variant,
-            human::side(&one.otherwise)
-        )
-    })
-}
-
-/// Experiments by verdict: a line for each paper, and for all.
-fn tally(text: &mut String, publication: &Publication<'_>) {
-    let words = ExperimentVerdict::ALL.map(ExperimentVerdict::word).join(" | ");
-    let _ = writeln!(text, "| paper | print | ns-2 | {words} |");
-    text.push_str(&"| --- ".repeat(3 + ExperimentVerdict::ALL.len()));
-    text.push_str("|\n");
-    let all = &publication.results.experiments;
-    let mut add = |name: &str, numbers: &[usize]| {
-        let of = || numbers.iter().filter_map(|number| all.get(*number));
-        let against = |verdict: fn(&ExperimentResult) -> Option<Verdict>| {
-            let agree = of().filter(|e| verdict(e) == Some(Verdict::Agrees)).count();
-            format!("{agree}/{}", of().filter(|e| verdict(e).is_some()).count())
-        };
-        let counts = ExperimentVerdict::ALL
-            .map(|wanted| of().filter(|e| e.verdict == wanted).count().to_string())
-            .join(" | ");
-        let (print, ns2) = (against(|e| e.verdict_print), against(|e| e.verdict_ns2));
-        let _ = writeln!(text, "| {} | {print} | {ns2} | {counts} |", plain(name));
-    };
-    let papers = publication.published();
-    for (paper, numbers) in &papers {
-        add(paper, numbers);
-    }
-    add("all", &papers.into_iter().flat_map(|(_, numbers)| numbers).collect::<Vec<_>>());
-    text.push_str(
-        "\n`print` and `ns-2`: experiments that agree with it, of those that are compared with it.\n",
-    );
+/// The page of an experiment.
+fn readme(e: &ExperimentResult) -> String {
+    format!("../experiments/{}/README.md", e.id)
 }
 
 /// An experiment's name, linked with its page.
 fn link(e: &ExperimentResult) -> String {
-    let star = if e.must_agree { " *" } else { "" };
-    format!("[{}](../experiments/{}/README.md){star}", e.id, e.id)
+    content::name(e, readme)
 }
 
 /// The line of an experiment in the table of verdicts.
@@ -309,9 +192,4 @@ fn cell_line(e: &ExperimentResult) -> String {
 fn shown(cell: &CellResult) -> String {
     let by = cell.ratio.map_or(String::new(), |_| format!(": {}", ratio(cell.ratio, cell.ratio_over)));
     format!("{} {}{by}", plain(&cell.row), plain(&cell.column))
-}
-
-/// Text in a cell of a table.
-fn plain(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ").replace('_', "\\_")
 }

@@ -2,11 +2,11 @@
 //! experiment, `results.md`, and `peers.md` for the experiments compared only with ns-2.
 
 mod beside_ns2;
+mod content;
 mod figure;
 mod gallery;
 mod markdown;
 mod page;
-mod picture;
 mod prose;
 mod table;
 
@@ -17,39 +17,6 @@ use super::file::Experiment;
 use super::results::{ExperimentResult, Results};
 use figure::Figure;
 
-/// The drawing of an experiment.
-enum Drawn {
-    /// Panels with axes.
-    Figure(Figure),
-    /// A table as cells of colour, in SVG.
-    Picture(String),
-}
-
-impl Drawn {
-    fn new(root: &Path, experiment: &Experiment, result: &ExperimentResult) -> io::Result<Self> {
-        match picture::picture(experiment, result) {
-            Some(svg) => Ok(Self::Picture(svg)),
-            None => Figure::new(root, experiment, result).map(Self::Figure),
-        }
-    }
-
-    /// Its parts for the page.
-    fn for_page(&self) -> Vec<String> {
-        match self {
-            Self::Figure(figure) => figure.for_page(),
-            Self::Picture(svg) => vec![svg.clone()],
-        }
-    }
-
-    /// A file of its own; `None` if there is nothing to draw.
-    fn svg(&self) -> Option<String> {
-        match self {
-            Self::Figure(figure) => figure.svg(),
-            Self::Picture(svg) => Some(svg.clone()),
-        }
-    }
-}
-
 /// Material of a publication: results with the experiments they are of, in the same order.
 #[derive(Debug, Clone, Copy)]
 pub struct Publication<'a> {
@@ -57,8 +24,6 @@ pub struct Publication<'a> {
     pub experiments: &'a [Experiment],
     /// Results of the experiments.
     pub results: &'a Results,
-    /// The directory of the experiments: `<paper>/README.md` is there.
-    pub root: &'a Path,
     /// The commit that the experiments are of, as text, if it is known.
     pub commit: Option<&'a str>,
 }
@@ -95,9 +60,9 @@ impl Publication<'_> {
     }
 
     /// The figures of all experiments, in their order.
-    fn drawn(&self) -> io::Result<Vec<Drawn>> {
+    fn drawn(&self) -> io::Result<Vec<Figure>> {
         let all = self.experiments.iter().zip(&self.results.experiments);
-        all.map(|(experiment, result)| Drawn::new(self.root, experiment, result)).collect()
+        all.map(|(experiment, result)| Figure::new(experiment, result)).collect()
     }
 
     /// The figure of the only experiment as SVG; `None` if there are several, or nothing to draw.
@@ -118,6 +83,12 @@ impl Publication<'_> {
             (paper, numbers.into_iter().filter(is_published).collect::<Vec<usize>>())
         });
         papers.filter(|(_, numbers)| !numbers.is_empty()).collect()
+    }
+
+    /// Results of the experiments that something published is compared in.
+    fn compared(&self) -> impl Iterator<Item = &ExperimentResult> {
+        let numbers = self.published().into_iter().flat_map(|(_, numbers)| numbers);
+        numbers.filter_map(|number| self.results.experiments.get(number))
     }
 
     /// The page of `docs/results.md`. The line of an experiment depends on that experiment alone.
@@ -147,10 +118,12 @@ impl Publication<'_> {
         papers
     }
 
-    /// Reads a paper's README: its title and the rest.
+    /// Reads a paper's README, next to the folders of its experiments: its title and the rest.
     fn paper(&self, paper: &str) -> (String, String) {
-        let text =
-            tfrc_scenario::files::read_file(self.root.join(paper).join("README.md")).unwrap_or_default();
+        let of_paper = |one: &&Experiment| one.id.split('/').next() == Some(paper);
+        let folder = self.experiments.iter().find(of_paper).and_then(|one| one.folder.parent());
+        let text = folder.and_then(|folder| tfrc_scenario::files::read_file(folder.join("README.md")).ok());
+        let text = text.unwrap_or_default();
         let (title, rest) = prose::title(&text);
         (if title.is_empty() { paper.to_owned() } else { title.to_owned() }, rest.to_owned())
     }

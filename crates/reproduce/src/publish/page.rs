@@ -3,13 +3,12 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{Drawn, Publication, gallery, prose};
+use super::figure::Figure;
+use super::{Publication, content, gallery, prose};
 use crate::Profile;
 use crate::file::Experiment;
-use crate::human::{number, ratio, side, verdict, word};
-use crate::results::{
-    CellResult, ClaimResult, ExperimentResult, ExperimentVerdict, Over, VariantResult, is_informative,
-};
+use crate::human::{self, number, side, word};
+use crate::results::{CellResult, ClaimResult, ExperimentResult, Over, VariantResult, is_informative};
 use crate::verdict::Verdict;
 use tfrc_lab::report::{heads, still};
 
@@ -18,9 +17,9 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The page; `drawn` has the figure of each experiment.
-pub(super) fn page(publication: &Publication<'_>, drawn: &[Drawn]) -> String {
+pub(super) fn page(publication: &Publication<'_>, drawn: &[Figure]) -> String {
     let results = publication.results;
-    let panels: Vec<Vec<String>> = drawn.iter().map(Drawn::for_page).collect();
+    let panels: Vec<Vec<String>> = drawn.iter().map(Figure::for_page).collect();
     let main = html! {
         header {
             h1 { (TITLE) }
@@ -39,10 +38,16 @@ pub(super) fn page(publication: &Publication<'_>, drawn: &[Drawn]) -> String {
             h2 { (publication.paper(paper).0) }
             (gallery::tiles(publication, &numbers, &panels))
         }
-        (gallery::findings(publication))
+        section id="findings" {
+            h2 { "Findings" }
+            @let findings = content::findings(publication, |e| format!("#{}/figure", e.id));
+            @if findings.is_empty() { p { "All experiments agree with the print." } }
+            (prose::html(&findings))
+            (prose::html(&content::lessons(publication)))
+        }
         section id="verdicts" {
             h2 { "Verdicts" }
-            (overview(publication))
+            div.scroll { (prose::html(&content::tally(publication))) }
         }
         (gallery::claims(publication))
         section id="experiments" {
@@ -59,44 +64,6 @@ pub(super) fn page(publication: &Publication<'_>, drawn: &[Drawn]) -> String {
         }
     };
     still(TITLE, STYLE, &main, SCRIPT)
-}
-
-/// Verdicts by paper: against the print, against ns-2, and in one word.
-fn overview(publication: &Publication<'_>) -> Markup {
-    let verdicts = ExperimentVerdict::ALL.map(ExperimentVerdict::word);
-    let columns = ["Paper", "with the print", "with ns-2"].into_iter().chain(verdicts);
-    html! {
-        div.scroll {
-            table {
-                (heads(columns.chain(["claims that hold"])))
-                tbody {
-                    @for (paper, numbers) in publication.papers() {
-                        @let all: Vec<_> =
-                            numbers.iter().map(|i| &publication.results.experiments[*i]).collect();
-                        tr {
-                            th scope="row" { a href={ "#" (paper) } { (publication.paper(paper).0) } }
-                            td { (agreeing(&all, |e| e.verdict_print)) }
-                            td { (agreeing(&all, |e| e.verdict_ns2)) }
-                            @for verdict in ExperimentVerdict::ALL {
-                                @let count = all.iter().filter(|e| e.verdict == verdict).count();
-                                td { @if count == 0 { "–" } @else { (count) } }
-                            }
-                            td {
-                                (all.iter().map(|e| e.tally.claims_held).sum::<usize>()) " of "
-                                (all.iter().map(|e| e.tally.claims).sum::<usize>())
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Number of experiments that agree, of the compared ones.
-fn agreeing(all: &[&ExperimentResult], verdict: fn(&ExperimentResult) -> Option<Verdict>) -> String {
-    let agree = all.iter().filter(|e| verdict(e) == Some(Verdict::Agrees)).count();
-    format!("{agree} of {}", all.iter().filter(|e| verdict(e).is_some()).count())
 }
 
 fn legend() -> Markup {
@@ -164,43 +131,35 @@ fn one(experiment: &Experiment, e: &ExperimentResult, panels: &[String]) -> Mark
 }
 
 fn cells(e: &ExperimentResult) -> Markup {
-    const BEFORE: [&str; 6] = ["row", "column", "published", "ns-2", "measured", "± 95 %"];
-    const EMULATED: [&str; 2] = ["emulated", "± 95 %"];
-    const AFTER: [&str; 6] = ["RFC profile", "ratio", "seeds", "print", "against ns-2", "verdict"];
-    let emulated = e.emulation.is_some();
-    let names = BEFORE.into_iter().chain(EMULATED.into_iter().filter(|_| emulated)).chain(AFTER);
+    let listing = human::cells(e);
     html! {
         div.scroll {
             table {
-                (heads(names))
+                (heads(listing.heads.iter().copied()))
                 tbody {
-                    @for cell in &e.cells {
-                        @let (class, mark) = distance(cell);
+                    @for (cell, row) in e.cells.iter().zip(&listing.rows) {
                         tr {
-                            th scope="row" { (cell.row) }
-                            td { (cell.column) }
-                            (values([cell.published, cell.ns2, cell.measured, cell.ci95]))
-                            @if emulated { (values([cell.emulated, cell.emulated_ci95])) }
-                            (values([cell.rfc_profile]))
-                            td.n.(class) {
-                                @if cell.ratio.is_some() { (ratio(cell.ratio, cell.ratio_over)) } " " (mark)
-                                @if !mark.is_empty() && colour_of(cell) == Over::Ns2 { " by ns-2" }
+                            @for (head, text) in listing.heads.iter().zip(row) {
+                                @match *head {
+                                    "row" => th scope="row" { (text) },
+                                    "column" => td { (text) },
+                                    "print" | "vs ns-2" | "verdict" => td.v { (text) },
+                                    "ratio" => {
+                                        @let (class, mark) = distance(cell);
+                                        td.n.(class) {
+                                            (text) " " (mark)
+                                            @if !mark.is_empty() && colour_of(cell) == Over::Ns2 { " by ns-2" }
+                                        }
+                                    },
+                                    _ => td.n { (text) },
+                                }
                             }
-                            td.n { (cell.runs) }
-                            td.v { (word(cell.verdict_print)) }
-                            td.v { (word(cell.verdict_ns2)) }
-                            td.v { (verdict(cell)) }
                         }
                     }
                 }
             }
         }
     }
-}
-
-/// Cells of numbers; unknown ones are empty.
-fn values<const N: usize>(numbers: [Option<f64>; N]) -> Markup {
-    html! { @for x in numbers { td.n { @if x.is_some() { (number(x)) } } } }
 }
 
 /// The class and the mark of a cell's distance: distinguishable without colours too.
@@ -290,20 +249,20 @@ fn claim(claim: &ClaimResult) -> Markup {
 }
 
 fn variant(variant: &VariantResult) -> Markup {
+    let listing = human::variant_cells(variant);
     html! {
         details {
             summary { "variant " b { (variant.name) } ": " (prose::inline(&variant.about)) }
             pre { code { (variant.set.join("\n")) } }
             div.scroll {
                 table {
-                    (heads(["row", "column", "measured", "± 95 %", "to unchanged", "ratio"]))
+                    (heads(listing.heads.iter().copied()))
                     tbody {
-                        @for cell in &variant.cells {
+                        @for row in &listing.rows {
                             tr {
-                                th scope="row" { (cell.row) }
-                                td { (cell.column) }
-                                (values([cell.measured, cell.ci95, cell.to_unchanged]))
-                                td.n { @if cell.ratio.is_some() { (ratio(cell.ratio, cell.ratio_over)) } }
+                                @for (place, text) in row.iter().enumerate() {
+                                    @if place == 0 { th scope="row" { (text) } } @else { td.n { (text) } }
+                                }
                             }
                         }
                     }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::html::push_html;
-use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// The first heading and what follows it.
 pub(super) fn title(text: &str) -> (&str, &str) {
@@ -49,7 +49,7 @@ pub(super) fn section(text: &str, name: &str) -> String {
 
 /// HTML of a README: every heading is small, and HTML in it stays text.
 pub(super) fn html(text: &str) -> Markup {
-    let events = Parser::new(text).map(|event| match event {
+    let events = Parser::new_ext(text, Options::ENABLE_TABLES).map(|event| match event {
         Event::Start(Tag::Heading { id, classes, attrs, .. }) => {
             Event::Start(Tag::Heading { level: HeadingLevel::H4, id, classes, attrs })
         }

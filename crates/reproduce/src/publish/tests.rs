@@ -34,7 +34,7 @@ fn with<R>(root: &Path, see: impl Fn(&Publication<'_>) -> R) -> R {
     let prepared = Prepared::new(&experiments, wanted).expect("right");
     let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false, emulated: None };
     let results = prepared.run(None, &hooks).expect("runs");
-    see(&Publication { experiments: &experiments, results: &results, root, commit: Some("0123abc") })
+    see(&Publication { experiments: &experiments, results: &results, commit: Some("0123abc") })
 }
 
 #[test]
@@ -194,6 +194,6 @@ fn a_trace_shows_the_measured_part_of_a_run() {
 fn the_layouts_of_the_experiments_are_right() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let all = library::load(&root, &["all".to_owned()]).expect("right");
-    let with_file = all.iter().filter(|one| figure::is_laid_out(&root, one).expect("right")).count();
+    let with_file = all.iter().filter(|one| figure::is_laid_out(one).expect("right")).count();
     assert!(with_file >= 18, "{with_file}");
 }

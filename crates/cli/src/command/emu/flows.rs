@@ -18,6 +18,7 @@ use super::{EVERY, broken};
 use crate::args::{EmuArgs, Format};
 use crate::command::sim::tables;
 use crate::interrupt::Interrupt;
+use crate::live::{self, Command};
 use crate::reporter::Reporter;
 use crate::visible::visible;
 use crate::{Failure, document, session};
@@ -45,12 +46,16 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
     let format = args.output.format();
     let mut reporter = Reporter::on((&args.output).into(), io::stdout(), io::stderr());
     reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
+    let duration_s = Some(scenario.duration.as_secs_f64());
+    let (view, mut keys) = live::network(args.live, format, "tfrc emu", duration_s).unzip();
+    let is_shown = view.is_some();
+    reporter = view.into_iter().fold(reporter, Reporter::with_live);
     let start = Start::new(Role::Emu, session::version(), session::command_line());
     reporter.record(&Record::Start(start))?;
     let emulated = Emulated::set_up(scenario, setup, Keep::default()).map_err(broken)?;
     let told = RefCell::new(Ok(()));
     let watch = Watch::all(EVERY, |look| {
-        if format == Format::Human {
+        if format == Format::Human && !is_shown {
             reporter.note(&line(&look));
         }
         let mut told = told.borrow_mut();
@@ -58,7 +63,9 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
             *told = reporter.look(look);
         }
     });
-    let run = emulated.run(&mut [watch], &mut || !interrupt.is_wished() && told.borrow().is_ok());
+    let mut ended = || keys.as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
+    let goes_on = &mut || !interrupt.is_wished() && !ended() && told.borrow().is_ok();
+    let run = emulated.run(&mut [watch], goes_on);
     let EmulatedRun { recording, fidelity, kernel } = run.map_err(broken)?;
     told.into_inner()?;
     let outcome = recording.outcome;

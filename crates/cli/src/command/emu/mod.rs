@@ -91,7 +91,7 @@ impl Wanted {
         let outputs = [report, series, ("--pcap", &pcap)];
         page::check_all(&outputs)?;
         let opened = Opened::new(path)?;
-        page::spare(&opened, path, None, &outputs)?;
+        page::spare(&opened, path, &outputs)?;
         let mut document = opened.document;
         for assignment in &args.set {
             document.set(assignment.as_str());

@@ -58,7 +58,8 @@ impl RunsBar {
         Watch::time(every, |passed| self.add(passed))
     }
 
-    fn add(&self, passed: Duration) {
+    /// Moves the bar by a time that has passed.
+    pub(super) fn add(&self, passed: Duration) {
         let Some(bar) = &self.bar else { return };
         bar.inc(milliseconds(passed));
         if bar.elapsed() >= LONG && !self.drawn.swap(true, Ordering::Relaxed) {

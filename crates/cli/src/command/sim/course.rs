@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Seek, Write};
 
 use tempfile::SpooledTempFile;
 use tfrc_lab::batch::PlannedRun;
+use tfrc_lab::cache::{self, Cache};
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Record, Role, Start, Summary};
 use tfrc_lab::watch::Watch;
@@ -70,21 +71,46 @@ impl SeriesFile {
     }
 }
 
-/// Runs one of several; its text is kept until its turn comes.
+/// Runs one of several, unless the cache has its outcome; its text is kept until its turn comes.
 pub(super) fn one_of_several(
     args: &SimArgs,
     bar: &RunsBar,
+    cache: Option<&Cache>,
     run: PlannedRun<'_>,
     scenario: &Scenario,
 ) -> Result<(Outcome, Spools), Failure> {
+    let kept = Kept::new(cache, scenario);
+    if let Some(outcome) = kept.outcome() {
+        bar.add(scenario.duration);
+        return Ok((outcome, Spools::default()));
+    }
     let spool = || tempfile::spooled_tempfile(SPOOL);
     let series = args.series.as_ref().map(|_| Series::new(spool(), &run.point.at));
     let mut reporter = Reporter::with(config(args, run), spool(), io::sink(), series);
     let outcome =
         watched(args, bar, run, scenario, &mut reporter, |watches| Ok(run_watched(scenario, watches)))?;
+    kept.put(&outcome)?;
     reporter.finish(summary(&outcome, Note::of_run(scenario, &outcome)), |_| String::new())?;
     let (stream, series) = reporter.into_parts();
     Ok((outcome, Spools { stream: Some(stream), series }))
+}
+
+/// Place of a run's outcome in the cache, if there is one.
+pub(super) struct Kept<'c>(Option<(&'c Cache, String)>);
+
+impl<'c> Kept<'c> {
+    pub(super) fn new(cache: Option<&'c Cache>, scenario: &Scenario) -> Self {
+        Self(cache.map(|cache| (cache, cache::key(&cache::identity(scenario), scenario.seed))))
+    }
+
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        self.0.as_ref().and_then(|(cache, key)| cache.outcome(key))
+    }
+
+    pub(super) fn put(&self, outcome: &Outcome) -> Result<(), Failure> {
+        let Some((cache, key)) = &self.0 else { return Ok(()) };
+        cache.put_outcome(key, outcome).map_err(|error| Failure::io(&"--cache", &error))
+    }
 }
 
 /// The settings of a run's reporter.

@@ -10,8 +10,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, Shard};
+use tfrc_lab::cache::Cache;
 use tfrc_lab::capture::Captured;
-use tfrc_lab::compare::compared;
 use tfrc_lab::document::{Several, Single};
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Role, Start};
@@ -29,7 +29,7 @@ use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::visible::visible;
 use crate::{Failure, document, page, session};
 use bar::{RunsBar, Stderr};
-use course::SeriesFile;
+use course::{Kept, SeriesFile};
 use timing::Stopwatch;
 
 /// Runs `tfrc sim`.
@@ -50,7 +50,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         session::files::all_different(&named)?;
         let results = merged(&args.merge)?;
         write_means(args, &results)?;
-        return print(Several { results, compare: Vec::new(), timing: None }, format);
+        return print(Several { results, timing: None }, format);
     };
     page::check_all(&[("--report", &args.report), ("--series", &args.series), ("--pcap", &args.pcap)])?;
     let mut opened = Opened::new(path)?;
@@ -59,9 +59,9 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     }
     let plan = opened.document.plan().map_err(told)?;
     let outputs = [("--report", &args.report), ("--series", &args.series), ("--pcap", &args.pcap)];
-    page::spare(&opened, path, plan.compare.as_deref(), &outputs)?;
+    page::spare(&opened, path, &outputs)?;
     let runs = args.runs.unwrap_or(plan.runs);
-    if plan.points.len() == 1 && runs == 1 && args.shard.is_none() && plan.compare.is_none() {
+    if plan.points.len() == 1 && runs == 1 && args.shard.is_none() {
         return single(args, &plan);
     }
     if args.pcap.is_some() {
@@ -84,20 +84,27 @@ fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> 
     let bar = RunsBar::new(order.virtual_time(plan), format, Stderr::of_process());
     let mut file = SeriesFile::create(args, plan)?;
     let watch = args.timing.then(Stopwatch::start);
-    let one = |run: PlannedRun<'_>, scenario: &Scenario| course::one_of_several(args, &bar, run, scenario);
+    let cache = cache(args);
+    let one = |run: PlannedRun<'_>, scenario: &Scenario| {
+        course::one_of_several(args, &bar, cache.as_ref(), run, scenario)
+    };
     let results = batch::run_plan_with(&opened.document, plan, order, one, |_, text| file.add(text));
     bar.clear();
     let results = results?;
     file.end()?;
     let hops = results.points.iter().flat_map(|p| &p.runs).map(|run| run.outcome.packet_hops).sum();
     let timing = watch.map(|watch| watch.stop(hops));
-    let compare = compared(opened, plan, &results)?;
     write_means(args, &results)?;
     match format {
         // Every run has had its end.
         Format::JsonStream => Ok(()),
-        _ => print(Several { results, compare, timing }, format),
+        _ => print(Several { results, timing }, format),
     }
+}
+
+/// The cache that is named, if one is.
+fn cache(args: &SimArgs) -> Option<Cache> {
+    args.cache.clone().map(|folder| Cache::new(folder, Vec::new()))
 }
 
 /// Writes the page of the means of several runs, if it is wanted.
@@ -123,17 +130,24 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     reporter = reporter.with_series(args.series.as_deref(), &point.at)?;
     let stopwatch = args.timing.then(Stopwatch::start);
     let mut packets = None;
-    let outcome = course::watched(args, &bar, run, &scenario, &mut reporter, |watches| {
-        if args.pcap.is_none() {
-            return Ok(run_watched(&scenario, watches));
-        }
-        let (outcome, captured) = run_captured(&scenario, watches)
-            .map_err(|error| Failure::usage(error.to_string(), "see `[[flow]]` in docs/scenarios.md"))?;
-        packets = Some(captured);
-        Ok(outcome)
+    let cache = cache(args);
+    let kept = Kept::new(cache.as_ref(), &scenario);
+    // A page has the course of the run too.
+    let known = kept.outcome().filter(|_| args.report.is_none()).map(Ok);
+    let outcome = known.unwrap_or_else(|| {
+        course::watched(args, &bar, run, &scenario, &mut reporter, |watches| {
+            if args.pcap.is_none() {
+                return Ok(run_watched(&scenario, watches));
+            }
+            let (outcome, captured) = run_captured(&scenario, watches)
+                .map_err(|error| Failure::usage(error.to_string(), "see `[[flow]]` in docs/scenarios.md"))?;
+            packets = Some(captured);
+            Ok(outcome)
+        })
     });
     bar.clear();
     let outcome = outcome?;
+    kept.put(&outcome)?;
     if let (Some(path), Some(packets)) = (&args.pcap, &packets) {
         write_capture(path, packets).map_err(|error| Failure::io(&path.display(), &error))?;
     }
@@ -152,7 +166,7 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
 fn print(several: Several, format: Format) -> Result<(), Failure> {
     match format {
         Format::Human => {
-            say(&visible(&tables::several(&several.results, &several.compare)))?;
+            say(&visible(&tables::several(&several.results)))?;
             several.timing.map_or(Ok(()), |timing| say(&tables::timing(&timing)))
         }
         Format::Json | Format::JsonStream => say(&document::text(&several)),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use tfrc_lab::Outcome;
 use tfrc_lab::batch::{FlowRow, PointResult, Results};
-use tfrc_lab::compare::Comparison;
 use tfrc_lab::document::Timing;
 use tfrc_lab::note::Note;
 use tfrc_lab::record::FlowSummary;
@@ -67,7 +66,7 @@ fn stops_of_runs(point: &PointResult) -> String {
 }
 
 /// Several runs: of each point the means with their 95 % intervals.
-pub(super) fn several(results: &Results, compared: &[Comparison]) -> String {
+pub(super) fn several(results: &Results) -> String {
     let runs: usize = results.points.iter().map(|point| point.runs.len()).sum();
     let (points, notes) = (results.points.len(), Note::of_points(results));
     let all_copies = notes.contains(&(Note::NothingRandom, points));
@@ -83,22 +82,6 @@ pub(super) fn several(results: &Results, compared: &[Comparison]) -> String {
     }
     if results.shard.is_none() {
         text.extend(notes.iter().map(|(note, at)| format!("\n{}\n", note.sentence(*at, points))));
-    }
-    if !compared.is_empty() {
-        text.push_str(
-            "\nquantity                                 published       measured             ratio\n",
-        );
-        for row in compared {
-            let at: Vec<String> = row.at.iter().map(|(key, value)| format!("{key}={value} ")).collect();
-            let measured = Estimate { mean: row.measured, ci95: row.ci95 };
-            text.push_str(&format!(
-                "{:<40} {:<15} {:<20} {}\n",
-                format!("{}{}", at.concat(), row.quantity),
-                human::number(row.published),
-                with_interval(measured, human::number),
-                row.ratio.map_or("-".to_owned(), human::number),
-            ));
-        }
     }
     plain(&text)
 }

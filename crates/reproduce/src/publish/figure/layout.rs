@@ -1,13 +1,12 @@
 //! `figure.toml` next to an experiment: the form of its figure in the paper. It changes no result.
 
 use std::io;
-use std::path::Path;
 
 use serde::Deserialize;
 use tfrc_units::{Duration, text};
 
-use super::plot::Scale;
 use crate::file::Experiment;
+use tfrc_lab::plot::Scale;
 use tfrc_scenario::hint;
 
 /// The form of a figure; without a file, a panel for each column.
@@ -108,12 +107,12 @@ impl TraceLayout {
 }
 
 impl Layout {
-    /// Reads the file in the directory of the experiments; the default without one.
+    /// Reads the file of an experiment; the default without one.
     ///
     /// # Errors
     /// Names the file, and the mistake with its place.
-    pub(super) fn load(root: &Path, experiment: &Experiment) -> io::Result<Self> {
-        let path = root.join(&experiment.id).join("figure.toml");
+    pub(super) fn load(experiment: &Experiment) -> io::Result<Self> {
+        let path = experiment.folder.join("figure.toml");
         let text = match tfrc_scenario::files::read_file(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),

@@ -2,27 +2,21 @@
 //! paper where `figure.toml` gives it.
 
 mod layout;
-mod plot;
 mod trace;
 mod words;
 
 use std::io;
-use std::path::Path;
 
 use layout::{Layout, PanelLayout};
-use plot::{Axis, Curve, Line, Mark, Panel, Point, SIZE, STYLE, Scale, escaped};
 
 use crate::file::Experiment;
 use crate::results::{CellResult, ExperimentResult};
 use crate::table::Row;
 use tfrc_lab::formula::number;
+use tfrc_lab::plot::{self, Axis, Curve, Line, Mark, Panel, Point, SERIES, Scale};
 
 /// The most panels of a figure; more are in the table.
 const MOST_PANELS: usize = 12;
-/// A logarithmic axis where values differ by more than this.
-const WIDE: f64 = 30.0;
-/// Letters that fit above a drawing.
-const SPACE: f64 = 12.0;
 
 /// A source of values: its name, colour, line, mark and value.
 type Source = (&'static str, &'static str, Line, Mark, fn(&CellResult) -> Option<f64>);
@@ -43,15 +37,6 @@ const SOURCES: [Source; 5] = [
 /// Sources that only panels of one column show: more than three lines of a colour are too many.
 const ASIDE: [&str; 2] = ["RFC profile", EMULATED];
 
-/// Colours and marks of curves that are columns or rows.
-const SERIES: [(&str, Mark); 5] = [
-    ("s0", Mark::Circle),
-    ("s1", Mark::Square),
-    ("s2", Mark::Triangle),
-    ("s3", Mark::Diamond),
-    ("s4", Mark::Cross),
-];
-
 /// The figure of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
@@ -66,8 +51,8 @@ impl Figure {
     ///
     /// # Errors
     /// A mistake in `figure.toml`, with its place.
-    pub(super) fn new(root: &Path, experiment: &Experiment, result: &ExperimentResult) -> io::Result<Self> {
-        let layout = Layout::load(root, experiment)?;
+    pub(super) fn new(experiment: &Experiment, result: &ExperimentResult) -> io::Result<Self> {
+        let layout = Layout::load(experiment)?;
         let mut panels = Vec::new();
         for one in &layout.trace {
             panels
@@ -82,16 +67,7 @@ impl Figure {
 
     /// Panels for a page, each an element of its own: colours come from the page.
     pub(super) fn for_page(&self) -> Vec<String> {
-        let (width, height) = SIZE;
-        let one = |panel: &Panel| {
-            let label = if panel.title.is_empty() { &self.title } else { &panel.title };
-            format!(
-                "<svg class=\"figure\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n",
-                escaped(label),
-                panel.group((0.0, 0.0))
-            )
-        };
-        self.panels.iter().map(one).collect()
+        self.panels.iter().map(|panel| panel.element(&self.title)).collect()
     }
 
     /// The whole figure as a file; `None` if there is nothing to draw.
@@ -100,34 +76,14 @@ impl Figure {
             0 => &self.panels[..],
             traces => &self.panels[..traces.min(self.panels.len())],
         };
-        let across = match panels.len() {
-            0 => return None,
-            1 => 1,
-            2..=4 => 2,
-            _ => 3,
-        };
-        let place =
-            |n: usize| ((n % across) as f64 * (SIZE.0 + SPACE), (n / across) as f64 * (SIZE.1 + SPACE));
-        let (width, height) = (
-            across as f64 * (SIZE.0 + SPACE) - SPACE,
-            panels.len().div_ceil(across) as f64 * (SIZE.1 + SPACE) - SPACE,
-        );
-        let panels: String = panels.iter().enumerate().map(|(n, panel)| panel.group(place(n))).collect();
-        Some(format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" \
-             font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" \
-             font-size=\"12\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{panels}</svg>\n",
-            escaped(&self.title)
-        ))
+        plot::file(&self.title, panels)
     }
 }
 
 /// Reads the layout of an experiment: true if it has one.
 #[cfg(test)]
-pub(super) fn is_laid_out(root: &Path, experiment: &Experiment) -> io::Result<bool> {
-    let layout = Layout::load(root, experiment)?;
+pub(super) fn is_laid_out(experiment: &Experiment) -> io::Result<bool> {
+    let layout = Layout::load(experiment)?;
     Ok(!layout.panel.is_empty() || !layout.trace.is_empty())
 }
 
@@ -185,18 +141,14 @@ impl<'a> Table<'a> {
                 .map(|source| {
                     let cells =
                         places.iter().filter_map(|(at, row)| Some((*at, self.cell(row, &cell.column)?)));
-                    from(source, cells, x.names.is_some())
+                    from(source, cells, x.labels.is_some())
                 })
                 .filter(|curve| !curve.points.is_empty())
                 .collect();
             let (words, unit) = words::of(&cell.column);
             let title = if group.is_empty() { words.clone() } else { format!("{group}: {words}") };
-            let y = Axis {
-                title: unit.map_or(words, str::to_owned),
-                scale: fitting(curves.iter().flat_map(|curve| &curve.points).map(|point| point.y)),
-                names: None,
-                range: None,
-            };
+            let scale = Scale::fitting(curves.iter().flat_map(|curve| &curve.points).map(|point| point.y));
+            let y = Axis::new(unit.map_or(words, str::to_owned), scale);
             Panel { title, x: x.clone(), y, curves }
         };
         columns.map(panel).collect()
@@ -219,15 +171,16 @@ impl<'a> Table<'a> {
         let title = |name: &str| self.layout.x_title.clone().unwrap_or_else(|| words::axis(name));
         match found {
             Some((key, places)) => {
-                let scale = self.layout.x_scale.unwrap_or_else(|| fitting(places.iter().map(|(x, _)| *x)));
-                (Axis { title: title(&keys[key]), scale, names: None, range: None }, places)
+                let scale =
+                    self.layout.x_scale.unwrap_or_else(|| Scale::fitting(places.iter().map(|(x, _)| *x)));
+                (Axis::new(title(&keys[key]), scale), places)
             }
             None => {
-                let names = rows.iter().map(|row| row.name.clone()).collect();
+                let names = rows.iter().map(|row| row.name.clone());
                 let joined = keys.iter().map(|key| words::axis(key)).collect::<Vec<_>>().join(" / ");
                 let title = self.layout.x_title.clone().unwrap_or(joined);
                 let places = rows.iter().enumerate().map(|(n, row)| (n as f64, row.name.as_str())).collect();
-                (Axis { title, scale: Scale::Linear, names: Some(names), range: None }, places)
+                (Axis::of_names(title, names), places)
             }
         }
     }
@@ -249,10 +202,10 @@ impl<'a> Table<'a> {
                 .map(|source| from(source, places(), true))
                 .filter(|curve| !curve.points.is_empty())
                 .collect();
-            let names = cells.iter().map(|cell| words::of(&cell.column).0).collect();
-            let scale = fitting(curves.iter().flat_map(|curve| &curve.points).map(|point| point.y));
-            let x = Axis { title: String::new(), scale: Scale::Linear, names: Some(names), range: None };
-            let y = Axis { title: unit.unwrap_or("value").to_owned(), scale, names: None, range: None };
+            let names = cells.iter().map(|cell| words::of(&cell.column).0);
+            let scale = Scale::fitting(curves.iter().flat_map(|curve| &curve.points).map(|point| point.y));
+            let x = Axis::of_names(String::new(), names);
+            let y = Axis::new(unit.unwrap_or("value").to_owned(), scale);
             Panel { title: row.name.clone(), x, y, curves }
         };
         units.iter().map(panel).filter(|panel| !panel.curves.is_empty()).collect()
@@ -281,11 +234,11 @@ impl<'a> Table<'a> {
                 }
                 let title = self.layout.x_title.clone().unwrap_or_default();
                 let all = series.iter().flat_map(|(_, cells)| cells).map(|(x, _)| *x);
-                let scale = self.layout.x_scale.unwrap_or_else(|| fitting(all));
-                Axis { title, scale, names: None, range: None }
+                let scale = self.layout.x_scale.unwrap_or_else(|| Scale::fitting(all));
+                Axis::new(title, scale)
             }
         };
-        let has_names = x.names.is_some();
+        let has_names = x.labels.is_some();
         let mut curves: Vec<Curve> = Vec::new();
         let has = |value: fn(&CellResult) -> Option<f64>| {
             series.iter().flat_map(|(_, cells)| cells).any(|(_, cell)| value(cell).is_some())
@@ -314,12 +267,8 @@ impl<'a> Table<'a> {
             }
         }
         let title = [group, &layout.title].into_iter().filter(|part| !part.is_empty());
-        let y = Axis {
-            title: layout.y_title.clone().unwrap_or_default(),
-            scale: layout.y_scale.unwrap_or(Scale::Linear),
-            names: None,
-            range: layout.y,
-        };
+        let (title_of_y, scale) = (layout.y_title.clone(), layout.y_scale.unwrap_or(Scale::Linear));
+        let y = Axis { range: layout.y, ..Axis::new(title_of_y.unwrap_or_default(), scale) };
         let mut title = title.collect::<Vec<_>>().join(": ");
         if !is_measured && has(|cell| cell.emulated) {
             title = if title.is_empty() { "Emulated".to_owned() } else { format!("{title} (emulated)") };
@@ -342,13 +291,4 @@ fn from<'a>(source: &Source, cells: impl Iterator<Item = (f64, &'a CellResult)>,
     let width = if label == MEASURED { 1.8 } else { 1.3 };
     let line = if has_names { Line::None } else { line };
     Curve { label: label.to_owned(), ink, line, mark, width, points: cells.filter_map(point).collect() }
-}
-
-/// A logarithmic scale for positive values that are far apart.
-fn fitting(values: impl Iterator<Item = f64>) -> Scale {
-    let (least, most) = values.fold((f64::INFINITY, 0.0_f64), |(least, most), v| (least.min(v), most.max(v)));
-    match least > 0.0 && most / least > WIDE {
-        true => Scale::Logarithmic,
-        false => Scale::Linear,
-    }
 }

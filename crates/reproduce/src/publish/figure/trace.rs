@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 
 use super::layout::{TraceLayout, TracePart};
-use super::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale};
 use crate::error::ExperimentError;
 use crate::file::Experiment;
 use crate::syntax::{Profile, World};
+use tfrc_lab::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale};
 use tfrc_lab::record::Interval;
 use tfrc_lab::run_watched;
 use tfrc_lab::watch::Watch;
@@ -77,7 +77,7 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
         let (label, line) = (String::new(), Line::Solid);
         curves.push(Curve { label, ink: "s0", line, mark: Mark::None, width: 1.0, points });
     }
-    let axis = |title: String, range| Axis { title, scale: Scale::Linear, names: None, range };
+    let axis = |title: String, range| Axis { range, ..Axis::new(title, Scale::Linear) };
     let y = match &layout.link {
         Some(_) => "queue (packets)".to_owned(),
         None => format!("goodput in {} ({unit})", layout.bin),

@@ -1,16 +1,32 @@
-//! A panel of a figure as SVG: axes, and curves that differ in colour, dash and mark.
+//! Figures as SVG: panels with axes, and curves that differ in colour, dash and mark. All pages and
+//! files draw with it what is not drawn over time by a browser.
 
 use std::fmt::Write;
+
+use serde::Deserialize;
 
 use tfrc_units::saturating;
 
 /// Width and height of a panel, user units: a point each on paper.
-pub(super) const SIZE: (f64, f64) = (420.0, 290.0);
-/// Colours of a figure that stands alone, on white; the page has its own for the same classes.
-pub(super) const STYLE: &str = "text{fill:#16191d;stroke:none}.grid{stroke:#e6e9ec}.axis{stroke:#59616b}\
+const SIZE: (f64, f64) = (420.0, 290.0);
+/// Space between the panels of a file.
+const SPACE: f64 = 12.0;
+/// The classes of curves that are one of several of a kind, with marks, in their order.
+pub const SERIES: [(&str, Mark); 5] = [
+    ("s0", Mark::Circle),
+    ("s1", Mark::Square),
+    ("s2", Mark::Triangle),
+    ("s3", Mark::Diamond),
+    ("s4", Mark::Cross),
+];
+/// Colours of a figure that stands alone, on white; pages have those of `plot.css` for the same
+/// classes.
+const STYLE: &str = "text{fill:#16191d;stroke:none}.grid{stroke:#e6e9ec}.axis{stroke:#59616b}\
     .ink,.published{stroke:#16191d}.ns2{stroke:#a06a00}.measured,.s0{stroke:#0072b2}.rfc,.s2{stroke:#007f5f}\
     .emulated,.s1{stroke:#b4508f}.s3{stroke:#a06a00}.s4{stroke:#59616b}.open{fill:#ffffff}";
 
+/// A logarithmic axis where values differ by more than this.
+const WIDE: f64 = 30.0;
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 14.0;
 /// Width of a letter of the legend: a guess that is rather too wide.
@@ -21,73 +37,124 @@ const MOST_LABELS: usize = 7;
 
 /// A panel.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Panel {
-    pub(super) title: String,
-    pub(super) x: Axis,
-    pub(super) y: Axis,
-    pub(super) curves: Vec<Curve>,
+pub struct Panel {
+    /// Text above it; may be empty.
+    pub title: String,
+    /// The axis below.
+    pub x: Axis,
+    /// The axis at the left.
+    pub y: Axis,
+    /// The curves, the first below the others.
+    pub curves: Vec<Curve>,
 }
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Axis {
-    pub(super) title: String,
-    pub(super) scale: Scale,
-    /// Names at 0, 1, 2 …, where places are not a quantity.
-    pub(super) names: Option<Vec<String>>,
+pub struct Axis {
+    /// Its quantity, with the unit.
+    pub title: String,
+    /// Its division.
+    pub scale: Scale,
+    /// Labels at their places; round numbers without.
+    pub labels: Option<Vec<(f64, String)>>,
     /// Ends of the axis; from the points without.
-    pub(super) range: Option<[f64; 2]>,
+    pub range: Option<[f64; 2]>,
+}
+
+impl Axis {
+    /// An axis that its points divide.
+    #[must_use]
+    pub const fn new(title: String, scale: Scale) -> Self {
+        Self { title, scale, labels: None, range: None }
+    }
+
+    /// An axis of names at 0, 1, 2 …, whose places are not a quantity.
+    #[must_use]
+    pub fn of_names(title: String, names: impl IntoIterator<Item = String>) -> Self {
+        let labels: Vec<(f64, String)> = (0..).map(f64::from).zip(names).collect();
+        let range = Some([-0.5, labels.len() as f64 - 0.5]);
+        Self { title, scale: Scale::Linear, labels: Some(labels), range }
+    }
 }
 
 /// Division of an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Scale {
+pub enum Scale {
     /// Equal differences are equally far apart.
     Linear,
     /// Equal ratios are equally far apart.
     Logarithmic,
 }
 
+impl Scale {
+    /// A logarithmic scale for positive values of which the largest is more than 30 times the
+    /// smallest.
+    #[must_use]
+    pub fn fitting(values: impl Iterator<Item = f64>) -> Self {
+        let (least, most) =
+            values.fold((f64::INFINITY, 0.0_f64), |(least, most), v| (least.min(v), most.max(v)));
+        match least > 0.0 && most / least > WIDE {
+            true => Self::Logarithmic,
+            false => Self::Linear,
+        }
+    }
+}
+
 /// A curve; the first of those with one label stands in the legend.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Curve {
-    pub(super) label: String,
+pub struct Curve {
+    /// Its name in the legend; none if empty.
+    pub label: String,
     /// Class that has the colour.
-    pub(super) ink: &'static str,
-    pub(super) line: Line,
-    pub(super) mark: Mark,
-    pub(super) width: f64,
-    pub(super) points: Vec<Point>,
+    pub ink: &'static str,
+    /// Line between its points.
+    pub line: Line,
+    /// Mark of its points.
+    pub mark: Mark,
+    /// Width of the line, user units.
+    pub width: f64,
+    /// The points, from left to right.
+    pub points: Vec<Point>,
 }
 
 /// Line between the points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line {
+pub enum Line {
     /// Lengths of its dashes and gaps.
     Dashed(&'static str),
+    /// Points on their own.
     None,
+    /// A line without gaps.
     Solid,
 }
 
 /// Mark of each point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub enum Mark {
+    /// A ring.
     Circle,
+    /// Two strokes.
     Cross,
+    /// A square on its corner.
     Diamond,
+    /// Nothing: the line alone.
     None,
+    /// A square.
     Square,
+    /// A triangle.
     Triangle,
 }
 
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Point {
-    pub(super) x: f64,
-    pub(super) y: f64,
+pub struct Point {
+    /// Value along the axis below.
+    pub x: f64,
+    /// Value along the axis at the left.
+    pub y: f64,
     /// Half the width of its interval.
-    pub(super) half: Option<f64>,
+    pub half: Option<f64>,
 }
 
 /// Places of values along an axis of the paper.
@@ -130,8 +197,21 @@ impl Ruler {
 }
 
 impl Panel {
+    /// The panel as an element of a page, whose style has its colours; `about` names it for those
+    /// who do not see it, if it has no title.
+    #[must_use]
+    pub fn element(&self, about: &str) -> String {
+        let (width, height) = SIZE;
+        let label = if self.title.is_empty() { about } else { &self.title };
+        format!(
+            "<svg class=\"figure\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n",
+            escaped(label),
+            self.group((0.0, 0.0))
+        )
+    }
+
     /// The panel as a group with its corner at a place.
-    pub(super) fn group(&self, at: (f64, f64)) -> String {
+    fn group(&self, at: (f64, f64)) -> String {
         let (width, height) = SIZE;
         let mut svg = format!(
             "<g transform=\"translate({} {})\" fill=\"none\" stroke-width=\"1\">\n",
@@ -165,8 +245,9 @@ impl Panel {
     }
 
     fn is_slanted(&self) -> bool {
-        self.x.names.as_ref().is_some_and(|names| {
-            names.len() > MOST_LABELS || names.iter().any(|name| name.chars().count() * names.len() > 58)
+        self.x.labels.as_ref().is_some_and(|labels| {
+            labels.len() > MOST_LABELS
+                || labels.iter().any(|(_, name)| name.chars().count() * labels.len() > 58)
         })
     }
 
@@ -207,15 +288,14 @@ impl Panel {
             (low, high) = (1.0, 10.0);
         }
         let is_upright = at[0] > at[1];
-        let ends = match (axis.range, &axis.names, axis.scale) {
-            (Some(ends), ..) => ends,
-            (None, Some(names), _) => [-0.5, names.len() as f64 - 0.5],
-            (None, None, Scale::Logarithmic) => [low / 1.15, high * 1.15],
-            (None, None, Scale::Linear) if is_upright => match (low.min(0.0), high.max(0.0)) {
+        let ends = match (axis.range, axis.scale) {
+            (Some(ends), _) => ends,
+            (None, Scale::Logarithmic) => [low / 1.15, high * 1.15],
+            (None, Scale::Linear) if is_upright => match (low.min(0.0), high.max(0.0)) {
                 (low, high) if high > low => [low * 1.06, high * 1.06],
                 _ => [0.0, 1.0],
             },
-            (None, None, Scale::Linear) => {
+            (None, Scale::Linear) => {
                 let margin = if high > low { (high - low) * 0.03 } else { 1.0 };
                 [low - margin, high + margin]
             }
@@ -230,7 +310,7 @@ impl Panel {
             let _ = writeln!(svg, "<path class=\"grid\" d=\"M{left} {at}H{right}\"/>");
             text(svg, (left - 6.0, at + 4.0), "text-anchor=\"end\"", &digits(tick));
         }
-        match &self.x.names {
+        match &self.x.labels {
             None => {
                 let mut free = f64::NEG_INFINITY;
                 for tick in x.ticks() {
@@ -243,10 +323,10 @@ impl Panel {
                     }
                 }
             }
-            Some(names) => {
-                let every = names.len().div_ceil(22).max(1);
-                for (n, name) in names.iter().enumerate().step_by(every) {
-                    let at = x.place(n as f64);
+            Some(labels) => {
+                let every = labels.len().div_ceil(22).max(1);
+                for (place, name) in labels.iter().step_by(every) {
+                    let at = x.place(*place);
                     if self.is_slanted() {
                         let style =
                             format!("text-anchor=\"end\" transform=\"rotate(-38 {at} {})\"", bottom + 14.0);
@@ -263,6 +343,31 @@ impl Panel {
         let style = format!("text-anchor=\"middle\" transform=\"rotate(-90 13 {middle})\"");
         text(svg, (13.0, middle), &style, &cut(&self.y.title, 40));
     }
+}
+
+/// Panels as a file of its own, several in rows; `None` without panels.
+#[must_use]
+pub fn file(title: &str, panels: &[Panel]) -> Option<String> {
+    let across = match panels.len() {
+        0 => return None,
+        1 => 1,
+        2..=4 => 2,
+        _ => 3,
+    };
+    let place = |n: usize| ((n % across) as f64 * (SIZE.0 + SPACE), (n / across) as f64 * (SIZE.1 + SPACE));
+    let (width, height) = (
+        across as f64 * (SIZE.0 + SPACE) - SPACE,
+        panels.len().div_ceil(across) as f64 * (SIZE.1 + SPACE) - SPACE,
+    );
+    let panels: String = panels.iter().enumerate().map(|(n, panel)| panel.group(place(n))).collect();
+    Some(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" \
+         font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" \
+         font-size=\"12\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{panels}</svg>\n",
+        escaped(title)
+    ))
 }
 
 fn draw(svg: &mut String, curve: &Curve, x: &Ruler, y: &Ruler) {
@@ -311,7 +416,7 @@ fn mark(mark: Mark, x: f64, y: f64) -> String {
 }
 
 /// A line of text, escaped.
-pub(super) fn text(svg: &mut String, at: (f64, f64), style: &str, words: &str) {
+fn text(svg: &mut String, at: (f64, f64), style: &str, words: &str) {
     let gap = if style.is_empty() { "" } else { " " };
     let _ = writeln!(
         svg,
@@ -323,7 +428,7 @@ pub(super) fn text(svg: &mut String, at: (f64, f64), style: &str, words: &str) {
 }
 
 /// Text as SVG and HTML take it.
-pub(super) fn escaped(words: &str) -> String {
+fn escaped(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -370,7 +475,7 @@ mod tests {
     use super::*;
 
     fn axis(scale: Scale) -> Axis {
-        Axis { title: "a & b".to_owned(), scale, names: None, range: None }
+        Axis::new("a & b".to_owned(), scale)
     }
 
     fn panel(scale: Scale, values: &[(f64, f64)]) -> Panel {
