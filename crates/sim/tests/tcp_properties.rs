@@ -72,8 +72,8 @@ impl PropertyWatch {
     fn check(&self, sender: &Sender, settings: &Settings) -> Result<(), TestCaseError> {
         let (top, cwnd) = (self.cwnd.max(2.0), sender.cwnd());
         if settings.stack == Stack::Linux {
-            // PRR and the timer set the window by what is in flight, so only ssthresh has a bound. BBR
-            // has none.
+            // PRR and the timer set the window by what is in flight, so only ssthresh has a bound.
+            // BBR has none.
             let cut = settings.variant != Variant::Bbr && sender.stats().window_cuts > self.cuts;
             // A recovery may end, at the threshold, with the acknowledgement that begins another.
             let bound = if cut { top.max(self.ssthresh) } else { self.ssthresh };

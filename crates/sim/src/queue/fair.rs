@@ -113,8 +113,8 @@ impl FairHold {
 
     /// A packet that waits; always the same one while nothing changes.
     pub(crate) fn any(&self) -> Option<&Held> {
-        let listed = self.new.iter().chain(&self.old);
-        listed.filter_map(|place| self.queues.get(*place)?.hold.packets.front()).next()
+        let mut listed = self.new.iter().chain(&self.old);
+        listed.find_map(|place| self.queues.get(*place)?.hold.packets.front())
     }
 
     pub(crate) fn next_dropped(&mut self) -> Option<Held> {

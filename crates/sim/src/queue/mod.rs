@@ -1,8 +1,8 @@
 //! Queues of links, for packets that find the line busy.
 //!
-//! All but CoDel and FQ-CoDel decide when a packet arrives, so they cost no event of their own: what they need
-//! to know of the time since the last arrival (idle lines, periodic updates) follows from the
-//! line's schedule. These two decide when the line takes a packet.
+//! All but CoDel and FQ-CoDel decide when a packet arrives, so they cost no event of their own:
+//! their state since the last arrival (idle lines, periodic updates) follows from the line's
+//! schedule. These two decide when the line takes a packet.
 
 pub(crate) mod codel;
 mod fair;

@@ -157,9 +157,9 @@ impl Settings {
         }
     }
 
-    /// Mainline Linux: SACK with RACK-TLP (RFC 8985) and PRR (RFC 9937), a window of 10 at the start
-    /// (RFC 6928), HyStart for CUBIC, a least timeout of 200 ms on the deviation, timestamps, quick
-    /// acknowledgements, segments that make packets of 1500 bytes.
+    /// Mainline Linux: SACK with RACK-TLP (RFC 8985) and PRR (RFC 9937), a window of 10 at the
+    /// start (RFC 6928), HyStart for CUBIC, a least timeout of 200 ms on the deviation, timestamps,
+    /// quick acknowledgements, segments that make packets of 1500 bytes.
     #[must_use]
     pub const fn linux(variant: Variant) -> Self {
         let mut settings = Self {

@@ -11,7 +11,7 @@ use super::{Alarm, LinuxSender, Planned, ProbeKind, State, TICKS};
 use crate::tcp::segment::{Ack, EcnEcho, Reduced};
 use crate::tcp::settings::EcnMode;
 
-/// What one acknowledgement shows.
+/// Deliveries that one acknowledgement shows.
 #[derive(Debug, Clone, Copy, Default)]
 struct Shown {
     /// Segments newly acknowledged or reported.
@@ -21,7 +21,7 @@ struct Shown {
     /// Times of the first and last of those that were sent once and had not been reported.
     first: Option<Instant>,
     last: Option<Instant>,
-    /// The same of those reported.
+    /// Time of the last of those that were reported.
     reported: Option<Instant>,
 }
 

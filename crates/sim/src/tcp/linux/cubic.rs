@@ -207,7 +207,8 @@ mod tests {
         c.reduce(142);
         let (mut cwnd, mut counted, mut rounds) = (99_u32, 0, 0);
         while cwnd < 107 {
-            for n in 0..cwnd {
+            let window = cwnd;
+            for n in 0..window {
                 let now = at(f64::from(rounds) * 0.01 + f64::from(n) * 0.0001);
                 let each = c.acks_for_one(now, cwnd, 1, Duration::from_millis(10));
                 counted += 1;

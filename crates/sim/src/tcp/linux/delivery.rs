@@ -3,7 +3,7 @@
 
 use tfrc_units::{Duration, Instant, f64_from_u64};
 
-/// What was known when a segment was sent.
+/// State of deliveries when a segment was sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Snapshot {
     delivered: u64,
@@ -41,7 +41,7 @@ pub(super) struct RateSample {
 }
 
 impl Snapshot {
-    /// What is known at the start.
+    /// The state at the start.
     pub(super) const START: Self =
         Self { delivered: 0, delivered_at: Instant::ZERO, first_sent: Instant::ZERO };
 }
@@ -109,6 +109,8 @@ pub(super) enum Traffic {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
+
     use super::*;
 
     fn ms(x: u64) -> Instant {
@@ -134,7 +136,7 @@ mod tests {
         }
         // The first segment: one in 100 ms. The tenth: ten in 109 ms.
         assert!((rates[0] - 10.0).abs() < 1e-9 && (rates[9] - 10.0 / 0.109).abs() < 1e-9, "{rates:?}");
-        // The first window was sent at once, so that the second counts by its sending: 10 in 101 ms.
+        // The first window was sent at once, so the second counts by its sending: 10 in 101 ms.
         assert!((rates[11] - 10.0 / 0.101).abs() < 1e-9, "{rates:?}");
         // Then 10 in each round trip of 100 ms.
         assert!(rates[20..].iter().all(|rate| (rate - 100.0).abs() < 1e-9), "{rates:?}");

@@ -44,7 +44,7 @@ pub(super) struct Sent {
     pub(super) serial: u64,
     pub(super) mark: Mark,
     pub(super) times: Times,
-    /// What was known of deliveries at the last transmission, where that is asked for.
+    /// State of deliveries at the last transmission, where a model of the path asks for it.
     pub(super) snapshot: Snapshot,
 }
 
@@ -68,7 +68,8 @@ pub(super) struct Flight {
     first: u32,
     segments: VecDeque<Sent>,
     sacked: Ranges,
-    /// Transmissions in the order of time; those of segments sent again, received or lost are stale.
+    /// Transmissions in the order of time; those of segments sent again, received or lost are
+    /// stale.
     order: VecDeque<Transmission>,
     sent: u64,
     in_flight: u32,

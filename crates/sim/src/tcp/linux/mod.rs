@@ -124,7 +124,7 @@ enum Forced {
     Last,
 }
 
-/// Whether the window was what held the sender back: if not, it does not grow (RFC 7661 has the
+/// Use of the window: one that did not hold the sender back does not grow (RFC 7661 has the
 /// reasons; the rule is the kernel's).
 #[derive(Debug, Clone, Copy, Default)]
 struct UseOfWindow {

@@ -10,7 +10,7 @@ pub(super) struct Prr {
     sent: u32,
 }
 
-/// What an acknowledgement says to a reduction.
+/// Progress that an acknowledgement shows during a reduction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
     /// Segments newly acknowledged or reported.
@@ -56,6 +56,8 @@ impl Prr {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may panic")]
+
     use super::*;
 
     const ONE: Progress = Progress { delivered: 1, safety: Safety::Unsafe };

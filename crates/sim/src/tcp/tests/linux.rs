@@ -9,8 +9,8 @@ fn linux(variant: Variant) -> Settings {
 
 #[test]
 fn one_loss() {
-    // Two reports let new segments out; the third makes 2 lost (RFC 8985 §6.2). From 12 to 6 by PRR:
-    // the retransmission, then one for every second segment that leaves (RFC 9937).
+    // Two reports let new segments out; the third makes 2 lost (RFC 8985 §6.2). From 12 to 6 by
+    // PRR: the retransmission, then one for every second segment that leaves (RFC 9937).
     let mut ladder = Ladder::ran(linux(Variant::Sack), Transfer::Unlimited, &[3], 320);
     assert_steps(
         &mut ladder,

@@ -49,6 +49,8 @@ impl MaxFilter {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
+
     use super::*;
     use proptest::prelude::*;
 

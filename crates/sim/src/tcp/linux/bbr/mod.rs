@@ -1,8 +1,9 @@
 //! BBR, version 1, as mainline Linux has it: a model of the path's rate and round trip, and a pace
 //! and a window from them.
 //!
-//! Sources: N. Cardwell et al., ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00;
-//! the constants are those of the kernel. What differs: docs/models/tcp-linux.md.
+//! Sources: N. Cardwell et al., ACM Queue 14(5), 2016, and
+//! draft-cardwell-iccrg-bbr-congestion-control-00; the constants are those of the kernel.
+//! Differences from it: docs/models/tcp-linux.md.
 
 mod aggregation;
 mod max_filter;

@@ -108,7 +108,7 @@ impl Policer {
         let difference = (rate - self.rate).abs();
         let alike = difference <= LIKENESS * self.rate || difference * step.segment_bits <= LIKENESS_BITS;
         if self.rate > 0.0 && alike {
-            (self.state, self.rate, self.rounds) = (Sampling::Found, (rate + self.rate) / 2.0, 0);
+            (self.state, self.rate, self.rounds) = (Sampling::Found, f64::midpoint(rate, self.rate), 0);
         } else {
             (self.rate, self.rounds, self.start) = (rate, 0, step.counts);
         }
@@ -117,6 +117,8 @@ impl Policer {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::indexing_slicing, reason = "a test may panic")]
+
     use super::*;
     use tfrc_units::Duration;
 
