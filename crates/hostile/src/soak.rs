@@ -60,13 +60,17 @@ fn soak(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let begin = Instant::now();
     let (mut samples, mut honest, mut failed, mut strangers) = (Vec::new(), 0, 0, 0);
     let mut noise = Xorshift::new(1);
-    let mut seed = 0_u8;
+    let (mut seed, mut first) = (0_u8, String::new());
     while begin.elapsed() < bench.soak && receiver.program.runs() && link.runs() {
         // An honest transfer straight, and one through the link.
         for to in [&receiver.address, &entrance] {
             let end = honest::send(bench, directory, to, &file, &TransferPlan::USUAL)?.end(SOON);
             honest += u32::from(end.is(0));
             failed += u32::from(!end.is(0));
+            if !end.is(0) && failed == 1 {
+                let at = begin.elapsed().as_secs_f64();
+                first = format!("; the first after {at:.0} s, to {to}: {} {}", end.how, end.last);
+            }
         }
         seed = seed.wrapping_add(1);
         strangers += visit(&receiver.address, &entrance, seed, &mut noise)?;
@@ -81,7 +85,7 @@ fn soak(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         begin.elapsed().as_secs_f64()
     ));
     row.bar(receiver.program.runs() && link.runs(), "both programs run to the end");
-    row.honest = format!("{honest} finished, {failed} failed");
+    row.honest = format!("{honest} finished, {failed} failed{first}");
     row.bar(failed == 0, "every honest transfer finishes");
     judge(&mut row, "recv", &samples, |sample| sample.recv);
     judge(&mut row, "link", &samples, |sample| sample.link);
