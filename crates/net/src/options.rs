@@ -47,7 +47,12 @@ pub struct Options {
     pub circuit_breaker: CircuitBreaker,
     /// The longest queueing delay that the flow may make, at least 1 ms: it sends less than X then.
     /// `None`: no bound, as in RFC 5348.
-    #[serde(default, rename = "max_queue_delay_ns", with = "nanoseconds")]
+    #[serde(
+        default,
+        rename = "max_queue_delay_ns",
+        with = "nanoseconds",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_queue_delay: Option<Duration>,
     /// The longest UDP payload sent, in bytes.
     pub max_udp_payload: usize,
@@ -327,7 +332,6 @@ mod tests {
             "allow",
             "first_data_within_ns",
             "silence_ns",
-            "max_queue_delay_ns",
         ] {
             assert!(written.as_object_mut().is_some_and(|options| options.remove(key).is_some()), "{key}");
         }
