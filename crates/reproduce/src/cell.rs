@@ -90,6 +90,25 @@ pub(crate) fn is_precise(
     widths.fold(0.0, f64::max) * part <= 1.0
 }
 
+/// Returns true if the verdict of a cell against the print or ns-2 is undetermined, and more seeds
+/// could settle it.
+pub(crate) fn is_open(experiment: &Experiment, row: usize, cell: &Cell, sample: &Sample) -> bool {
+    let row = experiment.published.rows[row].name.as_str();
+    let support = support(experiment, sample);
+    if support == Support::Deterministic
+        || sample.values.len() < sample.runs
+        || uninformative(experiment, row, cell, estimate(&sample.values).mean).is_some()
+    {
+        return false;
+    }
+    let References { print, ns2 } = references(experiment, row, cell);
+    [print, ns2].into_iter().flatten().any(|reference| {
+        width_over_band(&sample.values, reference, cell.band).is_some()
+            && compare(&sample.values, support, reference, cell.band)
+                .is_some_and(|compared| compared.verdict == Verdict::Undetermined)
+    })
+}
+
 /// A cell with its verdicts.
 pub(super) fn cell_result(
     experiment: &Experiment,

@@ -57,6 +57,15 @@ pub enum ExperimentError {
         /// Which point.
         about: String,
     },
+    /// A word spells several experiments.
+    #[error("`{wanted}` may be {candidates}")]
+    #[diagnostic(help("write the whole id of one of them, or all of their ids"))]
+    Ambiguous {
+        /// The word.
+        wanted: String,
+        /// The ids that it may mean.
+        candidates: String,
+    },
     /// No experiment has such an id.
     #[error("no experiment's id begins with `{wanted}`")]
     #[diagnostic(help("{hint}"))]

@@ -48,11 +48,12 @@ fn directories(path: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentError> {
 /// Reads the experiments whose ids begin with one of these, or are one of these; all of them for
 /// `all`. A word that is a folder with an experiment means that one, wherever it is. A word that no
 /// id begins with may be the id in another spelling, `figure-9` or `fig-9` for `fig-09`, or a
-/// figure's number in the conference version, `sigcomm/figure-9`; both with or without the paper.
+/// figure's number in the conference version, `sigcomm/figure-9`; both with or without the paper,
+/// as long as they mean one experiment.
 ///
 /// # Errors
-/// [`ExperimentError::Unknown`] if one of these fits none, else what is wrong with the first that
-/// cannot be read.
+/// [`ExperimentError::Unknown`] if one of these fits none, [`ExperimentError::Ambiguous`] if another
+/// spelling fits several, else what is wrong with the first that cannot be read.
 pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, ExperimentError> {
     let (own, wanted): (Vec<&String>, Vec<&String>) =
         wanted.iter().partition(|word| Path::new(word).join(FILE).is_file());
@@ -73,6 +74,13 @@ pub fn load(root: &Path, wanted: &[String]) -> Result<Vec<Experiment>, Experimen
                 let hint = hint(wanted, &names, &aliases);
                 let wanted = tfrc_scenario::text::sentence(wanted);
                 return Err(ExperimentError::Unknown { wanted, hint });
+            }
+            if meant.len() > 1 {
+                let wanted = tfrc_scenario::text::sentence(wanted);
+                return Err(ExperimentError::Ambiguous {
+                    wanted,
+                    candidates: candidates(&meant, &names, &aliases),
+                });
             }
         }
         meant.into_iter().for_each(|place| chosen[place] = true);
@@ -141,6 +149,16 @@ fn spelt(wanted: &str, ids: &[&str], aliases: &[Option<String>]) -> Vec<usize> {
     places(ids, |place, id| {
         fits(id) || aliases.get(place).is_some_and(|alias| alias.as_deref().is_some_and(fits))
     })
+}
+
+/// The ids at these places, each with its number at the conference.
+fn candidates(places: &[usize], ids: &[&str], aliases: &[Option<String>]) -> String {
+    let one = |place: &usize| {
+        let alias = aliases.get(*place).and_then(Option::as_ref);
+        let alias = alias.map_or_else(String::new, |alias| format!(" ({alias} at the conference)"));
+        format!("`{}`{alias}", ids[*place])
+    };
+    places.iter().map(one).collect::<Vec<_>>().join(" or ")
 }
 
 fn places(ids: &[&str], fits: impl Fn(usize, &str) -> bool) -> Vec<usize> {
@@ -221,6 +239,15 @@ mod tests {
         assert_eq!(
             conference("Floyd et al., SIGCOMM 2000, Figure 8, and"),
             Some("sigcomm/figure-8".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_number_of_two_papers_names_both() {
+        let meant = spelt("figure-10", &IDS, &aliases());
+        assert_eq!(
+            candidates(&meant, &IDS, &aliases()),
+            "`rhee-xu/figure-10` or `sigcomm2000/fig-09` (sigcomm/figure-10 at the conference)"
         );
     }
 

@@ -33,6 +33,19 @@ pub(crate) struct SeedRule {
     /// Half the width of an interval is at most this part of half the width of the band: 3 for a
     /// third.
     pub(crate) part: f64,
+    /// One more step where that leaves a cell undetermined.
+    pub(crate) open: Option<OpenStep>,
+}
+
+/// The last step of a rule of seeds, for points with an undetermined cell: once, and all at once,
+/// so that no result decides when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenStep {
+    /// Seeds with this step.
+    pub(crate) seeds: u32,
+    /// Packet hops of the experiment that this step may not exceed.
+    pub(crate) hops: u64,
 }
 
 impl SeedRule {
@@ -57,6 +70,7 @@ struct RawSeeds {
     most: Spanned<u32>,
     hops: u64,
     part: Spanned<f64>,
+    open: Option<Spanned<OpenStep>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -102,7 +116,13 @@ impl Paper {
             if !(part >= 1.0 && part.is_finite()) {
                 return wrong(seeds.part.span(), "an interval wider than its band", "3 for a third");
             }
-            Ok(SeedRule { least, most, hops: seeds.hops, part })
+            let open = seeds.open.map(|open| (open.span(), open.into_inner()));
+            if let Some((place, open)) = &open
+                && open.seeds <= most
+            {
+                return wrong(place.clone(), "no more seeds than without it", "more seeds than `most`");
+            }
+            Ok(SeedRule { least, most, hops: seeds.hops, part, open: open.map(|(_, open)| open) })
         });
         Ok(Self { seeds: seeds.transpose()?, revision: raw.profile.as_published.revision })
     }
@@ -159,6 +179,10 @@ mod tests {
         let paper = parse(text).expect("right");
         assert_eq!(paper.revision, Some(Revision::Sigcomm2000));
         let rule = paper.seeds.expect("a rule");
+        assert_eq!(rule.open, None);
+        let open = parse(&text.replace("part = 3", "part = 3\nopen = { seeds = 1000, hops = 7 }"));
+        let open = open.expect("right").seeds.expect("a rule").open;
+        assert_eq!(open, Some(OpenStep { seeds: 1000, hops: 7 }));
         let steps: Vec<u32> = std::iter::successors(Some(rule.least), |seeds| rule.after(*seeds)).collect();
         assert_eq!(steps, [20, 40, 80, 160, 320, 400]);
         assert_eq!(parse("").expect("no rule"), Paper::default());
@@ -166,6 +190,7 @@ mod tests {
             ("least = 20", "least = 5", "too few seeds"),
             ("most = 400", "most = 10", "fewer than the first step"),
             ("part = 3", "part = 0", "wider than its band"),
+            ("part = 3", "part = 3\nopen = { seeds = 400, hops = 7 }", "no more seeds"),
             ("'sigcomm2000'", "'ns3'", "`ns3` cannot stand here"),
             ("hops", "hop", "unknown key `hop`"),
         ] {

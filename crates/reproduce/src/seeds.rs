@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::is_precise;
+use super::cell::{is_open, is_precise};
 use super::file::Experiment;
 use super::judge::{Cap, Sample};
 use super::measure::Given;
@@ -57,8 +57,8 @@ impl Course {
         numbers: &[usize],
         rule: SeedRule,
     ) -> usize {
-        let mut wide = Vec::new();
-        let mut hops = 0.0;
+        let (mut wide, mut open) = (Vec::new(), Vec::new());
+        let (mut spent_in_all, mut hops) = (0.0, 0.0);
         for &number in numbers {
             let (point, seeds) = (&points[number], self.seeds[number]);
             let of_run = |run| self.given.get(&(number, run))?.as_ref().ok();
@@ -69,11 +69,23 @@ impl Course {
             }
             let spent: f64 = given.iter().map(|one| one.packet_hops).sum();
             hops += spent;
-            let is_wide = |(place, cell): (usize, &usize)| {
+            spent_in_all += spent;
+            let sample = |place: usize| {
                 let values = given.iter().filter_map(|one| one.values.get(place).copied().flatten());
-                let sample = Sample { values: values.collect(), runs: given.len(), fixed: false, cap: None };
-                !is_precise(experiment, point.point.row, &experiment.cells[*cell], &sample, rule.part)
+                Sample { values: values.collect(), runs: given.len(), fixed: false, cap: None }
             };
+            let is_wide = |(place, cell): (usize, &usize)| {
+                let cell = &experiment.cells[*cell];
+                !is_precise(experiment, point.point.row, cell, &sample(place), rule.part)
+            };
+            let is_open = |(place, cell): (usize, &usize)| {
+                is_open(experiment, point.point.row, &experiment.cells[*cell], &sample(place))
+            };
+            if let Some(step) = rule.open.filter(|step| seeds < step.seeds)
+                && point.point.cells.iter().enumerate().any(is_open)
+            {
+                open.push((number, step, spent * (f64::from(step.seeds) / f64::from(seeds) - 1.0)));
+            }
             if self.caps[number].is_none() && point.point.cells.iter().enumerate().any(is_wide) {
                 match rule.after(seeds) {
                     None => self.caps[number] = Some(Cap::Seeds),
@@ -86,7 +98,13 @@ impl Course {
         }
         if hops > rule.hops as f64 {
             wide.iter().for_each(|(number, _)| self.caps[*number] = Some(Cap::Hops));
-            return 0;
+            wide.clear();
+        }
+        if wide.is_empty() {
+            // The steps by width are over.
+            let with_it: f64 = spent_in_all + open.iter().map(|(_, _, more)| more).sum::<f64>();
+            open.retain(|(_, step, _)| with_it <= step.hops as f64);
+            wide.extend(open.iter().map(|(number, step, _)| (*number, step.seeds)));
         }
         wide.iter().for_each(|(number, next)| self.seeds[*number] = *next);
         wide.len()

@@ -23,6 +23,7 @@ mod mutants;
 mod packages;
 mod picture;
 mod python;
+mod quoted;
 mod readme;
 mod references;
 mod release;

@@ -1,7 +1,7 @@
 //! Runs of experiments whose values are computed by code, with the seeds that their rules ask for.
 
 use super::{Computed, Context};
-use crate::cell::is_precise;
+use crate::cell::{is_open, is_precise};
 use crate::file::Experiment;
 use crate::judge::{Cap, Measured, Sample, Samples};
 use crate::paper::SeedRule;
@@ -56,18 +56,28 @@ impl Prepared<'_> {
                     !is_precise(experiment, *row, &experiment.cells[*column], sample, rule.part)
                 })
             };
-            let rule = experiment.rule.filter(|_| !self.wanted.quick).filter(is_wide);
-            let Some(rule) = rule else { return (samples, hops) };
+            let Some(rule) = experiment.rule.filter(|_| !self.wanted.quick) else {
+                return (samples, hops);
+            };
             let grown = |next: u32| hops as f64 * f64::from(next) / f64::from(seeds);
-            let cap = match rule.after(seeds) {
-                None => Cap::Seeds,
-                Some(next) if grown(next) > rule.hops as f64 => Cap::Hops,
+            let cap = match rule.after(seeds).filter(|_| is_wide(&rule)) {
+                None if is_wide(&rule) => Some(Cap::Seeds),
+                None => None,
+                Some(next) if grown(next) > rule.hops as f64 => Some(Cap::Hops),
                 Some(next) => {
                     seeds = next;
                     continue;
                 }
             };
-            samples.values_mut().for_each(|sample| sample.cap = Some(cap));
+            let is_open = samples
+                .iter()
+                .any(|((row, column), sample)| is_open(experiment, *row, &experiment.cells[*column], sample));
+            let open = rule.open.filter(|step| is_open && seeds < step.seeds);
+            if let Some(step) = open.filter(|step| grown(step.seeds) <= step.hops as f64) {
+                seeds = step.seeds;
+                continue;
+            }
+            samples.values_mut().for_each(|sample| sample.cap = cap);
             return (samples, hops);
         }
     }

@@ -16,10 +16,10 @@ ns-2 runs the scripts of `experiments/ns2/scripts/`; the values of its runs are 
 (`cargo xtask references` makes them). The flows run with the habits of ns-2 (`revision = \"ns2\"`,
 `settings = \"ns2\"`): the simulator is compared, not the RFCs.
 
-A cell **agrees** when the means over the seeds are within 5 %, or when Welch's test at 99 %,
-corrected over the table after Holm, does not tell them apart. It is **undetermined** when the 99 %
-interval of the difference reaches further than 10 % of ns-2's mean to either side; ± is half the
-width of that interval. All other cells **disagree**, and their cause stands below the table. Runs
+A cell **agrees** when the 99 % interval of the difference between the means over the seeds lies
+within 10 % of ns-2's mean; ± is half the width of that interval. It **disagrees** when it does not
+agree, the means differ by more than 5 %, and Welch's test at 99 %, corrected over the table after
+Holm, tells them apart; the cause stands below the table. All other cells are **undetermined**. Runs
 without randomness are compared as counts that grow with time, which agree within a factor of 1.05.
 
 ";

@@ -1,4 +1,5 @@
-//! Measurements that take minutes and so are not tests.
+//! Measurements of minutes: `Bernoulli`, `Demo` and `Emulation` judge real time against bands,
+//! `FixedPoints` and `Tcp` write pages.
 
 mod bernoulli;
 mod demo;
@@ -10,7 +11,7 @@ pub(crate) use emulation::emulation;
 
 use crate::Outcome;
 
-/// Packets of one row of the page of fixed points, at most.
+/// Maximum number of packets for a row of the page of fixed points.
 const PACKETS: u64 = 2_000_000;
 
 #[derive(Debug, clap::Subcommand)]
@@ -23,7 +24,7 @@ pub(crate) enum Measurement {
     },
     /// TFRC's share, smoothness and yielding against 1 and 4 simulated TCPs, in real time
     Demo {
-        /// Length in seconds, of each of four
+        /// Length of each of the four cases in seconds
         #[arg(long, value_name = "N", default_value_t = 60)]
         seconds: u32,
     },
@@ -44,7 +45,7 @@ pub(crate) enum Measurement {
 }
 
 impl Measurement {
-    /// Measures.
+    /// Runs the measurement.
     pub(crate) fn run(self) -> Outcome {
         match self {
             Self::Bernoulli { seconds } => bernoulli::bernoulli(seconds),
