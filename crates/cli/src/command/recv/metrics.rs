@@ -1,13 +1,20 @@
 //! The metrics of a receiver, in the text format of Prometheus.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use tfrc_net::EndpointStats;
 
-use super::totals::Counts;
+use super::totals::{Counts, Gauges};
 
-/// All metrics. `started_s` is the start of the receiver, in seconds since 1970.
-pub(super) fn text(counts: &Counts, endpoint: &EndpointStats, started_s: f64) -> String {
+/// All metrics. `open` are the open connections by their numbers; `started_s` is the start of the
+/// receiver, in seconds since 1970.
+pub(super) fn text(
+    counts: &Counts,
+    open: &BTreeMap<u64, Gauges>,
+    endpoint: &EndpointStats,
+    started_s: f64,
+) -> String {
     let mut page = Page(String::new());
     page.metric("tfrc_build_info", "gauge", "Version of the program.");
     page.labelled("tfrc_build_info", "version", env!("CARGO_PKG_VERSION"), 1);
@@ -28,20 +35,31 @@ pub(super) fn text(counts: &Counts, endpoint: &EndpointStats, started_s: f64) ->
     for (name, help, n) in [
         ("received_datagrams", "Datagrams written out.", counts.datagrams),
         ("received_bytes", "Bytes of data written out.", counts.bytes),
-        ("lost_datagrams", "Datagrams lost by the network, of connections that have ended.", counts.lost),
-        (
-            "late_datagrams",
-            "Datagrams that came after their place had been given up, of connections that have ended.",
-            counts.late,
-        ),
-        (
-            "dropped_datagrams",
-            "Datagrams that arrived and were not written out, of connections that have ended.",
-            counts.dropped,
-        ),
+        ("lost_datagrams", "Datagrams lost by the network.", counts.lost),
+        ("late_datagrams", "Datagrams that came after their place had been given up.", counts.late),
+        ("dropped_datagrams", "Datagrams that arrived and were not written out.", counts.dropped),
         ("malformed_packets", "Packets that were not DCCP.", endpoint.strangers.malformed),
     ] {
         page.single(&format!("tfrc_recv_{name}_total"), "counter", help, n);
+    }
+    type Value = fn(&Gauges) -> Option<f64>;
+    let gauges: [(&str, &str, Value); 3] = [
+        (
+            "rate_bits_per_second",
+            "Rate at which data of an open connection arrived in the last second.",
+            |one| Some(one.rate_bps),
+        ),
+        ("rtt_seconds", "Round-trip time estimate R of the sender of an open connection.", |one| one.rtt_s),
+        ("loss_event_rate", "Loss event rate p of an open connection.", |one| Some(one.loss_event_rate)),
+    ];
+    for (name, help, value) in gauges {
+        let name = format!("tfrc_recv_connection_{name}");
+        page.metric(&name, "gauge", help);
+        for (number, one) in open {
+            if let Some(value) = value(one) {
+                let _ = writeln!(page.0, "{name}{{connection=\"{number}\",peer=\"{}\"}} {value}", one.peer);
+            }
+        }
     }
     page.0
 }
@@ -72,7 +90,10 @@ mod tests {
     #[test]
     fn each_metric_is_described_before_its_values() {
         let counts = Counts { open: 2, failed: 7, bytes: u64::MAX, ..Counts::default() };
-        let text = text(&counts, &EndpointStats::default(), 1.5);
+        let gauges =
+            |rtt_s| Gauges { peer: "[::1]:4000".to_owned(), rate_bps: 2.5e6, rtt_s, loss_event_rate: 0.01 };
+        let open = BTreeMap::from([(3, gauges(Some(0.04))), (8, gauges(None))]);
+        let text = text(&counts, &open, &EndpointStats::default(), 1.5);
         let mut described: Vec<(&str, &str)> = Vec::new();
         for line in text.lines() {
             if let Some(rest) = line.strip_prefix("# TYPE ") {
@@ -86,14 +107,18 @@ mod tests {
                 assert!(line.rsplit(' ').next().is_some_and(|n| n.parse::<f64>().is_ok()), "{line}");
             }
         }
-        assert_eq!(described.len(), 11);
+        assert_eq!(described.len(), 14);
         for line in [
             "tfrc_recv_open_connections 2",
             "tfrc_recv_connections_total{outcome=\"failed\"} 7",
             "tfrc_recv_received_bytes_total 18446744073709551615",
             "tfrc_recv_start_time_seconds 1.500",
+            "tfrc_recv_connection_rate_bits_per_second{connection=\"8\",peer=\"[::1]:4000\"} 2500000",
+            "tfrc_recv_connection_rtt_seconds{connection=\"3\",peer=\"[::1]:4000\"} 0.04",
+            "tfrc_recv_connection_loss_event_rate{connection=\"3\",peer=\"[::1]:4000\"} 0.01",
         ] {
             assert!(text.lines().any(|other| other == line), "{line} is not in\n{text}");
         }
+        assert!(!text.contains("rtt_seconds{connection=\"8\""), "unknown before the sender says it");
     }
 }

@@ -11,12 +11,13 @@ use tfrc_units::{Duration, Instant};
 use super::Receiver;
 use super::sink::Sink;
 use super::speaker::Speaker;
+use super::totals::{Fates, Gauges};
 use crate::Failure;
 use crate::interrupt::{Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, DatagramWriter, Ending, Inbox, Output, SAMPLE, Sampler, Tally, Trouble, count, counted, is_proper,
-    shown, why,
+    self, DatagramWriter, Ending, Inbox, Output, SAMPLE, Sampler, Tally, Trouble, as_f64, count, counted,
+    is_proper, shown, why,
 };
 
 /// The round-trip time assumed until the sender gives its own (RFC 4340 §3.4).
@@ -79,6 +80,30 @@ struct Serving<'a> {
     output: Option<String>,
     /// The user has been told that datagrams are dropped here.
     told_of_drops: bool,
+    /// Its number in the totals.
+    counted: u64,
+    second: Second,
+}
+
+/// The data of the last whole second.
+struct Second {
+    begin: Instant,
+    /// Bytes that had arrived at its beginning.
+    bytes: u64,
+    /// The rate of the second before, bit/s.
+    rate_bps: f64,
+}
+
+impl Second {
+    /// The rate of the last second, bit/s, when `bytes` have arrived in all.
+    fn rate(&mut self, now: Instant, bytes: u64) -> f64 {
+        let passed = now.saturating_since(self.begin);
+        if passed >= Duration::from_secs(1) {
+            let rate_bps = as_f64(bytes.saturating_sub(self.bytes)) * 8.0 / passed.as_secs_f64();
+            *self = Self { begin: now, bytes, rate_bps };
+        }
+        self.rate_bps
+    }
 }
 
 /// Serves a connection to its end. `number` is its number among those served at once; `sink` waits
@@ -91,9 +116,9 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     interrupt: &mut Interrupt,
 ) -> (Served, Sink) {
     let began = receiver.endpoint.now();
-    receiver.totals.begin();
     let config = ReporterConfig { connection: number, ..receiver.options.reporter.clone() };
     let peer = connection.remote_addr().unwrap_or(receiver.endpoint.local_addr());
+    let counted = receiver.totals.begin(shown(peer));
     tracing::debug!("connection {} from {} began", number.unwrap_or(1), shown(peer));
     let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log, receiver.view.as_ref());
     speaker.say(began, &Record::Start(start(connection, peer)));
@@ -126,6 +151,8 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         reported: (0, 0),
         output: sink.output.name(),
         told_of_drops: false,
+        counted,
+        second: Second { begin: began, bytes: 0, rate_bps: 0.0 },
     };
     if let Some(datagram) = first {
         run.inbox.push(run.fed, datagram);
@@ -158,7 +185,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         };
     }
     ending.note(&mut summary);
-    receiver.totals.end(ending.outcome, &summary);
+    receiver.totals.end(counted, ending.outcome, &summary);
     if config.connection.is_none() {
         interrupt.keep(None);
     }
@@ -227,10 +254,29 @@ impl Serving<'_> {
         }
         let tally = self.tally(&StopTaking::Ended);
         self.report(tally);
+        self.measure(now, tally.late);
         if self.config.connection.is_none() {
             let summary = self.summarise(tally, None);
             interrupt.keep(Some(LastWords { config: self.config.clone(), summary }));
         }
+    }
+
+    /// Tells the receiver's totals how the connection is; `late` datagrams came too late.
+    fn measure(&mut self, now: Instant, late: u64) {
+        let status = self.connection.status();
+        let stats = &status.stats;
+        let fates = Fates {
+            lost: status.peer_sent_packets.saturating_sub(stats.received_data_packets),
+            late,
+            dropped: stats.queue_dropped_packets,
+        };
+        let gauges = Gauges {
+            peer: self.connection.remote_addr().map_or_else(String::new, shown),
+            rate_bps: self.second.rate(now, stats.received_data_bytes),
+            rtt_s: status.sender_rtt.map(Duration::as_secs_f64),
+            loss_event_rate: status.loss_event_rate.get(),
+        };
+        self.receiver.totals.sample(self.counted, fates, gauges);
     }
 
     /// Adds to the receiver's totals what has been written since the last call.
@@ -394,7 +440,7 @@ fn settle(output: &mut Output, ending: Ending, bytes: u64) -> Ending {
 }
 
 fn start(connection: &Connection, peer: SocketAddr) -> Start {
-    let mut start = Start::new(Role::Recv, session::version(), session::command_line());
+    let mut start = session::start(Role::Recv);
     start.peer = Some(shown(peer));
     if let Some(variant) = connection.status().receiving {
         start.parameters.insert("variant".to_owned(), variant.to_string());

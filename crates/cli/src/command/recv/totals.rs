@@ -1,6 +1,8 @@
 //! Counts of everything a receiver has served, for its last line and its metrics.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tfrc_lab::record::{Outcome, Summary};
 
@@ -18,6 +20,8 @@ pub(super) struct Totals {
     lost: AtomicU64,
     late: AtomicU64,
     dropped: AtomicU64,
+    /// The open connections by their numbers.
+    open: Mutex<BTreeMap<u64, Open>>,
 }
 
 /// The counts at one moment.
@@ -32,17 +36,49 @@ pub(super) struct Counts {
     /// Datagrams and bytes written out.
     pub(super) datagrams: u64,
     pub(super) bytes: u64,
-    /// Datagrams of connections that have ended: lost by the network, too late for their place,
-    /// dropped here.
+    /// Datagrams lost by the network, too late for their place, dropped here.
     pub(super) lost: u64,
     pub(super) late: u64,
     pub(super) dropped: u64,
 }
 
+/// An open connection as it is now.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Gauges {
+    /// The other end, `address:port`.
+    pub(super) peer: String,
+    /// Data that arrived in the last second, bit/s.
+    pub(super) rate_bps: f64,
+    /// The sender's round-trip time estimate, seconds.
+    pub(super) rtt_s: Option<f64>,
+    /// The loss event rate.
+    pub(super) loss_event_rate: f64,
+}
+
+/// Datagrams that were not written out, by their fate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Fates {
+    pub(super) lost: u64,
+    pub(super) late: u64,
+    pub(super) dropped: u64,
+}
+
+/// An open connection, and the part of its datagrams that the totals have.
+#[derive(Debug, Default)]
+struct Open {
+    gauges: Gauges,
+    counted: Fates,
+    /// Datagrams missing at the sample before: one that has only been overtaken is there by now.
+    missing: u64,
+}
+
 impl Totals {
-    /// Counts a connection that begins.
-    pub(super) fn begin(&self) {
-        add(&self.began, 1);
+    /// Counts a connection that begins, and returns its number.
+    pub(super) fn begin(&self, peer: String) -> u64 {
+        let number = self.began.fetch_add(1, Ordering::Relaxed) + 1;
+        let gauges = Gauges { peer, ..Gauges::default() };
+        self.lock().insert(number, Open { gauges, ..Open::default() });
+        number
     }
 
     /// Datagrams and bytes have been written out.
@@ -51,17 +87,50 @@ impl Totals {
         add(&self.bytes, bytes);
     }
 
+    /// The state of an open connection: `fates` are those of its datagrams so far, with all that
+    /// are missing now as lost.
+    pub(super) fn sample(&self, number: u64, fates: Fates, gauges: Gauges) {
+        if let Some(open) = self.lock().get_mut(&number) {
+            let missing = std::mem::replace(&mut open.missing, fates.lost);
+            self.count(open, Fates { lost: fates.lost.min(missing), ..fates });
+            open.gauges = gauges;
+        }
+    }
+
     /// A connection has ended.
-    pub(super) fn end(&self, outcome: Outcome, summary: &Summary) {
-        add(&self.lost, summary.lost_packets.unwrap_or(0));
-        add(&self.late, summary.late_packets.unwrap_or(0));
-        add(&self.dropped, summary.dropped_by_reader_packets.unwrap_or(0));
+    pub(super) fn end(&self, number: u64, outcome: Outcome, summary: &Summary) {
+        if let Some(mut open) = self.lock().remove(&number) {
+            let known = |count: Option<u64>| count.unwrap_or(0);
+            let fates = Fates {
+                lost: known(summary.lost_packets),
+                late: known(summary.late_packets),
+                dropped: known(summary.dropped_by_reader_packets),
+            };
+            self.count(&mut open, fates);
+        }
         let ended = match outcome {
             Outcome::Complete => &self.complete,
             Outcome::Stopped => &self.stopped,
             _ => &self.failed,
         };
         add(ended, 1);
+    }
+
+    /// Adds what has come since the last call.
+    fn count(&self, open: &mut Open, now: Fates) {
+        for (total, counted, now) in [
+            (&self.lost, &mut open.counted.lost, now.lost),
+            (&self.late, &mut open.counted.late, now.late),
+            (&self.dropped, &mut open.counted.dropped, now.dropped),
+        ] {
+            add(total, now.saturating_sub(*counted));
+            *counted = now.max(*counted);
+        }
+    }
+
+    /// The open connections by their numbers.
+    pub(super) fn gauges(&self) -> BTreeMap<u64, Gauges> {
+        self.lock().iter().map(|(number, open)| (*number, open.gauges.clone())).collect()
     }
 
     pub(super) fn counts(&self) -> Counts {
@@ -80,6 +149,10 @@ impl Totals {
             dropped: read(&self.dropped),
         }
     }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Counts {
@@ -97,18 +170,43 @@ fn add(count: &AtomicU64, more: u64) {
 mod tests {
     use super::*;
 
+    fn not_written(counts: Counts) -> [u64; 3] {
+        [counts.lost, counts.late, counts.dropped]
+    }
+
     #[test]
     fn connections_are_open_until_they_end() {
         let totals = Totals::default();
-        (0..3).for_each(|_| totals.begin());
+        let numbers: Vec<u64> = (0..3).map(|n| totals.begin(format!("peer {n}"))).collect();
         totals.written(5, 500);
         let summary =
             Summary { lost_packets: Some(2), dropped_by_reader_packets: Some(1), ..Summary::default() };
-        totals.end(Outcome::Failed, &summary);
-        totals.end(Outcome::Complete, &Summary::default());
+        totals.end(numbers[0], Outcome::Failed, &summary);
+        totals.end(numbers[2], Outcome::Complete, &Summary::default());
         let counts = totals.counts();
         assert_eq!((counts.open, counts.ended(), counts.failed, counts.complete), (1, 2, 1, 1));
-        let data = [counts.datagrams, counts.bytes, counts.lost, counts.late, counts.dropped];
-        assert_eq!(data, [5, 500, 2, 0, 1]);
+        assert_eq!((counts.datagrams, counts.bytes, not_written(counts)), (5, 500, [2, 0, 1]));
+        let open: Vec<String> = totals.gauges().into_values().map(|one| one.peer).collect();
+        assert_eq!(open, ["peer 1"]);
+    }
+
+    /// A missing datagram counts once it is missing at two samples; counters never go back, and the
+    /// end adds the rest.
+    #[test]
+    fn losses_of_open_connections_count_while_they_are_open() {
+        let totals = Totals::default();
+        let number = totals.begin("peer".to_owned());
+        let sample = |lost, late| {
+            totals.sample(number, Fates { lost, late, dropped: 0 }, Gauges::default());
+            not_written(totals.counts())
+        };
+        assert_eq!(sample(4, 0), [0, 0, 0]);
+        assert_eq!(sample(1, 1), [1, 1, 0]);
+        assert_eq!(sample(3, 1), [1, 1, 0]);
+        assert_eq!(sample(3, 2), [3, 2, 0]);
+        let summary = Summary { lost_packets: Some(2), late_packets: Some(5), ..Summary::default() };
+        totals.end(number, Outcome::Complete, &summary);
+        assert_eq!(not_written(totals.counts()), [3, 5, 0]);
+        assert!(totals.gauges().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! The page of metrics over HTTP: one request a connection, and no other page.
+//! The page of metrics and that of health over HTTP: one request a connection.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -54,7 +54,8 @@ pub(super) async fn serve(at: &ListenAt, receiver: &Arc<Receiver>) -> Result<Web
                     let receiver = Weak::clone(&receiver);
                     let page = move || {
                         let receiver = receiver.upgrade()?;
-                        Some(metrics::text(&receiver.totals.counts(), &receiver.endpoint.stats(), started_s))
+                        let (totals, stats) = (&receiver.totals, receiver.endpoint.stats());
+                        Some(metrics::text(&totals.counts(), &totals.gauges(), &stats, started_s))
                     };
                     requests.begin(async move {
                         let _ = tokio::time::timeout(PATIENCE, answer(stream, page)).await;
@@ -106,13 +107,17 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, page: impl Fn() -> 
     let _ = http.await;
 }
 
-/// The answer to a request: the page for a GET or HEAD of `/metrics`.
+/// The answer to a request: the page for a GET or HEAD of `/metrics`, and `ok` for `/healthz` while
+/// the receiver serves.
 fn respond(request: &Request<Incoming>, page: impl Fn() -> Option<String>) -> Response<String> {
     let (status, body) = match (request.method(), request.uri().path()) {
-        (&Method::GET | &Method::HEAD, "/metrics") => page()
-            .map_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, String::new()), |page| (StatusCode::OK, page)),
+        (&Method::GET | &Method::HEAD, path @ ("/metrics" | "/healthz")) => match page() {
+            None => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
+            Some(_) if path == "/healthz" => (StatusCode::OK, "ok\n".to_owned()),
+            Some(page) => (StatusCode::OK, page),
+        },
         (&Method::GET | &Method::HEAD, _) => {
-            (StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned())
+            (StatusCode::NOT_FOUND, "the metrics are at /metrics, the health at /healthz\n".to_owned())
         }
         _ => (StatusCode::METHOD_NOT_ALLOWED, String::new()),
     };
@@ -153,14 +158,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_page_is_there() {
+    async fn two_pages_are_there() {
         for (request, status, end) in [
             ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "\r\n\r\nfigures\n"),
             ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK", "\r\n\r\nfigures\n"),
             ("HEAD /metrics HTTP/1.1\r\n\r\n", "200 OK", "\r\n\r\n"),
-            ("GET / HTTP/1.1\r\n\r\n", "404 Not Found", "/metrics\n"),
+            ("GET /healthz HTTP/1.1\r\n\r\n", "200 OK", "\r\n\r\nok\n"),
+            ("GET / HTTP/1.1\r\n\r\n", "404 Not Found", "/healthz\n"),
             ("POST /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed", "\r\n\r\n"),
-            ("GET metrics HTTP/1.1\r\n\r\n", "404 Not Found", "/metrics\n"),
+            ("GET metrics HTTP/1.1\r\n\r\n", "404 Not Found", "/healthz\n"),
             ("\u{0}\u{ffff}", "400 Bad Request", "\r\n\r\n"),
         ] {
             let (mut asking, answering) = tokio::io::duplex(1024);
@@ -172,7 +178,10 @@ mod tests {
             let version = if request.contains("HTTP/1.0") { "HTTP/1.0" } else { "HTTP/1.1" };
             assert!(said.starts_with(&format!("{version} {status}\r\n")), "{request:?}: {said}");
             assert!(said.ends_with(end), "{request:?}: {said}");
-            let length = if status == "200 OK" { "Content-Length: 8\r\n" } else { "Content-Length: " };
+            let length = match status {
+                "200 OK" if request.contains("/metrics") => "Content-Length: 8\r\n",
+                _ => "Content-Length: ",
+            };
             let is_closed = version == "HTTP/1.0" || said.to_lowercase().contains("connection: close\r\n");
             assert!(said.contains(length) && is_closed, "{said}");
         }
