@@ -39,9 +39,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(laboratory::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(laboratory::user_cache, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::assemble, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::axes_of_points, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::colour_of, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::estimate, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::keys, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::points, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::quantities, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::run_one, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::scenarios, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulate, module)?)

@@ -10,7 +10,10 @@ use pyo3::prelude::*;
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
 use tfrc_lab::cache::{self, Cache};
 use tfrc_lab::document::{self, Several, Single};
-use tfrc_lab::watch::Watch;
+use tfrc_lab::formula::{self, Unit};
+use tfrc_lab::record::Interval;
+use tfrc_lab::statistics;
+use tfrc_lab::watch::{Look, Watch};
 use tfrc_lab::{Outcome, quantities as lab, run_until, series};
 use tfrc_scenario::library::{BuiltIn, LibraryError, Opened};
 use tfrc_scenario::{Plan, Scenario};
@@ -19,7 +22,7 @@ use tfrc_units::{Duration, saturating};
 
 use crate::failure::{ScenarioError, raised};
 use crate::quantities::duration;
-use crate::table::{Rows, Table};
+use crate::table::{Axis, Rows, Table};
 use crate::waiting::while_waiting;
 
 /// Steps of the progress in each run.
@@ -38,6 +41,9 @@ pub(crate) struct NativeSimulation {
     /// Figures of each flow and link in each interval of each run; `None` if they were not asked
     /// for.
     series: Option<Table>,
+    /// The sweeps of the scenario: the path of each, and the unit of its column in the tables
+    /// (`""` for plain numbers); `None` for words.
+    axes: Vec<(String, Option<&'static str>)>,
 }
 
 /// The scenarios of the program: of each its name, a sentence about it, and its text.
@@ -64,16 +70,21 @@ pub(crate) fn simulate(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<NativeSimulation> {
     let (opened, plan) = planned(py, kind, written, changes)?;
-    let interval = match interval_s.map(duration).transpose()? {
-        Some(Duration::ZERO) => return Err(PyValueError::new_err("an interval is above 0")),
-        other => other,
-    };
+    let interval = interval_of(interval_s)?;
     let order = Order { seed, runs, jobs, shard: Shard::WHOLE };
     let (results, parts) = run(py, &opened, &plan, order, interval, progress.as_ref())?;
     let flows = flow_table(&plan, &results).into();
     let links = link_table(&plan, &results).into();
     let text = text(&plan, order, results);
-    Ok(NativeSimulation { text, flows, links, series: Table::of_parts(parts) })
+    Ok(NativeSimulation { text, flows, links, series: Table::of_parts(parts), axes: named(&axes(&plan)) })
+}
+
+/// An interval of a time series, which is above zero.
+fn interval_of(seconds: Option<f64>) -> PyResult<Option<Duration>> {
+    match seconds.map(duration).transpose()? {
+        Some(Duration::ZERO) => Err(PyValueError::new_err("an interval is above 0")),
+        other => Ok(other),
+    }
 }
 
 /// Opens a scenario, changes it and plans its runs.
@@ -160,7 +171,7 @@ impl RunCache {
 
 /// Does one run of a scenario without sweeps: the `run`-th, counted from 1, of the runs that begin
 /// with `seed`, or with the scenario's own. Returns it as it stands in the document of several
-/// runs.
+/// runs; with `interval_s` a second line has its time series.
 #[pyfunction]
 pub(crate) fn run_one(
     py: Python<'_>,
@@ -169,6 +180,7 @@ pub(crate) fn run_one(
     changes: Vec<String>,
     seed: Option<u64>,
     run: u32,
+    interval_s: Option<f64>,
 ) -> PyResult<String> {
     let (_, plan) = planned(py, kind, written, changes)?;
     let [point] = plan.points.as_slice() else {
@@ -176,8 +188,21 @@ pub(crate) fn run_one(
     };
     let mut scenario = point.scenario.clone();
     scenario.seed = Seed(seed_of(seed.unwrap_or(scenario.seed.0), run));
-    let outcome = py.detach(|| tfrc_lab::run(&scenario));
-    Ok(serde_json::json!(RunOutcome { run, outcome }).to_string())
+    let interval = interval_of(interval_s)?;
+    let mut series: Vec<Interval> = Vec::new();
+    let outcome = py.detach(|| match interval {
+        None => Some(tfrc_lab::run(&scenario)),
+        Some(interval) => {
+            let look = |look: Look| series.extend(look.flows.into_iter().chain(look.links));
+            run_until(&scenario, &mut [Watch::all(interval, look)], &|| false)
+        }
+    });
+    let outcome = outcome.unwrap_or_else(|| unreachable!("nobody stops it"));
+    let outcome = serde_json::json!(RunOutcome { run, outcome });
+    Ok(match interval {
+        None => outcome.to_string(),
+        Some(_) => format!("{outcome}\n{}", serde_json::json!(series)),
+    })
 }
 
 /// Puts runs together that were done one by one: the results of `simulate` for a scenario with
@@ -199,17 +224,29 @@ pub(crate) fn assemble(
     let order = Order { seed, runs: Some(runs), jobs: 1, shard: none };
     let mut results = batch::run_plan(&opened.document, &plan, order);
     let mut done = done.iter();
-    for point in &mut results.points {
+    let mut parts = Vec::new();
+    let wrong = |error: serde_json::Error| PyValueError::new_err(format!("not a run: {error}"));
+    let axes_of_plan = axes(&plan);
+    for ((number, planned), point) in (1..).zip(&plan.points).zip(&mut results.points) {
         for text in done.by_ref().take(saturating::<usize>(runs)) {
-            let run = serde_json::from_str::<RunOutcome>(text);
-            point.runs.push(run.map_err(|error| PyValueError::new_err(format!("not a run: {error}")))?);
+            let (outcome, series) =
+                text.split_once('\n').map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
+            let outcome: RunOutcome = serde_json::from_str(outcome).map_err(wrong)?;
+            if let Some(series) = series {
+                let run = PlannedRun { number, point: planned, run: outcome.run };
+                let series: Vec<Interval> = serde_json::from_str(series).map_err(wrong)?;
+                let mut rows = series_rows(&axes_of_plan);
+                series.iter().for_each(|one| add_interval(&mut rows, run, one));
+                parts.push(rows.finish());
+            }
+            point.runs.push(outcome);
         }
     }
     let results = batch::merge(vec![results]).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let flows = flow_table(&plan, &results).into();
     let links = link_table(&plan, &results).into();
     let text = text(&plan, Order { shard: Shard::WHOLE, ..order }, results);
-    Ok(NativeSimulation { text, flows, links, series: None })
+    Ok(NativeSimulation { text, flows, links, series: Table::of_parts(parts), axes: named(&axes(&plan)) })
 }
 
 /// A scenario of Python's dictionaries as TOML.
@@ -236,13 +273,14 @@ fn run(
     let done = AtomicU64::new(0);
     let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
     let total = order.virtual_time(plan).as_secs_f64();
+    let axes = axes(plan);
     let tell = |_: Python<'_>| match progress {
         Some(progress) => progress.call1((seconds(done.load(Ordering::Relaxed)), total)).map(drop),
         None => Ok(()),
     };
     let outcome = while_waiting(py, tell, |stop| {
         let one = |run: PlannedRun<'_>, scenario: &Scenario| {
-            let mut rows = series_rows(run);
+            let mut rows = series_rows(&axes);
             let step = scenario.duration.mul_f64(1.0 / STEPS);
             let passed = |time: Duration| {
                 done.fetch_add(time.as_nanos(), Ordering::Relaxed);
@@ -283,9 +321,50 @@ fn text(plan: &Plan, order: Order, results: Results) -> String {
     document::text(&Several { results, timing: None })
 }
 
-/// The names of the sweeps of a plan.
-fn sweeps(plan: &Plan) -> impl Iterator<Item = &str> {
-    plan.points.iter().take(1).flat_map(|point| point.at.iter().map(|(name, _)| name.as_str()))
+/// The sweeps of a plan.
+fn axes(plan: &Plan) -> Vec<Axis<'_>> {
+    axes_of(plan.points.iter().map(|point| point.at.as_slice()))
+}
+
+/// The axes of points.
+fn axes_of<'p>(points: impl Iterator<Item = &'p [(String, String)]> + Clone) -> Vec<Axis<'p>> {
+    let names = points.clone().next().unwrap_or_default().iter().map(|(name, _)| name.as_str());
+    let axis = |(place, name): (usize, &'p str)| {
+        let values = points.clone().filter_map(|at| Some(at.get(place)?.1.as_str()));
+        Axis { name, unit: formula::unit_of(values) }
+    };
+    names.enumerate().map(axis).collect()
+}
+
+/// Axes with the symbols of their units.
+fn named(axes: &[Axis<'_>]) -> Vec<(String, Option<&'static str>)> {
+    axes.iter().map(|axis| (axis.name.to_owned(), axis.unit.map(Unit::symbol))).collect()
+}
+
+/// The axes of points: the path of each, and the unit of its values, `None` for words.
+#[pyfunction]
+pub(crate) fn axes_of_points(points: Vec<Labels>) -> Vec<(String, Option<&'static str>)> {
+    named(&axes_of(points.iter().map(Vec::as_slice)))
+}
+
+/// The colour of a kind of flow, on white: the one that it has on the program's pages.
+#[pyfunction]
+pub(crate) fn colour_of(kind: &str) -> &'static str {
+    tfrc_lab::plot::colour_of(kind)
+}
+
+/// A written quantity as a number of its SI unit; `None` for any other text.
+#[pyfunction]
+pub(crate) fn quantity(written: &str) -> Option<f64> {
+    formula::number(written)
+}
+
+/// The mean of a sample and half the width of its 95 % interval, by Student's t; `None` where a
+/// sample is too small.
+#[pyfunction]
+pub(crate) fn estimate(values: Vec<f64>) -> (Option<f64>, Option<f64>) {
+    let estimate = statistics::estimate(&values);
+    (estimate.mean, estimate.ci95)
 }
 
 /// Each run of a plan with its point and the results.
@@ -298,12 +377,12 @@ fn outcomes<'r>(plan: &'r Plan, results: &'r Results) -> impl Iterator<Item = (P
 }
 
 fn flow_table(plan: &Plan, results: &Results) -> RecordBatch {
-    let words = sweeps(plan).chain(["id", "kind"]);
-    let mut rows = Rows::new(&["run", "point", "seed"], words, lab::FLOW.iter().map(|one| one.key));
+    let heads = ["run", "point", "seed"];
+    let mut rows = Rows::new(&heads, &axes(plan), ["id", "kind"], lab::FLOW.iter().map(|one| one.key));
     for (run, outcome) in outcomes(plan, results) {
         for flow in &outcome.flows {
             let row = rows.row().count(run.run.into()).count(run.number as u64).count(outcome.seed);
-            let row = run.point.at.iter().fold(row, |row, (_, value)| row.word(Some(value)));
+            let row = run.point.at.iter().fold(row, |row, (_, value)| row.axis(value));
             let row = row.word(Some(&flow.id)).word(Some(&flow.kind));
             lab::FLOW.iter().fold(row, |row, one| row.number((one.of)(flow)));
         }
@@ -312,12 +391,12 @@ fn flow_table(plan: &Plan, results: &Results) -> RecordBatch {
 }
 
 fn link_table(plan: &Plan, results: &Results) -> RecordBatch {
-    let words = sweeps(plan).chain(["id"]);
-    let mut rows = Rows::new(&["run", "point", "seed"], words, lab::LINK.iter().map(|one| one.key));
+    let heads = ["run", "point", "seed"];
+    let mut rows = Rows::new(&heads, &axes(plan), ["id"], lab::LINK.iter().map(|one| one.key));
     for (run, outcome) in outcomes(plan, results) {
         for link in &outcome.links {
             let row = rows.row().count(run.run.into()).count(run.number as u64).count(outcome.seed);
-            let row = run.point.at.iter().fold(row, |row, (_, value)| row.word(Some(value)));
+            let row = run.point.at.iter().fold(row, |row, (_, value)| row.axis(value));
             lab::LINK.iter().fold(row.word(Some(&link.id)), |row, one| row.number((one.of)(link)));
         }
     }
@@ -325,14 +404,14 @@ fn link_table(plan: &Plan, results: &Results) -> RecordBatch {
 }
 
 /// No rows of a time series yet.
-fn series_rows(run: PlannedRun<'_>) -> Rows {
-    let words = run.point.at.iter().map(|(name, _)| name.as_str()).chain(["flow", "link"]);
-    Rows::new(&["run", "point"], words, series::COLUMNS.iter().map(|(key, _)| *key)).with_word("stopped")
+fn series_rows(axes: &[Axis<'_>]) -> Rows {
+    Rows::new(&["run", "point"], axes, ["flow", "link"], series::COLUMNS.iter().map(|(key, _)| *key))
+        .with_word("stopped")
 }
 
 fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_lab::record::Interval) {
     let row = rows.row().count(run.run.into()).count(run.number as u64);
-    let row = run.point.at.iter().fold(row, |row, (_, value)| row.word(Some(value)));
+    let row = run.point.at.iter().fold(row, |row, (_, value)| row.axis(value));
     let row = row.word(interval.flow.as_deref()).word(interval.link.as_deref());
     let row = series::COLUMNS.iter().fold(row, |row, (_, value)| row.number(value(interval)));
     row.word(series::stopped(interval).as_deref());

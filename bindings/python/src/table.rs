@@ -12,6 +12,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
+use tfrc_lab::formula::{self, Unit};
 
 /// A table: named columns of one length. Any library of Arrow's PyCapsule interface takes it as it
 /// is, such as `polars.DataFrame(table)` and `pyarrow.table(table)`, and shares its memory.
@@ -20,6 +21,15 @@ use pyo3::types::{PyCapsule, PyList};
 pub(crate) struct Table {
     /// Parts of one form, at least one.
     batches: Arc<[RecordBatch]>,
+}
+
+/// An axis of a sweep.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Axis<'n> {
+    /// The path of its key.
+    pub(crate) name: &'n str,
+    /// The unit of its values, if all are numbers of one unit.
+    pub(crate) unit: Option<Unit>,
 }
 
 /// A column that is being filled.
@@ -40,16 +50,21 @@ pub(crate) struct Row<'r> {
 }
 
 impl Rows {
-    /// No rows yet: columns of whole numbers, of words and of numbers, in this order.
+    /// No rows yet: columns of whole numbers, of axes, of words and of numbers, in this order.
     pub(crate) fn new<'n>(
         counts: &[&'n str],
+        axes: &[Axis<'n>],
         words: impl IntoIterator<Item = &'n str>,
         numbers: impl IntoIterator<Item = &'n str>,
     ) -> Self {
         let counts = counts.iter().map(|name| (*name, Column::Counts(UInt64Builder::new())));
+        let axes = axes.iter().map(|axis| match axis.unit {
+            Some(_) => (axis.name, Column::Numbers(Float64Builder::new())),
+            None => (axis.name, Column::Words(StringBuilder::new())),
+        });
         let words = words.into_iter().map(|name| (name, Column::Words(StringBuilder::new())));
         let numbers = numbers.into_iter().map(|name| (name, Column::Numbers(Float64Builder::new())));
-        let all = counts.chain(words).chain(numbers);
+        let all = counts.chain(axes).chain(words).chain(numbers);
         Self { columns: all.map(|(name, column)| (name.to_owned(), column)).collect() }
     }
 
@@ -93,6 +108,16 @@ impl Row<'_> {
         match self.columns.next() {
             Some((_, Column::Words(builder))) => builder.append_option(value),
             other => unreachable!("a word in {:?}", other.map(|(name, _)| name)),
+        }
+        self
+    }
+
+    /// Adds the value of an axis: a number in its unit, or the word.
+    pub(crate) fn axis(mut self, written: &str) -> Self {
+        match self.columns.next() {
+            Some((_, Column::Numbers(builder))) => builder.append_option(formula::number(written)),
+            Some((_, Column::Words(builder))) => builder.append_value(written),
+            other => unreachable!("an axis in {:?}", other.map(|(name, _)| name)),
         }
         self
     }

@@ -25,10 +25,57 @@ def of_program(program, axes, runs, *more):
 def test_a_sweep_on_one_machine_is_the_program(program, tmp_path):
     result = tfrc.sweep("bottleneck", AXES, 3, set=SHORT, cache=None, out=tmp_path)
     assert result.to_json() + "\n" == of_program(program, AXES, 3)
-    assert result.flows["link.near-far.rate"] == ["1Mbit/s"] * 9 + ["2Mbit/s"] * 9
+    assert list(result.flows["link.near-far.rate"]) == [1e6] * 9 + [2e6] * 9
+    assert result.axes == {"link.near-far.rate": "bit/s", "flow.0.count": ""}
     for name, table in (("flows", result.flows), ("links", result.links)):
         written = polars.read_parquet(tmp_path / f"{name}.parquet")
         assert written.sort("point", "run", "id").equals(polars.DataFrame(table).sort("point", "run", "id"))
+
+
+def test_a_sweep_has_time_series(tmp_path):
+    axes = {"link.near-far.rate": ["1Mbit/s", "2Mbit/s"]}
+    result = tfrc.sweep("bottleneck", axes, 2, set=SHORT, cache=tmp_path, interval=0.5)
+    # Those of the scenario with this sweep of its own; the cache is not asked.
+    text = next(one.text for one in tfrc.scenarios() if one.name == "bottleneck")
+    text += '\n[[sweep]]\nset = "link.near-far.rate"\nvalues = ["1Mbit/s", "2Mbit/s"]\n'
+    whole = tfrc.simulate(text, set=SHORT, runs=2, interval=0.5)
+    again = tfrc.sweep("bottleneck", axes, 2, set=SHORT, cache=tmp_path, interval=0.5)
+    for series in (result.series, again.series):
+        assert polars.DataFrame(series).equals(polars.DataFrame(whole.series))
+    assert list(dict.fromkeys(result.series["link.near-far.rate"])) == [1e6, 2e6]
+    assert tfrc.sweep("bottleneck", axes, 2, set=SHORT, cache=tmp_path).series is None
+
+
+def test_a_sweep_is_drawn_with_intervals():
+    start = {"flow.0.start": "uniform 0s 1s"}
+    axes = {"link.near-far.rate": ["1Mbit/s", "2Mbit/s"], "link.near-far.delay": ["10ms", "50ms"]}
+    result = tfrc.sweep("bottleneck", axes, 3, set=SHORT | start, cache=None)
+    [area] = result.plot(x="link.near-far.rate").axes
+    curves, labels = area.get_legend_handles_labels()
+    assert labels == ["tfrc, delay 10 ms", "tfrc, delay 50 ms"]
+    flows = polars.DataFrame(result.flows)
+    for curve, delay in zip(curves, [0.01, 0.05]):
+        here = flows.filter(polars.col("link.near-far.delay") == delay)
+        means = here.group_by("link.near-far.rate", maintain_order=True).agg(polars.col("goodput_bps").mean())
+        line, _, [bars] = curve.lines
+        assert list(line.get_xdata()) == [1.0, 2.0]
+        assert list(line.get_ydata() * 1e6) == pytest.approx(list(means["goodput_bps"]))
+        assert all(bar[1][1] >= bar[0][1] for bar in bars.get_segments())
+        assert any(bar[1][1] > bar[0][1] for bar in bars.get_segments())
+    assert area.get_xlabel() == "link.near-far.rate, Mbit/s" and area.get_ylabel() == "goodput, Mbit/s"
+    [area] = result.plot(x="link.near-far.delay", y="utilization").axes
+    assert len(area.get_legend_handles_labels()[1]) == 4
+    with pytest.raises(ValueError, match="no sweep of 'rate'; there are link.near-far.rate"):
+        result.plot(x="rate")
+    with pytest.raises(ValueError, match="no figure 'colour'"):
+        result.plot(x="link.near-far.rate", y="colour")
+
+
+def test_a_bare_number_is_a_question():
+    with pytest.raises(tfrc.ScenarioError, match="20Mbit/s or 20kbit/s"):
+        tfrc.sweep("bottleneck", {"link.near-far.rate": [20]}, cache=None)
+    with pytest.raises(tfrc.ScenarioError, match="1% or 100%"):
+        tfrc.simulate("bottleneck", set={"link.near-far.loss": 1})
 
 
 def test_a_repeated_sweep_comes_from_the_cache(monkeypatch, tmp_path):

@@ -44,6 +44,9 @@ class Simulation:
     """Figures of each direction of each link in each run over the measured time."""
     series: Optional[_native.Table]
     """Figures of each flow and link in each interval of each run; None if not asked for."""
+    axes: dict[str, Optional[str]]
+    """The sweeps: the path of each, which is a column of the tables, and the unit of its numbers
+    ("" for plain ones); None for a column of words."""
     _text: str
 
     def to_json(self) -> str:
@@ -55,13 +58,29 @@ class Simulation:
         document: dict[str, Any] = json.loads(self._text)
         return document
 
-    def plot(self, *, run: int = 1, point: int = 1) -> Figure:
-        """A figure of one run: the goodput of each flow and the queue of each link over time.
+    def plot(
+        self,
+        *,
+        x: Optional[str] = None,
+        y: str = "goodput_bps",
+        by: Union[str, Sequence[str], None] = None,
+        run: int = 1,
+        point: int = 1,
+    ) -> Figure:
+        """A figure of one run over time, or of a sweep.
+
+        Without `x` it is of `run` at `point`: the goodput of each flow and the queue of each link.
+        With an axis of a sweep as `x` it has the means of `y`, a column of `flows` or `links`, over
+        runs with their 95 % intervals. A curve is of one kind of flow or one link, at one value of
+        every other axis; `by` names other columns that set curves apart. The mean of a run is that
+        over its flows.
 
         It needs matplotlib, which is in `tfrc[plot]`.
         """
-        from ._plot import plot
+        from ._plot import over, plot
 
+        if x is not None:
+            return over(self.flows, self.links, self.axes, x, y, by)
         if self.series is None:
             raise ValueError("no time series: call simulate with an interval, such as interval=1.0")
         return plot(self.flows, self.series, run, point)
@@ -95,7 +114,7 @@ def simulate(
     changes = [assignment(path, value) for path, value in (set or {}).items()]
     with bar(progress, "s") as tell:
         native = _native.simulate(kind, text, changes, seed, runs, jobs, interval, tell)
-    return Simulation(native.flows, native.links, native.series, native.text)
+    return Simulation(native.flows, native.links, native.series, dict(native.axes), native.text)
 
 
 def source(scenario: Scenario, *, absolute: bool = False) -> tuple[str, str]:

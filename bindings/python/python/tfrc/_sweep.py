@@ -37,6 +37,7 @@ class _Task:
     changes: tuple[str, ...]
     seed: Optional[int]
     run: int
+    interval: Optional[float]
     key: str
 
 
@@ -47,6 +48,7 @@ def sweep(
     *,
     seed: Optional[int] = None,
     set: Optional[Mapping[str, Any]] = None,
+    interval: Optional[float] = None,
     client: Optional[Client] = None,
     jobs: int = 0,
     cache: Union[Folder, Literal["auto"], None] = "auto",
@@ -56,7 +58,9 @@ def sweep(
     """Runs a scenario at each point of a grid, `runs` times each.
 
     `axes` has the values of each path, such as `{"link.bottleneck.rate": ["1Mbit/s", "2Mbit/s"]}`;
-    the last axis changes fastest. `client` is that of a Dask cluster: each run is a task keyed by its
+    the last axis changes fastest. In the tables an axis is a column of numbers in its SI unit where
+    all of its values are quantities of one unit, and of words otherwise. `interval` asks for time
+    series, in seconds; None is for none. Runs with time series are not kept in the cache. `client` is that of a Dask cluster: each run is a task keyed by its
     content, and the runs of a lost worker are done again by others. Without it joblib runs them here,
     on `jobs` threads, 0 for one on each processor. It needs `tfrc[dask]`.
 
@@ -76,12 +80,13 @@ def sweep(
     whole = [*changes, _sweep_assignment(axes)]
     # Finds mistakes of all points before anything runs.
     points = _native.points(kind, text, whole)
-    tasks = list(_tasks(kind, text, changes, axes, seed, runs))
+    tasks = list(_tasks(kind, text, changes, axes, seed, runs, interval))
     done = [""] * len(tasks)
     places: dict[str, list[int]] = {}
     for place, task in enumerate(tasks):
         places.setdefault(task.key, []).append(place)
-    store = _Store(_folder(cache))
+    # The cache has outcomes without their course.
+    store = _Store(_folder(cache) if interval is None else None)
     with closing(_Parquet(out, points, runs)) as parquet:
 
         def keep(key: str, outcome: str) -> None:
@@ -104,7 +109,7 @@ def sweep(
                 if tell is not None:
                     tell(count, len(places))
     native = _native.assemble(kind, text, whole, seed, runs, done)
-    return Simulation(native.flows, native.links, None, native.text)
+    return Simulation(native.flows, native.links, native.series, dict(native.axes), native.text)
 
 
 def _sweep_assignment(axes: Mapping[str, Sequence[Any]]) -> str:
@@ -120,16 +125,20 @@ def _tasks(
     axes: Mapping[str, Sequence[Any]],
     seed: Optional[int],
     runs: int,
+    interval: Optional[float],
 ) -> Iterator[_Task]:
     """The runs of each point in turn."""
     for values in itertools.product(*axes.values()):
         here = [*changes, *(f"{path}={written(value)}" for path, value in zip(axes, values))]
         for run, key in enumerate(_native.keys(kind, text, here, seed, runs), 1):
-            yield _Task(kind, text, tuple(here), seed, run, key)
+            if interval is not None:
+                key = f"{key}-{interval!r}s"
+            yield _Task(kind, text, tuple(here), seed, run, interval, key)
 
 
 def _run(task: _Task) -> tuple[str, str]:
-    outcome = _native.run_one(task.kind, task.written, list(task.changes), task.seed, task.run)
+    changes = list(task.changes)
+    outcome = _native.run_one(task.kind, task.written, changes, task.seed, task.run, task.interval)
     return task.key, outcome
 
 
@@ -208,6 +217,7 @@ class _Parquet:
     ) -> None:
         self._folder = None if folder is None else Path(folder)
         self._points, self._runs = points, runs
+        self._axes = _native.axes_of_points(points)
         self._rows: dict[str, list[dict[str, Any]]] = {"flows": [], "links": []}
         self._writers: dict[str, Any] = {}
         self._waiting = 0
@@ -218,9 +228,11 @@ class _Parquet:
         if self._folder is None:
             return
         point = place // self._runs
-        document = json.loads(outcome)
+        # A second line has the time series.
+        document = json.loads(outcome.split("\n", 1)[0])
         head = {"run": document["run"], "point": point + 1, "seed": document["seed"]}
-        head |= dict(self._points[point])
+        for (name, unit), (_, value) in zip(self._axes, self._points[point]):
+            head[name] = value if unit is None else _native.quantity(value)
         for kind, rows in self._rows.items():
             rows.extend({**head, **one} for one in document[kind])
         self._waiting += 1
@@ -246,8 +258,9 @@ class _Parquet:
         """The columns of `Simulation.flows` or `Simulation.links`."""
         import pyarrow
 
-        words = [name for name, _ in self._points[0]] + (["id", "kind"] if kind == "flows" else ["id"])
+        words = ["id", "kind"] if kind == "flows" else ["id"]
         columns = [(name, pyarrow.uint64()) for name in ("run", "point", "seed")]
+        columns += [(name, pyarrow.string() if unit is None else pyarrow.float64()) for name, unit in self._axes]
         columns += [(name, pyarrow.string()) for name in words]
         columns += [(name, pyarrow.float64()) for name in _native.quantities()[kind]]
         return pyarrow.schema(columns)
