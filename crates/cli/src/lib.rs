@@ -35,6 +35,12 @@ use args::{Cli, Command};
 /// Runs the command line of this process and says how it went.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(help) = args::all_help(std::env::args_os().skip(1)) {
+        return match command::print(&help) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(),
+        };
+    }
     let outcome = match Cli::try_parse() {
         Ok(cli) => run(cli.command),
         // Help and version come this way too, with status 0; a closed pipe must not turn them into

@@ -26,7 +26,7 @@ fn number(document: &serde_json::Value, key: &str) -> f64 {
 #[test]
 fn equation_prints_the_rate() {
     for flag in ["--json", "-J"] {
-        let answer = json(&tfrc(&["equation", "--rtt", "100ms", "-s", "1500", "-p", "0.01", flag]));
+        let answer = json(&tfrc(&["equation", "--rtt", "100ms", "-s", "1500B", "-p", "0.01", flag]));
         assert!((number(&answer, "rate_bps") / 1_347_986.812_355_915_8 - 1.0).abs() < 1e-12);
         assert!((number(&answer, "p") - 0.01).abs() < 1e-15);
         assert!((number(&answer, "rtt_s") - 0.1).abs() < 1e-15);
@@ -39,14 +39,14 @@ fn equation_prints_the_rate() {
 
 #[test]
 fn equation_finds_the_loss_event_rate() {
-    let line = ["equation", "--rtt", "100ms", "-s", "1500", "--rate", "1347986.8123559158", "--json"];
+    let line = ["equation", "--rtt", "100ms", "-s", "1500B", "--rate", "1347986.8123559158bit/s", "--json"];
     let answer = json(&tfrc(&line));
     assert!((number(&answer, "p") / 0.01 - 1.0).abs() < 1e-9);
 }
 
 #[test]
 fn equation_speaks_to_people_on_stdout() {
-    let output = tfrc(&["equation", "--rtt", "100ms", "-s", "1500", "-p", "1%"]);
+    let output = tfrc(&["equation", "--rtt", "100ms", "-s", "1500B", "-p", "1%"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stderr.is_empty());
     assert!(text(&output.stdout).contains("11.2 per round-trip time"));
@@ -63,10 +63,10 @@ fn impossible_arguments_are_status_2_with_a_hint_on_stderr() {
         ("equation --rtt 0.1ns -p 0.01", "a time above zero"),
         ("equation --rtt 100parsec -p 0.01", "a time, such as 250ms"),
         ("equation --rtt 100ms -s 0 -p 0.01", "a size above zero"),
-        ("equation --rtt 100ms -s 1km -p 0.01", "a size in bytes"),
+        ("equation --rtt 100ms -s 1km -p 0.01", "a size, such as"),
         ("equation --rtt 100ms --rto 0s -p 0.01", "a time above zero"),
         ("equation --rtt 100ms --rate 0", "a rate above zero"),
-        ("equation --rtt 100ms --rate 3furlongs", "a rate in bit/s"),
+        ("equation --rtt 100ms --rate 3furlongs", "a rate, such as"),
         ("equation --rtt 100ms --rate 1bit/s", "the least rate is"),
         ("equation --rtt 100ms -p 0.01 --rate 1M", "cannot be used with"),
         ("equation --rtt 100ms", "required"),

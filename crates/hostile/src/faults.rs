@@ -453,7 +453,7 @@ fn receiver_restarts(bench: &Bench, directory: &Path) -> Result<CaseRow, String>
 /// Nobody listens.
 fn no_server(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let port = honest::free_port("127.0.0.1")?;
-    let end = bench.run(directory, "send", &["send", &format!("127.0.0.1:{port}"), "-n", "1000"])?.end(SOON);
+    let end = bench.run(directory, "send", &["send", &format!("127.0.0.1:{port}"), "-n", "1kB"])?.end(SOON);
     let mut row = CaseRow::new("`send` where nobody listens");
     row.saw(format!("{}: “{}”", end.how, end.last));
     row.bar(end.is(1), "exit 1 at once");

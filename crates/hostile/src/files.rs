@@ -93,7 +93,7 @@ fn same_file(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         row.bar(end.is(2) && intact, format!("{flag} X: exit 2, X as it was"));
     }
     let both = directory.join("both").to_string_lossy().into_owned();
-    let arguments = ["send", "127.0.0.1:9", "-n", "1000", "--pcap", &both, "--journal", &both];
+    let arguments = ["send", "127.0.0.1:9", "-n", "1kB", "--pcap", &both, "--journal", &both];
     let end = bench.run(directory, "send", &arguments)?.end(SOON);
     row.saw(format!("both Y: {}", end.how));
     row.bar(end.is(2), "--pcap Y --journal Y: exit 2");

@@ -25,8 +25,8 @@ pub enum Note {
     /// Two flows alone share a drop-tail queue that dropped packets, and nothing is random: rates
     /// depend on phase.
     PhaseEffects,
-    /// A PIE queue drops nothing before a third of its limit waits, which is more than half a second
-    /// of its line: it may let a queue of seconds grow and then lose much.
+    /// A PIE queue drops nothing before a third of its limit waits, which is more than half a
+    /// second of its line: it may let a queue of seconds grow and then lose much.
     PieActivatesLate,
 }
 

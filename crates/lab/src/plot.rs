@@ -19,6 +19,30 @@ pub const SERIES: [(&str, Mark); 5] = [
     ("s3", Mark::Diamond),
     ("s4", Mark::Cross),
 ];
+/// The colour of a kind of flow, by its class: the same on every page.
+#[must_use]
+pub fn ink_of(kind: &str) -> &'static str {
+    match kind.split('-').next() {
+        Some("tfrc") => "s0",
+        Some("tcp") => "s1",
+        Some("dccp") => "s2",
+        Some("cbr" | "onoff" | "web") => "s3",
+        _ => "s4",
+    }
+}
+
+/// The colours of [`ink_of`] on white, for other programs that draw.
+#[must_use]
+pub fn colour_of(kind: &str) -> &'static str {
+    match ink_of(kind) {
+        "s0" => "#0072b2",
+        "s1" => "#b4508f",
+        "s2" => "#007f5f",
+        "s3" => "#a06a00",
+        _ => "#59616b",
+    }
+}
+
 /// Colours of a figure that stands alone, on white; pages have those of `plot.css` for the same
 /// classes.
 const STYLE: &str = "text{fill:#16191d;stroke:none}.grid{stroke:#e6e9ec}.axis{stroke:#59616b}\
@@ -490,6 +514,16 @@ mod tests {
         };
         let (x, y) = (axis(scale), axis(Scale::Linear));
         Panel { title: "<T>".to_owned(), x, y, curves: vec![curve("one"), curve("one")] }
+    }
+
+    #[test]
+    fn a_kind_has_one_colour_in_each_place() {
+        for kind in ["tfrc", "tfrc-sp", "tcp-cubic", "dccp", "web", "ping"] {
+            let (ink, colour) = (ink_of(kind), colour_of(kind));
+            let class = STYLE.split('}').find(|rule| rule.contains(&format!(".{ink}{{")));
+            assert!(class.is_some_and(|rule| rule.contains(colour)), "{kind}: {ink}, {colour}");
+        }
+        assert_ne!(ink_of("tfrc"), ink_of("tcp-sack"));
     }
 
     #[test]

@@ -75,6 +75,10 @@ pub struct Start {
     pub version: String,
     /// The command line that repeats the run.
     pub command: String,
+    /// Date and time of the start of a run in real time, UTC (RFC 3339), such as
+    /// `2026-01-31T23:59:59.123Z`; `t_s` counts from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
     /// The other end, `address:port`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
@@ -98,6 +102,7 @@ impl Start {
             schema_version: SCHEMA_VERSION,
             version: version.into(),
             command: command.into(),
+            started_at: None,
             peer: None,
             segment_bytes: None,
             bottleneck_bps: None,

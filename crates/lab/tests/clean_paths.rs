@@ -49,7 +49,7 @@ fn scenario(path: (f64, f64), queue: &str, tcps: &str, share: f64) -> Scenario {
         kind = "tfrc"
         from = "near"
         to = "far"
-        segment = 1000
+        segment = "1000B"
         guarantee = "{}kbit/s"
         {tcps}"#,
         rate / 1e3,

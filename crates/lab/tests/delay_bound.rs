@@ -150,6 +150,7 @@ fn table(results: &[(&Network, [Means; 2])]) -> String {
 /// Alone the bound is kept for 95 % of the time at 85 % of the rate or more, whatever the queue;
 /// next to a TCP in a drop-tail queue TFRC gives way, and a TCP takes what it leaves.
 #[test]
+#[expect(clippy::disallowed_macros, reason = "the table of docs/models/delay-bound.md")]
 fn the_bound_keeps_queues_short() {
     let results: Vec<_> = NETWORKS
         .iter()

@@ -120,7 +120,7 @@ fn changes_reach_every_place() {
         "flow.tfrc.tfrc.revision=ns2",
         "flow.0.count=3",
         "seed=9",
-        "flow.tfrc.\"segment\"=500",
+        "flow.tfrc.\"segment\"=500B",
     ] {
         document.set(change);
     }
@@ -286,7 +286,7 @@ fn losses_of_one_flow_leave_the_others_alone() {
 fn marks_reach_flows_that_can_read_them() {
     let ecn = flow("tcp", "[flow.tcp]\necn = \"on\"")
         + &flow("tfrc", "ecn = \"on\"")
-        + &flow("dccp", "segment = 1000");
+        + &flow("dccp", "segment = '1000B'");
     let link = "loss = { bernoulli = \"2%\", action = \"mark\" }";
     let outcome = run(&scenario(&dumbbell(link, &ecn)));
     // Only the packets of the TCP's and DCCP's handshakes and retransmissions can be dropped, and
@@ -325,19 +325,19 @@ fn every_kind_of_flow_is_reachable() {
     for (kind, more, low, high) in [
         ("tfrc", "", 1.7e6, 2e6),
         ("tfrc", "segment = \"uniform 400B 1200B\"", 1.4e6, 2e6),
-        ("tfrc", "packets_per_second = 50\nsegment = 500", 0.19e6, 0.201e6),
-        ("tfrc", "on = \"1s\"\noff = \"1s\"\npackets_per_second = 50\nsegment = 500", 0.08e6, 0.12e6),
-        ("tfrc-sp", "segment = 200\npackets_per_second = 50", 0.079e6, 0.081e6),
+        ("tfrc", "packets_per_second = 50\nsegment = '500B'", 0.19e6, 0.201e6),
+        ("tfrc", "on = \"1s\"\noff = \"1s\"\npackets_per_second = 50\nsegment = '500B'", 0.08e6, 0.12e6),
+        ("tfrc-sp", "segment = '200B'\npackets_per_second = 50", 0.079e6, 0.081e6),
         ("dccp", "", 1.5e6, 2e6),
         ("dccp", "[flow.tfrc]\nrevision = \"ns2\"", 1.5e6, 2e6),
-        ("dccp-sp", "segment = 200\npackets_per_second = 50", 0.078e6, 0.081e6),
+        ("dccp-sp", "segment = '200B'\npackets_per_second = 50", 0.078e6, 0.081e6),
         ("tcp", "", 1.6e6, 2e6),
         ("tcp", "[flow.tcp]\nvariant = \"tahoe\"\nsettings = \"ns2\"\nwindow = 100", 1.2e6, 2e6),
         ("tcp", "[flow.tcp]\nvariant = \"cubic\"\nacks = \"each\"", 1.5e6, 2e6),
         ("tcp", "[flow.tcp]\nvariant = \"reno\"", 1.2e6, 2e6),
         ("tcp", "transfer = \"1MB\"", 0.0, 0.35e6),
         ("cbr", "rate = \"500kbit/s\"", 0.49e6, 0.51e6),
-        ("cbr", "packets_per_second = 100\nsegment = 500", 0.39e6, 0.41e6),
+        ("cbr", "packets_per_second = 100\nsegment = '500B'", 0.39e6, 0.41e6),
         (
             "onoff",
             "rate = \"1Mbit/s\"\non = \"exponential 0.5s\"\noff = \"exponential 0.5s\"",
@@ -345,7 +345,7 @@ fn every_kind_of_flow_is_reachable() {
             0.75e6,
         ),
         ("web", "[flow.web]\nsessions = 20\nbetween_pages = \"exponential 1s\"", 0.2e6, 2e6),
-        ("ping", "interval = \"100ms\"\nsegment = 100", 7.9e3, 8.1e3),
+        ("ping", "interval = \"100ms\"\nsegment = '100B'", 7.9e3, 8.1e3),
     ] {
         let outcome = run(&scenario(&dumbbell("queue = \"20p\"", &flow(kind, more))));
         let goodput = outcome.flows[0].goodput_bps.unwrap();
@@ -360,7 +360,7 @@ fn every_kind_of_flow_is_reachable() {
 
 #[test]
 fn each_source_draws_its_means_once() {
-    let phases = "rate = \"20kbit/s\"\non = \"1s\"\noff = \"1s\"\nsegment = 25\nheader = 0\ncount = 60\n";
+    let phases = "rate = \"20kbit/s\"\non = \"1s\"\noff = \"1s\"\nsegment = '25B'\nheader = 0\ncount = 60\n";
     let of = |draws: &str| {
         let outcome = run(&scenario(&dumbbell("", &flow("onoff", &format!("{phases}{draws}")))));
         outcome.flows.iter().map(|f| f.send_rate_bps.unwrap()).collect::<Vec<f64>>()

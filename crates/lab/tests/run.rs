@@ -67,7 +67,7 @@ fn a_flow_follows_a_rate_that_halves() {
 
 #[test]
 fn an_application_that_has_less_to_send_than_it_may() {
-    let outcome = run(&with_flows(&flow("segment = 1000\npackets_per_second = 20")));
+    let outcome = run(&with_flows(&flow("segment = '1000B'\npackets_per_second = 20")));
     close(outcome.flows[0].send_rate_bps.unwrap(), 20.0 * 8000.0, 3.0 * 8000.0);
     assert_eq!(outcome.flows[0].packet_loss_rate, Some(0.0));
     assert_eq!(outcome.flows[0].loss_event_rate, Some(0.0));

@@ -69,7 +69,7 @@ pub enum Fault {
     Order,
     /// A `--set` or a sweep names something that is not there.
     Path,
-    /// Neither a number nor a unit that is known.
+    /// Not a number with a unit that is known.
     Quantity,
     /// Out of its range.
     Range,

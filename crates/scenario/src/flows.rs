@@ -10,6 +10,7 @@ use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::Transfer;
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{NoAgent, Seed};
+use tfrc_units::text::TextErrorKind;
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, f64_from_u64, text, u64_from_f64};
 
 use super::check::{Checked, Names, positive_time};
@@ -301,9 +302,9 @@ fn application(flow: &syntax::Flow) -> Checked<Application> {
     };
     let sizes = match &flow.segment {
         Some(given) if given.0.contains(' ') && text::size(&given.0).is_err() => {
-            let size = |written: &str| text::size(written).ok().map(f64_from_u64);
-            let sizes = distribution::read(&given.0, size).ok_or_else(|| {
-                let what = format!("`{}` is not a size", given.0);
+            let size = |written: &str| text::size(written).map(f64_from_u64).map_err(|error| error.kind);
+            let sizes = distribution::read(&given.0, size).map_err(|kind| {
+                let what = format!("`{}` {kind}", given.0);
                 Mistake::new(Fault::Quantity, given.span(), what, "not understood")
                     .hint("a size such as 1460B, or a distribution such as `uniform 400B 1200B`")
             })?;
@@ -348,10 +349,17 @@ fn segment(flow: &syntax::Flow, application: &Application) -> Checked<u32> {
 
 /// Bytes of payload in a packet, from 1 to 65,535.
 fn payload(given: &Spanned<Text>) -> Checked<u32> {
-    packet_bytes(&given.0).filter(|bytes| *bytes >= 1).ok_or_else(|| {
-        let what = format!("`{}` is not the size of a packet", given.0);
-        Mistake::new(Fault::Range, given.span(), what, "out of range").hint("from 1B to 65535B")
-    })
+    match packet_bytes(&given.0) {
+        Err(kind @ TextErrorKind::NoUnit(_)) => {
+            let what = format!("`{}` {kind}", given.0);
+            Err(Mistake::new(Fault::Quantity, given.span(), what, "a bare number").hint("from 1B to 65535B"))
+        }
+        Ok(bytes) if bytes >= 1 => Ok(bytes),
+        _ => {
+            let what = format!("`{}` is not the size of a packet", given.0);
+            Err(Mistake::new(Fault::Range, given.span(), what, "out of range").hint("from 1B to 65535B"))
+        }
+    }
 }
 
 fn tfrc(flow: &syntax::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {

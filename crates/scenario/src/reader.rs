@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::Checked;
 use super::error::{Fault, Mistake};
-use super::suggest;
+use super::{suggest, tcp_settings};
 
 /// Reads a whole text of TOML.
 ///
@@ -32,10 +32,14 @@ pub(super) fn read<'de, T: Deserialize<'de>>(tree: Spanned<DeTable<'de>>) -> Che
 }
 
 /// Reads a value of a table of settings: text, or else a number if it is one.
-pub(super) fn read_value<T: DeserializeOwned>(written: &str) -> Option<T> {
-    let from = |value| T::deserialize(Node(Spanned::new(0..0, value))).ok();
-    from(DeValue::String(Cow::Borrowed(written))).or_else(|| {
-        from(DeValue::parse(written).ok().filter(|value| !value.get_ref().is_str())?.into_inner())
+///
+/// # Errors
+/// The mistake of the text.
+pub(super) fn read_value<T: DeserializeOwned>(written: &str) -> Checked<T> {
+    let from = |value| T::deserialize(Node(Spanned::new(0..0, value)));
+    from(DeValue::String(Cow::Borrowed(written))).or_else(|mistake| {
+        let number = DeValue::parse(written).ok().filter(|value| !value.get_ref().is_str());
+        number.and_then(|value| from(value.into_inner()).ok()).ok_or(mistake)
     })
 }
 
@@ -81,8 +85,13 @@ impl de::Error for Mistake {
     }
 
     fn unknown_variant(written: &str, possible: &'static [&'static str]) -> Self {
+        // A TCP's name in place of a kind of flow.
+        let hint = match possible.contains(&"tcp") && tcp_settings::is_variant(written) {
+            true => format!("it is a TCP: write kind = \"tcp\", and tcp = {{ variant = \"{written}\" }}"),
+            false => suggest::hint(written, possible),
+        };
         Self::unplaced(Fault::Word, format!("`{written}` cannot stand here"), "not one of the words")
-            .hint(suggest::hint(written, possible))
+            .hint(hint)
     }
 
     fn unknown_field(written: &str, possible: &'static [&'static str]) -> Self {

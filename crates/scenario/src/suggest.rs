@@ -25,7 +25,7 @@ pub fn hint(written: &str, names: &[&str]) -> String {
 }
 
 /// Names in backquotes with commas.
-pub(super) fn listed(names: &[&str]) -> String {
+fn listed(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }

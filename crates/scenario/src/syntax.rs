@@ -29,23 +29,23 @@ use super::{Backlog, LossIntervals, Tcp};
 pub(super) struct Scenario {
     /// Virtual time of a run, such as "60s".
     pub(super) duration: Spanned<Duration>,
-    /// Time at the start that measurements leave out.
+    /// Time at the start that measurements leave out; "0s" unless given.
     pub(super) warmup: Option<Spanned<Duration>>,
-    /// The seed of all randomness.
+    /// The seed of all randomness; 1 unless given.
     pub(super) seed: Option<Spanned<u64>>,
-    /// Runs of each point, with seeds that come from `seed`.
+    /// Runs of each point, with seeds that come from `seed`; 1 unless given.
     pub(super) runs: Option<Spanned<u32>>,
-    /// Memory that a run may need by estimate, such as "8GiB".
+    /// Memory that a run may need by estimate; "8GiB" unless given.
     pub(super) max_memory: Option<Spanned<Bytes>>,
     /// Names of the nodes.
     pub(super) nodes: Spanned<Vec<Spanned<String>>>,
-    /// The links.
+    /// The links. Each goes both ways unless `reverse` says otherwise.
     #[serde(default)]
     pub(super) link: Vec<Link>,
     /// The flows.
     #[serde(default)]
     pub(super) flow: Vec<Flow>,
-    /// Where real datagrams enter and leave.
+    /// Where real datagrams enter and leave; the first and the last of `nodes` unless given.
     pub(super) gateway: Option<Gateway>,
     /// Values to go through; every combination is a point.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(super) struct Scenario {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sweep {
-    /// The path of the key, as `--set` takes it; several that change together as a list.
+    /// The path of the key, such as "link.bottleneck.rate"; several that change together as a list.
     pub(super) set: Names,
     /// The values; with several keys a list for each point, or one value for all of them.
     #[schemars(with = "Vec<serde_json::Value>")]
@@ -77,21 +77,23 @@ pub(super) struct Link {
     pub(super) rate: Spanned<LinkRate>,
     /// Propagation delay one way, such as "20ms".
     pub(super) delay: Spanned<Duration>,
-    /// Queue for packets that find the line busy.
+    /// Queue for packets that find the line busy, without the packet in transmission; "unlimited"
+    /// unless given.
     pub(super) queue: Option<Spanned<Queue>>,
-    /// Losses besides those of the queue.
+    /// Losses besides those of the queue; none unless given.
     pub(super) loss: Option<Spanned<Losses>>,
     /// Markers, which set the drop precedence of packets.
     #[serde(default)]
     pub(super) marker: Vec<Marker>,
     /// Packets that are late, so that others overtake them.
     pub(super) reorder: Option<Reorder>,
-    /// The share of packets of which a copy arrives too.
+    /// The share of packets of which a copy arrives, too; none unless given.
     pub(super) duplicate: Option<Spanned<Probability>>,
     /// Later rates.
     #[serde(default)]
     pub(super) changes: Vec<Change>,
-    /// The way back: "same", "none", or what differs there.
+    /// The way back: "same" (rate, delay and queue, without losses and changes), "none", or a table
+    /// of the settings that differ; "same" unless given.
     pub(super) reverse: Option<Spanned<Reverse>>,
 }
 
@@ -226,7 +228,7 @@ pub(super) struct LossRule {
     pub(super) scripted_times: Option<Vec<Spanned<Duration>>>,
     /// A probability that changes.
     pub(super) time_varying: Option<Vec<Step>>,
-    /// Effect on a packet that it hits; "drop" unless given.
+    /// Effect on a packet that the loss hits; "drop" unless given.
     pub(super) action: Option<Spanned<LossAction>>,
     /// Place of the losses; "before-queue" unless given.
     pub(super) place: Option<Spanned<LossPlace>>,
@@ -312,7 +314,7 @@ pub(super) struct SingleRate {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Flow {
-    /// Its name in results; kind and number unless given. Several flows are numbered.
+    /// Its name in results; kind and number unless given. Several flows have numbers behind it.
     pub(super) name: Option<Spanned<String>>,
     /// The kind of flow.
     pub(super) kind: Spanned<Kind>,
@@ -320,50 +322,56 @@ pub(super) struct Flow {
     pub(super) from: Spanned<String>,
     /// The receiver's node.
     pub(super) to: Spanned<String>,
-    /// Number of such flows.
+    /// Number of such flows; 1 unless given.
     pub(super) count: Option<Spanned<u32>>,
-    /// When it starts: a time, or a distribution such as "uniform 0s 5s".
+    /// When it starts: a time, or a distribution such as "uniform 0s 5s"; "0s" unless given.
     pub(super) start: Option<Spanned<Seconds>>,
-    /// When it stops.
+    /// When it stops; at the end unless given.
     pub(super) stop: Option<Spanned<Duration>>,
     /// Round-trip propagation time: each flow gets an access link at the sender that adds the
-    /// missing delay.
+    /// missing delay. "evenly 40ms 240ms" means equal steps over the flows of the entry; the delay
+    /// of the links unless given.
     pub(super) rtt: Option<Spanned<RoundTrips>>,
     /// A line of its own between the sender's host and `from`.
     pub(super) access: Option<OwnLine>,
     /// A line of its own between `to` and the receiver's host.
     pub(super) exit: Option<OwnLine>,
-    /// Bytes of payload in a packet; for TFRC also a distribution.
+    /// Bytes of payload in a packet, for TFRC and DCCP also a distribution; "1460B" unless given,
+    /// of DCCP "1400B", of `cbr` and `onoff` "1000B", of `ping` "84B".
     pub(super) segment: Option<Spanned<Text>>,
-    /// Bytes of all headers on the wire besides.
+    /// Bytes of all headers on the wire; "44B" unless given, of `cbr` and `onoff` "28B", of TCP
+    /// "40B".
     pub(super) header: Option<Spanned<PacketBytes>>,
-    /// Limit of the application.
+    /// Packets that the application makes in a second; as many as the flow may send unless given.
     pub(super) packets_per_second: Option<Spanned<f64>>,
     /// Treatment of its packets that may not go in time; "left-out" unless given.
     pub(super) backlog: Option<Spanned<Backlog>>,
     /// Loss intervals of a TFRC flow in the results; "left-out" unless given.
     pub(super) loss_intervals: Option<Spanned<LossIntervals>>,
-    /// Rate of data of "cbr" and, while on, of "onoff".
+    /// Rate of data of `cbr`, and of `onoff` while it is on.
     pub(super) rate: Option<Spanned<Rate>>,
-    /// How long it sends: a time or a distribution.
+    /// How long the application has something to send: a time or a distribution; with `off`.
     pub(super) on: Option<Spanned<Seconds>>,
-    /// How long it is silent.
+    /// How long the application is silent: a time or a distribution; with `on`.
     pub(super) off: Option<Spanned<Seconds>>,
-    /// Means that each flow of an "onoff" entry draws once.
+    /// Means that each flow of an `onoff` entry draws once.
     pub(super) draws: Option<Spanned<Draws>>,
-    /// Between the requests of "ping".
+    /// Time between the requests of `ping`; "1s" unless given.
     pub(super) interval: Option<Spanned<Duration>>,
-    /// How much a TCP sends in all.
+    /// Data that a TCP sends in all; without end unless given.
     pub(super) transfer: Option<Spanned<Bytes>>,
-    /// A TCP sends later by a random time up to this, which breaks up phase effects.
+    /// A TCP sends later by a random time up to this, which breaks up phase effects; none unless
+    /// given.
     pub(super) overhead: Option<Spanned<Duration>>,
-    /// A promised rate (gTFRC).
+    /// A rate that the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a
+    /// circuit breaker.
     pub(super) guarantee: Option<Spanned<Rate>>,
     /// Start of the promise; "first-rtt" unless given.
     pub(super) guarantee_start: Option<Spanned<PromiseStart>>,
-    /// Below the guarantee divided by this the promise counts as broken.
+    /// The promise counts as broken below `guarantee` divided by this; never unless given.
     pub(super) guarantee_threshold: Option<Spanned<f64>>,
-    /// DSCP of packets, such as "af11".
+    /// DSCP of packets, such as "af11", whose second digit sets the drop precedence; "cs0" unless
+    /// given.
     pub(super) dscp: Option<Spanned<Mark>>,
     /// Use of ECN by a TFRC or DCCP flow; off for TFRC, on for DCCP unless given.
     pub(super) ecn: Option<Spanned<Switch>>,

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::check::Checked;
 use super::error::{Fault, Mistake};
 use super::syntax::{Spanned, Text};
-use super::{reader, suggest};
+use super::{meanings, reader, suggest};
 
 /// Entries of a table: keys and values with their places.
 type Entries = BTreeMap<Spanned<String>, Spanned<Text>>;
@@ -28,7 +28,7 @@ type Entries = BTreeMap<Spanned<String>, Spanned<Text>>;
 pub(super) struct Table<S>(Entries, PhantomData<S>);
 
 /// Settings that a table sets.
-pub(super) trait Tabular: Clone {
+pub(super) trait Tabular: Clone + PartialEq {
     /// The name of the table in the JSON Schema.
     const NAME: &'static str;
 
@@ -88,7 +88,10 @@ impl<S: Tabular> JsonSchema for Table<S> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let keys = vocabulary(&S::start()).into_iter().map(|key| (key.name.to_owned(), key.schema()));
         let keys: serde_json::Map<String, Value> = keys.collect();
-        json_schema!({ "type": "object", "properties": keys, "additionalProperties": false })
+        let about = meanings::of_table(S::NAME);
+        json_schema!({
+            "description": about, "type": "object", "properties": keys, "additionalProperties": false
+        })
     }
 }
 
@@ -109,12 +112,13 @@ fn left_over(all: &[Key], key: &Spanned<String>, value: Range<usize>) -> Mistake
     };
     let mistake = Mistake::new(Fault::Idle, value, format!("`{name}` does nothing here"), "here");
     match &known.needs {
-        Some((owner, words)) => {
-            let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-            mistake.hint(format!("it needs {owner} = {}", words.join(" or ")))
-        }
+        Some((owner, words)) => mistake.hint(format!("it needs {owner} = {}", quoted(words))),
         None => mistake,
     }
+}
+
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
 }
 
 /// A visit of the keys of a table.
@@ -178,18 +182,20 @@ impl Keys<'_> {
     where
         T: Serialize + JsonSchema,
     {
-        let read = |written: &str| all.into_iter().find(|one| word(one) == written);
+        let read = |written: &str| {
+            let other = || Mistake::unplaced(Fault::Word, "not one of the words", "here");
+            all.into_iter().find(|one| word(one) == written).ok_or_else(other)
+        };
         self.visit(Seen { name, expects: "", schema: T::json_schema }, read)
     }
 
-    fn visit<T>(&mut self, seen: Seen, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    fn visit<T>(&mut self, seen: Seen, read: impl FnOnce(&str) -> Checked<T>) -> Option<T> {
         let written = self.table.iter().find(|(key, _)| key.get_ref() == seen.name).map(|(_, value)| value);
         let value = written.and_then(|value| {
-            let read = read(value.get_ref().0.trim());
-            if read.is_none() {
-                self.mistake.get_or_insert_with(|| Key::from(&seen).refuses(value));
-            }
-            read
+            let refused = |mistake| Key::from(&seen).refuses(value, &mistake);
+            read(value.get_ref().0.trim())
+                .map_err(|mistake| self.mistake.get_or_insert_with(|| refused(mistake)))
+                .ok()
         });
         self.seen.push(seen);
         value
@@ -203,8 +209,10 @@ pub struct Key {
     pub name: &'static str,
     /// The forms of its value as JSON Schemas: words with their descriptions, or a quantity.
     forms: Vec<Value>,
-    /// The description of its type.
-    about: Option<Value>,
+    /// Its meaning: the description of its type, or a sentence of its own.
+    about: Option<String>,
+    /// The word or the quantity that changes nothing.
+    default: Option<String>,
     /// The key that it is a parameter of, and the words there that have it.
     needs: Option<(&'static str, Vec<String>)>,
 }
@@ -217,14 +225,15 @@ impl From<&Seen> for Key {
         let about = match seen.expects {
             "" => {
                 add_forms(&schema, &mut forms);
-                schema.get("description").filter(|_| forms.len() > 1).cloned()
+                let about = schema.get("description").filter(|_| forms.len() > 1);
+                about.and_then(Value::as_str).map(str::to_owned)
             }
             expects => {
                 forms.push(quantity(expects));
                 None
             }
         };
-        Self { name: seen.name, forms, about, needs: None }
+        Self { name: seen.name, forms, about, default: None, needs: None }
     }
 }
 
@@ -240,25 +249,42 @@ impl Key {
         self.forms.iter().find(|form| form.get("const").is_none())?.get("description")?.as_str()
     }
 
-    fn schema(mut self) -> Value {
-        self.forms.push(json!({ "type": "object", "required": ["value"] }));
-        match self.about {
-            Some(about) => json!({ "anyOf": self.forms, "description": about }),
-            None => json!({ "anyOf": self.forms }),
-        }
+    /// Its meaning; empty if nothing says it.
+    #[must_use]
+    pub fn meaning(&self) -> &str {
+        self.about.as_deref().unwrap_or_default()
     }
 
-    /// A value that the key does not take.
-    fn refuses(&self, value: &Spanned<Text>) -> Mistake {
+    fn schema(mut self) -> Value {
+        self.forms.push(json!({ "type": "object", "required": ["value"] }));
+        let mut schema = json!({ "anyOf": self.forms });
+        if let Some(about) = self.about {
+            schema["description"] = about.into();
+        }
+        if let Some(default) = self.default {
+            schema["default"] = default.into();
+        }
+        if let Some((owner, words)) = self.needs {
+            schema["$comment"] = format!("with {owner} = {}", quoted(&words)).into();
+        }
+        schema
+    }
+
+    /// A value that the key does not take, for the reason that `mistake` gives.
+    fn refuses(&self, value: &Spanned<Text>, mistake: &Mistake) -> Mistake {
         let written = &value.get_ref().0;
         let words: Vec<&str> = self.words().collect();
+        let named = || words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let hint = match (suggest::nearest(written, words.iter().copied()), self.quantity()) {
             (Some(word), _) => format!("did you mean `{word}`?"),
-            (None, None) => format!("possible: {}", suggest::listed(&words)),
+            (None, None) => format!("possible: {}", named()),
             (None, Some(quantity)) if words.is_empty() => format!("expected {quantity}"),
-            (None, Some(quantity)) => format!("possible: {}, or {quantity}", suggest::listed(&words)),
+            (None, Some(quantity)) => format!("possible: {}, or {quantity}", named()),
         };
-        let what = format!("`{}` cannot be `{written}`", self.name);
+        let what = match mistake.fault {
+            Fault::Quantity if words.is_empty() => format!("`{}`: {}", self.name, mistake.message),
+            _ => format!("`{}` cannot be `{written}`", self.name),
+        };
         Mistake::new(Fault::Word, value.span(), what, "here").hint(hint)
     }
 }
@@ -284,7 +310,29 @@ pub(super) fn vocabulary<S: Tabular>(start: &S) -> Vec<Key> {
             }
         }
     }
+    for key in &mut all {
+        key.about = meanings::of(S::NAME, key.name).map(str::to_owned).or(key.about.take());
+        key.default = default(start, key);
+    }
     all
+}
+
+/// The word of a key, or the example of its quantity, that leaves the settings as they are.
+fn default<S: Tabular>(start: &S, key: &Key) -> Option<String> {
+    let owner = key.needs.iter().map(|(owner, words)| (*owner, words.first().map_or("", String::as_str)));
+    let owner: Vec<(&str, &str)> = owner.collect();
+    let with = |value: &[(&str, &str)]| {
+        let pairs = owner.iter().chain(value);
+        let entry = |(key, value): &(&str, &str)| {
+            let value = Spanned::new(0..0, Text((*value).to_owned()));
+            (Spanned::new(0..0, (*key).to_owned()), value)
+        };
+        Table::<S>(pairs.map(entry).collect(), PhantomData).apply(start).ok()
+    };
+    let plain = with(&[])?;
+    let example = key.quantity().and_then(|quantity| quantity.split_once("such as ")).map(|(_, one)| one);
+    let changes_nothing = |value: &&str| with(&[(key.name, value)]).is_some_and(|settings| settings == plain);
+    key.words().chain(example).find(changes_nothing).map(str::to_owned)
 }
 
 /// Adds the forms that a schema allows: a word for each variant, whatever it holds, and quantities.
@@ -293,7 +341,18 @@ fn add_forms(schema: &Value, forms: &mut Vec<Value>) {
     match (schema.get("oneOf").or(schema.get("anyOf")).and_then(Value::as_array), word) {
         (Some(list), _) => list.iter().for_each(|form| add_forms(form, forms)),
         (None, Some(word)) => forms.push(json!({ "const": word, "description": schema["description"] })),
-        (None, None) => forms.push(quantity(&brief(schema["description"].as_str().unwrap_or_default()))),
+        (None, None) => {
+            let mut form = quantity(&brief(schema["description"].as_str().unwrap_or_default()));
+            // Bounds of a quantity that may stand as text or as a number.
+            for bound in ["minimum", "maximum", "exclusiveMaximum"] {
+                if schema["type"].is_array()
+                    && let Some(value) = schema.get(bound)
+                {
+                    form[bound] = value.clone();
+                }
+            }
+            forms.push(form);
+        }
     }
 }
 
@@ -303,7 +362,7 @@ fn quantity(expects: &str) -> Value {
 
 /// The beginning of a description, as part of a sentence.
 fn brief(description: &str) -> String {
-    let end = [". ", "; ", ": ", " ("].iter().filter_map(|end| description.find(end)).min();
+    let end = [". ", "; ", ": ", " (RFC", " (ns-2"].iter().filter_map(|end| description.find(end)).min();
     let begin = description[..end.unwrap_or(description.len())].trim_end_matches('.');
     let mut letters = begin.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tfrc_sim::tcp::{Settings, Stack, Variant};
 
 use super::kernel_tcp::Tcp;
-use super::table::{Keys, Tabular, fields};
+use super::table::{self, Keys, Tabular, fields};
 use super::written::PacketBytes;
 
 /// A set of settings to begin with.
@@ -39,6 +39,12 @@ impl From<Bound> for Option<u32> {
             Bound::AtMost(number) => Some(number),
         }
     }
+}
+
+/// True if a word is that of a TCP.
+pub(super) fn is_variant(written: &str) -> bool {
+    let keys = table::vocabulary(&Tcp::start());
+    keys.iter().filter(|key| key.name == "variant").any(|key| key.words().any(|word| word == written))
 }
 
 impl Tabular for Tcp {

@@ -84,9 +84,9 @@ fn a_mistake_in_a_change_is_shown_in_the_change() {
         ("link.7.rate=1M", "7", Fault::Path),
         ("flow.tfrc-1.tfrc.revision=ns3", "ns3", Fault::Word),
         ("flow.tfrc-1.kind.x=1", "kind", Fault::Path),
-        ("link.0.loss={ bernoulli = \"2\" }", "\"2\"", Fault::Range),
+        ("link.0.loss={ bernoulli = \"200%\" }", "\"200%\"", Fault::Range),
         ("link.0.loss={ bernoulli = ", "", Fault::Syntax),
-        ("link..rate=1", "", Fault::Path),
+        ("link..rate=1M", "", Fault::Path),
         ("duration", "duration", Fault::Path),
         ("sweep.0.values=[1]", "sweep", Fault::Path),
         // A name that would move a terminal, or put a line into a file.
@@ -105,6 +105,66 @@ fn a_mistake_in_a_change_is_shown_in_the_change() {
         }
         assert_eq!(invalid.text.name(), "--set");
     }
+}
+
+/// A number without its unit is a question, wherever a unit belongs; zero, counts and probabilities
+/// have none.
+#[test]
+fn a_bare_number_is_asked_about() {
+    let text = include_str!("../../../scenarios/bottleneck.toml");
+    let read = |change: &str| {
+        let mut document = Document::new("bottleneck.toml", text);
+        document.set("flow.0.kind=tcp");
+        document.set(change);
+        match document.plan() {
+            Ok(_) => None,
+            Err(ScenarioError::Invalid(invalid)) => Some(invalid.message),
+            Err(other) => panic!("{other}"),
+        }
+    };
+    for (change, question) in [
+        ("link.near-far.queue=25", "`25` has no unit: 25p or 25B?"),
+        ("link.near-far.queue={ codel = { limit = 25 } }", "`limit`: `25` has no unit: 25p or 25B?"),
+        ("link.near-far.rate=4", "`4` has no unit: 4Mbit/s or 4kbit/s?"),
+        ("link.near-far.delay=20", "`20` has no unit: 20s or 20ms?"),
+        ("link.near-far.loss=1", "`1` has no unit: 1% or 100%?"),
+        ("link.near-far.loss=1.0", "`1` has no unit: 1% or 100%?"),
+        ("flow.0.segment=1000", "`1000` has no unit: 1000B?"),
+        ("flow.0.start=uniform 0s 5", "`uniform 0s 5` has no unit: 5s or 5ms?"),
+        ("flow.0.tcp.min_rto=200", "`min_rto`: `200` has no unit: 200s or 200ms?"),
+        ("duration=60", "`60` has no unit: 60s or 60ms?"),
+    ] {
+        assert_eq!(read(change).as_deref(), Some(question), "{change}");
+    }
+    for right in [
+        "link.near-far.delay=0",
+        "link.near-far.loss=0.01",
+        "link.near-far.loss=0",
+        "flow.0.count=2",
+        "flow.0.start=uniform 0 5s",
+        "flow.0.tcp.window=20",
+    ] {
+        assert_eq!(read(right), None, "{right}");
+    }
+}
+
+/// The hints of words that a user of today tries.
+#[test]
+fn a_tcp_in_place_of_a_kind_is_explained() {
+    let text = include_str!("../../../scenarios/bottleneck.toml");
+    let hint = |changes: &[&str]| {
+        let mut document = Document::new("bottleneck.toml", text);
+        changes.iter().for_each(|change| document.set(*change));
+        let Err(ScenarioError::Invalid(invalid)) = document.plan() else { panic!("{changes:?} is taken") };
+        invalid.hint.unwrap_or_default()
+    };
+    assert_eq!(
+        hint(&["flow.0.kind=bbr"]),
+        "it is a TCP: write kind = \"tcp\", and tcp = { variant = \"bbr\" }"
+    );
+    assert_eq!(hint(&["flow.0.kind=tcq"]), "did you mean `tcp`?");
+    let unknown = hint(&["flow.0.kind=tcp", "flow.0.tcp.variant=dctcp"]);
+    assert!(unknown.contains("`bbr`, `cubic`,"), "{unknown}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn every_key_is_read() {
         to = "b"
         start = "1s"
         stop = "50s"
-        segment = 1200
+        segment = "1200B"
         header = "36B"
         packets_per_second = 50
         "#,

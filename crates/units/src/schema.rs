@@ -30,10 +30,23 @@ pub fn from_text<'de, D: Deserializer<'de>, T>(
     deserializer.deserialize_any(Quantity { expected, read, read_to: PhantomData })
 }
 
-/// The schema of a quantity: text, or a number.
+/// The schema of a quantity with a unit: text, or zero.
 #[must_use]
 pub fn schema(expected: &str) -> Schema {
+    json_schema!({ "description": expected, "type": ["string", "number"], "minimum": 0, "maximum": 0 })
+}
+
+/// The schema of a number, or of a distribution of numbers.
+#[must_use]
+pub fn number_schema(expected: &str) -> Schema {
     json_schema!({ "description": expected, "type": ["string", "number"] })
+}
+
+/// The schema of a probability: a number below 1, or text.
+fn share_schema(expected: &str) -> Schema {
+    json_schema!({
+        "description": expected, "type": ["string", "number"], "minimum": 0, "exclusiveMaximum": 1
+    })
 }
 
 /// Times in records: whole nanoseconds, without loss. For `#[serde(with = "…")]`.
@@ -123,7 +136,7 @@ impl<T, F: Fn(&str) -> Result<T, TextErrorKind>> Visitor<'_> for Quantity<T, F> 
 }
 
 macro_rules! quantity {
-    ($type:ident, $read:path, $expected:path) => {
+    ($type:ident, $read:path, $expected:path, $schema:path) => {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 from_text(deserializer, $expected, |written| $read(written).map_err(|error| error.kind))
@@ -136,12 +149,12 @@ macro_rules! quantity {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                schema($expected)
+                $schema($expected)
             }
         }
     };
 }
 
-quantity!(Duration, text::time, text::TIME);
-quantity!(Probability, text::probability, text::SHARE);
-quantity!(Rate, text::rate, text::RATE);
+quantity!(Duration, text::time, text::TIME, schema);
+quantity!(Probability, text::probability, text::SHARE, share_schema);
+quantity!(Rate, text::rate, text::RATE, schema);

@@ -11,15 +11,15 @@ use super::values;
 #[command(
     group = ArgGroup::new("known").required(true).args(["loss_event_rate", "rate"]),
     after_help = "Examples:\n  \
-                  tfrc equation --rtt 100ms -s 1460 -p 0.01          the rate at a loss event rate of 1 %\n  \
-                  tfrc equation --rtt 100ms -s 1460 --rate 1Mbit/s   the loss event rate that allows 1 Mbit/s"
+                  tfrc equation --rtt 100ms -s 1460B -p 0.01          the rate at a loss event rate of 1 %\n  \
+                  tfrc equation --rtt 100ms -s 1460B --rate 1Mbit/s   the loss event rate that allows 1 Mbit/s"
 )]
 pub struct EquationArgs {
     /// Round-trip time R
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub rtt: Duration,
     /// Segment size s in bytes
-    #[arg(short = 's', long = "segment", value_name = "BYTES", default_value = "1460", value_parser = values::positive_size)]
+    #[arg(short = 's', long = "segment", value_name = "SIZE", default_value = "1460B", value_parser = values::positive_size)]
     pub segment: u64,
     /// Loss event rate p, above 0 and at most 1
     #[arg(short = 'p', value_name = "P", value_parser = values::loss_event_rate, allow_negative_numbers = true)]

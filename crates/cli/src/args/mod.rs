@@ -16,7 +16,9 @@ mod send;
 mod sim;
 pub mod values;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, Parser, Subcommand};
 
 pub use completions::CompletionsArgs;
 pub use demo::DemoArgs;
@@ -39,7 +41,6 @@ pub use sim::SimArgs;
     name = "tfrc",
     version,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = "Rates are bit/s with decimal prefixes (10M, 64kbit/s); times have a unit (250ms, 20s).\n\
                   Exit status: 0 fine, 1 the run failed, 2 usage or scenario error, 3 a check failed.\n\
                   send and recv are fine when both ends agreed on the end and no data was dropped but by the network, \
@@ -86,6 +87,24 @@ pub enum Command {
     Send(SendArgs),
     /// Run a scenario in virtual time
     Sim(SimArgs),
+}
+
+/// The command line with every option, also those that `send --help` leaves out: for manual pages
+/// and completions.
+#[must_use]
+pub fn whole() -> clap::Command {
+    Cli::command().mut_subcommand("send", |send| send.mut_args(|argument| argument.hide(false)))
+}
+
+/// The help of `send` with every option, if these arguments ask for it: `send --help-all`.
+pub fn all_help(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
+    let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
+    if arguments.next()? != "send" || !arguments.any(|argument| argument == "--help-all") {
+        return None;
+    }
+    let mut whole = whole();
+    whole.build();
+    Some(whole.find_subcommand_mut("send")?.render_help().to_string())
 }
 
 #[cfg(test)]
@@ -148,7 +167,7 @@ mod tests {
         for bad in ["host --guarantee 0", "host --dscp af14", "host --guarantee-threshold 2"] {
             assert!(read::<SendArgs>(bad).is_err(), "{bad}");
         }
-        let line = "[::1]:7000 -f - -b 10M -l 1000 --pps 50 -t 5s -n 2MB --deadline 100ms --journal j -J";
+        let line = "[::1]:7000 -f - -b 10M -l 1000B --pps 50 -t 5s -n 2MB --deadline 100ms --journal j -J";
         let args: SendArgs = read(line).expect("right");
         let Target { host, port } = args.to;
         assert_eq!((host.as_str(), port), ("::1", 7000));
@@ -163,13 +182,31 @@ mod tests {
         for bad in [
             "",
             "host -b 0",
-            "host -l 70000",
+            "host -l 70000B",
+            "host -l 1000",
+            "host -b 20",
             "host -t 5MB",
             "host:x",
             "host --variant sp",
             "host --revision x",
         ] {
             assert!(read::<SendArgs>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_send_fits_a_screen_and_has_the_rest() {
+        let help = Cli::try_parse_from(["tfrc", "send", "--help"]).map(|_| ()).map_err(|e| e.to_string());
+        let help = help.expect_err("help");
+        assert!(help.lines().count() <= 60, "{} lines\n{help}", help.lines().count());
+        let all = all_help(["send", "--help-all"].map(OsString::from)).expect("help");
+        for option in ["--circuit-breaker", "--revision", "--service", "--guarantee-start"] {
+            assert!(!help.contains(option) && all.contains(option), "{option}");
+        }
+        let options = help.split_whitespace().filter(|word| word.starts_with("--"));
+        options.for_each(|option| assert!(all.contains(option), "{option}"));
+        for other in [&["send", "host"][..], &["recv", "--help-all"], &["send", "--", "--help-all"], &[]] {
+            assert!(all_help(other.iter().map(OsString::from)).is_none(), "{other:?}");
         }
     }
 
@@ -219,8 +256,14 @@ mod tests {
         for bad in ["", "net.toml", "net.toml --listen 127.0.0.1 --to [::1]:9001"] {
             assert!(read::<LinkArgs>(bad).is_err(), "{bad}");
         }
-        for bad in ["", "net.toml --rate 2M", "net.toml --loss 1%", "--rate 2furlongs", "--rate 1M --loss 2"]
-        {
+        for bad in [
+            "",
+            "net.toml --rate 2M",
+            "net.toml --loss 1%",
+            "--rate 2furlongs",
+            "--rate 1M --loss 2%x",
+            "--rate 1M --loss 1",
+        ] {
             assert!(read::<LinkArgs>(&format!("{bad} {ends}")).is_err(), "{bad}");
         }
     }

@@ -15,7 +15,8 @@ use super::output::JsonArgs;
                   ./NAME for a file of that name.\n\n\
                   Examples:\n  \
                   tfrc sim bottleneck                      run one of the program's\n  \
-                  tfrc scenario new my.toml                begin one of your own"
+                  tfrc scenario new my.toml                begin one of your own\n  \
+                  tfrc scenario keys flow.tcp              every key of a table, with its words"
 )]
 pub struct ScenarioArgs {
     /// The subcommand.
@@ -27,6 +28,15 @@ pub struct ScenarioArgs {
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum ScenarioCommand {
+    /// Explain the keys of a scenario: those of a table, or name all tables
+    Keys {
+        /// The table, such as flow, flow.tcp or link.queue.red, with all tables inside it
+        #[arg(value_name = "TABLE")]
+        table: Option<String>,
+        /// Print all as a page of Markdown
+        #[arg(long, hide = true, conflicts_with = "table")]
+        markdown: bool,
+    },
     /// Name the scenarios, each with a sentence
     List {
         /// Output format.

@@ -14,6 +14,7 @@ use super::values::{self, FileOrStream, RatePlace, Target};
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct SendArgs {
     /// The receiver; without a port 6511
     #[arg(value_name = "HOST[:PORT]", value_parser = values::target)]
@@ -34,7 +35,7 @@ pub struct SendArgs {
     #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
     /// Application data in each packet
-    #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "BYTES", default_value = "1316", value_parser = values::packet_size)]
+    #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", default_value = "1316B", value_parser = values::packet_size)]
     pub length: u16,
     /// Packets a second the application makes; without it as many as allowed
     #[arg(help_heading = DATA, long, value_name = "N", value_parser = values::packets_per_second)]
@@ -43,7 +44,7 @@ pub struct SendArgs {
     #[arg(help_heading = DATA, short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
     pub time: Option<Duration>,
     /// Stop after this much data
-    #[arg(help_heading = DATA, short = 'n', long = "bytes", value_name = "BYTES", value_parser = values::positive_size)]
+    #[arg(help_heading = DATA, short = 'n', long = "bytes", value_name = "SIZE", value_parser = values::positive_size)]
     pub bytes: Option<u64>,
     /// Rate control: tfrc-sp is for small packets, at most 100 a second (RFC 4828)
     #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
@@ -57,26 +58,26 @@ pub struct SendArgs {
     #[arg(help_heading = RATE, long, value_name = "RATE", value_parser = values::positive_rate)]
     pub guarantee: Option<Rate>,
     /// From when on the guarantee counts
-    #[arg(help_heading = RATE, long, value_name = "WHEN", requires = "guarantee", default_value = "first-rtt", value_parser = values::one_of(values::PROMISE_STARTS))]
+    #[arg(hide = true, help_heading = RATE, long, value_name = "WHEN", requires = "guarantee", default_value = "first-rtt", value_parser = values::one_of(values::PROMISE_STARTS))]
     pub guarantee_start: PromiseStart,
     /// Give way below the guarantee divided by this, above 1; without it never
-    #[arg(help_heading = RATE, long, value_name = "Y", requires = "guarantee", value_parser = values::threshold)]
+    #[arg(hide = true, help_heading = RATE, long, value_name = "Y", requires = "guarantee", value_parser = values::threshold)]
     pub guarantee_threshold: Option<f64>,
     /// Mark everything sent: af11 to af43, cs0 to cs7, ef, or a number
     #[arg(help_heading = RATE, long, value_name = "DSCP", default_value = "cs0", value_parser = values::dscp)]
     pub dscp: Dscp,
     /// Stop on a path that looks broken or badly congested (RFC 8083)
-    #[arg(help_heading = RATE, long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::one_of(values::BREAKERS))]
+    #[arg(hide = true, help_heading = RATE, long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::one_of(values::BREAKERS))]
     pub circuit_breaker: CircuitBreaker,
     /// Leave out a number now and then to find out a receiver that acknowledges what it has not got
-    #[arg(help_heading = RATE, long, value_name = "WHAT", default_value = "trust", value_parser = values::one_of(values::OPTIMISTIC_ACKS))]
+    #[arg(hide = true, help_heading = RATE, long, value_name = "WHAT", default_value = "trust", value_parser = values::one_of(values::OPTIMISTIC_ACKS))]
     pub optimistic_acks: SkippedNumbers,
     /// RFC whose rules the sender follows: rfc5348 or rfc3448
-    #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
+    #[arg(hide = true, help_heading = RATE, long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
     /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number
     /// (RFC 4340 §8.1.2)
-    #[arg(long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
+    #[arg(hide = true, long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,
     /// Drop data that has waited longer than this instead of sending it late
     #[arg(help_heading = DATA, long, value_name = "TIME", value_parser = values::positive_time)]
@@ -94,11 +95,11 @@ pub struct SendArgs {
     #[arg(help_heading = RECORDS, long, value_name = "FILE.csv")]
     pub series: Option<PathBuf>,
     /// Write every datagram sent and received to a packet capture, for Wireshark
-    #[arg(help_heading = RECORDS, long, value_name = "FILE")]
+    #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
     /// Record every input of the protocol machine, to replay it; with the session's secrets, so
     /// only its owner may read it
-    #[arg(help_heading = RECORDS, long, value_name = "FILE")]
+    #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
     /// Replace files of --report, --series, --pcap and --journal that exist; without it they are
     /// refused
@@ -110,6 +111,9 @@ pub struct SendArgs {
     /// Output format.
     #[command(flatten, next_help_heading = RECORDS)]
     pub output: StreamArgs,
+    /// Print help with every option, also those for guarantees, captures and studies
+    #[arg(long, exclusive = true)]
+    pub help_all: bool,
 }
 
 const DATA: &str = "Data";

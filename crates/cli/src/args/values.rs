@@ -79,7 +79,7 @@ pub fn allowed(written: &str) -> Result<AllowedPeers, String> {
 /// A number of bytes above zero.
 pub fn positive_size(written: &str) -> Result<u64, String> {
     match text::size(written).map_err(|e| e.to_string())? {
-        0 => Err("is zero; expected a size above zero in bytes, such as 1460, 50kB or 2MB".to_owned()),
+        0 => Err("is zero; expected a size above zero, such as 1460B, 50kB or 2MB".to_owned()),
         size => Ok(size),
     }
 }
@@ -91,7 +91,7 @@ pub fn packet_size(written: &str) -> Result<u16, String> {
     u16::try_from(positive_size(written)?)
         .ok()
         .filter(|size| *size <= MOST)
-        .ok_or_else(|| format!("is too large for a datagram; expected 1 to {MOST} bytes, such as 1316"))
+        .ok_or_else(|| format!("is too large for a datagram; expected 1 to {MOST} bytes, such as 1316B"))
 }
 
 /// Packets a second, above zero.
@@ -434,9 +434,9 @@ mod tests {
         ] {
             assert!(error.is_err_and(|e| e.contains("expected")));
         }
-        assert_eq!(packet_size("1316"), Ok(1316));
-        assert_eq!(packet_size("64487"), Ok(64_487));
-        assert!(packet_size("64488").is_err());
+        assert_eq!(packet_size("1316B"), Ok(1316));
+        assert_eq!(packet_size("64487B"), Ok(64_487));
+        assert!(packet_size("64488B").is_err());
         assert!(packet_size("0").is_err());
         assert_eq!(packets_per_second("33.3"), Ok(33.3));
         for bad in ["nan", "inf", "-1", "1e10", "ten"] {

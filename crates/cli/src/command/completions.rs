@@ -1,9 +1,7 @@
 //! `tfrc completions`: the completion script of a shell.
 
-use clap::CommandFactory;
-
 use crate::Failure;
-use crate::args::{Cli, CompletionsArgs};
+use crate::args::{CompletionsArgs, whole};
 
 /// Prints the script.
 ///
@@ -11,6 +9,6 @@ use crate::args::{Cli, CompletionsArgs};
 /// When standard output cannot be written.
 pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "tfrc", &mut script);
+    clap_complete::generate(args.shell, &mut whole(), "tfrc", &mut script);
     super::print(&String::from_utf8_lossy(&script))
 }

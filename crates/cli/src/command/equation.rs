@@ -113,33 +113,33 @@ mod tests {
 
     #[test]
     fn the_rate_and_back() {
-        let there = solve("tfrc equation --rtt 100ms -s 1500 -p 0.01").expect("in range");
+        let there = solve("tfrc equation --rtt 100ms -s 1500B -p 0.01").expect("in range");
         assert!((there.rate_bps / 1_347_986.812_355_915_8 - 1.0).abs() < 1e-12);
         assert!((there.rto_s - 0.4).abs() < 1e-15);
-        let line = format!("tfrc equation --rtt 100ms -s 1500 --rate {}", there.rate_bps);
+        let line = format!("tfrc equation --rtt 100ms -s 1500B --rate {}bit/s", there.rate_bps);
         let back = solve(&line).expect("in range");
         assert!((back.p / 0.01 - 1.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_given_timeout_replaces_four_round_trips() {
-        let short = solve("tfrc equation --rtt 100ms -s 1500 -p 0.1 --rto 200ms").expect("in range");
-        let long = solve("tfrc equation --rtt 100ms -s 1500 -p 0.1 --rto 2s").expect("in range");
-        let four = solve("tfrc equation --rtt 100ms -s 1500 -p 0.1").expect("in range");
+        let short = solve("tfrc equation --rtt 100ms -s 1500B -p 0.1 --rto 200ms").expect("in range");
+        let long = solve("tfrc equation --rtt 100ms -s 1500B -p 0.1 --rto 2s").expect("in range");
+        let four = solve("tfrc equation --rtt 100ms -s 1500B -p 0.1").expect("in range");
         assert!(short.rate_bps > four.rate_bps && four.rate_bps > long.rate_bps);
         assert!((short.rto_s - 0.2).abs() < 1e-15);
     }
 
     #[test]
     fn a_rate_out_of_range_is_a_usage_error_with_the_limit() {
-        let failure = solve("tfrc equation --rtt 100ms -s 1500 --rate 10bit/s").expect_err("too low");
+        let failure = solve("tfrc equation --rtt 100ms -s 1500B --rate 10bit/s").expect_err("too low");
         assert_eq!(failure.status(), 2);
         assert!(failure.to_string().contains("the least rate is"), "{failure}");
     }
 
     #[test]
     fn words_for_a_person() {
-        let answer = solve("tfrc equation --rtt 100ms -s 1500 -p 0.01").expect("in range");
+        let answer = solve("tfrc equation --rtt 100ms -s 1500B -p 0.01").expect("in range");
         assert_eq!(
             human(&answer, None),
             "rate X             1.35 Mbit/s  (1347986.812 bit/s)\n\

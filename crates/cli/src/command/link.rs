@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc_emu::{Direction, Snapshot};
-use tfrc_lab::record::{Record, Role, Start, Summary};
+use tfrc_lab::record::{Record, Role, Summary};
 use tfrc_lab::recording::Recording;
 use tfrc_lab::watch::Watch;
 use tfrc_lab::world::relayed::{self, Flows, relay};
@@ -94,7 +94,7 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     let (view, mut keys) = live::network(args.live, args.output.format(), "tfrc link", None).unzip();
     let is_shown = view.is_some();
     reporter = view.into_iter().fold(reporter, Reporter::with_live);
-    let start = Start::new(Role::Link, session::version(), session::command_line());
+    let start = session::start(Role::Link);
     reporter.record(&Record::Start(start))?;
     let monitor = running.monitor();
     // From nothing: packets may have come before the first look.

@@ -1,9 +1,7 @@
 //! `tfrc man`: the manual pages.
 
-use clap::CommandFactory;
-
 use crate::Failure;
-use crate::args::{Cli, ManArgs};
+use crate::args::{ManArgs, whole};
 
 /// Writes `tfrc.1` and one page per subcommand.
 ///
@@ -12,5 +10,5 @@ use crate::args::{Cli, ManArgs};
 pub fn run(args: &ManArgs) -> Result<(), Failure> {
     let failed = |e| Failure::io(&args.dir.display(), &e);
     std::fs::create_dir_all(&args.dir).map_err(failed)?;
-    clap_mangen::generate_to(Cli::command(), &args.dir).map_err(failed)
+    clap_mangen::generate_to(whole(), &args.dir).map_err(failed)
 }

@@ -24,6 +24,8 @@ pub(crate) use writer::DatagramWriter;
 use std::future::Future;
 use std::net::SocketAddr;
 
+use tfrc_lab::record::{Role, Start};
+
 use crate::Failure;
 
 /// Threads that may write, at most: one for each connection that is served, and some for files that
@@ -59,6 +61,16 @@ pub(crate) fn command_line() -> String {
 /// The name and version of this program.
 pub(crate) fn version() -> String {
     format!("tfrc {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The present as date and time in UTC, to the millisecond (RFC 3339).
+pub(crate) fn date_and_time() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// The start of a run in real time, which begins now.
+pub(crate) fn start(role: Role) -> Start {
+    Start { started_at: Some(date_and_time()), ..Start::new(role, version(), command_line()) }
 }
 
 /// An address as people write it: an IPv4 address is not shown as one of IPv6.

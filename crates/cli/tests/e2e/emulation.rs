@@ -21,7 +21,7 @@ const FLOWS: &str = "[[flow]]\nname = 'tcp'\nkind = 'tcp'\nfrom = 'near'\nto = '
     [[flow]]\nname = 'voice'\nkind = 'cbr'\nfrom = 'near'\nto = 'far'\nrate = '64kbit/s'\nsegment = '160B'\n\
     [[flow]]\nname = 'probe'\nkind = 'ping'\nfrom = 'near'\nto = 'far'\n\
     [[flow]]\nname = 'pages'\nkind = 'web'\nfrom = 'far'\nto = 'near'\n\
-    [flow.web]\nbetween_pages = 0.1\n";
+    [flow.web]\nbetween_pages = \"100ms\"\n";
 
 /// A scenario file, gone with the test.
 struct Scenario(tempfile::TempDir);
@@ -61,7 +61,7 @@ fn programs_meet_through_the_network_and_give_their_status() {
     // A server that does not end by itself is ended with the last command.
     let folder = scenario.0.path().join("got");
     let server = format!("exec {} recv -o {}", env!("CARGO_BIN_EXE_tfrc"), folder.display());
-    let client = format!("exec {} send far -n 50000", env!("CARGO_BIN_EXE_tfrc"));
+    let client = format!("exec {} send far -n 50kB", env!("CARGO_BIN_EXE_tfrc"));
     let Some(ended) = scenario.run(&["--at", "far", &server, "--at", "near", &client]) else { return };
     // A busy machine is outside of the limits, and says so.
     let outside = ended.stderr.contains("outside of the limits");

@@ -213,6 +213,42 @@ fn metrics_are_those_of_the_connections() {
         assert!(page.lines().any(|other| other == line), "{line} is not in\n{page}");
     }
     judged_by_promtool(page);
+    assert!(get(&metrics, "/healthz").ends_with("\r\n\r\nok\n"));
+    receiver.signal("TERM");
+    receiver.succeed();
+}
+
+/// An open connection has gauges of its own, and leaves them with its end.
+#[test]
+fn an_open_connection_is_measured() {
+    let mut command = tfrc(["recv", "--bind", "localhost:0", "--connections", "4", "--metrics", "0"]);
+    let mut receiver = Program::start(std::mem::replace(&mut command, tfrc(["--version"])));
+    let line = receiver.wait_for("listening on");
+    let address = line.rsplit(' ').next().expect("an address").to_owned();
+    let line = receiver.wait_for("metrics at http://127.0.0.1:");
+    let metrics = line.trim_start_matches("metrics at http://").trim_end_matches("/metrics").to_owned();
+    let sender = send(&address, &["-t", "20s", "-b", "400k"], Stdio::null());
+    let rate = || {
+        let page = get(&metrics, "/metrics");
+        let line = page.lines().find(|line| line.starts_with("tfrc_recv_connection_rate_bits_per_second{"));
+        let value = line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+        (value, page)
+    };
+    let page = loop {
+        match rate() {
+            (Some(rate), page) if rate > 0.0 => break page,
+            _ => std::thread::yield_now(),
+        }
+    };
+    for name in ["rtt_seconds", "loss_event_rate"] {
+        let begin = format!("tfrc_recv_connection_{name}{{connection=\"1\",peer=\"127.0.0.1:");
+        assert!(page.lines().any(|line| line.starts_with(&begin)), "{begin} is not in\n{page}");
+    }
+    judged_by_promtool(page.split_once("\r\n\r\n").expect("a head and a page").1);
+    sender.signal("INT");
+    sender.succeed();
+    receiver.wait_for("connection 1 from");
+    assert_eq!(rate().0, None);
     receiver.signal("TERM");
     receiver.succeed();
 }

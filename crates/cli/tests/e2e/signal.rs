@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use tfrc_lab::record::{Outcome, Summary};
 
-use crate::e2e::network::{Place, end_link, link, recv, send};
+use crate::e2e::network::{Place, end_link, link, noise, recv, send};
 
 #[test]
 fn a_sender_that_is_interrupted_still_sums_up() {
@@ -75,11 +75,12 @@ fn a_second_interrupt_still_sums_up() {
 fn the_end_does_not_wait_for_the_queue_and_says_what_was_left() {
     let place = Place::new();
     let path = place.one_link("rate = \"128kbit/s\"\ndelay = \"10ms\"");
+    let source = place.write("in", noise(2_000_000));
     for how in ["-t", "INT"] {
         let (receiver, address) = recv(&["-1", "--json"]);
         let (relay, entrance) = link(&path, &address);
         let limit = if how == "-t" { "2s" } else { "2min" };
-        let mut sender = send(&entrance, &["--json", "-t", limit], Stdio::null());
+        let mut sender = send(&entrance, &["--json", "-t", limit, "-f", &source], Stdio::null());
         sender.wait_for("1.0 s");
         if how == "INT" {
             sender.signal(how);
@@ -89,7 +90,7 @@ fn the_end_does_not_wait_for_the_queue_and_says_what_was_left() {
         receiver.succeed();
         let unsent = sender.json::<Summary>().unsent_packets.expect("known");
         assert!(unsent > 0 && unsent <= 64, "{}", sender.stderr);
-        assert!(sender.stderr.contains(&format!("unsent {unsent} datagram")), "{}", sender.stderr);
+        assert!(sender.stderr.contains(&format!("{unsent} datagrams not sent")), "{}", sender.stderr);
         assert!(sender.stderr.contains("stopped: "), "{}", sender.stderr);
     }
 }

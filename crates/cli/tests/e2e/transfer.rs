@@ -97,18 +97,18 @@ fn losses_at_the_very_end_are_counted() {
     // Request, Ack, 30 data packets, Close.
     let path =
         place.one_link("rate = \"10Mbit/s\"\ndelay = \"5ms\"\nloss = { scripted = [29, 30, 31, 32, 33] }");
-    let (session, there, _) = session_over(&path, &[], &["-n", "39480"]);
+    let (session, there, _) = session_over(&path, &[], &["-n", "39480B"]);
     assert_eq!((session.sent(), session.lost(), there.dropped), (30, 4, 5), "{session:?} {there:?}");
     assert_eq!(session.sender.received_bytes, Some(26 * LENGTH));
 }
 
 #[test]
 fn time_bytes_length_and_pace_are_kept_to() {
-    let whole = session(&[], &["-n", "50001", "-l", "500"], str::to_owned);
+    let whole = session(&[], &["-n", "50001B", "-l", "500B"], str::to_owned);
     assert_eq!((whole.sent(), whole.sender.sent_bytes), (101, Some(50_001)));
 
     // 41 packets at 20 a second take 2 s, however fast the path.
-    let paced = session(&[], &["--pps", "20", "-n", "4100", "-l", "100"], str::to_owned);
+    let paced = session(&[], &["--pps", "20", "-n", "4100B", "-l", "100B"], str::to_owned);
     assert_eq!(paced.sent(), 41);
     assert!((1.99..20.0).contains(&paced.sender.duration_s), "{paced:?}");
 

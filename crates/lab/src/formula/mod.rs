@@ -8,7 +8,7 @@ use tfrc_sim::link::{FlowStats, PacketCount};
 use tfrc_units::{Duration, Instant};
 
 pub use expression::{Expression, Function, Given, Kind, Scope, Wrong};
-pub use printed::{Printed, number};
+pub use printed::{Printed, Unit, number, quantity, unit_of};
 #[cfg(test)]
 pub(crate) use theta::QUANTITIES as THETA;
 

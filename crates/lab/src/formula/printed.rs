@@ -28,23 +28,78 @@ impl Printed {
     }
 }
 
+/// The unit of a number that stands for a written quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Bits per second.
+    BitsPerSecond,
+    /// Bytes.
+    Bytes,
+    /// A plain number, or a share.
+    Number,
+    /// Packets.
+    Packets,
+    /// Seconds.
+    Seconds,
+}
+
+impl Unit {
+    /// Its symbol; empty for a plain number.
+    #[must_use]
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::BitsPerSecond => "bit/s",
+            Self::Bytes => "B",
+            Self::Number => "",
+            Self::Packets => "packets",
+            Self::Seconds => "s",
+        }
+    }
+}
+
+/// A written quantity as a number of its SI unit; `None` for any other text.
+#[must_use]
+pub fn quantity(written: &str) -> Option<(f64, Unit)> {
+    let written = written.trim();
+    if let Some(printed) = Printed::parse(written) {
+        return Some((printed.value, Unit::Number));
+    }
+    if let Ok(time) = text::time(written) {
+        return Some((time.as_secs_f64(), Unit::Seconds));
+    }
+    if let Ok(rate) = text::rate(written) {
+        return Some((rate.bits_per_sec(), Unit::BitsPerSecond));
+    }
+    if let Some(packets) = written.strip_suffix('p') {
+        return Some((packets.trim().parse().ok()?, Unit::Packets));
+    }
+    text::size(written).ok().map(|bytes| (bytes as f64, Unit::Bytes))
+}
+
+/// The unit of the values of an axis, if all of them are quantities of one unit. A bare zero is of
+/// any.
+#[must_use]
+pub fn unit_of<'w>(values: impl IntoIterator<Item = &'w str>) -> Option<Unit> {
+    let mut unit = None;
+    for written in values {
+        let (value, its) = quantity(written)?;
+        let is_zero = value == 0.0 && its == Unit::Number;
+        match unit {
+            Some((known, zeros)) if known == its => unit = Some((its, zeros && is_zero)),
+            Some(_) if is_zero => {}
+            Some((_, false)) => return None,
+            // Only zeros so far.
+            Some((_, true)) | None => unit = Some((its, is_zero)),
+        }
+    }
+    unit.map(|(unit, _)| unit)
+}
+
 /// A key as a number in SI units, if it is one.
 #[must_use]
 pub fn number(key: &str) -> Option<f64> {
-    let key = key.trim();
-    if let Some(printed) = Printed::parse(key) {
-        return Some(printed.value);
-    }
-    if let Ok(time) = text::time(key) {
-        return Some(time.as_secs_f64());
-    }
-    if let Ok(rate) = text::rate(key) {
-        return Some(rate.bits_per_sec());
-    }
-    if let Some(packets) = key.strip_suffix('p') {
-        return packets.trim().parse().ok();
-    }
-    text::size(key).ok().map(|bytes| bytes as f64)
+    quantity(key).map(|(value, _)| value)
 }
 
 #[cfg(test)]
@@ -78,5 +133,11 @@ mod tests {
             assert!(number(key).is_some_and(|x| (x - expected).abs() < 1e-9), "{key}: {:?}", number(key));
         }
         assert_eq!(number("reno"), None);
+        let unit = |values: &[&str]| unit_of(values.iter().copied());
+        assert_eq!(unit(&["1Mbit/s", "2Mbit/s"]), Some(Unit::BitsPerSecond));
+        assert_eq!(unit(&["10ms", "0"]), Some(Unit::Seconds));
+        assert_eq!(unit(&["0", "0.5%", "1"]), Some(Unit::Number));
+        assert_eq!(unit(&["0", "10ms"]), Some(Unit::Seconds));
+        assert_eq!((unit(&["25p", "50kB"]), unit(&["25p", "unlimited"]), unit(&[])), (None, None, None));
     }
 }

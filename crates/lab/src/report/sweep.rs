@@ -7,11 +7,12 @@ use maud::{Markup, PreEscaped, html};
 use super::chart::rate_unit;
 use super::html::{STYLE, how, rows_of, still};
 use super::human;
-use crate::batch::{FlowRow, PointResult, Results};
+use crate::batch::{FlowRow, PointResult, Results, RunOutcome};
 use crate::note::Note;
 use crate::plot::{self, Axis, Curve, Line, SERIES, Scale};
-use crate::record::Start;
-use crate::statistics::Estimate;
+use crate::quantities;
+use crate::record::{FlowSummary, Start};
+use crate::statistics::{self, Estimate};
 
 /// A quantity that is drawn.
 struct Metric {
@@ -58,16 +59,26 @@ pub fn page(start: &Start, results: &Results) -> String {
     };
     let flows = |point: &PointResult| point.mean.as_ref().map(|mean| mean.groups.clone()).unwrap_or_default();
     let links = |point: &PointResult| point.mean.as_ref().map(|mean| mean.links.clone()).unwrap_or_default();
+    let alone = match results.points.as_slice() {
+        [point] if results.shard.is_none() => Some(point),
+        _ => None,
+    };
     let main = html! {
         header {
             p.kind { "TFRC simulation" }
-            h1 { (headline(results)) }
+            h1 { (alone.and_then(share).unwrap_or_else(|| headline(results))) }
+            @if alone.and_then(share).is_some() { p.hint { (headline(results)) } }
             @for (note, points) in &notes { p.hint { (note.sentence(*points, results.points.len())) } }
         }
         section #charts {
-            h2 { @if all_copies { "Means" } @else { "Means with 95 % intervals" } }
-            @for one in &OF_FLOWS { (figure(one, &panels, &flows, caption)) }
-            @for one in &OF_LINKS { (figure(one, &panels, &links, caption)) }
+            @if let Some(point) = alone {
+                h2 { "Flows" }
+                (strips(point))
+            } @else {
+                h2 { @if all_copies { "Means" } @else { "Means with 95 % intervals" } }
+                @for one in &OF_FLOWS { (figure(one, &panels, &flows, caption)) }
+                @for one in &OF_LINKS { (figure(one, &panels, &links, caption)) }
+            }
         }
         section {
             h2 { "Table" }
@@ -76,6 +87,90 @@ pub fn page(start: &Start, results: &Results) -> String {
         (how(start))
     };
     still("TFRC simulation", STYLE, &main, "")
+}
+
+/// A sentence on what TFRC got beside TCP, over the runs of a point; `None` if it has not both.
+fn share(point: &PointResult) -> Option<String> {
+    let mean_of = |flows: &[FlowSummary], is_one: &dyn Fn(&str) -> bool| {
+        let goodputs: Vec<f64> =
+            flows.iter().filter(|flow| is_one(&flow.kind)).filter_map(|flow| flow.goodput_bps).collect();
+        statistics::mean(&goodputs)
+    };
+    let of_run = |run: &RunOutcome| {
+        let flows = &run.outcome.flows;
+        let tcp = mean_of(flows, &|kind| kind.starts_with("tcp")).filter(|goodput| *goodput > 0.0)?;
+        Some(mean_of(flows, &|kind| kind.starts_with("tfrc"))? / tcp)
+    };
+    let ratios = point.runs.iter().map(of_run).collect::<Option<Vec<f64>>>()?;
+    let Estimate { mean: Some(mean), ci95 } = statistics::estimate(&ratios) else { return None };
+    let half = ci95.filter(|_| !point.notes.contains(&Note::NothingRandom));
+    let half = half.map_or_else(String::new, |half| format!(" ± {}", human::number(half)));
+    Some(format!("A TFRC flow got {}{half} of a TCP flow's goodput.", human::number(mean)))
+}
+
+/// Dots of one kind in a strip, at most.
+const MOST_DOTS: usize = 300;
+
+/// The flows of all runs of a point as strips, a dot each, by kind: a drawing for each quantity.
+fn strips(point: &PointResult) -> Markup {
+    let flows = || point.runs.iter().flat_map(|run| &run.outcome.flows);
+    let mut kinds: Vec<&str> = Vec::new();
+    for flow in flows() {
+        if !kinds.contains(&flow.kind.as_str()) {
+            kinds.push(&flow.kind);
+        }
+    }
+    let drawings = OF_FLOWS.iter().filter_map(|metric| Some((metric, strip(metric, point, &kinds)?)));
+    html! {
+        div.panels {
+            @for (metric, drawing) in drawings {
+                figure id=(metric.key) {
+                    h3 { (metric.title) }
+                    (PreEscaped(drawing.element(metric.title)))
+                    figcaption {
+                        code { (metric.key) }
+                        ": each flow in each run; beside them the mean over the runs and its 95 % interval."
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The strips of one quantity; `None` if no flow has it.
+fn strip(metric: &Metric, point: &PointResult, kinds: &[&str]) -> Option<plot::Panel> {
+    let of = quantities::FLOW.iter().find(|one| one.key == metric.key)?.of;
+    let values = |run: &RunOutcome, kind: &str| -> Vec<f64> {
+        run.outcome.flows.iter().filter(|flow| flow.kind == kind).filter_map(of).collect()
+    };
+    let all: Vec<Vec<f64>> =
+        kinds.iter().map(|kind| point.runs.iter().flat_map(|run| values(run, kind)).collect()).collect();
+    let top = all.iter().flatten().copied().fold(0.0, f64::max);
+    let (unit, name) = (metric.unit)(top);
+    let mut curves = Vec::new();
+    for ((place, kind), dots) in (0..).map(f64::from).zip(kinds).zip(&all) {
+        let ink = plot::ink_of(kind);
+        let every = dots.len().div_ceil(MOST_DOTS).max(1);
+        // Spread over the strip by the golden section, which leaves no gaps.
+        let across = |n: usize| ((n as f64 * 0.618_034).fract() - 0.5) * 0.4 - 0.12;
+        let points = dots.iter().step_by(every).enumerate();
+        let points: Vec<plot::Point> =
+            points.map(|(n, y)| plot::Point { x: place + across(n), y: y / unit, half: None }).collect();
+        let curve =
+            |line, mark, width, points| Curve { label: String::new(), ink, line, mark, width, points };
+        curves.push(curve(Line::None, plot::Mark::Circle, 1.0, points));
+        let means: Vec<f64> =
+            point.runs.iter().filter_map(|run| statistics::mean(&values(run, kind))).collect();
+        let estimate = statistics::estimate(&means);
+        if let Some(mean) = estimate.mean {
+            let half = estimate.ci95.map(|half| half / unit);
+            let mean = plot::Point { x: place + 0.3, y: mean / unit, half };
+            curves.push(curve(Line::None, plot::Mark::Square, 1.6, vec![mean]));
+        }
+    }
+    let x = Axis::of_names(String::new(), kinds.iter().map(|kind| (*kind).to_owned()));
+    let y = Axis::new(name.to_owned(), Scale::Linear);
+    all.iter().any(|dots| !dots.is_empty()).then_some(plot::Panel { title: String::new(), x, y, curves })
 }
 
 fn headline(results: &Results) -> String {
@@ -246,6 +341,36 @@ mod tests {
         [[flow]]\nname = '<one>'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n\
         [[sweep]]\nset = 'link.path.rate'\nvalues = ['1Mbit/s', '2Mbit/s', '100Mbit/s']\n\
         [[sweep]]\nset = 'link.path.queue'\nvalues = ['10p', '20p']\n";
+
+    /// Runs of one point begin with what TFRC got, and show each flow: no axis of one label.
+    #[test]
+    fn runs_of_one_point_say_what_came_out() {
+        const MIX: &str = "duration = '6s'\nwarmup = '1s'\nruns = 3\nnodes = ['a', 'b']\n\
+            [[link]]\nfrom = 'a'\nto = 'b'\nrate = '2Mbit/s'\ndelay = '10ms'\nqueue = '20p'\n\
+            [[flow]]\nkind = 'tfrc'\ncount = 2\nfrom = 'a'\nto = 'b'\nstart = 'uniform 0s 1s'\n\
+            [[flow]]\nkind = 'tcp'\ncount = 2\nfrom = 'a'\nto = 'b'\nstart = 'uniform 0s 1s'\n";
+        let document = Document::new("t", MIX);
+        let results = run_plan(&document, &document.plan().expect("right"), Order::default());
+        let [point] = results.points.as_slice() else { panic!("one point") };
+        let mean = |run: &RunOutcome, of: &str| {
+            let flows = run.outcome.flows.iter().filter(|flow| flow.kind.starts_with(of));
+            flows.map(|flow| flow.goodput_bps.expect("known")).sum::<f64>() / 2.0
+        };
+        let ratios: Vec<f64> = point.runs.iter().map(|run| mean(run, "tfrc") / mean(run, "tcp")).collect();
+        let Estimate { mean, ci95 } = statistics::estimate(&ratios);
+        let wanted = format!(
+            "A TFRC flow got {} ± {} of a TCP flow",
+            human::number(mean.expect("known")),
+            human::number(ci95.expect("three runs"))
+        );
+        let page = page(&Start::new(Role::Sim, "v", "c"), &results);
+        assert!(page.contains(&wanted), "{wanted}");
+        let (_, goodput) = page.split_once("<figure id=\"goodput_bps\"").expect("a figure");
+        let (goodput, _) = goodput.split_once("</figure>").expect("its end");
+        assert!(goodput.contains(">tfrc<") && goodput.contains(">tcp-sack<"), "{goodput}");
+        assert!(goodput.contains("class=\"s0\"") && goodput.contains("class=\"s1\""), "{goodput}");
+        assert!(!goodput.contains("all runs"));
+    }
 
     #[test]
     fn every_mean_has_a_mark_and_its_interval() {

@@ -178,7 +178,11 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
         ("Arrived on the wire after slow start", rate(s.wire_goodput_bps), "wire_goodput_bps"),
         ("Share, 1 is an equal one", number(s.share), "share"),
         ("Variation of the rate, TFRC over TCP", number(s.cov_ratio), "cov_ratio"),
-        ("Equivalence ratio", number(s.equivalence_ratio), "equivalence_ratio"),
+        (
+            "Equivalence of the rates, 1 is equal at every moment",
+            number(s.equivalence_ratio),
+            "equivalence_ratio",
+        ),
     ]
     .into_iter()
     .filter_map(|(name, value, key)| Some((name, value?, key)))

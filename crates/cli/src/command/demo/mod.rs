@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_emu::Monitor;
-use tfrc_lab::record::{EventKind, Record, Role, Start};
+use tfrc_lab::record::{EventKind, Record, Role};
 use tfrc_lab::watch::{self as lab, Look};
 use tfrc_lab::world::relayed::{self, Flows, relay_with_flows};
 use tfrc_net::options::Listen;
@@ -83,7 +83,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let monitor = network.monitor();
     let mut looks = looks(scenario.clone(), network.monitor());
 
-    let mut start = Start::new(Role::Demo, session::version(), session::command_line());
+    let mut start = session::start(Role::Demo);
     start.bottleneck_bps = Some(link_rate.bits_per_sec());
     start.segment_bytes = u64::try_from(LENGTH).ok();
     for (name, value) in [("round-trip time", "40 ms"), ("queue", "25 packets")] {

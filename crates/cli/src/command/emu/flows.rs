@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc_lab::Outcome;
 use tfrc_lab::emulated::{EmulatedRun, Fidelity, KernelNotes};
-use tfrc_lab::record::{Interval, Record, Role, Start, Summary};
+use tfrc_lab::record::{Interval, Record, Role, Summary};
 use tfrc_lab::recording::Keep;
 use tfrc_lab::watch::{Look, Watch};
 use tfrc_lab::world::emulated::{Emulated, Setup};
@@ -50,7 +50,7 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
     let (view, mut keys) = live::network(args.live, format, "tfrc emu", duration_s).unzip();
     let is_shown = view.is_some();
     reporter = view.into_iter().fold(reporter, Reporter::with_live);
-    let start = Start::new(Role::Emu, session::version(), session::command_line());
+    let start = session::start(Role::Emu);
     reporter.record(&Record::Start(start))?;
     let emulated = Emulated::set_up(scenario, setup, Keep::default()).map_err(broken)?;
     let told = RefCell::new(Ok(()));

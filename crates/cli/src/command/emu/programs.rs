@@ -7,7 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tfrc_emu::NodeSpace;
-use tfrc_lab::record::{Record, Role, Start, Summary};
+use tfrc_lab::record::{Record, Role, Summary};
 use tfrc_lab::recording::Recording;
 use tfrc_lab::watch::Watch;
 use tfrc_lab::world::emulated::Emulated;
@@ -42,7 +42,7 @@ pub(super) fn run(emulated: Emulated<'_>, commands: &[AtNode], args: &EmuArgs) -
     }
     let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
     reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
-    let start = Start::new(Role::Emu, session::version(), session::command_line());
+    let start = session::start(Role::Emu);
     reporter.record(&Record::Start(start))?;
     let mut told = Ok(());
     let watch = Watch::all(EVERY, |look| {

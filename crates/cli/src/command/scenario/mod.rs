@@ -6,6 +6,7 @@ use std::io::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc_scenario::library::{BuiltIn, LibraryError};
+use tfrc_scenario::{hint, reference};
 
 use super::print;
 use crate::args::{ScenarioArgs, ScenarioCommand};
@@ -36,6 +37,9 @@ struct ScenarioEntry {
 /// [`Failure::Usage`] for a name that is none, [`Failure::Run`] if a file cannot be written.
 pub fn run(args: &ScenarioArgs) -> Result<(), Failure> {
     match &args.command {
+        ScenarioCommand::Keys { markdown: true, .. } => print(&reference::markdown()),
+        ScenarioCommand::Keys { table: None, .. } => print(&tables()),
+        ScenarioCommand::Keys { table: Some(table), .. } => print(&keys(table)?),
         ScenarioCommand::List { output } if output.json => {
             let entry = |one: BuiltIn| ScenarioEntry { name: one.name, about: one.about() };
             let list = ScenarioList { scenarios: BuiltIn::all().map(entry).collect() };
@@ -65,6 +69,35 @@ pub fn run(args: &ScenarioArgs) -> Result<(), Failure> {
     }
 }
 
+/// Columns of a terminal that a text fills.
+const WIDTH: usize = 100;
+
+/// A line for each table of a scenario.
+fn tables() -> String {
+    let all = reference::tables();
+    let width = all.iter().map(|table| table.heading().len()).max().unwrap_or(0);
+    let lines: String =
+        all.iter().map(|table| format!("{:<width$}  {}\n", table.heading(), table.about)).collect();
+    format!(
+        "{lines}\n`tfrc scenario keys TABLE` explains the keys of a table; \"top\" is the top of the file.\n"
+    )
+}
+
+/// The keys of a table and of those inside it.
+fn keys(wanted: &str) -> Result<String, Failure> {
+    let found = match wanted {
+        "top" => reference::tables().into_iter().filter(|table| table.path.is_empty()).collect(),
+        _ => reference::find(wanted),
+    };
+    if found.is_empty() {
+        let all = reference::tables();
+        let known: Vec<&str> = all.iter().map(|table| table.path.as_str()).collect();
+        return Err(Failure::usage(format!("a scenario has no table `{wanted}`"), hint(wanted, &known)));
+    }
+    let texts: Vec<String> = found.iter().map(|table| table.text(WIDTH)).collect();
+    Ok(texts.join("\n"))
+}
+
 /// A line for each scenario.
 fn list() -> String {
     let width = BuiltIn::all().map(|one| one.name.len()).max().unwrap_or(0);
@@ -88,6 +121,17 @@ mod tests {
         let wanted = wanted.replace("# loss =", "loss =").replace("# changes =", "changes =");
         let plan = Document::new("start.toml", wanted).plan().expect("right");
         assert_eq!((plan.points.len(), plan.runs), (3, 10));
+    }
+
+    #[test]
+    fn keys_of_a_table_in_the_words_of_the_file() {
+        let codel = keys("link.queue.codel").expect("there is one");
+        assert!(codel.starts_with("[link.queue.codel]  Controlled delay"), "{codel}");
+        assert!(codel.contains("\n  ecn ") && codel.contains("\n      \"off\" "), "{codel}");
+        assert!(keys("[[flow]]").expect("it is").contains("\n[flow.tcp]"), "with the tables inside");
+        assert!(tables().lines().all(|line| line.contains("  ") || !line.starts_with('[')));
+        let failure = keys("flow.tpc").expect_err("a mistake");
+        assert!(failure.to_string().contains("flow.tpc"));
     }
 
     #[test]

@@ -108,7 +108,8 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         Some(tally) => tally.complete(status.stats.sent_data_packets, &mut summary),
         None => reporter.note("the receiver did not say what it got: received, lost and late are unknown"),
     }
-    let ending = judge(&stop, closed.as_ref(), tally.as_ref(), &status);
+    let data = if args.file.is_some() { Data::Given } else { Data::MadeUp };
+    let ending = judge(&stop, data, closed.as_ref(), tally.as_ref(), &status);
     ending.note(&mut summary);
     interrupt.keep(None);
     reporter.say(&Record::End(Box::new(summary)));
@@ -142,12 +143,27 @@ async fn finish(
     }
 }
 
+/// The worth of data that is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Data {
+    /// Somebody wants it to arrive.
+    Given,
+    /// Nobody misses it.
+    MadeUp,
+}
+
 /// How the session ended, and why; it determines the exit status.
-fn judge(stop: &StopSending, closed: Option<&Closed>, tally: Option<&Tally>, status: &Status) -> Ending {
+fn judge(
+    stop: &StopSending,
+    data: Data,
+    closed: Option<&Closed>,
+    tally: Option<&Tally>,
+    status: &Status,
+) -> Ending {
     let dropped = tally.map_or(0, |tally| tally.dropped).max(status.stats.peer_dropped_packets);
     let written = tally.map(|tally| format!("it has written {}", counted(tally.bytes, "byte")));
-    let unsent =
-        (status.unsent_packets > 0).then(|| format!("unsent {}", counted(status.unsent_packets, "datagram")));
+    let unsent = (status.unsent_packets > 0 && data == Data::Given)
+        .then(|| format!("{} not sent", counted(status.unsent_packets, "datagram")));
     if let Some(trouble) = tally.and_then(|tally| tally.trouble) {
         return Ending::failed(trouble.at_receiver()).with(written).with(unsent);
     }
@@ -214,7 +230,7 @@ fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant
 }
 
 fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
-    let mut start = Start::new(Role::Send, session::version(), session::command_line());
+    let mut start = session::start(Role::Send);
     start.peer = Some(match addresses {
         [address] => address.to_string(),
         _ => args.to.to_string(),

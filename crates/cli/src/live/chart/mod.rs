@@ -337,10 +337,26 @@ fn footer(model: &Model, width: u16) -> Line<'static> {
     if let Some(note) = &model.note {
         let used = spans.iter().map(Span::width).sum::<usize>();
         let room = usize::from(width).saturating_sub(used + 3);
-        let note: String = note.chars().take(room).collect();
+        let note = fitted(note, room);
         spans.push(Span::styled(format!("  {note}"), Style::new().fg(NOTE)));
     }
     Line::from(spans)
+}
+
+/// A text in this many columns: whole words, and `…` for those that have no room.
+fn fitted(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    for word in text.split(' ') {
+        if shown.chars().count() + word.chars().count() + 1 >= room {
+            break;
+        }
+        shown += word;
+        shown.push(' ');
+    }
+    if room == 0 { shown } else { shown + "…" }
 }
 
 #[cfg(test)]
