@@ -87,10 +87,10 @@ def over(
                 drawn.setdefault(key, []).append((place, mean / size, (half or 0.0) / size))
     of_kinds = [key[apart.index("kind")] if "kind" in apart else None for key in drawn]
     for (key, points), pen in zip(drawn.items(), _pens(of_kinds)):
-        at, mean, half = zip(*sorted(points))
+        spots, means, halves = zip(*sorted(points))
         label = ", ".join(_said(column, value, axes) for column, value in zip(apart, key))
         look = {"marker": "o", "markersize": 4, "capsize": 3, "linewidth": 1.2, **pen}
-        area.errorbar(at, mean, yerr=half, label=label, **look)
+        area.errorbar(spots, means, yerr=halves, label=label, **look)
     if is_number:
         least, most = min(places, default=0.0), max(places, default=0.0)
         if least > 0.0 and most / least >= LOGARITHMIC:
