@@ -159,5 +159,7 @@ def test_batches_are_calls_one_by_one(seed, packets, loss):
 )
 def test_equation_is_that_of_the_program(program, segment, rtt, p):
     ours = tfrc.Equation().rate_bps(segment, rtt / 1000, p)
-    theirs = json.loads(program("equation", "--rtt", f"{rtt}ms", "-s", segment, "-p", repr(p), "--json"))
+    loss = repr(p) if p < 1 else "100%"
+    arguments = ["--rtt", f"{rtt}ms", "-s", f"{segment}B", "-p", loss, "--json"]
+    theirs = json.loads(program("equation", *arguments))
     assert ours == theirs["rate_bps"]

@@ -121,7 +121,7 @@ def test_several_runs_and_sweeps(program, tmp_path):
     file.write_text(TEXT + '\n[[sweep]]\nset = "link.line.rate"\nvalues = ["1Mbit/s", "2Mbit/s"]\n')
     result = tfrc.simulate(file, runs=2, seed=11)
     assert result.to_json() + "\n" == program("sim", file, "--runs", 2, "--seed", 11, "--json")
-    assert result.flows["link.line.rate"] == ["1Mbit/s"] * 4 + ["2Mbit/s"] * 4
+    assert list(result.flows["link.line.rate"]) == [1e6] * 4 + [2e6] * 4
     assert list(result.flows["run"]) == [1, 1, 2, 2] * 2
     assert result.to_json() == tfrc.simulate(file, runs=2, seed=11, jobs=1).to_json()
 
