@@ -243,7 +243,7 @@ fn the_first_report_does_not_stop_the_flow() {
     let mut sender = sender();
     sender.on_rtt_sample(at(0), RTT);
     send_all(&mut sender, 5000, 5100);
-    feedback(&mut sender, 5100, 0.0, 0.01);
+    feedback(&mut sender, 5100, 1000.0, 0.01);
     assert!(sender.allowed_rate() > rate(100_000.0));
 }
 
