@@ -105,8 +105,8 @@ impl Grid {
             .collect()
     }
 
-    /// A rate of one flow as [`Grid::column`], each value the mean of the half second that ends with
-    /// its cell.
+    /// A rate of one flow as [`Grid::column`], each value the mean of the half second that ends
+    /// with its cell.
     pub(super) fn smoothed(
         &self,
         intervals: &[&Interval],

@@ -84,8 +84,8 @@ fn the_page_is_whole_and_nothing_of_the_files_runs_in_it() {
     assert!(!page.contains("http://") && !page.contains("src=\"") && !page.contains("@import"));
 }
 
-/// One experiment has a page of its own: the verdict, its figure, what fails, cells, and the paper's
-/// lessons once.
+/// One experiment has a page of its own: the verdict, its figure, what fails, cells, and the
+/// paper's lessons once.
 #[test]
 fn a_page_of_one_experiment() {
     let dir = experiment();
