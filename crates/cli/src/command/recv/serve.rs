@@ -120,7 +120,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let peer = connection.remote_addr().unwrap_or(receiver.endpoint.local_addr());
     let counted = receiver.totals.begin(shown(peer));
     tracing::debug!("connection {} from {} began", number.unwrap_or(1), shown(peer));
-    let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log, receiver.view.as_ref());
+    let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log, receiver.overview.as_ref());
     speaker.say(began, &Record::Start(start(connection, peer)));
     let sampler = Sampler::new(began, connection.status());
     speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
@@ -196,6 +196,8 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     }
     if receiver.is_used_up(sent) {
         receiver.close_view();
+    } else {
+        speaker.forget_page();
     }
     let mute = speaker.end(summary, &ending);
     let fate = match (&stop, mute) {

@@ -19,6 +19,7 @@ const LEAST: (u16, u16) = (50, 9);
 const WITH_QUEUE: u16 = 14;
 const WITH_RTT: u16 = 20;
 
+/// Colours of the curves: the run's own flow, others in turn, and what they are compared with.
 const OWN: Color = Color::Cyan;
 const TCPS: [Color; 5] = [Color::Yellow, Color::Magenta, Color::Green, Color::Blue, Color::LightRed];
 const REFERENCE: Color = Color::Gray;
