@@ -1,4 +1,5 @@
-//! The parts of `experiment.toml`, read and checked against each other.
+//! The parts of `experiment.toml`, read and checked against each other. A function reads one kind
+//! of table; the first mistake ends the reading, with its place in the file and a way to mend it.
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! Flows: who sends what to whom, and how many of them.
+//!
+//! The shape of the table has been read by `syntax`; its values are checked against each other
+//! here, and a mistake has its place in the text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

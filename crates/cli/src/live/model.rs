@@ -1,4 +1,5 @@
-//! The run so far, as far as it is shown: made of records, without a clock or a terminal.
+//! The run so far, as far as it is shown: made of records, without a clock or a terminal. Of a long
+//! run only the part that is drawn is kept.
 
 use std::collections::VecDeque;
 

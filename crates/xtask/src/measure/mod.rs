@@ -1,5 +1,5 @@
-//! Measurements of minutes: [`emulation`] judges real time against bands, [`fixed_points`] and
-//! [`tcp_alone`] write the pages of `docs/models/` that have their names, from an example of the
+//! Measurements of minutes: `emulation` judges real time against bands, `fixed_points` and
+//! `tcp_alone` write the pages of `docs/models/` that have their names, from an example of the
 //! crate that they are about. Each fails with a sentence for the terminal.
 
 mod emulation;

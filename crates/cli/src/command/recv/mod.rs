@@ -1,4 +1,8 @@
 //! `tfrc recv`: accepts connections and writes out what comes.
+//!
+//! A run takes one connection, one after another, or many at once: `options` decides it by the
+//! arguments. `serve` has a connection from its first packet to its last line; what is said of it
+//! passes the limit of the log in `speaker`, so that strangers cannot fill a disk with lines.
 
 mod in_turn;
 mod listen;

@@ -1,4 +1,5 @@
-//! Settings of a run of `recv`, checked together before anything is touched.
+//! Settings of a run of `recv`, checked together before anything is touched: a mistake ends with
+//! status 2 before a port is open, and no file is made or emptied.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;

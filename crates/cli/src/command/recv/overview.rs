@@ -1,11 +1,10 @@
-//! What is shown and kept of all connections of a receiver, over one axis of time: the live view
-//! and the time series.
+//! The live view and the time series of a receiver: all its connections over one axis of time.
 
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tfrc_lab::record::{Event, Interval, Record, Summary};
+use tfrc_lab::record::{Event, Interval, Record};
 use tfrc_units::Instant;
 
 use crate::Failure;
@@ -79,7 +78,7 @@ impl Overview {
     /// The first failure to write them.
     pub(super) fn end(&self) -> Result<(), Failure> {
         let mut reporter = self.reporter();
-        reporter.say(&Record::End(Box::new(Summary::default())));
+        reporter.say(&Record::End(Box::default()));
         reporter.broken().map_or(Ok(()), |failure| Err(failure.clone()))
     }
 

@@ -168,6 +168,7 @@ async fn send(session: Session, course: Course) -> io::Result<()> {
             _ = reading.tick() => look(&connection, &course),
         }
     }
+    // The flow has ended here, whether the other end has heard of it or not.
     drop(connection.close_now().await);
     endpoint.shut_down().await
 }
