@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -160,14 +161,24 @@ fn link_slots(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
 fn idle_blind(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     const PER_SECOND: u64 = 100;
     const SECONDS: u64 = 12;
+    /// Answers a second to invalid packets, after as many at once (RFC 4340 §7.5.4 asks for a limit).
+    const ANSWERS: u64 = 8;
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1", "--silence", "8s"])?;
     let ports = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&ports);
+    let answers = Arc::new(AtomicU64::new(0));
+    let answered = Arc::clone(&answers);
     let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
-        if way == Way::Back
-            && let (Some(packet), Ok(mut ports)) = (parse(bytes), seen.lock())
-        {
-            *ports = Some((packet.source_port, packet.destination_port));
+        if let Some(packet) = parse(bytes) {
+            match (way, packet.header) {
+                (Way::Back, _) => {
+                    if let Ok(mut ports) = seen.lock() {
+                        *ports = Some((packet.source_port, packet.destination_port));
+                    }
+                }
+                (Way::There, Header::Sync { .. }) => _ = answered.fetch_add(1, Ordering::Relaxed),
+                (Way::There, _) => {}
+            }
         }
         deeds.send(way, bytes);
     })?;
@@ -192,6 +203,10 @@ fn idle_blind(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     ));
     row.saw(format!("sender {}: “{}”; receiver {}: “{}”", end.how, end.last, received.how, received.last));
     row.honest = format!("FILE {}", honest::length(&receiver.file));
+    let answers = answers.load(Ordering::Relaxed);
+    row.saw(format!("{answers} Syncs in answer"));
+    row.bar(answers > 0, "an invalid packet is answered with a Sync");
+    row.bar(answers <= ANSWERS * (SECONDS + 2), format!("at most {ANSWERS} Syncs a second"));
     row.bar(end.is(0) && received.is(0), "exit 0 at both ends");
     let whole = [[1; 20_000], [2; 20_000]].concat();
     row.bar(std::fs::read(&receiver.file).is_ok_and(|all| all == whole), "FILE has what was written");
