@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 use super::check::{self, Checked};
 use super::error::{Fault, Mistake};
 use super::traces::Traces;
-use super::{Plan, Point, ScenarioError, World, reader, suggest, syntax};
+use super::{Plan, Point, ScenarioError, World, mistakes, reader, suggest, syntax};
 
 /// The text of a scenario and the changes asked for, not yet read.
 #[derive(Debug, Clone)]
@@ -94,10 +94,18 @@ impl Document {
     /// Reads the scenario for a world, one for each point of its sweeps.
     ///
     /// # Errors
-    /// [`ScenarioError::Invalid`] with the first mistake found; a flow that the world does not have
-    /// is one.
+    /// [`ScenarioError::Invalid`] with the mistakes found, ten at most; a flow that the world does not
+    /// have is one.
     pub fn plan_for(&self, world: World) -> Result<Plan, ScenarioError> {
-        self.read(world).map_err(|mistake| mistake.in_texts(&self.texts))
+        let (tree, provenance) = self.tree().map_err(|mistake| mistake.in_texts(Vec::new(), &self.texts))?;
+        let read = |tree| self.read(tree, world);
+        match read(tree.clone()) {
+            Ok((points, runs)) => Ok(Plan { points, runs, provenance }),
+            Err(mistake) => {
+                let others = mistakes::after(&mistake, &tree, &read);
+                Err(mistake.in_texts(others, &self.texts))
+            }
+        }
     }
 
     /// All that determines what the scenario does, in one text: the file, the changes, and a hash
@@ -127,8 +135,8 @@ impl Document {
         (!hashes.is_empty()).then(|| fnv1a(&hashes))
     }
 
-    fn read(&self, world: World) -> Checked<Plan> {
-        let (tree, provenance) = self.tree()?;
+    /// The points of a tree, and the number of their runs.
+    fn read(&self, tree: Tree<'_>, world: World) -> Checked<(Vec<Point>, u32)> {
         let raw = reader::read::<syntax::Scenario>(tree.clone())?;
         let axes = axes(&tree, &raw.sweep)?;
         let mut points = Vec::new();
@@ -162,8 +170,7 @@ impl Document {
             };
             points.push(Point { at, scenario });
         }
-        let runs = check::runs(&raw)?;
-        Ok(Plan { points, runs, provenance })
+        Ok((points, check::runs(&raw)?))
     }
 
     fn tree(&self) -> Checked<(Tree<'_>, Vec<Provenance>)> {

@@ -47,6 +47,9 @@ pub struct InvalidScenario {
     /// How to put it right.
     #[help]
     pub hint: Option<String>,
+    /// Further mistakes of the text.
+    #[related]
+    pub others: Vec<Self>,
 }
 
 /// The kinds of mistakes in a scenario. `tests/wrong/` has a file for each.
@@ -132,22 +135,29 @@ impl Mistake {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// The error of this mistake and of others in several texts.
+    pub(super) fn in_texts(self, others: Vec<Self>, texts: &[(String, String, usize)]) -> ScenarioError {
+        let others = others.into_iter().map(|other| other.located(texts)).collect();
+        ScenarioError::Invalid(Box::new(InvalidScenario { others, ..self.located(texts) }))
+    }
+
     /// At its place in one of several texts, of which each has a name and the offset at which it
     /// begins.
-    pub(super) fn in_texts(self, texts: &[(String, String, usize)]) -> ScenarioError {
+    fn located(self, texts: &[(String, String, usize)]) -> InvalidScenario {
         let fallback = (String::new(), String::new(), 0);
         let place = self.place.unwrap_or_default();
         let (name, whole, start) =
             texts.iter().rev().find(|(_, _, start)| *start <= place.start).unwrap_or(&fallback);
         let place = place.start.saturating_sub(*start)..place.end.saturating_sub(*start);
         let (shown, place) = text::shown(whole, place);
-        ScenarioError::Invalid(Box::new(InvalidScenario {
+        InvalidScenario {
             fault: self.fault,
             message: text::sentence(&self.message),
             text: NamedSource::new(text::harmless(name), shown).with_language("toml"),
             place: place.into(),
             label: text::sentence(&self.label),
             hint: self.hint.map(|hint| text::sentence(&hint)),
-        }))
+            others: Vec::new(),
+        }
     }
 }

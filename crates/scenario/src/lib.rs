@@ -26,6 +26,7 @@ mod link_settings;
 mod links;
 mod meanings;
 mod memory;
+mod mistakes;
 pub mod rate_control;
 mod reader;
 pub mod reference;

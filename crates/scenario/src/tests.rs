@@ -246,3 +246,26 @@ fn each_world_has_its_words() {
         }
     }
 }
+
+/// A file shows all its mistakes at once, and none that only follows from another.
+#[test]
+fn all_mistakes_of_a_file_are_shown() {
+    const TEXT: &str = "duration = '10s'\nnodes = ['a', 'b']\n[[link]]\nfrom = 'a'\nto = 'b'\nrate = 4\n\
+        delay = '20ms'\nqueue = '25p'\ncolour = 'red'\n[[flow]]\nkind = 'bbr'\nfrom = 'a'\nto = 'b'\n\
+        [[flow]]\nkind = 'tfrc'\nfrom = 'a'\nto = 'c'\n[[flow]]\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\n\
+        tcp = { variant = 'dctcp' }\n";
+    let shown = |text: &str| {
+        let Err(ScenarioError::Invalid(invalid)) = Document::new("t", text).plan() else { panic!("taken") };
+        let all = std::iter::once(&*invalid).chain(&invalid.others);
+        let mut all: Vec<_> = all.map(|one| &text[one.place.offset()..][..one.place.len()]).collect();
+        all.sort_unstable();
+        all.join(" ")
+    };
+    // A link without a rate hides what a flow over it needs.
+    assert_eq!(shown(TEXT), "'bbr' 'c' 4 colour");
+    assert_eq!(shown(&TEXT.replace("rate = 4", "rate = '4Mbit/s'")), "'bbr' 'c' 'dctcp' colour");
+    // What was defined by the only mistake is not missed.
+    let missed = "duration = '1s'\nnodes = ['a', 5]\n[[link]]\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\n\
+        delay = '1ms'\nqueue = '5p'\n";
+    assert_eq!(shown(missed), "5");
+}

@@ -1,4 +1,8 @@
 //! `tfrc send`: a file, a pipe or made-up data over one connection.
+//!
+//! Files that exist, that two options name or that cannot be written are refused before anybody is
+//! called; `-l` longer than a packet of the path takes, after the handshake. However the data ends,
+//! the connection is closed and summed up, and `judge` gives the reason and the exit status.
 
 mod connect;
 mod hearing;
@@ -109,6 +113,10 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         None => reporter.note("the receiver did not say what it got: received, lost and late are unknown"),
     }
     let data = if args.file.is_some() { Data::Given } else { Data::MadeUp };
+    if data == Data::MadeUp {
+        // Nobody misses what was made up and waited when the time was up.
+        summary.unsent_packets = Some(0);
+    }
     let ending = judge(&stop, data, closed.as_ref(), tally.as_ref(), &status);
     ending.note(&mut summary);
     interrupt.keep(None);
