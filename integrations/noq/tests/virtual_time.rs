@@ -2,72 +2,35 @@
 
 #[path = "../../testpath/quic/peer.rs"]
 mod peer;
+#[path = "../../testpath/quic/shares.rs"]
+mod shares;
 mod stack;
 
-use std::fmt::Write as _;
 use std::time::Instant;
 
 use peer::{PAYLOAD, Peer, Traffic, world};
+use shares::greedy;
 use tfrc::Settings;
 use tfrc::config::RateCap;
 use tfrc_noq::TfrcConfig;
-use tfrc_testpath::{Fate, Random, Rule, Side, Wire, World, fixed_point, lossy, quantiles};
+use tfrc_testpath::{Fate, Random, Rule, Side, Wire, World, lossy};
 use tfrc_units::{Duration, Rate};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 const SECONDS: fn(u64) -> Duration = Duration::from_secs;
 
-/// A greedy client; the rates after a first part of the time.
-struct Greedy {
-    /// Packets in a round-trip time over those of the fixed point.
-    share: f64,
-    /// Milliseconds between arrivals.
-    gaps: [f64; 3],
-}
-
-fn greedy(p: f64, rtt: Duration, rule: Rule) -> Greedy {
-    let l = fixed_point(p);
-    let mut world = world(Wire::new(rtt / 2), rule, TfrcConfig::default(), false);
-    world.client.traffic = Traffic::Greedy;
-    world.run(rtt * 400);
-    let (sent, arrived) = (world.sent, world.server.arrivals.len());
-    // Some hundred loss events at the least: 1/√400 of a rate that goes as the root of p is 2.5 %.
-    let packets = (400.0 / p).clamp(100_000.0, 400_000.0);
-    let round_trips = (packets / l) as u64;
-    world.run(rtt * round_trips);
-    let share = (world.sent - sent) as f64 / round_trips as f64 / l;
-    let arrivals = world.server.arrivals.iter().skip(arrived);
-    let times: Vec<Instant> = arrivals.copied().collect();
-    let gaps = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() * 1e3).collect();
-    Greedy { share, gaps: quantiles(gaps) }
-}
-
-/// Share of TFRC's fixed point and gaps between arrivals, a row for each path; the README has it.
+/// Share of TFRC's fixed point and gaps between arrivals, a row for each path; the README has them.
 #[test]
 fn the_fixed_point_is_met() {
-    let mut table = String::from(
-        "| loss | round trip | share, seeds 1 to 3 | gaps between arrivals, p10, p50, p90 |\n\
-         | ---: | ---: | --- | --- |\n",
-    );
-    let mut shares = Vec::new();
-    for p in [0.001, 0.01, 0.05] {
-        for rtt in [50, 100] {
-            let runs = [1, 2, 3].map(|seed| greedy(p, MS(rtt), lossy(p, seed)));
-            shares.extend(runs.iter().map(|run| run.share));
-            let [a, b, c] = [0, 1, 2].map(|n| runs[n].share);
-            let [p10, p50, p90] = runs[0].gaps;
-            let percent = p * 100.0;
-            writeln!(
-                table,
-                "| {percent} % | {rtt} ms | {a:.2}, {b:.2}, {c:.2} | {p10:.1}, {p50:.1}, {p90:.1} ms |"
-            )
-            .expect("a string takes all");
-        }
-    }
-    println!("{table}");
+    let (table, shares) = shares::table();
+    let picture = greedy(0.01, MS(50), lossy(0.01, 1)).picture();
+    println!("{table}\n{picture}");
     assert!(shares.iter().all(|share| (0.9..=1.1).contains(share)), "{table}");
     let readme = include_str!("../README.md");
-    assert!(readme.contains(&table), "README.md should have:\n{table}");
+    assert!(
+        readme.contains(&table) && readme.contains(&picture),
+        "README.md should have:\n{table}\n{picture}"
+    );
 }
 
 /// Marks in place of losses: the same rate.
@@ -110,7 +73,7 @@ fn a_path_without_losses_has_no_loss_event() {
 }
 
 fn arrivals_in(peer: &Peer, from: Instant, to: Instant) -> usize {
-    peer.arrivals.iter().filter(|at| (from..to).contains(at)).count()
+    peer.arrivals.iter().filter(|at| (from..to).contains(*at)).count()
 }
 
 /// An encoder at 0.5 Mbit/s on a path that carries 3: X stays steady, at most twice the most that

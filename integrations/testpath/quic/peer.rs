@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use super::stack::{
     self, ClientConfig, Connection, ConnectionHandle, Controller, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Event, ServerConfig, Tfrc, TfrcConfig, TransportConfig,
+    Event, ServerConfig, Tfrc, TfrcConfig, TransportConfig,
 };
 use tfrc_testpath::{Datagram, End, Rule, Wire, World};
 use tfrc_units::Ecn;
 
 /// Bytes of a datagram of the application: 1200 with QUIC's headers.
-pub const PAYLOAD: usize = 1162;
+pub(crate) const PAYLOAD: usize = 1162;
 
 /// Traffic that an application offers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Traffic {
+pub(crate) enum Traffic {
     /// Nothing.
     Silent,
     /// This many datagrams a second.
@@ -28,11 +28,10 @@ pub enum Traffic {
 }
 
 /// An end with its application.
-pub struct Peer {
+pub(crate) struct Peer {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
-    /// The addresses of this end and the other, as they are seen.
-    pub local: SocketAddr,
+    /// The address of the other end, as this one sees it.
     pub remote: SocketAddr,
     outgoing: VecDeque<Datagram>,
     pub traffic: Traffic,
@@ -44,7 +43,12 @@ pub struct Peer {
 }
 
 /// A client and a server that use TFRC, connected over this path.
-pub fn world(wire: Wire<Vec<u8>>, rule: Rule, config: TfrcConfig, mtu_probes: bool) -> World<Peer, Peer> {
+pub(crate) fn world(
+    wire: Wire<Vec<u8>>,
+    rule: Rule,
+    config: TfrcConfig,
+    mtu_probes: bool,
+) -> World<Peer, Peer> {
     let start = Instant::now();
     let mut transport = TransportConfig::default();
     transport
@@ -55,13 +59,16 @@ pub fn world(wire: Wire<Vec<u8>>, rule: Rule, config: TfrcConfig, mtu_probes: bo
         transport.mtu_discovery_config(None);
     }
     let transport = Arc::new(transport);
-    let key = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a key");
-    let private = rustls::pki_types::PrivatePkcs8KeyDer::from(key.signing_key.serialize_der());
+    // Signatures of Ed25519 have one length, so that all runs send equally many bytes.
+    let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).expect("a key");
+    let certificate = rcgen::CertificateParams::new(vec!["localhost".into()]).expect("a name");
+    let certificate = certificate.self_signed(&key).expect("a certificate");
+    let private = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
     let mut server =
-        ServerConfig::with_single_cert(vec![key.cert.der().clone()], private.into()).expect("a server");
+        ServerConfig::with_single_cert(vec![certificate.der().clone()], private.into()).expect("a server");
     server.transport_config(transport.clone());
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(key.cert.der().clone()).expect("a certificate");
+    roots.add(certificate.der().clone()).expect("a certificate");
     let mut client = ClientConfig::with_root_certificates(Arc::new(roots)).expect("a client");
     client.transport_config(transport);
 
@@ -74,12 +81,9 @@ pub fn world(wire: Wire<Vec<u8>>, rule: Rule, config: TfrcConfig, mtu_probes: bo
 
 impl Peer {
     fn new(start: Instant, server: Option<ServerConfig>, local: SocketAddr, remote: SocketAddr) -> Self {
-        let mut config = EndpointConfig::default();
-        config.rng_seed(Some([local.port() as u8; 32]));
         Self {
-            endpoint: Endpoint::new(Arc::new(config), server.map(Arc::new), true),
+            endpoint: stack::endpoint(server.map(Arc::new), [local.port() as u8; 32]),
             connection: None,
-            local,
             remote,
             outgoing: VecDeque::new(),
             traffic: Traffic::Silent,
@@ -91,14 +95,14 @@ impl Peer {
     }
 
     /// The controller of the path.
-    pub fn tfrc(&self) -> Box<Tfrc> {
+    pub(crate) fn tfrc(&self) -> Box<Tfrc> {
         let (_, connection) = self.connection.as_ref().expect("a connection");
         let controller: Box<dyn Controller> = stack::controller(connection).clone_box();
         controller.into_any().downcast().expect("TFRC")
     }
 
     /// The connection.
-    pub fn connection(&mut self) -> &mut Connection {
+    pub(crate) fn connection(&mut self) -> &mut Connection {
         let (_, connection) = self.connection.as_mut().expect("a connection");
         connection
     }

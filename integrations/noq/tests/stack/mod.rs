@@ -2,18 +2,26 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Instant;
 
-use noq_proto::{FourTuple, PathId, Transmit};
+use noq_proto::{EndpointConfig, FourTuple, PathId, Transmit};
 
-pub use noq_proto::congestion::Controller;
-pub use noq_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, Event,
-    ServerConfig, TransportConfig,
+pub(crate) use noq_proto::congestion::Controller;
+pub(crate) use noq_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, ServerConfig,
+    TransportConfig,
 };
-pub use tfrc_noq::{Tfrc, TfrcConfig};
+pub(crate) use tfrc_noq::{Tfrc, TfrcConfig};
 
-pub fn handle(
+/// An endpoint with this seed of its random numbers.
+pub(crate) fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {
+    let mut config = EndpointConfig::default();
+    config.rng_seed(Some(seed));
+    Endpoint::new(Arc::new(config), server, true)
+}
+
+pub(crate) fn handle(
     endpoint: &mut Endpoint,
     now: Instant,
     from: SocketAddr,
@@ -24,19 +32,19 @@ pub fn handle(
     endpoint.handle(now, FourTuple::new(from, None), ecn, bytes, answer)
 }
 
-pub fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+pub(crate) fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
     connection.poll_transmit(now, NonZeroUsize::new(10)?, bytes)
 }
 
-pub fn timeout(connection: &mut Connection) -> Option<Instant> {
+pub(crate) fn timeout(connection: &mut Connection) -> Option<Instant> {
     connection.poll_timeout()
 }
 
-pub fn controller(connection: &Connection) -> &dyn Controller {
+pub(crate) fn controller(connection: &Connection) -> &dyn Controller {
     connection.congestion_state(PathId::ZERO).expect("a path")
 }
 
 /// The rate that applications read, bit/s.
-pub fn estimate(connection: &mut Connection) -> Option<u64> {
+pub(crate) fn estimate(connection: &mut Connection) -> Option<u64> {
     connection.path_stats(PathId::ZERO)?.bandwidth_estimate
 }

@@ -1,18 +1,24 @@
 //! quinn, as far as it differs from noq.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
-use quinn_proto::Transmit;
+use quinn_proto::{EndpointConfig, Transmit};
 
-pub use quinn_proto::congestion::Controller;
-pub use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, Event,
-    ServerConfig, TransportConfig,
+pub(crate) use quinn_proto::congestion::Controller;
+pub(crate) use quinn_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, ServerConfig,
+    TransportConfig,
 };
-pub use tfrc_quinn::{Tfrc, TfrcConfig};
+pub(crate) use tfrc_quinn::{Tfrc, TfrcConfig};
 
-pub fn handle(
+/// An endpoint with this seed of its random numbers.
+pub(crate) fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {
+    Endpoint::new(Arc::new(EndpointConfig::default()), server, true, Some(seed))
+}
+
+pub(crate) fn handle(
     endpoint: &mut Endpoint,
     now: Instant,
     from: SocketAddr,
@@ -23,14 +29,14 @@ pub fn handle(
     endpoint.handle(now, from, None, ecn, bytes, answer)
 }
 
-pub fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+pub(crate) fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
     connection.poll_transmit(now, 10, bytes)
 }
 
-pub fn timeout(connection: &mut Connection) -> Option<Instant> {
+pub(crate) fn timeout(connection: &mut Connection) -> Option<Instant> {
     connection.poll_timeout()
 }
 
-pub fn controller(connection: &Connection) -> &dyn Controller {
+pub(crate) fn controller(connection: &Connection) -> &dyn Controller {
     connection.congestion_state()
 }
