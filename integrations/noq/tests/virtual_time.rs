@@ -56,7 +56,7 @@ fn capped(mbit: f64) -> TfrcConfig {
 /// once: no loss event while the path loses nothing.
 #[test]
 fn a_path_without_losses_has_no_loss_event() {
-    let mut world = world(Wire::new(MS(25)), lossy(0.0, 1), capped(4.0), true);
+    let mut world = world(Wire::new(MS(25)), lossy(0.0, 1), &capped(4.0), true);
     (world.client.traffic, world.server.traffic) = (Traffic::Greedy, Traffic::Greedy);
     world.run(SECONDS(60));
     for peer in [&mut world.client, &mut world.server] {
@@ -81,7 +81,7 @@ fn arrivals_in(peer: &Peer, from: Instant, to: Instant) -> usize {
 #[test]
 fn an_application_that_sends_little_keeps_its_room() {
     let wire = Wire::bottleneck(MS(25), Rate::from_bits_per_sec(3e6), 30);
-    let mut world = world(wire, lossy(0.0, 1), TfrcConfig::default(), false);
+    let mut world = world(wire, lossy(0.0, 1), &TfrcConfig::default(), false);
     let start = world.now();
     world.client.traffic = Traffic::PerSecond(52.0);
     world.run(SECONDS(5));
@@ -107,7 +107,7 @@ fn an_application_that_sends_little_keeps_its_room() {
 /// controller, and both ends keep three quarters of their rates.
 #[test]
 fn a_new_address_goes_on() {
-    let mut world: World<Peer, Peer> = world(Wire::new(MS(25)), lossy(0.0, 1), capped(2.0), false);
+    let mut world: World<Peer, Peer> = world(Wire::new(MS(25)), lossy(0.0, 1), &capped(2.0), false);
     (world.client.traffic, world.server.traffic) = (Traffic::Greedy, Traffic::Greedy);
     world.run(SECONDS(20));
     let before = [world.client.arrivals.len(), world.server.arrivals.len()];

@@ -37,7 +37,7 @@ fn the_fixed_point_is_nearly_met() {
 #[test]
 fn an_application_that_sends_little_keeps_its_room() {
     let wire = Wire::bottleneck(MS(25), Rate::from_bits_per_sec(3e6), 30);
-    let mut world = world(wire, lossy(0.0, 1), TfrcConfig::default(), false);
+    let mut world = world(wire, lossy(0.0, 1), &TfrcConfig::default(), false);
     world.client.traffic = Traffic::PerSecond(52.0);
     world.run(MS(5000));
     for _ in 0..250 {
@@ -73,7 +73,7 @@ fn marks_count_as_losses() {
 fn a_path_without_losses_has_no_loss_event() {
     let cap = RateCap::AtMost(Rate::from_bits_per_sec(4e6));
     let config = TfrcConfig::new(Settings { cap, ..Settings::default() }).expect("a cap above zero");
-    let mut world = world(Wire::new(MS(25)), lossy(0.0, 1), config, true);
+    let mut world = world(Wire::new(MS(25)), lossy(0.0, 1), &config, true);
     (world.client.traffic, world.server.traffic) = (Traffic::Greedy, Traffic::Greedy);
     world.run(Duration::from_secs(60));
     for peer in [&mut world.client, &mut world.server] {

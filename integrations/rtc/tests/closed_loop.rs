@@ -142,10 +142,10 @@ fn report(id: u64, departure: Instant, arrival: Option<Duration>) -> PacketRepor
     }
 }
 
-fn tfrc(epoch: Instant, settings: Settings, path: &Path) -> Tfrc {
+fn tfrc(epoch: Instant, settings: &Settings, path: &Path) -> Tfrc {
     let limits =
         Limits { least_bps: GCC_MIN_BITRATE, most_bps: GCC_MAX_BITRATE, feedback_interval: path.feedback };
-    Tfrc::new(epoch, settings, limits).expect("sound")
+    Tfrc::new(epoch, *settings, limits).expect("sound")
 }
 
 impl Run {
@@ -169,7 +169,7 @@ impl Run {
         let window = Duration::from_secs(2);
         let mut since = None;
         for (n, (at, ..)) in self.rounds.iter().enumerate() {
-            let recent = self.rounds[..=n].iter().filter(|(then, ..)| *at - *then <= window);
+            let recent = self.rounds[..=n].iter().filter(|(then, ..)| *then + window >= *at);
             let (sum, count) = recent.fold((0.0, 0.0), |(sum, n), round| (sum + round.1, n + 1.0));
             let is_near = (sum / count - goal).abs() <= 0.35 * goal;
             since = if is_near { since.or(Some(*at)) } else { None };
@@ -248,7 +248,7 @@ fn the_table_of_the_bench() {
         let mut gcc = Gcc::new(initial, GCC_MIN_BITRATE, GCC_MAX_BITRATE);
         row(&mut table, name, "GCC", &run(&mut gcc, epoch, &path), &path);
         for (settings, estimator) in [(Settings::default(), "TFRC"), (bounded, "TFRC, 80 ms")] {
-            let mut ours = tfrc(epoch, settings, &path);
+            let mut ours = tfrc(epoch, &settings, &path);
             row(&mut table, name, estimator, &run(&mut ours, epoch, &path), &path);
         }
     }
@@ -271,7 +271,7 @@ fn the_round_trip_time_is_that_of_the_path() {
                 feedback: Duration::from_millis(every),
                 ..STEADY
             };
-            let mut ours = tfrc(epoch, Settings::default(), &path);
+            let mut ours = tfrc(epoch, &Settings::default(), &path);
             run(&mut ours, epoch, &path);
             let rtt = ours.stats().round_trip_time.expect("reports").as_secs_f64() * 1e3;
             let wanted = 2.0 * one_way as f64;
@@ -285,7 +285,7 @@ fn the_round_trip_time_is_that_of_the_path() {
 fn lost_feedback_is_not_lost_data() {
     let epoch = Instant::now();
     let path = Path { feedback_lost_one_in: 10, application: |_| 2e6, ..STEADY };
-    let mut ours = tfrc(epoch, Settings::default(), &path);
+    let mut ours = tfrc(epoch, &Settings::default(), &path);
     let run = run(&mut ours, epoch, &path);
     assert_eq!(ours.advisor().loss_events(), 0);
     let (low, high) = extremes(&run, 10, 30);
@@ -308,8 +308,8 @@ fn extremes(run: &Run, from: u64, to: u64) -> (f64, f64) {
 fn an_encoder_that_makes_little_keeps_its_room() {
     let epoch = Instant::now();
     let application = |at| if at < Duration::from_secs(30) { 5e5 } else { f64::INFINITY };
-    let path = Path { application, queue: 3e5, time: Duration::from_secs(60), ..STEADY };
-    let mut ours = tfrc(epoch, Settings::default(), &path);
+    let path = Path { application, queue: 3e5, time: Duration::from_mins(1), ..STEADY };
+    let mut ours = tfrc(epoch, &Settings::default(), &path);
     let first = run(&mut ours, epoch, &path);
     let round_trip = path.there + path.back;
     let little = || first.arrivals.iter().take_while(|at| at.as_secs() < 30);
@@ -337,8 +337,8 @@ fn mean_rate(run: &Run, from: u64, to: u64) -> f64 {
 fn it_is_back_after_an_idle_time() {
     let epoch = Instant::now();
     let application = |at: Duration| if (10..25).contains(&at.as_secs()) { 0.0 } else { f64::INFINITY };
-    let path = Path { application, queue: 3e5, time: Duration::from_secs(60), ..STEADY };
-    let mut ours = tfrc(epoch, Settings::default(), &path);
+    let path = Path { application, queue: 3e5, time: Duration::from_mins(1), ..STEADY };
+    let mut ours = tfrc(epoch, &Settings::default(), &path);
     let run = run(&mut ours, epoch, &path);
     let later = mean_rate(&run, 30, 60);
     assert!((2.4e6..=3.05e6).contains(&later), "{later}");
@@ -348,7 +348,7 @@ fn it_is_back_after_an_idle_time() {
 #[test]
 fn the_contract_of_the_trait() {
     let epoch = Instant::now();
-    let mut ours = tfrc(epoch, Settings::default(), &STEADY);
+    let mut ours = tfrc(epoch, &Settings::default(), &STEADY);
     assert_eq!((ours.target_bitrate(), ours.poll_timeout()), (GCC_MIN_BITRATE, None));
     ours.on_reports(epoch, &[]);
     ours.handle_timeout(epoch + Duration::from_secs(5));

@@ -46,7 +46,7 @@ pub(crate) struct Peer {
 pub(crate) fn world(
     wire: Wire<Vec<u8>>,
     rule: Rule,
-    config: TfrcConfig,
+    config: &TfrcConfig,
     mtu_probes: bool,
 ) -> World<Peer, Peer> {
     let start = Instant::now();
@@ -54,7 +54,7 @@ pub(crate) fn world(
     transport
         .datagram_send_buffer_size(8 << 10)
         .initial_rtt(Duration::from_millis(100))
-        .congestion_controller_factory(Arc::new(config));
+        .congestion_controller_factory(Arc::new(*config));
     if !mtu_probes {
         transport.mtu_discovery_config(None);
     }
@@ -95,10 +95,10 @@ impl Peer {
     }
 
     /// The controller of the path.
-    pub(crate) fn tfrc(&self) -> Box<Tfrc> {
+    pub(crate) fn tfrc(&self) -> Tfrc {
         let (_, connection) = self.connection.as_ref().expect("a connection");
         let controller: Box<dyn Controller> = stack::controller(connection).clone_box();
-        controller.into_any().downcast().expect("TFRC")
+        *controller.into_any().downcast().expect("TFRC")
     }
 
     /// The connection.

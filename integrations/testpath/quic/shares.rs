@@ -39,7 +39,7 @@ impl Greedy {
 /// A greedy client on a path with this loss and rule.
 pub(crate) fn greedy(p: f64, rtt: Duration, rule: Rule) -> Greedy {
     let l = fixed_point(p);
-    let mut world = world(Wire::new(rtt / 2), rule, TfrcConfig::default(), false);
+    let mut world = world(Wire::new(rtt / 2), rule, &TfrcConfig::default(), false);
     world.client.traffic = Traffic::Greedy;
     world.run(rtt * 400);
     let (sent, arrived) = (world.sent, world.server.arrivals.len());

@@ -112,7 +112,8 @@ pub fn lossy(p: f64, seed: u64) -> Rule {
 }
 
 /// L, the packets in a round-trip time where RFC 5348's equation meets the loss events that it
-/// causes: 1/f(p_e) = L with p_e = p/(1 + pL), since the losses in a round-trip time are one event.
+/// causes: `1/f(p_e) = L` with `p_e = p/(1 + p·L)`, since the losses in a round-trip time are one
+/// event.
 #[must_use]
 pub fn fixed_point(p: f64) -> f64 {
     let second = Duration::from_secs(1);
