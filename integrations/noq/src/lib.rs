@@ -1,3 +1,5 @@
+//! TFRC as a congestion controller of noq.
+
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
@@ -150,8 +152,8 @@ impl Controller for Tfrc {
 
     fn window(&self) -> u64 {
         let Some(rtt) = self.advisor.rtt() else { return self.initial_window() };
-        // The pacer holds the rate; the window only stops a sender whose acknowledgements stop. They
-        // may come a round-trip time and a delay of the receiver after the packet.
+        // The pacer holds the rate; the window only stops a sender whose acknowledgements stop.
+        // They may come a round-trip time and a delay of the receiver after the packet.
         let window = self.advisor.allowed_rate() * (rtt.max(ACK_DELAY) * 2);
         (window as u64).max(self.initial_window())
     }

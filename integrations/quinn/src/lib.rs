@@ -1,3 +1,5 @@
+//! TFRC as a congestion controller of quinn.
+
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 

@@ -1,3 +1,5 @@
+//! TFRC as a bandwidth estimator of rtc-interceptor.
+
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 

@@ -230,8 +230,8 @@ fn gcc_does_as_published() {
     }
 }
 
-/// The table of the bench with TFRC in it, and a wide path with few losses; the README has it. Packets are reported in the order of
-/// sending here, as the trait promises.
+/// The table of the bench with TFRC in it, and a wide path with few losses; the README has it.
+/// Packets are reported in the order of sending here, as the trait promises.
 #[test]
 fn the_table_of_the_bench() {
     let mut table = String::from(
@@ -243,7 +243,7 @@ fn the_table_of_the_bench() {
         max_queue_delay: tfrc::config::QueueDelay::AtMost(tfrc_units::Duration::from_millis(80)),
         ..Settings::default()
     };
-    let wide = Path { rate: 1e8, lost_one_in: 100, ..STEADY };
+    let wide = Path { rate: 1e8, lost_one_in: 100, time: Duration::from_secs(100), ..STEADY };
     for (name, path, initial) in bench().into_iter().chain([("wide, lossy (1 in 100)", wide, 3e5)]) {
         let mut gcc = Gcc::new(initial, GCC_MIN_BITRATE, GCC_MAX_BITRATE);
         row(&mut table, name, "GCC", &run(&mut gcc, epoch, &path), &path);
