@@ -3,6 +3,7 @@
 mod clean_paths;
 mod code_version;
 mod delay_bound;
+mod delays;
 mod fixed_point;
 mod language;
 mod mutants;

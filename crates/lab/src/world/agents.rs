@@ -11,7 +11,7 @@ use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
 use tfrc_units::Duration;
 
 use crate::agent::{
-    Any, DccpHost, EndTask, FlowLosses, HostSetup, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
+    Any, DccpHost, EndTask, FlowLosses, Host, HostSetup, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
 };
 use crate::metric::Mean;
 use crate::record::Stop;
@@ -28,7 +28,7 @@ pub(crate) struct Ends {
 }
 
 /// Puts both ends of a flow on their nodes and sets its start.
-pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) -> Ends {
+pub(crate) fn attach(engine: &mut Engine<Host>, member: &Member<'_>, seed: Seed) -> Ends {
     let mut flow = Attaching { engine, member, seed };
     let (ends, first) = match &member.flow.kind {
         FlowKind::Tfrc(tfrc) => flow.tfrc(tfrc),
@@ -44,7 +44,7 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
 
 /// A flow whose ends are put on their nodes. Each kind returns them, and the end that begins.
 struct Attaching<'a> {
-    engine: &'a mut Engine<Any>,
+    engine: &'a mut Engine<Host>,
     member: &'a Member<'a>,
     seed: Seed,
 }
@@ -55,7 +55,8 @@ impl Attaching<'_> {
     }
 
     fn put(&mut self, node: NodeId, agent: Any) -> (AgentId, Address) {
-        let id = self.engine.attach(node, agent).expect("a scenario's flows join nodes of its network");
+        let id =
+            self.engine.attach(node, agent.into()).expect("a scenario's flows join nodes of its network");
         (id, self.engine.address(id).expect("just attached"))
     }
 
@@ -184,9 +185,14 @@ fn simulated(tcp: &Tcp) -> Settings {
     tcp.settings().expect("a scenario with agents was read for the simulator, which refuses others")
 }
 
+/// An agent of the engine.
+pub(crate) fn agent(engine: &Engine<Host>, id: AgentId) -> Option<&Any> {
+    engine.agent(id).map(Host::agent)
+}
+
 /// Bytes of data that a flow has sent and received: as [`progress`] has them, for less work.
-pub(crate) fn bytes(engine: &Engine<Any>, ends: Ends) -> [u64; 2] {
-    let ends = (engine.agent(ends.sender), engine.agent(ends.receiver));
+pub(crate) fn bytes(engine: &Engine<Host>, ends: Ends) -> [u64; 2] {
+    let ends = (agent(engine, ends.sender), agent(engine, ends.receiver));
     match ends {
         (Some(Any::TfrcSender(sender)), Some(Any::TfrcReceiver(receiver))) => {
             [sender.sent_bytes(), receiver.bytes()]
@@ -203,8 +209,8 @@ pub(crate) fn bytes(engine: &Engine<Any>, ends: Ends) -> [u64; 2] {
 }
 
 /// Reads the progress of a flow from its agents.
-pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
-    match (engine.agent(ends.sender), engine.agent(ends.receiver)) {
+pub(crate) fn progress(engine: &Engine<Host>, ends: Ends) -> Progress {
+    match (agent(engine, ends.sender), agent(engine, ends.receiver)) {
         (Some(Any::TfrcSender(sender)), Some(Any::TfrcReceiver(receiver))) => Progress {
             sent_packets: sender.sent_packets(),
             sent_bytes: sender.sent_bytes(),
@@ -237,7 +243,7 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
 }
 
 /// Packets that this end has sent and links have dropped.
-fn dropped(engine: &Engine<Any>, end: AgentId) -> u64 {
+fn dropped(engine: &Engine<Host>, end: AgentId) -> u64 {
     engine.address(end).map_or(0, |address| engine.dropped_from(address).packets)
 }
 

@@ -3,17 +3,18 @@
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
-use tfrc_sim::{Engine, LinkId};
-use tfrc_units::Instant;
+use tfrc_sim::traffic::Traffic;
+use tfrc_sim::{Engine, LinkId, Network};
+use tfrc_units::{Duration, Instant};
 
-use super::agents::{Ends, attach, bytes, progress};
-use super::{Progress, World};
-use crate::agent::{Any, LossEvent};
-use crate::recording::{Keep, LinkFlows};
+use super::agents::{Ends, agent, attach, bytes, progress};
+use super::{Completions, Progress, World};
+use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent};
+use crate::recording::{Keep, LinkFlows, PacketDelays};
 
 /// A scenario in virtual time.
 pub(crate) struct Simulated {
-    pub(crate) engine: Engine<Any>,
+    pub(crate) engine: Engine<Host>,
     pub(crate) flows: Vec<Ends>,
     links: Vec<LinkId>,
 }
@@ -25,8 +26,15 @@ impl Simulated {
         if keep.link_flows == LinkFlows::Counted {
             network.keep_flow_counts();
         }
-        let mut engine = network.build::<Any>(scenario.seed);
-        let flows = members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
+        let mut engine = network.build::<Host>(scenario.seed);
+        let flows: Vec<Ends> =
+            members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
+        if keep.delays == PacketDelays::Measured {
+            for (ends, member) in flows.iter().zip(&members) {
+                let path = empty_path(&engine, &network, member);
+                engine.with_agent(ends.receiver, |host| host.measure(path));
+            }
+        }
         let links = scenario.network.links().map(|(id, _)| id).collect();
         (Self { engine, flows, links }, members)
     }
@@ -34,13 +42,28 @@ impl Simulated {
     /// Keeps the loss events of the flows from now on.
     pub(crate) fn log_losses(&mut self) {
         for ends in &self.flows {
-            self.engine.with_agent(ends.receiver, |agent| {
-                if let Any::TfrcReceiver(receiver) = agent {
+            self.engine.with_agent(ends.receiver, |host| {
+                if let Any::TfrcReceiver(receiver) = host.agent_mut() {
                     receiver.start_log();
                 }
             });
         }
     }
+}
+
+/// The way of the data of a flow, by the first rates of its links.
+fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> EmptyPath {
+    let way = engine.route(member.from, member.to);
+    let links = network.links().filter(|(id, _)| way.contains(id)).map(|(_, link)| link);
+    links.fold(EmptyPath::default(), |path, link| {
+        let rate = link.rate.bytes_per_sec();
+        // A packet leaves a line that follows a trace at one moment.
+        let per_byte = if link.trace.is_some() || rate <= 0.0 { 0.0 } else { 1e9 / rate };
+        EmptyPath {
+            propagation_ns: path.propagation_ns.saturating_add(link.delay.as_nanos()),
+            ns_per_byte: path.ns_per_byte + per_byte,
+        }
+    })
 }
 
 impl World for Simulated {
@@ -57,8 +80,42 @@ impl World for Simulated {
         self.flows.get(number).map(|ends| bytes(&self.engine, *ends)).unwrap_or_default()
     }
 
+    fn begin_measuring(&mut self) {
+        for ends in &self.flows {
+            self.engine.with_agent(ends.receiver, |host| {
+                if host.meter().is_none() {
+                    return;
+                }
+                host.measure_anew();
+                if let Any::Traffic(Traffic::WebClient(client)) = host.agent_mut() {
+                    client.keep_times();
+                }
+            });
+        }
+    }
+
+    fn delays(&self, number: usize) -> Option<Delays> {
+        self.engine.agent(self.flows.get(number)?.receiver)?.meter()?.delays()
+    }
+
+    fn completions(&self, number: usize) -> Completions {
+        let Some(Any::Traffic(traffic)) =
+            self.flows.get(number).and_then(|ends| agent(&self.engine, ends.receiver))
+        else {
+            return Completions::default();
+        };
+        match traffic {
+            Traffic::TcpSink(sink) => Completions { transfer: sink.completed(), objects: None },
+            Traffic::WebClient(client) => {
+                let seconds = |times: &[Duration]| times.iter().map(|time| time.as_secs_f64()).collect();
+                Completions { transfer: None, objects: client.times().map(seconds) }
+            }
+            _ => Completions::default(),
+        }
+    }
+
     fn loss_events(&self, number: usize) -> Option<Vec<LossEvent>> {
-        match self.engine.agent(self.flows.get(number)?.receiver) {
+        match agent(&self.engine, self.flows.get(number)?.receiver) {
             Some(Any::TfrcReceiver(receiver)) => Some(receiver.log().to_vec()),
             _ => None,
         }

@@ -161,7 +161,7 @@ impl<P> Core<P> {
         let serial = self.next_packet;
         self.next_packet = self.next_packet.wrapping_add(1);
         let Outgoing { to: dst, flow, size, ecn, precedence, payload } = out;
-        let header = Header { serial, size, flow, src, dst, ecn, precedence };
+        let header = Header { serial, sent: self.now, size, flow, src, dst, ecn, precedence };
         let Some(slot) = self.packets.put(Packet { header, payload }) else {
             self.strand(&header);
             return;
