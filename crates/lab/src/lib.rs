@@ -20,6 +20,7 @@ pub mod formula;
 pub mod jobs;
 pub mod metric;
 pub mod note;
+pub mod own;
 pub mod plot;
 pub mod quantities;
 pub mod record;

@@ -10,6 +10,7 @@ use tfrc_units::Duration;
 
 use crate::agent::{Any, DccpHost, Host};
 use crate::capture::Captured;
+use crate::own::Registry;
 use crate::record::{FlowSummary, Interval};
 use crate::recording::{Keep, PacketDelays, Recording};
 use crate::watch::Watch;
@@ -165,7 +166,17 @@ pub fn run_watched(scenario: &Scenario, watches: &mut [Watch<'_>]) -> Outcome {
 /// As [`run`].
 #[must_use]
 pub fn run_until(scenario: &Scenario, watches: &mut [Watch<'_>], stop: &dyn Fn() -> bool) -> Option<Outcome> {
-    let (mut world, members) = Simulated::new(scenario, MEASURED);
+    run_stage(scenario, &Registry::default(), watches, stop)
+}
+
+/// Runs a scenario with these controllers and queues, which must be all that it names.
+pub(crate) fn run_stage(
+    scenario: &Scenario,
+    own: &Registry,
+    watches: &mut [Watch<'_>],
+    stop: &dyn Fn() -> bool,
+) -> Option<Outcome> {
+    let (mut world, members) = Simulated::with(scenario, MEASURED, own);
     Some(recorded(&mut world, MEASURED, scenario, &members, watches, stop)?.outcome)
 }
 

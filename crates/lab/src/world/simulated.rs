@@ -10,6 +10,7 @@ use tfrc_units::{Duration, Instant};
 use super::agents::{Ends, agent, attach, bytes, progress};
 use super::{Completions, Progress, World};
 use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent};
+use crate::own::Registry;
 use crate::recording::{Keep, LinkFlows, PacketDelays};
 
 /// A scenario in virtual time.
@@ -22,13 +23,19 @@ pub(crate) struct Simulated {
 impl Simulated {
     /// Sets the network and the flows of a scenario up.
     pub(crate) fn new(scenario: &Scenario, keep: Keep) -> (Self, Vec<Member<'_>>) {
+        Self::with(scenario, keep, &Registry::default())
+    }
+
+    /// Sets them up with controllers and queues of the host's own.
+    pub(crate) fn with<'s>(scenario: &'s Scenario, keep: Keep, own: &Registry) -> (Self, Vec<Member<'s>>) {
         let (mut network, members) = scenario.lay_out(scenario.seed);
         if keep.link_flows == LinkFlows::Counted {
             network.keep_flow_counts();
         }
-        let mut engine = network.build::<Host>(scenario.seed);
+        let mut engine =
+            network.build_with::<Host>(scenario.seed, &mut |name, link| own.make_queue(name, link));
         let flows: Vec<Ends> =
-            members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
+            members.iter().map(|member| attach(&mut engine, member, scenario.seed, own)).collect();
         if keep.delays == PacketDelays::Measured {
             for (ends, member) in flows.iter().zip(&members) {
                 let path = empty_path(&engine, &network, member);
@@ -99,14 +106,13 @@ impl World for Simulated {
     }
 
     fn completions(&self, number: usize) -> Completions {
-        let Some(Any::Traffic(traffic)) =
-            self.flows.get(number).and_then(|ends| agent(&self.engine, ends.receiver))
-        else {
-            return Completions::default();
-        };
-        match traffic {
-            Traffic::TcpSink(sink) => Completions { transfer: sink.completed(), objects: None },
-            Traffic::WebClient(client) => {
+        let receiver = self.flows.get(number).and_then(|ends| agent(&self.engine, ends.receiver));
+        match receiver {
+            Some(Any::OwnReceiver(receiver)) => Completions { transfer: receiver.completed(), objects: None },
+            Some(Any::Traffic(Traffic::TcpSink(sink))) => {
+                Completions { transfer: sink.completed(), objects: None }
+            }
+            Some(Any::Traffic(Traffic::WebClient(client))) => {
                 let seconds = |times: &[Duration]| times.iter().map(|time| time.as_secs_f64()).collect();
                 Completions { transfer: None, objects: client.times().map(seconds) }
             }
