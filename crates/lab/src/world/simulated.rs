@@ -3,6 +3,7 @@
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
+use tfrc_sim::trace::{TraceRecord, Tracing};
 use tfrc_sim::traffic::Traffic;
 use tfrc_sim::{Engine, LinkId, Network};
 use tfrc_units::{Duration, Instant};
@@ -14,13 +15,14 @@ use crate::own::Registry;
 use crate::recording::{Keep, LinkFlows, PacketDelays};
 
 /// A scenario in virtual time.
-pub(crate) struct Simulated {
+pub(crate) struct Simulated<'t> {
     pub(crate) engine: Engine<Host>,
     pub(crate) flows: Vec<Ends>,
     links: Vec<LinkId>,
+    trace: Option<Box<dyn FnMut(&TraceRecord) + 't>>,
 }
 
-impl Simulated {
+impl<'t> Simulated<'t> {
     /// Sets the network and the flows of a scenario up.
     pub(crate) fn new(scenario: &Scenario, keep: Keep) -> (Self, Vec<Member<'_>>) {
         Self::with(scenario, keep, &Registry::default())
@@ -43,7 +45,13 @@ impl Simulated {
             }
         }
         let links = scenario.network.links().map(|(id, _)| id).collect();
-        (Self { engine, flows, links }, members)
+        (Self { engine, flows, links, trace: None }, members)
+    }
+
+    /// Hands each thing that happens to a packet to `told`, some time after it.
+    pub(crate) fn trace(&mut self, told: impl FnMut(&TraceRecord) + 't) {
+        self.engine.set_tracing(Tracing::Keep);
+        self.trace = Some(Box::new(told));
     }
 
     /// Keeps the loss events of the flows from now on.
@@ -73,9 +81,12 @@ fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> 
     })
 }
 
-impl World for Simulated {
+impl World for Simulated<'_> {
     fn advance(&mut self, to: Instant) -> Instant {
         self.engine.run_until(to);
+        if let Some(told) = &mut self.trace {
+            self.engine.take_records().iter().for_each(told);
+        }
         to
     }
 
