@@ -10,6 +10,8 @@ use tfrc_units::Duration;
 
 use crate::agent::{Any, DccpHost, Host};
 use crate::capture::Captured;
+use crate::own::Registry;
+use crate::packets::PacketEvents;
 use crate::record::{FlowSummary, Interval};
 use crate::recording::{Keep, PacketDelays, Recording};
 use crate::watch::Watch;
@@ -165,7 +167,17 @@ pub fn run_watched(scenario: &Scenario, watches: &mut [Watch<'_>]) -> Outcome {
 /// As [`run`].
 #[must_use]
 pub fn run_until(scenario: &Scenario, watches: &mut [Watch<'_>], stop: &dyn Fn() -> bool) -> Option<Outcome> {
-    let (mut world, members) = Simulated::new(scenario, MEASURED);
+    run_stage(scenario, &Registry::default(), watches, stop)
+}
+
+/// Runs a scenario with these controllers and queues, which must be all that it names.
+pub(crate) fn run_stage(
+    scenario: &Scenario,
+    own: &Registry,
+    watches: &mut [Watch<'_>],
+    stop: &dyn Fn() -> bool,
+) -> Option<Outcome> {
+    let (mut world, members) = Simulated::with(scenario, MEASURED, own);
     Some(recorded(&mut world, MEASURED, scenario, &members, watches, stop)?.outcome)
 }
 
@@ -194,6 +206,28 @@ pub fn run_captured(
     Ok((run.expect("nothing stops it").outcome, packets))
 }
 
+/// Runs a scenario as [`run_watched`] does, and writes what happens to each packet as CSV.
+///
+/// # Errors
+/// Those of `out`.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_traced(
+    scenario: &Scenario,
+    watches: &mut [Watch<'_>],
+    out: &mut dyn std::io::Write,
+) -> std::io::Result<Outcome> {
+    let mut events = PacketEvents::new(scenario, out);
+    let run = {
+        let (mut world, members) = Simulated::new(scenario, MEASURED);
+        world.trace(|record| events.add(record));
+        recorded(&mut world, MEASURED, scenario, &members, watches, &|| false)
+    };
+    events.end()?;
+    Ok(run.expect("nothing stops it").outcome)
+}
+
 /// Runs a scenario as [`run_until`] does and keeps its time series.
 ///
 /// # Panics
@@ -207,7 +241,7 @@ pub fn record_until(scenario: &Scenario, keep: Keep, stop: &dyn Fn() -> bool) ->
 
 /// Runs the world to the end of the scenario; `None` if it was stopped.
 fn recorded(
-    world: &mut Simulated,
+    world: &mut Simulated<'_>,
     keep: Keep,
     scenario: &Scenario,
     members: &[Member<'_>],

@@ -9,6 +9,7 @@ mod language;
 mod mutants;
 mod ns2_nofeedback;
 mod ns2_slow_start;
+mod own;
 mod rate_control;
 mod report;
 mod run;

@@ -3,6 +3,7 @@
 mod application;
 mod dccp;
 mod meter;
+mod own;
 mod tfrc;
 
 use tfrc_sim::traffic::{Segment, Traffic};
@@ -13,6 +14,7 @@ pub(crate) use self::application::Source;
 pub use self::dccp::{DccpHost, Frame};
 pub(crate) use self::dccp::{EndTask, HostSetup};
 pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
+pub use self::own::{Acknowledged, Allowance, Controller, Lost, OwnAck, OwnData, OwnReceiver, OwnSender};
 pub(crate) use self::tfrc::{FlowLosses, LossEvent, SenderSetup};
 pub use self::tfrc::{TfrcData, TfrcReceiver, TfrcSender};
 
@@ -25,6 +27,10 @@ pub(crate) const START: TimerKey = TimerKey::First;
 pub enum Any {
     /// An end of a DCCP connection.
     Dccp(Box<DccpHost>),
+    /// The receiving end of a flow with a controller of the host's own.
+    OwnReceiver(Box<OwnReceiver>),
+    /// The sending end of one.
+    OwnSender(Box<OwnSender>),
     /// The receiving half of a TFRC flow.
     TfrcReceiver(Box<TfrcReceiver>),
     /// The sending half of a TFRC flow.
@@ -84,6 +90,10 @@ pub enum Payload {
     Datagram(tfrc_emu::Datagram),
     /// A DCCP packet, byte for byte.
     Dccp(Frame),
+    /// An acknowledgement of a packet of [`OwnData`].
+    OwnAck(OwnAck),
+    /// A packet of a flow with a controller of the host's own.
+    OwnData(OwnData),
     /// A data packet of a TFRC flow.
     TfrcData(TfrcData),
     /// A feedback packet of a TFRC flow.
@@ -105,8 +115,8 @@ impl Payload {
         match self {
             #[cfg(feature = "relay")]
             Self::Datagram(_) => true,
-            Self::Dccp(_) | Self::TfrcData(_) => true,
-            Self::TfrcFeedback(_) => false,
+            Self::Dccp(_) | Self::OwnData(_) | Self::TfrcData(_) => true,
+            Self::OwnAck(_) | Self::TfrcFeedback(_) => false,
             Self::Traffic(segment) => {
                 matches!(segment, Segment::Data(_) | Segment::Datagram(_) | Segment::Request(_))
             }
@@ -133,6 +143,10 @@ impl Agent for Host {
             (Any::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
                 agent.on_feedback(now, &report, context);
             }
+            (Any::OwnReceiver(agent), Payload::OwnData(data)) => {
+                agent.on_data(now, &packet.header, data, context);
+            }
+            (Any::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, ack, context),
             (Any::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, &frame, context),
             _ => {}
         }
@@ -141,6 +155,8 @@ impl Agent for Host {
     fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
         match &mut self.agent {
             Any::Dccp(agent) => agent.on_timer(now, context),
+            Any::OwnReceiver(_) => {}
+            Any::OwnSender(agent) => agent.on_timer(now, key, context),
             Any::TfrcReceiver(agent) => agent.on_timer(now, context),
             Any::TfrcSender(agent) => agent.on_timer(now, context),
             Any::Traffic(agent) => agent.on_timer(now, key, context),

@@ -20,7 +20,7 @@ pub(super) fn fairness(members: &[Member<'_>], flows: &[FlowSummary]) -> Option<
 /// Returns true for a flow with a congestion control.
 fn is_controlled(kind: &FlowKind) -> bool {
     match kind {
-        FlowKind::Tfrc(_) | FlowKind::Dccp(_) | FlowKind::Tcp(_) => true,
+        FlowKind::Tfrc(_) | FlowKind::Dccp(_) | FlowKind::Own(_) | FlowKind::Tcp(_) => true,
         FlowKind::Datagrams(_) | FlowKind::Ping(_) | FlowKind::Web(_) => false,
     }
 }
@@ -58,12 +58,21 @@ pub(super) fn groups(
 /// not measured.
 pub(super) fn times(member: &Member<'_>, completions: Completions) -> Option<Vec<f64>> {
     match &member.flow.kind {
-        FlowKind::Tcp(tcp) if tcp.transfer != Transfer::Unlimited => {
+        kind if is_finite(kind) => {
             let time = completions.transfer.map(|at| at.saturating_since(member.start).as_secs_f64());
             Some(time.into_iter().collect())
         }
         FlowKind::Web(_) => completions.objects,
         _ => None,
+    }
+}
+
+/// True of a flow that sends so many bytes and no more.
+fn is_finite(kind: &FlowKind) -> bool {
+    match kind {
+        FlowKind::Own(own) => own.transfer.is_some(),
+        FlowKind::Tcp(tcp) => tcp.transfer != Transfer::Unlimited,
+        _ => false,
     }
 }
 

@@ -8,16 +8,19 @@ use tfrc_sim::traffic::{
     TcpSource, Traffic, WebClient, WebServer, WebSetup,
 };
 use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
-use tfrc_units::Duration;
+use tfrc_units::{Duration, Rate};
 
 use crate::agent::{
-    Any, DccpHost, EndTask, FlowLosses, Host, HostSetup, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
+    Any, DccpHost, EndTask, FlowLosses, Host, HostSetup, OwnReceiver, OwnSender, START, SenderSetup, Source,
+    TfrcReceiver, TfrcSender,
 };
 use crate::metric::Mean;
+use crate::own::Registry;
 use crate::record::Stop;
 use crate::world::Progress;
 use tfrc_scenario::{
-    DatagramFlow, DccpFlow, FlowKind, LossIntervals, Member, PingFlow, Tcp, TcpFlow, TfrcFlow, WebFlow,
+    DatagramFlow, DccpFlow, FlowKind, LossIntervals, Member, OwnFlow, PingFlow, Tcp, TcpFlow, TfrcFlow,
+    WebFlow,
 };
 
 /// The agents of a flow.
@@ -28,13 +31,14 @@ pub(crate) struct Ends {
 }
 
 /// Puts both ends of a flow on their nodes and sets its start.
-pub(crate) fn attach(engine: &mut Engine<Host>, member: &Member<'_>, seed: Seed) -> Ends {
+pub(crate) fn attach(engine: &mut Engine<Host>, member: &Member<'_>, seed: Seed, own: &Registry) -> Ends {
     let mut flow = Attaching { engine, member, seed };
     let (ends, first) = match &member.flow.kind {
         FlowKind::Tfrc(tfrc) => flow.tfrc(tfrc),
         FlowKind::Dccp(dccp) => flow.dccp(dccp),
         FlowKind::Tcp(tcp) => flow.tcp(tcp),
         FlowKind::Datagrams(datagrams) => flow.datagrams(datagrams),
+        FlowKind::Own(setup) => flow.own(setup, own),
         FlowKind::Ping(ping) => flow.ping(ping),
         FlowKind::Web(web) => flow.web(web),
     };
@@ -143,6 +147,17 @@ impl Attaching<'_> {
         })
     }
 
+    fn own(&mut self, setup: &OwnFlow, own: &Registry) -> (Ends, AgentId) {
+        let controller = own.make_controller(&setup.controller).expect(
+            "a registry runs only scenarios whose names it has, and no other world has a custom flow",
+        );
+        let receiver = Any::OwnReceiver(Box::new(OwnReceiver::new(setup.transfer)));
+        self.both(receiver, |flow, peer| {
+            let (id, stop) = (flow.member.id, flow.member.flow.stop);
+            Any::OwnSender(Box::new(OwnSender::new(controller, setup.clone(), peer, id, stop)))
+        })
+    }
+
     fn ping(&mut self, ping: &PingFlow) -> (Ends, AgentId) {
         self.both(Any::Traffic(Traffic::Ponger(Ponger)), |flow, to| {
             let pinger = Pinger::new(PingSetup {
@@ -200,6 +215,9 @@ pub(crate) fn bytes(engine: &Engine<Host>, ends: Ends) -> [u64; 2] {
         (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
             [sender.stats().sent_data_bytes, receiver.stats().received_data_bytes]
         }
+        (Some(Any::OwnSender(sender)), Some(Any::OwnReceiver(receiver))) => {
+            [sender.sent_bytes(), receiver.bytes()]
+        }
         (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => {
             let Progress { sent_bytes, received_bytes, .. } = traffic(sender, receiver);
             [sent_bytes, received_bytes]
@@ -229,6 +247,23 @@ pub(crate) fn progress(engine: &Engine<Host>, ends: Ends) -> Progress {
         },
         (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
             Progress { dropped: Some(dropped(engine, ends.sender)), ..dccp(sender, receiver) }
+        }
+        (Some(Any::OwnSender(sender)), Some(Any::OwnReceiver(receiver))) => {
+            let losses = FlowLosses { events: sender.loss_events(), packets: sender.sent_packets() };
+            Progress {
+                sent_packets: sender.sent_packets(),
+                sent_bytes: sender.sent_bytes(),
+                received_packets: receiver.packets(),
+                received_bytes: receiver.bytes(),
+                acknowledged_packets: Some(sender.acknowledged_packets()),
+                dropped: Some(dropped(engine, ends.sender)),
+                losses: Some(losses),
+                rtt: sender.rtt(),
+                smoothed_rtt: sender.smoothed_rtt(),
+                allowed_bps: sender.allowance().rate.map(Rate::bits_per_sec),
+                cwnd: Some(sender.allowance().window),
+                ..Progress::default()
+            }
         }
         (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => {
             let dropped = match sender {

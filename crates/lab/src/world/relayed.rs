@@ -16,6 +16,7 @@ use super::agents::{Ends, attach, progress};
 use super::{Progress, Stage, World, record};
 use crate::agent::{Host, Payload, START};
 use crate::figures::summary;
+use crate::own::Registry;
 use crate::record::FlowSummary;
 use crate::recording::{Keep, LOOK, Recording};
 use crate::watch::Watch;
@@ -67,7 +68,8 @@ pub fn relay_with_flows(
 ) -> Result<(Relay<Host, Flows>, Steering), BindError> {
     let (network, members) = scenario.lay_out(seed);
     let mut engine = network.build(seed);
-    let ends: Vec<Ends> = members.iter().map(|member| attach(&mut engine, member, seed)).collect();
+    let ends: Vec<Ends> =
+        members.iter().map(|member| attach(&mut engine, member, seed, &Registry::default())).collect();
     let links = engine.route(scenario.gateways.listen, scenario.gateways.to);
     let senders = ends.iter().map(|ends| ends.sender).collect();
     let relay = open(engine, scenario, ends, listen, to)?;

@@ -3,6 +3,7 @@
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
+use tfrc_sim::trace::{TraceRecord, Tracing};
 use tfrc_sim::traffic::Traffic;
 use tfrc_sim::{Engine, LinkId, Network};
 use tfrc_units::{Duration, Instant};
@@ -10,25 +11,33 @@ use tfrc_units::{Duration, Instant};
 use super::agents::{Ends, agent, attach, bytes, progress};
 use super::{Completions, Progress, World};
 use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent};
+use crate::own::Registry;
 use crate::recording::{Keep, LinkFlows, PacketDelays};
 
 /// A scenario in virtual time.
-pub(crate) struct Simulated {
+pub(crate) struct Simulated<'t> {
     pub(crate) engine: Engine<Host>,
     pub(crate) flows: Vec<Ends>,
     links: Vec<LinkId>,
+    trace: Option<Box<dyn FnMut(&TraceRecord) + 't>>,
 }
 
-impl Simulated {
+impl<'t> Simulated<'t> {
     /// Sets the network and the flows of a scenario up.
     pub(crate) fn new(scenario: &Scenario, keep: Keep) -> (Self, Vec<Member<'_>>) {
+        Self::with(scenario, keep, &Registry::default())
+    }
+
+    /// Sets them up with controllers and queues of the host's own.
+    pub(crate) fn with<'s>(scenario: &'s Scenario, keep: Keep, own: &Registry) -> (Self, Vec<Member<'s>>) {
         let (mut network, members) = scenario.lay_out(scenario.seed);
         if keep.link_flows == LinkFlows::Counted {
             network.keep_flow_counts();
         }
-        let mut engine = network.build::<Host>(scenario.seed);
+        let mut engine =
+            network.build_with::<Host>(scenario.seed, &mut |name, link| own.make_queue(name, link));
         let flows: Vec<Ends> =
-            members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
+            members.iter().map(|member| attach(&mut engine, member, scenario.seed, own)).collect();
         if keep.delays == PacketDelays::Measured {
             for (ends, member) in flows.iter().zip(&members) {
                 let path = empty_path(&engine, &network, member);
@@ -36,7 +45,13 @@ impl Simulated {
             }
         }
         let links = scenario.network.links().map(|(id, _)| id).collect();
-        (Self { engine, flows, links }, members)
+        (Self { engine, flows, links, trace: None }, members)
+    }
+
+    /// Hands each thing that happens to a packet to `told`, some time after it.
+    pub(crate) fn trace(&mut self, told: impl FnMut(&TraceRecord) + 't) {
+        self.engine.set_tracing(Tracing::Keep);
+        self.trace = Some(Box::new(told));
     }
 
     /// Keeps the loss events of the flows from now on.
@@ -66,9 +81,12 @@ fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> 
     })
 }
 
-impl World for Simulated {
+impl World for Simulated<'_> {
     fn advance(&mut self, to: Instant) -> Instant {
         self.engine.run_until(to);
+        if let Some(told) = &mut self.trace {
+            self.engine.take_records().iter().for_each(told);
+        }
         to
     }
 
@@ -99,14 +117,13 @@ impl World for Simulated {
     }
 
     fn completions(&self, number: usize) -> Completions {
-        let Some(Any::Traffic(traffic)) =
-            self.flows.get(number).and_then(|ends| agent(&self.engine, ends.receiver))
-        else {
-            return Completions::default();
-        };
-        match traffic {
-            Traffic::TcpSink(sink) => Completions { transfer: sink.completed(), objects: None },
-            Traffic::WebClient(client) => {
+        let receiver = self.flows.get(number).and_then(|ends| agent(&self.engine, ends.receiver));
+        match receiver {
+            Some(Any::OwnReceiver(receiver)) => Completions { transfer: receiver.completed(), objects: None },
+            Some(Any::Traffic(Traffic::TcpSink(sink))) => {
+                Completions { transfer: sink.completed(), objects: None }
+            }
+            Some(Any::Traffic(Traffic::WebClient(client))) => {
                 let seconds = |times: &[Duration]| times.iter().map(|time| time.as_secs_f64()).collect();
                 Completions { transfer: None, objects: client.times().map(seconds) }
             }

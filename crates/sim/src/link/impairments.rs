@@ -15,9 +15,9 @@ use crate::loss::{Loss, LossPlace};
 use crate::marker::Markers;
 use crate::network::FlowCounts;
 use crate::packet::{FlowId, Header, Precedence};
-use crate::queue::Discipline;
 use crate::queue::codel::{Held, Next};
 use crate::queue::hold::Holding;
+use crate::queue::{Admission, Discipline, Policy};
 use crate::trace::DropCause;
 use crate::{LinkSpec, Seed, Stream};
 
@@ -81,8 +81,8 @@ pub(crate) enum Impairment {
 
 impl Extras {
     /// `None` for a plain link.
-    pub(super) fn new(spec: &LinkSpec, seed: Seed) -> Option<Box<Self>> {
-        let hold = Holding::new(spec, seed);
+    pub(super) fn new(spec: &LinkSpec, seed: Seed, own: Option<Box<dyn Discipline>>) -> Option<Box<Self>> {
+        let hold = Holding::new(spec, seed, own);
         let LinkSpec { name, loss, losses, markers, reorder, duplicate, flow_counts, .. } = spec;
         let plain = hold.is_none()
             && *loss == Loss::None
@@ -221,22 +221,27 @@ impl Link {
         let waiting = hold.waiting();
         let at_once = idle && waiting.packets == 0;
         let full = match &self.queue {
-            Discipline::Passive(limit) => !at_once && !limit.admits(waiting, cost),
-            Discipline::Active(_) => false,
+            Policy::Passive(limit) => !at_once && !limit.admits(waiting, cost),
+            Policy::Active(_) => false,
         };
         if full && matches!(hold, Holding::CoDel(_)) {
             self.overflowed.add(header.size);
             return Err(DropCause::Queue);
         }
         let capable = header.ecn.is_capable();
-        hold.push(header, Held { packet, serial, size: header.size, cost, arrived: now, capable });
+        let held = Held { packet, serial, size: header.size, cost, arrived: now, capable };
+        if hold.push(now, header, held) == Admission::Drop {
+            self.overflowed.add(header.size);
+            self.early.add(header.size);
+            return Err(DropCause::Early);
+        }
         if let Holding::Fair(fair) = hold
             && full
         {
             fair.shorten();
         }
         if at_once && self.line.next_start(now) <= now {
-            // It has not waited, so it is neither dropped nor marked.
+            // It has not waited, so no controller marks it.
             self.serve(all, now);
         }
         Ok(())
