@@ -230,7 +230,7 @@ fn an_open_connection_is_measured() {
     let sender = send(&address, &["-t", "20s", "-b", "400k"], Stdio::null());
     let rate = || {
         let page = get(&metrics, "/metrics");
-        let line = page.lines().find(|line| line.starts_with("tfrc_recv_connection_rate_bits_per_second{"));
+        let line = page.lines().find(|line| line.starts_with("tfrc_recv_connection_rate_bytes_per_second{"));
         let value = line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
         (value, page)
     };

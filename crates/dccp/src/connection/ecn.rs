@@ -45,7 +45,7 @@ pub(super) struct EcnTrial {
 }
 
 /// Weight of a packet that a timer has to repeat: three repetitions of nothing but an
-/// acknowledgement are enough. A lossy path loses so many too, which then costs no more than ECN.
+/// acknowledgement are enough. A lossy path loses as many, which then costs no more than ECN.
 const REPETITION: u32 = 3;
 /// Round-trip times within which one of them is answered on a path that drops none.
 const ANSWERED_WITHIN: u64 = 4;

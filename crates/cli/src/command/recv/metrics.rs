@@ -44,11 +44,9 @@ pub(super) fn text(
     }
     type Value = fn(&Gauges) -> Option<f64>;
     let gauges: [(&str, &str, Value); 3] = [
-        (
-            "rate_bits_per_second",
-            "Rate at which data of an open connection arrived in the last second.",
-            |one| Some(one.rate_bps),
-        ),
+        ("rate_bytes_per_second", "Data of an open connection that arrived in the last second.", |one| {
+            Some(one.rate_bps / 8.0)
+        }),
         ("rtt_seconds", "Round-trip time estimate R of the sender of an open connection.", |one| one.rtt_s),
         ("loss_event_rate", "Loss event rate p of an open connection.", |one| Some(one.loss_event_rate)),
     ];
@@ -113,7 +111,7 @@ mod tests {
             "tfrc_recv_connections_total{outcome=\"failed\"} 7",
             "tfrc_recv_received_bytes_total 18446744073709551615",
             "tfrc_recv_start_time_seconds 1.500",
-            "tfrc_recv_connection_rate_bits_per_second{connection=\"8\",peer=\"[::1]:4000\"} 2500000",
+            "tfrc_recv_connection_rate_bytes_per_second{connection=\"8\",peer=\"[::1]:4000\"} 312500",
             "tfrc_recv_connection_rtt_seconds{connection=\"3\",peer=\"[::1]:4000\"} 0.04",
             "tfrc_recv_connection_loss_event_rate{connection=\"3\",peer=\"[::1]:4000\"} 0.01",
         ] {
