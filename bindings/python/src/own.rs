@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use tfrc_lab::agent::{Acknowledged, Allowance, Controller, Lost};
 use tfrc_lab::own::Registry;
 use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
@@ -73,15 +72,9 @@ impl Agent {
         Self { methods: methods(make, names, &raised), raised }
     }
 
-    fn call<R>(
-        &mut self,
-        method: usize,
-        arguments: impl for<'py> IntoPyObject<'py, Target = PyTuple> + for<'py> pyo3::call::PyCallArgs<'py>,
-        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
-    ) -> Option<R> {
+    fn call<R>(&mut self, method: usize, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>) -> Option<R> {
         let method = self.methods.as_ref()?.get(method)?;
-        let result = Python::attach(|py| read(&method.bind(py).call1(arguments)?));
-        let value = self.raised.value(result);
+        let value = self.raised.value(Python::attach(|py| call(method.bind(py))));
         if value.is_none() {
             self.methods = None;
         }
@@ -91,32 +84,34 @@ impl Agent {
 
 impl Controller for Agent {
     fn start(&mut self, now: Instant) {
-        self.call(0, (seconds(now),), |_| Ok(()));
+        self.call(0, |start| start.call1((seconds(now),)).map(drop));
     }
 
     fn acknowledged(&mut self, now: Instant, packet: &Acknowledged) {
         let Acknowledged { rtt, outstanding, marked, .. } = *packet;
-        self.call(1, (seconds(now), rtt.as_secs_f64(), outstanding, marked), |_| Ok(()));
+        let arguments = (seconds(now), rtt.as_secs_f64(), outstanding, marked);
+        self.call(1, |on_ack| on_ack.call1(arguments).map(drop));
     }
 
     fn lost(&mut self, now: Instant, loss: &Lost) {
         let Lost { packets, outstanding, begins_event } = *loss;
-        self.call(2, (seconds(now), packets, outstanding, begins_event), |_| Ok(()));
+        self.call(2, |on_loss| on_loss.call1((seconds(now), packets, outstanding, begins_event)).map(drop));
     }
 
     fn timed_out(&mut self, now: Instant) {
-        self.call(3, (seconds(now),), |_| Ok(()));
+        self.call(3, |on_timeout| on_timeout.call1((seconds(now),)).map(drop));
     }
 
     fn allowance(&mut self, now: Instant) -> Allowance {
-        let read = |answer: &Bound<'_, PyAny>| match answer.extract::<f64>() {
-            Ok(window) => Ok(Allowance { window, rate: None }),
-            Err(_) => {
-                let (window, rate) = answer.extract::<(f64, f64)>()?;
-                Ok(Allowance { window, rate: Some(Rate::from_bits_per_sec(rate.max(0.0))) })
+        let read = |window: &Bound<'_, PyAny>| {
+            let answer = window.call1((seconds(now),))?;
+            if let Ok(window) = answer.extract::<f64>() {
+                return Ok(Allowance { window, rate: None });
             }
+            let (window, rate) = answer.extract::<(f64, f64)>()?;
+            Ok(Allowance { window, rate: Some(Rate::from_bits_per_sec(rate.max(0.0))) })
         };
-        self.call(4, (seconds(now),), read).unwrap_or(Allowance { window: 1.0, rate: None })
+        self.call(4, read).unwrap_or(Allowance { window: 1.0, rate: None })
     }
 }
 

@@ -312,7 +312,7 @@ fn run(
             let passed = |time: Duration| {
                 done.fetch_add(time.as_nanos(), Ordering::Relaxed);
             };
-            let outcome = {
+            let go = || {
                 let mut watches = vec![Watch::time(step, passed)];
                 if let Some(interval) = interval {
                     watches.push(Watch::all(interval, |look| {
@@ -325,14 +325,17 @@ fn run(
                 let stops = || stop.load(Ordering::Relaxed);
                 match own {
                     None => run_until(scenario, &mut watches, &stops),
-                    Some((own, raised)) => Python::attach(|py| {
-                        // The thread keeps its state of Python's from call to call.
-                        py.detach(|| own.run(scenario, &mut watches, &|| stops() || raised.is_set()))
-                    })
-                    .unwrap_or_else(|error| unreachable!("checked before: {error}")),
+                    Some((own, raised)) => own
+                        .run(scenario, &mut watches, &|| stops() || raised.is_set())
+                        .unwrap_or_else(|error| unreachable!("checked before: {error}")),
                 }
-                .ok_or(Stopped)?
             };
+            let outcome = match own {
+                None => go(),
+                // The thread keeps its state of Python's from call to call.
+                Some(_) => Python::attach(|py| py.detach(go)),
+            };
+            let outcome = outcome.ok_or(Stopped)?;
             Ok((outcome, interval.map(|_| rows.finish())))
         };
         let mut parts = Vec::new();

@@ -4,7 +4,7 @@
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use tfrc_units::{Duration, Instant, Probability};
+use tfrc_units::{Duration, Ecn, Instant, Probability};
 
 use super::{FlowStats, Link, OnLinks, PacketCount, nanos};
 use crate::engine::arena::Slot;
@@ -213,7 +213,7 @@ impl Link {
         now: Instant,
         serial: u64,
         packet: Slot,
-        header: &Header,
+        header: &mut Header,
     ) -> Result<(), DropCause> {
         let cost = self.cost(header.size);
         let idle = self.line.free() <= now;
@@ -241,8 +241,11 @@ impl Link {
             fair.shorten();
         }
         if at_once && self.line.next_start(now) <= now {
-            // It has not waited, so no controller marks it.
-            self.serve(all, now);
+            // It has not waited: only a discipline of the host's own marks it.
+            if self.serve(all, now).is_some() {
+                header.ecn = Ecn::Ce;
+                self.marked.add(header.size);
+            }
         }
         Ok(())
     }

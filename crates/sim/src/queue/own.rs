@@ -57,15 +57,16 @@ pub enum Taken {
 
 /// Name under which the host has a discipline: 1 to 31 bytes of ASCII.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct OwnName([u8; Self::MOST]);
+pub struct OwnName([u8; LONGEST_NAME]);
+
+/// Bytes of a name.
+const LONGEST_NAME: usize = 31;
 
 impl OwnName {
-    const MOST: usize = 31;
-
     /// `None` if it is empty, too long, or not ASCII.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
-        let mut bytes = [0; Self::MOST];
+        let mut bytes = [0; LONGEST_NAME];
         let usable = !name.is_empty() && name.is_ascii() && !name.contains('\0');
         bytes.get_mut(..name.len()).filter(|_| usable)?.copy_from_slice(name.as_bytes());
         Some(Self(bytes))
@@ -74,7 +75,7 @@ impl OwnName {
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(Self::MOST);
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(LONGEST_NAME);
         self.0.get(..end).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 }
@@ -93,6 +94,8 @@ pub(crate) struct OwnHold {
     waiting: Waiting,
     dropped: VecDeque<Held>,
     service: Service,
+    /// The arrival that ended a refusal, until the discipline is asked.
+    woken_by: Option<Held>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +113,7 @@ impl OwnHold {
             waiting: Waiting::default(),
             dropped: VecDeque::new(),
             service: Service::Wanted,
+            woken_by: None,
         }
     }
 
@@ -125,7 +129,9 @@ impl OwnHold {
     pub(crate) fn any(&self) -> Option<&Held> {
         match self.service {
             Service::Refused => None,
-            Service::Wanted => self.held.first_key_value().map(|(_, held)| held),
+            Service::Wanted => {
+                self.woken_by.as_ref().or_else(|| self.held.first_key_value().map(|(_, held)| held))
+            }
         }
     }
 
@@ -137,6 +143,9 @@ impl OwnHold {
         let Header { flow, size, ecn, .. } = *header;
         let admission = self.discipline.arrive(now, &QueuedPacket { number: held.serial, flow, size, ecn });
         if admission == Admission::Accept {
+            if self.service == Service::Refused {
+                self.woken_by = Some(held);
+            }
             self.service = Service::Wanted;
             self.waiting.packets += 1;
             self.waiting.bytes = self.waiting.bytes.saturating_add(held.cost);
@@ -146,6 +155,7 @@ impl OwnHold {
     }
 
     pub(crate) fn next(&mut self, now: Instant) -> Option<Next> {
+        self.woken_by = None;
         while let Some(taken) = self.discipline.take(now) {
             let (Taken::Drop(number) | Taken::Mark(number) | Taken::Send(number)) = taken;
             let Some(held) = self.held.remove(&number) else { break };
