@@ -312,7 +312,7 @@ fn run(
             let passed = |time: Duration| {
                 done.fetch_add(time.as_nanos(), Ordering::Relaxed);
             };
-            let go = || {
+            let mut go = || {
                 let mut watches = vec![Watch::time(step, passed)];
                 if let Some(interval) = interval {
                     watches.push(Watch::all(interval, |look| {

@@ -27,6 +27,21 @@ fn the_example_shares_its_line_with_cubic() {
     example::main().expect("it runs");
 }
 
+/// The manifest outside of the workspace names crates that are there.
+#[test]
+fn the_example_is_a_program_of_its_own() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/own-algorithm");
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("it is there");
+    let paths: Vec<&str> =
+        manifest.split("path = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(paths.len(), 4, "{manifest}");
+    for path in paths {
+        let package = std::fs::read_to_string(folder.join(path).join("Cargo.toml")).expect(path);
+        let name = format!("name = \"tfrc-{}\"", path.rsplit('/').next().unwrap_or_default());
+        assert!(package.contains(&name), "{path}");
+    }
+}
+
 /// First in, first out, with room for fifty packets.
 #[derive(Debug, Default)]
 struct Tail(VecDeque<u64>);
@@ -77,7 +92,7 @@ impl Discipline for Odd {
 fn a_queue_that_names_no_packet_of_its_own_stops_its_line_and_not_the_run() {
     let registry = Registry::default().queue("odd", |_| Odd::default());
     let text = "duration = '5s'\nnodes = ['a', 'b']\n\
-        [[link]]\nname = 'l'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\nqueue = { custom = 'odd' }\n\
+        [[link]]\nname = 'l'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '1ms'\nqueue = { custom = 'odd' }\n\
         [[flow]]\nkind = 'cbr'\nfrom = 'a'\nto = 'b'\nrate = '100kbit/s'\n";
     let outcome = registry.run(&scenario(text), &mut [], &|| false).expect("it is there").expect("it ends");
     assert_eq!(outcome.flows[0].goodput_bps, Some(0.0));

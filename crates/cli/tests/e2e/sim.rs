@@ -80,18 +80,35 @@ fn the_keys_of_a_run() {
     };
     assert_eq!(
         keys(&outcome),
-        ["duration_s", "flows", "links", "measured_s", "packet_hops", "schema_version", "seed", "timing"]
+        [
+            "duration_s",
+            "flows",
+            "jain_index",
+            "links",
+            "measured_s",
+            "packet_hops",
+            "schema_version",
+            "seed",
+            "timing"
+        ]
     );
     assert_eq!(
         keys(&outcome["flows"][0]),
         [
             "cov",
             "cov_200ms",
+            "delay_p50_s",
+            "delay_p95_s",
+            "delay_p99_s",
             "goodput_bps",
             "id",
+            "jitter_s",
             "kind",
             "loss_event_rate",
             "packet_loss_rate",
+            "queueing_delay_p50_s",
+            "queueing_delay_p95_s",
+            "queueing_delay_p99_s",
             "rtt_s",
             "send_rate_bps"
         ]

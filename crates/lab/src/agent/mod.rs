@@ -70,7 +70,7 @@ impl Host {
     /// Forgets what was measured before.
     pub(crate) fn measure_anew(&mut self) {
         if let Some(meter) = &mut self.meter {
-            *meter = Box::new(Meter::new(meter.path()));
+            **meter = Meter::new(meter.path());
         }
     }
 }

@@ -172,7 +172,7 @@ mod tests {
         let scenario = Scenario::parse(
             "t",
             "duration = '12s'\nnodes = ['a', 'b']\n\
-             [[link]]\nname = 'l'\nbetween = ['a', 'b']\nrate = '8Mbit/s'\n\
+             [[link]]\nname = 'l'\nfrom = 'a'\nto = 'b'\nrate = '8Mbit/s'\ndelay = '1ms'\n\
              [[flow]]\nname = 'x'\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\n\
              [[flow]]\nname = 'y'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\nstart = '2.5s'\n",
         )

@@ -14,12 +14,15 @@ use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent};
 use crate::own::Registry;
 use crate::recording::{Keep, LinkFlows, PacketDelays};
 
+/// Function called for each thing that happens to a packet.
+type Told<'t> = Box<dyn FnMut(&TraceRecord) + 't>;
+
 /// A scenario in virtual time.
 pub(crate) struct Simulated<'t> {
     pub(crate) engine: Engine<Host>,
     pub(crate) flows: Vec<Ends>,
     links: Vec<LinkId>,
-    trace: Option<Box<dyn FnMut(&TraceRecord) + 't>>,
+    trace: Option<Told<'t>>,
 }
 
 impl<'t> Simulated<'t> {

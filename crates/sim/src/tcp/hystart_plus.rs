@@ -24,8 +24,8 @@ const MOST_COUNTED: u32 = 8;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HyStartPlus {
     phase: Phase,
-    /// The round ends when this is acknowledged.
-    round_end: u32,
+    /// The round ends when this is acknowledged; not known before the first acknowledgement.
+    round_end: Option<u32>,
     last_least: Option<Duration>,
     least: Option<Duration>,
     samples: u32,
@@ -94,8 +94,8 @@ impl HyStartPlus {
             Phase::Over | Phase::SlowStart => full,
         };
         self.judge();
-        if una >= self.round_end {
-            self.round_end = high;
+        if una >= *self.round_end.get_or_insert(high) {
+            self.round_end = Some(high);
             self.last_least = self.least.take();
             self.samples = 0;
             if let Phase::Conservative { rounds, .. } = &mut self.phase {
@@ -155,7 +155,9 @@ mod tests {
             let mut grown = 0.0;
             for _ in 0..segments {
                 self.una += 1;
-                match self.machine.on_ack(self.now, 1, self.una, high) {
+                // The next round is on its way when the last segment is acknowledged.
+                let next = if self.una == high { high + segments } else { high };
+                match self.machine.on_ack(self.now, 1, self.una, next) {
                     Growth::Segments(more) => grown += more,
                     Growth::Last(more) => {
                         grown += more;
