@@ -136,8 +136,8 @@ def test_packets_are_marked_and_dropped():
 
 
 def test_runs_with_the_same_seed_are_the_same():
-    flow = MINE + 'start = "uniform 0s 1s"\n'
-    runs = [tfrc.simulate(scenario("'20p'", flow), agents={"aimd": Aimd}, runs=2, jobs=2) for _ in range(2)]
+    lossy = scenario("'20p'", MINE).replace('delay = "20ms"', 'delay = "20ms"\nloss = "0.5%"')
+    runs = [tfrc.simulate(lossy, agents={"aimd": Aimd}, runs=2, jobs=2) for _ in range(2)]
     assert runs[0].to_json() == runs[1].to_json()
     one, two = runs[0].flows["goodput_bps"]
     assert one != two

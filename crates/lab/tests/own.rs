@@ -8,6 +8,7 @@ use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
 use tfrc_units::Instant;
 
 #[path = "../../../contrib/own-algorithm/src/main.rs"]
+#[expect(clippy::disallowed_macros, reason = "the example is a program that prints")]
 mod example;
 
 const TEXT: &str = include_str!("../../../contrib/own-algorithm/own.toml");
