@@ -11,14 +11,18 @@ use tfrc_units::saturating;
 const SIZE: (f64, f64) = (420.0, 290.0);
 /// Space between the panels of a file.
 const SPACE: f64 = 12.0;
-/// The classes of curves that are one of several of a kind, with marks, in their order.
-pub const SERIES: [(&str, Mark); 5] = [
-    ("s0", Mark::Circle),
-    ("s1", Mark::Square),
-    ("s2", Mark::Triangle),
-    ("s3", Mark::Diamond),
-    ("s4", Mark::Cross),
-];
+/// Marks of curves that are one of several, in their order.
+pub const MARKS: [Mark; 5] = [Mark::Circle, Mark::Square, Mark::Triangle, Mark::Diamond, Mark::Cross];
+/// Lines of curves that share a colour, in their order.
+const LINES: [Line; 4] = [Line::Solid, Line::Dashed("6 3"), Line::Dashed("2 2.5"), Line::Dashed("9 3 2 3")];
+
+/// The lines of curves of these inks: curves that share a colour differ in their line.
+#[must_use]
+pub fn lines(inks: &[&'static str]) -> Vec<Line> {
+    let before = |n: usize| inks[..n].iter().filter(|ink| **ink == inks[n]).count();
+    (0..inks.len()).map(|n| LINES[before(n) % LINES.len()]).collect()
+}
+
 /// The colour of a kind of flow, by its class: the same on every page.
 #[must_use]
 pub fn ink_of(kind: &str) -> &'static str {
@@ -404,11 +408,13 @@ fn draw(svg: &mut String, curve: &Curve, x: &Ruler, y: &Ruler) {
         svg.push_str(&stroke(curve, &line.join("L")));
     }
     for (point, x_at, y_at) in points {
-        if let Some(half) = point.half.filter(|half| *half > 0.0) {
-            let _ =
-                write!(svg, "<path d=\"M{x_at} {}V{}\"/>", y.place(point.y - half), y.place(point.y + half));
-        }
         svg.push_str(&mark(curve.mark, x_at, y_at));
+        // Over the mark, and wider: a narrow interval would be hidden behind it.
+        if let Some(half) = point.half.filter(|half| *half > 0.0) {
+            let (low, high) = (y.place(point.y - half), y.place(point.y + half));
+            let left = short(x_at - 4.5);
+            let _ = write!(svg, "<path d=\"M{x_at} {low}V{high}M{left} {low}h9M{left} {high}h9\"/>");
+        }
     }
     svg.push_str("</g>\n");
 }

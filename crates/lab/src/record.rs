@@ -362,7 +362,7 @@ pub struct Summary {
     /// Datagrams that arrived and were dropped because they were not read in time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_dropped_packets: Option<u64>,
-    /// Rate of the bottleneck, bit/s.
+    /// Rate of the bottleneck, bit/s; the mean over the run, if keys changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck_bps: Option<f64>,
     /// Rate of the TFRC flow over the bottleneck after slow start, headers included, bit/s; with

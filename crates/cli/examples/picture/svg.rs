@@ -124,9 +124,10 @@ fn corner(x: u16, y: u16) -> (u16, u16) {
 
 fn colour(colour: Color) -> &'static str {
     match colour {
-        Color::Cyan => "#56d4dd",
+        Color::Cyan => "#56b4e9",
         Color::Yellow => "#e3b341",
-        Color::Magenta => "#d2a8ff",
+        Color::Magenta => "#e58fc4",
+        Color::LightMagenta => "#f3bfe0",
         Color::Red => "#ff7b72",
         Color::Gray => "#8b949e",
         _ => "#e6edf3",

@@ -30,6 +30,8 @@ pub struct ReporterConfig {
     pub bytes: Option<u64>,
     /// Where to write the page of the run.
     pub report: Option<Page>,
+    /// True if the run is kept for a page that somebody else makes.
+    pub keeps_run: bool,
     /// The number of the connection, where several are served at once: each line of JSON has it as
     /// `connection`, and nothing else is said of the run.
     pub connection: Option<u64>,
@@ -48,6 +50,7 @@ impl ReporterConfig {
             duration: None,
             bytes: None,
             report: None,
+            keeps_run: false,
             connection: None,
             run: None,
         }

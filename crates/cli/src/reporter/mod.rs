@@ -158,7 +158,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             let look = Look { flows: vec![interval.clone()], links: Vec::new() };
             series.add(self.config.run.unwrap_or((1, 1)), &look)?;
         }
-        if self.config.report.is_some() {
+        if self.draws() {
             match (&mut self.run, record) {
                 (Some(run), record) => run.push(record.clone()),
                 (none, Record::Start(start)) => *none = Some(RunRecords::new(start.clone())),
@@ -212,7 +212,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
 
     /// True if a page is wanted.
     pub(crate) const fn draws(&self) -> bool {
-        self.config.report.is_some()
+        self.config.report.is_some() || self.config.keeps_run
     }
 
     /// Keeps for the page what flows and links did in a stretch of the run.
@@ -244,9 +244,9 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         self.files()
     }
 
-    /// The places that its output and its time series went to.
-    pub(crate) fn into_parts(self) -> (O, Option<S>) {
-        (self.out, self.series.map(Series::into_inner))
+    /// The places that its output and its time series went to, and the run if it was kept.
+    pub(crate) fn into_parts(self) -> (O, Option<S>, Option<RunRecords>) {
+        (self.out, self.series.map(Series::into_inner), self.run)
     }
 
     /// Takes one record like [`Reporter::record`], for a run that goes on when its words cannot be
@@ -386,14 +386,14 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     }
 
     fn page(&mut self) -> Result<(), Failure> {
-        if let (Some(run), Some(page)) = (self.run.take(), self.config.report.clone()) {
+        if let (Some(page), Some(run)) = (self.config.report.clone(), &self.run) {
             let mut file = std::fs::OpenOptions::new();
             match page.existing {
                 ExistingPage::Keep => file.write(true).create_new(!page.path.exists() || page.path.is_file()),
                 ExistingPage::Replace => file.write(true).create(true).truncate(true),
             };
             file.open(&page.path)
-                .and_then(|mut file| file.write_all(report::page(&run).as_bytes()))
+                .and_then(|mut file| file.write_all(report::page(run).as_bytes()))
                 .map_err(|error| Failure::Run(format!("{}: {error}", page.path.display())))?;
             self.note(&format!("report written to {}", page.path.display()));
         }

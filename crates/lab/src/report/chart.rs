@@ -7,10 +7,14 @@ use serde::Serialize;
 use super::RunRecords;
 use super::compared;
 use super::grid::{Grid, Merge};
-use crate::record::{EventKind, Interval};
+use crate::plot::ink_of;
+use crate::record::{Event, EventKind, Interval};
 
 /// The most competing flows drawn one by one; more are drawn as their mean.
 const MOST_COMPETITORS: usize = 4;
+
+/// X is cut off where it goes further above all other rates than this.
+const MOST_ABOVE: f64 = 2.5;
 
 /// The most moments of one kind marked in a chart.
 const MOST_MARKS: usize = 3000;
@@ -41,6 +45,9 @@ pub(super) struct Chart {
     pub(super) unit: &'static str,
     /// Values are divided by this to be in `unit`.
     pub(super) scale: f64,
+    /// The end of the vertical axis, where a curve is cut off there; SI units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top: Option<f64>,
     pub(super) series: Vec<Series>,
 }
 
@@ -55,11 +62,13 @@ pub(super) struct Series {
     pub(super) about: &'static str,
     /// Which pen draws it; the script and the legend know them by name.
     pub(super) pen: Pen,
+    /// Its colour: that of the kind of flow, or of the quantity; a variable of the style sheet.
+    pub(super) ink: &'static str,
     /// SI units; `null` where unknown.
     pub(super) values: Vec<Option<f64>>,
 }
 
-/// Colour, dash and marker of a curve.
+/// Dash and marker of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Pen {
@@ -81,15 +90,20 @@ pub(super) enum Pen {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Mark {
     pub(super) t_s: f64,
-    pub(super) label: &'static str,
+    pub(super) label: String,
 }
 
-/// A curve of the run's own flow: pen, key, label, value, merge, caption.
-type Curve = (Pen, &'static str, &'static str, fn(&Interval) -> Option<f64>, Merge, &'static str);
+/// A curve of the run's own flow: pen, ink, key, label, value, merge, caption.
+type Curve =
+    (Pen, &'static str, &'static str, &'static str, fn(&Interval) -> Option<f64>, Merge, &'static str);
 
-const RATES: [Curve; 5] = [
+/// Stands for the ink of the flow that the curves are of.
+const OWN: &str = "";
+
+const RATES: [Curve; 6] = [
     (
         Pen::Allowed,
+        "allowed",
         "allowed_rate_bps",
         "allowed rate X",
         |i| i.allowed_rate_bps,
@@ -98,6 +112,7 @@ const RATES: [Curve; 5] = [
     ),
     (
         Pen::Send,
+        "send",
         "send_rate_bps",
         "send rate",
         |i| i.send_rate_bps,
@@ -106,15 +121,34 @@ const RATES: [Curve; 5] = [
     ),
     (
         Pen::Receive,
+        "receive",
         "receive_rate_bps",
         "receive rate X_recv",
         |i| i.receive_rate_bps,
         Merge::Mean,
         "what the receiver's feedback reported",
     ),
-    (Pen::Goodput, "goodput_bps", "goodput", |i| i.goodput_bps, Merge::Mean, "application data that arrived"),
+    (
+        Pen::Goodput,
+        OWN,
+        "goodput_bps",
+        "goodput",
+        |i| i.goodput_bps,
+        Merge::Mean,
+        "application data that arrived",
+    ),
     (
         Pen::Link,
+        "bottleneck",
+        "target_rate_bps",
+        "cap",
+        |i| i.target_rate_bps.filter(|target| i.allowed_rate_bps.is_some_and(|allowed| *target < allowed)),
+        Merge::Mean,
+        "the target rate (X, at most the cap) where the cap is below X",
+    ),
+    (
+        Pen::Link,
+        "bottleneck",
         "link_rate_bps",
         "link rate",
         |i| i.link_rate_bps,
@@ -125,6 +159,7 @@ const RATES: [Curve; 5] = [
 
 const LOSS: Curve = (
     Pen::Loss,
+    "loss",
     "loss_event_rate",
     "loss event rate p",
     |i| i.loss_event_rate,
@@ -134,6 +169,7 @@ const LOSS: Curve = (
 
 const RTT: Curve = (
     Pen::Rtt,
+    OWN,
     "rtt_s",
     "round-trip time R",
     |i| i.rtt_s,
@@ -143,6 +179,7 @@ const RTT: Curve = (
 
 const QUEUE: Curve = (
     Pen::Queue,
+    "queue",
     "queue_packets",
     "queue length",
     |i| i.queue_packets,
@@ -160,17 +197,24 @@ pub(super) fn data(run: &RunRecords) -> PageData {
     let grid = Grid::over(links_alone.map_or(own, |(_, intervals)| intervals.as_slice()));
     let mut charts = Vec::new();
 
-    let mut rates: Vec<Series> = RATES.iter().filter_map(|c| series(&grid, own, c)).collect();
+    let kinds = run.kinds();
+    let own_ink = ink_of(own_name.map_or("tfrc", |name| kinds.get(name).copied().unwrap_or(name)));
+    let series = |curve: &Curve| series(&grid, own, own_ink, curve);
+    let mut rates: Vec<Series> = RATES.iter().filter_map(series).collect();
     rates.extend(constant_link(run, &grid, &rates));
-    rates.extend(competitors(&grid, &flows));
+    rates.extend(competitors(&grid, &flows, &kinds));
     // The curve of the link is the frame of all others: drawn last, named last.
     rates.sort_by_key(|s| s.pen == Pen::Link);
     if !rates.is_empty() {
-        let (scale, unit) = rate_unit(top(&rates));
+        let cut = cut(&rates);
+        let (scale, unit) = rate_unit(cut.unwrap_or_else(|| top(&rates)));
         charts.push(Chart {
             id: "rates",
-            title: own_name
-                .map_or("Rates".to_owned(), |name| format!("Rates of {name} and goodput of others")),
+            top: cut,
+            title: match own_name {
+                Some(name) if flows.len() > 1 => format!("Rates of {name} and goodput of others"),
+                _ => "Rates".to_owned(),
+            },
             axis: format!("rate ({unit})"),
             unit,
             scale,
@@ -182,15 +226,23 @@ pub(super) fn data(run: &RunRecords) -> PageData {
         (&RTT, "rtt", "Round-trip time", "RTT (ms)", "ms", 1e-3),
         (&QUEUE, "queue", "Queue", "queue (packets)", "packets", 1.0),
     ] {
-        if let Some(one) = series(&grid, own, curve) {
+        if let Some(one) = series(curve) {
             let title = match own_name.filter(|_| flows.len() > 1) {
                 Some(name) => format!("{title} of {name}"),
                 None => title.to_owned(),
             };
-            charts.push(Chart { id, title, axis: axis.to_owned(), unit, scale, series: vec![one] });
+            charts.push(Chart {
+                id,
+                title,
+                axis: axis.to_owned(),
+                unit,
+                scale,
+                top: None,
+                series: vec![one],
+            });
         }
     }
-    charts.extend(compared::flows(&grid, &flows, &run.kinds()));
+    charts.extend(compared::flows(&grid, &flows, &kinds));
     charts.extend(compared::links(&grid, &links));
 
     let last = grid.cells.last().map_or(0.0, |c| c.to);
@@ -200,15 +252,24 @@ pub(super) fn data(run: &RunRecords) -> PageData {
         merged: grid.merged,
         t_s: grid.cells.iter().map(|c| short(c.to)).collect(),
         charts,
-        loss_events_s: moments(run, own_name, |k| k == EventKind::LossEvent)
-            .map(|(t, _)| t)
+        loss_events_s: moments(run, own_name)
+            .filter(|event| event.event == EventKind::LossEvent)
+            .map(|event| short(event.t_s))
             .take(MOST_MARKS)
             .collect(),
-        marks: moments(run, own_name, |k| k != EventKind::LossEvent)
-            .filter_map(|(t_s, kind)| Some(Mark { t_s, label: mark_label(kind)? }))
+        marks: moments(run, own_name)
+            .filter_map(|event| Some(Mark { t_s: short(event.t_s), label: mark_label(event)? }))
             .take(MOST_MARKS)
             .collect(),
     }
+}
+
+/// The goodput of the flows of a run, queues, and round-trip times, over the times returned.
+pub(super) fn course(run: &RunRecords) -> (Vec<f64>, Vec<Chart>) {
+    let (flows, links) = (by_flow(&run.intervals), by_link(&run.intervals));
+    let grid = Grid::over(flows.first().map_or(&[], |(_, intervals)| intervals.as_slice()));
+    let charts = compared::course(&grid, &flows, &links, &run.kinds());
+    (grid.cells.iter().map(|cell| short(cell.to)).collect(), charts)
 }
 
 /// Intervals by the name of what they are about, each list sorted by time.
@@ -252,13 +313,14 @@ fn by_name<'r>(
     named
 }
 
-fn series(grid: &Grid, own: &[&Interval], curve: &Curve) -> Option<Series> {
-    let (pen, key, label, get, merge, about) = *curve;
+fn series(grid: &Grid, own: &[&Interval], own_ink: &'static str, curve: &Curve) -> Option<Series> {
+    let (pen, ink, key, label, get, merge, about) = *curve;
     filled(Series {
         key: key.to_owned(),
         label: label.to_owned(),
         about,
         pen,
+        ink: if ink == OWN { own_ink } else { ink },
         values: grid.column(own, get, merge),
     })
 }
@@ -274,22 +336,23 @@ pub(super) fn filled(mut series: Series) -> Option<Series> {
 /// A level line at the rate the run started with, where the intervals do not hold the link's rate.
 fn constant_link(run: &RunRecords, grid: &Grid, rates: &[Series]) -> Option<Series> {
     let bps = run.start.bottleneck_bps.filter(|b| b.is_finite())?;
-    if rates.is_empty() || rates.iter().any(|s| s.pen == Pen::Link) {
+    let (pen, ink, key, label, .., about) = RATES[5];
+    if rates.is_empty() || rates.iter().any(|s| s.key == key) {
         return None;
     }
-    let (pen, key, label, .., about) = RATES[4];
     filled(Series {
         key: key.to_owned(),
         label: label.to_owned(),
         about,
         pen,
+        ink,
         values: vec![Some(bps); grid.cells.len()],
     })
 }
 
 /// The goodput of the flows besides the run's own: one by one if they are few, otherwise their
-/// mean.
-fn competitors(grid: &Grid, flows: &Named<'_>) -> Vec<Series> {
+/// mean. A tenth of a second holds too few packets of a TCP, so they are means over half a second.
+fn competitors(grid: &Grid, flows: &Named<'_>, kinds: &BTreeMap<&str, &str>) -> Vec<Series> {
     let mut all: Vec<Series> = flows
         .iter()
         .skip(1)
@@ -299,9 +362,10 @@ fn competitors(grid: &Grid, flows: &Named<'_>) -> Vec<Series> {
             filled(Series {
                 key: format!("goodput_bps {name}"),
                 label: format!("goodput of {name}"),
-                about: "application data that arrived on the competing flow",
+                about: "application data that arrived on the competing flow, mean over 0.5 s",
                 pen,
-                values: grid.column(intervals, |i| i.goodput_bps, Merge::Mean),
+                ink: ink_of(kinds.get(name).unwrap_or(&name)),
+                values: grid.smoothed(intervals, |i| i.goodput_bps),
             })
         })
         .collect();
@@ -314,11 +378,14 @@ fn competitors(grid: &Grid, flows: &Named<'_>) -> Vec<Series> {
             })
             .collect();
         let label = format!("mean goodput of {} competing flows", all.len());
+        let first = all[0].ink;
+        let ink = if all.iter().all(|one| one.ink == first) { first } else { "s4" };
         all = filled(Series {
             key: "goodput_bps competitors_mean".to_owned(),
             label,
             about: "application data that arrived on each competing flow, averaged over them",
             pen: Pen::Other1,
+            ink,
             values: mean,
         })
         .into_iter()
@@ -328,8 +395,15 @@ fn competitors(grid: &Grid, flows: &Named<'_>) -> Vec<Series> {
 }
 
 /// The largest value of a chart.
-pub(super) fn top(series: &[Series]) -> f64 {
-    series.iter().flat_map(|s| &s.values).flatten().copied().fold(0.0, f64::max)
+pub(super) fn top<'s>(series: impl IntoIterator<Item = &'s Series>) -> f64 {
+    series.into_iter().flat_map(|s| &s.values).flatten().copied().fold(0.0, f64::max)
+}
+
+/// The end of the axis of rates where X is cut off: it may be hundreds of times the rate of an
+/// application with little to send, which would be a line at zero.
+fn cut(rates: &[Series]) -> Option<f64> {
+    let others = top(rates.iter().filter(|s| s.pen != Pen::Allowed));
+    (others > 0.0 && top(rates) > MOST_ABOVE * others).then_some(1.3 * others)
 }
 
 /// The prefix that puts the largest rate, bit/s, between 1 and 1000.
@@ -345,32 +419,27 @@ pub(super) const fn rate_unit(top: f64) -> (f64, &'static str) {
     }
 }
 
-/// The times of the events of some kinds on the run's own flow, in order.
-fn moments(
-    run: &RunRecords,
-    flow: Option<&str>,
-    wanted: fn(EventKind) -> bool,
-) -> impl Iterator<Item = (f64, EventKind)> {
-    let mut moments: Vec<(f64, EventKind)> = run
-        .events
-        .iter()
-        .filter(|e| (e.flow.is_none() || e.flow.as_deref() == flow) && e.t_s.is_finite() && wanted(e.event))
-        .map(|e| (short(e.t_s), e.event))
-        .collect();
-    moments.sort_by(|a, b| a.0.total_cmp(&b.0));
+/// The events of the run's own flow, in the order of their times.
+fn moments<'r>(run: &'r RunRecords, flow: Option<&str>) -> impl Iterator<Item = &'r Event> {
+    let is_meant = |e: &&Event| (e.flow.is_none() || e.flow.as_deref() == flow) && e.t_s.is_finite();
+    let mut moments: Vec<&Event> = run.events.iter().filter(is_meant).collect();
+    moments.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     moments.into_iter()
 }
 
 /// Returns the text next to an event; the ends of a connection are the ends of the chart and need
 /// no mark.
-const fn mark_label(kind: EventKind) -> Option<&'static str> {
-    match kind {
-        EventKind::Closed | EventKind::Connected | EventKind::LossEvent | EventKind::MoreConnections => None,
-        EventKind::LinkChange => Some("link changes"),
-        EventKind::NoFeedback => Some("no feedback"),
-        EventKind::SlowStartEnd => Some("slow start ends"),
-        EventKind::Stopped => Some("stopped"),
-    }
+fn mark_label(event: &Event) -> Option<String> {
+    let words = match event.event {
+        EventKind::Closed | EventKind::Connected | EventKind::LossEvent | EventKind::MoreConnections => {
+            return None;
+        }
+        EventKind::LinkChange => event.detail.as_deref().unwrap_or("link changes"),
+        EventKind::NoFeedback => "no feedback",
+        EventKind::SlowStartEnd => "slow start ends",
+        EventKind::Stopped => "stopped",
+    };
+    Some(words.to_owned())
 }
 
 /// Six significant digits: finer than a screen can show, and short in the file.

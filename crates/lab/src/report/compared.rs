@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 
 use super::chart::{Chart, Named, Pen, Series, filled, rate_unit, top};
 use super::grid::{Grid, Merge};
+use crate::plot::ink_of;
 use crate::record::Interval;
 
 /// Pens of curves, in their order.
 const PENS: [Pen; 5] = [Pen::Goodput, Pen::Other1, Pen::Other2, Pen::Other3, Pen::Other4];
+
+/// Inks of links, none of which is that of a kind of flow.
+const OF_LINKS: [&str; 5] = ["queue", "bottleneck", "receive", "allowed", "loss"];
 
 /// A quantity that each flow, or each link, has.
 struct Quantity {
@@ -93,6 +97,28 @@ pub(super) fn flows(grid: &Grid, flows: &Named<'_>, kinds: &BTreeMap<&str, &str>
     charts
 }
 
+/// The goodput of flows, the queues of links and round-trip times: the course of a run at a glance.
+pub(super) fn course(
+    grid: &Grid,
+    flows: &Named<'_>,
+    links: &Named<'_>,
+    kinds: &BTreeMap<&str, &str>,
+) -> Vec<Chart> {
+    let goodput = flows.iter().map(|(name, list)| (*name, grid.smoothed(list, |i| i.goodput_bps)));
+    let goodput = few(goodput.collect(), kinds, mean, "mean of");
+    let quantity = Quantity {
+        id: "goodputs",
+        title: "Goodput",
+        key: "goodput_bps",
+        about: "application data that arrived on a flow, mean over 0.5 s",
+        of: |i| i.goodput_bps,
+        ..RATE
+    };
+    let queues = self::links(grid, links).into_iter().find(|chart| chart.id == LINKS[0].id);
+    let times = chart(&RTTS, columns(grid, flows, &RTTS, kinds));
+    [rates(&quantity, goodput), queues, times].into_iter().flatten().collect()
+}
+
 /// The charts of links: of the busiest, if there are more than pens.
 pub(super) fn links(grid: &Grid, links: &Named<'_>) -> Vec<Chart> {
     let busy = |list: &[&Interval]| list.iter().filter_map(|i| i.utilization).sum::<f64>();
@@ -101,39 +127,39 @@ pub(super) fn links(grid: &Grid, links: &Named<'_>) -> Vec<Chart> {
     busiest.truncate(PENS.len());
     busiest.sort_unstable();
     let columns = |of: fn(&Interval) -> Option<f64>, merge| {
-        let one = |n: &usize| {
+        let one = |(n, ink): (&usize, &'static str)| {
             let (name, list) = &links[*n];
-            (name.unwrap_or_default().to_owned(), grid.column(list, of, merge))
+            (name.unwrap_or_default().to_owned(), ink, grid.column(list, of, merge))
         };
-        busiest.iter().map(one).collect::<Vec<_>>()
+        busiest.iter().zip(OF_LINKS).map(one).collect::<Vec<_>>()
     };
-    let mut charts: Vec<Chart> =
-        throughput(columns(|i| i.receive_rate_bps, Merge::Mean)).into_iter().collect();
+    let mut charts: Vec<Chart> = rates(&RATE, columns(RATE.of, RATE.merge)).into_iter().collect();
     charts.extend(LINKS.iter().filter_map(|one| chart(one, columns(one.of, one.merge))));
     charts
 }
 
-fn throughput(columns: Vec<(String, Vec<Option<f64>>)>) -> Option<Chart> {
-    let quantity = Quantity {
-        id: "throughput",
-        title: "Throughput of links",
-        axis: "",
-        unit: "",
-        scale: 1.0,
-        key: "receive_rate_bps",
-        about: "bits that left the link each second, headers included",
-        of: |i| i.receive_rate_bps,
-        merge: Merge::Mean,
-    };
-    let chart = chart(&quantity, columns)?;
+/// A rate, in a unit that its values give.
+const RATE: Quantity = Quantity {
+    id: "throughput",
+    title: "Throughput of links",
+    axis: "",
+    unit: "",
+    scale: 1.0,
+    key: "receive_rate_bps",
+    about: "bits that left the link each second, headers included",
+    of: |i| i.receive_rate_bps,
+    merge: Merge::Mean,
+};
+
+fn rates(quantity: &Quantity, columns: Vec<Curve>) -> Option<Chart> {
+    let chart = chart(quantity, columns)?;
     let (scale, unit) = rate_unit(top(&chart.series));
     Some(Chart { axis: format!("rate ({unit})"), unit, scale, ..chart })
 }
 
 /// The share of each flow, or of each kind if they are many, in the goodput of all.
 fn shares(grid: &Grid, flows: &Named<'_>, kinds: &BTreeMap<&str, &str>) -> Option<Chart> {
-    let goodput: Vec<_> =
-        flows.iter().map(|(_, list)| grid.column(list, |i| i.goodput_bps, Merge::Mean)).collect();
+    let goodput: Vec<_> = flows.iter().map(|(_, list)| grid.smoothed(list, |i| i.goodput_bps)).collect();
     let known = goodput.iter().filter(|column| column.iter().any(Option::is_some)).count();
     if known < 2 {
         return None;
@@ -154,20 +180,24 @@ fn shares(grid: &Grid, flows: &Named<'_>, kinds: &BTreeMap<&str, &str>) -> Optio
         unit: "%",
         scale: 0.01,
         key: "share",
-        about: "goodput of a flow, or of all flows of a kind, divided by that of all flows",
+        about: "goodput of a flow, or of all flows of a kind, divided by that of all flows, over 0.5 s",
         of: |_| None,
         merge: Merge::Mean,
     };
     chart(&quantity, columns)
 }
 
-/// A column of values with the name of its curve.
-type Curve = (String, Vec<Option<f64>>);
+/// A column of values with the name and the ink of its curve.
+type Curve = (String, &'static str, Vec<Option<f64>>);
 
 fn columns(grid: &Grid, flows: &Named<'_>, quantity: &Quantity, kinds: &BTreeMap<&str, &str>) -> Vec<Curve> {
     let all = flows.iter().map(|(name, list)| (*name, grid.column(list, quantity.of, quantity.merge)));
     let known = all.filter(|(_, column)| column.iter().any(Option::is_some)).collect();
-    few(known, kinds, |known| known.iter().sum::<f64>() / known.len() as f64, "mean of")
+    few(known, kinds, mean, "mean of")
+}
+
+fn mean(known: &[f64]) -> f64 {
+    known.iter().sum::<f64>() / known.len() as f64
 }
 
 /// The curves of flows if there is a pen for each; else one for each kind, in which `join` makes
@@ -179,7 +209,11 @@ fn few(
     word: &str,
 ) -> Vec<Curve> {
     if flows.len() <= PENS.len() {
-        return flows.into_iter().map(|(name, column)| (name.unwrap_or("tfrc").to_owned(), column)).collect();
+        let one = |(name, column): (Option<&str>, _)| {
+            let name = name.unwrap_or("tfrc");
+            (name.to_owned(), ink_of(kinds.get(name).unwrap_or(&name)), column)
+        };
+        return flows.into_iter().map(one).collect();
     }
     let mut by_kind: Vec<(&str, Vec<Vec<Option<f64>>>)> = Vec::new();
     for (name, column) in flows {
@@ -195,19 +229,20 @@ fn few(
             let known: Vec<f64> = columns.iter().filter_map(|column| column[cell]).collect();
             (!known.is_empty()).then(|| join(&known))
         });
-        (format!("{word} {} {kind}", columns.len()), joined.collect())
+        (format!("{word} {} {kind}", columns.len()), ink_of(kind), joined.collect())
     };
     by_kind.into_iter().map(one).collect()
 }
 
 /// The chart of these curves, as far as there are pens; `None` if none has a value.
 fn chart(quantity: &Quantity, curves: Vec<Curve>) -> Option<Chart> {
-    let drawn = curves.into_iter().zip(PENS).filter_map(|((name, values), pen)| {
+    let drawn = curves.into_iter().zip(PENS).filter_map(|((name, ink, values), pen)| {
         filled(Series {
             key: format!("{} {name}", quantity.key),
             label: name,
             about: quantity.about,
             pen,
+            ink,
             values,
         })
     });
@@ -218,6 +253,7 @@ fn chart(quantity: &Quantity, curves: Vec<Curve>) -> Option<Chart> {
         axis: quantity.axis.to_owned(),
         unit: quantity.unit,
         scale: quantity.scale,
+        top: None,
         series,
     })
 }

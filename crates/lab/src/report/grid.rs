@@ -104,7 +104,30 @@ impl Grid {
             })
             .collect()
     }
+
+    /// A rate of one flow as [`Grid::column`], each value the mean of the half second that ends
+    /// with its cell.
+    pub(super) fn smoothed(
+        &self,
+        intervals: &[&Interval],
+        get: fn(&Interval) -> Option<f64>,
+    ) -> Vec<Option<f64>> {
+        let values = self.column(intervals, get, Merge::Mean);
+        let mean = |last: usize| {
+            values[last]?;
+            let from = self.cells[last].to - SMOOTHING_S;
+            let first = self.cells[..last].partition_point(|cell| cell.from < from - 1e-6);
+            let parts = self.cells[first..=last].iter().zip(&values[first..=last]);
+            let known = parts.filter_map(|(cell, value)| Some(((*value)?, cell.to - cell.from)));
+            let (sum, time) = known.fold((0.0, 0.0), |(sum, time), (v, t)| (sum + v * t, time + t));
+            Some(sum / time)
+        };
+        (0..values.len()).map(mean).collect()
+    }
 }
+
+/// Rates of packets are shown as means over this time, seconds.
+const SMOOTHING_S: f64 = 0.5;
 
 /// Start and end of an interval; one that claims no length has a nanosecond.
 fn span(interval: &Interval) -> (f64, f64) {
@@ -162,6 +185,19 @@ mod tests {
         assert!(mean.iter().flatten().filter(|v| (**v - 0.5).abs() < 1e-6).count() >= MOST_CELLS - 1);
         let peak = rates(&grid, &run, Merge::Largest).into_iter().flatten().fold(0.0, f64::max);
         assert_eq!(peak.to_bits(), 1000f64.to_bits());
+    }
+
+    #[test]
+    fn rates_of_packets_are_means_over_half_a_second() {
+        let run: Vec<Interval> =
+            (1..=20u32).map(|i| at(f64::from(i) * 0.1, 0.1, if i % 5 == 0 { 10.0 } else { 0.0 })).collect();
+        let all: Vec<&Interval> = run.iter().collect();
+        let smooth = Grid::over(&all).smoothed(&all, |i| i.send_rate_bps);
+        assert!(smooth.iter().skip(4).all(|v| v.is_some_and(|v| (v - 2.0).abs() < 1e-9)), "{smooth:?}");
+        // Longer intervals stay as they are.
+        let run = [at(1.0, 1.0, 3.0), at(2.0, 1.0, 5.0)];
+        let all: Vec<&Interval> = run.iter().collect();
+        assert_eq!(Grid::over(&all).smoothed(&all, |i| i.send_rate_bps), [Some(3.0), Some(5.0)]);
     }
 
     #[test]

@@ -53,17 +53,17 @@ fn document(
         script { (PreEscaped(UPLOT_SCRIPT)) }
         script { (PreEscaped(script)) }
     };
-    written(title, [UPLOT_STYLE, style], main, &scripts)
+    written(title, &[UPLOT_STYLE, PLOT_STYLE, style], main, &scripts)
 }
 
 /// A whole page that reads without scripts.
 #[must_use]
 pub fn still(title: &str, style: &str, main: &Markup, script: &str) -> String {
-    written(title, [PLOT_STYLE, style], main, &html! { script { (PreEscaped(script)) } })
+    written(title, &[PLOT_STYLE, style], main, &html! { script { (PreEscaped(script)) } })
 }
 
 /// A whole page. Nothing from elsewhere may be loaded into it.
-fn written(title: &str, [before, style]: [&str; 2], main: &Markup, scripts: &Markup) -> String {
+fn written(title: &str, styles: &[&str], main: &Markup, scripts: &Markup) -> String {
     const POLICY: &str =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
     let page = html! {
@@ -76,7 +76,7 @@ fn written(title: &str, [before, style]: [&str; 2], main: &Markup, scripts: &Mar
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 link rel="icon" href="data:,";
                 title { (title) }
-                style { (PreEscaped(before)) "\n" (PreEscaped(style)) }
+                style { @for style in styles { (PreEscaped(style)) "\n" } }
             }
             body {
                 main { (main) }
@@ -162,7 +162,7 @@ fn figure(index: usize, chart: &Chart, data: &PageData) -> Markup {
                 @for (n, series) in chart.series.iter().enumerate() {
                     li {
                         button type="button" aria-pressed="true" data-chart=(index) data-series=(n + 1) {
-                            (sample(series.pen))
+                            (sample(series.pen, series.ink))
                             span { (series.label) }
                         }
                         output {}
@@ -187,6 +187,7 @@ fn figure(index: usize, chart: &Chart, data: &PageData) -> Markup {
                 }
                 @if ticks { "; " b { "ticks" } ": the beginnings of loss events" }
                 "."
+                @if chart.top.is_some() { " X is cut off at the top." }
             }
         }
     }
@@ -266,12 +267,12 @@ fn raw(run: &RunRecords) -> Markup {
 
 /// A short piece of the curve for the legend: dash, marker and colour come from the style sheet and
 /// `page.js`.
-fn sample(pen: Pen) -> Markup {
+fn sample(pen: Pen, ink: &str) -> Markup {
     // `Pen` serialises to its lower-case name, which the style sheet uses too.
     let name = serde_json::to_value(pen).ok();
     let name = name.as_ref().and_then(serde_json::Value::as_str).unwrap_or("");
     html! {
-        svg viewBox="0 0 28 12" aria-hidden="true" class={ "pen-" (name) } {
+        svg viewBox="0 0 28 12" aria-hidden="true" class={ "pen-" (name) } style={ "--pen: var(--" (ink) ")" } {
             path.line d="M0 6H28" {}
             @match pen {
                 Pen::Allowed | Pen::Rtt | Pen::Loss | Pen::Queue | Pen::Link => {},

@@ -5,20 +5,20 @@
   const root = document.documentElement;
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
-  // Pens: colour variable, width, dash, marker. Two curves of one chart differ in more than their colour.
+  // Pens: width, dash, marker. Two curves of one chart differ in more than their colour.
   const PENS = {
-    allowed: ["--allowed", 2.4, [], null],
-    send: ["--send", 1.4, [], "circle"],
-    receive: ["--receive", 1.4, [6, 3], "triangle"],
-    goodput: ["--goodput", 1.4, [], "square"],
-    link: ["--bottleneck", 1.6, [10, 4, 2, 4], null],
-    loss: ["--loss", 1.8, [], null],
-    rtt: ["--rtt", 1.8, [], null],
-    queue: ["--queue", 1.8, [], null],
-    other1: ["--other1", 1.4, [2, 2.5], "diamond"],
-    other2: ["--other2", 1.4, [2, 2.5], "cross"],
-    other3: ["--other3", 1.4, [2, 2.5], "plus"],
-    other4: ["--other4", 1.4, [2, 2.5], "wedge"],
+    allowed: [2.4, [], null],
+    send: [1.4, [], "circle"],
+    receive: [1.4, [6, 3], "triangle"],
+    goodput: [1.4, [], "square"],
+    link: [1.6, [10, 4, 2, 4], null],
+    loss: [1.8, [], null],
+    rtt: [1.8, [], null],
+    queue: [1.8, [], null],
+    other1: [1.4, [2, 2.5], "diamond"],
+    other2: [1.4, [2, 2.5], "cross"],
+    other3: [1.4, [2, 2.5], "plus"],
+    other4: [1.4, [2, 2.5], "wedge"],
   };
 
   const MARKERS = {
@@ -153,24 +153,25 @@
       cursor: { sync: { key: "run", setSeries: false }, y: false, points: { size: 7 }, drag: { x: true, y: false } },
       scales: {
         x: { time: false },
-        y: { range: (u, min, max) => [0, max > 0 ? max * 1.06 : 1] },
+        y: { range: (u, min, max) => [0, chart.top ? chart.top / chart.scale : max > 0 ? max * 1.06 : 1] },
       },
       axes: [
         { ...axis, label: "time (s)", size: 30, space: narrow ? 55 : 80, values: (u, ts) => ts.map((t) => +t.toPrecision(6)) },
         { ...axis, label: chart.axis, size: 52, space: 34, values: (u, vs) => vs.map((v) => (v === 0 ? "0" : v < 0.001 ? v.toExponential(0) : String(+v.toPrecision(4)))) },
       ],
       series: [{}, ...chart.series.map((series, n) => {
-        const [colour, lineWidth, dash, marker] = PENS[series.pen];
+        const [lineWidth, dash, marker] = PENS[series.pen];
+        const colour = css("--" + series.ink);
         return {
           label: series.label,
-          stroke: css(colour),
-          colour: css(colour),
+          stroke: colour,
+          colour,
           width: lineWidth,
           dash,
           marker,
           show: !hidden.has(series.key),
           paths: series.pen === "link" ? uPlot.paths.stepped({ align: -1 }) : uPlot.paths.linear(),
-          points: { show: true, size: 4, fill: css(colour), filter: alone },
+          points: { show: true, size: 4, fill: colour, filter: alone },
         };
       })],
       hooks: {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
 
-use super::chart::rate_unit;
+use super::chart::{self, Chart, rate_unit};
 use super::html::{STYLE, how, rows_of, still};
-use super::human;
+use super::{RunRecords, human};
 use crate::batch::{FlowRow, PointResult, Results, RunOutcome};
 use crate::note::Note;
-use crate::plot::{self, Axis, Curve, Line, SERIES, Scale};
+use crate::plot::{self, Axis, Curve, Line, MARKS, Scale, ink_of};
 use crate::quantities;
 use crate::record::{FlowSummary, Start};
 use crate::statistics::{self, Estimate};
@@ -47,9 +47,10 @@ const OF_LINKS: [Metric; 3] = [
 ];
 
 /// The HTML page of several runs, complete: of each quantity of flows and links a drawing of the
-/// means over the swept values. A shard has no means, and its page says so.
+/// means over the swept values; of a single point the flows of all runs, and the `course` of its
+/// first run, if it is known. A shard has no means, and its page says so.
 #[must_use]
-pub fn page(start: &Start, results: &Results) -> String {
+pub fn page(start: &Start, results: &Results, course: Option<&RunRecords>) -> String {
     let panels = panels(results);
     let notes = Note::of_points(results);
     let all_copies = notes.contains(&(Note::NothingRandom, results.points.len()));
@@ -63,21 +64,33 @@ pub fn page(start: &Start, results: &Results) -> String {
         [point] if results.shard.is_none() => Some(point),
         _ => None,
     };
+    let many_panels = panels.len() > 1;
     let main = html! {
         header {
-            p.kind { "TFRC simulation" }
+            p.kind { "TFRC simulation: " code { (start.command) } }
             h1 { (alone.and_then(share).unwrap_or_else(|| headline(results))) }
-            @if alone.and_then(share).is_some() { p.hint { (headline(results)) } }
+            @if let Some(point) = alone.filter(|point| share(point).is_some()) {
+                p.hint { "Means over " (point.runs.len()) " runs." }
+            }
             @for (note, points) in &notes { p.hint { (note.sentence(*points, results.points.len())) } }
         }
         section #charts {
             @if let Some(point) = alone {
-                h2 { "Flows" }
+                @if let Some(run) = course {
+                    h2 { "The first run over time" }
+                    (over_time(run))
+                }
+                h2 { "The flows of all runs" }
+                p.hint {
+                    "A ring is a flow of one run; the square is the mean over the runs, with its 95 % interval."
+                }
                 (strips(point))
             } @else {
                 h2 { @if all_copies { "Means" } @else { "Means with 95 % intervals" } }
-                @for one in &OF_FLOWS { (figure(one, &panels, &flows, caption)) }
-                @for one in &OF_LINKS { (figure(one, &panels, &links, caption)) }
+                div.panels[!many_panels] {
+                    @for one in &OF_FLOWS { (figure(one, &panels, &flows, caption)) }
+                    @for one in &OF_LINKS { (figure(one, &panels, &links, caption)) }
+                }
             }
         }
         section {
@@ -105,7 +118,40 @@ fn share(point: &PointResult) -> Option<String> {
     let Estimate { mean: Some(mean), ci95 } = statistics::estimate(&ratios) else { return None };
     let half = ci95.filter(|_| !point.notes.contains(&Note::NothingRandom));
     let half = half.map_or_else(String::new, |half| format!(" ± {}", human::number(half)));
-    Some(format!("A TFRC flow got {}{half} of a TCP flow's goodput.", human::number(mean)))
+    Some(format!("A TFRC flow got {}{half} times the goodput of a TCP flow.", human::number(mean)))
+}
+
+/// Curves of one run over its time: goodput, queues and round-trip times.
+fn over_time(run: &RunRecords) -> Markup {
+    let (times, charts) = chart::course(run);
+    html! {
+        div.panels {
+            @for one in &charts {
+                figure id={ "first-" (one.id) } {
+                    h3 { (one.title) }
+                    (PreEscaped(still_chart(one, &times, run).element(&one.title)))
+                    @if let Some(series) = one.series.first() { figcaption { (series.about) "." } }
+                }
+            }
+        }
+    }
+}
+
+/// A chart over time as a drawing.
+fn still_chart(chart: &Chart, times: &[f64], run: &RunRecords) -> plot::Panel {
+    // A drawing has no inks for links.
+    let ink = |ink: &'static str| if ["s0", "s1", "s2", "s3", "s4"].contains(&ink) { ink } else { "ink" };
+    let inks: Vec<&'static str> = chart.series.iter().map(|one| ink(one.ink)).collect();
+    let curves = chart.series.iter().zip(&inks).zip(plot::lines(&inks)).map(|((one, ink), line)| {
+        let point =
+            |(x, y): (&f64, &Option<f64>)| Some(plot::Point { x: *x, y: (*y)? / chart.scale, half: None });
+        let points = times.iter().zip(&one.values).filter_map(point).collect();
+        Curve { label: one.label.clone(), ink, line, mark: plot::Mark::None, width: 1.4, points }
+    });
+    let end = run.intervals.iter().map(|interval| interval.t_s).fold(0.0, f64::max);
+    let x = Axis { range: Some([0.0, end]), ..Axis::new("time (s)".to_owned(), Scale::Linear) };
+    let y = Axis::new(chart.axis.clone(), Scale::Linear);
+    plot::Panel { title: String::new(), x, y, curves: curves.collect() }
 }
 
 /// Dots of one kind in a strip, at most.
@@ -127,10 +173,7 @@ fn strips(point: &PointResult) -> Markup {
                 figure id=(metric.key) {
                     h3 { (metric.title) }
                     (PreEscaped(drawing.element(metric.title)))
-                    figcaption {
-                        code { (metric.key) }
-                        ": each flow in each run; beside them the mean over the runs and its 95 % interval."
-                    }
+                    figcaption { code { (metric.key) } }
                 }
             }
         }
@@ -149,7 +192,7 @@ fn strip(metric: &Metric, point: &PointResult, kinds: &[&str]) -> Option<plot::P
     let (unit, name) = (metric.unit)(top);
     let mut curves = Vec::new();
     for ((place, kind), dots) in (0..).map(f64::from).zip(kinds).zip(&all) {
-        let ink = plot::ink_of(kind);
+        let ink = ink_of(kind);
         let every = dots.len().div_ceil(MOST_DOTS).max(1);
         // Spread over the strip by the golden section, which leaves no gaps.
         let across = |n: usize| ((n as f64 * 0.618_034).fract() - 0.5) * 0.4 - 0.12;
@@ -244,7 +287,7 @@ fn figure(
         @if !drawings.is_empty() {
             figure id=(metric.key) {
                 h3 { (metric.title) }
-                div.panels {
+                div.panels[panels.len() > 1] {
                     @for (drawing, left_out) in &drawings {
                         div {
                             (PreEscaped(drawing.element(metric.title)))
@@ -279,22 +322,32 @@ fn drawing(
             }
         }
     }
-    let left_out = curves.len().saturating_sub(SERIES.len());
-    let all = curves.iter().take(SERIES.len()).flat_map(|(_, points)| points);
+    let left_out = curves.len().saturating_sub(MARKS.len());
+    let all = curves.iter().take(MARKS.len()).flat_map(|(_, points)| points);
     let top = all.map(|point| point.y + point.half.unwrap_or(0.0)).fold(0.0, f64::max);
     let (unit, name) = (metric.unit)(top);
-    let curve =
-        |((label, mut points), (ink, mark)): ((String, Vec<plot::Point>), (&'static str, plot::Mark))| {
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            for point in &mut points {
-                (point.y, point.half) = (point.y / unit, point.half.map(|half| half / unit));
-            }
-            Curve { label, ink, line: Line::Solid, mark, width: 1.6, points }
-        };
-    let curves: Vec<Curve> = curves.into_iter().zip(SERIES).map(curve).collect();
+    let inks: Vec<&'static str> = curves.iter().map(|(name, _)| ink(panel, name)).collect();
+    let pens = inks.iter().copied().zip(plot::lines(&inks)).zip(MARKS);
+    let curve = |((label, mut points), ((ink, line), mark)): ((String, Vec<plot::Point>), _)| {
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        for point in &mut points {
+            (point.y, point.half) = (point.y / unit, point.half.map(|half| half / unit));
+        }
+        Curve { label, ink, line, mark, width: 1.6, points }
+    };
+    let curves: Vec<Curve> = curves.into_iter().zip(pens).map(curve).collect();
     let title = panel.title.clone();
     let y = Axis::new(name.to_owned(), Scale::Linear);
     (!curves.is_empty()).then_some((plot::Panel { title, x, y, curves }, left_out))
+}
+
+/// The ink of a group of flows: that of its kind. A link has none.
+fn ink(panel: &Panel<'_>, name: &str) -> &'static str {
+    let of_point = |(_, point): &(&str, &PointResult)| {
+        let group = point.groups.iter().find(|group| group.id == name)?;
+        Some(ink_of(&point.runs.first()?.outcome.flows.get(group.first)?.kind))
+    };
+    panel.points.iter().find_map(of_point).unwrap_or("ink")
 }
 
 /// The axis of a panel with the swept values as they are written, and their places on it: by value
@@ -333,8 +386,11 @@ fn value(label: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::batch::{Order, run_plan};
-    use crate::record::Role;
+    use crate::record::{Record, Role, Summary};
+    use crate::run_watched;
+    use crate::watch::Watch;
     use tfrc_scenario::Document;
+    use tfrc_units::Duration;
 
     const SWEEP: &str = "duration = '3s'\nwarmup = '1s'\nruns = 2\nnodes = ['a', 'b']\n\
         [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\nloss = '1%'\n\
@@ -359,12 +415,24 @@ mod tests {
         let ratios: Vec<f64> = point.runs.iter().map(|run| mean(run, "tfrc") / mean(run, "tcp")).collect();
         let Estimate { mean, ci95 } = statistics::estimate(&ratios);
         let wanted = format!(
-            "A TFRC flow got {} ± {} of a TCP flow",
+            "A TFRC flow got {} ± {} times the goodput of a TCP flow.",
             human::number(mean.expect("known")),
             human::number(ci95.expect("three runs"))
         );
-        let page = page(&Start::new(Role::Sim, "v", "c"), &results);
+        let mut run = RunRecords::new(Start::new(Role::Sim, "v", "c"));
+        let first = &point.runs[0].outcome;
+        let watch = Watch::all(Duration::from_millis(100), |look| run.look(look));
+        assert_eq!(&run_watched(&document.plan().expect("right").points[0].scenario, &mut [watch]), first);
+        run.push(Record::End(Box::new(Summary { flows: first.flows.clone(), ..Summary::default() })));
+        let page = page(&Start::new(Role::Sim, "v", "c"), &results, Some(&run));
         assert!(page.contains(&wanted), "{wanted}");
+        for (id, inks) in [("goodputs", "s0 s1"), ("queues", "ink"), ("rtts", "s0 s1")] {
+            let (_, rest) = page.split_once(&format!("<figure id=\"first-{id}\"")).expect(id);
+            let (drawing, _) = rest.split_once("</figure>").expect("its end");
+            for ink in inks.split(' ') {
+                assert!(drawing.contains(&format!("class=\"{ink}\"")), "{id} {ink}: {drawing}");
+            }
+        }
         let (_, goodput) = page.split_once("<figure id=\"goodput_bps\"").expect("a figure");
         let (goodput, _) = goodput.split_once("</figure>").expect("its end");
         assert!(goodput.contains(">tfrc<") && goodput.contains(">tcp-sack<"), "{goodput}");
@@ -377,7 +445,7 @@ mod tests {
         let document = Document::new("t", SWEEP);
         let plan = document.plan().expect("right");
         let results = run_plan(&document, &plan, Order::default());
-        let page = page(&Start::new(Role::Sim, "v", "c"), &results);
+        let page = page(&Start::new(Role::Sim, "v", "c"), &results, None);
         assert!(page.contains("6 points, 2 runs each."));
         // Two panels of three points, for each of two links and one flow.
         let part = |id: &str| {

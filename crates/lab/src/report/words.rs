@@ -21,7 +21,7 @@ pub(super) fn headline(run: &RunRecords) -> String {
     let peer = |word: &str| run.start.peer.as_ref().map_or(String::new(), |p| format!(" {word} {p}"));
     let time = human::time(s.duration_s);
     match run.start.role {
-        Role::Demo => demo(s, &time),
+        Role::Demo => demo(run, s, &time),
         Role::Recv => format!(
             "{} received{} in {time}{}{}.",
             s.received_bytes.map_or("Data".to_owned(), human::bytes),
@@ -42,8 +42,23 @@ pub(super) fn headline(run: &RunRecords) -> String {
     }
 }
 
-fn demo(s: &Summary, time: &str) -> String {
-    let link = s.bottleneck_bps.map_or("one".to_owned(), |b| format!("a {}", human::rate(b)));
+fn demo(run: &RunRecords, s: &Summary, time: &str) -> String {
+    let rates = || run.intervals.iter().filter_map(|interval| interval.link_rate_bps);
+    let (least, most) =
+        rates().fold((f64::INFINITY, 0.0_f64), |(least, most), b| (least.min(b), most.max(b)));
+    let link = match s.bottleneck_bps {
+        // The user changed it.
+        Some(mean) if least < most => {
+            format!(
+                "a bottleneck of {} to {}, {} on average,",
+                human::rate(least),
+                human::rate(most),
+                human::rate(mean)
+            )
+        }
+        Some(b) => format!("a {} bottleneck", human::rate(b)),
+        None => "one bottleneck".to_owned(),
+    };
     let goodput = s.goodput_bps.map_or("an unknown rate".to_owned(), human::rate);
     match (s.flows.len().saturating_sub(1), s.share) {
         (0, _) | (_, None) => {
@@ -52,13 +67,10 @@ fn demo(s: &Summary, time: &str) -> String {
                 .zip(s.goodput_bps)
                 .filter(|(b, _)| *b > 0.0)
                 .map_or(String::new(), |(b, g)| format!(", {} of the link", human::percent(g / b)));
-            format!(
-                "A TFRC flow had {link} bottleneck to itself for {time}: {goodput} arrived{used}{}.",
-                lost(s)
-            )
+            format!("A TFRC flow had {link} to itself for {time}: {goodput} arrived{used}{}.", lost(s))
         }
         (n, Some(share)) => format!(
-            "A TFRC flow and {n} TCP flow{} shared {link} bottleneck for {time}: TFRC got {goodput}, {} times \
+            "A TFRC flow and {n} TCP flow{} shared {link} for {time}: TFRC got {goodput}, {} times \
              an equal share.",
             if n == 1 { "" } else { "s" },
             human::number(share),

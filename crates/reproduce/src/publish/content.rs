@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::{Publication, prose};
+use super::{Publication, gallery, prose};
 use crate::human;
 use crate::results::{ExperimentResult, ExperimentVerdict};
 use crate::verdict::Verdict;
@@ -41,6 +41,27 @@ pub(super) fn findings(publication: &Publication<'_>, link: Link) -> String {
         }
     }
     text
+}
+
+/// The verdict of an experiment in one sentence.
+pub(super) fn verdict(e: &ExperimentResult) -> String {
+    let words = match (e.verdict, e.verdict_print, e.verdict_ns2) {
+        (ExperimentVerdict::AgreesWithNs2, Some(_), _) => "The runs agree with ns-2, and not with the print",
+        (ExperimentVerdict::AgreesWithNs2, ..) => "The runs agree with ns-2; nothing is printed",
+        (ExperimentVerdict::AgreesWithPrint, ..) => "The runs agree with the print",
+        (ExperimentVerdict::Disagrees, Some(_), Some(_)) => "The runs agree with neither the print nor ns-2",
+        (ExperimentVerdict::Disagrees, None, _) => "The runs disagree with ns-2",
+        (ExperimentVerdict::Disagrees, ..) => "The runs disagree with the print",
+        (ExperimentVerdict::NotRun, ..) => return format!("Not run: {}.", e.reason),
+        (ExperimentVerdict::Undecidable, ..) => {
+            "Two set-ups that fit every sentence of the source fall on different sides of the print"
+        }
+        (ExperimentVerdict::Undetermined, ..) => "Neither agreement nor disagreement is shown",
+    };
+    match gallery::counts(e) {
+        counts if counts.is_empty() => format!("{words}."),
+        counts => format!("{words}: {}.", counts.replace(" · ", ", ")),
+    }
 }
 
 /// The lessons of each paper.

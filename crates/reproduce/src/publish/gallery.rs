@@ -51,13 +51,13 @@ pub(super) fn tiles(publication: &Publication<'_>, numbers: &[usize], drawings: 
 }
 
 /// Cells and claims that agree, in one line.
-fn counts(e: &ExperimentResult) -> String {
+pub(super) fn counts(e: &ExperimentResult) -> String {
     let of = |count: Count, with: &str| match count.total() {
         0 => None,
         all => Some(format!("{} of {all} cells with {with}", count.agree)),
     };
     let claims =
-        (e.tally.claims > 0).then(|| format!("{} of {} claims", e.tally.claims_held, e.tally.claims));
+        (e.tally.claims > 0).then(|| format!("{} of {} claims hold", e.tally.claims_held, e.tally.claims));
     let parts = [of(e.tally.print, "the print"), of(e.tally.ns2, "ns-2"), claims];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

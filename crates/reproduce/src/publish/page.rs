@@ -7,7 +7,7 @@ use super::figure::Figure;
 use super::{Publication, content, gallery, prose};
 use crate::Profile;
 use crate::file::Experiment;
-use crate::human::{self, number, side, word};
+use crate::human::{self, number, side};
 use crate::results::{CellResult, ClaimResult, ExperimentResult, Over, VariantResult, is_informative};
 use crate::verdict::Verdict;
 use tfrc_lab::report::{heads, still};
@@ -18,8 +18,50 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The page; `drawn` has the figure of each experiment.
 pub(super) fn page(publication: &Publication<'_>, drawn: &[Figure]) -> String {
-    let results = publication.results;
     let panels: Vec<Vec<String>> = drawn.iter().map(Figure::for_page).collect();
+    match (publication.experiments, publication.results.experiments.as_slice(), panels.as_slice()) {
+        ([experiment], [result], [panels]) => single(publication, experiment, result, panels),
+        _ => several(publication, &panels),
+    }
+}
+
+/// The page of one experiment: its figure, the verdict, the rest of it, and at the end what its
+/// paper's experiments taught.
+fn single(
+    publication: &Publication<'_>,
+    experiment: &Experiment,
+    e: &ExperimentResult,
+    panels: &[String],
+) -> String {
+    let main = html! {
+        header {
+            h1 { (e.title) }
+            p.source {
+                span.id { (e.id) }
+                @if let Some(alias) = experiment.conference() { " = " (alias) }
+                ", " (e.source) ". Code version " code { (publication.results.code_version) }
+                @if let Some(commit) = publication.commit { ", commit " code { (commit) } }
+                @if publication.results.quick { ", quick form: too few runs for verdicts" }
+                ". Values as JSON: " a href="results.json" { "results.json" } "."
+            }
+        }
+        (body(experiment, e, panels))
+        @for (paper, _) in publication.papers() {
+            @let (title, about) = publication.paper(paper);
+            @if !about.is_empty() {
+                section id="paper" {
+                    h2 { "The paper: " (title) }
+                    (prose::html(&about))
+                }
+            }
+        }
+    };
+    still(&e.title, STYLE, &main, SCRIPT)
+}
+
+/// The page of several experiments.
+fn several(publication: &Publication<'_>, panels: &[Vec<String>]) -> String {
+    let results = publication.results;
     let main = html! {
         header {
             h1 { (TITLE) }
@@ -36,14 +78,13 @@ pub(super) fn page(publication: &Publication<'_>, drawn: &[Figure]) -> String {
         }
         @for (paper, numbers) in publication.papers() {
             h2 { (publication.paper(paper).0) }
-            (gallery::tiles(publication, &numbers, &panels))
+            (gallery::tiles(publication, &numbers, panels))
         }
         section id="findings" {
             h2 { "Findings" }
             @let findings = content::findings(publication, |e| format!("#{}/figure", e.id));
             @if findings.is_empty() { p { "All experiments agree with the print." } }
             (prose::html(&findings))
-            (prose::html(&content::lessons(publication)))
         }
         section id="verdicts" {
             h2 { "Verdicts" }
@@ -52,7 +93,7 @@ pub(super) fn page(publication: &Publication<'_>, drawn: &[Figure]) -> String {
         (gallery::claims(publication))
         section id="experiments" {
             h2 { "Experiments" }
-            (legend())
+            p.hint { "Open an experiment for its figure, verdict, table, claims and scenario." }
         }
         @for (paper, numbers) in publication.papers() {
             @let (title, about) = publication.paper(paper);
@@ -69,8 +110,7 @@ pub(super) fn page(publication: &Publication<'_>, drawn: &[Figure]) -> String {
 fn legend() -> Markup {
     html! {
         p.hint {
-            "Open an experiment for its figure, table, claims and scenario. A ratio is measured over the \
-             print, or over ns-2 where the cell is judged by ns-2 alone. Its colour is that of the nearer \
+            "A ratio is measured over the print, or over ns-2 where the cell is judged by ns-2 alone. Its colour is that of the nearer \
              reference, and says \u{201c}by ns-2\u{201d} where that is ns-2: "
             span.d0 { "● within half the band" } ", " span.d1 { "◐ within the band" } ", "
             span.d2 { "▲▼ above or below it" } ", " span.d3 { "▲▲▼▼ more than twice its width away" } "."
@@ -79,8 +119,6 @@ fn legend() -> Markup {
 }
 
 fn one(experiment: &Experiment, e: &ExperimentResult, panels: &[String]) -> Markup {
-    let origins = experiment.origins();
-    let name = e.id.rsplit('/').next().unwrap_or_default();
     html! {
         details.experiment id=(e.id) {
             summary {
@@ -88,22 +126,37 @@ fn one(experiment: &Experiment, e: &ExperimentResult, panels: &[String]) -> Mark
                 span.id { (e.id) @if e.must_agree { " " abbr title="must agree" { "*" } } }
                 " " (e.title)
             }
-            p.source id={ (e.id) "/figure" } {
-                (e.source) " — print: " (word(e.verdict_print)) "; ns-2: " (word(e.verdict_ns2)) ". "
-                (e.reason) "."
-            }
+            p.source { (e.source) }
+            (body(experiment, e, panels))
+        }
+    }
+}
+
+/// The figure of an experiment with its verdict, and everything behind it.
+fn body(experiment: &Experiment, e: &ExperimentResult, panels: &[String]) -> Markup {
+    let origins = experiment.origins();
+    let name = e.id.rsplit('/').next().unwrap_or_default();
+    let (result, about) = prose::without(prose::title(&experiment.readme).1, "Result");
+    let failing: Vec<&ClaimResult> =
+        e.claims.iter().filter(|claim| claim.counts() && claim.holds == Some(false)).collect();
+    html! {
+            p.lead id={ (e.id) "/figure" } { (gallery::badge(e.verdict)) " " (content::verdict(e)) }
             @if !panels.is_empty() {
-                div.charts { @for panel in panels { (PreEscaped(panel)) } }
+                div.charts.alone[panels.len() == 1] { @for panel in panels { (PreEscaped(panel)) } }
                 p.hint {
                     "For a paper: " a href={ (e.id) ".svg" } { "SVG" } ", or "
                     code { "tfrc reproduce " (e.id) " --figure " (name) ".pdf" } "."
                 }
             }
-            (prose::html(prose::title(&experiment.readme).1))
+            @if !failing.is_empty() {
+                h4 { "Claims that fail" }
+                ul { @for claim in failing { li { (failure(claim)) } } }
+            }
+            (prose::html(result))
             @if let Some(emulation) = &e.emulation {
                 p.hint { "Emulated on " (emulation.words()) ": " (emulation.fidelity_words()) "." }
             }
-            @if !e.cells.is_empty() { (cells(e)) }
+            @if !e.cells.is_empty() { h4 { "Cells" } (legend()) (cells(e)) }
             @if !e.claims.is_empty() { (claims(&e.claims)) }
             @for one in &e.undecided {
                 h4 { "Undecided" }
@@ -113,8 +166,11 @@ fn one(experiment: &Experiment, e: &ExperimentResult, panels: &[String]) -> Mark
                 }
             }
             @for one in &e.variants { (variant(one)) }
-            h4 { "Again" }
-            pre { code { "tfrc reproduce " (e.id) } }
+            (prose::html(&about))
+            @if !about.contains("## Command") {
+                h4 { "Command" }
+                pre { code { "tfrc reproduce " (e.id) } }
+            }
             p.hint {
                 "At most " (e.runs) " seeds for a point, derived from the scenario's. "
                 a href={ (e.id) ".csv" } { "The table as CSV." }
@@ -125,6 +181,23 @@ fn one(experiment: &Experiment, e: &ExperimentResult, panels: &[String]) -> Mark
             }
             @for (name, text) in experiment.texts() {
                 details { summary { (name) } pre { code { (text) } } }
+            }
+    }
+}
+
+/// A claim that fails: its value here, where it would hold, and what the other sides have.
+fn failure(claim: &ClaimResult) -> Markup {
+    let others = [
+        ("the source's table", claim.holds_in_source, claim.value_in_source),
+        ("ns-2", claim.holds_in_ns2, claim.value_in_ns2),
+        ("emulation", claim.holds_in_emulation, claim.value_in_emulation),
+    ];
+    html! {
+        "\u{201c}" (prose::inline(&claim.text)) "\u{201d}: " b { (number(claim.value)) } " here, where "
+        (number(Some(claim.between[0]))) " to " (number(Some(claim.between[1]))) " would hold."
+        @for (who, holds, value) in others {
+            @if let Some(holds) = holds {
+                " In " (who) " it " @if holds { "holds" } @else { "fails too" } ", with " (number(value)) "."
             }
         }
     }

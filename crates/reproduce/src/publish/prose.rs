@@ -47,6 +47,19 @@ pub(super) fn section(text: &str, name: &str) -> String {
     if has_heading { part(text, name) } else { String::new() }
 }
 
+/// The part under a heading `## name` with its heading, as it is written, and the text without it.
+pub(super) fn without<'t>(text: &'t str, name: &str) -> (&'t str, String) {
+    let heading = format!("## {name}\n");
+    let starts = text.starts_with(&heading).then_some(0);
+    let Some(from) = starts.or_else(|| text.find(&format!("\n{heading}")).map(|at| at + 1)) else {
+        return ("", text.to_owned());
+    };
+    let (before, rest) = text.split_at(from);
+    let end = rest.get(3..).and_then(|rest| rest.find("\n## ")).map_or(rest.len(), |at| at + 4);
+    let (part, after) = rest.split_at(end);
+    (part, format!("{before}{after}"))
+}
+
 /// HTML of a README: every heading is small, and HTML in it stays text.
 pub(super) fn html(text: &str) -> Markup {
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).map(|event| match event {
@@ -87,6 +100,11 @@ mod tests {
         assert_eq!(part(text, "Missing"), "First paragraph.");
         assert_eq!((part("", "Missing"), section(text, "Missing")), (String::new(), String::new()));
         assert_eq!(section(text, "Else"), "x");
+        let (part, rest) = without(text, "What was learnt");
+        assert_eq!(part, "## What was learnt\n\nOne\nthing.\n\nAnother.\n\n");
+        assert_eq!(rest, "# A paper\n\nFirst\nparagraph.\n\n## Else\nx\n");
+        assert_eq!(without(text, "Else"), ("## Else\nx\n", text.replace("## Else\nx\n", "")));
+        assert_eq!(without("## Else\nx", "Missing"), ("", "## Else\nx".to_owned()));
         assert_eq!(inline("in *rfc* <b>").into_string(), "in <em>rfc</em> &lt;b&gt;");
         assert_eq!(inline("1. a list").into_string(), "1. a list");
         let shown =

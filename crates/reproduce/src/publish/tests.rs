@@ -62,6 +62,11 @@ fn the_line_of_an_experiment() {
 #[test]
 fn the_page_is_whole_and_nothing_of_the_files_runs_in_it() {
     let dir = experiment();
+    let paper = dir.path().join("paper");
+    std::fs::create_dir(paper.join("two")).expect("made");
+    for name in ["experiment.toml", "published.csv", "README.md"] {
+        std::fs::copy(paper.join("one").join(name), paper.join("two").join(name)).expect("copied");
+    }
     let page = with(dir.path(), |publication| publication.html().expect("drawn"));
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert!(!page.contains("<script>alert") && !page.contains("Odd <b>"));
@@ -77,6 +82,28 @@ fn the_page_is_whole_and_nothing_of_the_files_runs_in_it() {
     assert!(figures < page.find("id=\"findings\"").expect("findings"), "the page opens with the figures");
     assert!(page.contains(">kB/s</text>") || page.contains("packet drop rate") || page.contains(">p</text>"));
     assert!(!page.contains("http://") && !page.contains("src=\"") && !page.contains("@import"));
+}
+
+/// One experiment has a page of its own: the verdict, its figure, what fails, cells, and the
+/// paper's lessons once.
+#[test]
+fn a_page_of_one_experiment() {
+    let dir = experiment();
+    let at = dir.path().join("paper/one");
+    let text = std::fs::read_to_string(at.join("experiment.toml")).expect("there");
+    std::fs::write(at.join("experiment.toml"), text.replace("[27, 28]", "[1, 2]")).expect("written");
+    let page = with(dir.path(), |publication| publication.html().expect("drawn"));
+    let place = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words}: {page}"));
+    let order = [
+        "<h1>Odd &lt;b&gt;|title</h1>",
+        "The runs disagree with the print: 3 of 4 cells with the print, 0 of 1 claims hold.",
+        "<svg class=\"figure\"",
+        "\u{201c}larger\u{201d}: <b>27.78</b> here, where 1.000 to 2.000 would hold.",
+        "<h4>Cells</h4>",
+        "Much\nindeed.",
+    ];
+    assert!(order.map(place).is_sorted(), "{page}");
+    assert_eq!((page.matches("Much\nindeed.").count(), page.matches("class=\"gallery\"").count()), (1, 0));
 }
 
 #[test]
@@ -140,7 +167,9 @@ fn a_layout_gives_the_form_and_its_mistakes_have_a_name() {
     };
     let both = "x_title = 'drop rate'\n[[panel]]\ny_title = 'rate'\ncolumns = ['x_14B', 'y_1460B']\n";
     let svg = layout(both).expect("right").expect("drawn");
-    assert_eq!((svg.matches(">drop rate<").count(), svg.matches("published (same colour)").count()), (1, 1));
+    // The dashes of the print are named once, in no series' colour.
+    assert_eq!((svg.matches(">drop rate<").count(), svg.matches(">published<").count()), (1, 1));
+    assert!(svg.contains("<g class=\"ink\">"), "{svg}");
     for (text, says) in [
         ("x = 'q'", "there is no key `q`"),
         ("[[panel]]\ncolumns = ['y_1460']", "there is no column `y_1460`: did you mean `y_1460B`?"),
@@ -186,7 +215,7 @@ fn a_trace_shows_the_measured_part_of_a_run() {
         "a paper shows the traces alone"
     );
     let page = with(dir.path(), |publication| publication.html()).expect("right");
-    assert_eq!(page.matches("<svg class=\"figure\"").count(), 4, "a tile, two traces and the table");
+    assert_eq!(page.matches("<svg class=\"figure\"").count(), 3, "two traces and the table");
 }
 
 /// Every layout of the repository names what is there.

@@ -19,8 +19,8 @@ pub(super) struct Watch {
     sampler: Sampler,
     monitor: Monitor<Flows>,
     scenario: Scenario,
-    /// The bottleneck's rate at the start.
-    link_rate: Rate,
+    /// All of the bottleneck, over the whole run.
+    link: FairShare,
     /// The current rate of the bottleneck.
     rate_now: Rate,
     /// Number of competing flows, the scenario's first; the others have not been started.
@@ -70,13 +70,13 @@ impl Watch {
         received: Arc<AtomicU64>,
         not_before: Duration,
     ) -> Self {
-        let link_rate = scenario.network.links().next().map_or(Rate::ZERO, |(_, link)| link.rate);
+        let rate_now = scenario.network.links().next().map_or(Rate::ZERO, |(_, link)| link.rate);
         Self {
             sampler: Sampler::new(began, connection.status()),
             monitor,
             scenario,
-            link_rate,
-            rate_now: link_rate,
+            link: FairShare::default(),
+            rate_now,
             competing,
             fair: FairShare::default(),
             received,
@@ -151,11 +151,12 @@ impl Watch {
     }
 
     /// Adds what is visible only from both ends and the network.
-    fn complete(&self, interval: &mut Interval, queue: Option<f64>, now: &Counters) {
+    fn complete(&mut self, interval: &mut Interval, queue: Option<f64>, now: &Counters) {
         let bytes = now.received.saturating_sub(self.last.received);
         interval.goodput_bps = Some(as_f64(bytes) * 8.0 / interval.interval_s);
         interval.queue_packets = queue;
         interval.link_rate_bps = Some(self.rate_now.bits_per_sec());
+        self.link.add(self.rate_now, 0, Duration::from_secs_f64(interval.interval_s));
     }
 
     /// The figures of the run, which lasted `time`.
@@ -168,7 +169,7 @@ impl Watch {
             allowed_rate_bps: self.sampler.mean_allowed_rate(),
             rtt_s: self.sampler.mean_rtt(),
             late_dropped_packets: Some(status.late_dropped),
-            bottleneck_bps: Some(self.link_rate.bits_per_sec()),
+            bottleneck_bps: self.link.mean_bps().map(f64::round),
             cov_ratio: self.contest.variation_ratio(),
             equivalence_ratio: self.contest.equivalence(),
             ..Summary::default()

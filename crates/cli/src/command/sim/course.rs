@@ -9,6 +9,7 @@ use tfrc_lab::batch::PlannedRun;
 use tfrc_lab::cache::{self, Cache};
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Record, Role, Start, Summary};
+use tfrc_lab::report::RunRecords;
 use tfrc_lab::watch::Watch;
 use tfrc_lab::{Outcome, run_watched};
 use tfrc_scenario::{Plan, Scenario};
@@ -36,6 +37,8 @@ const SHORTEST: Duration = Duration::from_millis(100);
 pub(super) struct Spools {
     stream: Option<SpooledTempFile>,
     series: Option<SpooledTempFile>,
+    /// The run itself, if the page shows it.
+    pub(super) run: Option<RunRecords>,
 }
 
 /// The file of the time series of several runs.
@@ -80,19 +83,22 @@ pub(super) fn one_of_several(
     scenario: &Scenario,
 ) -> Result<(Outcome, Spools), Failure> {
     let kept = Kept::new(cache, scenario);
-    if let Some(outcome) = kept.outcome() {
+    // The page of a single point shows its first run.
+    let keeps_run = args.report.is_some() && run.run == 1 && run.point.at.is_empty();
+    if let Some(outcome) = kept.outcome().filter(|_| !keeps_run) {
         bar.add(scenario.duration);
         return Ok((outcome, Spools::default()));
     }
     let spool = || tempfile::spooled_tempfile(SPOOL);
     let series = args.series.as_ref().map(|_| Series::new(spool(), &run.point.at));
-    let mut reporter = Reporter::with(config(args, run), spool(), io::sink(), series);
+    let config = ReporterConfig { keeps_run, ..config(args, run) };
+    let mut reporter = Reporter::with(config, spool(), io::sink(), series);
     let outcome =
         watched(args, bar, run, scenario, &mut reporter, |watches| Ok(run_watched(scenario, watches)))?;
     kept.put(&outcome)?;
     reporter.finish(summary(&outcome, Note::of_run(scenario, &outcome)), |_| String::new())?;
-    let (stream, series) = reporter.into_parts();
-    Ok((outcome, Spools { stream: Some(stream), series }))
+    let (stream, series, run) = reporter.into_parts();
+    Ok((outcome, Spools { stream: Some(stream), series, run }))
 }
 
 /// Place of a run's outcome in the cache, if there is one.

@@ -15,7 +15,7 @@ use tfrc_lab::capture::Captured;
 use tfrc_lab::document::{Several, Single};
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Role, Start};
-use tfrc_lab::report::sweep_page;
+use tfrc_lab::report::{RunRecords, sweep_page};
 use tfrc_lab::{run_captured, run_traced, run_watched};
 use tfrc_net::pcap;
 use tfrc_scenario::library::Opened;
@@ -49,7 +49,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         let named: Vec<_> = shards.chain(report).filter_map(|(option, path)| Some((option, path?))).collect();
         session::files::all_different(&named)?;
         let results = merged(&args.merge)?;
-        write_means(args, &results)?;
+        write_means(args, &results, None)?;
         return print(Several { results, timing: None }, format);
     };
     page::check_all(&outputs(args))?;
@@ -87,13 +87,17 @@ fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> 
     let one = |run: PlannedRun<'_>, scenario: &Scenario| {
         course::one_of_several(args, &bar, cache.as_ref(), run, scenario)
     };
-    let results = batch::run_plan_with(&opened.document, plan, order, one, |_, text| file.add(text));
+    let mut first = None;
+    let results = batch::run_plan_with(&opened.document, plan, order, one, |_, mut spools| {
+        first = first.take().or(spools.run.take());
+        file.add(spools)
+    });
     bar.clear();
     let results = results?;
     file.end()?;
     let hops = results.points.iter().flat_map(|p| &p.runs).map(|run| run.outcome.packet_hops).sum();
     let timing = watch.map(|watch| watch.stop(hops));
-    write_means(args, &results)?;
+    write_means(args, &results, first.as_ref())?;
     match format {
         // Every run has had its end.
         Format::JsonStream => Ok(()),
@@ -107,10 +111,10 @@ fn cache(args: &SimArgs) -> Option<Cache> {
 }
 
 /// Writes the page of the means of several runs, if it is wanted.
-fn write_means(args: &SimArgs, results: &Results) -> Result<(), Failure> {
+fn write_means(args: &SimArgs, results: &Results, first: Option<&RunRecords>) -> Result<(), Failure> {
     let Some(path) = &args.report else { return Ok(()) };
     let start = Start::new(Role::Sim, session::version(), session::command_line());
-    page::write_text(path, &sweep_page(&start, results))
+    page::write_text(path, &sweep_page(&start, results, first))
 }
 
 /// The files that a command writes.

@@ -6,9 +6,10 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line as Stroke, Points};
+use tfrc_lab::plot::ink_of;
 use tfrc_lab::report::human;
 
-use super::model::{Curve, LinkLoss, LinkRate, Model, View};
+use super::model::{Curve, Flow, LinkLoss, LinkRate, Model, View};
 use super::scale::{figure, round_up, unit};
 
 /// Columns of the labels at the left of each plot.
@@ -19,8 +20,13 @@ const LEAST: (u16, u16) = (50, 9);
 const WITH_QUEUE: u16 = 14;
 const WITH_RTT: u16 = 20;
 
-const OWN: Color = Color::Cyan;
-const TCPS: [Color; 5] = [Color::Yellow, Color::Magenta, Color::Green, Color::Blue, Color::LightRed];
+/// Shades of TFRC's colour, of TCP's, and of other flows': the hues of the pages' drawings.
+const TFRCS: [Color; 5] = [Color::Cyan, Color::Blue, Color::LightCyan, Color::LightBlue, Color::Indexed(37)];
+const TCPS: [Color; 5] =
+    [Color::Magenta, Color::LightMagenta, Color::Indexed(133), Color::Indexed(176), Color::Indexed(97)];
+const DCCPS: [Color; 2] = [Color::Green, Color::LightGreen];
+const OTHERS: [Color; 2] = [Color::Yellow, Color::LightYellow];
+const OWN: Color = TFRCS[0];
 const REFERENCE: Color = Color::Gray;
 const LOSS: Color = Color::Red;
 const NOTE: Color = Color::Yellow;
@@ -80,7 +86,7 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let (unit, size) = unit(greatest);
     let scaled = |curve: &Curve| -> Curve { curve.iter().map(|(at, rate)| (*at, rate / size)).collect() };
     let rates: Vec<(Curve, Color)> =
-        model.flows.iter().map(|flow| (scaled(&flow.rate), colour(flow.number))).collect();
+        model.flows.iter().map(|flow| (scaled(&flow.rate), colour(model, flow))).collect();
     // The run's own flow is drawn last, over the others.
     let curves = rates.iter().rev().map(|(curve, colour)| (curve, *colour)).collect();
     let reference = scaled(&model.reference);
@@ -154,12 +160,18 @@ fn dots(curve: &Curve, span: (f64, f64), width: u16) -> Vec<(f64, f64)> {
     points
 }
 
-/// The colour of a flow, by its number.
-fn colour(number: usize) -> Color {
-    match number {
-        0 => OWN,
-        n => TCPS.get((n - 1) % TCPS.len()).copied().unwrap_or(OWN),
-    }
+/// The colour of a flow: one of its kind's shades.
+fn colour(model: &Model, flow: &Flow) -> Color {
+    let others = flow.number.saturating_sub(1);
+    let (shades, n): (&[Color], usize) = match (model.config.view, flow.number, ink_of(&flow.name)) {
+        (View::Receiver | View::Sender, n, _) | (View::Contest, n @ 0, _) => (&TFRCS, n),
+        (View::Network, 0, _) => (&[Color::White], 0),
+        (.., "s0") => (&TFRCS, others),
+        (.., "s1") => (&TCPS, others),
+        (.., "s2") => (&DCCPS, others),
+        _ => (&OTHERS, others),
+    };
+    shades.get(n % shades.len().max(1)).copied().unwrap_or(OWN)
 }
 
 fn plain(text: &str) -> String {
@@ -232,7 +244,7 @@ fn legend(model: &Model, width: u16) -> Line<'static> {
         .map(|(n, flow)| {
             let before = if n == 0 { " " } else { "   " };
             let words = format!("{before}━━ {} {}", flow.name, figure(flow.now() / size));
-            Span::styled(words, Style::new().fg(colour(flow.number)))
+            Span::styled(words, Style::new().fg(colour(model, flow)))
         })
         .collect();
     let columns = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
@@ -266,7 +278,7 @@ fn text(model: &Model, area: Rect, buffer: &mut Buffer) {
     let mut lines: Vec<Line<'_>> = flows
         .map(|flow| {
             let words = format!(" {} {} {unit}", flow.name, figure(flow.now() / size));
-            Line::styled(words, Style::new().fg(colour(flow.number)))
+            Line::styled(words, Style::new().fg(colour(model, flow)))
         })
         .collect();
     if let Some((_, rate)) = model.reference.back() {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use tfrc_units::{Duration, text};
 
 use crate::file::Experiment;
+use crate::syntax::World;
 use tfrc_lab::plot::Scale;
 use tfrc_scenario::hint;
 
@@ -17,8 +18,12 @@ pub(super) struct Layout {
     pub(super) x: Option<String>,
     pub(super) x_title: Option<String>,
     pub(super) x_scale: Option<Scale>,
-    /// The key whose values have panels of their own.
-    pub(super) by: Option<String>,
+    /// The keys whose values have panels of their own.
+    #[serde(default)]
+    pub(super) by: Vec<String>,
+    /// The world whose values are drawn.
+    #[serde(default)]
+    pub(super) world: World,
     #[serde(default)]
     pub(super) panel: Vec<PanelLayout>,
     #[serde(default)]
@@ -37,6 +42,8 @@ pub(super) struct PanelLayout {
     /// Columns that are curves.
     #[serde(default)]
     pub(super) columns: Vec<String>,
+    /// The key whose values are curves, of the only column.
+    pub(super) curves: Option<String>,
     /// Beginning of the columns that are places along the axis: `at_` of `at_0.4s`; rows are
     /// curves.
     pub(super) across: Option<String>,
@@ -131,7 +138,8 @@ impl Layout {
             false => Err(format!("there is no {kind} `{name}`: {}", hint(name, names))),
         };
         let keys: Vec<&str> = experiment.published.keys.iter().map(String::as_str).collect();
-        for key in self.x.iter().chain(&self.by) {
+        let curves = self.panel.iter().filter_map(|panel| panel.curves.as_ref());
+        for key in self.x.iter().chain(&self.by).chain(curves) {
             known("key", key, &keys)?;
         }
         let columns: Vec<&str> = experiment.cells.iter().map(|cell| cell.column.as_str()).collect();

@@ -11,9 +11,10 @@ use layout::{Layout, PanelLayout};
 
 use crate::file::Experiment;
 use crate::results::{CellResult, ExperimentResult};
+use crate::syntax::World;
 use crate::table::Row;
 use tfrc_lab::formula::number;
-use tfrc_lab::plot::{self, Axis, Curve, Line, Mark, Panel, Point, SERIES, Scale};
+use tfrc_lab::plot::{self, Axis, Curve, Line, MARKS, Mark, Panel, Point, Scale};
 
 /// The most panels of a figure; more are in the table.
 const MOST_PANELS: usize = 12;
@@ -102,18 +103,13 @@ impl<'a> Table<'a> {
     fn panels(&self) -> Vec<Panel> {
         let shown = |row: &&Row| self.result.cells.iter().any(|cell| cell.row == row.name);
         let rows: Vec<&Row> = self.experiment.published.rows.iter().filter(shown).collect();
-        let by = self.layout.by.as_ref().and_then(|key| self.key(key));
-        let Some(by) = by else { return self.of_rows(&rows, "") };
-        let mut values: Vec<&str> = Vec::new();
-        for row in &rows {
-            let value = row.keys[by].as_str();
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        let group =
-            |value: &str| -> Vec<&Row> { rows.iter().copied().filter(|row| row.keys[by] == value).collect() };
-        values.into_iter().flat_map(|value| self.of_rows(&group(value), value)).collect()
+        let by: Vec<usize> = self.layout.by.iter().filter_map(|key| self.key(key)).collect();
+        let group = |row: &Row| by.iter().map(|key| row.keys[*key].as_str()).collect::<Vec<_>>().join(", ");
+        let of = |value: &String| -> Vec<&Row> {
+            rows.iter().copied().filter(|row| group(row) == *value).collect()
+        };
+        let values = distinct(rows.iter().map(|row| group(row)));
+        values.iter().flat_map(|value| self.of_rows(&of(value), value)).collect()
     }
 
     fn key(&self, name: &str) -> Option<usize> {
@@ -175,6 +171,18 @@ impl<'a> Table<'a> {
                     self.layout.x_scale.unwrap_or_else(|| Scale::fitting(places.iter().map(|(x, _)| *x)));
                 (Axis::new(title(&keys[key]), scale), places)
             }
+            None if wanted.is_some() => {
+                let of = |row: &Row| wanted.map_or_else(String::new, |key| row.keys[key].clone());
+                let mut names = distinct(rows.iter().map(|row| of(row)));
+                names.sort();
+                let place = |row: &&'r Row| {
+                    let at = names.iter().position(|name| *name == of(row))?;
+                    Some((at as f64, row.name.as_str()))
+                };
+                let places = rows.iter().filter_map(place).collect();
+                let key = self.layout.x.as_deref().unwrap_or_default();
+                (Axis::of_names(title(key), names), places)
+            }
             None => {
                 let names = rows.iter().map(|row| row.name.clone());
                 let joined = keys.iter().map(|key| words::axis(key)).collect::<Vec<_>>().join(" / ");
@@ -218,9 +226,20 @@ impl<'a> Table<'a> {
         let x = match &layout.across {
             None => {
                 let (x, places) = self.across(rows);
-                for column in &layout.columns {
-                    let cells = places.iter().filter_map(|(at, row)| Some((*at, self.cell(row, column)?)));
-                    series.push((words::of(column).0, cells.collect()));
+                let curves = layout.curves.as_ref().and_then(|key| self.key(key));
+                let of = |name: &str, value: &str| {
+                    curves.is_none_or(|key| rows.iter().any(|r| r.name == name && r.keys[key] == value))
+                };
+                let values = match curves {
+                    Some(key) => distinct(rows.iter().map(|row| row.keys[key].clone())),
+                    None => vec![String::new()],
+                };
+                for (column, value) in layout.columns.iter().flat_map(|c| values.iter().map(move |v| (c, v)))
+                {
+                    let cells = places.iter().filter(|(_, row)| of(row, value));
+                    let cells = cells.filter_map(|(at, row)| Some((*at, self.cell(row, column)?)));
+                    let name = if value.is_empty() { words::of(column).0 } else { words::of(value).0 };
+                    series.push((name, cells.collect()));
                 }
                 x
             }
@@ -243,27 +262,39 @@ impl<'a> Table<'a> {
         let has = |value: fn(&CellResult) -> Option<f64>| {
             series.iter().flat_map(|(_, cells)| cells).any(|(_, cell)| value(cell).is_some())
         };
-        let is_measured = has(|cell| cell.measured);
+        let is_measured = self.layout.world == World::Sim && has(|cell| cell.measured);
         let ours = if is_measured { MEASURED } else { EMULATED };
         let is_shown = |name: &str| !ASIDE.contains(&name) || name == ours;
-        for ((name, cells), (ink, mark)) in series.iter().zip(SERIES.iter().cycle()) {
-            for (source, _, line, _, value) in SOURCES.iter().filter(|(name, ..)| is_shown(name)) {
-                let source = (*source, *ink, *line, *mark, *value);
-                let is_ours = source.0 == ours;
-                let mark = if is_ours { *mark } else { Mark::None };
-                let curve = from(&source, cells.iter().copied(), has_names);
-                let label = if is_ours { name.clone() } else { source.0.to_owned() };
-                let mark = if curve.points.len() < 2 || has_names { source.3 } else { mark };
+        let inks = inks(&series.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
+        for (n, (((name, cells), ink), series_mark)) in
+            series.iter().zip(inks).zip(MARKS.into_iter().cycle()).enumerate()
+        {
+            // Next to each other where names share a place.
+            let aside = match has_names {
+                true => (n as f64 - (series.len() as f64 - 1.0) / 2.0) * 0.16,
+                false => 0.0,
+            };
+            for (source, _, line, mark, value) in SOURCES.iter().filter(|(name, ..)| is_shown(name)) {
+                let is_ours = *source == ours;
+                let cells = cells.iter().map(|(at, cell)| (at + aside, *cell));
+                let curve = from(&(*source, ink, *line, series_mark, *value), cells, has_names);
+                let is_joined = curve.points.len() > 1 && !has_names;
+                let mark = match (is_ours, is_joined) {
+                    (true, _) => series_mark,
+                    (false, true) => Mark::None,
+                    (false, false) => *mark,
+                };
+                let label = if is_ours { name.clone() } else { String::new() };
                 curves.push(Curve { label, mark, ..curve });
             }
         }
         curves.retain(|curve| !curve.points.is_empty());
-        // The names of series come before those of the dashes, which are the same for all.
-        let names: Vec<&String> = series.iter().map(|(name, _)| name).collect();
-        curves.sort_by_key(|curve| !names.contains(&&curve.label));
-        for curve in &mut curves {
-            if let Some((label, ..)) = SOURCES.iter().find(|(name, ..)| *name == curve.label) {
-                curve.label = format!("{label} (same colour)");
+        // The dashes of other sources are named once, in no series' colour.
+        for (source, _, line, mark, value) in SOURCES {
+            if source != ours && is_shown(source) && has(value) {
+                let (line, mark) = if has_names { (Line::None, mark) } else { (line, Mark::None) };
+                let (label, points) = (source.to_owned(), Vec::new());
+                curves.push(Curve { label, ink: "ink", line, mark, width: 1.3, points });
             }
         }
         let title = [group, &layout.title].into_iter().filter(|part| !part.is_empty());
@@ -275,6 +306,42 @@ impl<'a> Table<'a> {
         }
         (!curves.is_empty()).then_some(Panel { title, x, y, curves })
     }
+}
+
+/// Each of the texts once, in their order.
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found = Vec::new();
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+/// The inks of series, by their names: the colour of the kind of flow that a name speaks of, as far
+/// as no other series has it.
+fn inks(names: &[&str]) -> Vec<&'static str> {
+    let mut free = vec!["s0", "s1", "s2", "s3", "s4"];
+    let mut inks: Vec<Option<&'static str>> = names
+        .iter()
+        .map(|name| {
+            let name = name.to_lowercase();
+            let has = |kinds: &[&str]| kinds.iter().any(|kind| name.contains(kind));
+            let ink = match (has(&["tfrc"]), has(&["tcp", "reno", "sack", "tahoe", "cubic", "bbr"])) {
+                (true, false) => "s0",
+                (false, true) => "s1",
+                _ => return None,
+            };
+            let place = free.iter().position(|one| *one == ink)?;
+            Some(free.remove(place))
+        })
+        .collect();
+    // A kind's colour is the last that a series of no kind takes.
+    free.sort_by_key(|ink| ["s0", "s1"].contains(ink));
+    let mut free = free.into_iter().cycle();
+    inks.iter_mut().for_each(|ink| *ink = ink.or_else(|| free.next()));
+    inks.into_iter().map(|ink| ink.unwrap_or("ink")).collect()
 }
 
 /// A curve of one source; names along the axis are not joined by a line.

@@ -6,17 +6,17 @@ use super::layout::{TraceLayout, TracePart};
 use crate::error::ExperimentError;
 use crate::file::Experiment;
 use crate::syntax::{Profile, World};
-use tfrc_lab::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale};
+use tfrc_lab::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale, ink_of};
 use tfrc_lab::record::Interval;
 use tfrc_lab::run_watched;
 use tfrc_lab::watch::Watch;
 
-/// Inks, lines and widths of the groups, by their places.
-const GROUPS: [(&str, Line, f64); 4] = [
-    ("ink", Line::Dashed("3 2"), 0.9),
-    ("s0", Line::Solid, 2.2),
-    ("s1", Line::Dashed("8 3"), 1.4),
-    ("s2", Line::Dashed("8 3 2 3"), 1.4),
+/// Lines and widths of the groups, by their places.
+const GROUPS: [(Line, f64); 4] = [
+    (Line::Dashed("3 2"), 0.9),
+    (Line::Solid, 2.2),
+    (Line::Dashed("8 3"), 1.4),
+    (Line::Dashed("8 3 2 3"), 1.4),
 ];
 
 /// Runs a scenario of an experiment as published, and draws the measured part.
@@ -41,7 +41,7 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
             seen.borrow_mut().push(interval);
         }
     };
-    let _ = run_watched(
+    let outcome = run_watched(
         &scenario,
         &mut [Watch::all(layout.step(), |look| {
             look.flows.into_iter().chain(look.links).for_each(&keep);
@@ -57,7 +57,7 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
     let mut curves = Vec::new();
     // The dashed look sets one group off from another.
     let looks = GROUPS.into_iter().skip(usize::from(layout.flows.len() == 1));
-    for (group, (ink, line, width)) in layout.flows.iter().zip(looks) {
+    for (group, (line, width)) in layout.flows.iter().zip(looks) {
         let mut names: Vec<&str> = Vec::new();
         for name in seen.iter().filter_map(|interval| interval.flow.as_deref()) {
             let number = name.strip_prefix(group.as_str()).map(|rest| rest.strip_prefix('-').unwrap_or(rest));
@@ -66,6 +66,8 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
                 names.push(name);
             }
         }
+        let kind = outcome.flows.iter().find(|flow| names.first() == Some(&flow.id.as_str()));
+        let ink = kind.map_or("ink", |flow| ink_of(&flow.kind));
         for name in names.into_iter().take(layout.each.unwrap_or(usize::MAX)) {
             let points = of(&|i| i.flow.as_deref() == Some(name), &|i| Some(i.goodput_bps? / unit_bps));
             let label = group.to_uppercase();
@@ -75,7 +77,7 @@ pub(super) fn panel(experiment: &Experiment, layout: &TraceLayout) -> Result<Opt
     if let Some(link) = &layout.link {
         let points = of(&|i| i.link.as_deref() == Some(link.as_str()), &|i| i.queue_packets);
         let (label, line) = (String::new(), Line::Solid);
-        curves.push(Curve { label, ink: "s0", line, mark: Mark::None, width: 1.0, points });
+        curves.push(Curve { label, ink: "ink", line, mark: Mark::None, width: 1.0, points });
     }
     let axis = |title: String, range| Axis { range, ..Axis::new(title, Scale::Linear) };
     let y = match &layout.link {
