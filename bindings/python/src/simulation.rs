@@ -107,7 +107,7 @@ fn planned(py: Python<'_>, kind: &str, written: &str, changes: Vec<String>) -> P
     planned_for(py, kind, written, changes, World::Simulated)
 }
 
-/// The same for a world.
+/// Opens a scenario and plans its runs for a world.
 fn planned_for(
     py: Python<'_>,
     kind: &str,

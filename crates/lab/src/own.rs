@@ -45,8 +45,8 @@ impl Registry {
         self
     }
 
-    /// Adds a queue: `make` gives one for each link with `queue = { custom = NAME }`, each direction
-    /// on its own. One of the same name is replaced.
+    /// Adds a queue: `make` gives one for each direction of a link with
+    /// `queue = { custom = NAME }`. One of the same name is replaced.
     #[must_use]
     pub fn queue<Q: Discipline + 'static>(
         mut self,

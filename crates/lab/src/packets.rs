@@ -9,8 +9,8 @@ use tfrc_sim::trace::{DropCause, Happening, TraceRecord};
 use tfrc_sim::{LinkId, NodeId};
 use tfrc_units::{Instant, saturating};
 
-/// The heads of the columns. Times are seconds since the begin of the run; a packet keeps its number
-/// on its way; `ecn` has the two bits of RFC 3168 §5.
+/// The heads of the columns. Times are seconds since the begin of the run; a packet keeps its
+/// number on its way; `ecn` has the two bits of RFC 3168 §5.
 const HEADS: &str = "t_s,event,link,flow,packet,bytes,ecn,sent_s,from,to\n";
 
 /// A file of packet events, of the run of one scenario.

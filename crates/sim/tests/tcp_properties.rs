@@ -95,7 +95,8 @@ impl PropertyWatch {
             return Ok(());
         }
         prop_assert!(sender.ssthresh() <= self.ssthresh, "ssthresh {} without a cut", sender.ssthresh());
-        // Two segments in slow start with a limit of two, eight of HyStart++ (RFC 9406 §4.3); CUBIC half of its window (RFC 9438 §4.4).
+        // Two segments in slow start with a limit of two, eight of HyStart++ (RFC 9406 §4.3); CUBIC
+        // half of its window (RFC 9438 §4.4).
         let slow = match settings.algorithm.choices().slow_start {
             InitialSlowStart::HyStartPlus => 8.0_f64,
             _ => 2.0,

@@ -37,7 +37,7 @@ pub(crate) struct Meter {
 /// Percentiles of delays, and their variation, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Delays {
-    /// Of each packet from its sender to its receiver: the median, the 95th and the 99th percentile.
+    /// Of each packet from its sender to its receiver: median, 95th and 99th percentile.
     pub(crate) one_way: [f64; 3],
     /// The part of it above the time over the empty path.
     pub(crate) queueing: [f64; 3],

@@ -74,8 +74,8 @@ pub(crate) trait World {
 pub(crate) struct Completions {
     /// When the only transfer of the flow had arrived.
     pub(crate) transfer: Option<Instant>,
-    /// The times of the objects of a web flow in the measured part, from request to end, seconds, if
-    /// they are kept.
+    /// The times of the objects of a web flow in the measured part, from request to end, seconds,
+    /// if they are kept.
     pub(crate) objects: Option<Vec<f64>>,
 }
 

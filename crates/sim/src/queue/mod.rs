@@ -1,7 +1,7 @@
 //! Queues of links, for packets that find the line busy.
 //!
-//! All but CoDel, FQ-CoDel and those of the host's own decide when a packet arrives, so they cost no
-//! event of their own: their state since the last arrival (idle lines, periodic updates) follows
+//! All but CoDel, FQ-CoDel and those of the host's own decide when a packet arrives, so they cost
+//! no event of their own: their state since the last arrival (idle lines, periodic updates) follows
 //! from the line's schedule. These decide when the line takes a packet.
 
 pub(crate) mod codel;
@@ -53,8 +53,8 @@ pub enum Queue {
     /// First in, first out; an arriving packet that does not fit is dropped.
     DropTail(Limit),
     /// A discipline of the host's own, by the name under which [`Network::build_with`] is given it.
-    /// Costs a second event per packet. [`Network::build`] has none, and makes a queue without a limit
-    /// of it.
+    /// Costs a second event per packet. [`Network::build`] has none, and makes a queue without a
+    /// limit of it.
     ///
     /// [`Network::build`]: crate::Network::build
     /// [`Network::build_with`]: crate::Network::build_with

@@ -134,8 +134,7 @@ mod tests {
         Duration::from_millis(x)
     }
 
-    /// A slow start whose rounds have this round-trip time each, one acknowledgement a segment, with
-    /// the growth of each round in segments.
+    /// A slow start in rounds, with one acknowledgement a segment.
     struct Rounds {
         machine: HyStartPlus,
         now: Instant,
