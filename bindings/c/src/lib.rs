@@ -1,10 +1,5 @@
-//! TCP-Friendly Rate Control and DCCP for programs in C and for all that can call C: `tfrc.h`,
-//! `libtfrc.so` and `libtfrc.a`, made by `make -C bindings/c install`.
-//!
-//! Every function takes handles that it made itself, checks every pointer for null and every number
-//! for its range, and answers with a [status]. There are no callbacks, no threads and no state
-//! outside of handles. A panic, of which none is known, ends the process: it cannot pass into C.
-
+//! The C interface.
+#![doc = include_str!("../README.md")]
 #![expect(unsafe_code, reason = "this crate is the border to C: pointers come from there")]
 #![deny(clippy::undocumented_unsafe_blocks, unsafe_op_in_unsafe_fn)]
 #![expect(

@@ -1,9 +1,5 @@
-//! The command `tfrc`: arguments, output and exit status. What the subcommands do is in the crates
-//! below.
-//!
-//! Data goes to standard output; progress, logs and errors to standard error. Exit status: 0 fine,
-//! 1 the run failed, 2 usage or scenario error, 3 a check failed. A reader that closes the pipe
-//! early is not a failure.
+//! The program `tfrc`.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_macros,

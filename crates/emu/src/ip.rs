@@ -18,6 +18,7 @@ pub(crate) struct IpHeader {
     pub(crate) ports: Option<(u8, u16, u16)>,
 }
 
+/// Protocol numbers whose first four bytes are ports (RFC 9293 §3.1, RFC 768).
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 

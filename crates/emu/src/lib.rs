@@ -1,16 +1,5 @@
-//! A network in real time.
-//!
-//! A [`Relay`] drives a `tfrc-sim` engine against the wall clock. Datagrams that clients send to
-//! its address enter the engine's network at one gateway node, leave it at another when their
-//! simulated time has come, and go on to a server; the server's answers take the way back. Agents
-//! inside the engine compete with them for the same links, in real time.
-//!
-//! The engine's time is the monotonic clock, so a late wake-up delivers late but never changes the
-//! order of events, the length of a queue or the packets that are dropped.
-//!
-//! The network sees of a datagram its payload and 28 bytes ([`HEADER_BYTES`]), and its ECN bits,
-//! which a queue may change.
-
+//! A network of the simulator in real time.
+#![doc = include_str!("../README.md")]
 #![allow(clippy::disallowed_methods, reason = "the emulator's business is the real clock")]
 #![deny(unsafe_code)]
 

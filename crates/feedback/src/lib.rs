@@ -1,24 +1,7 @@
-//! Per-packet feedback of other protocols: decoding its bytes, encoding it, and handing it to a
-//! [`tfrc::Advisor`].
-//!
-//! * [`twcc`]: RTP transport-wide congestion control feedback
-//!   (draft-holmer-rmcat-transport-wide-cc-extensions-01).
-//! * [`rfc8888`]: RTP congestion control feedback.
-//! * [`quic`]: the body of a QUIC ACK frame (RFC 9000 §19.3).
-//! * [`BySendTime`]: no bytes, but transports that report packets by their time of sending.
-//!
-//! Each module of a format has a `decode` that borrows its input and allocates nothing, an
-//! `Adapter` that keeps what must be remembered between reports and makes the calls, and an
-//! `encode` for the other end.
-//! Errors say what is wrong and at which byte; a report with an error in it has no effect at all.
-
+//! Per-packet feedback of other protocols, for a [`tfrc::Advisor`].
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
-
-/// Programs of the crate's front page, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct FrontPage;
 
 mod by_send_time;
 mod error;

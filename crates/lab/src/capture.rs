@@ -7,6 +7,7 @@ use tfrc_units::{Ecn, Instant};
 
 /// DCCP (RFC 4340 §19.1).
 const PROTOCOL: IpNumber = IpNumber(33);
+/// The time to live of packets that no router has passed on: the usual first value (RFC 1700).
 const TTL: u8 = 64;
 
 /// An IPv4 packet, and when it was seen.

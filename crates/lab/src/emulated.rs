@@ -98,6 +98,9 @@ pub struct Fidelity {
     pub shortest_round_trip_s: Option<f64>,
     /// Delay of the slowest source of datagrams behind its times at the end, seconds.
     pub source_behind_s: f64,
+    /// Most bytes by which a datagram of a TFRC flow was shorter than its file asks, as a packet of
+    /// DCCP over UDP takes no longer one. Not a reason to refuse the run.
+    pub shortened_bytes: u32,
 }
 
 /// Limits of [`Fidelity`] beyond which a run is invalid.
@@ -195,6 +198,7 @@ impl Fidelity {
                 (a, b) => a.or(b),
             },
             source_behind_s: greater(self.source_behind_s, other.source_behind_s),
+            shortened_bytes: self.shortened_bytes.max(other.shortened_bytes),
         }
     }
 

@@ -1,12 +1,7 @@
 //! DCCP over UDP endpoints (RFC 6773) around the sans-IO core.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is where clocks are read")]
-
-/// Programs of the crate's front page, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct FrontPage;
 
 pub mod attempts;
 mod connection;

@@ -1,5 +1,9 @@
 //! Sentences of the sources as formulas over a table, which may be the measured one, the published
 //! one or ns-2's.
+//!
+//! A function of a column leaves out rows without a value there, and has no value itself if none is
+//! left. `argmin` and `argmax` give the first key of a row, as a number: of the first row where
+//! several have the extreme value.
 
 use super::table::Table;
 use tfrc_lab::formula::number;
@@ -57,8 +61,9 @@ impl Scope for Values<'_> {
         let column: Vec<(usize, f64)> =
             (0..self.rows.len()).filter_map(|row| Some((row, (self.get)(row, text(0))?))).collect();
         let by_value = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
+        // Of equal values the first row counts: `min_by` takes it by itself, `max_by` the last.
         let least = column.iter().min_by(by_value);
-        let greatest = column.iter().max_by(by_value);
+        let greatest = column.iter().rev().max_by(by_value);
         let key = |row: usize| number(self.rows[row].1);
         Ok(match name {
             "count" => Some(column.len() as f64),
@@ -100,7 +105,7 @@ mod tests {
 
     #[test]
     fn formulas_over_a_table() {
-        let text = "n,kind,x,y\n10%,a,3,\n20%,a,1,5\n30%,b,4,6\n".to_owned();
+        let text = "n,kind,x,y\n10%,a,3,\n20%,a,1,5\n30%,b,4,6\n40%,b,4,\n50%,b,1,\n".to_owned();
         let table = Table::parse(&NamedText { name: "t".to_owned(), text }, &["n", "kind"]).expect("right");
         let values = Values::of_table(&table);
         let of = |text: &str| {
@@ -114,14 +119,15 @@ mod tests {
             ("argmax('x')", Some(0.3)),
             ("argmin('x')", Some(0.2)),
             ("median('x')", Some(3.0)),
+            ("mean('x')", Some(2.6)),
             ("mean('y')", Some(5.5)),
             ("count('y')", Some(2.0)),
             ("max('z')", None),
         ] {
             assert_eq!(of(text), expected, "{text}");
         }
-        let claim = Expression::parse("cell('40%/b','x')", &FUNCTIONS, &[]).expect("well formed");
+        let claim = Expression::parse("cell('60%/b','x')", &FUNCTIONS, &[]).expect("well formed");
         let wrong = check(&claim, &["30%/b"], &["x"]).expect_err("no such row");
-        assert!(wrong.message.contains("40%/b") && wrong.hint.contains("30%/b"), "{wrong}");
+        assert!(wrong.message.contains("60%/b") && wrong.hint.contains("30%/b"), "{wrong}");
     }
 }

@@ -1,4 +1,7 @@
 //! From measured values to verdicts: cells, claims, the experiment.
+//!
+//! Cells and claims are held against each reference first, then counted, and the counts give the
+//! experiment its word. Nothing is run here: equal samples give equal verdicts.
 
 use std::collections::BTreeMap;
 
@@ -81,11 +84,6 @@ pub(crate) fn judge(experiment: &Experiment, measured: &Measured, runs: u32) -> 
         _ => verdicts.both,
     };
     ExperimentResult {
-        id: experiment.id.clone(),
-        title: experiment.title.clone(),
-        source: experiment.source.clone(),
-        world: experiment.world,
-        must_agree: experiment.must_agree,
         runs,
         packet_hops: measured.packet_hops,
         verdict_print: verdicts.print,
@@ -102,6 +100,7 @@ pub(crate) fn judge(experiment: &Experiment, measured: &Measured, runs: u32) -> 
         variants: variants(experiment, measured),
         undecided,
         emulation: emulated.map(EmulatedTable::about_all),
+        ..not_run(experiment, "")
     }
 }
 

@@ -1,4 +1,5 @@
-//! The parts of `experiment.toml`, read and checked against each other.
+//! The parts of `experiment.toml`, read and checked against each other. A function reads one kind
+//! of table; the first mistake ends the reading, with its place in the file and a way to mend it.
 
 use std::ops::Range;
 use std::path::Path;
@@ -102,8 +103,12 @@ impl Reading<'_> {
         let Some(text) = computed.scenario() else { return Ok(()) };
         let mut document = Document::new("scenario.toml", text);
         self.raw.profile.as_published.set.iter().for_each(|set| document.set(set.as_str()));
-        let points = document.plan().map(|plan| plan.points).unwrap_or_default();
-        match points.iter().find_map(|point| paper.other_revision(&point.scenario)) {
+        let plan = document.plan().map_err(|error| ExperimentError::Scenario {
+            experiment: self.file.name.clone(),
+            about: format!("the scenario of `{}`", computed.name),
+            error: Box::new(error),
+        })?;
+        match plan.points.iter().find_map(|point| paper.other_revision(&point.scenario)) {
             None => Ok(()),
             Some(other) => Err(other.in_file(format!("{}: scenario.toml", self.file.name), computed.name)),
         }
@@ -143,58 +148,8 @@ impl Reading<'_> {
                 let place = raw.column.span();
                 return Err(self.file.invalid(place, format!("`{column}` is there twice"), "again", ""));
             }
-            let value = match (&raw.value, computed) {
-                (Some(value), false) => {
-                    let parsed = Expression::parse(value.get_ref(), &formula::FUNCTIONS, &[]);
-                    Some((parsed.map_err(|wrong| at(self.file, &value.span(), wrong))?, value.span()))
-                }
-                (None, true) => None,
-                (None, false) => {
-                    return Err(self.file.invalid(
-                        raw.column.span(),
-                        "`value` is missing",
-                        "of this column",
-                        "for example value = \"flow('tfrc', 'send_rate_bps') / 1000\"",
-                    ));
-                }
-                (Some(value), true) => {
-                    let hint = "`code` gives the values of all columns";
-                    return Err(self.file.invalid(
-                        value.span(),
-                        "a formula for a computed column",
-                        "here",
-                        hint,
-                    ));
-                }
-            };
-            let uninformative = match &raw.uninformative {
-                None => None,
-                Some(rule) => {
-                    let parsed = Expression::parse(rule.get_ref(), &[], &["measured", "published", "ns2"])
-                        .map_err(|wrong| at(self.file, &rule.span(), wrong))?;
-                    let Some(reason) = &raw.uninformative_reason else {
-                        return Err(self.file.invalid(
-                            rule.span(),
-                            "no reason why these cells say nothing",
-                            "this rule",
-                            "give uninformative_reason = \"…\"",
-                        ));
-                    };
-                    Some((parsed, reason.clone()))
-                }
-            };
-            let ns2_exact = match (raw.ns2_exact, &raw.ns2_exact_reason) {
-                (false, _) => None,
-                (true, Some(reason)) => Some(reason.clone()),
-                (true, None) => {
-                    return Err(self.file.invalid(
-                        raw.column.span(),
-                        "no reason why ns-2's values need no interval",
-                        "of this column",
-                        "give ns2_exact_reason = \"…\"",
-                    ));
-                }
-            };
+            let (value, uninformative) = (self.value_of(raw, computed)?, self.uninformative(raw)?);
+            let ns2_exact = self.ns2_exact(raw)?;
             cells.push(Cell {
                 sims: self.sims_of(raw, sims)?,
                 column,
@@ -220,6 +175,68 @@ impl Reading<'_> {
             ));
         }
         Ok(cells)
+    }
+
+    /// The formula of a column, with its place; `None` if code gives the values.
+    fn value_of(
+        &self,
+        raw: &syntax::CellEntry,
+        computed: bool,
+    ) -> Result<Option<(Expression, Range<usize>)>, ExperimentError> {
+        match (&raw.value, computed) {
+            (Some(value), false) => {
+                let parsed = Expression::parse(value.get_ref(), &formula::FUNCTIONS, &[]);
+                Ok(Some((parsed.map_err(|wrong| at(self.file, &value.span(), wrong))?, value.span())))
+            }
+            (None, true) => Ok(None),
+            (None, false) => Err(self.file.invalid(
+                raw.column.span(),
+                "`value` is missing",
+                "of this column",
+                "for example value = \"flow('tfrc', 'send_rate_bps') / 1000\"",
+            )),
+            (Some(value), true) => {
+                let hint = "`code` gives the values of all columns";
+                Err(self.file.invalid(value.span(), "a formula for a computed column", "here", hint))
+            }
+        }
+    }
+
+    /// The rule by which a cell says nothing, and its reason.
+    fn uninformative(
+        &self,
+        raw: &syntax::CellEntry,
+    ) -> Result<Option<(Expression, String)>, ExperimentError> {
+        match &raw.uninformative {
+            None => Ok(None),
+            Some(rule) => {
+                let parsed = Expression::parse(rule.get_ref(), &[], &["measured", "published", "ns2"])
+                    .map_err(|wrong| at(self.file, &rule.span(), wrong))?;
+                let Some(reason) = &raw.uninformative_reason else {
+                    return Err(self.file.invalid(
+                        rule.span(),
+                        "no reason why these cells say nothing",
+                        "this rule",
+                        "give uninformative_reason = \"…\"",
+                    ));
+                };
+                Ok(Some((parsed, reason.clone())))
+            }
+        }
+    }
+
+    /// The reason why ns-2's values need no interval, if they need none.
+    fn ns2_exact(&self, raw: &syntax::CellEntry) -> Result<Option<String>, ExperimentError> {
+        match (raw.ns2_exact, &raw.ns2_exact_reason) {
+            (false, _) => Ok(None),
+            (true, Some(reason)) => Ok(Some(reason.clone())),
+            (true, None) => Err(self.file.invalid(
+                raw.column.span(),
+                "no reason why ns-2's values need no interval",
+                "of this column",
+                "give ns2_exact_reason = \"…\"",
+            )),
+        }
     }
 
     /// The simulations that measure a column: the one that it names, the only one, or all if each

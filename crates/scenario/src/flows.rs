@@ -1,4 +1,7 @@
 //! Flows: who sends what to whom, and how many of them.
+//!
+//! The shape of the table has been read by `syntax`; its values are checked against each other
+//! here, and a mistake has its place in the text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -31,6 +34,7 @@ const HEADER_BYTES: u32 = 44;
 const DATAGRAM_HEADER_BYTES: u32 = 28;
 /// Headers of a TCP segment without options: IPv4 20, TCP 20.
 const TCP_HEADER_BYTES: u32 = 40;
+/// Data of a packet unless the file says otherwise: 1,500 bytes less the headers of IPv4 and TCP.
 const SEGMENT_BYTES: u32 = 1460;
 /// An echo request with 56 bytes of data, as `ping` sends by default.
 const PING_BYTES: u32 = 84;

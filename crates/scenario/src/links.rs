@@ -1,4 +1,7 @@
 //! Links: lines, queues, losses, markers.
+//!
+//! The shape of the table has been read by `syntax`; its values are checked against each other
+//! here, and a mistake has its place in the text.
 
 use std::num::NonZeroU64;
 use std::ops::Range;

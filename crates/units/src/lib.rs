@@ -1,15 +1,8 @@
 //! Quantities of a network core as types: a raw number crosses only the wire and the printer.
-//!
-//! Everything here is `no_std`, allocation-free and computes the same bytes on every platform.
-
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]
-
-/// Programs of the crate's front page, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct FrontPage;
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;

@@ -44,13 +44,15 @@ pub(crate) fn check() -> Outcome {
                 package.name,
                 if list.is_empty() { "none".into() } else { list.join(", ") }
             );
-            let status = cargo()
+            let checked = cargo()
                 .args(["check", "--locked", "--quiet", "--package", &package.name, "--no-default-features"])
                 .args(["--features", &list.join(",")])
-                .status()
+                .output()
                 .map_err(|e| format!("cargo did not start: {e}"))?;
-            if !status.success() {
-                return Err(format!("{} does not build with [{}]", package.name, list.join(", ")));
+            let words = String::from_utf8_lossy(&checked.stderr);
+            if !checked.status.success() || words.contains("warning: ") {
+                let list = list.join(", ");
+                return Err(format!("{} has errors or warnings with [{list}]:\n{words}", package.name));
             }
         }
     }

@@ -4,7 +4,7 @@ use clap::Args;
 use tfrc_net::Revision;
 use tfrc_units::Duration;
 
-use super::output::{LiveArgs, StreamArgs};
+use super::output::{LiveArgs, RecordArgs};
 use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt};
 
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
@@ -80,9 +80,9 @@ pub struct RecvArgs {
     /// such as RUST_LOG=debug
     #[arg(help_heading = RECORDS, short = 'v', long, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// Output format.
+    /// Files and output format.
     #[command(flatten, next_help_heading = RECORDS)]
-    pub format: StreamArgs,
+    pub records: RecordArgs,
 }
 
 const OUTPUT: &str = "Data";

@@ -6,7 +6,7 @@ use clap::Args;
 use tfrc_lab::batch::Shard;
 use tfrc_units::Duration;
 
-use super::output::StreamArgs;
+use super::output::{LiveArgs, StreamArgs};
 use super::values;
 
 /// Arguments of `tfrc sim`: a scenario in virtual time.
@@ -63,6 +63,9 @@ pub struct SimArgs {
     /// Print the JSON Schema of scenarios
     #[arg(long, conflicts_with = "scenario")]
     pub schema: bool,
+    /// Live view.
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// Output format.
     #[command(flatten)]
     pub output: StreamArgs,

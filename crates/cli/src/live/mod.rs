@@ -16,6 +16,8 @@ mod screen;
 #[cfg(not(feature = "live"))]
 mod without;
 
+use std::time::{Duration, Instant};
+
 use tfrc_lab::record::{Interval, Record};
 use tfrc_lab::watch::Look;
 
@@ -59,13 +61,18 @@ pub struct Live {
     notes: Vec<String>,
     /// A line is due from here, seconds since the start.
     next_line_s: f64,
+    /// When the chart was drawn last.
+    drawn: Option<Instant>,
 }
+
+/// Shortest time between two drawings of the chart: a simulation gives moments faster.
+const FRAME: Duration = Duration::from_millis(40);
 
 impl Live {
     /// Shows a run on a screen, or in lines.
     #[must_use]
     pub const fn new(model: Model, screen: Option<Screen>) -> Self {
-        Self { model, screen, notes: Vec::new(), next_line_s: 1.0 }
+        Self { model, screen, notes: Vec::new(), next_line_s: 1.0, drawn: None }
     }
 
     /// Takes one record. Returns a line for the user if one is due and nothing is drawn.
@@ -130,8 +137,11 @@ impl Live {
     fn show(&mut self) -> Option<String> {
         match &mut self.screen {
             Some(screen) => {
-                // A chart that cannot be drawn is not a reason to end the run.
-                let _ = screen.draw(&self.model);
+                if self.drawn.is_none_or(|at| at.elapsed() >= FRAME) {
+                    // A chart that cannot be drawn is not a reason to end the run.
+                    let _ = screen.draw(&self.model);
+                    self.drawn = Some(Instant::now());
+                }
                 None
             }
             None => {

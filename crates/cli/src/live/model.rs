@@ -1,4 +1,5 @@
-//! The run so far, as far as it is shown: made of records, without a clock or a terminal.
+//! The run so far, as far as it is shown: made of records, without a clock or a terminal. Of a long
+//! run only the part that is drawn is kept.
 
 use std::collections::VecDeque;
 
@@ -105,6 +106,7 @@ pub struct Model {
 pub(super) struct Flow {
     pub(super) name: String,
     /// Number among all flows there have been, from 0; it determines the colour.
+    #[cfg_attr(not(feature = "live"), expect(dead_code, reason = "a chart alone has colours"))]
     pub(super) number: usize,
     /// Means over [`SMOOTHING_S`], bit/s.
     pub(super) rate: Curve,
@@ -271,6 +273,7 @@ impl Model {
     }
 
     /// Connections of a receiver that are open.
+    #[cfg(feature = "live")]
     pub(super) fn open(&self) -> usize {
         self.flows.iter().skip(1).filter(|flow| flow.is_running()).count()
     }

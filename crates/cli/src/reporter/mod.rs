@@ -109,6 +109,24 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         }
     }
 
+    /// True while the run is drawn.
+    pub(crate) const fn is_drawn(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Shows a note in the live view, and says it when the view is closed. Returns false if there
+    /// is no view.
+    pub(crate) fn hold(&mut self, text: &str) -> bool {
+        self.live.as_mut().is_some_and(|live| live.hold(text))
+    }
+
+    /// Brings a live view to a moment, seconds since the start.
+    pub(crate) fn advance(&mut self, t_s: f64) {
+        if let Some(live) = &mut self.live {
+            live.advance(t_s);
+        }
+    }
+
     /// Ends the live view, if there is one; the run goes on in lines.
     pub fn end_live(&mut self) {
         if self.live.is_some() {
@@ -158,13 +176,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             let look = Look { flows: vec![interval.clone()], links: Vec::new() };
             series.add(self.config.run.unwrap_or((1, 1)), &look)?;
         }
-        if self.draws() {
-            match (&mut self.run, record) {
-                (Some(run), record) => run.push(record.clone()),
-                (none, Record::Start(start)) => *none = Some(RunRecords::new(start.clone())),
-                _ => {}
-            }
-        }
+        self.keep(record);
         match record {
             Record::End(summary) => self.end(summary),
             Record::Error { .. } => {
@@ -175,18 +187,39 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         }
     }
 
+    /// Keeps one record for the page, if one is wanted, and does nothing else with it.
+    pub(crate) fn keep(&mut self, record: &Record) {
+        if self.draws() {
+            match (&mut self.run, record) {
+                (Some(run), record) => run.push(record.clone()),
+                (none, Record::Start(start)) => *none = Some(RunRecords::new(start.clone())),
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes no page.
+    pub(crate) fn forget_page(&mut self) {
+        (self.config.report, self.run) = (None, None);
+    }
+
     /// Takes what flows and links did in a stretch of the run: shows it, streams it, keeps it for
     /// the page.
     ///
     /// # Errors
     /// As [`Reporter::record`].
     pub fn look(&mut self, look: Look) -> Result<(), Failure> {
-        if let Some(line) = self.live.as_mut().and_then(|live| live.look(&look)) {
-            self.note(&line);
-        }
+        self.show(&look);
         self.stretch(&look)?;
         self.draw(look);
         Ok(())
+    }
+
+    /// Passes what flows and links did in a stretch of the run to the live view alone.
+    pub(crate) fn show(&mut self, look: &Look) {
+        if let Some(line) = self.live.as_mut().and_then(|live| live.look(look)) {
+            self.note(&line);
+        }
     }
 
     /// True if somebody hears of each stretch.
@@ -274,7 +307,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
 
     /// A line for the user on standard error, such as where the receiver listens.
     pub fn note(&mut self, text: &str) {
-        if self.live.as_mut().is_some_and(|live| live.hold(text)) {
+        if self.hold(text) {
             return;
         }
         // What cannot be said on standard error cannot be said at all.

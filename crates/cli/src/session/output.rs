@@ -169,10 +169,13 @@ impl Output {
 
     /// A handle for bringing a file in the making to the disk; `None` for other outputs. Some
     /// systems report a full disk only then.
-    pub(crate) fn to_sync(&self) -> Option<File> {
+    ///
+    /// # Errors
+    /// When the process has no descriptor left: the data may not be on the disk.
+    pub(crate) fn to_sync(&self) -> io::Result<Option<File>> {
         match self {
-            Self::Part(part) => part.file.try_clone().ok(),
-            _ => None,
+            Self::Part(part) => part.file.try_clone().map(Some),
+            _ => Ok(None),
         }
     }
 

@@ -158,6 +158,7 @@ fn an_unwritable_file_is_told_before_the_run() {
         &["sim", &file, "--series", &nowhere][..],
         &["sim", &file, "--report", &nowhere],
         &["sim", bottleneck, "--pcap", &nowhere],
+        &["recv", "-1", "--series", &nowhere],
         &["demo", "--report", &nowhere],
         &["emu", bottleneck, "--report", &nowhere],
     ] {

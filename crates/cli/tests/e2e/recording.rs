@@ -1,5 +1,5 @@
-//! Files of `send`: recordings and the report never replace anything unasked, and a journal is its
-//! owner's.
+//! Files of `send` and `recv`: recordings and the report of `send` never replace anything unasked,
+//! and a journal is its owner's.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -70,4 +70,32 @@ fn recordings_replace_nothing_unasked_and_a_journal_is_private() {
     }
     assert!(std::fs::read_to_string(report).expect("there").starts_with("<!doctype html>"));
     assert!(std::fs::read(pcap).expect("there").starts_with(&[0x4D, 0x3C, 0xB2, 0xA1]));
+}
+
+/// A client that brings nothing is no page; time series have every connection.
+#[test]
+fn a_receiver_writes_a_page_and_time_series() {
+    let place = Place::new();
+    let [page, series, data] = ["page.html", "series.csv", "data"].map(|name| place.file(name));
+    let (mut receiver, address) = recv(&["-o", &data, "--report", &page, "--series", &series]);
+    send(&address, &["-f", "/dev/null"], Stdio::null()).end();
+    receiver.wait_for("without sending anything");
+    send(&address, &["-n", "200kB", "-b", "4M"], Stdio::null()).succeed();
+    let said = receiver.succeed().stderr;
+    assert_eq!(said.matches("report written to").count(), 1, "{said}");
+    let page = std::fs::read_to_string(&page).expect("a page");
+    assert!(page.contains("200 kB received from 127.0.0.1:"), "{page}");
+    let series = std::fs::read_to_string(&series).expect("time series");
+    let mut flows: Vec<&str> = series.lines().skip(1).filter_map(|line| line.split(',').nth(2)).collect();
+    assert!(flows.len() > 4 && series.starts_with("run,point,flow,link,t_s,"), "{series}");
+    flows.dedup();
+    assert!(flows.iter().all(|flow| flow.starts_with("127.0.0.1:")) && flows.len() <= 2, "{flows:?}");
+    for (args, says) in [
+        (&["--report", "page.html"][..], "--report draws one connection"),
+        (&["-o", &data, "--overwrite", "--series", &data], "name this file"),
+    ] {
+        let refused = run([&["recv", "--bind", "127.0.0.1", "-p", "0"], args].concat());
+        assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(says), "{args:?}: {}", refused.stderr);
+    }
 }

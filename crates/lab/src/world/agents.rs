@@ -1,4 +1,7 @@
 //! The flows of a run as agents: how they are attached, and how far each has come.
+//!
+//! A flow is two agents. A kind of flow has its function in `Attaching` and its line in `bytes`
+//! and `progress`.
 
 use tfrc::guard::Stopped;
 use tfrc_sim::tcp::Settings;

@@ -26,8 +26,11 @@ pub(super) const CONSTANTS: Settable = Settable::Constants(OF_TABLES);
 const OF_TABLE_11: &[(&str, f64)] = &[("packet.tcp", 1500.0), ("packet.tfrc", 56.0)];
 pub(super) const PACKETS: Settable = Settable::Constants(OF_TABLE_11);
 
+/// Bytes of the headers that a packet is taken to have (RFC 4828 §3).
 const HEADER: f64 = 40.0;
+/// Packets a second: TFRC-SP keeps 10 ms between them (RFC 4828 §3).
 const MOST_PACKETS: f64 = 100.0;
+/// The segment size of the TCP that TFRC-SP is as fast as, bytes (RFC 4828 §3).
 const NOMINAL: f64 = 1460.0;
 
 /// The response functions with the constants in force.

@@ -138,9 +138,13 @@ pub(super) fn fidelity_words(fidelity: &Fidelity) -> String {
         .map_or("no link was busy".to_owned(), |error| format!("rate off by {:.3} %", error * 100.0));
     let Fidelity { delay_error_p50_s, delay_error_p99_s, wakeup_p50_s, wakeup_p99_s, own_drops, .. } =
         fidelity;
+    let shortened = match fidelity.shortened_bytes {
+        0 => String::new(),
+        bytes => format!(", datagrams of TFRC up to {bytes} bytes shorter than asked"),
+    };
     format!(
         "fidelity: {rate}, delays late by {:.3} ms (99th percentile {:.3} ms), woken late by {:.3} ms ({:.3} ms), \
-         {own_drops} packets lost by the emulator",
+         {own_drops} packets lost by the emulator{shortened}",
         delay_error_p50_s * 1e3,
         delay_error_p99_s * 1e3,
         wakeup_p50_s * 1e3,

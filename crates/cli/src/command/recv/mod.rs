@@ -1,4 +1,8 @@
 //! `tfrc recv`: accepts connections and writes out what comes.
+//!
+//! A run takes one connection, one after another, or many at once: `options` decides it by the
+//! arguments. `serve` has a connection from its first packet to its last line; what is said of it
+//! passes the limit of the log in `speaker`, so that strangers cannot fill a disk with lines.
 
 mod in_turn;
 mod listen;
@@ -6,12 +10,12 @@ mod many;
 mod metrics;
 mod naming;
 mod options;
+mod overview;
 mod program;
 mod serve;
 mod sink;
 mod speaker;
 mod totals;
-mod view;
 mod web;
 
 use std::net::SocketAddr;
@@ -24,10 +28,10 @@ use tfrc_units::Instant;
 
 use self::naming::Naming;
 use self::options::{ServeOptions, Take};
+use self::overview::Overview;
 use self::serve::{Served, serve};
 use self::sink::Sink;
 use self::totals::Totals;
-use self::view::ReceiverView;
 use crate::args::RecvArgs;
 use crate::interrupt::Interrupt;
 use crate::live::{Command, Keys};
@@ -54,8 +58,8 @@ struct Receiver {
     /// Limits what is said about connections.
     log: Mutex<LogLimit>,
     totals: Totals,
-    /// The live view, if the user wants it and it can be shown.
-    view: Option<ReceiverView>,
+    /// The live view and the time series, if the user wants one of them.
+    overview: Option<Overview>,
 }
 
 async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) -> Result<(), Failure> {
@@ -72,10 +76,14 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
     if args.live.tui {
         reporter.end_bar();
     }
-    let screen = if args.live.tui { live::open(args.format.format()) } else { None };
-    let title = format!("tfrc recv {}", endpoint.local_addr());
-    let (view, keys) = screen.map(|(screen, keys)| (ReceiverView::new(title, screen), keys)).unzip();
-    let receiver = Arc::new(Receiver { options, endpoint, log, totals: Totals::default(), view });
+    let screen = if args.live.tui { live::open(args.records.format()) } else { None };
+    let (screen, keys) = screen.unzip();
+    let (title, series) = (format!("tfrc recv {}", endpoint.local_addr()), args.records.series.as_deref());
+    let overview = match (screen, series) {
+        (None, None) => None,
+        (screen, series) => Some(Overview::new(title, screen, series)?),
+    };
+    let receiver = Arc::new(Receiver { options, endpoint, log, totals: Totals::default(), overview });
     let drawing = keys.map(|keys| tokio::spawn(draw(Arc::clone(&receiver), keys, interrupt.clone())));
     let web = match &args.metrics {
         Some(at) => Some(web::serve(at, &receiver).await?),
@@ -95,11 +103,12 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
         task.abort();
         let _ = task.await;
     }
+    let kept = receiver.overview.as_ref().map_or(Ok(()), Overview::end);
     // A page of metrics that is being written has the receiver for a moment more.
     if let Some(receiver) = Arc::into_inner(receiver) {
         receiver.endpoint.shut_down().await.map_err(|error| Failure::io(&"network", &error))?;
     }
-    ended
+    ended.and(kept)
 }
 
 impl Receiver {
@@ -134,8 +143,8 @@ impl Receiver {
 
     /// Gives the terminal back, if the live view has it.
     fn close_view(&self) {
-        if let Some(view) = &self.view {
-            view.close();
+        if let Some(overview) = &self.overview {
+            overview.close_view();
         }
     }
 
@@ -171,8 +180,8 @@ async fn draw(receiver: Arc<Receiver>, keys: Keys, interrupt: Interrupt) {
         tokio::select! {
             command = live::wish(&mut keys) => if command == Command::End { break },
             _ = tick.tick() => {
-                if let Some(view) = &receiver.view {
-                    view.draw(receiver.endpoint.now());
+                if let Some(overview) = &receiver.overview {
+                    overview.draw(receiver.endpoint.now());
                 }
             }
         }

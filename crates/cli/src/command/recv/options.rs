@@ -1,6 +1,8 @@
-//! Settings of a run of `recv`, checked together before anything is touched.
+//! Settings of a run of `recv`, checked together before anything is touched: a mistake ends with
+//! status 2 before a port is open, and no file is made or emptied.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 
 use tfrc_lab::record::Outcome;
 use tfrc_net::Options;
@@ -9,11 +11,11 @@ use tfrc_units::Duration;
 
 use super::naming::Pattern;
 use super::program::CommandLine;
-use crate::Failure;
 use crate::args::values::{AllowedPeers, DEFAULT_PORT, FileOrStream, Limit, ListenAt};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
-use crate::session::{Existing, OutputPlan};
+use crate::session::{Existing, OutputPlan, files};
+use crate::{Failure, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
 /// second at 2 Gbit/s. A disk may stall for that long, and nobody minds old data in a file.
@@ -80,12 +82,13 @@ impl ServeOptions {
     /// # Errors
     /// [`Failure::Usage`].
     pub(super) fn new(args: &RecvArgs) -> Result<Self, Failure> {
-        if args.output == Some(FileOrStream::Standard) && args.format.format() != Format::Human {
+        if args.output == Some(FileOrStream::Standard) && args.records.format() != Format::Human {
             return Err(Failure::usage(
                 "standard output cannot carry both the received data and JSON",
                 "write the data to a file with -o FILE, or leave out --json and --json-stream",
             ));
         }
+        check_files(args)?;
         let destination = destination(args)?;
         let take = match (&destination, args.connections) {
             _ if args.one => Take::First,
@@ -103,6 +106,12 @@ impl ServeOptions {
             (Destination::One(OutputPlan::Append(_) | OutputPlan::Nowhere), _) => Take::InTurn,
             (Destination::One(_), _) => Take::FirstWithData,
         };
+        if args.records.report.is_some() && !take.is_one() {
+            return Err(Failure::usage(
+                "--report draws one connection, and this run takes several",
+                "add -1 or -o FILE; --series has every connection",
+            ));
+        }
         let summary_to =
             if args.output == Some(FileOrStream::Standard) { SummaryTo::Stderr } else { SummaryTo::Stdout };
         Ok(Self {
@@ -112,7 +121,7 @@ impl ServeOptions {
                 Limit::After(time) => Some(time),
                 Limit::Off => None,
             },
-            reporter: ReporterConfig { summary_to, ..ReporterConfig::new(args.format.format()) },
+            reporter: ReporterConfig { summary_to, ..ReporterConfig::from(&args.records) },
         })
     }
 
@@ -188,6 +197,18 @@ impl ServeOptions {
         });
         Ok(anybody.then(|| format!("warning: any host that reaches this one can have {what} made here")))
     }
+}
+
+/// Looks at the files of the run's records, and touches none.
+fn check_files(args: &RecvArgs) -> Result<(), Failure> {
+    let records = args.records.files();
+    let mut named: Vec<(&str, &Path)> =
+        records.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
+    if let Some(FileOrStream::File(path)) = &args.output {
+        named.push(("-o", path));
+    }
+    files::all_different(&named)?;
+    page::check_all(&records)
 }
 
 fn destination(args: &RecvArgs) -> Result<Destination, Failure> {

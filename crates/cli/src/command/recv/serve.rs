@@ -1,4 +1,8 @@
 //! One connection of `recv`, from its first packet to its last line.
+//!
+//! Its data goes to a thread that writes. While that is behind, nothing is read from the
+//! connection, whose sender learns of it. A sender names no file, and `--idle` and `--idle-timeout`
+//! bound how long it keeps its place.
 
 use std::io;
 use std::net::SocketAddr;
@@ -120,20 +124,19 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let peer = connection.remote_addr().unwrap_or(receiver.endpoint.local_addr());
     let counted = receiver.totals.begin(shown(peer));
     tracing::debug!("connection {} from {} began", number.unwrap_or(1), shown(peer));
-    let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log, receiver.view.as_ref());
+    let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log, receiver.overview.as_ref());
     speaker.say(began, &Record::Start(start(connection, peer)));
     let sampler = Sampler::new(began, connection.status());
     speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
     // A stranger who brings nothing makes no file and starts no program.
     let first = interrupt.or(connection.recv()).await.flatten();
-    let (mut sink, mut stop) = match &first {
-        None => (Sink::of(Output::Nowhere), None),
-        Some(_) => match sink(peer).await {
-            Ok(sink) => (sink, None),
-            Err(why) => {
-                (Sink::of(Output::Nowhere), Some(StopTaking::Output(Arc::new(io::Error::other(why)))))
-            }
-        },
+    let opened = match &first {
+        None => Ok(Sink::of(Output::Nowhere)),
+        Some(_) => sink(peer).await.map_err(io::Error::other),
+    };
+    let (mut sink, mut stop) = match opened {
+        Ok(sink) => (sink, None),
+        Err(error) => (Sink::of(Output::Nowhere), Some(StopTaking::Output(Arc::new(error)))),
     };
     let handle = sink.output.handle().unwrap_or_else(|error| {
         stop = Some(StopTaking::Output(Arc::new(error)));
@@ -157,10 +160,10 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     if let Some(datagram) = first {
         run.inbox.push(run.fed, datagram);
     }
-    if stop.is_none() {
-        stop = Some(run.receive(&mut speaker, interrupt).await);
-    }
-    let mut stop = stop.unwrap_or(StopTaking::Ended);
+    let mut stop = match stop {
+        Some(stop) => stop,
+        None => run.receive(&mut speaker, interrupt).await,
+    };
     if let StopTaking::Ended = stop {
         stop = run.write_rest(&sink.output, interrupt).await;
     }
@@ -190,20 +193,30 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         interrupt.keep(None);
     }
     let closed = closed.map(|closed| closed.by);
+    let fate = speak_of_end(receiver, &mut speaker, summary, &ending, closed);
+    let fate = if let StopTaking::Output(_) = stop { OutputState::Broken } else { fate };
+    (Served { ending, closed, sent, fate }, sink)
+}
+
+/// The last words about a connection; whether there can be more.
+fn speak_of_end(
+    receiver: &Receiver,
+    speaker: &mut Speaker<'_>,
+    summary: Summary,
+    ending: &Ending,
+    closed: Option<ClosedBy>,
+) -> OutputState {
+    let sent = summary.sent_packets.unwrap_or(0);
     if receiver.is_last(sent, closed) {
         speaker
             .note("the data is closed; answering the sender for 2 s more, should it not have heard the end");
     }
     if receiver.is_used_up(sent) {
         receiver.close_view();
+    } else {
+        speaker.forget_page();
     }
-    let mute = speaker.end(summary, &ending);
-    let fate = match (&stop, mute) {
-        (StopTaking::Output(_), _) => OutputState::Broken,
-        (_, Some(failure)) => OutputState::Mute(failure),
-        _ => OutputState::Usable,
-    };
-    (Served { ending, closed, sent, fate }, sink)
+    speaker.end(summary, ending).map_or(OutputState::Usable, OutputState::Mute)
 }
 
 impl Serving<'_> {
@@ -295,7 +308,7 @@ impl Serving<'_> {
                 self.writer.write(datagram);
             }
             self.writer.finish().await?;
-            match output.to_sync() {
+            match output.to_sync().map_err(Arc::new)? {
                 Some(file) => session::blocking(move || file.sync_all()).await.map_err(Arc::new),
                 None => Ok(()),
             }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use tfrc_lab::record::{Record, Summary};
 use tfrc_units::Instant;
 
-use super::view::ReceiverView;
+use super::overview::Overview;
 use crate::Failure;
 use crate::reporter::{Reporter, ReporterConfig};
 use crate::session::{Ending, LogLimit};
@@ -19,8 +19,9 @@ pub(super) struct Speaker<'a> {
     state: SpeakerState,
     /// The connection's number and peer, if it is one among others.
     among_others: Option<(u64, String)>,
-    /// The live view, and the connection's name there. Words wait until the view is closed.
-    view: Option<(&'a ReceiverView, String)>,
+    /// The live view and the time series, and the connection's name there. While the view is open,
+    /// words wait.
+    overview: Option<(&'a Overview, String)>,
 }
 
 enum SpeakerState {
@@ -35,23 +36,25 @@ impl<'a> Speaker<'a> {
         config: ReporterConfig,
         peer: String,
         log: &'a Mutex<LogLimit>,
-        view: Option<&'a ReceiverView>,
+        overview: Option<&'a Overview>,
     ) -> Self {
         let name = config.connection.map_or(peer.clone(), |number| format!("{number} {peer}"));
         let among_others = config.connection.map(|number| (number, peer));
-        let (reporter, state) = match view {
+        let (reporter, state) = if overview.is_some_and(Overview::is_drawn) {
             // A progress bar would draw over the view.
-            Some(_) => (Reporter::on(config, io::stdout(), io::stderr()), SpeakerState::Speaks),
-            None => (Reporter::new(config), SpeakerState::Silent(Vec::new())),
+            (Reporter::on(config, io::stdout(), io::stderr()), SpeakerState::Speaks)
+        } else {
+            (Reporter::new(config), SpeakerState::Silent(Vec::new()))
         };
-        Self { reporter, log, state, among_others, view: view.map(|view| (view, name)) }
+        Self { reporter, log, state, among_others, overview: overview.map(|all| (all, name)) }
     }
 
     /// Passes a record on, or drops it.
     pub(super) fn say(&mut self, now: Instant, record: &Record) {
-        if let Some((view, name)) = &self.view
-            && view.take(now, name, record)
+        if let Some((overview, name)) = &self.overview
+            && overview.take(now, name, record)
         {
+            self.reporter.keep(record);
             return;
         }
         // The beginning waits, and all that is measured passes.
@@ -81,8 +84,8 @@ impl<'a> Speaker<'a> {
 
     /// A line for the user.
     pub(super) fn note(&mut self, text: &str) {
-        if let Some((view, name)) = &self.view
-            && view.note(&format!("{name}: {text}"))
+        if let Some((overview, name)) = &self.overview
+            && overview.note(&format!("{name}: {text}"))
         {
             return;
         }
@@ -95,10 +98,15 @@ impl<'a> Speaker<'a> {
         }
     }
 
+    /// Leaves the page to a connection that brings data.
+    pub(super) fn forget_page(&mut self) {
+        self.reporter.forget_page();
+    }
+
     /// The summary and the last line; why records can no longer be written, if so.
     pub(super) fn end(&mut self, summary: Summary, ending: &Ending) -> Option<Failure> {
-        if let Some((view, name)) = &self.view
-            && view.note(&format!("{name} {}", line(&summary, ending)))
+        if let Some((overview, name)) = &self.overview
+            && overview.note(&format!("{name} {}", line(&summary, ending)))
         {
             return None;
         }

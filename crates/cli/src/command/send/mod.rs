@@ -1,4 +1,8 @@
 //! `tfrc send`: a file, a pipe or made-up data over one connection.
+//!
+//! Files that exist, that two options name or that cannot be written are refused before anybody is
+//! called; `-l` longer than a packet of the path takes, after the handshake. However the data ends,
+//! the connection is closed and summed up, and `judge` gives the reason and the exit status.
 
 mod connect;
 mod hearing;

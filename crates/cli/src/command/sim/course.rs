@@ -29,7 +29,7 @@ const MOST_POINTS: u64 = 600;
 /// Intervals of all flows and links together that a page is made of, about.
 const MOST_INTERVALS: u64 = 200_000;
 
-/// Shortest interval of a page: rates of less hold too few packets.
+/// Shortest interval of a page, and that of a live view: rates of less hold too few packets.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Text that one of several runs has made: its stream and its time series.
@@ -135,6 +135,7 @@ pub(super) fn watched<O: Write, E: Write, S: Write>(
 ) -> Result<Outcome, Failure> {
     reporter.record(&Record::Start(start(run, scenario)))?;
     let (hears_stretches, draws) = (reporter.hears_stretches(), reporter.draws());
+    let is_drawn = reporter.is_drawn();
     let (reporter, mut heard) = (RefCell::new(reporter), Ok(()));
     let outcome = {
         let mut watches = vec![bar.watch(scenario.duration)];
@@ -147,6 +148,9 @@ pub(super) fn watched<O: Write, E: Write, S: Write>(
         }
         if draws {
             watches.push(Watch::all(page_interval(scenario), |look| reporter.borrow_mut().draw(look)));
+        }
+        if is_drawn {
+            watches.push(Watch::all(SHORTEST, |look| reporter.borrow_mut().show(&look)));
         }
         execute(&mut watches)?
     };

@@ -5,6 +5,7 @@ mod course;
 pub(super) mod tables;
 mod timing;
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -16,7 +17,7 @@ use tfrc_lab::document::{Several, Single};
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Role, Start};
 use tfrc_lab::report::{RunRecords, sweep_page};
-use tfrc_lab::{run_captured, run_traced, run_watched};
+use tfrc_lab::{run_captured, run_traced, run_until};
 use tfrc_net::pcap;
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Plan, Scenario, schema};
@@ -25,6 +26,7 @@ use tfrc_units::Instant;
 
 use super::link::told;
 use crate::args::{Format, SimArgs};
+use crate::live::{self, Command};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::visible::visible;
 use crate::{Failure, document, page, session};
@@ -63,11 +65,15 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if plan.points.len() == 1 && runs == 1 && args.shard.is_none() {
         return single(args, &plan);
     }
-    if args.pcap.is_some() || args.packets.is_some() {
-        return Err(Failure::usage(
-            "a capture is of one run, and this scenario has several",
-            "give --runs 1, and a --set in place of a [[sweep]]",
-        ));
+    for (is_wanted, what) in
+        [(args.pcap.is_some() || args.packets.is_some(), "a capture"), (args.live.tui, "a live view")]
+    {
+        if is_wanted {
+            return Err(Failure::usage(
+                format!("{what} is of one run, and this scenario has several"),
+                "give --runs 1, and a --set in place of a [[sweep]]",
+            ));
+        }
     }
     several(args, &opened, &plan)
 }
@@ -136,11 +142,17 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     }
     let format = args.output.format();
     let run = PlannedRun { number: 1, point, run: 1 };
-    let bar = RunsBar::new(scenario.duration, format, Stderr::of_process());
+    let duration_s = Some(scenario.duration.as_secs_f64());
+    let (view, keys) = live::network(args.live, format, "tfrc sim", duration_s).unzip();
+    let stderr = if view.is_some() { Stderr::Elsewhere } else { Stderr::of_process() };
+    let bar = RunsBar::new(scenario.duration, format, stderr);
     let page = args.report.clone().map(|path| Page { path, existing: ExistingPage::Replace });
     let config = ReporterConfig { report: page, ..course::config(args, run) };
     let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
     reporter = reporter.with_series(args.series.as_deref(), &point.at)?;
+    reporter = view.into_iter().fold(reporter, Reporter::with_live);
+    let keys = RefCell::new(keys);
+    let is_ended = || keys.borrow_mut().as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
     let stopwatch = args.timing.then(Stopwatch::start);
     let mut packets = None;
     let cache = cache(args);
@@ -156,7 +168,8 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
                 return file.flush().map(|()| outcome).map_err(failed);
             }
             if args.pcap.is_none() {
-                return Ok(run_watched(&scenario, watches));
+                let ended = || Failure::Run("ended before the scenario's duration: no result".to_owned());
+                return run_until(&scenario, watches, &is_ended).ok_or_else(ended);
             }
             let (outcome, captured) = run_captured(&scenario, watches)
                 .map_err(|error| Failure::usage(error.to_string(), "see `[[flow]]` in docs/scenarios.md"))?;

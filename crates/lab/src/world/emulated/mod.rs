@@ -17,7 +17,7 @@ use tfrc_emu::{Emulation, LinkCapture, NodeSpace, RunningEmulation, SandboxError
 use tfrc_scenario::{KernelTcp, Refusal, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use super::{Progress, Stage, World, record};
 use crate::emulated::{EmulatedRun, Fidelity};
@@ -186,7 +186,12 @@ impl<'a> Emulated<'a> {
         ends.iter().for_each(|(_, end)| end.abort());
         let (fidelity, _) = running.stop().map_err(EmulationError::Engine)?;
         let behind = states.iter().map(|state| state.get().behind).max().unwrap_or_default();
-        let fidelity = Fidelity { source_behind_s: behind.as_secs_f64(), ..fidelity.into() };
+        let shortened = states.iter().map(|state| state.get().shortened).max().unwrap_or_default();
+        let fidelity = Fidelity {
+            source_behind_s: behind.as_secs_f64(),
+            shortened_bytes: saturating(shortened),
+            ..fidelity.into()
+        };
         let kernel = kernel::notes(kernels.iter().flatten());
         Ok(EmulatedRun { recording: recording.ok_or(EmulationError::TooShort)?, fidelity, kernel })
     }
@@ -277,9 +282,12 @@ impl<'r> Running<'r> {
         while let Some(place) = self.ends.iter().position(|(_, end)| end.is_finished()) {
             let (flow, end) = self.ends.swap_remove(place);
             let ended = self.running.nodes().first().map(|node| node.run(end));
-            if let Some(Ok(Ok(Err(source)))) = ended {
-                self.wrong = Some(EmulationError::Flow { flow, source });
-            }
+            let fault = match ended {
+                None | Some(Ok(Ok(Ok(())))) => continue,
+                Some(Ok(Ok(Err(fault))) | Err(fault)) => fault,
+                Some(Ok(Err(panic))) => io::Error::other(panic),
+            };
+            self.wrong = Some(EmulationError::Flow { flow, source: fault });
         }
         self.wrong.is_some()
     }
@@ -333,6 +341,7 @@ impl From<tfrc_emu::Fidelity> for Fidelity {
             overruns: fidelity.overruns,
             shortest_round_trip_s: fidelity.shortest_round_trip.map(Duration::as_secs_f64),
             source_behind_s: 0.0,
+            shortened_bytes: 0,
         }
     }
 }

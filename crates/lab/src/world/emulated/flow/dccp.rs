@@ -1,4 +1,8 @@
 //! TFRC and DCCP flows: endpoints of `tfrc-net`, DCCP over UDP.
+//!
+//! The flow fails if its connection cannot be made or ends before the flow's time: the run has no
+//! result then. A datagram that is too long for a packet is shortened, and by how much is part of
+//! the run's fidelity.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,8 +11,8 @@ use tfrc::config::PacketSize;
 use tfrc_emu::NodeSpace;
 use tfrc_net::io::Timer;
 use tfrc_net::options::{EcnSending, Listen, Study};
-use tfrc_net::{Connection, Endpoint, LatePolicy, Options, Variant};
-use tfrc_units::{Dscp, Ecn, saturating};
+use tfrc_net::{Connection, Endpoint, LatePolicy, Options, SendError, Variant};
+use tfrc_units::{Dscp, Ecn, Instant, saturating};
 use tokio::time::MissedTickBehavior;
 
 use super::{Course, End};
@@ -16,8 +20,19 @@ use crate::agent::{FlowLosses, Source};
 use crate::record::Stop;
 use tfrc_scenario::{Application, Backlog, DccpFlow, TfrcFlow};
 
-/// Bytes of IPv4, UDP and DCCP in a data packet with sequence numbers of 48 bits.
+/// Bytes of IPv4 (20), UDP (8) and DCCP in a data packet with sequence numbers of 48 bits
+/// (16, RFC 4340 §5.1).
 const HEADERS: u32 = 44;
+
+/// Datagrams that may wait for the rate in a backlogged flow: enough for the source never to be
+/// what holds the flow up, as it fills the queue again as soon as there is room.
+const BACKLOG_QUEUE: usize = 8;
+/// Datagrams that may wait in other flows: the one that is due, and the next.
+const PACED_QUEUE: usize = 2;
+
+/// A packet that the rate does not let go within this is left out, as the simulated application
+/// does at once: the least time that covers what a busy machine is late by.
+const LATE: tfrc_units::Duration = tfrc_units::Duration::from_millis(20);
 
 /// A session of either flow kind.
 #[derive(Debug, Clone)]
@@ -57,7 +72,7 @@ impl Session {
             accept,
             dscp: self.dscp,
             // A backlog never waits long; other applications leave out what cannot go.
-            send_queue: if self.is_backlogged() { 8 } else { 2 },
+            send_queue: if self.is_backlogged() { BACKLOG_QUEUE } else { PACED_QUEUE },
             ..Options::default()
         }
     }
@@ -88,7 +103,7 @@ pub(super) fn start(
 }
 
 async fn receive(endpoint: Endpoint, course: Course) -> io::Result<()> {
-    let Some(connection) = endpoint.accept().await else { return Ok(()) };
+    let Some(connection) = endpoint.accept().await else { return endpoint.shut_down().await };
     let mut reading = tokio::time::interval(course.reading);
     reading.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -134,9 +149,11 @@ async fn send(session: Session, course: Course) -> io::Result<()> {
         while !course.is_over() {
             let due = source.next(course.clock.now());
             course.until(&mut timer, due).await?;
-            let size = saturating::<usize>(source.take(due)).min(connection.max_datagram());
-            if connection.send(vec![0; size]).await.is_err() {
-                break;
+            let asked = saturating::<usize>(source.take(due));
+            let size = asked.min(connection.max_datagram());
+            course.state.update(|figures| figures.shortened = figures.shortened.max(asked - size));
+            if let Err(error) = connection.send(vec![0; size]).await {
+                return Err(broken(&error, &connection, course.clock.now()).await);
             }
         }
         Ok::<(), io::Error>(())
@@ -151,13 +168,19 @@ async fn send(session: Session, course: Course) -> io::Result<()> {
             _ = reading.tick() => look(&connection, &course),
         }
     }
+    // The flow has ended here, whether the other end has heard of it or not.
     drop(connection.close_now().await);
     endpoint.shut_down().await
 }
 
-/// A packet that the rate does not let go within this is left out, as the simulated application
-/// does at once.
-const LATE: tfrc_units::Duration = tfrc_units::Duration::from_millis(20);
+/// The fault of a flow whose connection took no datagram any more at `now`, with what ended it.
+async fn broken(error: &SendError, connection: &Connection, now: Instant) -> io::Error {
+    let ended = connection.close_now().await.map_or("for no known reason".to_owned(), |closed| {
+        let text = closed.text.map_or(String::new(), |text| format!(" ({text})"));
+        format!("by {:?}, {:?}{text}", closed.by, closed.cause)
+    });
+    io::Error::other(format!("{error} before the flow's end, at {:.3} s, {ended}", now.as_secs_f64()))
+}
 
 /// Reads the state of the sender.
 fn look(connection: &Connection, course: &Course) {
@@ -174,4 +197,63 @@ fn look(connection: &Connection, course: &Course) {
             progress.smoothed_rtt = Some(rtt);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use tfrc_net::io::Clock;
+    use tfrc_sim::Seed;
+    use tfrc_units::Duration;
+
+    use super::*;
+    use crate::world::emulated::flow::FlowState;
+
+    /// A backlogged flow of 10 s to `peer`, with datagrams of this many bytes.
+    fn flow(peer: SocketAddr, segment: u32) -> (Session, Course) {
+        let application = Application {
+            pace: tfrc_scenario::Pace::Backlog,
+            phases: None,
+            sizes: None,
+            backlog: Backlog::Kept,
+        };
+        let study = Study { tfrc: tfrc::Config::default(), ecn: EcnSending::Ect0 };
+        let session = Session { variant: Variant::Tfrc, study, dscp: Dscp::default(), application, segment };
+        let clock = Clock::start();
+        let course = Course {
+            name: "flow".to_owned(),
+            clock,
+            start: clock.now(),
+            stop: clock.now() + Duration::from_secs(10),
+            peer,
+            seed: Seed(1),
+            reading: std::time::Duration::from_millis(50),
+            state: FlowState::default(),
+        };
+        (session, course)
+    }
+
+    /// The server takes a datagram and leaves: the flow has failed, and the fault says by whom.
+    #[test]
+    fn a_connection_that_ends_too_early_is_a_failed_flow() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            let (session, _) = flow(any, 1456);
+            let server = Endpoint::bind_study(any, &session.options(Listen::One), &session.study);
+            let server = server.expect("bound");
+            let (session, course) = flow(server.local_addr(), 1456);
+            let state = course.state.clone();
+            let leave = async {
+                let connection = server.accept().await.expect("a client");
+                connection.recv().await.expect("a datagram");
+                connection.request_close("enough").await;
+            };
+            let (sent, ()) = tokio::join!(send(session, course), leave);
+            let fault = sent.expect_err("the flow has failed").to_string();
+            assert!(fault.contains("before the flow's end") && fault.contains("enough"), "{fault}");
+            // An Ethernet packet has 1,500 bytes; next to HEADERS it keeps room for options.
+            let shortened = state.get().shortened;
+            assert!((1..100).contains(&shortened), "{shortened}");
+        });
+    }
 }

@@ -15,7 +15,7 @@ use tfrc_net::io::{Clock, Timer};
 use tfrc_sim::{Seed, Stream};
 use tfrc_units::{Duration, Instant, saturating};
 
-use crate::recording::Looks;
+use crate::recording::{LOOK, Looks};
 use crate::world::Progress;
 use tfrc_scenario::{FlowKind, Member};
 
@@ -34,6 +34,8 @@ pub(super) struct FlowFigures {
     pub(super) wire_overhead: Option<u32>,
     /// Of datagrams without control: how much later than at its time the latest was sent.
     pub(super) behind: Duration,
+    /// Most bytes by which a datagram was shortened to fit into a packet.
+    pub(super) shortened: usize,
 }
 
 impl FlowState {
@@ -140,9 +142,18 @@ pub(super) fn start(member: &Member<'_>, venue: &Venue<'_>, state: &FlowState) -
 /// Time between two readings of a connection's state: as often as states are looked at, but with
 /// many flows so seldom that reading them does not hold them up.
 pub(super) fn reading(flows: usize, looks: Looks) -> std::time::Duration {
-    let least = if looks == Looks::Taken { 10 } else { 50 };
-    std::time::Duration::from_millis(saturating::<u64>(flows * 5).clamp(least, 200))
+    let least = if looks == Looks::Taken { LOOK } else { READING };
+    let time = READING_PER_FLOW * saturating::<u64>(flows);
+    std_duration(time.clamp(least, LONGEST_READING))
 }
+
+/// Least time between two readings of a connection's state, where nobody looks more often.
+const READING: Duration = Duration::from_millis(50);
+/// Time between two readings for each flow of the run: a reading takes some microseconds, so that
+/// all of them take less than a hundredth of a processor.
+const READING_PER_FLOW: Duration = Duration::from_millis(5);
+/// Longest time between two readings: five in a second still show how p and X move.
+const LONGEST_READING: Duration = Duration::from_millis(200);
 
 /// A time span of the standard library from ours.
 fn std_duration(time: Duration) -> std::time::Duration {

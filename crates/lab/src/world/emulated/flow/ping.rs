@@ -30,6 +30,7 @@ async fn answer(socket: UdpSocket) -> io::Result<()> {
     let mut room = vec![0; 1 << 16];
     loop {
         let (length, from) = socket.recv_from(&mut room).await?;
+        // An interface without room has lost it, as the network may.
         drop(socket.send_to(room.get(..length).unwrap_or_default(), from).await);
     }
 }
@@ -53,6 +54,7 @@ async fn ask(flow: PingFlow, course: Course) -> io::Result<()> {
                 if let Some(time) = data.first_chunk_mut::<8>() {
                     *time = now.as_nanos().to_be_bytes();
                 }
+                // An interface without room has lost it, as the network may.
                 drop(socket.send(&data).await);
                 next += flow.interval;
                 timer.arm(Some(next.max(now)))?;

@@ -122,7 +122,7 @@ async fn session(
         }
         while let Some(fetched) = objects.join_next().await {
             // A connection that the network has broken is what a browser would see too.
-            drop(fetched);
+            drop(fetched.map_err(io::Error::other)?);
         }
         pause(traffic.between_pages, &mut draws).await;
     }

@@ -20,6 +20,7 @@ use super::pacing::Pace;
 
 /// 2/ln 2, which doubles the rate each round.
 const HIGH_GAIN: f64 = 2.885;
+/// Empties within a round the queue that [`HIGH_GAIN`] has made.
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 /// Gain of the window while cruising.
 const WINDOW_GAIN: f64 = 2.0;
@@ -27,6 +28,7 @@ const WINDOW_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Rounds of the filter of the rate: a cycle and two.
 const RATE_ROUNDS: u64 = 10;
+/// Time for which the least round-trip time stands, and the least stay in `ProbeRtt` after it.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// The least window, which is also that of `ProbeRtt`.
