@@ -60,6 +60,10 @@ pub(crate) fn scenarios() -> Vec<(&'static str, String, &'static str)> {
 /// `progress` is called with the virtual time done and that of all runs, in seconds. `agents` and
 /// `queues` make controllers and queues, by their names in the scenario.
 #[pyfunction]
+#[pyo3(signature = (
+    kind, written, changes, seed, runs, jobs, interval_s, progress,
+    agents=Vec::new(), queues=Vec::new(),
+))]
 #[expect(clippy::too_many_arguments, reason = "Python's half has the defaults")]
 pub(crate) fn simulate(
     py: Python<'_>,

@@ -150,7 +150,7 @@ def test_an_exception_ends_the_simulation():
 
     with pytest.raises(RuntimeError, match="a mistake of mine"):
         tfrc.simulate(scenario("'20p'", MINE), agents={"aimd": Broken})
-    with pytest.raises(AttributeError, match="window"):
+    with pytest.raises(AttributeError, match="start"):
         tfrc.simulate(scenario("'20p'", MINE), agents={"aimd": Tail})
     with pytest.raises(ValueError, match="drop, mark or send"):
         wrong = type("Wrong", (Tail,), {"dequeue": lambda self, now: (0, "keep")})

@@ -274,8 +274,8 @@ def simulate(
     jobs: int,
     interval_s: Optional[float],
     progress: _Tell,
-    agents: list[tuple[str, Callable[[], Controller]]],
-    queues: list[tuple[str, Callable[[], Queue]]],
+    agents: list[tuple[str, Callable[[], Controller]]] = ...,
+    queues: list[tuple[str, Callable[[], Queue]]] = ...,
 ) -> NativeSimulation: ...
 def quantities() -> dict[str, list[str]]: ...
 def points(kind: str, written: str, changes: list[str]) -> list[list[tuple[str, str]]]: ...
