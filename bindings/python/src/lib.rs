@@ -7,6 +7,7 @@ mod config;
 mod equation;
 mod failure;
 mod laboratory;
+mod own;
 mod quantities;
 mod receiver;
 mod sender;

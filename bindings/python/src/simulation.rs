@@ -11,16 +11,18 @@ use tfrc_lab::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_
 use tfrc_lab::cache::{self, Cache};
 use tfrc_lab::document::{self, Several, Single};
 use tfrc_lab::formula::{self, Unit};
+use tfrc_lab::own::Registry;
 use tfrc_lab::record::Interval;
 use tfrc_lab::statistics;
 use tfrc_lab::watch::{Look, Watch};
 use tfrc_lab::{Outcome, quantities as lab, run_until, series};
 use tfrc_scenario::library::{BuiltIn, LibraryError, Opened};
-use tfrc_scenario::{Plan, Scenario};
+use tfrc_scenario::{Plan, Scenario, World};
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, saturating};
 
 use crate::failure::{ScenarioError, raised};
+use crate::own::{Raised, registry};
 use crate::quantities::duration;
 use crate::table::{Axis, Rows, Table};
 use crate::waiting::while_waiting;
@@ -55,8 +57,13 @@ pub(crate) fn scenarios() -> Vec<(&'static str, String, &'static str)> {
 /// Runs a scenario. `kind` says what `written` is: `"name"` (a file, or a scenario of the program),
 /// `"text"` (TOML) or `"json"` (a table of TOML as JSON). `changes` are assignments `key=value`.
 /// `jobs` is the number of threads, 0 for one on each processor. `interval_s` asks for time series.
-/// `progress` is called with the virtual time done and that of all runs, in seconds.
+/// `progress` is called with the virtual time done and that of all runs, in seconds. `agents` and
+/// `queues` make controllers and queues, by their names in the scenario.
 #[pyfunction]
+#[pyo3(signature = (
+    kind, written, changes, seed, runs, jobs, interval_s, progress,
+    agents=Vec::new(), queues=Vec::new(),
+))]
 #[expect(clippy::too_many_arguments, reason = "Python's half has the defaults")]
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -68,11 +75,23 @@ pub(crate) fn simulate(
     jobs: usize,
     interval_s: Option<f64>,
     progress: Option<Bound<'_, PyAny>>,
+    agents: Vec<(String, Py<PyAny>)>,
+    queues: Vec<(String, Py<PyAny>)>,
 ) -> PyResult<NativeSimulation> {
-    let (opened, plan) = planned(py, kind, written, changes)?;
+    let raised = Raised::default();
+    let own = (!agents.is_empty() || !queues.is_empty()).then(|| registry(agents, queues, &raised));
+    let world = if own.is_some() { World::Extended } else { World::Simulated };
+    let (opened, plan) = planned_for(py, kind, written, changes, world)?;
+    if let Some(own) = &own {
+        let checked = plan.points.iter().try_for_each(|point| own.check(&point.scenario));
+        checked.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    }
     let interval = interval_of(interval_s)?;
+    // Python has one lock: several threads would wait for it.
+    let jobs = if own.is_some() { 1 } else { jobs };
     let order = Order { seed, runs, jobs, shard: Shard::WHOLE };
-    let (results, parts) = run(py, &opened, &plan, order, interval, progress.as_ref())?;
+    let own = own.as_ref().map(|own| (own, &raised));
+    let (results, parts) = run(py, &opened, &plan, order, interval, progress.as_ref(), own)?;
     let flows = flow_table(&plan, &results).into();
     let links = link_table(&plan, &results).into();
     let text = text(&plan, order, results);
@@ -89,6 +108,17 @@ fn interval_of(seconds: Option<f64>) -> PyResult<Option<Duration>> {
 
 /// Opens a scenario, changes it and plans its runs.
 fn planned(py: Python<'_>, kind: &str, written: &str, changes: Vec<String>) -> PyResult<(Opened, Plan)> {
+    planned_for(py, kind, written, changes, World::Simulated)
+}
+
+/// Opens a scenario and plans its runs for a world.
+fn planned_for(
+    py: Python<'_>,
+    kind: &str,
+    written: &str,
+    changes: Vec<String>,
+    world: World,
+) -> PyResult<(Opened, Plan)> {
     let refused = |error: LibraryError| raised::<ScenarioError>(py, &error);
     let mut opened = match kind {
         "name" => Opened::new(Path::new(written)).map_err(refused)?,
@@ -99,7 +129,7 @@ fn planned(py: Python<'_>, kind: &str, written: &str, changes: Vec<String>) -> P
     for assignment in changes {
         opened.document.set(assignment);
     }
-    let plan = opened.document.plan().map_err(|error| refused(error.into()))?;
+    let plan = opened.document.plan_for(world).map_err(|error| refused(error.into()))?;
     Ok((opened, plan))
 }
 
@@ -269,6 +299,7 @@ fn run(
     order: Order,
     interval: Option<Duration>,
     progress: Option<&Bound<'_, PyAny>>,
+    own: Option<(&Registry, &Raised)>,
 ) -> PyResult<(Results, Vec<RecordBatch>)> {
     let done = AtomicU64::new(0);
     let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
@@ -285,7 +316,7 @@ fn run(
             let passed = |time: Duration| {
                 done.fetch_add(time.as_nanos(), Ordering::Relaxed);
             };
-            let outcome = {
+            let mut go = || {
                 let mut watches = vec![Watch::time(step, passed)];
                 if let Some(interval) = interval {
                     watches.push(Watch::all(interval, |look| {
@@ -295,8 +326,20 @@ fn run(
                             .for_each(|one| add_interval(&mut rows, run, one));
                     }));
                 }
-                run_until(scenario, &mut watches, &|| stop.load(Ordering::Relaxed)).ok_or(Stopped)?
+                let stops = || stop.load(Ordering::Relaxed);
+                match own {
+                    None => run_until(scenario, &mut watches, &stops),
+                    Some((own, raised)) => own
+                        .run(scenario, &mut watches, &|| stops() || raised.is_set())
+                        .unwrap_or_else(|error| unreachable!("checked before: {error}")),
+                }
             };
+            let outcome = match own {
+                None => go(),
+                // The thread keeps its state of Python's from call to call.
+                Some(_) => Python::attach(|py| py.detach(go)),
+            };
+            let outcome = outcome.ok_or(Stopped)?;
             Ok((outcome, interval.map(|_| rows.finish())))
         };
         let mut parts = Vec::new();
@@ -306,6 +349,9 @@ fn run(
         };
         batch::run_plan_with(&opened.document, plan, order, one, next).map(|results| (results, parts))
     })?;
+    if let Some(error) = own.and_then(|(_, raised)| raised.take()) {
+        return Err(error);
+    }
     outcome.map_err(|Stopped| PyValueError::new_err("the run was stopped"))
 }
 

@@ -7,7 +7,7 @@ import matplotlib
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = ("README.md", "docs/guides/python.md")
+PAGES = ("README.md", "docs/guides/python.md", "docs/guides/own-algorithms.md")
 
 
 def blocks():

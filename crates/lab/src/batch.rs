@@ -20,8 +20,9 @@ pub use crate::jobs::Shard;
 use crate::jobs::Workers;
 use crate::note::{self, Note};
 use crate::quantities::{self, Quantity};
+use crate::record::FlowSummary;
 use crate::statistics::{Estimate, estimate, mean};
-use crate::{Outcome, run};
+use crate::{GroupOutcome, Outcome, run};
 use tfrc_scenario::{Document, Plan, Point, Scenario};
 
 /// Selection of a plan's runs, and the number of threads.
@@ -122,10 +123,14 @@ pub struct RunOutcome {
 pub struct Means {
     /// Of each flow.
     pub flows: Vec<FlowRow>,
-    /// Of each group of flows: the mean over its flows in a run, then over runs.
+    /// Of each group of flows: the mean over its flows in a run, then over runs; times of transfers
+    /// and Jain's index are of its flows together.
     pub groups: Vec<FlowRow>,
     /// Of each link.
     pub links: Vec<FlowRow>,
+    /// Of Jain's index of all flows.
+    #[serde(default)]
+    pub jain_index: Estimate,
 }
 
 /// The means of one flow, group or link.
@@ -324,7 +329,7 @@ fn values<T>(list: &[Quantity<T>], of: &T) -> Values {
 
 fn means(point: &PointResult) -> Means {
     let Some(first) = point.runs.first() else {
-        return Means { flows: Vec::new(), groups: Vec::new(), links: Vec::new() };
+        return Means { flows: Vec::new(), groups: Vec::new(), links: Vec::new(), jain_index: estimate(&[]) };
     };
     let outcomes: Vec<&Outcome> = point.runs.iter().map(|run| &run.outcome).collect();
     // The scatter of copies says nothing about other files like this one.
@@ -345,9 +350,11 @@ fn means(point: &PointResult) -> Means {
         groups: rows(groups, &|outcome, i| {
             let group = &point.groups[i];
             let members = outcome.flows.iter().skip(group.first).take(group.count);
-            mean_of_each(members.map(|flow| values(&quantities::FLOW, flow)).collect())
+            let means = mean_of_each(members.map(|flow| values(&quantities::FLOW, flow)).collect());
+            together(outcome, &group.id, means)
         }),
         links: rows(links, &|outcome, i| values(&quantities::LINK, &outcome.links[i])),
+        jain_index: estimate(&outcomes.iter().filter_map(|outcome| outcome.jain_index).collect::<Vec<f64>>()),
     }
 }
 
@@ -358,6 +365,19 @@ fn mean_of_each(flows: Vec<Values>) -> Values {
     let Some(first) = flows.first() else { return Vec::new() };
     let column = |i: usize| flows.iter().filter_map(|flow| flow[i].1).collect::<Vec<f64>>();
     first.iter().enumerate().map(|(i, (key, _))| (*key, mean(&column(i)))).collect()
+}
+
+/// Puts the values that a group of several flows has together in place of means over its flows.
+fn together(outcome: &Outcome, id: &str, mut means: Values) -> Values {
+    let group = outcome.groups.iter().find(|group| group.id == id);
+    if let Some(GroupOutcome { jain_index, completion, .. }) = group {
+        let whole = FlowSummary { completion: *completion, ..FlowSummary::default() };
+        for (key, value) in means.iter_mut().filter(|(key, _)| key.starts_with("complet")) {
+            *value = quantities::value(&quantities::FLOW, key, &whole);
+        }
+        means.push(("jain_index", *jain_index));
+    }
+    means
 }
 
 fn row(id: &str, runs: Vec<Values>, estimate: fn(&[f64]) -> Estimate) -> FlowRow {

@@ -262,7 +262,7 @@ mod tests {
             [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n\
             [[flow]]\nname = 'one'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n";
         let scenario = Document::new("t", text).plan().expect("right").points.remove(0).scenario;
-        let keep = Keep { looks: Looks::Taken, link_flows: LinkFlows::Counted };
+        let keep = Keep { looks: Looks::Taken, link_flows: LinkFlows::Counted, ..Keep::NOTHING };
         let run = EmulatedRun {
             recording: record_until(&scenario, keep, &|| false).expect("nothing stops it"),
             fidelity: Fidelity { rate_error: Some(0.1 + 0.2), ..Fidelity::default() },

@@ -64,6 +64,7 @@ fn kind(kind: &FlowKind) -> &'static str {
             tfrc_sim::traffic::Pattern::OnOff { .. } => "onoff",
             _ => "cbr",
         },
+        FlowKind::Own(_) => "custom",
         FlowKind::Ping(_) => "ping",
         FlowKind::Web(_) => "web",
     }

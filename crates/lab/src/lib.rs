@@ -20,6 +20,8 @@ pub mod formula;
 pub mod jobs;
 pub mod metric;
 pub mod note;
+pub mod own;
+mod packets;
 pub mod plot;
 pub mod quantities;
 pub mod record;
@@ -32,8 +34,8 @@ pub mod watch;
 pub mod world;
 
 pub use run::{
-    COV_SCALE, FINE_COV_SCALE, LinkOutcome, NoDccpFlow, Outcome, record_until, run, run_captured, run_until,
-    run_watched, run_with,
+    COV_SCALE, Completion, FINE_COV_SCALE, GroupOutcome, LinkOutcome, NoDccpFlow, Outcome, record_until, run,
+    run_captured, run_traced, run_until, run_watched, run_with,
 };
 
 /// The version of the code that measures: a hash of the sources of the crates that decide a run,

@@ -143,6 +143,8 @@ fn flow_draws(flow: &Flow) -> bool {
         || match &flow.kind {
             FlowKind::Datagrams(datagrams) => matches!(datagrams.pattern, Pattern::OnOff { .. }),
             FlowKind::Dccp(dccp) => application_draws(&dccp.application),
+            // It may draw, and nothing here can know.
+            FlowKind::Own(_) => true,
             FlowKind::Ping(_) => false,
             FlowKind::Tcp(tcp) => !tcp.overhead.is_zero(),
             FlowKind::Tfrc(tfrc) => application_draws(&tfrc.application),

@@ -27,7 +27,7 @@ const fn quantity<T: ?Sized>(
 }
 
 /// The quantities of a flow in the results of a run, over its measured time.
-pub const FLOW: [Quantity<FlowSummary>; 7] = [
+pub const FLOW: [Quantity<FlowSummary>; 19] = [
     quantity("send_rate_bps", "application data sent, bit/s", |flow| flow.send_rate_bps),
     quantity("goodput_bps", "application data that arrived, bit/s", |flow| flow.goodput_bps),
     quantity(
@@ -41,7 +41,34 @@ pub const FLOW: [Quantity<FlowSummary>; 7] = [
     quantity("rtt_s", "mean round-trip time, seconds", |flow| flow.rtt_s),
     quantity("cov", "coefficient of variation of the sending rate at 1 s", |flow| flow.cov),
     quantity("cov_200ms", "coefficient of variation of the sending rate at 0.2 s", |flow| flow.cov_200ms),
+    quantity("delay_p50_s", "one-way delay of a data packet, median, seconds", |f| f.delays.delay_p50_s),
+    quantity("delay_p95_s", "its 95th percentile", |flow| flow.delays.delay_p95_s),
+    quantity("delay_p99_s", "its 99th percentile", |flow| flow.delays.delay_p99_s),
+    quantity("queueing_delay_p50_s", "the part of it above that of an empty path, median, seconds", |flow| {
+        flow.delays.queueing_delay_p50_s
+    }),
+    quantity("queueing_delay_p95_s", "its 95th percentile", |flow| flow.delays.queueing_delay_p95_s),
+    quantity("queueing_delay_p99_s", "its 99th percentile", |flow| flow.delays.queueing_delay_p99_s),
+    quantity("jitter_s", "difference of the delays of packets one after the other, mean, seconds", |flow| {
+        flow.delays.jitter_s
+    }),
+    quantity("completed", "transfers that ended: of `transfer`, or objects of `web`", |flow| {
+        flow.completion.completed.map(|n| n as f64)
+    }),
+    quantity("completion_p50_s", "time of a transfer, median, seconds", |flow| {
+        flow.completion.completion_p50_s
+    }),
+    quantity("completion_p95_s", "its 95th percentile", |flow| flow.completion.completion_p95_s),
+    quantity("completion_p99_s", "its 99th percentile", |flow| flow.completion.completion_p99_s),
+    quantity("convergence_s", "time from its start until its goodput stays near the mean, seconds", |flow| {
+        flow.convergence_s
+    }),
 ];
+
+/// True of a quantity for which packets are measured one by one.
+pub(crate) fn is_of_packets(key: &str) -> bool {
+    ["delay_", "queueing_", "jitter_", "complet"].iter().any(|beginning| key.starts_with(beginning))
+}
 
 /// The quantities of an emulated TCP flow that only formulas ask for.
 pub(crate) const KERNEL_FLOW: [Quantity<FlowSummary>; 3] = [

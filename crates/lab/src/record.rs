@@ -13,8 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc::guard::Trip;
 
-use crate::LinkOutcome;
+use crate::agent::Delays;
 use crate::note::Note;
+use crate::{Completion, GroupOutcome, LinkOutcome};
 
 /// One line of a run's stream: first a start, then intervals and events in the order of their
 /// times, then an end or an error.
@@ -374,6 +375,13 @@ pub struct Summary {
     /// Each direction of each link over the measured part, of simulated and emulated scenarios.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkOutcome>,
+    /// Jain's index of the goodputs of the flows with a congestion control, of simulated and
+    /// emulated scenarios.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jain_index: Option<f64>,
+    /// The entries of the scenario with several flows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupOutcome>,
     /// Reasons to read the figures of a simulation with care; left out without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
@@ -443,6 +451,17 @@ pub struct FlowSummary {
     /// The retransmission timeout of a kernel's TCP (`tcpi_rto`), mean, seconds; of emulated flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rto_s: Option<f64>,
+    /// Delays of its data packets over the measured time; of simulated flows.
+    #[serde(flatten)]
+    pub delays: FlowDelays,
+    /// Times of its transfers; of simulated flows whose transfers end.
+    #[serde(flatten)]
+    pub completion: Completion,
+    /// Seconds from its start to the first five seconds in which its goodput was, in each second,
+    /// within a quarter of the mean over the flows then active; of the flows with a congestion
+    /// control in a simulation with several; left out if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub convergence_s: Option<f64>,
     /// The loss intervals closed in the measured time, in packets, where the scenario keeps them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_intervals: Option<Vec<f64>>,
@@ -450,6 +469,51 @@ pub struct FlowSummary {
     /// out if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
+}
+
+/// Delays of the data packets of a flow, each percentile to within 1 %.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FlowDelays {
+    /// One-way delay from sender to receiver, median, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_p50_s: Option<f64>,
+    /// The 95th percentile of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_p95_s: Option<f64>,
+    /// The 99th percentile of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_p99_s: Option<f64>,
+    /// The part of the one-way delay above that of an empty path at the first rates of its links,
+    /// median, seconds: waiting, and what links add on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queueing_delay_p50_s: Option<f64>,
+    /// The 95th percentile of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queueing_delay_p95_s: Option<f64>,
+    /// The 99th percentile of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queueing_delay_p99_s: Option<f64>,
+    /// Mean difference, without its sign, between the one-way delays of packets that arrive one
+    /// after the other, seconds: the value that the jitter of RFC 3550 §6.4.1 settles at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter_s: Option<f64>,
+}
+
+impl From<Delays> for FlowDelays {
+    fn from(delays: Delays) -> Self {
+        let [delay_p50_s, delay_p95_s, delay_p99_s] = delays.one_way.map(Some);
+        let [queueing_delay_p50_s, queueing_delay_p95_s, queueing_delay_p99_s] = delays.queueing.map(Some);
+        Self {
+            delay_p50_s,
+            delay_p95_s,
+            delay_p99_s,
+            queueing_delay_p50_s,
+            queueing_delay_p95_s,
+            queueing_delay_p99_s,
+            jitter_s: delays.jitter,
+        }
+    }
 }
 
 /// The stop of a flow by a rule of its own.

@@ -8,10 +8,12 @@ use tfrc_sim::link::LinkStats;
 use tfrc_sim::{AgentId, Engine};
 use tfrc_units::Duration;
 
-use crate::agent::{Any, DccpHost};
+use crate::agent::{Any, DccpHost, Host};
 use crate::capture::Captured;
+use crate::own::Registry;
+use crate::packets::PacketEvents;
 use crate::record::{FlowSummary, Interval};
-use crate::recording::{Keep, Recording};
+use crate::recording::{Keep, PacketDelays, Recording};
 use crate::watch::Watch;
 use crate::world::simulated::Simulated;
 use crate::world::{self, Stage};
@@ -43,6 +45,46 @@ pub struct Outcome {
     pub flows: Vec<FlowSummary>,
     /// The links of the file, in its order, each direction on its own.
     pub links: Vec<LinkOutcome>,
+    /// Jain's index of the goodputs of the flows with a congestion control: (Σx)² / (n Σx²), 1 if
+    /// all are equal (Jain, Chiu and Hawe 1984, §3); `None` for fewer than two, or if nothing
+    /// arrived.
+    #[serde(default)]
+    pub jain_index: Option<f64>,
+    /// The entries of the scenario with several flows, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupOutcome>,
+}
+
+/// Figures of the flows of one entry of a scenario together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupOutcome {
+    /// Its name.
+    pub id: String,
+    /// Jain's index of the goodputs of its flows.
+    pub jain_index: Option<f64>,
+    /// Times of the transfers of all its flows; left out where none has an end.
+    #[serde(flatten)]
+    pub completion: Completion,
+}
+
+/// Times of transfers of a known size, from the start of the flow, or the request of an object, to
+/// the arrival of the last byte.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Completion {
+    /// Transfers that ended: of a flow with `transfer` in the whole run, objects of `web` in the
+    /// measured time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed: Option<u64>,
+    /// Median of their times, seconds; unknown while none has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion_p50_s: Option<f64>,
+    /// The 95th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion_p95_s: Option<f64>,
+    /// The 99th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion_p99_s: Option<f64>,
 }
 
 /// Figures of one direction of a link.
@@ -85,6 +127,9 @@ impl fmt::Display for NoDccpFlow {
 
 impl std::error::Error for NoDccpFlow {}
 
+/// Parts of a run that an [`Outcome`] is made of.
+const MEASURED: Keep = Keep { delays: PacketDelays::Measured, ..Keep::NOTHING };
+
 /// Runs a scenario in virtual time. The same scenario, its seed included, always gives the same
 /// outcome.
 ///
@@ -122,8 +167,18 @@ pub fn run_watched(scenario: &Scenario, watches: &mut [Watch<'_>]) -> Outcome {
 /// As [`run`].
 #[must_use]
 pub fn run_until(scenario: &Scenario, watches: &mut [Watch<'_>], stop: &dyn Fn() -> bool) -> Option<Outcome> {
-    let (mut world, members) = Simulated::new(scenario, Keep::default());
-    Some(recorded(&mut world, Keep::default(), scenario, &members, watches, stop)?.outcome)
+    run_stage(scenario, &Registry::default(), watches, stop)
+}
+
+/// Runs a scenario with these controllers and queues, which must be all that it names.
+pub(crate) fn run_stage(
+    scenario: &Scenario,
+    own: &Registry,
+    watches: &mut [Watch<'_>],
+    stop: &dyn Fn() -> bool,
+) -> Option<Outcome> {
+    let (mut world, members) = Simulated::with(scenario, MEASURED, own);
+    Some(recorded(&mut world, MEASURED, scenario, &members, watches, stop)?.outcome)
 }
 
 /// Runs a scenario as [`run_watched`] does, and gives the packets that the first DCCP flow's
@@ -138,17 +193,39 @@ pub fn run_captured(
     scenario: &Scenario,
     watches: &mut [Watch<'_>],
 ) -> Result<(Outcome, Vec<Captured>), NoDccpFlow> {
-    let (mut world, members) = Simulated::new(scenario, Keep::default());
+    let (mut world, members) = Simulated::new(scenario, MEASURED);
     let mut senders = world.flows.iter().map(|ends| ends.sender);
     let captured = senders.find(|id| host(&world.engine, *id).is_some()).ok_or(NoDccpFlow)?;
     world.engine.with_agent(captured, |agent| {
-        if let Any::Dccp(host) = agent {
+        if let Any::Dccp(host) = agent.agent_mut() {
             host.start_capture();
         }
     });
-    let run = recorded(&mut world, Keep::default(), scenario, &members, watches, &|| false);
+    let run = recorded(&mut world, MEASURED, scenario, &members, watches, &|| false);
     let packets = host(&world.engine, captured).map(|host| host.captured().to_vec()).unwrap_or_default();
     Ok((run.expect("nothing stops it").outcome, packets))
+}
+
+/// Runs a scenario as [`run_watched`] does, and writes what happens to each packet as CSV.
+///
+/// # Errors
+/// Those of `out`.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_traced(
+    scenario: &Scenario,
+    watches: &mut [Watch<'_>],
+    out: &mut dyn std::io::Write,
+) -> std::io::Result<Outcome> {
+    let mut events = PacketEvents::new(scenario, out);
+    let run = {
+        let (mut world, members) = Simulated::new(scenario, MEASURED);
+        world.trace(|record| events.add(record));
+        recorded(&mut world, MEASURED, scenario, &members, watches, &|| false)
+    };
+    events.end()?;
+    Ok(run.expect("nothing stops it").outcome)
 }
 
 /// Runs a scenario as [`run_until`] does and keeps its time series.
@@ -164,7 +241,7 @@ pub fn record_until(scenario: &Scenario, keep: Keep, stop: &dyn Fn() -> bool) ->
 
 /// Runs the world to the end of the scenario; `None` if it was stopped.
 fn recorded(
-    world: &mut Simulated,
+    world: &mut Simulated<'_>,
     keep: Keep,
     scenario: &Scenario,
     members: &[Member<'_>],
@@ -176,8 +253,8 @@ fn recorded(
     (recording.to == stage.to).then_some(recording)
 }
 
-fn host(engine: &Engine<Any>, id: AgentId) -> Option<&DccpHost> {
-    match engine.agent(id) {
+fn host(engine: &Engine<Host>, id: AgentId) -> Option<&DccpHost> {
+    match engine.agent(id).map(Host::agent) {
         Some(Any::Dccp(host)) => Some(host),
         _ => None,
     }

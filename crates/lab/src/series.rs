@@ -109,7 +109,7 @@ pub fn lines(of: &SeriesRun<'_>, look: &Look, mut out: impl Write) -> io::Result
 }
 
 /// Adds a field, in quotes where commas, quotes or line ends ask for them (RFC 4180 §2).
-fn quoted(text: &str, line: &mut String) {
+pub(crate) fn quoted(text: &str, line: &mut String) {
     if text.contains([',', '"', '\n', '\r']) {
         let _ = write!(line, "\"{}\"", text.replace('"', "\"\""));
     } else {

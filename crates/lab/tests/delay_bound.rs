@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use tfrc_lab::formula::{Expression, FUNCTIONS, OfRun};
-use tfrc_lab::recording::{Keep, LinkFlows, Looks, Recording};
+use tfrc_lab::recording::{Keep, Looks, Recording};
 use tfrc_scenario::Scenario;
 use tfrc_sim::Seed;
 
@@ -106,7 +106,7 @@ fn measured(network: &Network, bound: &str) -> Means {
     let mut means = Means::default();
     for seed in 1..=SEEDS {
         scenario.seed = Seed(seed);
-        let keep = Keep { looks: Looks::Taken, link_flows: LinkFlows::None };
+        let keep = Keep { looks: Looks::Taken, ..Keep::NOTHING };
         let recording = tfrc_lab::record_until(&scenario, keep, &|| false).unwrap();
         let ms = |quantile: &str| {
             value(&recording, &format!("link('path', 'queue_{quantile}')")) * PACKET * 8e3 / network.rate

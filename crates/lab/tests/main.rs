@@ -3,11 +3,13 @@
 mod clean_paths;
 mod code_version;
 mod delay_bound;
+mod delays;
 mod fixed_point;
 mod language;
 mod mutants;
 mod ns2_nofeedback;
 mod ns2_slow_start;
+mod own;
 mod rate_control;
 mod report;
 mod run;

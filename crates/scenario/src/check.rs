@@ -38,9 +38,9 @@ pub(super) fn check(raw: &syntax::Scenario, world: World, traces: &mut Traces) -
         network.node(node.get_ref()).map_err(|error| refused(node.span(), &error))?;
     }
     let groups = flows::groups(&raw.flow)?;
-    let names = Names { network, nodes: &raw.nodes };
+    let names = Names { network, nodes: &raw.nodes, world };
     let network = links::links(&raw.link, &groups, names, traces)?;
-    let names = Names { network, nodes: &raw.nodes };
+    let names = Names { network, nodes: &raw.nodes, world };
     let flows = flows::flows(&raw.flow, groups, &names, world)?;
     let gateways = gateways(raw.gateway.as_ref(), &names)?;
     let seed = Seed(raw.seed.as_ref().map_or(1, |seed| *seed.get_ref()));
@@ -85,6 +85,7 @@ pub(super) fn name(given: &Spanned<String>) -> Checked<()> {
 /// The network so far, and how to speak of its nodes.
 pub(super) struct Names<'a> {
     pub(super) network: Network,
+    pub(super) world: World,
     nodes: &'a Spanned<Vec<Spanned<String>>>,
 }
 

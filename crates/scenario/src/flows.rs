@@ -22,9 +22,9 @@ use super::syntax::{self, Kind, Spanned, Text};
 use super::table::{Table, Tabular};
 use super::written::{Seconds, packet_bytes};
 use super::{
-    Application, Backlog, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals, OwnLine, Pace,
-    Phases, PingFlow, Refusal, RoundTrip, Tcp, TcpFlow, TfrcFlow, WebFlow, World, distribution, flow_config,
-    links,
+    Application, Backlog, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals, OwnFlow,
+    OwnLine, Pace, Phases, PingFlow, Refusal, RoundTrip, Tcp, TcpFlow, TfrcFlow, WebFlow, World,
+    distribution, flow_config, links,
 };
 
 /// Headers of a data packet of DCCP over UDP: IPv4 20, UDP 8, DCCP-Data with a 48-bit sequence
@@ -32,6 +32,8 @@ use super::{
 const HEADER_BYTES: u32 = 44;
 /// Headers of a datagram: IPv4 20, UDP 8.
 const DATAGRAM_HEADER_BYTES: u32 = 28;
+/// Headers of a TCP segment without options: IPv4 20, TCP 20.
+const TCP_HEADER_BYTES: u32 = 40;
 /// Data of a packet unless the file says otherwise: 1,500 bytes less the headers of IPv4 and TCP.
 const SEGMENT_BYTES: u32 = 1460;
 /// An echo request with 56 bytes of data, as `ping` sends by default.
@@ -155,6 +157,7 @@ fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>, world: World) -> Ch
         Kind::Tcp => FlowKind::Tcp(Box::new(tcp(flow, world)?)),
         Kind::Cbr | Kind::Onoff => FlowKind::Datagrams(datagrams(flow)?),
         Kind::Web => FlowKind::Web(Box::new(web(flow, world)?)),
+        Kind::Custom => FlowKind::Own(own(flow, world)?),
         Kind::Ping => FlowKind::Ping(PingFlow {
             interval: flow.interval.as_ref().map_or(Ok(Duration::from_secs(1)), positive_time)?,
             size: flow.segment.as_ref().map_or(Ok(PING_BYTES), payload)?,
@@ -165,15 +168,17 @@ fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>, world: World) -> Ch
 
 /// Keys of a flow that mean nothing for its kind are mistakes.
 fn idle_keys(flow: &syntax::Flow, kind: Kind) -> Checked<()> {
-    use Kind::{Cbr, Dccp, DccpSp, Onoff, Ping, Tcp, Tfrc, TfrcSp, Web};
+    use Kind::{Cbr, Custom, Dccp, DccpSp, Onoff, Ping, Tcp, Tfrc, TfrcSp, Web};
     const TFRC: &[Kind] = &[Tfrc, TfrcSp];
     const RATED: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp];
     const PHASED: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp, Onoff];
     fn place<T>(value: Option<&Spanned<T>>) -> Option<Range<usize>> {
         value.map(Spanned::span)
     }
-    let given: [(_, _, &[Kind]); 19] = [
-        ("header", place(flow.header.as_ref()), &[Tfrc, TfrcSp, Tcp, Web, Cbr, Onoff]),
+    const MARKED: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp, Custom];
+    let given: [(_, _, &[Kind]); 20] = [
+        ("controller", place(flow.controller.as_ref()), &[Custom]),
+        ("header", place(flow.header.as_ref()), &[Tfrc, TfrcSp, Tcp, Web, Cbr, Onoff, Custom]),
         ("packets_per_second", place(flow.packets_per_second.as_ref()), &[Tfrc, TfrcSp, Dccp, DccpSp, Cbr]),
         ("backlog", place(flow.backlog.as_ref()), RATED),
         ("loss_intervals", place(flow.loss_intervals.as_ref()), TFRC),
@@ -182,13 +187,13 @@ fn idle_keys(flow: &syntax::Flow, kind: Kind) -> Checked<()> {
         ("off", place(flow.off.as_ref()), PHASED),
         ("draws", place(flow.draws.as_ref()), &[Onoff]),
         ("interval", place(flow.interval.as_ref()), &[Ping]),
-        ("transfer", place(flow.transfer.as_ref()), &[Tcp]),
+        ("transfer", place(flow.transfer.as_ref()), &[Tcp, Custom]),
         ("overhead", place(flow.overhead.as_ref()), &[Tcp]),
         ("guarantee", place(flow.guarantee.as_ref()), TFRC),
         ("guarantee_start", place(flow.guarantee_start.as_ref()), TFRC),
         ("guarantee_threshold", place(flow.guarantee_threshold.as_ref()), TFRC),
         ("dscp", place(flow.dscp.as_ref()), RATED),
-        ("ecn", place(flow.ecn.as_ref()), RATED),
+        ("ecn", place(flow.ecn.as_ref()), MARKED),
         ("tfrc", flow.tfrc.as_ref().and_then(Table::place), RATED),
         ("tcp", flow.tcp.as_ref().and_then(Table::place), &[Tcp, Web]),
         ("web", flow.web.as_ref().and_then(Table::place), &[Web]),
@@ -223,7 +228,7 @@ fn lines(
         Ok(OwnLine {
             rate: raw.rate.as_deref().map_or(Rate::INFINITY, |rate| *rate),
             delay: raw.delay.as_ref().map_or(Distribution::Constant(0.0), |delay| delay.0),
-            queue: raw.queue.as_ref().map_or(Ok(Queue::DropTail(Limit::Unlimited)), links::queue)?,
+            queue: links::queue(raw.queue.as_ref(), Queue::DropTail(Limit::Unlimited), names.world)?,
         })
     };
     let mut lines = Lines {
@@ -419,7 +424,7 @@ fn tcp_of(flow: &syntax::Flow, world: World) -> Checked<Tcp> {
     let refusal = match world {
         World::Emulated => tcp.kernel().err(),
         World::Links => None,
-        World::Simulated => tcp.settings().err(),
+        World::Extended | World::Simulated => tcp.settings().err(),
     };
     match refusal {
         None => Ok(tcp),
@@ -447,6 +452,35 @@ fn tcp(flow: &syntax::Flow, world: World) -> Checked<TcpFlow> {
 
 fn web(flow: &syntax::Flow, world: World) -> Checked<WebFlow> {
     Ok(WebFlow { traffic: table(flow.web.as_ref())?, tcp: tcp_of(flow, world)? })
+}
+
+/// A flow with a controller of the host's own.
+fn own(flow: &syntax::Flow, world: World) -> Checked<OwnFlow> {
+    of_the_host(world, flow.kind.span(), "the congestion control of a `custom` flow")?;
+    let Some(controller) = &flow.controller else {
+        let what = "`controller` is missing";
+        return Err(Mistake::new(Fault::MissingKey, flow.kind.span(), what, "a flow of this kind needs it")
+            .hint("add controller = \"NAME\", its name in the program that runs the file"));
+    };
+    Ok(OwnFlow {
+        controller: controller.get_ref().clone(),
+        segment: flow.segment.as_ref().map_or(Ok(SEGMENT_BYTES), payload)?,
+        header: flow.header.as_ref().map_or(TCP_HEADER_BYTES, |bytes| bytes.0),
+        transfer: flow.transfer.as_ref().map(|bytes| bytes.0),
+        ecn: flow.ecn.as_deref().map_or(Ecn::NotEct, |switch| (*switch).into()),
+    })
+}
+
+/// Refuses what only a program of the user's has, where there is none.
+pub(super) fn of_the_host(world: World, place: Range<usize>, what: &str) -> Checked<()> {
+    match world {
+        World::Extended | World::Links => Ok(()),
+        World::Emulated | World::Simulated => {
+            let what = format!("{what} is in a program of yours, which has to run this file");
+            Err(Mistake::new(Fault::World, place, what, "not to be had here")
+                .hint("run it from Python or Rust (docs/guides/own-algorithms.md)"))
+        }
+    }
 }
 
 /// The settings of a table that may be left out.

@@ -69,6 +69,8 @@ pub use web_settings::WebTraffic;
 pub enum World {
     /// The sockets of the system, with an engine in real time: a TCP is the kernel's.
     Emulated,
+    /// Agents of the simulator, and controllers and queues of the host's own, by their names.
+    Extended,
     /// Nowhere: only the links of the file are used.
     Links,
     /// Agents of the simulator, in virtual or real time.
@@ -178,6 +180,8 @@ pub enum FlowKind {
     Datagrams(DatagramFlow),
     /// A DCCP connection: two endpoints of the core, byte for byte.
     Dccp(Box<DccpFlow>),
+    /// A congestion control of the host's own.
+    Own(OwnFlow),
     /// Echo requests.
     Ping(PingFlow),
     /// A model TCP.
@@ -186,6 +190,21 @@ pub enum FlowKind {
     Tfrc(Box<TfrcFlow>),
     /// Web sessions. `from` is the server's node: where most bytes come from.
     Web(Box<WebFlow>),
+}
+
+/// A flow whose congestion control the host has, by its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnFlow {
+    /// The name.
+    pub controller: String,
+    /// Bytes of payload in a packet.
+    pub segment: u32,
+    /// Bytes of headers on the wire besides.
+    pub header: u32,
+    /// Bytes to send in all; `None`: without end.
+    pub transfer: Option<u64>,
+    /// The ECN bits of its packets.
+    pub ecn: Ecn,
 }
 
 /// A TFRC flow.

@@ -11,13 +11,14 @@ use tfrc_sim::link::DeliveryTrace;
 use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
 use tfrc_sim::marker::{ColorMode, Marker, MarkerRule, MeterScope};
 use tfrc_sim::network::{RateChange, Reorder};
-use tfrc_sim::queue::{Limit, Queue};
+use tfrc_sim::queue::{Limit, OwnName, Queue};
 use tfrc_sim::{LinkSpec, Network};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
+use super::World;
 use super::check::{Checked, Names, name, refused};
 use super::error::{Fault, Mistake};
-use super::flows::Group;
+use super::flows::{Group, of_the_host};
 use super::suggest;
 use super::syntax::{self, Spanned};
 use super::table::{Table, Tabular};
@@ -38,7 +39,7 @@ pub(super) fn links(
         let (rate, trace) = line(&link.rate, &link.changes, traces)?;
         let forward = LinkSpec {
             trace,
-            queue: link.queue.as_ref().map_or(Ok(Queue::DropTail(Limit::Unlimited)), queue)?,
+            queue: queue(link.queue.as_ref(), Queue::DropTail(Limit::Unlimited), names.world)?,
             loss,
             losses,
             markers: markers(&link.marker, groups)?,
@@ -60,7 +61,7 @@ pub(super) fn links(
         };
         let back = match &link.reverse {
             None => Some(back),
-            Some(given) => reverse(given, back, groups, traces)?,
+            Some(given) => reverse(given, back, groups, traces, names.world)?,
         };
         for spec in [Some(forward), back].into_iter().flatten() {
             names.network.link(spec).map_err(|error| {
@@ -106,6 +107,7 @@ fn reverse(
     back: LinkSpec,
     groups: &[Group],
     traces: &mut Traces,
+    world: World,
 ) -> Checked<Option<LinkSpec>> {
     match given.get_ref() {
         syntax::Reverse::Word(word) => match word.as_str() {
@@ -130,7 +132,7 @@ fn reverse(
                 rate,
                 trace,
                 delay: table.delay.as_deref().map_or(back.delay, |delay| *delay),
-                queue: table.queue.as_ref().map_or(Ok(back.queue), queue)?,
+                queue: queue(table.queue.as_ref(), back.queue, world)?,
                 loss,
                 losses,
                 markers: markers(&table.marker, groups)?,
@@ -165,11 +167,26 @@ fn reorder(raw: &syntax::Reorder) -> Reorder {
     Reorder { share: *raw.share, extra: *raw.extra }
 }
 
-pub(super) fn queue(given: &Spanned<syntax::Queue>) -> Checked<Queue> {
+/// A queue, `unless` if none is given.
+pub(super) fn queue(given: Option<&Spanned<syntax::Queue>>, unless: Queue, world: World) -> Checked<Queue> {
+    let Some(given) = given else { return Ok(unless) };
     match given.get_ref() {
         syntax::Queue::Limit(limit) => Ok(Queue::DropTail(limit.0)),
         syntax::Queue::Table(table) => {
-            let syntax::QueueTable { codel, drop_tail: tail, fq_codel: fair, pie, red, rio } = &**table;
+            let syntax::QueueTable { codel, custom, drop_tail: tail, fq_codel: fair, pie, red, rio } =
+                &**table;
+            if let Some(name) = custom
+                && [
+                    codel.is_some(),
+                    tail.is_some(),
+                    fair.is_some(),
+                    pie.is_some(),
+                    red.is_some(),
+                    rio.is_some(),
+                ] == [false; 6]
+            {
+                return own_queue(name, world);
+            }
             match (codel, fair, tail, pie, red, rio) {
                 (Some(t), None, None, None, None, None) => settings(t).map(Queue::CoDel),
                 (None, Some(t), None, None, None, None) => settings(t).map(Queue::FqCoDel),
@@ -187,6 +204,16 @@ pub(super) fn queue(given: &Spanned<syntax::Queue>) -> Checked<Queue> {
             }
         }
     }
+}
+
+/// A queue of the host's own.
+fn own_queue(name: &Spanned<String>, world: World) -> Checked<Queue> {
+    of_the_host(world, name.span(), "a `custom` queue")?;
+    OwnName::new(name.get_ref()).map(Queue::Own).ok_or_else(|| {
+        let what = format!("`{}` cannot be the name of a queue", name.get_ref());
+        Mistake::new(Fault::Word, name.span(), what, "not 1 to 31 bytes of ASCII")
+            .hint("give the queue a short name, such as \"mine\"")
+    })
 }
 
 /// The settings of a queue that must have a limit.

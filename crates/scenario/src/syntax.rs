@@ -186,6 +186,8 @@ pub(super) enum Queue {
 pub(super) struct QueueTable {
     /// Controlled delay (RFC 8289).
     pub(super) codel: Option<Spanned<Table<CoDel>>>,
+    /// A queue of the program that runs the file, in Rust or Python: its name there.
+    pub(super) custom: Option<Spanned<String>>,
     /// First in, first out: the limit.
     pub(super) drop_tail: Option<Spanned<QueueLimit>>,
     /// A queue for each flow, with controlled delay in each (RFC 8290).
@@ -339,8 +341,8 @@ pub(super) struct Flow {
     /// Bytes of payload in a packet, for TFRC and DCCP also a distribution; "1460B" unless given,
     /// of DCCP "1400B", of `cbr` and `onoff` "1000B", of `ping` "84B".
     pub(super) segment: Option<Spanned<Text>>,
-    /// Bytes of all headers on the wire; "44B" unless given, of `cbr` and `onoff` "28B", of TCP
-    /// "40B".
+    /// Bytes of all headers on the wire; "44B" unless given, of `cbr` and `onoff` "28B", of TCP and
+    /// `custom` "40B".
     pub(super) header: Option<Spanned<PacketBytes>>,
     /// Packets that the application makes in a second; as many as the flow may send unless given.
     pub(super) packets_per_second: Option<Spanned<f64>>,
@@ -358,7 +360,9 @@ pub(super) struct Flow {
     pub(super) draws: Option<Spanned<Draws>>,
     /// Time between the requests of `ping`; "1s" unless given.
     pub(super) interval: Option<Spanned<Duration>>,
-    /// Data that a TCP sends in all; without end unless given.
+    /// The congestion control of a `custom` flow: its name in the program that runs the file.
+    pub(super) controller: Option<Spanned<String>>,
+    /// Data that a TCP or a `custom` flow sends in all; without end unless given.
     pub(super) transfer: Option<Spanned<Bytes>>,
     /// A TCP sends later by a random time up to this, which breaks up phase effects; none unless
     /// given.
@@ -373,7 +377,7 @@ pub(super) struct Flow {
     /// DSCP of packets, such as "af11", whose second digit sets the drop precedence; "cs0" unless
     /// given.
     pub(super) dscp: Option<Spanned<Mark>>,
-    /// Use of ECN by a TFRC or DCCP flow; off for TFRC, on for DCCP unless given.
+    /// Use of ECN by a TFRC, DCCP or `custom` flow; on for DCCP, off for the others unless given.
     pub(super) ecn: Option<Spanned<Switch>>,
     /// The rate control.
     pub(super) tfrc: Option<Table<tfrc::Settings>>,
@@ -405,6 +409,8 @@ pub(super) enum Kind {
     Web,
     /// Echo requests.
     Ping,
+    /// A congestion control of the program that runs the file, in Rust or Python.
+    Custom,
 }
 
 impl Kind {

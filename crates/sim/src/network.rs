@@ -10,7 +10,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 use crate::link::DeliveryTrace;
 use crate::loss::{Loss, LossRule};
 use crate::marker::MarkerRule;
-use crate::queue::{Limit, Queue};
+use crate::queue::{Discipline, Limit, Queue};
 use crate::routing::Routes;
 use crate::{Agent, Engine, Seed};
 
@@ -276,10 +276,21 @@ impl Network {
     /// An engine for this network at time zero, without agents yet.
     #[must_use]
     pub fn build<A: Agent>(&self, seed: Seed) -> Engine<A> {
+        self.build_with(seed, &mut |_, _| None)
+    }
+
+    /// An engine as [`build`](Self::build) makes it, in which `queues` gives a discipline for each
+    /// queue of the host's own, by its name ([`Queue::Own`]). Where it gives none the queue has no
+    /// limit.
+    #[must_use]
+    pub fn build_with<A: Agent>(&self, seed: Seed, queues: &mut MakeQueue<'_>) -> Engine<A> {
         let routes = Routes::shortest(self.nodes.len(), &self.links);
-        Engine::new(self.nodes.len(), &self.links, routes, seed)
+        Engine::new(self.nodes.len(), &self.links, routes, seed, queues)
     }
 }
+
+/// Gives the discipline of a queue of the host's own, by its name and its link.
+pub type MakeQueue<'q> = dyn FnMut(&str, &LinkSpec) -> Option<Box<dyn Discipline>> + 'q;
 
 impl NodeId {
     #[inline]

@@ -1,8 +1,8 @@
 //! Packets: the header that the network reads and the payload of the agents.
 
-use tfrc_units::Ecn;
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{Deserialize, JsonSchema};
+use tfrc_units::{Ecn, Instant};
 
 use crate::NodeId;
 
@@ -55,6 +55,8 @@ pub enum Precedence {
 pub struct Header {
     /// Number of the packet in its engine, in the order of sending.
     pub serial: u64,
+    /// When it was sent.
+    pub sent: Instant,
     /// Bytes on the wire, all headers that count on a link included.
     pub size: u32,
     /// The flow.
@@ -101,6 +103,7 @@ pub(crate) fn test_packet() -> Packet<()> {
     let address = Address { node: NodeId(0), port: 0 };
     let header = Header {
         serial: 0,
+        sent: Instant::ZERO,
         size: 0,
         flow: FlowId(0),
         src: address,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tfrc_sim::tcp::study::{
-    Duplicates, EcnAtOne, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, PartialAck,
-    PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout,
-    Shrink, TimestampBackoff,
+    Duplicates, EcnAtOne, FastConvergence, Increase, InitialSlowStart, InitialWindow, LimitedTransmit,
+    LostSyn, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat,
+    RttArithmetic, SackAtTimeout, Shrink, TimestampBackoff,
 };
 use tfrc_sim::tcp::{
     Ack, AckKind, Acks, ConnectionId, Data, EcnEcho, EcnMode, SackBlock, Sender, Settings, Sink, Stack,
@@ -33,6 +33,7 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
         c.max_burst = max_burst;
         c.increase = pick(bits, 0, Increase::PerAck, Increase::Counted(2));
         c.initial_window = pick(bits, 1, InitialWindow::Rfc3390, InitialWindow::Segments(10));
+        c.slow_start = pick(bits, 22, InitialSlowStart::Standard, InitialSlowStart::HyStartPlus);
         c.limited_transmit = pick(bits, 2, LimitedTransmit::Off, LimitedTransmit::On);
         c.shrink = pick(bits, 3, Shrink::InUse, Shrink::Window);
         c.precision = pick(bits, 4, Precision::Fraction, Precision::Whole);
@@ -94,11 +95,16 @@ impl PropertyWatch {
             return Ok(());
         }
         prop_assert!(sender.ssthresh() <= self.ssthresh, "ssthresh {} without a cut", sender.ssthresh());
-        // Two segments in slow start with a limit of two; CUBIC half of its window (RFC 9438 §4.4).
+        // Two segments in slow start with a limit of two, eight of HyStart++ (RFC 9406 §4.3); CUBIC
+        // half of its window (RFC 9438 §4.4).
+        let slow = match settings.algorithm.choices().slow_start {
+            InitialSlowStart::HyStartPlus => 8.0_f64,
+            _ => 2.0,
+        };
         let step = match (settings.variant, settings.algorithm.choices().increase) {
             (Variant::Cubic, Increase::PerAck) => f64::INFINITY,
-            (Variant::Cubic, _) => 2.0_f64.max(0.5 * self.cwnd),
-            _ => 2.0_f64.max(inflation),
+            (Variant::Cubic, _) => slow.max(0.5 * self.cwnd),
+            _ => slow.max(inflation),
         };
         // The end of fast recovery sets the window to ssthresh (RFC 6582 §3.2 step 3).
         let after_recovery = if inflation > 0.0 { self.ssthresh } else { 0.0 };
@@ -264,7 +270,7 @@ proptest! {
 
     #[test]
     fn all_arrives_once_and_it_ends(
-        variant in any_variant(), bits in 0_u32..1 << 22, window in 1_u32..80,
+        variant in any_variant(), bits in 0_u32..1 << 23, window in 1_u32..80,
         max_burst in prop::option::of(1_u32..5),
         bytes in 0_u64..200_000, seed in any::<u64>(),
         loss in 0.0..0.6, repeat in 0.0..0.3, mark in 0.0..0.3, jitter_ms in 0_u64..300,
@@ -286,11 +292,11 @@ proptest! {
     /// receiver's window.
     #[test]
     fn any_acknowledgement_is_borne(
-        variant in any_variant(), bits in 0_u32..1 << 23,
+        variant in any_variant(), bits in 0_u32..1 << 24,
         acks in prop::collection::vec(
             (0_u32..40, prop::array::uniform6(0_u32..50), any::<bool>(), 0_u64..500, any::<bool>()), 0..60),
     ) {
-        let stack = if bits & 1 << 22 == 0 { Stack::Rfc } else { Stack::Linux };
+        let stack = if bits & 1 << 23 == 0 { Stack::Rfc } else { Stack::Linux };
         let settings = Settings { stack, ..settings(variant, bits, 20, None) };
         let connection = ConnectionId::default();
         let mut sender = Sender::new(&settings, connection, Transfer::Unlimited);

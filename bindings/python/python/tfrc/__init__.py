@@ -20,6 +20,7 @@ from ._native import (
     TfrcError,
     __version__,
 )
+from ._own import Controller, Queue
 from ._simulation import BuiltInScenario, Simulation, scenarios, simulate
 from ._sweep import sweep
 
@@ -27,9 +28,11 @@ __all__ = [
     "Advisor",
     "BuiltInScenario",
     "Config",
+    "Controller",
     "Equation",
     "Experiment",
     "ExperimentError",
+    "Queue",
     "RateChange",
     "Receiver",
     "Report",

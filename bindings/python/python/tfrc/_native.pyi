@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
+from ._own import Controller, Queue
+
 __version__: str
 
 _FloatArray = npt.NDArray[np.float64]
@@ -272,6 +274,8 @@ def simulate(
     jobs: int,
     interval_s: Optional[float],
     progress: _Tell,
+    agents: list[tuple[str, Callable[[], Controller]]] = ...,
+    queues: list[tuple[str, Callable[[], Queue]]] = ...,
 ) -> NativeSimulation: ...
 def quantities() -> dict[str, list[str]]: ...
 def points(kind: str, written: str, changes: list[str]) -> list[list[tuple[str, str]]]: ...

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
+from ._own import Controller, Queue
 from ._progress import Progress, bar
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def simulate(
     jobs: int = 0,
     interval: Optional[float] = 1.0,
     progress: Progress = "auto",
+    agents: Optional[Mapping[str, Callable[[], Controller]]] = None,
+    queues: Optional[Mapping[str, Callable[[], Queue]]] = None,
 ) -> Simulation:
     """Runs a scenario in virtual time, all points of its sweeps with all runs.
 
@@ -107,13 +110,29 @@ def simulate(
     place of the scenario's own. `jobs` is the number of threads, 0 for one on each processor; the
     results do not depend on it. `interval` is that of the time series in seconds, None for none.
 
+    `agents` has congestion controls for flows of `kind = "custom"` by the names that their
+    `controller` says, `queues` queues for links with `queue = { custom = NAME }`: classes of the
+    forms of `Controller` and `Queue`, or what else makes such an object when it is called. The runs
+    go one after another then, and an exception of theirs ends them and is raised.
+
     Raises `ScenarioError` for a scenario that is not right; its text shows the place. Ctrl-C ends
     the runs.
     """
     kind, text = source(scenario)
     changes = [assignment(path, value) for path, value in (set or {}).items()]
     with bar(progress, "s") as tell:
-        native = _native.simulate(kind, text, changes, seed, runs, jobs, interval, tell)
+        native = _native.simulate(
+            kind,
+            text,
+            changes,
+            seed,
+            runs,
+            jobs,
+            interval,
+            tell,
+            list((agents or {}).items()),
+            list((queues or {}).items()),
+        )
     return Simulation(native.flows, native.links, native.series, dict(native.axes), native.text)
 
 

@@ -35,11 +35,14 @@ pub struct SimArgs {
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
     /// Join what --shard I/N --json printed for every I
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "schema", "shard", "set", "seed", "runs", "pcap", "series", "timing"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "schema", "shard", "set", "seed", "runs", "pcap", "packets", "series", "timing"])]
     pub merge: Vec<PathBuf>,
     /// Write what the first DCCP flow's sender sends and receives, for Wireshark
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub pcap: Option<PathBuf>,
+    /// Write what happens to each packet of every flow on every link, a line each
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["shard", "pcap", "cache"])]
+    pub packets: Option<PathBuf>,
     /// Write a page with charts of every flow and link; of several runs, one with the means of each
     /// point and their 95 % intervals
     #[arg(long, value_name = "FILE.html")]

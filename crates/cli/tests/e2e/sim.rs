@@ -80,18 +80,35 @@ fn the_keys_of_a_run() {
     };
     assert_eq!(
         keys(&outcome),
-        ["duration_s", "flows", "links", "measured_s", "packet_hops", "schema_version", "seed", "timing"]
+        [
+            "duration_s",
+            "flows",
+            "jain_index",
+            "links",
+            "measured_s",
+            "packet_hops",
+            "schema_version",
+            "seed",
+            "timing"
+        ]
     );
     assert_eq!(
         keys(&outcome["flows"][0]),
         [
             "cov",
             "cov_200ms",
+            "delay_p50_s",
+            "delay_p95_s",
+            "delay_p99_s",
             "goodput_bps",
             "id",
+            "jitter_s",
             "kind",
             "loss_event_rate",
             "packet_loss_rate",
+            "queueing_delay_p50_s",
+            "queueing_delay_p95_s",
+            "queueing_delay_p99_s",
             "rtt_s",
             "send_rate_bps"
         ]
@@ -202,6 +219,39 @@ fn a_simulated_dccp_flow_opens_in_tshark() {
     let refused = run(["sim", &path("bottleneck.toml"), "--pcap", &place.file("none.pcap")]);
     assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
     assert!(refused.stderr.contains("kind = \"dccp\""), "{}", refused.stderr);
+}
+
+/// Each packet of the file is where its way says, and no event is missing.
+#[test]
+fn packets_of_a_run_as_csv() {
+    let place = Place::new();
+    let file = place.file("packets.csv");
+    let scenario = path("bottleneck.toml");
+    let short = ["--set", "duration=5s", "--set", "warmup=1s", "--json"];
+    let command = [&["sim", &scenario, "--packets", &file][..], &short].concat();
+    let json: serde_json::Value = right(&command).json();
+    let plain: serde_json::Value = right(&[&["sim", &scenario][..], &short].concat()).json();
+    assert_eq!(json, plain, "looking changes nothing");
+    let text = std::fs::read_to_string(&file).expect("written");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("t_s,event,link,flow,packet,bytes,ecn,sent_s,from,to"));
+    let fields: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let count = |event: &str, link: &str| {
+        fields.iter().filter(|field| field[1] == event && (link.is_empty() || field[2] == link)).count()
+    };
+    let crossed = count("crossed", "");
+    assert_eq!(u64::try_from(crossed).ok(), json["packet_hops"].as_u64());
+    // Drops are of packets that never joined; the last packets are still on their way.
+    let left = count("joined", "near-far") - count("crossed", "near-far");
+    assert!(left < 100 && count("dropped", "near-far") > 0 && count("received", "") > 100, "{left}");
+    let mut last = 0.0;
+    for field in &fields {
+        let [at, sent]: [f64; 2] = [field[0], field[7]].map(|x| x.parse().expect("a time"));
+        assert!(last <= at && sent <= at, "{field:?}");
+        last = at;
+    }
+    let refused = run(["sim", &scenario, "--packets", &place.file("no.csv"), "--runs", "2"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod application;
 mod dccp;
+mod meter;
+mod own;
 mod tfrc;
 
 use tfrc_sim::traffic::{Segment, Traffic};
@@ -11,6 +13,8 @@ use tfrc_units::Instant;
 pub(crate) use self::application::Source;
 pub use self::dccp::{DccpHost, Frame};
 pub(crate) use self::dccp::{EndTask, HostSetup};
+pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
+pub use self::own::{Acknowledged, Allowance, Controller, Lost, OwnAck, OwnData, OwnReceiver, OwnSender};
 pub(crate) use self::tfrc::{FlowLosses, LossEvent, SenderSetup};
 pub use self::tfrc::{TfrcData, TfrcReceiver, TfrcSender};
 
@@ -23,12 +27,58 @@ pub(crate) const START: TimerKey = TimerKey::First;
 pub enum Any {
     /// An end of a DCCP connection.
     Dccp(Box<DccpHost>),
+    /// The receiving end of a flow with a controller of the host's own.
+    OwnReceiver(Box<OwnReceiver>),
+    /// The sending end of one.
+    OwnSender(Box<OwnSender>),
     /// The receiving half of a TFRC flow.
     TfrcReceiver(Box<TfrcReceiver>),
     /// The sending half of a TFRC flow.
     TfrcSender(Box<TfrcSender>),
     /// Background traffic.
     Traffic(Traffic),
+}
+
+/// An agent on its node, and a meter of the data packets that reach it, if they are measured.
+#[derive(Debug)]
+pub struct Host {
+    agent: Any,
+    meter: Option<Box<Meter>>,
+}
+
+impl Host {
+    /// The agent.
+    #[must_use]
+    pub const fn agent(&self) -> &Any {
+        &self.agent
+    }
+
+    /// The agent, to change it.
+    pub const fn agent_mut(&mut self) -> &mut Any {
+        &mut self.agent
+    }
+
+    pub(crate) fn meter(&self) -> Option<&Meter> {
+        self.meter.as_deref()
+    }
+
+    /// Measures from now on, over a path that takes this time while nothing waits.
+    pub(crate) fn measure(&mut self, path: EmptyPath) {
+        self.meter = Some(Box::new(Meter::new(path)));
+    }
+
+    /// Forgets what was measured before.
+    pub(crate) fn measure_anew(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            **meter = Meter::new(meter.path());
+        }
+    }
+}
+
+impl From<Any> for Host {
+    fn from(agent: Any) -> Self {
+        Self { agent, meter: None }
+    }
 }
 
 /// Content of these agents' packets.
@@ -40,6 +90,10 @@ pub enum Payload {
     Datagram(tfrc_emu::Datagram),
     /// A DCCP packet, byte for byte.
     Dccp(Frame),
+    /// An acknowledgement of a packet of [`OwnData`].
+    OwnAck(OwnAck),
+    /// A packet of a flow with a controller of the host's own.
+    OwnData(OwnData),
     /// A data packet of a TFRC flow.
     TfrcData(TfrcData),
     /// A feedback packet of a TFRC flow.
@@ -55,31 +109,57 @@ impl From<Segment> for Payload {
     }
 }
 
-impl Agent for Any {
+impl Payload {
+    /// True of packets from the sender of data; a DCCP packet counts whatever it is.
+    fn is_data(&self) -> bool {
+        match self {
+            #[cfg(feature = "relay")]
+            Self::Datagram(_) => true,
+            Self::Dccp(_) | Self::OwnData(_) | Self::TfrcData(_) => true,
+            Self::OwnAck(_) | Self::TfrcFeedback(_) => false,
+            Self::Traffic(segment) => {
+                matches!(segment, Segment::Data(_) | Segment::Datagram(_) | Segment::Request(_))
+            }
+        }
+    }
+}
+
+impl Agent for Host {
     type Payload = Payload;
 
     fn on_packet(&mut self, now: Instant, packet: Packet<Payload>, context: &mut Context<'_, Payload>) {
-        match (self, packet.payload) {
-            (Self::Traffic(agent), Payload::Traffic(segment)) => {
+        if let Some(meter) = &mut self.meter
+            && packet.payload.is_data()
+        {
+            meter.arrived(now, &packet.header);
+        }
+        match (&mut self.agent, packet.payload) {
+            (Any::Traffic(agent), Payload::Traffic(segment)) => {
                 agent.on_packet(now, &packet.header, &segment, context);
             }
-            (Self::TfrcReceiver(agent), Payload::TfrcData(data)) => {
+            (Any::TfrcReceiver(agent), Payload::TfrcData(data)) => {
                 agent.on_data(now, &packet.header, &data, context);
             }
-            (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
+            (Any::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
                 agent.on_feedback(now, &report, context);
             }
-            (Self::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, &frame, context),
+            (Any::OwnReceiver(agent), Payload::OwnData(data)) => {
+                agent.on_data(now, &packet.header, data, context);
+            }
+            (Any::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, ack, context),
+            (Any::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, &frame, context),
             _ => {}
         }
     }
 
     fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
-        match self {
-            Self::Dccp(agent) => agent.on_timer(now, context),
-            Self::TfrcReceiver(agent) => agent.on_timer(now, context),
-            Self::TfrcSender(agent) => agent.on_timer(now, context),
-            Self::Traffic(agent) => agent.on_timer(now, key, context),
+        match &mut self.agent {
+            Any::Dccp(agent) => agent.on_timer(now, context),
+            Any::OwnReceiver(_) => {}
+            Any::OwnSender(agent) => agent.on_timer(now, key, context),
+            Any::TfrcReceiver(agent) => agent.on_timer(now, context),
+            Any::TfrcSender(agent) => agent.on_timer(now, context),
+            Any::Traffic(agent) => agent.on_timer(now, key, context),
         }
     }
 }
@@ -92,6 +172,6 @@ mod tests {
     #[test]
     fn payloads_are_small() {
         assert!(size_of::<Payload>() <= 64, "{}", size_of::<Payload>());
-        assert!(size_of::<Any>() <= 32, "{}", size_of::<Any>());
+        assert!(size_of::<Any>() <= 32 && size_of::<Host>() <= 40, "{}", size_of::<Any>());
     }
 }

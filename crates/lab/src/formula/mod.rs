@@ -13,9 +13,9 @@ pub use printed::{Printed, Unit, number, quantity, unit_of};
 pub(crate) use theta::QUANTITIES as THETA;
 
 use crate::metric::Series;
-use crate::quantities::{self, keys};
+use crate::quantities::{self, is_of_packets, keys};
 use crate::record::FlowSummary;
-use crate::recording::{self, FlowRecord, Keep, LinkFlows, Looks, Recording, Samples};
+use crate::recording::{self, FlowRecord, Keep, LinkFlows, Looks, PacketDelays, Recording, Samples};
 use crate::statistics;
 use tfrc_scenario::{Scenario, hint};
 
@@ -244,6 +244,10 @@ pub fn needs<'e>(formulas: impl IntoIterator<Item = &'e Expression>) -> Keep {
             || formula.texts("link", 1).iter().any(|(_, key)| is_of_queue(key));
         if looks {
             keep.looks = Looks::Taken;
+        }
+        let of_flows = ["flow", "total", "spread"];
+        if of_flows.iter().any(|name| formula.texts(name, 1).iter().any(|(_, key)| is_of_packets(key))) {
+            keep.delays = PacketDelays::Measured;
         }
         if formula.calls("at_link") {
             keep.link_flows = LinkFlows::Counted;

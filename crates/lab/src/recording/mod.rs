@@ -1,6 +1,7 @@
 //! All that is kept of one run for the formulas of experiments: more than an [`Outcome`]. An
 //! emulated run hands its recording over as JSON ([`crate::emulated`]).
 
+mod course;
 mod recorder;
 mod series;
 
@@ -12,7 +13,7 @@ use crate::Outcome;
 use crate::agent::LossEvent;
 use crate::metric::Series;
 
-pub use recorder::{Keep, LinkFlows, Looks};
+pub use recorder::{Keep, LinkFlows, Looks, PacketDelays};
 pub use series::Samples;
 
 pub(crate) use recorder::Recorder;

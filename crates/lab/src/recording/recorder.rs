@@ -6,10 +6,11 @@ use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
 use tfrc_units::{Duration, Instant, saturating};
 
+use super::course::{self, completion, times};
 use super::{FlowRecord, LOOK, LinkRecord, Recording, Samples};
 use crate::agent::LossEvent;
 use crate::figures::{counts, summary};
-use crate::record::FlowSummary;
+use crate::record::{FlowDelays, FlowSummary};
 use crate::run::{COV_SCALE, FINE_COV_SCALE, LinkOutcome, Outcome};
 use crate::world::{Progress, Stage, World};
 
@@ -20,6 +21,26 @@ pub struct Keep {
     pub looks: Looks,
     /// Counts by flow at links.
     pub link_flows: LinkFlows,
+    /// Delays of each packet, and times of objects.
+    #[serde(default)]
+    pub delays: PacketDelays,
+}
+
+impl Keep {
+    /// Nothing but the bytes of each flow.
+    pub const NOTHING: Self =
+        Self { looks: Looks::None, link_flows: LinkFlows::None, delays: PacketDelays::None };
+}
+
+/// Delays of packets and times of objects: measured or not. Only a simulation can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketDelays {
+    /// Measured.
+    Measured,
+    /// Not measured.
+    #[default]
+    None,
 }
 
 /// Samples of the state of flows and queues, every [`LOOK`]: taken or not.
@@ -133,12 +154,17 @@ impl Recorder {
         let mut records = self.flows;
         let states = before.flows.iter().zip(&after.flows);
         let mut flows = Vec::with_capacity(records.len());
+        let mut ended = Vec::with_capacity(records.len());
         for (number, ((member, record), (earlier, later))) in
             stage.members.iter().zip(&mut records).zip(states).enumerate()
         {
             record.counts = counts(earlier, later);
             let losses = world.loss_events(number);
+            let completions = world.completions(number);
+            ended.push(times(member, completions));
             flows.push(FlowSummary {
+                delays: world.delays(number).map(FlowDelays::from).unwrap_or_default(),
+                completion: completion(ended.last().and_then(Option::as_ref)),
                 cov: record.sent.cov(from, to, COV_SCALE),
                 cov_200ms: record.sent.cov(from, to, FINE_COV_SCALE),
                 loss_intervals: losses.as_deref().and_then(|losses| loss_intervals(member, losses, from)),
@@ -146,12 +172,17 @@ impl Recorder {
             });
             record.loss_events = losses.unwrap_or_default();
         }
+        for (flow, converged) in flows.iter_mut().zip(course::convergence(stage.members, &records, to)) {
+            flow.convergence_s = converged;
+        }
         let during: Vec<LinkStats> = before.links.iter().zip(&after.links).map(|(a, b)| b.since(a)).collect();
         let outcome = Outcome {
             seed: stage.scenario.seed.0,
             duration_s: to.saturating_since(Instant::ZERO).as_secs_f64(),
             measured_s: time.as_secs_f64(),
             packet_hops: world.packet_hops(),
+            jain_index: course::fairness(stage.members, &flows),
+            groups: course::groups(&stage.scenario.flows, &flows, &ended),
             flows,
             links: stage.link_names().zip(&during).map(|(id, stats)| LinkOutcome::of(id, stats)).collect(),
         };

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::chart::{self, Chart, PageData, Pen};
-use super::words::{self, FLOW_HEADS, LINK_HEADS};
+use super::words::{self, DELAY_HEADS, FLOW_HEADS, LINK_HEADS};
 use super::{RunRecords, human};
 use crate::record::{Event, Start, Summary};
 
@@ -199,6 +199,9 @@ fn tables(summary: &Summary) -> Markup {
             h2 { "Summary" }
             @if summary.flows.len() > 1 || (!summary.links.is_empty() && !summary.flows.is_empty()) {
                 (rows_of(FLOW_HEADS, summary.flows.iter().map(words::flow_row)))
+            }
+            @if summary.flows.iter().any(words::has_delays) {
+                (rows_of(DELAY_HEADS, words::delay_rows(summary)))
             }
             @if !summary.links.is_empty() {
                 (rows_of(LINK_HEADS, summary.links.iter().map(words::link_row)))

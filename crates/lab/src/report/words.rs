@@ -187,6 +187,7 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
         ("Dropped by a slow reader", percent_of_some(s.dropped_by_reader_rate), "dropped_by_reader_rate"),
         ("Round-trip time, mean", s.rtt_s.map(human::time), "rtt_s"),
         ("Bottleneck", rate(s.bottleneck_bps), "bottleneck_bps"),
+        ("Jain's index of the goodputs, 1 if all are equal", number(s.jain_index), "jain_index"),
         ("Arrived on the wire after slow start", rate(s.wire_goodput_bps), "wire_goodput_bps"),
         ("Share, 1 is an equal one", number(s.share), "share"),
         ("Variation of the rate, TFRC over TCP", number(s.cov_ratio), "cov_ratio"),
@@ -204,6 +205,52 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
 /// Column heads of the table of flows.
 pub(super) const FLOW_HEADS: [&str; 7] =
     ["Flow", "Kind", "Goodput", "Packet loss", "Loss event rate p", "RTT", "Variation"];
+
+/// Column heads of the table of delays.
+pub(super) const DELAY_HEADS: [&str; 7] = [
+    "Flow",
+    "One-way delay p50 / p95 / p99",
+    "Queueing delay p50 / p95 / p99",
+    "Jitter",
+    "Transfers",
+    "Completion p50 / p95 / p99",
+    "Converged after",
+];
+
+/// True if the table of delays has something to say on a flow.
+pub(super) fn has_delays(flow: &FlowSummary) -> bool {
+    flow.delays.delay_p50_s.is_some() || flow.completion.completed.is_some()
+}
+
+/// The table of delays: its flows, then the groups whose transfers end.
+pub(super) fn delay_rows(summary: &Summary) -> impl Iterator<Item = [String; 7]> + '_ {
+    let flows = summary.flows.iter().filter(|flow| has_delays(flow)).cloned();
+    let groups = summary.groups.iter().filter(|group| group.completion.completed.is_some());
+    let groups = groups.map(|group| FlowSummary {
+        id: format!("{} (all)", group.id),
+        completion: group.completion,
+        ..FlowSummary::default()
+    });
+    flows.chain(groups).map(|flow| delay_row(&flow))
+}
+
+fn delay_row(flow: &FlowSummary) -> [String; 7] {
+    let time = |s: Option<f64>| s.map_or_else(|| "–".to_owned(), human::time);
+    let three = |all: [Option<f64>; 3]| match all {
+        [None, None, None] => "–".to_owned(),
+        some => some.map(time).join(" / "),
+    };
+    let (d, c) = (&flow.delays, &flow.completion);
+    [
+        flow.id.clone(),
+        three([d.delay_p50_s, d.delay_p95_s, d.delay_p99_s]),
+        three([d.queueing_delay_p50_s, d.queueing_delay_p95_s, d.queueing_delay_p99_s]),
+        time(d.jitter_s),
+        c.completed.map_or_else(|| "–".to_owned(), human::count),
+        three([c.completion_p50_s, c.completion_p95_s, c.completion_p99_s]),
+        time(flow.convergence_s),
+    ]
+}
 
 /// Column heads of the table of links.
 pub(super) const LINK_HEADS: [&str; 4] = ["Link", "Utilization", "Drop rate", "Mean queue"];

@@ -11,16 +11,19 @@ use tfrc_sim::traffic::{
     TcpSource, Traffic, WebClient, WebServer, WebSetup,
 };
 use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
-use tfrc_units::Duration;
+use tfrc_units::{Duration, Rate};
 
 use crate::agent::{
-    Any, DccpHost, EndTask, FlowLosses, HostSetup, START, SenderSetup, Source, TfrcReceiver, TfrcSender,
+    Any, DccpHost, EndTask, FlowLosses, Host, HostSetup, OwnReceiver, OwnSender, START, SenderSetup, Source,
+    TfrcReceiver, TfrcSender,
 };
 use crate::metric::Mean;
+use crate::own::Registry;
 use crate::record::Stop;
 use crate::world::Progress;
 use tfrc_scenario::{
-    DatagramFlow, DccpFlow, FlowKind, LossIntervals, Member, PingFlow, Tcp, TcpFlow, TfrcFlow, WebFlow,
+    DatagramFlow, DccpFlow, FlowKind, LossIntervals, Member, OwnFlow, PingFlow, Tcp, TcpFlow, TfrcFlow,
+    WebFlow,
 };
 
 /// The agents of a flow.
@@ -31,13 +34,14 @@ pub(crate) struct Ends {
 }
 
 /// Puts both ends of a flow on their nodes and sets its start.
-pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) -> Ends {
+pub(crate) fn attach(engine: &mut Engine<Host>, member: &Member<'_>, seed: Seed, own: &Registry) -> Ends {
     let mut flow = Attaching { engine, member, seed };
     let (ends, first) = match &member.flow.kind {
         FlowKind::Tfrc(tfrc) => flow.tfrc(tfrc),
         FlowKind::Dccp(dccp) => flow.dccp(dccp),
         FlowKind::Tcp(tcp) => flow.tcp(tcp),
         FlowKind::Datagrams(datagrams) => flow.datagrams(datagrams),
+        FlowKind::Own(setup) => flow.own(setup, own),
         FlowKind::Ping(ping) => flow.ping(ping),
         FlowKind::Web(web) => flow.web(web),
     };
@@ -47,7 +51,7 @@ pub(crate) fn attach(engine: &mut Engine<Any>, member: &Member<'_>, seed: Seed) 
 
 /// A flow whose ends are put on their nodes. Each kind returns them, and the end that begins.
 struct Attaching<'a> {
-    engine: &'a mut Engine<Any>,
+    engine: &'a mut Engine<Host>,
     member: &'a Member<'a>,
     seed: Seed,
 }
@@ -58,7 +62,8 @@ impl Attaching<'_> {
     }
 
     fn put(&mut self, node: NodeId, agent: Any) -> (AgentId, Address) {
-        let id = self.engine.attach(node, agent).expect("a scenario's flows join nodes of its network");
+        let id =
+            self.engine.attach(node, agent.into()).expect("a scenario's flows join nodes of its network");
         (id, self.engine.address(id).expect("just attached"))
     }
 
@@ -145,6 +150,17 @@ impl Attaching<'_> {
         })
     }
 
+    fn own(&mut self, setup: &OwnFlow, own: &Registry) -> (Ends, AgentId) {
+        let controller = own.make_controller(&setup.controller).expect(
+            "a registry runs only scenarios whose names it has, and no other world has a custom flow",
+        );
+        let receiver = Any::OwnReceiver(Box::new(OwnReceiver::new(setup.transfer)));
+        self.both(receiver, |flow, peer| {
+            let (id, stop) = (flow.member.id, flow.member.flow.stop);
+            Any::OwnSender(Box::new(OwnSender::new(controller, setup.clone(), peer, id, stop)))
+        })
+    }
+
     fn ping(&mut self, ping: &PingFlow) -> (Ends, AgentId) {
         self.both(Any::Traffic(Traffic::Ponger(Ponger)), |flow, to| {
             let pinger = Pinger::new(PingSetup {
@@ -187,15 +203,23 @@ fn simulated(tcp: &Tcp) -> Settings {
     tcp.settings().expect("a scenario with agents was read for the simulator, which refuses others")
 }
 
+/// An agent of the engine.
+pub(crate) fn agent(engine: &Engine<Host>, id: AgentId) -> Option<&Any> {
+    engine.agent(id).map(Host::agent)
+}
+
 /// Bytes of data that a flow has sent and received: as [`progress`] has them, for less work.
-pub(crate) fn bytes(engine: &Engine<Any>, ends: Ends) -> [u64; 2] {
-    let ends = (engine.agent(ends.sender), engine.agent(ends.receiver));
+pub(crate) fn bytes(engine: &Engine<Host>, ends: Ends) -> [u64; 2] {
+    let ends = (agent(engine, ends.sender), agent(engine, ends.receiver));
     match ends {
         (Some(Any::TfrcSender(sender)), Some(Any::TfrcReceiver(receiver))) => {
             [sender.sent_bytes(), receiver.bytes()]
         }
         (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
             [sender.stats().sent_data_bytes, receiver.stats().received_data_bytes]
+        }
+        (Some(Any::OwnSender(sender)), Some(Any::OwnReceiver(receiver))) => {
+            [sender.sent_bytes(), receiver.bytes()]
         }
         (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => {
             let Progress { sent_bytes, received_bytes, .. } = traffic(sender, receiver);
@@ -206,8 +230,8 @@ pub(crate) fn bytes(engine: &Engine<Any>, ends: Ends) -> [u64; 2] {
 }
 
 /// Reads the progress of a flow from its agents.
-pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
-    match (engine.agent(ends.sender), engine.agent(ends.receiver)) {
+pub(crate) fn progress(engine: &Engine<Host>, ends: Ends) -> Progress {
+    match (agent(engine, ends.sender), agent(engine, ends.receiver)) {
         (Some(Any::TfrcSender(sender)), Some(Any::TfrcReceiver(receiver))) => Progress {
             sent_packets: sender.sent_packets(),
             sent_bytes: sender.sent_bytes(),
@@ -227,6 +251,23 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
         (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
             Progress { dropped: Some(dropped(engine, ends.sender)), ..dccp(sender, receiver) }
         }
+        (Some(Any::OwnSender(sender)), Some(Any::OwnReceiver(receiver))) => {
+            let losses = FlowLosses { events: sender.loss_events(), packets: sender.sent_packets() };
+            Progress {
+                sent_packets: sender.sent_packets(),
+                sent_bytes: sender.sent_bytes(),
+                received_packets: receiver.packets(),
+                received_bytes: receiver.bytes(),
+                acknowledged_packets: Some(sender.acknowledged_packets()),
+                dropped: Some(dropped(engine, ends.sender)),
+                losses: Some(losses),
+                rtt: sender.rtt(),
+                smoothed_rtt: sender.smoothed_rtt(),
+                allowed_bps: sender.allowance().rate.map(Rate::bits_per_sec),
+                cwnd: Some(sender.allowance().window),
+                ..Progress::default()
+            }
+        }
         (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => {
             let dropped = match sender {
                 Traffic::TcpSource(_) | Traffic::DatagramSource(_) => Some(dropped(engine, ends.sender)),
@@ -240,7 +281,7 @@ pub(crate) fn progress(engine: &Engine<Any>, ends: Ends) -> Progress {
 }
 
 /// Packets that this end has sent and links have dropped.
-fn dropped(engine: &Engine<Any>, end: AgentId) -> u64 {
+fn dropped(engine: &Engine<Host>, end: AgentId) -> u64 {
     engine.address(end).map_or(0, |address| engine.dropped_from(address).packets)
 }
 

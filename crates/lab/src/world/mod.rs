@@ -16,7 +16,7 @@ use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
 use tfrc_units::{Duration, Instant};
 
-use crate::agent::{FlowLosses, LossEvent};
+use crate::agent::{Delays, FlowLosses, LossEvent};
 use crate::metric::{BIN, Mean};
 use crate::record::Stop;
 use crate::recording::{Keep, Recorder, Recording};
@@ -43,6 +43,19 @@ pub(crate) trait World {
         None
     }
 
+    /// The measured part begins.
+    fn begin_measuring(&mut self) {}
+
+    /// The delays of the data packets of a flow in the measured part, if they are measured.
+    fn delays(&self, _number: usize) -> Option<Delays> {
+        None
+    }
+
+    /// The transfers of a flow that have ended.
+    fn completions(&self, _number: usize) -> Completions {
+        Completions::default()
+    }
+
     /// The counters of the links.
     fn links(&self) -> Vec<LinkStats>;
 
@@ -54,6 +67,16 @@ pub(crate) trait World {
 
     /// Packets that crossed a link, over all links.
     fn packet_hops(&self) -> u64;
+}
+
+/// Transfers of a flow that have ended.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Completions {
+    /// When the only transfer of the flow had arrived.
+    pub(crate) transfer: Option<Instant>,
+    /// The times of the objects of a web flow in the measured part, from request to end, seconds,
+    /// if they are kept.
+    pub(crate) objects: Option<Vec<f64>>,
 }
 
 /// Counters and state of a flow at one moment.
@@ -131,6 +154,7 @@ pub(crate) fn record<W: World>(
     let mut now = Instant::ZERO;
     // Without a warm-up, what happens at time zero is measured as well.
     if from == now {
+        world.begin_measuring();
         recorder.begin(world, now);
     }
     loop {
@@ -140,6 +164,7 @@ pub(crate) fn record<W: World>(
             if reached < from {
                 break;
             }
+            world.begin_measuring();
             recorder.begin(world, reached);
         }
         let reached = world.advance(stop);

@@ -14,8 +14,9 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use super::agents::{Ends, attach, progress};
 use super::{Progress, Stage, World, record};
-use crate::agent::{Any, Payload, START};
+use crate::agent::{Host, Payload, START};
 use crate::figures::summary;
+use crate::own::Registry;
 use crate::record::FlowSummary;
 use crate::recording::{Keep, LOOK, Recording};
 use crate::watch::Watch;
@@ -47,7 +48,7 @@ pub fn relay(
     seed: Seed,
     listen: SocketAddr,
     to: SocketAddr,
-) -> Result<Relay<Any, Flows>, BindError> {
+) -> Result<Relay<Host, Flows>, BindError> {
     let engine = scenario.network.build(seed);
     open(engine, scenario, Vec::new(), listen, to)
 }
@@ -64,10 +65,11 @@ pub fn relay_with_flows(
     seed: Seed,
     listen: SocketAddr,
     to: SocketAddr,
-) -> Result<(Relay<Any, Flows>, Steering), BindError> {
+) -> Result<(Relay<Host, Flows>, Steering), BindError> {
     let (network, members) = scenario.lay_out(seed);
     let mut engine = network.build(seed);
-    let ends: Vec<Ends> = members.iter().map(|member| attach(&mut engine, member, seed)).collect();
+    let ends: Vec<Ends> =
+        members.iter().map(|member| attach(&mut engine, member, seed, &Registry::default())).collect();
     let links = engine.route(scenario.gateways.listen, scenario.gateways.to);
     let senders = ends.iter().map(|ends| ends.sender).collect();
     let relay = open(engine, scenario, ends, listen, to)?;
@@ -78,7 +80,7 @@ pub fn relay_with_flows(
 /// A hand on the network of a [`relay_with_flows`] while it runs.
 #[derive(Debug, Clone)]
 pub struct Steering {
-    control: Control<Any>,
+    control: Control<Host>,
     /// On the way from the gateway `listen` to the gateway `to`.
     links: Vec<LinkId>,
     /// In the order of the scenario.
@@ -105,21 +107,21 @@ impl Steering {
         }
     }
 
-    fn change(&self, change: impl Fn(&mut Engine<Any>, LinkId) + Send + 'static) {
+    fn change(&self, change: impl Fn(&mut Engine<Host>, LinkId) + Send + 'static) {
         let links = self.links.clone();
         self.control.change(move |engine| links.into_iter().for_each(|link| change(engine, link)));
     }
 }
 
 fn open(
-    engine: Engine<Any>,
+    engine: Engine<Host>,
     scenario: &Scenario,
     ends: Vec<Ends>,
     listen: SocketAddr,
     to: SocketAddr,
-) -> Result<Relay<Any, Flows>, BindError> {
+) -> Result<Relay<Host, Flows>, BindError> {
     let gateways = scenario.gateways;
-    let look = move |engine: &Engine<Any>| Flows(ends.iter().map(|ends| progress(engine, *ends)).collect());
+    let look = move |engine: &Engine<Host>| Flows(ends.iter().map(|ends| progress(engine, *ends)).collect());
     let world = GatewayNetwork::new(engine, gateways.listen, gateways.to, look);
     let world =
         world.unwrap_or_else(|error| unreachable!("a scenario's gateways are nodes of its network: {error}"));

@@ -3,39 +3,65 @@
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
-use tfrc_sim::{Engine, LinkId};
-use tfrc_units::Instant;
+use tfrc_sim::trace::{TraceRecord, Tracing};
+use tfrc_sim::traffic::Traffic;
+use tfrc_sim::{Engine, LinkId, Network};
+use tfrc_units::{Duration, Instant};
 
-use super::agents::{Ends, attach, bytes, progress};
-use super::{Progress, World};
-use crate::agent::{Any, LossEvent};
-use crate::recording::{Keep, LinkFlows};
+use super::agents::{Ends, agent, attach, bytes, progress};
+use super::{Completions, Progress, World};
+use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent};
+use crate::own::Registry;
+use crate::recording::{Keep, LinkFlows, PacketDelays};
+
+/// Function called for each thing that happens to a packet.
+type Told<'t> = Box<dyn FnMut(&TraceRecord) + 't>;
 
 /// A scenario in virtual time.
-pub(crate) struct Simulated {
-    pub(crate) engine: Engine<Any>,
+pub(crate) struct Simulated<'t> {
+    pub(crate) engine: Engine<Host>,
     pub(crate) flows: Vec<Ends>,
     links: Vec<LinkId>,
+    trace: Option<Told<'t>>,
 }
 
-impl Simulated {
+impl<'t> Simulated<'t> {
     /// Sets the network and the flows of a scenario up.
     pub(crate) fn new(scenario: &Scenario, keep: Keep) -> (Self, Vec<Member<'_>>) {
+        Self::with(scenario, keep, &Registry::default())
+    }
+
+    /// Sets them up with controllers and queues of the host's own.
+    pub(crate) fn with<'s>(scenario: &'s Scenario, keep: Keep, own: &Registry) -> (Self, Vec<Member<'s>>) {
         let (mut network, members) = scenario.lay_out(scenario.seed);
         if keep.link_flows == LinkFlows::Counted {
             network.keep_flow_counts();
         }
-        let mut engine = network.build::<Any>(scenario.seed);
-        let flows = members.iter().map(|member| attach(&mut engine, member, scenario.seed)).collect();
+        let mut engine =
+            network.build_with::<Host>(scenario.seed, &mut |name, link| own.make_queue(name, link));
+        let flows: Vec<Ends> =
+            members.iter().map(|member| attach(&mut engine, member, scenario.seed, own)).collect();
+        if keep.delays == PacketDelays::Measured {
+            for (ends, member) in flows.iter().zip(&members) {
+                let path = empty_path(&engine, &network, member);
+                engine.with_agent(ends.receiver, |host| host.measure(path));
+            }
+        }
         let links = scenario.network.links().map(|(id, _)| id).collect();
-        (Self { engine, flows, links }, members)
+        (Self { engine, flows, links, trace: None }, members)
+    }
+
+    /// Hands each thing that happens to a packet to `told`, some time after it.
+    pub(crate) fn trace(&mut self, told: impl FnMut(&TraceRecord) + 't) {
+        self.engine.set_tracing(Tracing::Keep);
+        self.trace = Some(Box::new(told));
     }
 
     /// Keeps the loss events of the flows from now on.
     pub(crate) fn log_losses(&mut self) {
         for ends in &self.flows {
-            self.engine.with_agent(ends.receiver, |agent| {
-                if let Any::TfrcReceiver(receiver) = agent {
+            self.engine.with_agent(ends.receiver, |host| {
+                if let Any::TfrcReceiver(receiver) = host.agent_mut() {
                     receiver.start_log();
                 }
             });
@@ -43,9 +69,27 @@ impl Simulated {
     }
 }
 
-impl World for Simulated {
+/// The way of the data of a flow, by the first rates of its links.
+fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> EmptyPath {
+    let way = engine.route(member.from, member.to);
+    let links = network.links().filter(|(id, _)| way.contains(id)).map(|(_, link)| link);
+    links.fold(EmptyPath::default(), |path, link| {
+        let rate = link.rate.bytes_per_sec();
+        // A packet leaves a line that follows a trace at one moment.
+        let per_byte = if link.trace.is_some() || rate <= 0.0 { 0.0 } else { 1e9 / rate };
+        EmptyPath {
+            propagation_ns: path.propagation_ns.saturating_add(link.delay.as_nanos()),
+            ns_per_byte: path.ns_per_byte + per_byte,
+        }
+    })
+}
+
+impl World for Simulated<'_> {
     fn advance(&mut self, to: Instant) -> Instant {
         self.engine.run_until(to);
+        if let Some(told) = &mut self.trace {
+            self.engine.take_records().iter().for_each(told);
+        }
         to
     }
 
@@ -57,8 +101,41 @@ impl World for Simulated {
         self.flows.get(number).map(|ends| bytes(&self.engine, *ends)).unwrap_or_default()
     }
 
+    fn begin_measuring(&mut self) {
+        for ends in &self.flows {
+            self.engine.with_agent(ends.receiver, |host| {
+                if host.meter().is_none() {
+                    return;
+                }
+                host.measure_anew();
+                if let Any::Traffic(Traffic::WebClient(client)) = host.agent_mut() {
+                    client.keep_times();
+                }
+            });
+        }
+    }
+
+    fn delays(&self, number: usize) -> Option<Delays> {
+        self.engine.agent(self.flows.get(number)?.receiver)?.meter()?.delays()
+    }
+
+    fn completions(&self, number: usize) -> Completions {
+        let receiver = self.flows.get(number).and_then(|ends| agent(&self.engine, ends.receiver));
+        match receiver {
+            Some(Any::OwnReceiver(receiver)) => Completions { transfer: receiver.completed(), objects: None },
+            Some(Any::Traffic(Traffic::TcpSink(sink))) => {
+                Completions { transfer: sink.completed(), objects: None }
+            }
+            Some(Any::Traffic(Traffic::WebClient(client))) => {
+                let seconds = |times: &[Duration]| times.iter().map(|time| time.as_secs_f64()).collect();
+                Completions { transfer: None, objects: client.times().map(seconds) }
+            }
+            _ => Completions::default(),
+        }
+    }
+
     fn loss_events(&self, number: usize) -> Option<Vec<LossEvent>> {
-        match self.engine.agent(self.flows.get(number)?.receiver) {
+        match agent(&self.engine, self.flows.get(number)?.receiver) {
             Some(Any::TfrcReceiver(receiver)) => Some(receiver.log().to_vec()),
             _ => None,
         }

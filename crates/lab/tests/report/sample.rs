@@ -2,7 +2,8 @@
 //! hole in the measurement, a change of the link. Arithmetic only, so that it is the same
 //! everywhere.
 
-use tfrc_lab::record::{Event, EventKind, FlowSummary, Interval, Record, Role, Start, Summary};
+use tfrc_lab::Completion;
+use tfrc_lab::record::{Event, EventKind, FlowDelays, FlowSummary, Interval, Record, Role, Start, Summary};
 use tfrc_lab::report::RunRecords;
 
 /// A demo of `seconds`, ten intervals a second.
@@ -100,7 +101,16 @@ pub(crate) fn demo(seconds: u32) -> RunRecords {
                 loss_event_rate: Some(0.007_02),
                 rtt_s: Some(0.1031),
                 cov: Some(0.142),
-                cov_200ms: None,
+                delays: FlowDelays {
+                    delay_p50_s: Some(0.0512),
+                    delay_p95_s: Some(0.0713),
+                    delay_p99_s: Some(0.0733),
+                    queueing_delay_p50_s: Some(0.0012),
+                    queueing_delay_p95_s: Some(0.0213),
+                    queueing_delay_p99_s: Some(0.0233),
+                    jitter_s: Some(0.000_71),
+                },
+                convergence_s: Some(2.5),
                 ..FlowSummary::default()
             },
             FlowSummary {
@@ -109,10 +119,16 @@ pub(crate) fn demo(seconds: u32) -> RunRecords {
                 goodput_bps: Some(902_117.3),
                 packet_loss_rate: Some(0.011),
                 cov: Some(0.391),
-                cov_200ms: None,
+                completion: Completion {
+                    completed: Some(1),
+                    completion_p50_s: Some(7.31),
+                    completion_p95_s: Some(7.31),
+                    completion_p99_s: Some(7.31),
+                },
                 ..FlowSummary::default()
             },
         ],
+        jain_index: Some(0.991),
         share: Some(1.034),
         cov_ratio: Some(0.363),
         equivalence_ratio: Some(0.71),

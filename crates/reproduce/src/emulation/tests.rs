@@ -50,7 +50,7 @@ fn made_up(job: &EmulationJob) -> EmulatedRun {
     let mut scenario =
         document.plan_for(tfrc_scenario::World::Emulated).expect("right").points.remove(0).scenario;
     scenario.seed = tfrc_sim::Seed(job.seed);
-    let keep = Keep { looks: job.looks, link_flows: job.link_flows };
+    let keep = Keep { looks: job.looks, link_flows: job.link_flows, ..Keep::NOTHING };
     let notes = BTreeMap::from([("HyStart".to_owned(), "on: train and delay".to_owned())]);
     EmulatedRun {
         recording: record_until(&scenario, keep, &|| false).expect("nothing stops it"),

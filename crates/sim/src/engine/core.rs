@@ -11,8 +11,9 @@ use super::timers::Timers;
 use super::{Delivery, UnknownNode};
 use crate::link::{Copies, DelayedEvent, FarEnd, Impairment, Link, LinkStats, OnLinks, PacketCount};
 use crate::loss::Hit;
+use crate::network::MakeQueue;
 use crate::packet::{Header, Outgoing};
-use crate::queue::QueueState;
+use crate::queue::{Discipline, Queue, QueueState};
 use crate::routing::Routes;
 use crate::trace::{DropCause, Happening, TraceRecord, Tracing};
 use crate::{Address, AgentId, LinkId, LinkSpec, NodeId, Packet, Seed, TimerKey};
@@ -55,7 +56,13 @@ pub(crate) enum DueNotice {
 }
 
 impl<P> Core<P> {
-    pub(crate) fn new(nodes: usize, links: &[LinkSpec], routes: Routes, seed: Seed) -> Self {
+    pub(crate) fn new(
+        nodes: usize,
+        links: &[LinkSpec],
+        routes: Routes,
+        seed: Seed,
+        queues: &mut MakeQueue<'_>,
+    ) -> Self {
         let nowhere = NodeId(u32::MAX);
         let loopback = LinkSpec::new("loopback", nowhere, nowhere, Rate::INFINITY, Duration::ZERO);
         let mut core = Self {
@@ -67,9 +74,9 @@ impl<P> Core<P> {
             records: Vec::new(),
             events: Events::new(),
             packets: Arena::new(),
-            links: links.iter().map(|spec| Link::new(spec, seed)).collect(),
+            links: links.iter().map(|spec| Link::new(spec, seed, own_queue(spec, queues))).collect(),
             on_links: OnLinks::default(),
-            loopback: Link::new(&loopback, seed),
+            loopback: Link::new(&loopback, seed, None),
             routes,
             ports: (0..nodes).map(|_| Vec::new()).collect(),
             dropped: (0..nodes).map(|_| Vec::new()).collect(),
@@ -161,7 +168,7 @@ impl<P> Core<P> {
         let serial = self.next_packet;
         self.next_packet = self.next_packet.wrapping_add(1);
         let Outgoing { to: dst, flow, size, ecn, precedence, payload } = out;
-        let header = Header { serial, size, flow, src, dst, ecn, precedence };
+        let header = Header { serial, sent: self.now, size, flow, src, dst, ecn, precedence };
         let Some(slot) = self.packets.put(Packet { header, payload }) else {
             self.strand(&header);
             return;
@@ -459,6 +466,14 @@ fn requeue(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Even
         if next != Key::NEVER {
             events.push(Entry { key: next, event });
         }
+    }
+}
+
+/// The discipline of a link whose queue is the host's own.
+fn own_queue(spec: &LinkSpec, queues: &mut MakeQueue<'_>) -> Option<Box<dyn Discipline>> {
+    match &spec.queue {
+        Queue::Own(name) => queues(name.as_str(), spec),
+        _ => None,
     }
 }
 

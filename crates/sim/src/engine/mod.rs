@@ -12,6 +12,7 @@ use tfrc_units::{Instant, Probability, Rate};
 
 use self::core::{Core, DueNotice};
 use crate::link::{FlowStats, LinkStats, PacketCount};
+use crate::network::MakeQueue;
 use crate::packet::{FlowId, Outgoing};
 use crate::queue::QueueState;
 use crate::routing::Routes;
@@ -97,8 +98,14 @@ impl<P> Context<'_, P> {
 }
 
 impl<A: Agent> Engine<A> {
-    pub(crate) fn new(nodes: usize, links: &[LinkSpec], routes: Routes, seed: Seed) -> Self {
-        Self { agents: Vec::new(), core: Core::new(nodes, links, routes, seed) }
+    pub(crate) fn new(
+        nodes: usize,
+        links: &[LinkSpec],
+        routes: Routes,
+        seed: Seed,
+        queues: &mut MakeQueue<'_>,
+    ) -> Self {
+        Self { agents: Vec::new(), core: Core::new(nodes, links, routes, seed, queues) }
     }
 
     /// Puts an agent on a node, at a port of its own. It does nothing until a packet or a timer

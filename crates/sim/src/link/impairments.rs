@@ -4,7 +4,7 @@
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use tfrc_units::{Duration, Instant, Probability};
+use tfrc_units::{Duration, Ecn, Instant, Probability};
 
 use super::{FlowStats, Link, OnLinks, PacketCount, nanos};
 use crate::engine::arena::Slot;
@@ -15,9 +15,9 @@ use crate::loss::{Loss, LossPlace};
 use crate::marker::Markers;
 use crate::network::FlowCounts;
 use crate::packet::{FlowId, Header, Precedence};
-use crate::queue::Discipline;
 use crate::queue::codel::{Held, Next};
 use crate::queue::hold::Holding;
+use crate::queue::{Admission, Discipline, Policy};
 use crate::trace::DropCause;
 use crate::{LinkSpec, Seed, Stream};
 
@@ -81,8 +81,8 @@ pub(crate) enum Impairment {
 
 impl Extras {
     /// `None` for a plain link.
-    pub(super) fn new(spec: &LinkSpec, seed: Seed) -> Option<Box<Self>> {
-        let hold = Holding::new(spec, seed);
+    pub(super) fn new(spec: &LinkSpec, seed: Seed, own: Option<Box<dyn Discipline>>) -> Option<Box<Self>> {
+        let hold = Holding::new(spec, seed, own);
         let LinkSpec { name, loss, losses, markers, reorder, duplicate, flow_counts, .. } = spec;
         let plain = hold.is_none()
             && *loss == Loss::None
@@ -213,7 +213,7 @@ impl Link {
         now: Instant,
         serial: u64,
         packet: Slot,
-        header: &Header,
+        header: &mut Header,
     ) -> Result<(), DropCause> {
         let cost = self.cost(header.size);
         let idle = self.line.free() <= now;
@@ -221,23 +221,31 @@ impl Link {
         let waiting = hold.waiting();
         let at_once = idle && waiting.packets == 0;
         let full = match &self.queue {
-            Discipline::Passive(limit) => !at_once && !limit.admits(waiting, cost),
-            Discipline::Active(_) => false,
+            Policy::Passive(limit) => !at_once && !limit.admits(waiting, cost),
+            Policy::Active(_) => false,
         };
         if full && matches!(hold, Holding::CoDel(_)) {
             self.overflowed.add(header.size);
             return Err(DropCause::Queue);
         }
         let capable = header.ecn.is_capable();
-        hold.push(header, Held { packet, serial, size: header.size, cost, arrived: now, capable });
+        let held = Held { packet, serial, size: header.size, cost, arrived: now, capable };
+        if hold.push(now, header, held) == Admission::Drop {
+            self.overflowed.add(header.size);
+            self.early.add(header.size);
+            return Err(DropCause::Early);
+        }
         if let Holding::Fair(fair) = hold
             && full
         {
             fair.shorten();
         }
         if at_once && self.line.next_start(now) <= now {
-            // It has not waited, so it is neither dropped nor marked.
-            self.serve(all, now);
+            // It has not waited: only a discipline of the host's own marks it.
+            if self.serve(all, now).is_some() {
+                header.ecn = Ecn::Ce;
+                self.marked.add(header.size);
+            }
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ use crate::engine::event::Key;
 use crate::network::RateChange;
 use crate::packet::{FlowId, Header};
 use crate::queue::Limit;
-use crate::queue::{Arrival, Discipline, LineState, QueueState, QueueVerdict, Waiting};
+use crate::queue::{Arrival, Discipline, LineState, Policy, QueueState, QueueVerdict, Waiting};
 use crate::trace::DropCause;
 use crate::{LinkSpec, NodeId, Seed};
 use delivery::Cursor;
@@ -45,7 +45,7 @@ pub(crate) struct Link {
     pub(crate) pending: Key,
     delay: Duration,
     line: Transmitter,
-    queue: Discipline,
+    queue: Policy,
     /// All packets on the link in the order of arrival at the far end. Who has left the line is
     /// looked at only where a limit or a controller asks.
     ring: Ring,
@@ -68,7 +68,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(spec: &LinkSpec, seed: Seed) -> Self {
+    pub(crate) fn new(spec: &LinkSpec, seed: Seed, own: Option<Box<dyn Discipline>>) -> Self {
         Self {
             to: spec.to,
             pending: Key::NEVER,
@@ -77,7 +77,7 @@ impl Link {
                 Some(trace) => Transmitter::traced(Cursor::new(Arc::clone(trace))),
                 None => Transmitter::new(spec.rate),
             },
-            queue: Discipline::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
+            queue: Policy::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
             ring: Ring::new(),
             queued_bytes: 0,
             granule: spec.queue.granule(),
@@ -88,7 +88,7 @@ impl Link {
             marked: PacketCount::default(),
             busy_ns: 0,
             waited_ns: 0,
-            extras: Extras::new(spec, seed),
+            extras: Extras::new(spec, seed, own),
         }
     }
 
@@ -129,8 +129,8 @@ impl Link {
     ) -> Result<(), DropCause> {
         let size = header.size;
         match self.queue {
-            Discipline::Passive(Limit::Unlimited) => {}
-            Discipline::Passive(limit) => {
+            Policy::Passive(Limit::Unlimited) => {}
+            Policy::Passive(limit) => {
                 // Who has left the line is looked at only where it matters.
                 if !limit.admits(self.waiting_at_most(), self.cost(size))
                     && self.is_full(all, now, limit, size)
@@ -139,13 +139,13 @@ impl Link {
                     return Err(DropCause::Queue);
                 }
             }
-            Discipline::Active(_) => {
+            Policy::Active(_) => {
                 self.forget_departed(all, now);
                 self.ask_controller(all, now, header)?;
             }
         }
         let on_line = self.transmit(all, now, now, serial, packet, size);
-        if let Discipline::Active(active) = &mut self.queue
+        if let Policy::Active(active) = &mut self.queue
             && on_line.start > now
         {
             active.accepted(header.precedence, on_line.start);
@@ -191,7 +191,7 @@ impl Link {
             free,
             ns_per_byte: self.line.ns_per_byte(),
         };
-        let Discipline::Active(active) = &mut self.queue else { return Ok(()) };
+        let Policy::Active(active) = &mut self.queue else { return Ok(()) };
         match active.arrive(&arrival) {
             QueueVerdict::Drop(cause) => {
                 self.overflowed.add(size);

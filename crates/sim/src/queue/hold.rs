@@ -4,7 +4,7 @@ use tfrc_units::{Instant, saturating};
 
 use super::codel::{Held, Hold, Next};
 use super::fair::FairHold;
-use super::{Queue, Waiting};
+use super::{Admission, Discipline, OwnHold, Queue, Waiting};
 use crate::packet::Header;
 use crate::{LinkSpec, Seed};
 
@@ -13,17 +13,20 @@ use crate::{LinkSpec, Seed};
 pub(crate) enum Holding {
     CoDel(Hold),
     Fair(FairHold),
+    Own(OwnHold),
 }
 
 impl Holding {
-    /// `None` for a queue that decides at arrival.
-    pub(crate) fn new(spec: &LinkSpec, seed: Seed) -> Option<Self> {
+    /// `None` for a queue that decides at arrival. `own` is the discipline of a queue of the host's
+    /// own.
+    pub(crate) fn new(spec: &LinkSpec, seed: Seed, own: Option<Box<dyn Discipline>>) -> Option<Self> {
         match &spec.queue {
             Queue::CoDel(codel) => Some(Self::CoDel(Hold::new(*codel))),
             Queue::FqCoDel(fair) => {
                 let salt = seed.stream(&format!("link/{}/queue", spec.name)).bits();
                 Some(Self::Fair(FairHold::new(*fair, salt)))
             }
+            Queue::Own(_) => own.map(|discipline| Self::Own(OwnHold::new(discipline))),
             Queue::DropTail(_) | Queue::Pie(_) | Queue::Red(_) | Queue::Rio(_) => None,
         }
     }
@@ -32,6 +35,7 @@ impl Holding {
         match self {
             Self::CoDel(hold) => Box::new(hold.packets.iter()),
             Self::Fair(hold) => Box::new(hold.packets()),
+            Self::Own(hold) => Box::new(hold.packets()),
         }
     }
 
@@ -41,6 +45,7 @@ impl Holding {
                 Waiting { packets: saturating::<u64>(hold.packets.len()), bytes: hold.bytes }
             }
             Self::Fair(hold) => hold.waiting(),
+            Self::Own(hold) => hold.waiting(),
         }
     }
 
@@ -49,14 +54,18 @@ impl Holding {
         match self {
             Self::CoDel(hold) => hold.packets.front(),
             Self::Fair(hold) => hold.any(),
+            Self::Own(hold) => hold.any(),
         }
     }
 
-    pub(crate) fn push(&mut self, header: &Header, held: Held) {
+    /// A packet arrives; only a discipline of the host's own may refuse it.
+    pub(crate) fn push(&mut self, now: Instant, header: &Header, held: Held) -> Admission {
         match self {
             Self::CoDel(hold) => hold.push(held),
             Self::Fair(hold) => hold.push(header, held),
+            Self::Own(hold) => return hold.push(now, header, held),
         }
+        Admission::Accept
     }
 
     /// The line is free: the packet it takes, `None` if none is left.
@@ -64,6 +73,7 @@ impl Holding {
         match self {
             Self::CoDel(hold) => hold.next(now),
             Self::Fair(hold) => hold.next(now),
+            Self::Own(hold) => hold.next(now),
         }
     }
 
@@ -72,6 +82,7 @@ impl Holding {
         match self {
             Self::CoDel(hold) => hold.dropped.pop_front(),
             Self::Fair(hold) => hold.next_dropped(),
+            Self::Own(hold) => hold.next_dropped(),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Queues of links, for packets that find the line busy.
 //!
-//! All but CoDel and FQ-CoDel decide when a packet arrives, so they cost no event of their own:
-//! their state since the last arrival (idle lines, periodic updates) follows from the line's
-//! schedule. These two decide when the line takes a packet.
+//! All but CoDel, FQ-CoDel and those of the host's own decide when a packet arrives, so they cost
+//! no event of their own: their state since the last arrival (idle lines, periodic updates) follows
+//! from the line's schedule. These decide when the line takes a packet.
 
 pub(crate) mod codel;
 mod fair;
 pub(crate) mod hold;
 mod limit;
+mod own;
 mod pie;
 mod red;
 mod rio;
@@ -25,6 +26,8 @@ pub use codel::CoDel;
 pub use fair::FqCoDel;
 pub use limit::Limit;
 pub(crate) use limit::Waiting;
+pub(crate) use own::OwnHold;
+pub use own::{Admission, Discipline, OwnName, QueuedPacket, Taken};
 use pie::PieProcess;
 pub use pie::{Activation, Pie, Randomness, StepLimit};
 use red::RedProcess;
@@ -49,6 +52,13 @@ pub enum Queue {
     FqCoDel(FqCoDel),
     /// First in, first out; an arriving packet that does not fit is dropped.
     DropTail(Limit),
+    /// A discipline of the host's own, by the name under which [`Network::build_with`] is given it.
+    /// Costs a second event per packet. [`Network::build`] has none, and makes a queue without a
+    /// limit of it.
+    ///
+    /// [`Network::build`]: crate::Network::build
+    /// [`Network::build_with`]: crate::Network::build_with
+    Own(OwnName),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(Pie),
     /// Random early detection.
@@ -146,7 +156,7 @@ pub(crate) enum QueueVerdict {
 
 /// A queue at work, as far as it decides at arrival.
 #[derive(Debug)]
-pub(crate) enum Discipline {
+pub(crate) enum Policy {
     Active(Box<Active>),
     Passive(Limit),
 }
@@ -164,12 +174,13 @@ enum Controller {
     Rio(RioProcess),
 }
 
-impl Discipline {
+impl Policy {
     /// `link` names the random stream.
     pub(crate) fn new(queue: &Queue, rate: Rate, delay: Duration, seed: Seed, link: &str) -> Self {
         let controller = match queue {
             Queue::CoDel(codel) => return Self::Passive(codel.limit),
             Queue::FqCoDel(fair) => return Self::Passive(fair.limit),
+            Queue::Own(_) => return Self::Passive(Limit::Unlimited),
             Queue::DropTail(limit) => return Self::Passive(*limit),
             Queue::Pie(pie) => Controller::Pie(PieProcess::new(*pie)),
             Queue::Red(red) => Controller::Red(RedProcess::new(*red, rate, delay)),
@@ -233,6 +244,7 @@ impl Queue {
         match self {
             Self::CoDel(codel) => codel.limit.granule(),
             Self::FqCoDel(fair) => fair.limit.granule(),
+            Self::Own(_) => 1,
             Self::DropTail(limit) => limit.granule(),
             Self::Pie(pie) => pie.limit.granule(),
             Self::Red(red) => red.limit.granule(),
@@ -245,7 +257,7 @@ impl Queue {
         match self {
             Self::CoDel(codel) => codel.fault(),
             Self::FqCoDel(fair) => fair.fault(),
-            Self::DropTail(_) => None,
+            Self::DropTail(_) | Self::Own(_) => None,
             Self::Pie(pie) => pie.fault(),
             Self::Red(red) => red.fault(rate),
             Self::Rio(rio) => rio.fault(),

@@ -11,6 +11,7 @@
 mod cubic;
 mod delayed_acks;
 mod either;
+mod hystart_plus;
 mod linux;
 mod ranges;
 mod reassembly;

@@ -119,19 +119,32 @@ pub struct TcpSink {
     settings: Settings,
     /// The sender, known from the first packet.
     peer: Option<Peer>,
+    completed: Option<Instant>,
 }
 
 impl TcpSink {
     /// A sink of a flow with these settings.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
-        Self { sink: Sink::new(settings, ConnectionId::default()), settings: *settings, peer: None }
+        Self {
+            sink: Sink::new(settings, ConnectionId::default()),
+            settings: *settings,
+            peer: None,
+            completed: None,
+        }
     }
 
     /// The machine, to read its state.
     #[must_use]
     pub fn sink(&self) -> &Sink {
         &self.sink
+    }
+
+    /// When the last byte of a finite transfer arrived, with all before it; `None` before that, and
+    /// of a transfer without an end.
+    #[must_use]
+    pub const fn completed(&self) -> Option<Instant> {
+        self.completed
     }
 
     #[inline]
@@ -145,6 +158,9 @@ impl TcpSink {
         if let Segment::Data(data) = segment {
             self.peer = Some(Peer { to: header.src, flow: header.flow });
             let ack = self.sink.on_data(now, data, header.ecn);
+            if self.completed.is_none() && self.sink.is_complete() {
+                self.completed = Some(now);
+            }
             self.answer(ack, context);
         }
     }

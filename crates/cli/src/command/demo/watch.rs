@@ -186,12 +186,7 @@ impl Watch {
             loss_event_rate: summary.loss_event_rate,
             rtt_s: summary.rtt_s,
             cov: self.contest.variation(0),
-            cov_200ms: None,
-            srtt_s: None,
-            rttvar_s: None,
-            rto_s: None,
-            loss_intervals: None,
-            stopped: None,
+            ..FlowSummary::default()
         }];
         summary.flows.extend(self.competitor_summaries());
         if self.competing > 0 {

@@ -31,7 +31,7 @@ pub(super) fn run() -> Result<(), Failure> {
     let mut scenario = point.scenario;
     scenario.seed = Seed(job.seed);
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    let keep = Keep { looks: job.looks, link_flows: job.link_flows };
+    let keep = Keep { looks: job.looks, link_flows: job.link_flows, ..Keep::NOTHING };
     let emulated = Emulated::set_up(&scenario, Setup::default(), keep).map_err(broken)?;
     let run = emulated.run(&mut [], &mut || !interrupt.is_wished()).map_err(broken)?;
     if interrupt.is_wished() {

@@ -172,6 +172,8 @@ pub(super) fn summary(outcome: &Outcome, notes: Vec<Note>) -> Summary {
         duration_s: outcome.measured_s,
         flows: outcome.flows.clone(),
         links: outcome.links.clone(),
+        jain_index: outcome.jain_index,
+        groups: outcome.groups.clone(),
         ..Summary::default()
     }
 }

@@ -17,7 +17,7 @@ use tfrc_lab::document::{Several, Single};
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Role, Start};
 use tfrc_lab::report::{RunRecords, sweep_page};
-use tfrc_lab::{run_captured, run_until};
+use tfrc_lab::{run_captured, run_traced, run_until};
 use tfrc_net::pcap;
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Plan, Scenario, schema};
@@ -54,19 +54,20 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         write_means(args, &results, None)?;
         return print(Several { results, timing: None }, format);
     };
-    page::check_all(&[("--report", &args.report), ("--series", &args.series), ("--pcap", &args.pcap)])?;
+    page::check_all(&outputs(args))?;
     let mut opened = Opened::new(path)?;
     for assignment in &args.set {
         opened.document.set(assignment.as_str());
     }
     let plan = opened.document.plan().map_err(told)?;
-    let outputs = [("--report", &args.report), ("--series", &args.series), ("--pcap", &args.pcap)];
-    page::spare(&opened, path, &outputs)?;
+    page::spare(&opened, path, &outputs(args))?;
     let runs = args.runs.unwrap_or(plan.runs);
     if plan.points.len() == 1 && runs == 1 && args.shard.is_none() {
         return single(args, &plan);
     }
-    for (is_wanted, what) in [(args.pcap.is_some(), "a capture"), (args.live.tui, "a live view")] {
+    for (is_wanted, what) in
+        [(args.pcap.is_some() || args.packets.is_some(), "a capture"), (args.live.tui, "a live view")]
+    {
         if is_wanted {
             return Err(Failure::usage(
                 format!("{what} is of one run, and this scenario has several"),
@@ -122,6 +123,16 @@ fn write_means(args: &SimArgs, results: &Results, first: Option<&RunRecords>) ->
     page::write_text(path, &sweep_page(&start, results, first))
 }
 
+/// The files that a command writes.
+fn outputs(args: &SimArgs) -> [(&'static str, &Option<std::path::PathBuf>); 4] {
+    [
+        ("--report", &args.report),
+        ("--series", &args.series),
+        ("--pcap", &args.pcap),
+        ("--packets", &args.packets),
+    ]
+}
+
 /// One run of one scenario.
 fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     let Some(point) = plan.points.first() else { return Ok(()) };
@@ -150,6 +161,12 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     let known = kept.outcome().filter(|_| args.report.is_none()).map(Ok);
     let outcome = known.unwrap_or_else(|| {
         course::watched(args, &bar, run, &scenario, &mut reporter, |watches| {
+            if let Some(path) = &args.packets {
+                let failed = |error: io::Error| Failure::io(&path.display(), &error);
+                let mut file = BufWriter::new(page::create(path)?);
+                let outcome = run_traced(&scenario, watches, &mut file).map_err(failed)?;
+                return file.flush().map(|()| outcome).map_err(failed);
+            }
             if args.pcap.is_none() {
                 let ended = || Failure::Run("ended before the scenario's duration: no result".to_owned());
                 return run_until(&scenario, watches, &is_ended).ok_or_else(ended);

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use tfrc_lab::Outcome;
-use tfrc_lab::batch::{FlowRow, PointResult, Results};
+use tfrc_lab::batch::{FlowRow, Means, PointResult, Results};
 use tfrc_lab::document::Timing;
 use tfrc_lab::note::Note;
 use tfrc_lab::record::FlowSummary;
 use tfrc_lab::report::human;
 use tfrc_lab::statistics::Estimate;
+use tfrc_lab::{Completion, Outcome};
 
 /// Formats the results of one run.
 pub(in crate::command) fn single(outcome: &Outcome, notes: &[Note]) -> String {
-    let or_dash = |x: Option<String>| x.unwrap_or_else(|| "-".to_owned());
     let mut text = format!(
         "seed {}, {} s measured, {} packet-hops\n\nflow            goodput         loss        p           RTT         variation at 1 s\n",
         outcome.seed, outcome.measured_s, outcome.packet_hops
@@ -28,6 +27,8 @@ pub(in crate::command) fn single(outcome: &Outcome, notes: &[Note]) -> String {
             or_dash(f.cov.map(human::number)),
         ));
     }
+    text.push_str(&delays(&outcome.flows));
+    text.push_str(&transfers(outcome));
     text.push_str(&stops(&outcome.flows));
     text.push_str("\nlink            utilization     drop rate   mean queue\n");
     for l in &outcome.links {
@@ -41,6 +42,64 @@ pub(in crate::command) fn single(outcome: &Outcome, notes: &[Note]) -> String {
     }
     text.extend(notes.iter().map(|note| format!("\n{note}\n")));
     plain(&text)
+}
+
+/// The delays of each flow's packets, where they were measured.
+fn delays(flows: &[FlowSummary]) -> String {
+    let mut text = String::new();
+    for flow in flows {
+        let d = &flow.delays;
+        let three = |delays: [Option<f64>; 3]| delays.map(|s| or_dash(s.map(human::time))).join(" / ");
+        if d.delay_p50_s.is_some() {
+            text.push_str(&format!(
+                "{:<15} {:<32} {:<32} {:<11} {}\n",
+                flow.id,
+                three([d.delay_p50_s, d.delay_p95_s, d.delay_p99_s]),
+                three([d.queueing_delay_p50_s, d.queueing_delay_p95_s, d.queueing_delay_p99_s]),
+                or_dash(d.jitter_s.map(human::time)),
+                or_dash(flow.convergence_s.map(human::time)),
+            ));
+        }
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!(
+        "\n{:<15} {:<32} {:<32} {:<11} converged after\n{text}",
+        "flow", "one-way delay p50 / p95 / p99", "queueing p50 / p95 / p99", "jitter"
+    )
+}
+
+/// The times of transfers that end, of flows alone and of groups, and Jain's index.
+fn transfers(outcome: &Outcome) -> String {
+    let in_groups = |id: &str| {
+        let of = |group: &str| id.strip_prefix(group).is_some_and(|rest| rest.starts_with('-'));
+        outcome.groups.iter().any(|group| of(&group.id))
+    };
+    let alone = outcome.flows.iter().filter(|flow| !in_groups(&flow.id));
+    let all = alone.map(|flow| (&flow.id, flow.completion));
+    let all = all.chain(outcome.groups.iter().map(|group| (&group.id, group.completion)));
+    let line = |(id, c): (&String, Completion)| {
+        let times = [c.completion_p50_s, c.completion_p95_s, c.completion_p99_s];
+        let times = times.map(|s| or_dash(s.map(human::time))).join(" / ");
+        Some(format!("{id:<15} {:<32} {times}\n", human::count(c.completed?)))
+    };
+    let mut text: String = all.filter_map(line).collect();
+    if !text.is_empty() {
+        text = format!("\n{:<15} {:<32} time p50 / p95 / p99\n{text}", "flow", "transfers that ended");
+    }
+    let groups = outcome.groups.iter().filter_map(|group| Some((group.id.as_str(), group.jain_index?)));
+    let whole = outcome.jain_index.map(|index| ("all", index));
+    let indices: Vec<String> =
+        whole.into_iter().chain(groups).map(|(of, index)| format!("{of} {}", human::number(index))).collect();
+    if !indices.is_empty() {
+        text.push_str(&format!("\nJain's index: {}\n", indices.join(", ")));
+    }
+    text
+}
+
+fn or_dash(x: Option<String>) -> String {
+    x.unwrap_or_else(|| "-".to_owned())
 }
 
 /// A line for each flow that its circuit breaker or its stop rule has stopped.
@@ -107,6 +166,7 @@ fn one_point(point: &PointResult) -> String {
             get(row, "cov", human::number),
         ));
     }
+    text.push_str(&delays_of_runs(point, means, get));
     text.push_str(&stops_of_runs(point));
     text.push_str("\nlink             utilization            drop rate            mean queue, packets\n");
     for row in &means.links {
@@ -117,6 +177,51 @@ fn one_point(point: &PointResult) -> String {
             get(row, "drop_rate", human::percent),
             get(row, "mean_queue_packets", human::number),
         ));
+    }
+    text
+}
+
+/// The delays of groups, the times of their transfers, and Jain's index.
+fn delays_of_runs(
+    point: &PointResult,
+    means: &Means,
+    get: impl Fn(&FlowRow, &str, fn(f64) -> String) -> String,
+) -> String {
+    let has = |row: &FlowRow, key: &str| row.values.get(key).is_some_and(|value| value.mean.is_some());
+    let mut text = String::new();
+    let table = |heads: [&str; 5], keys: [&str; 4]| {
+        let rows = means.groups.iter().filter(|row| has(row, keys[0]));
+        let line = |row: &FlowRow| {
+            let [a, b, c, d] = keys.map(|key| get(row, key, human::time));
+            format!("{:<16} {a:<20} {b:<20} {c:<20} {d}\n", row.id)
+        };
+        let lines: String = rows.map(line).collect();
+        let [first, a, b, c, d] = heads;
+        match lines.is_empty() {
+            true => lines,
+            false => format!("\n{first:<16} {a:<20} {b:<20} {c:<20} {d}\n{lines}"),
+        }
+    };
+    text.push_str(&table(
+        ["flows", "one-way delay p50", "p95", "p99", "jitter"],
+        ["delay_p50_s", "delay_p95_s", "delay_p99_s", "jitter_s"],
+    ));
+    text.push_str(&table(
+        ["flows", "queueing delay p50", "p95", "p99", "converged after"],
+        ["queueing_delay_p50_s", "queueing_delay_p95_s", "queueing_delay_p99_s", "convergence_s"],
+    ));
+    let completed = |row: &FlowRow| get(row, "completed", human::number);
+    for row in means.groups.iter().filter(|row| has(row, "completed")) {
+        let times = ["completion_p50_s", "completion_p95_s", "completion_p99_s"];
+        let times = times.map(|key| get(row, key, human::time)).join(" / ");
+        text.push_str(&format!(
+            "\n{}: {} transfers ended, time p50 / p95 / p99 {times}\n",
+            row.id,
+            completed(row)
+        ));
+    }
+    if means.jain_index.mean.is_some() && point.groups.iter().map(|group| group.count).sum::<usize>() > 1 {
+        text.push_str(&format!("\nJain's index: {}\n", with_interval(means.jain_index, human::number)));
     }
     text
 }

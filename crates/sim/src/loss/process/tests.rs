@@ -14,6 +14,7 @@ fn header(flow: u32, size: u32, ecn: Ecn) -> Header {
     let nowhere = Address { node: NodeId(0), port: 0 };
     Header {
         serial: 0,
+        sent: Instant::ZERO,
         size,
         flow: FlowId(flow),
         src: nowhere,

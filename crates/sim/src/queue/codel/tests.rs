@@ -15,6 +15,7 @@ fn slot() -> Slot {
     let nowhere = Address { node: NodeId(0), port: 0 };
     let header = Header {
         serial: 0,
+        sent: Instant::ZERO,
         size: 1000,
         flow: FlowId(0),
         src: nowhere,

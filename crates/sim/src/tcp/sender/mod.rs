@@ -10,12 +10,13 @@ mod selective;
 use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use self::selective::Selective;
+use super::hystart_plus::HyStartPlus;
 use super::rto::{Backoff, Measure, Rto, RttSample};
 use super::scoreboard::Scoreboard;
 use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, Fin, Reduced, Stamp};
 use super::settings::{EcnMode, Settings, SynMode, Timestamps};
 use super::stats::{SenderStats, WindowSample};
-use super::study::{LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink};
+use super::study::{InitialSlowStart, LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink};
 use super::window::{Cut, SlowStart, Window};
 use crate::trace::Tracing;
 
@@ -69,6 +70,8 @@ pub(crate) struct RfcSender {
     total: u32,
     last_len: u32,
     window: Window,
+    /// Of a connection with HyStart++.
+    hystart: Option<Box<HyStartPlus>>,
     recovery: Recovery,
     duplicates: u32,
     /// Segments beyond the window that Limited Transmit allows.
@@ -164,6 +167,8 @@ impl RfcSender {
             total,
             last_len,
             window: Window::new(settings),
+            hystart: (settings.algorithm.choices().slow_start == InitialSlowStart::HyStartPlus)
+                .then(Box::default),
             recovery: Recovery::None,
             duplicates: 0,
             allowance: 0,
@@ -275,6 +280,7 @@ impl RfcSender {
         {
             self.window.cwnd = deflated;
         }
+        self.end_hystart();
         self.window.cut(why, self.flight(), &self.settings);
         self.rto.back_off(&self.settings);
         self.timed_out = Some(self.una);
@@ -288,6 +294,13 @@ impl RfcSender {
         self.next = self.una;
         if self.settings.algorithm.choices().sack_at_timeout == SackAtTimeout::Expunge {
             self.scoreboard.clear();
+        }
+    }
+
+    /// A loss or a mark ends the initial slow start.
+    fn end_hystart(&mut self) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.end();
         }
     }
 
@@ -415,6 +428,9 @@ impl RfcSender {
         } else {
             self.high = seq + 1;
             self.next = self.next.max(self.high);
+            if let Some(hystart) = &mut self.hystart {
+                hystart.on_sent(now, seq);
+            }
             if self.timed.is_none() && self.settings.timestamps == Timestamps::Off {
                 self.timed = Some((seq, now));
             }

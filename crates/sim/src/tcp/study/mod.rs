@@ -5,9 +5,9 @@ mod choices;
 pub(super) mod ns2;
 
 pub use choices::{
-    Duplicates, EcnAtOne, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, OptionBytes,
-    PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat, RttArithmetic,
-    SackAtTimeout, Shrink, TimestampBackoff,
+    Duplicates, EcnAtOne, FastConvergence, Increase, InitialSlowStart, InitialWindow, LimitedTransmit,
+    LostSyn, OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat,
+    RttArithmetic, SackAtTimeout, Shrink, TimestampBackoff,
 };
 
 /// The algorithm of a TCP: that of the RFCs, of ns-2, or deviations from one of them.
@@ -22,6 +22,7 @@ impl Algorithm {
             option_bytes: OptionBytes::Counted,
             receive_buffer: ReceiveBuffer::Tuned,
             initial_window: InitialWindow::Rfc3390,
+            slow_start: InitialSlowStart::Standard,
             increase: Increase::Counted(1),
             fast_convergence: FastConvergence::On,
             dup_threshold: 3,
@@ -64,6 +65,8 @@ pub struct Choices {
     pub receive_buffer: ReceiveBuffer,
     /// See [`InitialWindow`].
     pub initial_window: InitialWindow,
+    /// See [`InitialSlowStart`].
+    pub slow_start: InitialSlowStart,
     /// See [`Increase`].
     pub increase: Increase,
     /// See [`FastConvergence`].

@@ -23,6 +23,8 @@ pub struct WebClient {
     free: Vec<u32>,
     alarms: Alarms<Deadline>,
     stats: WebStats,
+    /// The time of each object that has arrived whole, if they are kept.
+    times: Option<Vec<Duration>>,
 }
 
 /// Counters of a [`WebClient`].
@@ -85,6 +87,7 @@ impl WebClient {
             free: Vec::new(),
             alarms: Alarms::new(),
             stats: WebStats::default(),
+            times: None,
         }
     }
 
@@ -92,6 +95,19 @@ impl WebClient {
     #[must_use]
     pub fn stats(&self) -> &WebStats {
         &self.stats
+    }
+
+    /// Keeps the time of each object from now on, and forgets those before. Memory grows with every
+    /// object.
+    pub fn keep_times(&mut self) {
+        self.times = Some(Vec::new());
+    }
+
+    /// The times from request to end of the objects that have arrived whole, in the order of their
+    /// ends; `None` unless they are kept ([`keep_times`](Self::keep_times)).
+    #[must_use]
+    pub fn times(&self) -> Option<&[Duration]> {
+        self.times.as_deref()
     }
 
     /// Places for connections: the most objects that were under way at once.
@@ -274,7 +290,11 @@ impl WebClient {
         self.answer(number, ack, context);
         if let Some(session) = ended {
             self.stats.objects += 1;
-            self.stats.object_time += now.saturating_since(asked_at);
+            let time = now.saturating_since(asked_at);
+            self.stats.object_time += time;
+            if let Some(times) = &mut self.times {
+                times.push(time);
+            }
             self.free.push(number);
             self.object_ended(now, session);
         }
