@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::units::{self, Units};
 use crate::{
     Outcome, adversary, book, c_library, cargo, compliance, dependencies, features, files, hostile,
-    instructions, measure, mutants, packages, python, results, tools,
+    instructions, integrations, measure, mutants, packages, python, results, tools,
 };
 
 struct CiStep {
@@ -22,7 +22,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 20] = [
+const STEPS: [CiStep; 21] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
@@ -75,6 +75,10 @@ const STEPS: [CiStep; 20] = [
         work: Work::Own("results --check-three HEAD", results::check_head),
     },
     CiStep { title: "the C library", work: Work::Own("c-library", c_library::check) },
+    CiStep {
+        title: "controllers for noq and rtc-interceptor",
+        work: Work::Own("integrations", integrations::check),
+    },
     CiStep { title: "the Python package", work: Work::Own("python", python::check) },
     CiStep {
         title: "documentation",

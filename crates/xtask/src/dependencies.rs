@@ -29,7 +29,11 @@ const TAKEN: &str = ".ci/supply-chain/taken";
 /// The names of the crates that were looked up for the snapshot, one on each line.
 const LOOKED_UP: &str = ".ci/supply-chain/looked-up";
 /// The workspaces, each with a lock file of its own.
-const LOCK_FILES: [&str; 3] = ["Cargo.lock", "benches/Cargo.lock", "crates/tfrc/no-std/Cargo.lock"];
+const LOCK_FILES: [&str; 4] =
+    ["Cargo.lock", "benches/Cargo.lock", "crates/tfrc/no-std/Cargo.lock", "integrations/Cargo.lock"];
+
+/// The workspaces that cargo-deny judges; the others have dependencies of these.
+const WORKSPACES: [&str; 2] = ["Cargo", "integrations/Cargo"];
 
 /// The hash of what cargo-deny has judged well.
 const JUDGED: &str = ".ci/supply-chain/judged";
@@ -51,8 +55,8 @@ pub(crate) fn check() -> Outcome {
 fn subject() -> Result<String, String> {
     let mut text = CARGO_DENY.version.to_owned();
     let manifests = files::tracked()?.into_iter().filter(|name| name.ends_with("Cargo.toml"));
-    let others = ["Cargo.lock", "deny.toml"].map(str::to_owned);
-    for name in others.into_iter().chain(manifests) {
+    let locks = WORKSPACES.map(|workspace| format!("{workspace}.lock"));
+    for name in locks.into_iter().chain(["deny.toml".to_owned()]).chain(manifests) {
         let file = std::fs::read_to_string(root().join(&name)).map_err(|e| format!("{name}: {e}"))?;
         text += &file;
     }
@@ -61,13 +65,19 @@ fn subject() -> Result<String, String> {
 
 /// Runs cargo-deny, and records what it has judged.
 pub(crate) fn judge() -> Outcome {
-    let status = CARGO_DENY
-        .command()?
-        .args(["--locked", "--workspace", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"])
-        .status()
-        .map_err(|e| format!("cargo-deny did not start: {e}"))?;
-    if !status.success() {
-        return Err(format!("cargo-deny ended with {status}; deny.toml holds the rules"));
+    for workspace in WORKSPACES {
+        let status = CARGO_DENY
+            .command()?
+            .args(["--locked", "--workspace", "--config", "deny.toml", "--manifest-path"])
+            .arg(format!("{workspace}.toml"))
+            .args(["check", "--hide-inclusion-graph", "bans", "licenses", "sources"])
+            .status()
+            .map_err(|e| format!("cargo-deny did not start: {e}"))?;
+        if !status.success() {
+            return Err(format!(
+                "{workspace}.toml: cargo-deny ended with {status}; deny.toml holds the rules"
+            ));
+        }
     }
     std::fs::write(root().join(JUDGED), format!("{}\n", subject()?)).map_err(|e| format!("{JUDGED}: {e}"))?;
     println!("recorded in {JUDGED}");

@@ -9,12 +9,14 @@ use std::time::Instant;
 use clap::builder::PossibleValuesParser;
 
 use crate::python::{built, run as command};
-use crate::{Outcome, adversary, cargo, dependencies, files, hostile, measure, mutants, packages};
+use crate::{
+    Outcome, adversary, cargo, dependencies, files, hostile, integrations, measure, mutants, packages,
+};
 
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
     ("attacks", 5, || hostile::table("attacks")),
     ("dependencies", 4, dependencies::judge),
@@ -22,6 +24,7 @@ const PARTS: [Part; 10] = [
     ("faults", 4, || hostile::table("faults")),
     ("fuzz", 3, fuzz),
     ("icmp", 2, || hostile::table("icmp")),
+    ("integrations", 8, integrations::full),
     ("mutants", 25, || mutants::run(&mutants::Choice::default())),
     ("semver", 10, packages::semver),
     ("soak", 61, || hostile::table("soak")),

@@ -18,6 +18,7 @@ mod files;
 mod full;
 mod hostile;
 mod instructions;
+mod integrations;
 mod measure;
 mod mutants;
 mod packages;
@@ -110,6 +111,8 @@ enum Chore {
         #[arg(long)]
         write: bool,
     },
+    /// Controllers for other people's transports: those of noq and rtc-interceptor
+    Integrations,
     /// Measurements that take minutes
     #[command(subcommand)]
     Measure(measure::Measurement),
@@ -186,6 +189,7 @@ fn run(chore: Chore) -> Outcome {
         Chore::Hostile { arguments } => hostile::become_it(&arguments),
         Chore::Instructions { write: false } => instructions::check(),
         Chore::Instructions { write: true } => instructions::write(),
+        Chore::Integrations => integrations::check(),
         Chore::Measure(measurement) => measurement.run(),
         Chore::Mutants(choice) => mutants::run(&choice),
         Chore::Packages { only: None } => packages::check(),

@@ -1,0 +1,186 @@
+//! TFRC as a congestion controller of noq.
+
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod numbers;
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+use noq_proto::RttEstimator;
+use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use tfrc::advisor::{Ack, Hold, Losses};
+use tfrc::config::SegmentSize;
+use tfrc::{Advisor, Config, ConfigError, Settings};
+use tfrc_units::{Duration, Ecn, Epoch};
+
+use numbers::Numbers;
+
+/// Packets remembered until they are acknowledged or lost: 390 Mbit/s of 1200 bytes at 100 ms.
+const REMEMBERED: usize = 4096;
+
+/// The longest time for which a receiver holds an acknowledgement back: `max_ack_delay` of RFC 9000
+/// §18.2, whose default is 25 ms.
+const ACK_DELAY: Duration = Duration::from_millis(25);
+
+/// Makes a [`Tfrc`] for each path of a connection.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// let mut transport = noq_proto::TransportConfig::default();
+/// transport.congestion_controller_factory(Arc::new(tfrc_noq::TfrcConfig::default()));
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TfrcConfig {
+    config: Config,
+}
+
+impl TfrcConfig {
+    /// With these settings; the initial segment size is the path's MTU.
+    ///
+    /// # Errors
+    /// The first setting out of range.
+    pub fn new(settings: Settings) -> Result<Self, ConfigError> {
+        Ok(Self { config: settings.validate()? })
+    }
+}
+
+impl ControllerFactory for TfrcConfig {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let segment = SegmentSize::Mean { initial: current_mtu.into() };
+        let settings = Settings { segment, ..*self.config.settings() };
+        // An MTU is above zero, and the rest was sound.
+        let config = settings.validate().unwrap_or(self.config);
+        let mut advisor = Box::new(Advisor::with_capacity(&config, ACK_DELAY));
+        advisor.set_losses(Losses::ByTransport);
+        Box::new(Tfrc {
+            epoch: Epoch::new(now),
+            advisor,
+            numbers: Numbers::default(),
+            mtu: current_mtu.into(),
+            is_marked: false,
+            round_trip: std::time::Duration::ZERO,
+        })
+    }
+}
+
+/// TFRC for one path: the pacing rate is X, the window twice what X sends in a round-trip time.
+#[derive(Debug, Clone)]
+pub struct Tfrc {
+    epoch: Epoch,
+    advisor: Box<Advisor<REMEMBERED>>,
+    numbers: Numbers,
+    mtu: u64,
+    is_marked: bool,
+    /// The transport's smoothed round-trip time, without the peer's delays.
+    round_trip: std::time::Duration,
+}
+
+impl Tfrc {
+    /// The rate control, for its readings: rates, R, p, the reason of the rate.
+    #[must_use]
+    pub fn advisor(&self) -> &Advisor<REMEMBERED> {
+        &self.advisor
+    }
+
+    /// X within the limits of the settings, in bits of UDP payload per second: what an encoder may
+    /// make, less the headers of QUIC.
+    #[must_use]
+    pub fn target_bits_per_sec(&self) -> u64 {
+        self.advisor.target_rate().bits_per_sec() as u64
+    }
+}
+
+impl Controller for Tfrc {
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
+        let oldest = self.advisor.oldest_remembered();
+        let id = self.numbers.on_sent(now, pn, oldest.unwrap_or(0));
+        let at = self.epoch.at(now);
+        // noq gives controllers no timer: the nofeedback timer is served here.
+        self.advisor.handle_timeout(at);
+        self.advisor.on_sent(at, id, bytes.into());
+    }
+
+    fn on_ack(
+        &mut self,
+        _now: Instant,
+        sent: Instant,
+        _bytes: u64,
+        pn: u64,
+        _app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.round_trip = rtt.get();
+        if let Some(id) = self.numbers.on_ack(sent, pn) {
+            let ecn = if std::mem::take(&mut self.is_marked) { Ecn::Ce } else { Ecn::NotEct };
+            self.advisor.on_acked(Ack { id, arrived_at: None, ecn });
+        }
+    }
+
+    fn on_end_acks(&mut self, now: Instant, _in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
+        let at = self.epoch.at(now);
+        self.advisor.on_report(at, Hold::RoundTrip(self.round_trip.into()));
+        self.advisor.handle_timeout(at);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        _now: Instant,
+        _sent: Instant,
+        _is_persistent_congestion: bool,
+        is_ecn: bool,
+        _lost_bytes: u64,
+        _largest_lost_pn: u64,
+    ) {
+        // Lost packets come one by one. Marks come after the acknowledgements of their report: the
+        // next packet counts as marked.
+        self.is_marked |= is_ecn;
+    }
+
+    fn on_packet_lost(&mut self, _lost_bytes: u16, pn: u64, _now: Instant) {
+        if let Some(id) = self.numbers.on_lost(pn) {
+            self.advisor.on_lost(id);
+        }
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.mtu = new_mtu.into();
+    }
+
+    fn window(&self) -> u64 {
+        let Some(rtt) = self.advisor.rtt() else { return self.initial_window() };
+        // The pacer holds the rate; the window only stops a sender whose acknowledgements stop.
+        // They may come a round-trip time and a delay of the receiver after the packet.
+        let window = self.advisor.allowed_rate() * (rtt.max(ACK_DELAY) * 2);
+        (window as u64).max(self.initial_window())
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.window();
+        metrics.bandwidth_estimate = Some(self.target_bits_per_sec());
+        // Before there is a round-trip time X is a packet a second, which would hold the handshake
+        // up; the window lets four packets go.
+        if self.advisor.rtt().is_some() {
+            let rate = self.advisor.sender().sending_rate().bytes_per_sec();
+            metrics.pacing_rate = Some((rate as u64).max(1));
+            metrics.send_quantum = Some(self.mtu);
+        }
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        4 * self.mtu
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,50 @@
+//! noq, as far as it differs from quinn.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Instant;
+
+use noq_proto::{EndpointConfig, FourTuple, PathId, Transmit};
+
+pub(crate) use noq_proto::congestion::Controller;
+pub(crate) use noq_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, ServerConfig,
+    TransportConfig,
+};
+pub(crate) use tfrc_noq::{Tfrc, TfrcConfig};
+
+/// An endpoint with this seed of its random numbers.
+pub(crate) fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {
+    let mut config = EndpointConfig::default();
+    config.rng_seed(Some(seed));
+    Endpoint::new(Arc::new(config), server, true)
+}
+
+pub(crate) fn handle(
+    endpoint: &mut Endpoint,
+    now: Instant,
+    from: SocketAddr,
+    ecn: Option<EcnCodepoint>,
+    bytes: bytes::BytesMut,
+    answer: &mut Vec<u8>,
+) -> Option<DatagramEvent> {
+    endpoint.handle(now, FourTuple::new(from, None), ecn, bytes, answer)
+}
+
+pub(crate) fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+    connection.poll_transmit(now, NonZeroUsize::new(10)?, bytes)
+}
+
+pub(crate) fn timeout(connection: &mut Connection) -> Option<Instant> {
+    connection.poll_timeout()
+}
+
+pub(crate) fn controller(connection: &Connection) -> &dyn Controller {
+    connection.congestion_state(PathId::ZERO).expect("a path")
+}
+
+/// The rate that applications read, bit/s.
+pub(crate) fn estimate(connection: &mut Connection) -> Option<u64> {
+    connection.path_stats(PathId::ZERO)?.bandwidth_estimate
+}

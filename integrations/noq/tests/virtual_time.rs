@@ -1,0 +1,121 @@
+//! The controller in connections of noq over a path in virtual time.
+
+#[path = "../../testpath/quic/peer.rs"]
+mod peer;
+#[path = "../../testpath/quic/shares.rs"]
+mod shares;
+mod stack;
+
+use std::time::Instant;
+
+use peer::{PAYLOAD, Peer, Traffic, world};
+use shares::greedy;
+use tfrc::Settings;
+use tfrc::config::RateCap;
+use tfrc_noq::TfrcConfig;
+use tfrc_testpath::{Fate, Random, Rule, Side, Wire, World, lossy};
+use tfrc_units::{Duration, Rate};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+const SECONDS: fn(u64) -> Duration = Duration::from_secs;
+
+/// Share of TFRC's fixed point and gaps between arrivals, a row for each path; the README has them.
+#[test]
+fn the_fixed_point_is_met() {
+    let (table, shares) = shares::table();
+    let picture = greedy(0.01, MS(50), lossy(0.01, 1)).picture();
+    println!("{table}\n{picture}");
+    assert!(shares.iter().all(|share| (0.9..=1.1).contains(share)), "{table}");
+    let readme = include_str!("../README.md");
+    assert!(
+        readme.contains(&table) && readme.contains(&picture),
+        "README.md should have:\n{table}\n{picture}"
+    );
+}
+
+/// Marks in place of losses: the same rate.
+#[test]
+fn marks_count_as_losses() {
+    let mut random = Random::new(1);
+    let rule: Rule =
+        Box::new(
+            move |side| {
+                if side == Side::Client && random.happens(0.01) { Fate::Mark } else { Fate::Deliver }
+            },
+        );
+    let share = greedy(0.01, MS(50), rule).share;
+    assert!((0.9..=1.1).contains(&share), "{share}");
+}
+
+fn capped(mbit: f64) -> TfrcConfig {
+    let cap = RateCap::AtMost(Rate::from_bits_per_sec(mbit * 1e6));
+    TfrcConfig::new(Settings { cap, ..Settings::default() }).expect("a cap above zero")
+}
+
+/// Packets that are never acknowledged, of the handshake, probes of the MTU, both directions at
+/// once: no loss event while the path loses nothing.
+#[test]
+fn a_path_without_losses_has_no_loss_event() {
+    let mut world = world(Wire::new(MS(25)), lossy(0.0, 1), &capped(4.0), true);
+    (world.client.traffic, world.server.traffic) = (Traffic::Greedy, Traffic::Greedy);
+    world.run(SECONDS(60));
+    for peer in [&mut world.client, &mut world.server] {
+        let tfrc = peer.tfrc();
+        assert_eq!((tfrc.advisor().loss_events(), tfrc.advisor().forgotten()), (0, 0));
+        assert!(tfrc.advisor().loss_event_rate().is_zero());
+        let rtt = tfrc.advisor().rtt().expect("acknowledged");
+        assert!((MS(48)..=MS(56)).contains(&rtt), "{rtt}");
+        // The cap, as the estimate that applications see, and as the rate that arrives.
+        assert_eq!(stack::estimate(peer.connection()), Some(4_000_000));
+        let rate = peer.arrivals.len() as f64 * (PAYLOAD + 38) as f64 * 8.0 / 60.0;
+        assert!((3.7e6..=4.05e6).contains(&rate), "{rate}");
+    }
+}
+
+fn arrivals_in(peer: &Peer, from: Instant, to: Instant) -> usize {
+    peer.arrivals.iter().filter(|at| (from..to).contains(*at)).count()
+}
+
+/// An encoder at 0.5 Mbit/s on a path that carries 3: X stays steady, at most twice the most that
+/// arrived in any round-trip time; when the encoder makes more, the path is used within 5 s.
+#[test]
+fn an_application_that_sends_little_keeps_its_room() {
+    let wire = Wire::bottleneck(MS(25), Rate::from_bits_per_sec(3e6), 30);
+    let mut world = world(wire, lossy(0.0, 1), &TfrcConfig::default(), false);
+    let start = world.now();
+    world.client.traffic = Traffic::PerSecond(52.0);
+    world.run(SECONDS(5));
+    let mut estimates = Vec::new();
+    for _ in 0..250 {
+        world.run(MS(100));
+        estimates.push(stack::estimate(world.client.connection()).expect("a path") as f64);
+    }
+    let at = |seconds: f64| start + std::time::Duration::from_secs_f64(seconds);
+    let window =
+        |n: u32| arrivals_in(&world.server, at(f64::from(n) * 0.05), at(f64::from(n) * 0.05 + 0.052));
+    let most = (20..590).map(window).max().unwrap_or(0) as f64 * (PAYLOAD + 38) as f64 * 8.0 / 0.05;
+    let (low, high) = estimates.iter().fold((f64::MAX, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
+    assert!(low >= 0.5e6, "{low}");
+    assert!(high <= 2.0 * most * 1.05, "{high} with {most}");
+    world.client.traffic = Traffic::Greedy;
+    world.run(SECONDS(10));
+    let rate = arrivals_in(&world.server, at(35.0), at(40.0)) as f64 * (PAYLOAD + 38) as f64 * 8.0 / 5.0;
+    assert!((2.5e6..=3.05e6).contains(&rate), "{rate}");
+}
+
+/// The client's address changes after 20 s: the server's path goes on with a copy of its
+/// controller, and both ends keep three quarters of their rates.
+#[test]
+fn a_new_address_goes_on() {
+    let mut world: World<Peer, Peer> = world(Wire::new(MS(25)), lossy(0.0, 1), &capped(2.0), false);
+    (world.client.traffic, world.server.traffic) = (Traffic::Greedy, Traffic::Greedy);
+    world.run(SECONDS(20));
+    let before = [world.client.arrivals.len(), world.server.arrivals.len()];
+    world.server.remote.set_port(3);
+    world.run(SECONDS(20));
+    let after = [world.client.arrivals.len(), world.server.arrivals.len()];
+    for (before, after) in before.into_iter().zip(after) {
+        assert!(4 * (after - before) >= 3 * before, "{before} then {after}");
+    }
+    assert_eq!(world.server.tfrc().advisor().loss_events(), 0);
+}
