@@ -1,4 +1,4 @@
-//! The emulated sides of all experiments: each is read, and asks for what the kernel has.
+//! The points of all experiments: each is read, and an emulated side asks for what the kernel has.
 
 use tfrc_lab::batch::Shard;
 use tfrc_reproduce::{Prepared, Wanted, World, library};
@@ -20,4 +20,16 @@ fn every_emulated_side_is_read() {
     };
     assert_eq!(total(false), RUNS);
     assert!(total(true) < 60, "the quick form has {} runs", total(true));
+}
+
+/// Values of keys and profiles make scenarios that are right, in the full and in the quick form.
+#[test]
+fn every_simulated_point_is_read() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let experiments = library::load(&root, &["all".to_owned()]).expect("right");
+    for quick in [false, true] {
+        let wanted = Wanted { quick, jobs: 1, world: World::Sim, shard: Shard::WHOLE };
+        let prepared = Prepared::new(&experiments, wanted).map_err(|wrong| format!("{wrong:?}"));
+        assert!(prepared.expect("each scenario is right").total() > experiments.len());
+    }
 }
