@@ -161,7 +161,7 @@ fn link_slots(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
 fn idle_blind(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     const PER_SECOND: u64 = 100;
     const SECONDS: u64 = 12;
-    /// Answers a second to invalid packets, after as many at once (RFC 4340 §7.5.4 asks for a limit).
+    /// Answers a second to invalid packets, after as many at once (RFC 4340 §7.5.4).
     const ANSWERS: u64 = 8;
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1", "--silence", "8s"])?;
     let ports = Arc::new(Mutex::new(None));
