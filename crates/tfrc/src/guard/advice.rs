@@ -68,8 +68,8 @@ impl core::error::Error for AdviceError {}
 pub enum Advice {
     /// Packets with this much data, in bytes.
     Size(u32),
-    /// Even the smallest, this one, needs more than the allowed rate, and has done so for
-    /// `patience_down`: send fewer packets, or stop ([`StopRule`](crate::guard::StopRule)).
+    /// Even the smallest, this one, needs more than the allowed rate now, and the size sent so far
+    /// has for `patience_down`: send fewer packets, or stop ([`StopRule`](crate::guard::StopRule)).
     TooFast(u32),
 }
 
