@@ -34,7 +34,7 @@ pub mod watch;
 pub mod world;
 
 pub use run::{
-    COV_SCALE, Completion, FINE_COV_SCALE, GroupOutcome, LinkOutcome, NoDccpFlow, Outcome, record_until, run,
+    COV_SCALE, Completion, FINE_COV_SCALE, GroupOutcome, LinkOutcome, Outcome, record_until, run,
     run_captured, run_traced, run_until, run_watched, run_with,
 };
 

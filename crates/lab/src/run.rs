@@ -1,15 +1,11 @@
 //! One run of a scenario, and its outcome.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc_sim::link::LinkStats;
-use tfrc_sim::{AgentId, Engine};
 use tfrc_units::Duration;
 
-use crate::agent::{Any, DccpHost, Host};
-use crate::capture::Captured;
+use crate::capture::{Capture, Captured};
 use crate::own::Registry;
 use crate::packets::PacketEvents;
 use crate::record::{FlowSummary, Interval};
@@ -113,20 +109,6 @@ impl LinkOutcome {
     }
 }
 
-/// No flow of the scenario can be captured: only DCCP is bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoDccpFlow;
-
-impl fmt::Display for NoDccpFlow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "no flow of the scenario is DCCP, and no other has bytes to capture: give one kind = \"dccp\"",
-        )
-    }
-}
-
-impl std::error::Error for NoDccpFlow {}
-
 /// Parts of a run that an [`Outcome`] is made of.
 const MEASURED: Keep = Keep { delays: PacketDelays::Measured, ..Keep::NOTHING };
 
@@ -181,29 +163,21 @@ pub(crate) fn run_stage(
     Some(recorded(&mut world, MEASURED, scenario, &members, watches, stop)?.outcome)
 }
 
-/// Runs a scenario as [`run_watched`] does, and gives the packets that the first DCCP flow's
-/// sender sent and received, as IPv4 packets with their times.
-///
-/// # Errors
-/// [`NoDccpFlow`] if there is none.
+/// Runs a scenario as [`run_watched`] does, and hands the packets that the flows' senders send and
+/// receive to `told`, in the order of time.
 ///
 /// # Panics
 /// As [`run`].
 pub fn run_captured(
     scenario: &Scenario,
     watches: &mut [Watch<'_>],
-) -> Result<(Outcome, Vec<Captured>), NoDccpFlow> {
+    told: &mut dyn FnMut(Captured),
+) -> Outcome {
     let (mut world, members) = Simulated::new(scenario, MEASURED);
-    let mut senders = world.flows.iter().map(|ends| ends.sender);
-    let captured = senders.find(|id| host(&world.engine, *id).is_some()).ok_or(NoDccpFlow)?;
-    world.engine.with_agent(captured, |agent| {
-        if let Any::Dccp(host) = agent.agent_mut() {
-            host.start_capture();
-        }
-    });
+    let mut capture = Capture::new(world.senders(), told);
+    world.copy(move |copy| capture.add(copy));
     let run = recorded(&mut world, MEASURED, scenario, &members, watches, &|| false);
-    let packets = host(&world.engine, captured).map(|host| host.captured().to_vec()).unwrap_or_default();
-    Ok((run.expect("nothing stops it").outcome, packets))
+    run.expect("nothing stops it").outcome
 }
 
 /// Runs a scenario as [`run_watched`] does, and writes what happens to each packet as CSV.
@@ -251,11 +225,4 @@ fn recorded(
     let stage = Stage::of(scenario, members, keep);
     let recording = world::record(world, &stage, watches, &mut || !stop())?;
     (recording.to == stage.to).then_some(recording)
-}
-
-fn host(engine: &Engine<Host>, id: AgentId) -> Option<&DccpHost> {
-    match engine.agent(id).map(Host::agent) {
-        Some(Any::Dccp(host)) => Some(host),
-        _ => None,
-    }
 }

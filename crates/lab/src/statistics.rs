@@ -80,6 +80,14 @@ pub fn estimate(values: &[f64]) -> Estimate {
     Estimate { mean: mean(values), ci95 }
 }
 
+/// The standard deviation of `n` values whose mean has a 95 % interval of this half width; `None`
+/// for fewer than two.
+#[must_use]
+pub fn deviation_of(half_width: f64, n: u32) -> Option<f64> {
+    let freedom = usize::try_from(n).ok()?.checked_sub(1).filter(|freedom| *freedom > 0)?;
+    Some(half_width * f64::from(n).sqrt() / student_95(freedom))
+}
+
 /// Half the width of the interval of the mean that leaves out the share `alpha`, by Student's t;
 /// `None` for fewer than two values.
 #[must_use]

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use tfrc_lab::batch::{MergeError, Order, Results, Shard, merge, run_plan};
-use tfrc_lab::{NoDccpFlow, Outcome, run, run_captured};
+use tfrc_lab::capture::Captured;
+use tfrc_lab::{Outcome, run, run_captured};
 use tfrc_scenario::{Document, Origin, Plan, Scenario, schema};
 use tfrc_units::Duration;
 
@@ -394,14 +395,35 @@ fn each_flow_has_its_own_round_trip_time() {
 }
 
 #[test]
-fn a_dccp_flow_can_be_captured() {
-    let text = scenario(&dumbbell("queue = \"20p\"", &(flow("tcp", "") + &flow("dccp", ""))));
-    let (outcome, packets) = run_captured(&text, &mut []).unwrap();
+fn every_flow_can_be_captured() {
+    let kinds = ["tcp", "dccp", "tfrc", "cbr", "ping"].map(|kind| match kind {
+        "cbr" => flow(kind, "rate = \"50kbit/s\""),
+        _ => flow(kind, ""),
+    });
+    let text = scenario(&dumbbell("queue = \"20p\"", &kinds.concat()));
+    let mut packets = Vec::new();
+    let outcome = run_captured(&text, &mut [], &mut |packet| packets.push(packet));
     assert_eq!(outcome, run(&text));
-    assert!(packets.len() > 500 && packets.is_sorted_by_key(|(at, _)| *at));
-    assert!(packets.iter().all(|(_, bytes)| bytes[0] == 0x45 && bytes[9] == 33));
-    let without = scenario(&dumbbell("", &flow("tcp", "")));
-    assert_eq!(run_captured(&without, &mut []), Err(NoDccpFlow));
+    assert!(packets.is_sorted_by_key(|packet| packet.at));
+    for (flow, protocol) in [6, 33, 17, 17, 1].into_iter().enumerate() {
+        let [near, far] = [10, 11].map(|net| [net, 0, 0, flow as u8]);
+        let of = |from: [u8; 4]| packets.iter().filter(move |packet| packet.bytes[12..16] == from);
+        assert!(of(near).chain(of(far)).all(|packet| packet.bytes[9] == protocol), "{flow}");
+        assert!(of(near).all(|packet| packet.bytes[16..20] == far), "{flow}");
+        let length = |packet: &Captured| u32::from(u16::from_be_bytes([packet.bytes[2], packet.bytes[3]]));
+        assert!(of(near).all(|packet| packet.length == length(packet)), "{flow}");
+        // Each flow sends, and all but the one without answers hear of it.
+        assert!(of(near).count() >= 10, "{flow}: {}", of(near).count());
+        assert_eq!(of(far).count() > 0, flow != 3, "{flow}");
+    }
+    // The acknowledgements of the TCP end where its data do, within what is on its way.
+    let number = |packet: &Captured, at: usize| {
+        u32::from_be_bytes(packet.bytes[20 + at..24 + at].try_into().expect("four bytes"))
+    };
+    let of = |net: u8| packets.iter().filter(move |packet| packet.bytes[12..16] == [net, 0, 0, 0]);
+    let sent = of(10).map(|packet| number(packet, 4)).max().expect("data");
+    let acknowledged = of(11).map(|packet| number(packet, 8)).max().expect("acknowledgements");
+    assert!(acknowledged > 100_000 && sent.abs_diff(acknowledged) < 200_000, "{sent} {acknowledged}");
 }
 
 /// The schema in `docs` is the one of the code; `tfrc sim --schema > docs/scenario.schema.json`

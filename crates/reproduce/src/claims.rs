@@ -3,19 +3,21 @@
 //!
 //! A function of a column leaves out rows without a value there, and has no value itself if none is
 //! left. `argmin` and `argmax` give the first key of a row, as a number: of the first row where
-//! several have the extreme value.
+//! several have the extreme value. `inside` is the share of rows whose value is near the recorded
+//! one of the emulated side.
 
+use super::emulation::EmulatedTable;
 use super::table::Table;
 use tfrc_lab::formula::number;
 use tfrc_lab::formula::{Expression, Function, Given, Kind, Scope, Wrong};
-use tfrc_lab::statistics::{mean, median};
+use tfrc_lab::statistics::{self, mean, median};
 use tfrc_scenario::hint;
 
 const ROW: Kind = Kind::Text("a row");
 const COLUMN: Kind = Kind::Text("a column");
 
 /// The functions of claims.
-pub(crate) const FUNCTIONS: [Function; 8] = [
+pub(crate) const FUNCTIONS: [Function; 9] = [
     Function { name: "cell", takes: &[ROW, COLUMN] },
     Function { name: "min", takes: &[COLUMN] },
     Function { name: "max", takes: &[COLUMN] },
@@ -24,6 +26,7 @@ pub(crate) const FUNCTIONS: [Function; 8] = [
     Function { name: "argmin", takes: &[COLUMN] },
     Function { name: "argmax", takes: &[COLUMN] },
     Function { name: "count", takes: &[COLUMN] },
+    Function { name: "inside", takes: &[COLUMN, Kind::Number] },
 ];
 
 /// A table of values: rows with their names and first keys, and what stands in them.
@@ -31,6 +34,8 @@ pub(crate) struct Values<'a> {
     /// Each row's name and the text of its first key.
     pub(crate) rows: Vec<(&'a str, &'a str)>,
     pub(crate) get: Get<'a>,
+    /// What the emulated side has there.
+    pub(crate) emulated: Option<&'a EmulatedTable>,
 }
 
 /// Gives the value of a row, by its number, in a column.
@@ -47,13 +52,31 @@ impl<'a> Values<'a> {
                 let at = table.columns.iter().position(|name| name == column)?;
                 table.rows[row].values[at].map(|printed| printed.value)
             }),
+            emulated: None,
         }
+    }
+
+    /// The share of rows whose value is within `band` of the emulated mean, as a part of it, or no
+    /// further from it than one standard deviation of the emulated runs. Rows without both values
+    /// are left out.
+    fn inside(&self, column: &str, band: f64) -> Option<f64> {
+        let near = |row: usize| {
+            let other = self.emulated?.get(self.rows[row].0, column)?;
+            let distance = ((self.get)(row, column)? - other.mean?).abs();
+            let spread =
+                other.ci95.and_then(|half| statistics::deviation_of(half, other.runs)).unwrap_or(0.0);
+            Some(f64::from(u8::from(distance <= spread.max(band * other.mean?.abs()))))
+        };
+        mean(&(0..self.rows.len()).filter_map(near).collect::<Vec<f64>>())
     }
 }
 
 impl Scope for Values<'_> {
     fn call(&self, name: &str, given: &[Given<'_>]) -> Result<Option<f64>, (String, String)> {
         let text = |i: usize| given.get(i).map_or("", Given::text);
+        if name == "inside" {
+            return Ok(self.inside(text(0), given.get(1).map_or(0.0, Given::number)));
+        }
         if name == "cell" {
             let row = self.rows.iter().position(|(row, _)| *row == text(0));
             return Ok(row.and_then(|row| (self.get)(row, text(1))));
@@ -100,6 +123,7 @@ pub(crate) fn check(claim: &Expression, rows: &[&str], columns: &[&str]) -> Resu
 
 #[cfg(test)]
 mod tests {
+    use super::super::emulation::EmulatedValue;
     use super::super::error::NamedText;
     use super::*;
 
@@ -126,6 +150,22 @@ mod tests {
         ] {
             assert_eq!(of(text), expected, "{text}");
         }
+        // Rows 10 % and 20 % are recorded: 3.2 is within a tenth of 3, and 1.5 ± 0.1 of 5 is not.
+        let value = |mean, ci95| EmulatedValue { mean: Some(mean), ci95, runs: 3, note: None };
+        let recorded = |row: &str, value| ((row.to_owned(), "x".to_owned()), value);
+        let mut emulated = EmulatedTable::default();
+        emulated
+            .values
+            .extend([recorded("10%/a", value(3.2, None)), recorded("20%/a", value(1.5, Some(0.1)))]);
+        let inside = |emulated: &EmulatedTable| {
+            let values = Values { emulated: Some(emulated), ..Values::of_table(&table) };
+            let formula = Expression::parse("inside('x', 0.1)", &FUNCTIONS, &[]).expect("right");
+            formula.value(&values).expect("no error")
+        };
+        assert_eq!(inside(&emulated), Some(0.5));
+        // Three runs 0.6 apart: half a width of 95 % of 1.49.
+        emulated.values.extend([recorded("20%/a", value(1.5, Some(1.49)))]);
+        assert_eq!(inside(&emulated), Some(1.0));
         let claim = Expression::parse("cell('60%/b','x')", &FUNCTIONS, &[]).expect("well formed");
         let wrong = check(&claim, &["30%/b"], &["x"]).expect_err("no such row");
         assert!(wrong.message.contains("60%/b") && wrong.hint.contains("30%/b"), "{wrong}");

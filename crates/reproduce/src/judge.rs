@@ -330,10 +330,10 @@ pub(super) fn claim_result(
         let decidable = claim.undecidable.is_none();
         decidable.then(|| claim.value.value(values).ok().flatten()).flatten()
     };
-    let emulated = emulated.and_then(|table| value(&of_emulated(experiment, table)));
+    let alone = emulated.and_then(|table| value(&of_emulated(experiment, table)));
     let (here, emulated) = match claim.world {
-        World::Emu => (emulated, None),
-        World::Sim => (value(&of_samples(experiment, samples)), emulated),
+        World::Emu => (alone, None),
+        World::Sim => (value(&Values { emulated, ..of_samples(experiment, samples) }), alone),
     };
     let source = value(&Values::of_table(&experiment.published));
     let ns2 = experiment.ns2.as_ref().and_then(|table| value(&Values::of_table(table)));

@@ -5,7 +5,7 @@ use core::fmt;
 use tfrc_units::Instant;
 
 use crate::LinkId;
-use crate::packet::Header;
+use crate::packet::{Header, Packet};
 
 /// Trace of an engine, the records of what happens to packets: kept or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,6 +15,28 @@ pub enum Tracing {
     /// Nothing is recorded.
     #[default]
     Off,
+    /// Copies of packets at their ends are kept until [`crate::Engine::take_copies`] takes them.
+    Packets,
+}
+
+/// A packet as one of its ends saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PacketCopy<P> {
+    /// When.
+    pub at: Instant,
+    /// The end that saw it.
+    pub end: PacketEnd,
+    /// The packet.
+    pub packet: Packet<P>,
+}
+
+/// An end of a packet's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketEnd {
+    /// The agent that received it.
+    Receiver,
+    /// The agent that sent it.
+    Sender,
 }
 
 /// One thing that happened to one packet.

@@ -236,7 +236,7 @@ impl Part {
         if files::Identity::of_link(part) != files::Identity::of_open(&file) {
             return Err(strange());
         }
-        let length = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
+        let length = file.metadata().map_err(|error| Failure::Run(format!("{shown}: {error}")))?.len();
         if length > 0 && names.existing != Existing::Overwrite {
             return Err(Failure::usage(
                 format!("{shown}: left over from an earlier run, {}", counted(length, "byte")),
@@ -256,9 +256,14 @@ impl Part {
         }
         // A hard link is never made over an existing file; a rename is.
         match fs::hard_link(&part, &real) {
-            Ok(()) => {
-                let _ = fs::remove_file(&part);
-            }
+            // The data have their name; the other one is only left over.
+            Ok(()) => fs::remove_file(&part).or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                kind => Err(io::Error::new(
+                    kind,
+                    format!("{} is complete, but {} stays: {error}", real.display(), part.display()),
+                )),
+            })?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // A file system without hard links.
             Err(_) if real.exists() => return Err(io::ErrorKind::AlreadyExists.into()),

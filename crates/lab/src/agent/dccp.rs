@@ -15,7 +15,6 @@ use tfrc_units::Ecn;
 use tfrc_units::{Instant, saturating};
 
 use super::{Payload, Source};
-use crate::capture::Captured;
 use crate::metric::Mean;
 
 /// The endpoint's timeout, or the application has its next datagram.
@@ -30,6 +29,12 @@ const PORT: u16 = 5001;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame(Box<[u8]>);
 
+impl Frame {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// One end of a connection, and the application on it.
 #[derive(Debug)]
 pub struct DccpHost {
@@ -37,15 +42,14 @@ pub struct DccpHost {
     connection: Option<ConnectionId>,
     role: EndTask,
     setup: HostSetup,
-    /// Its address and the other end's.
-    addresses: [Ipv4Addr; 2],
+    /// The other end's address.
+    other: Ipv4Addr,
     buffer: Vec<u8>,
     datagram: Vec<u8>,
     rtt: Mean,
     last_stop: Option<Stopped>,
     /// Feedback packets seen when the round-trip time was last looked at.
     feedback_seen: u64,
-    capture: Option<Vec<Captured>>,
 }
 
 /// Task of an end.
@@ -76,9 +80,7 @@ pub(crate) struct HostSetup {
 impl DccpHost {
     /// `stream` gives the endpoint's secret; `number` distinguishes the flow's addresses.
     pub(crate) fn new(role: EndTask, setup: HostSetup, mut stream: Stream) -> Self {
-        let [_, a, b, c] = setup.flow.0.to_be_bytes();
-        let near = Ipv4Addr::new(10, a, b, c);
-        let far = Ipv4Addr::new(11, a, b, c);
+        let [near, far] = addresses(setup.flow);
         let (own, other, listen) = match role {
             EndTask::Client { .. } => (near, far, Listen::Refuse),
             EndTask::Server => (far, near, Listen::One),
@@ -99,24 +101,13 @@ impl DccpHost {
             connection: None,
             role,
             setup,
-            addresses: [own, other],
+            other,
             buffer: Vec::new(),
             datagram: Vec::new(),
             rtt: Mean::default(),
             last_stop: None,
             feedback_seen: 0,
-            capture: None,
         }
-    }
-
-    /// Keeps every IPv4 packet that this end sends or receives from now on.
-    pub(crate) fn start_capture(&mut self) {
-        self.capture = Some(Vec::new());
-    }
-
-    /// The packets kept, in the order of time.
-    pub(crate) fn captured(&self) -> &[Captured] {
-        self.capture.as_deref().unwrap_or_default()
     }
 
     /// The connection, once there is one.
@@ -151,18 +142,14 @@ impl DccpHost {
     ) {
         let ecn = header.ecn;
         self.setup.peer.get_or_insert(header.src);
-        if self.capture.is_some() {
-            let [own, other] = self.addresses;
-            self.keep(now, other, own, ecn, &frame.0);
-        }
-        let from = SocketAddr::new(IpAddr::V4(self.addresses[1]), 0);
+        let from = SocketAddr::new(IpAddr::V4(self.other), 0);
         self.endpoint.handle_datagram(now, from, ecn, &frame.0);
         self.go_on(now, context);
     }
 
     pub(super) fn on_timer(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
         if self.connection.is_none() && matches!(self.role, EndTask::Client { .. }) {
-            let remote = SocketAddr::new(IpAddr::V4(self.addresses[1]), 0);
+            let remote = SocketAddr::new(IpAddr::V4(self.other), 0);
             let config = ConnectConfig { port: PORT, connection: connection(&self.setup) };
             // Both addresses are of one version and no port is in use: this cannot fail.
             self.connection = self.endpoint.connect(now, remote, config).ok();
@@ -230,10 +217,6 @@ impl DccpHost {
     fn flush(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
         let mut buffer = std::mem::take(&mut self.buffer);
         while let Some(transmission) = self.endpoint.poll_transmit(now, &mut buffer) {
-            let [own, other] = self.addresses;
-            if self.capture.is_some() {
-                self.keep(now, own, other, transmission.ecn, &buffer);
-            }
             let Some(to) = self.setup.peer else { continue };
             context.send(Outgoing {
                 to,
@@ -246,12 +229,12 @@ impl DccpHost {
         }
         self.buffer = buffer;
     }
+}
 
-    fn keep(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, ecn: Ecn, bytes: &[u8]) {
-        if let Some(capture) = &mut self.capture {
-            capture.push((now, crate::capture::ipv4(from, to, ecn, bytes)));
-        }
-    }
+/// The addresses of a flow's sender and receiver, in their DCCP and in captures.
+pub(crate) fn addresses(flow: FlowId) -> [Ipv4Addr; 2] {
+    let [_, a, b, c] = flow.0.to_be_bytes();
+    [Ipv4Addr::new(10, a, b, c), Ipv4Addr::new(11, a, b, c)]
 }
 
 /// How both ends behave: only the CCID of the flow, both ways.

@@ -12,7 +12,7 @@ use tfrc_units::Instant;
 
 pub(crate) use self::application::Source;
 pub use self::dccp::{DccpHost, Frame};
-pub(crate) use self::dccp::{EndTask, HostSetup};
+pub(crate) use self::dccp::{EndTask, HostSetup, addresses};
 pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
 pub use self::own::{Acknowledged, Allowance, Controller, Lost, OwnAck, OwnData, OwnReceiver, OwnSender};
 pub(crate) use self::tfrc::{FlowLosses, LossEvent, SenderSetup};

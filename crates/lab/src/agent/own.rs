@@ -78,11 +78,23 @@ pub struct OwnData {
     bytes: u32,
 }
 
+impl OwnData {
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+}
+
 /// Content of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnAck {
     number: u64,
     marked: bool,
+}
+
+impl OwnAck {
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 const SEND: TimerKey = super::START;

@@ -3,19 +3,24 @@
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
-use tfrc_sim::trace::{TraceRecord, Tracing};
+use tfrc_sim::trace::{PacketCopy, TraceRecord, Tracing};
 use tfrc_sim::traffic::Traffic;
-use tfrc_sim::{Engine, LinkId, Network};
+use tfrc_sim::{Address, Engine, LinkId, Network};
 use tfrc_units::{Duration, Instant};
 
 use super::agents::{Ends, agent, attach, bytes, progress};
 use super::{Completions, Progress, World};
-use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent};
+use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent, Payload};
 use crate::own::Registry;
 use crate::recording::{Keep, LinkFlows, PacketDelays};
 
-/// Function called for each thing that happens to a packet.
-type Told<'t> = Box<dyn FnMut(&TraceRecord) + 't>;
+/// What is told of the packets of a run.
+enum Told<'t> {
+    /// Each thing that happens to one.
+    Records(Box<dyn FnMut(&TraceRecord) + 't>),
+    /// Copies at both ends.
+    Copies(Box<dyn FnMut(&PacketCopy<Payload>) + 't>),
+}
 
 /// A scenario in virtual time.
 pub(crate) struct Simulated<'t> {
@@ -54,7 +59,18 @@ impl<'t> Simulated<'t> {
     /// Hands each thing that happens to a packet to `told`, some time after it.
     pub(crate) fn trace(&mut self, told: impl FnMut(&TraceRecord) + 't) {
         self.engine.set_tracing(Tracing::Keep);
-        self.trace = Some(Box::new(told));
+        self.trace = Some(Told::Records(Box::new(told)));
+    }
+
+    /// Hands each packet to `told` as it is sent and as it is received, some time after it.
+    pub(crate) fn copy(&mut self, told: impl FnMut(&PacketCopy<Payload>) + 't) {
+        self.engine.set_tracing(Tracing::Packets);
+        self.trace = Some(Told::Copies(Box::new(told)));
+    }
+
+    /// The addresses of the flows' senders, in their order.
+    pub(crate) fn senders(&self) -> Vec<Address> {
+        self.flows.iter().filter_map(|ends| self.engine.address(ends.sender)).collect()
     }
 
     /// Keeps the loss events of the flows from now on.
@@ -87,8 +103,10 @@ fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> 
 impl World for Simulated<'_> {
     fn advance(&mut self, to: Instant) -> Instant {
         self.engine.run_until(to);
-        if let Some(told) = &mut self.trace {
-            self.engine.take_records().iter().for_each(told);
+        match &mut self.trace {
+            Some(Told::Copies(told)) => self.engine.take_copies().iter().for_each(told),
+            Some(Told::Records(told)) => self.engine.take_records().iter().for_each(told),
+            None => {}
         }
         to
     }

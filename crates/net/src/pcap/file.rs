@@ -56,10 +56,19 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Those of the output.
     pub fn packet(&mut self, at: std::time::Duration, bytes: &[u8]) -> io::Result<()> {
-        let length = saturating::<u32>(bytes.len());
+        self.beginning(at, bytes, saturating::<u32>(bytes.len()))
+    }
+
+    /// Adds the first bytes of a packet of `length`, seen at a time since the Unix epoch.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn beginning(&mut self, at: std::time::Duration, bytes: &[u8], length: u32) -> io::Result<()> {
+        let kept = saturating::<u32>(bytes.len());
+        let length = length.max(kept);
         let seconds = saturating::<u32>(at.as_secs());
         let mut head = [0; 16];
-        for (field, value) in head.chunks_exact_mut(4).zip([seconds, at.subsec_nanos(), length, length]) {
+        for (field, value) in head.chunks_exact_mut(4).zip([seconds, at.subsec_nanos(), kept, length]) {
             field.copy_from_slice(&value.to_le_bytes());
         }
         self.out.write_all(&head)?;
@@ -84,8 +93,10 @@ mod tests {
         let mut file = Vec::new();
         let mut writer = Writer::new(&mut file, LinkType::Raw)?;
         writer.packet(std::time::Duration::from_millis(1500), &[7; 5])?;
+        writer.beginning(std::time::Duration::ZERO, &[8; 2], 1500)?;
         writer.flush()?;
-        assert_eq!(file.len(), 24 + 16 + 5);
+        assert_eq!(file.len(), 24 + 16 + 5 + 16 + 2);
+        assert_eq!(file[53..], [2, 0, 0, 0, 0xDC, 5, 0, 0, 8, 8]);
         assert_eq!(file[..8], [0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0]);
         assert_eq!(file[16..24], [0, 0, 1, 0, 101, 0, 0, 0]);
         assert_eq!(file[24..40], [1, 0, 0, 0, 0x00, 0x65, 0xCD, 0x1D, 5, 0, 0, 0, 5, 0, 0, 0]);

@@ -15,7 +15,7 @@ use crate::network::MakeQueue;
 use crate::packet::{Header, Outgoing};
 use crate::queue::{Discipline, Queue, QueueState};
 use crate::routing::Routes;
-use crate::trace::{DropCause, Happening, TraceRecord, Tracing};
+use crate::trace::{DropCause, Happening, PacketCopy, PacketEnd, TraceRecord, Tracing};
 use crate::{Address, AgentId, LinkId, LinkSpec, NodeId, Packet, Seed, TimerKey};
 use tfrc_units::Ecn;
 
@@ -27,6 +27,7 @@ pub(crate) struct Core<P> {
     pub(crate) timers: Timers,
     pub(crate) tracing: Tracing,
     pub(crate) records: Vec<TraceRecord>,
+    pub(crate) copies: Vec<PacketCopy<P>>,
     pub(crate) events: Events,
     pub(crate) packets: Arena<P>,
     links: Vec<Link>,
@@ -72,6 +73,7 @@ impl<P> Core<P> {
             timers: Timers::default(),
             tracing: Tracing::Off,
             records: Vec::new(),
+            copies: Vec::new(),
             events: Events::new(),
             packets: Arena::new(),
             links: links.iter().map(|spec| Link::new(spec, seed, own_queue(spec, queues))).collect(),
@@ -161,37 +163,6 @@ impl<P> Core<P> {
     pub(crate) fn set_timer(&mut self, agent: AgentId, key: TimerKey, at: Instant) {
         let serial = self.serial();
         self.timers.set(agent, key, at.max(self.now), serial, &mut self.events);
-    }
-
-    /// Sends a packet from `src`.
-    pub(crate) fn send(&mut self, src: Address, out: Outgoing<P>) {
-        let serial = self.next_packet;
-        self.next_packet = self.next_packet.wrapping_add(1);
-        let Outgoing { to: dst, flow, size, ecn, precedence, payload } = out;
-        let header = Header { serial, sent: self.now, size, flow, src, dst, ecn, precedence };
-        let Some(slot) = self.packets.put(Packet { header, payload }) else {
-            self.strand(&header);
-            return;
-        };
-        if dst.node == src.node {
-            self.loop_back(slot);
-        } else {
-            self.forward(src.node, slot);
-        }
-    }
-
-    /// The packet is at its destination node.
-    #[inline]
-    fn receive(&mut self, slot: Slot) -> Option<DueNotice> {
-        let dst = self.packets.get(slot)?.header.dst;
-        let port = self.ports.get(dst.node.index()).and_then(|ports| ports.get(index(dst.port)));
-        if let Some(Port::Agent(agent)) = port {
-            let agent = *agent;
-            self.record_of(slot, Happening::Received);
-            return Some(DueNotice::Packet(agent, slot));
-        }
-        self.receive_outside(slot);
-        None
     }
 
     /// The packet is at its destination node, and not for an agent.
@@ -330,6 +301,49 @@ impl<P> Core<P> {
 }
 
 impl<P: Clone> Core<P> {
+    /// Sends a packet from `src`.
+    pub(crate) fn send(&mut self, src: Address, out: Outgoing<P>) {
+        let serial = self.next_packet;
+        self.next_packet = self.next_packet.wrapping_add(1);
+        let Outgoing { to: dst, flow, size, ecn, precedence, payload } = out;
+        let header = Header { serial, sent: self.now, size, flow, src, dst, ecn, precedence };
+        if self.tracing == Tracing::Packets {
+            self.copy(PacketEnd::Sender, Packet { header, payload: payload.clone() });
+        }
+        let Some(slot) = self.packets.put(Packet { header, payload }) else {
+            self.strand(&header);
+            return;
+        };
+        if dst.node == src.node {
+            self.loop_back(slot);
+        } else {
+            self.forward(src.node, slot);
+        }
+    }
+
+    /// The packet is at its destination node.
+    #[inline]
+    fn receive(&mut self, slot: Slot) -> Option<DueNotice> {
+        let dst = self.packets.get(slot)?.header.dst;
+        let port = self.ports.get(dst.node.index()).and_then(|ports| ports.get(index(dst.port)));
+        if let Some(Port::Agent(agent)) = port {
+            let agent = *agent;
+            self.record_of(slot, Happening::Received);
+            if self.tracing == Tracing::Packets
+                && let Some(packet) = self.packets.get(slot).cloned()
+            {
+                self.copy(PacketEnd::Receiver, packet);
+            }
+            return Some(DueNotice::Packet(agent, slot));
+        }
+        self.receive_outside(slot);
+        None
+    }
+
+    fn copy(&mut self, end: PacketEnd, packet: Packet<P>) {
+        self.copies.push(PacketCopy { at: self.now, end, packet });
+    }
+
     /// Handles events up to `until`; stops early with an event for an agent.
     #[inline]
     pub(crate) fn advance(&mut self, until: Instant) -> Option<DueNotice> {

@@ -16,7 +16,7 @@ use crate::network::MakeQueue;
 use crate::packet::{FlowId, Outgoing};
 use crate::queue::QueueState;
 use crate::routing::Routes;
-use crate::trace::{TraceRecord, Tracing};
+use crate::trace::{PacketCopy, TraceRecord, Tracing};
 use crate::{Address, Agent, AgentId, LinkId, LinkSpec, NodeId, Packet, Seed, TimerKey};
 
 /// A network in motion: nodes, links, the agents on them, and virtual time.
@@ -67,16 +67,18 @@ pub struct Context<'a, P> {
     core: &'a mut Core<P>,
 }
 
+impl<P: Clone> Context<'_, P> {
+    /// Sends a packet, now.
+    pub fn send(&mut self, packet: Outgoing<P>) {
+        self.core.send(self.address, packet);
+    }
+}
+
 impl<P> Context<'_, P> {
     /// The agent's own address.
     #[must_use]
     pub fn address(&self) -> Address {
         self.address
-    }
-
-    /// Sends a packet, now.
-    pub fn send(&mut self, packet: Outgoing<P>) {
-        self.core.send(self.address, packet);
     }
 
     /// Sets a timer, in place of its old deadline if it had one. A time past means at once, after
@@ -286,5 +288,10 @@ impl<A: Agent> Engine<A> {
     /// The records kept since the last call.
     pub fn take_records(&mut self) -> Vec<TraceRecord> {
         ::core::mem::take(&mut self.core.records)
+    }
+
+    /// The copies kept since the last call, in the order of time.
+    pub fn take_copies(&mut self) -> Vec<PacketCopy<A::Payload>> {
+        ::core::mem::take(&mut self.core.copies)
     }
 }

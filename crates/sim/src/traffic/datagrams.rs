@@ -72,7 +72,7 @@ impl DatagramSource {
         Self { setup, sent: 0, burst: None, left: 0 }
     }
 
-    pub(super) fn on_timer<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+    pub(super) fn on_timer<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
         let DatagramSetup { pattern, data, header, peer, stop, .. } = self.setup;
         let (Pattern::Constant(rate) | Pattern::OnOff { rate, .. }) = pattern;
         if rate.is_zero() || data == 0 || stop.is_some_and(|stop| stop <= now) {

@@ -81,7 +81,7 @@ pub enum Traffic {
 impl Traffic {
     /// A packet for this agent.
     #[inline]
-    pub fn on_packet<P: From<Segment>>(
+    pub fn on_packet<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         header: &Header,
@@ -102,7 +102,12 @@ impl Traffic {
 
     /// A timer of this agent.
     #[inline]
-    pub fn on_timer<P: From<Segment>>(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, P>) {
+    pub fn on_timer<P: Clone + From<Segment>>(
+        &mut self,
+        now: Instant,
+        key: TimerKey,
+        context: &mut Context<'_, P>,
+    ) {
         match self {
             Self::TcpSink(agent) => agent.on_timer(now, context),
             Self::TcpSource(agent) => agent.on_timer(now, key, context),
@@ -166,7 +171,7 @@ impl Agent for Traffic {
 
 /// Every packet of background traffic leaves here.
 #[inline]
-fn send<P: From<Segment>>(
+fn send<P: Clone + From<Segment>>(
     context: &mut Context<'_, P>,
     peer: Peer,
     size: u32,

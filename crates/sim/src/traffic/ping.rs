@@ -68,7 +68,7 @@ impl Pinger {
         Self { setup, sent: 0, stats: PingStats::default(), samples: Vec::new() }
     }
 
-    pub(super) fn on_timer<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+    pub(super) fn on_timer<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
         let PingSetup { interval, size, peer, stop, .. } = self.setup;
         if stop.is_some_and(|stop| stop <= now) {
             return;
@@ -118,7 +118,7 @@ impl Pinger {
 pub struct Ponger;
 
 impl Ponger {
-    pub(super) fn on_packet<P: From<Segment>>(
+    pub(super) fn on_packet<P: Clone + From<Segment>>(
         header: &Header,
         segment: &Segment,
         context: &mut Context<'_, P>,

@@ -52,7 +52,7 @@ impl TcpSource {
     }
 
     #[inline]
-    pub(super) fn on_packet<P: From<Segment>>(
+    pub(super) fn on_packet<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         segment: &Segment,
@@ -65,7 +65,7 @@ impl TcpSource {
         }
     }
 
-    pub(super) fn on_timer<P: From<Segment>>(
+    pub(super) fn on_timer<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         key: TimerKey,
@@ -92,7 +92,7 @@ impl TcpSource {
     }
 
     #[inline]
-    fn go_on<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+    fn go_on<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
         if self.setup.overhead.is_zero() {
             self.transmit(now, context);
         } else {
@@ -104,7 +104,7 @@ impl TcpSource {
     }
 
     #[inline]
-    fn transmit<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+    fn transmit<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
         while let Some((data, ecn)) = self.sender.poll_transmit(now) {
             send(context, self.setup.peer, self.setup.settings.data_size(data.len), ecn, data);
         }
@@ -148,7 +148,7 @@ impl TcpSink {
     }
 
     #[inline]
-    pub(super) fn on_packet<P: From<Segment>>(
+    pub(super) fn on_packet<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         header: &Header,
@@ -165,13 +165,13 @@ impl TcpSink {
         }
     }
 
-    pub(super) fn on_timer<P: From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
+    pub(super) fn on_timer<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
         let ack = self.sink.handle_timeout(now);
         self.answer(ack, context);
     }
 
     #[inline]
-    fn answer<P: From<Segment>>(&mut self, ack: Option<Ack>, context: &mut Context<'_, P>) {
+    fn answer<P: Clone + From<Segment>>(&mut self, ack: Option<Ack>, context: &mut Context<'_, P>) {
         if let Some((ack, peer)) = ack.zip(self.peer) {
             send(context, peer, self.settings.ack_size(&ack), Ecn::NotEct, ack);
         }

@@ -154,7 +154,6 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     let keys = RefCell::new(keys);
     let is_ended = || keys.borrow_mut().as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
     let stopwatch = args.timing.then(Stopwatch::start);
-    let mut packets = None;
     let cache = cache(args);
     let kept = Kept::new(cache.as_ref(), &scenario);
     // A page has the course of the run too.
@@ -167,22 +166,20 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
                 let outcome = run_traced(&scenario, watches, &mut file).map_err(failed)?;
                 return file.flush().map(|()| outcome).map_err(failed);
             }
-            if args.pcap.is_none() {
+            let Some(path) = &args.pcap else {
                 let ended = || Failure::Run("ended before the scenario's duration: no result".to_owned());
                 return run_until(&scenario, watches, &is_ended).ok_or_else(ended);
-            }
-            let (outcome, captured) = run_captured(&scenario, watches)
-                .map_err(|error| Failure::usage(error.to_string(), "see `[[flow]]` in docs/scenarios.md"))?;
-            packets = Some(captured);
+            };
+            let failed = |error: io::Error| Failure::io(&path.display(), &error);
+            let mut file = Capture::create(path).map_err(failed)?;
+            let outcome = run_captured(&scenario, watches, &mut |packet| file.add(&packet));
+            file.end().map_err(failed)?;
             Ok(outcome)
         })
     });
     bar.clear();
     let outcome = outcome?;
     kept.put(&outcome)?;
-    if let (Some(path), Some(packets)) = (&args.pcap, &packets) {
-        write_capture(path, packets).map_err(|error| Failure::io(&path.display(), &error))?;
-    }
     let timing = stopwatch.map(|watch| watch.stop(outcome.packet_hops));
     let notes = Note::of_run(&scenario, &outcome);
     let figures = course::summary(&outcome, notes.clone());
@@ -221,13 +218,29 @@ fn merged(files: &[std::path::PathBuf]) -> Result<Results, Failure> {
     batch::merge(shards).map_err(|error| Failure::usage(error.to_string(), "see docs/scenarios.md, `shards`"))
 }
 
-/// Writes simulated packets as a capture; virtual time zero is 1970.
-fn write_capture(path: &Path, packets: &[Captured]) -> io::Result<()> {
-    let mut file = pcap::Writer::new(BufWriter::new(File::create(path)?), pcap::LinkType::Raw)?;
-    for (at, bytes) in packets {
-        file.packet(at.saturating_since(Instant::ZERO).into(), bytes)?;
+/// A capture file that is being written; virtual time zero is 1970.
+struct Capture {
+    file: pcap::Writer<BufWriter<File>>,
+    failure: Option<io::Error>,
+}
+
+impl Capture {
+    fn create(path: &Path) -> io::Result<Self> {
+        let file = pcap::Writer::new(BufWriter::new(File::create(path)?), pcap::LinkType::Raw)?;
+        Ok(Self { file, failure: None })
     }
-    file.flush()
+
+    fn add(&mut self, packet: &Captured) {
+        if self.failure.is_none() {
+            let at = packet.at.saturating_since(Instant::ZERO).into();
+            self.failure = self.file.beginning(at, &packet.bytes, packet.length).err();
+        }
+    }
+
+    /// The first error of writing.
+    fn end(mut self) -> io::Result<()> {
+        self.failure.map_or_else(|| self.file.flush(), Err)
+    }
 }
 
 fn say(text: &str) -> Result<(), Failure> {

@@ -76,6 +76,9 @@ const SIGNS: [(&str, Operator); 11] = [
     ("^", Operator::Power),
 ];
 
+/// How strongly comparisons bind.
+const COMPARISON: (u8, u8) = (2, 3);
+
 /// How strongly an operator binds to its left and to its right.
 fn binding(operator: Operator) -> (u8, u8) {
     match operator {
@@ -86,7 +89,7 @@ fn binding(operator: Operator) -> (u8, u8) {
         | Operator::LessOrEqual
         | Operator::More
         | Operator::MoreOrEqual
-        | Operator::Unequal => (2, 3),
+        | Operator::Unequal => COMPARISON,
         Operator::Add | Operator::Subtract => (3, 4),
         Operator::Multiply | Operator::Divide => (4, 5),
         Operator::Power => (7, SIGN),
@@ -100,10 +103,15 @@ impl<'t> Parser<'t> {
             return Err(wrong(self.at..self.text.len(), "too deep", "fewer brackets and signs"));
         }
         let mut left = self.operand()?;
-        while let (Token::Operator(operator, _), _) = self.peek()? {
+        let mut compared = false;
+        while let (Token::Operator(operator, _), place) = self.peek()? {
             let (to_left, to_right) = binding(operator);
             if to_left < least {
                 break;
+            }
+            if (to_left, to_right) == COMPARISON && std::mem::replace(&mut compared, true) {
+                let hint = "both apart: `0.9 < x and x < 1.1`; or brackets";
+                return Err(wrong(place, "two comparisons in a row", hint));
             }
             self.next()?;
             let right = self.expression(to_right)?;

@@ -16,7 +16,8 @@ const LEAST: u32 = 2;
 pub(super) struct Window {
     pub(super) cwnd: u32,
     pub(super) ssthresh: u32,
-    /// Segments acknowledged since the last step of congestion avoidance.
+    /// Segments acknowledged since the last step of congestion avoidance; none after a reduction or
+    /// a timeout.
     counted: u32,
     law: Law,
 }
@@ -82,6 +83,7 @@ impl Window {
 
     /// A congestion event: makes the threshold, not the window.
     pub(super) fn reduce(&mut self) {
+        self.counted = 0;
         self.ssthresh = match &mut self.law {
             Law::Cubic(cubic) => cubic.reduce(self.cwnd),
             Law::Reno => self.cwnd / 2,
@@ -91,6 +93,7 @@ impl Window {
 
     /// A timeout forgets what CUBIC knew.
     pub(super) fn timed_out(&mut self) {
+        self.counted = 0;
         if let Law::Cubic(cubic) = &mut self.law {
             cubic.forget();
         }
@@ -122,8 +125,9 @@ mod tests {
         assert_eq!(window.cwnd, 10);
         window.grow(NOW, 1, Duration::ZERO);
         assert_eq!(window.cwnd, 11);
+        window.grow(NOW, 10, Duration::ZERO);
         window.reduce();
-        assert_eq!((window.cwnd, window.ssthresh), (11, 5));
+        assert_eq!((window.cwnd, window.ssthresh, window.counted), (11, 5, 0));
         window.cwnd = 3;
         window.reduce();
         assert_eq!(window.ssthresh, 2);

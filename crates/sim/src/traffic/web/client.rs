@@ -116,7 +116,7 @@ impl WebClient {
         self.places.len()
     }
 
-    pub(in crate::traffic) fn on_timer<P: From<Segment>>(
+    pub(in crate::traffic) fn on_timer<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         key: TimerKey,
@@ -182,7 +182,7 @@ impl WebClient {
     }
 
     /// The time of a session has come: the next object of its page, or a new page.
-    fn go_on<P: From<Segment>>(&mut self, now: Instant, number: u32, context: &mut Context<'_, P>) {
+    fn go_on<P: Clone + From<Segment>>(&mut self, now: Instant, number: u32, context: &mut Context<'_, P>) {
         if self.setup.stop.is_some_and(|stop| stop <= now) {
             return;
         }
@@ -205,7 +205,7 @@ impl WebClient {
         self.ask(now, number, context);
     }
 
-    fn ask<P: From<Segment>>(&mut self, now: Instant, session: u32, context: &mut Context<'_, P>) {
+    fn ask<P: Clone + From<Segment>>(&mut self, now: Instant, session: u32, context: &mut Context<'_, P>) {
         let settings = &self.setup.settings;
         let segments = whole(self.setup.object, &mut self.setup.stream);
         let transfer = Transfer::Bytes(u64::from(self.setup.request.clamp(1, settings.payload().max(1))));
@@ -239,7 +239,7 @@ impl WebClient {
         self.transmit(now, number, context);
     }
 
-    pub(in crate::traffic) fn on_packet<P: From<Segment>>(
+    pub(in crate::traffic) fn on_packet<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         header: &Header,
@@ -262,7 +262,7 @@ impl WebClient {
         schedule(context, ALARM, self.alarms.next());
     }
 
-    fn on_object<P: From<Segment>>(
+    fn on_object<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         data: &Data,
@@ -315,7 +315,12 @@ impl WebClient {
         }
     }
 
-    fn transmit<P: From<Segment>>(&mut self, now: Instant, number: u32, context: &mut Context<'_, P>) {
+    fn transmit<P: Clone + From<Segment>>(
+        &mut self,
+        now: Instant,
+        number: u32,
+        context: &mut Context<'_, P>,
+    ) {
         let Some(place) = self.places.get_mut(index(number)) else { return };
         while let Some((mut data, ecn)) = place.request.poll_transmit(now) {
             data.ask = place.segments;
@@ -325,7 +330,12 @@ impl WebClient {
         self.alarms.want(Deadline::Request(number), deadline, &mut place.request_queued);
     }
 
-    fn answer<P: From<Segment>>(&mut self, number: u32, ack: Option<Ack>, context: &mut Context<'_, P>) {
+    fn answer<P: Clone + From<Segment>>(
+        &mut self,
+        number: u32,
+        ack: Option<Ack>,
+        context: &mut Context<'_, P>,
+    ) {
         let Some(place) = self.places.get_mut(index(number)) else { return };
         if let Some(ack) = ack {
             send(context, self.setup.peer, self.setup.settings.ack_size(&ack), Ecn::NotEct, ack);

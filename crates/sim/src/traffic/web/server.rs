@@ -75,7 +75,7 @@ impl WebServer {
         }
     }
 
-    pub(in crate::traffic) fn on_packet<P: From<Segment>>(
+    pub(in crate::traffic) fn on_packet<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         header: &Header,
@@ -98,7 +98,7 @@ impl WebServer {
         schedule(context, ALARM, self.alarms.next());
     }
 
-    pub(in crate::traffic) fn on_timer<P: From<Segment>>(
+    pub(in crate::traffic) fn on_timer<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         context: &mut Context<'_, P>,
@@ -130,7 +130,7 @@ impl WebServer {
         schedule(context, ALARM, self.alarms.next());
     }
 
-    fn on_request<P: From<Segment>>(
+    fn on_request<P: Clone + From<Segment>>(
         &mut self,
         now: Instant,
         data: &Data,
@@ -185,7 +185,7 @@ impl WebServer {
         self.places.get_mut(index(number))
     }
 
-    fn answer<P: From<Segment>>(
+    fn answer<P: Clone + From<Segment>>(
         &mut self,
         number: u32,
         ack: Option<crate::tcp::Ack>,
@@ -199,7 +199,12 @@ impl WebServer {
         self.alarms.want((number, Deadline::Request), deadline, &mut place.request_queued);
     }
 
-    fn transmit<P: From<Segment>>(&mut self, now: Instant, number: u32, context: &mut Context<'_, P>) {
+    fn transmit<P: Clone + From<Segment>>(
+        &mut self,
+        now: Instant,
+        number: u32,
+        context: &mut Context<'_, P>,
+    ) {
         let Some(place) = self.places.get_mut(index(number)) else { return };
         if let Some((response, peer)) = place.response.as_mut().zip(self.peer) {
             while let Some((data, ecn)) = response.poll_transmit(now) {
