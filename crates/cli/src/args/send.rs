@@ -9,7 +9,7 @@ use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
 
 use super::output::{LiveArgs, StreamArgs};
-use super::values::{self, FileOrStream, RatePlace, Target};
+use super::values::{self, FileOrStream, ListenAt, RatePlace, Target};
 
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
 #[derive(Debug, Args)]
@@ -31,10 +31,15 @@ pub struct SendArgs {
     /// Send a file, or standard input (-); without it made-up data
     #[arg(help_heading = DATA, short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
     pub file: Option<FileOrStream>,
+    /// Send the datagrams that arrive at a local UDP port, each as it is, such as those of ffmpeg or
+    /// OBS for udp://127.0.0.1:PORT; until -t, -n or Ctrl-C. Datagrams longer than a packet of the
+    /// path, and those for which there is no room, are refused and counted: exit status 1
+    #[arg(help_heading = DATA, long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["file", "pps"], value_parser = values::local_service)]
+    pub udp_in: Option<ListenAt>,
     /// Never send faster than this; without it 50 Mbit/s to another host and no cap to this one
     #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
-    /// Application data in each packet
+    /// Application data in each packet; with --udp-in only the first guess at it
     #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", default_value = "1316B", value_parser = values::packet_size)]
     pub length: u16,
     /// Packets a second the application makes; without it as many as allowed
@@ -123,6 +128,7 @@ const RECORDS: &str = "Records";
 const EXAMPLES: &str = "Examples:
   tfrc send there.example -f in.ts --wait 1min           a file, to a receiver that may come later
   ffmpeg -re -i in.mp4 -c copy -f mpegts - | tfrc send there.example -f - --deadline 300ms
+  tfrc send there.example --udp-in 5000 --deadline 300ms what ffmpeg -f mpegts udp://127.0.0.1:5000 sends
   encoder <rate | tfrc send there.example -f - --deadline 500ms --rate-out rate
                                                          an encoder that follows, by a FIFO
   tfrc send localhost -t 30s --report run.html           made-up data, and a page with charts";

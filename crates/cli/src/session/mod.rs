@@ -9,16 +9,20 @@ mod output;
 mod sampler;
 mod source;
 mod tally;
+mod udp_in;
+mod udp_out;
 mod writer;
 
 pub(crate) use ending::{Ending, count, counted, is_proper, why, why_not_connected};
 pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;
 pub(crate) use log_limit::{LogLimit, LogRate};
-pub(crate) use output::{Output, OutputPlan, close_standard_output};
+pub(crate) use output::{Handle, Output, OutputPlan, close_standard_output};
 pub(crate) use sampler::Sampler;
 pub(crate) use source::{DatagramSource, Pace};
 pub(crate) use tally::{Tally, Trouble, as_f64};
+pub(crate) use udp_in::{UdpInCounts, UdpSource, comes_back};
+pub(crate) use udp_out::{UdpOut, UdpOutCounts};
 pub(crate) use writer::DatagramWriter;
 
 use std::future::Future;

@@ -32,4 +32,5 @@ mod signal;
 mod sim;
 mod stream;
 mod transfer;
+mod udp;
 mod video;

@@ -67,6 +67,7 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
     let warning = options.check_reach(args, &at)?;
     let mut reporter = Reporter::new(options.reporter.clone());
     let endpoint = listen::listen(&at, &options.endpoint(args), &mut reporter, &mut interrupt).await?;
+    options.check_loop(endpoint.local_addr())?;
     reporter.note(&format!("listening on {}", endpoint.local_addr()));
     for note in [warning.as_deref(), options.note_on_names()].into_iter().flatten() {
         reporter.note(note);

@@ -1,7 +1,7 @@
 //! Settings of a run of `recv`, checked together before anything is touched: a mistake ends with
 //! status 2 before a port is open, and no file is made or emptied.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 use tfrc_lab::record::Outcome;
@@ -11,10 +11,10 @@ use tfrc_units::Duration;
 
 use super::naming::Pattern;
 use super::program::CommandLine;
-use crate::args::values::{AllowedPeers, DEFAULT_PORT, FileOrStream, Limit, ListenAt};
+use crate::args::values::{AllowedPeers, DEFAULT_PORT, FileOrStream, Limit, ListenAt, Target};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
-use crate::session::{Existing, OutputPlan, files};
+use crate::session::{Existing, OutputPlan, UdpOut, comes_back, files};
 use crate::{Failure, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
@@ -46,6 +46,8 @@ pub(super) enum Destination {
     One(OutputPlan),
     /// A program for each connection.
     Programs(CommandLine),
+    /// A UDP address for all connections.
+    Udp(SocketAddr),
 }
 
 /// Connections that `recv` takes.
@@ -95,7 +97,9 @@ impl ServeOptions {
             (Destination::Files { .. } | Destination::Programs(_), at_once) => {
                 Take::Many(at_once.unwrap_or(AT_ONCE))
             }
-            (Destination::One(OutputPlan::Nowhere), Some(at_once)) => Take::Many(at_once),
+            (Destination::One(OutputPlan::Nowhere) | Destination::Udp(_), Some(at_once)) => {
+                Take::Many(at_once)
+            }
             (Destination::One(_), Some(2..)) => {
                 return Err(Failure::usage(
                     "one output cannot take several connections at once",
@@ -103,7 +107,9 @@ impl ServeOptions {
                      with --exec",
                 ));
             }
-            (Destination::One(OutputPlan::Append(_) | OutputPlan::Nowhere), _) => Take::InTurn,
+            (Destination::One(OutputPlan::Append(_) | OutputPlan::Nowhere) | Destination::Udp(_), _) => {
+                Take::InTurn
+            }
             (Destination::One(_), _) => Take::FirstWithData,
         };
         if args.records.report.is_some() && !take.is_one() {
@@ -161,6 +167,20 @@ impl ServeOptions {
         }
     }
 
+    /// Refuses to send what is received back to where it comes in.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(super) fn check_loop(&self, listening: SocketAddr) -> Result<(), Failure> {
+        match self.destination {
+            Destination::Udp(to) if comes_back(listening, to) => Err(Failure::usage(
+                format!("--udp-out {to}: is where this receiver listens"),
+                "name the port of the program that is to have the datagrams",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// A note on a pattern that does not distinguish all connections.
     pub(super) fn note_on_names(&self) -> Option<&'static str> {
         let Destination::Files { name, .. } = &self.destination else { return None };
@@ -176,9 +196,11 @@ impl ServeOptions {
     /// [`Failure::Usage`].
     pub(super) fn check_reach(&self, args: &RecvArgs, at: &[SocketAddr]) -> Result<Option<String>, Failure> {
         let what = match &self.destination {
-            Destination::Files { .. } => "a file",
-            Destination::Programs(_) => "a program",
-            Destination::One(_) => return Ok(None),
+            Destination::Files { .. } => "a file made here".to_owned(),
+            Destination::Programs(_) => "a program made here".to_owned(),
+            // A player here gets what a pipe would.
+            Destination::Udp(to) if !to.ip().is_loopback() => format!("datagrams sent from here to {to}"),
+            Destination::One(_) | Destination::Udp(_) => return Ok(None),
         };
         if at.iter().all(|address| address.ip().is_loopback()) {
             return Ok(None);
@@ -186,7 +208,7 @@ impl ServeOptions {
         if args.allow.is_empty() {
             return Err(Failure::usage(
                 format!(
-                    "any host that reaches this one could have {what} made here: senders are not authenticated"
+                    "any host that reaches this one could have {what}: senders are not authenticated"
                 ),
                 "name the senders with --allow ADDRESS[/PREFIX], or let everybody in with --allow any",
             ));
@@ -195,7 +217,7 @@ impl ServeOptions {
             AllowedPeers::Any => true,
             AllowedPeers::Network(prefix) => is_whole_internet(prefix),
         });
-        Ok(anybody.then(|| format!("warning: any host that reaches this one can have {what} made here")))
+        Ok(anybody.then(|| format!("warning: any host that reaches this one can have {what}")))
     }
 }
 
@@ -212,6 +234,9 @@ fn check_files(args: &RecvArgs) -> Result<(), Failure> {
 }
 
 fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
+    if let Some(to) = &args.udp_out {
+        return udp_address(to).map(Destination::Udp);
+    }
     let existing = match (args.append, args.overwrite) {
         (true, _) => Existing::Append,
         (_, true) => Existing::Overwrite,
@@ -242,6 +267,29 @@ fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
         }
         output => OutputPlan::new(output.as_ref(), existing).map(Destination::One),
     }
+}
+
+/// The address of a UDP port of another program, of IPv4 if its host has both: most players listen
+/// there.
+///
+/// # Errors
+/// [`Failure::Usage`] if no datagram can be sent there.
+fn udp_address(to: &Target) -> Result<SocketAddr, Failure> {
+    let unusable = |why: &dyn std::fmt::Display| {
+        Failure::usage(
+            format!("--udp-out {to}: {why}"),
+            "name an address that can be reached, such as 127.0.0.1:5001",
+        )
+    };
+    let found = (to.host.as_str(), to.port).to_socket_addrs().map_err(|error| unusable(&error))?;
+    let found: Vec<SocketAddr> = found.collect();
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    let address = *first.ok_or_else(|| unusable(&"has no address"))?;
+    if address.ip().is_unspecified() {
+        return Err(unusable(&"is every address and none"));
+    }
+    UdpOut::open(address).map_err(|error| unusable(&error))?;
+    Ok(address)
 }
 
 /// True for a network with all of IPv4 in it, or all of IPv6 that is given out (RFC 4291 §2.4).
