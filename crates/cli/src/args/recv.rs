@@ -15,6 +15,13 @@ pub struct RecvArgs {
     /// of this host
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = values::listen_at)]
     pub bind: Option<ListenAt>,
+    /// Connect to a sender that listens (tfrc send -R) and take what it sends, then end; without a
+    /// port 6511. Exit status 1 if it failed or brought no data
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["bind", "port", "connections", "allow", "per_source", "metrics"], value_parser = values::target)]
+    pub from: Option<Target>,
+    /// Wait this long for the sender of --from that is not there yet, or busy
+    #[arg(long, value_name = "TIME", requires = "from", value_parser = values::positive_time)]
+    pub wait: Option<Duration>,
     /// UDP port to listen on; without it 6511
     #[arg(short = 'p', long, value_name = "PORT")]
     pub port: Option<u16>,
@@ -99,5 +106,6 @@ const EXAMPLES: &str = "Examples:
   tfrc recv -o - | ffplay -                              watch it live
   tfrc recv --udp-out 127.0.0.1:5001                     the same by UDP: ffplay udp://127.0.0.1:5001
   tfrc recv -o 'in-%t-%n-%a.ts' --allow 192.0.2.0/24     a file for each connection
+  tfrc recv --from there.example -o out.ts               from behind a translator: tfrc send -R
   tfrc recv --exec 'ffmpeg -i - -y %n.mp4' --bind localhost
   tfrc recv -o 'in-%n.ts' --bind localhost --metrics 9464 --idle-timeout 10s";

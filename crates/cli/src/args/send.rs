@@ -9,7 +9,7 @@ use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
 
 use super::output::{LiveArgs, StreamArgs};
-use super::values::{self, FileOrStream, ListenAt, RatePlace, Target};
+use super::values::{self, AllowedPeers, FileOrStream, ListenAt, RatePlace, Target};
 
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
 #[derive(Debug, Args)]
@@ -17,9 +17,25 @@ use super::values::{self, FileOrStream, ListenAt, RatePlace, Target};
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct SendArgs {
     /// The receiver; without a port 6511
-    #[arg(value_name = "HOST[:PORT]", value_parser = values::target)]
-    pub to: Target,
-    /// Wait this long for a receiver that is not there yet, or busy
+    #[arg(value_name = "HOST[:PORT]", required_unless_present = "reverse", value_parser = values::target)]
+    pub to: Option<Target>,
+    /// Listen, and send to the first receiver that connects (tfrc recv --from): for receivers
+    /// behind an address translator
+    #[arg(help_heading = REVERSE, short = 'R', long, conflicts_with_all = ["to", "ipv4", "ipv6", "journal", "pcap"])]
+    pub reverse: bool,
+    /// Address or name to listen on, such as localhost or 127.0.0.1:7000; without it every address
+    /// of this host
+    #[arg(help_heading = REVERSE, long, value_name = "ADDRESS[:PORT]", requires = "reverse", conflicts_with = "to", value_parser = values::listen_at)]
+    pub bind: Option<ListenAt>,
+    /// UDP port to listen on; without it 6511
+    #[arg(help_heading = REVERSE, short = 'p', long, value_name = "PORT", requires = "reverse", conflicts_with = "to")]
+    pub port: Option<u16>,
+    /// Let receivers connect from this address or network only, such as 192.0.2.7 or
+    /// 2001:db8::/32; may be given several times. Needed where other hosts can connect; any lets
+    /// everybody in
+    #[arg(help_heading = REVERSE, long, value_name = "ADDRESS[/PREFIX]|any", requires = "reverse", conflicts_with = "to", value_parser = values::allowed)]
+    pub allow: Vec<AllowedPeers>,
+    /// Wait this long for a receiver that is not there yet, or busy; with -R without it indefinitely
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub wait: Option<Duration>,
     /// Use IPv4 addresses of HOST only
@@ -122,6 +138,7 @@ pub struct SendArgs {
 }
 
 const DATA: &str = "Data";
+const REVERSE: &str = "The receiver connects";
 const RATE: &str = "Rate control";
 const RECORDS: &str = "Records";
 
@@ -131,4 +148,5 @@ const EXAMPLES: &str = "Examples:
   tfrc send there.example --udp-in 5000 --deadline 300ms what ffmpeg -f mpegts udp://127.0.0.1:5000 sends
   encoder <rate | tfrc send there.example -f - --deadline 500ms --rate-out rate
                                                          an encoder that follows, by a FIFO
+  tfrc send -R -f in.ts --allow 192.0.2.0/24             a file for who connects: tfrc recv --from
   tfrc send localhost -t 30s --report run.html           made-up data, and a page with charts";

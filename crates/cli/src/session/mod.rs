@@ -1,9 +1,11 @@
 //! Parts that `send`, `recv` and `demo` share: sampling a connection into records, counts, files,
 //! and how a session ended.
 
+mod connect;
 mod ending;
 pub(crate) mod files;
 mod inbox;
+pub(crate) mod listen;
 mod log_limit;
 mod output;
 mod sampler;
@@ -13,6 +15,7 @@ mod udp_in;
 mod udp_out;
 mod writer;
 
+pub(crate) use connect::{Callee, IpVersions, connect, resolve};
 pub(crate) use ending::{Ending, count, counted, is_proper, why, why_not_connected};
 pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;

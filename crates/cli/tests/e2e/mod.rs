@@ -26,6 +26,7 @@ mod program;
 mod rate_out;
 mod recording;
 mod refusal;
+mod reverse;
 mod schema;
 mod serve;
 mod signal;

@@ -1,20 +1,20 @@
 //! Settings of a run of `recv`, checked together before anything is touched: a mistake ends with
 //! status 2 before a port is open, and no file is made or emptied.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 use tfrc_lab::record::Outcome;
 use tfrc_net::Options;
-use tfrc_net::options::{Listen, Prefix};
+use tfrc_net::options::{DataFrom, Listen};
 use tfrc_units::Duration;
 
 use super::naming::Pattern;
 use super::program::CommandLine;
-use crate::args::values::{AllowedPeers, DEFAULT_PORT, FileOrStream, Limit, ListenAt, Target};
+use crate::args::values::{FileOrStream, Limit, Target};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
-use crate::session::{Existing, OutputPlan, UdpOut, comes_back, files};
+use crate::session::{Existing, OutputPlan, UdpOut, comes_back, files, listen};
 use crate::{Failure, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
@@ -93,7 +93,7 @@ impl ServeOptions {
         check_files(args)?;
         let destination = destination(args)?;
         let take = match (&destination, args.connections) {
-            _ if args.one => Take::First,
+            _ if args.one || args.from.is_some() => Take::First,
             (Destination::Files { .. } | Destination::Programs(_), at_once) => {
                 Take::Many(at_once.unwrap_or(AT_ONCE))
             }
@@ -153,11 +153,13 @@ impl ServeOptions {
             service: args.service,
             revision: args.revision,
             accept: match self.take {
+                _ if args.from.is_some() => Listen::Refuse,
                 Take::Many(at_once) => Listen::Many(tfrc_units::saturating(at_once)),
                 _ => Listen::One,
             },
+            data_from: if args.from.is_some() { DataFrom::Listener } else { DataFrom::Caller },
             per_source: args.per_source,
-            allow: networks(&args.allow),
+            allow: listen::networks(&args.allow),
             first_data_within: match args.idle {
                 Limit::After(time) => Some(time),
                 Limit::Off => None,
@@ -196,28 +198,15 @@ impl ServeOptions {
     /// [`Failure::Usage`].
     pub(super) fn check_reach(&self, args: &RecvArgs, at: &[SocketAddr]) -> Result<Option<String>, Failure> {
         let what = match &self.destination {
-            Destination::Files { .. } => "a file made here".to_owned(),
-            Destination::Programs(_) => "a program made here".to_owned(),
+            Destination::Files { .. } => "have a file made here".to_owned(),
+            Destination::Programs(_) => "have a program made here".to_owned(),
             // A player here gets what a pipe would.
-            Destination::Udp(to) if !to.ip().is_loopback() => format!("datagrams sent from here to {to}"),
+            Destination::Udp(to) if !to.ip().is_loopback() => {
+                format!("have datagrams sent from here to {to}")
+            }
             Destination::One(_) | Destination::Udp(_) => return Ok(None),
         };
-        if at.iter().all(|address| address.ip().is_loopback()) {
-            return Ok(None);
-        }
-        if args.allow.is_empty() {
-            return Err(Failure::usage(
-                format!(
-                    "any host that reaches this one could have {what}: senders are not authenticated"
-                ),
-                "name the senders with --allow ADDRESS[/PREFIX], or let everybody in with --allow any",
-            ));
-        }
-        let anybody = args.allow.iter().any(|peers| match peers {
-            AllowedPeers::Any => true,
-            AllowedPeers::Network(prefix) => is_whole_internet(prefix),
-        });
-        Ok(anybody.then(|| format!("warning: any host that reaches this one can have {what}")))
+        listen::check_reach(&what, "senders", &args.allow, at)
     }
 }
 
@@ -290,75 +279,4 @@ fn udp_address(to: &Target) -> Result<SocketAddr, Failure> {
     }
     UdpOut::open(address).map_err(|error| unusable(&error))?;
     Ok(address)
-}
-
-/// True for a network with all of IPv4 in it, or all of IPv6 that is given out (RFC 4291 §2.4).
-fn is_whole_internet(network: &Prefix) -> bool {
-    let ends = [
-        [Ipv4Addr::UNSPECIFIED.into(), IpAddr::V4(Ipv4Addr::BROADCAST)],
-        [Ipv6Addr::from_bits(0x2 << 124).into(), Ipv6Addr::from_bits((0x4 << 124) - 1).into()],
-    ];
-    ends.iter().any(|ends| ends.iter().all(|end| network.contains(*end)))
-}
-
-/// The networks that are let in; none: everybody is.
-fn networks(allowed: &[AllowedPeers]) -> Vec<Prefix> {
-    let networks: Option<Vec<Prefix>> = allowed
-        .iter()
-        .map(|peers| match peers {
-            AllowedPeers::Any => None,
-            AllowedPeers::Network(prefix) => Some(*prefix),
-        })
-        .collect();
-    networks.unwrap_or_default()
-}
-
-/// The addresses to listen on, the first that can be had: where the user says, else every address,
-/// of both IP versions where the system has both.
-///
-/// # Errors
-/// [`Failure::Usage`] if the user's name has no address.
-pub(super) async fn addresses(args: &RecvArgs) -> Result<Vec<SocketAddr>, Failure> {
-    let port = args.port.unwrap_or(DEFAULT_PORT);
-    let Some(ListenAt { host, port: own }) = &args.bind else {
-        let any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
-        return Ok(any.map(|address| SocketAddr::new(address, port)).into());
-    };
-    let port = match (own, args.port) {
-        (Some(one), Some(other)) if *one != other => {
-            return Err(Failure::usage(
-                format!("--bind names port {one} and -p port {other}"),
-                "leave out one of them",
-            ));
-        }
-        (Some(port), _) => *port,
-        (None, _) => port,
-    };
-    let found = tokio::net::lookup_host((host.as_str(), port)).await;
-    found.map(Iterator::collect).map_err(|error| {
-        Failure::usage(
-            format!("--bind {host}: {error}"),
-            "name an address of this host, such as 127.0.0.1, ::1 or localhost",
-        )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn networks_of_everybody_are_known() {
-        for (written, all) in [
-            ("0.0.0.0/0", true),
-            ("::/0", true),
-            ("2000::/3", true),
-            ("0.0.0.0/1", false),
-            ("10.0.0.0/8", false),
-            ("2001:db8::/32", false),
-        ] {
-            let network = written.parse::<Prefix>().expect(written);
-            assert_eq!(is_whole_internet(&network), all, "{written}");
-        }
-    }
 }

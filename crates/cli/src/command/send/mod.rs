@@ -4,8 +4,8 @@
 //! called; `-l` longer than a packet of the path takes, after the handshake. However the data ends,
 //! the connection is closed and summed up, and `judge` gives the reason and the exit status.
 
-mod connect;
 mod hearing;
+mod peer;
 mod prepare;
 mod rate_out;
 mod refused;
@@ -47,8 +47,14 @@ pub fn run(args: &SendArgs) -> Result<(), Failure> {
 
 async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interrupt) -> Result<(), Failure> {
     let mut reporter = Reporter::new(config(args)).with_series(args.series.as_deref(), &[])?;
-    let interrupted = || Failure::Run(format!("interrupted before {} answered", args.to));
-    let addresses = interrupt.or(connect::resolve(args)).await.ok_or_else(interrupted)??;
+    let interrupted = || {
+        Failure::Run(match &args.to {
+            Some(to) => format!("interrupted before {to} answered"),
+            None => "interrupted before a receiver connected".to_owned(),
+        })
+    };
+    let addresses = interrupt.or(peer::addresses(args)).await.ok_or_else(interrupted)??;
+    peer::check(args, &addresses, &mut reporter)?;
     let cap = prepare::cap(args, &addresses, &mut reporter)?;
     // Opened first: a wrong name should fail before anybody is called. A FIFO may have no other
     // end.
@@ -65,7 +71,8 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
     let options = prepare::options(args, cap);
     let began = std::time::Instant::now();
     reporter.say(&Record::Start(start(args, &addresses, cap)));
-    let attempt = connect::connect(args, &addresses, &options, recordings, &mut reporter);
+    let mut patience = interrupt.clone();
+    let attempt = peer::connected(args, &addresses, &options, recordings, &mut reporter, &mut patience);
     let connected = match interrupt.or(attempt).await {
         Some(connected) => connected,
         None => Err(interrupted()),
@@ -106,7 +113,8 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         rate_out,
         refused: counts.map(Refused::new),
     };
-    let peer = connection.remote_addr().filter(|_| addresses.len() > 1).map(|address| address.to_string());
+    let named = args.to.is_some() && addresses.len() == 1;
+    let peer = connection.remote_addr().filter(|_| !named).map(session::shown);
     let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
     transfer.reporter.say(&event);
     let stop = transfer.data(source, keys).await;
@@ -255,9 +263,9 @@ fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant
 
 fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
     let mut start = session::start(Role::Send);
-    start.peer = Some(match addresses {
+    start.peer = args.to.as_ref().map(|to| match addresses {
         [address] => address.to_string(),
-        _ => args.to.to_string(),
+        _ => to.to_string(),
     });
     start.segment_bytes = Some(u64::from(args.length));
     let mut set = |name: &str, value: String| start.parameters.insert(name.to_owned(), value);
@@ -282,7 +290,10 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
 fn model(args: &SendArgs) -> Model {
     Model::new(ModelConfig {
         view: View::Sender,
-        title: format!("tfrc send {}", args.to),
+        title: match &args.to {
+            Some(to) => format!("tfrc send {to}"),
+            None => "tfrc send -R".to_owned(),
+        },
         duration_s: transfer::time_limit(args).map(Duration::as_secs_f64),
         queue_limit: None,
         controls: None,

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tfrc_net::options::Promise;
+use tfrc_net::options::{DataFrom, Listen, Promise};
 use tfrc_net::{Options, Recordings};
 use tfrc_units::Rate;
 
@@ -14,7 +14,7 @@ use crate::args::SendArgs;
 use crate::args::values::{FileOrStream, ListenAt, RatePlace};
 use crate::reporter::Reporter;
 use crate::session::{
-    Access, DatagramSource, Existing, Pace, UdpSource, blocking, comes_back, files,
+    Access, DatagramSource, Existing, Pace, UdpSource, blocking, comes_back, files, listen,
 };
 
 /// The cap of a session with another host, unless the user says otherwise.
@@ -84,6 +84,9 @@ pub(super) fn cap(
 pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
     Options {
         service: args.service,
+        accept: if args.reverse { Listen::One } else { Listen::Refuse },
+        data_from: if args.reverse { DataFrom::Listener } else { DataFrom::Caller },
+        allow: listen::networks(&args.allow),
         variant: args.variant,
         revision: args.revision,
         segment_bytes: u32::from(args.length),
